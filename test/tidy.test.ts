@@ -253,13 +253,15 @@ describe('size and form', () => {
 
 /** Files of the server that ask what the world calls now, and for what: no rate, wait or deadline. */
 const onTheWall: Record<string, string> = {
-  'server/auth/security.ts': 'keys that have expired',
+  'server/auth/key-judge.ts': 'keys that have expired',
+  'server/auth/key-use.ts': 'when a key was last used',
   'server/command/keys.ts': 'when a key was made',
   'server/command/project/check.ts': 'NOW of a migration',
   'server/observe/request-log.ts': 'when a request was slow',
   'server/observe/runtime-metrics.ts': 'when the process began',
-  'server/process/app.ts': 'keys that have expired',
+  'server/observe/audit-file.ts': 'when a request was noted',
   'server/process/backup-place.ts': 'names of backups',
+  'server/process/door.ts': 'keys that have expired',
   'server/process/tls.ts': 'certificates that have expired',
 };
 

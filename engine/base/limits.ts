@@ -82,6 +82,7 @@ export const limitTable = {
   read_queue: count(2_048),
   write_queue: count(2_048),
   write_queue_bytes: bytes(64 * MiB),
+  /** Wrong credentials in a second, of one address; of all together ten times as many. */
   auth_failures: count(10),
   /** 0 = off. */
   rate_per_key: count(0),

@@ -19,8 +19,23 @@ import { type KeyRecord, recordsSchema as keys } from './key-record.js';
 
 const text = { type: 'string' } as const;
 
-/** Version 1 had no checksum; no version has members of another, so that none is taken for one when damaged. */
+/**
+ * Version 1 had no checksum, and those before 4 no keys with `former` texts: a file has version 4 as long as one has,
+ * so that an older server refuses it. None is taken for another when it is damaged.
+ */
 const fileSchemas = [
+  {
+    type: 'object',
+    additionalProperties: false,
+    required: ['version', 'crc32', 'keys'],
+    properties: {
+      version: { const: 4 },
+      crc32: text,
+      keys,
+      shared: keys,
+      gone: { type: 'array', items: text },
+    },
+  },
   {
     type: 'object',
     additionalProperties: false,
@@ -81,7 +96,7 @@ export function readWholeKeyFile(path: string): KeyFile {
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} is not a key file` });
   }
   const { crc32: noted, keys, shared, gone } = content as KeyFile & { crc32?: string };
-  const file = { keys, ...(shared && { shared, gone: gone! }) };
+  const file = { keys, ...(shared && { shared, gone: gone ?? [] }) };
   if (noted !== undefined && noted !== checksumOf(file)) {
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} fails its checksum` });
   }
@@ -134,7 +149,7 @@ function attemptRewrite(path: string, change: (file: KeyFile) => KeyFile): boole
     statSync(draft, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
   try {
     const next = change(readWholeKeyFile(path));
-    const version = next.shared === undefined ? 2 : 3;
+    const version = versionOf(next);
     const content = { version, crc32: checksumOf(next), ...next };
     writeSync(file, `${JSON.stringify(content, null, 2)}\n`);
     fsyncSync(file);
@@ -147,6 +162,11 @@ function attemptRewrite(path: string, change: (file: KeyFile) => KeyFile): boole
   } finally {
     closeSync(file);
   }
+}
+
+function versionOf({ keys, shared }: KeyFile): number {
+  if ([...keys, ...(shared ?? [])].some(({ former }) => former !== undefined)) return 4;
+  return shared === undefined ? 2 : 3;
 }
 
 export function writeKeyFile(path: string, keys: readonly KeyRecord[]): void {

@@ -1,12 +1,14 @@
 // API keys as they are kept, and the making of new ones (http.md 8.1). Only digests are kept; the text of a key
 // exists for the moment in which it is made or checked.
-import { createHash, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { Check } from 'typebox/schema';
+import { digestOf } from './credential.js';
 
 export const roles = ['read', 'write', 'admin', 'metrics'] as const;
 export type Role = (typeof roles)[number];
 
 const text = { type: 'string' } as const;
+const digest = { type: 'string', pattern: '^[0-9a-f]{64}$' } as const;
 /** No other members: a limit whose name is damaged must not be a key without that limit. */
 const keySchema = {
   type: 'object',
@@ -20,7 +22,16 @@ const keySchema = {
     tenant: text,
     expires: text,
     created: text,
-    digest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+    digest,
+    former: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['digest', 'until'],
+        properties: { digest, until: text },
+      },
+    },
   },
 } as const;
 export const recordsSchema = { type: 'array', items: keySchema } as const;
@@ -40,11 +51,8 @@ export interface KeyRecord {
   created: string;
   /** SHA-256 of the key, hexadecimal. */
   digest: string;
-}
-
-/** SHA-256 of a key's text. */
-export function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  /** Of the texts that it had before it was rotated, each until a time in RFC 3339. */
+  former?: { digest: string; until: string }[];
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -59,7 +67,35 @@ export function makeKey(
   now: Date,
 ): { record: KeyRecord; text: string } {
   const id = randomText(8);
-  const text = `tk_${id}_${randomText(32)}`;
-  const digest = digestOf(text).toString('hex');
+  const { digest, text } = makeText(id);
   return { record: { id, ...options, created: now.toISOString(), digest }, text };
+}
+
+function makeText(id: string): { digest: string; text: string } {
+  const text = `tk_${id}_${randomText(32)}`;
+  return { text, digest: digestOf(text).toString('hex') };
+}
+
+/** The id in the text of a key of ours; undefined for any other text. */
+export function idIn(text: string): string | undefined {
+  if (!text.startsWith('tk_')) return undefined;
+  const end = text.indexOf('_', 3);
+  return end < 0 ? undefined : text.slice(3, end);
+}
+
+/** Texts that a key had before and that are good still; with more, the oldest go. */
+const formerMax = 2;
+
+/** The same key with another text; the present one stays good until `until`. */
+export function rotateKey(
+  record: KeyRecord,
+  until: Date,
+  now: Date,
+): { record: KeyRecord; text: string } {
+  const { digest, text } = makeText(record.id);
+  const { former = [], ...rest } = record;
+  const present = { digest: record.digest, until: until.toISOString() };
+  const kept = [present, ...former].filter((one) => Date.parse(one.until) > now.getTime());
+  const good = kept.slice(0, formerMax);
+  return { record: { ...rest, digest, ...(good.length > 0 && { former: good }) }, text };
 }

@@ -2,8 +2,10 @@
 // (http.md 8.1).
 import { timingSafeEqual } from 'node:crypto';
 import { statSync } from 'node:fs';
+import type { Credential } from './credential.js';
+import { environmentDigest } from './environment-key.js';
 import { readKeyFile } from './key-file.js';
-import { type KeyRecord, type Role, digestOf } from './key-record.js';
+import { type KeyRecord, type Role, idIn } from './key-record.js';
 
 /** Who calls, as far as rights go. `keyId` is empty when no keys are configured. */
 export interface Caller {
@@ -16,11 +18,14 @@ export interface Caller {
   tenant?: string;
 }
 
-/** One key; `digest` in hexadecimal digits. */
+/** One key. */
 interface KnownKey {
-  digest: string;
+  /** In hexadecimal digits, each until a time; after a rotation several. */
+  digests: readonly { digest: string; until: number }[];
   caller: Caller;
   expiresAt: number;
+  /** It is no record of the file: its text names no id. */
+  isOfEnvironment?: true;
 }
 
 /** Keys on their way to another thread. */
@@ -33,29 +38,52 @@ export interface KeyList {
 export interface Keys {
   /** Whether requests need a key: revoking the last one closes the server, it opens nothing. */
   readonly active: boolean;
-  /** Whose key `text` is; undefined for none. */
-  find(text: string, now: number): Caller | undefined;
+  /** Whose key it is; undefined for none. */
+  find(credential: Credential, now: number): Caller | undefined;
 }
 
-/** The keys in force at a moment. */
+interface Entry {
+  digest: Buffer;
+  until: number;
+  caller: Caller | undefined;
+}
+
+/** What the text of an id is compared with that nobody has. */
+const nobody: readonly Entry[] = [{ digest: Buffer.alloc(32), until: 0, caller: undefined }];
+const none: readonly Entry[] = [];
+
+/** The keys in force at a moment: found by the id in their text, whatever their number. */
 export class KeyTable implements Keys {
   readonly active: boolean;
-  readonly #entries: readonly { digest: Buffer; key: KnownKey }[];
+  readonly #byId = new Map<string, Entry[]>();
+  /** Those without an id. */
+  readonly #others: Entry[] = [];
 
   constructor(readonly list: KeyList) {
     this.active = list.needed;
-    this.#entries = list.keys.map((key) => ({ digest: Buffer.from(key.digest, 'hex'), key }));
+    for (const { digests, caller, expiresAt, isOfEnvironment } of list.keys) {
+      const entries = digests.map(({ digest, until }) => {
+        return { digest: Buffer.from(digest, 'hex'), until: Math.min(until, expiresAt), caller };
+      });
+      if (isOfEnvironment) this.#others.push(...entries);
+      else this.#byId.set(caller.keyId, [...(this.#byId.get(caller.keyId) ?? []), ...entries]);
+    }
   }
 
-  /** Every digest is compared, so that time tells nothing. */
-  find(text: string, now: number): Caller | undefined {
-    const given = digestOf(text);
-    let found: KnownKey | undefined;
-    for (const { digest, key } of this.#entries) {
-      if (timingSafeEqual(digest, given) && key.expiresAt > now) found = key;
-    }
-    return found?.caller;
+  /** An id that nobody has takes as long as one that somebody has: time tells nothing. */
+  find({ text, digest }: Credential, now: number): Caller | undefined {
+    const id = idIn(text);
+    const entries = id === undefined ? none : (this.#byId.get(id) ?? nobody);
+    return matching(entries, digest, now) ?? matching(this.#others, digest, now);
   }
+}
+
+function matching(entries: readonly Entry[], digest: Buffer, now: number): Caller | undefined {
+  let found: Caller | undefined;
+  for (const entry of entries) {
+    if (timingSafeEqual(entry.digest, digest) && entry.until > now) found = entry.caller;
+  }
+  return found;
 }
 
 /** The keys in force. */
@@ -63,19 +91,21 @@ export class Keyring implements Keys {
   #table = new KeyTable({ keys: [], needed: false });
   #stamp: string | undefined;
   readonly #environmentKeys: KnownKey[] = [];
-  /** Ids in force when `lapsed` was last asked. */
-  #inForce = new Set<string>();
+  /** What the keys that were in force when `lapsed` was last asked open, by their ids. */
+  #inForce = new Map<string, string>();
 
-  /** `environmentKey`: the key, or the 64 hexadecimal digits of its SHA-256. */
+  /** `environmentKey`: the key, or its digest (environment-key.ts). Fails CONFIG_INVALID. */
   constructor(
     private readonly path: string,
     environmentKey?: string,
   ) {
     if (environmentKey) {
-      const isDigest = /^[0-9a-fA-F]{64}$/.test(environmentKey);
-      const digest = isDigest ? environmentKey : digestOf(environmentKey).toString('hex');
-      const caller: Caller = { keyId: 'environment', role: 'admin' };
-      this.#environmentKeys.push({ digest, caller, expiresAt: Number.POSITIVE_INFINITY });
+      this.#environmentKeys.push({
+        digests: [{ digest: environmentDigest(environmentKey), until: never }],
+        caller: { keyId: 'environment', role: 'admin' },
+        expiresAt: never,
+        isOfEnvironment: true,
+      });
     }
     this.refresh();
   }
@@ -109,33 +139,39 @@ export class Keyring implements Keys {
     return true;
   }
 
-  /** The ids of keys that were revoked or have expired since the last call. */
+  /** The ids of keys that were revoked, have expired or open something else since the last call. */
   lapsed(now: number): string[] {
     const inForce = this.list.keys.filter((key) => key.expiresAt > now);
-    const live = inForce.map((key) => key.caller.keyId);
     const before = this.#inForce;
-    this.#inForce = new Set(live);
-    return [...before].filter((id) => !this.#inForce.has(id));
+    this.#inForce = new Map(inForce.map(({ caller }) => [caller.keyId, JSON.stringify(caller)]));
+    return [...before].flatMap(([id, opens]) => (this.#inForce.get(id) === opens ? [] : [id]));
   }
 
-  find(text: string, now: number): Caller | undefined {
-    return this.#table.find(text, now);
+  find(credential: Credential, now: number): Caller | undefined {
+    return this.#table.find(credential, now);
   }
 }
 
+const never = Number.POSITIVE_INFINITY;
+
+/** A time that cannot be read is taken as past: refusing is the safe error. */
+const timeOf = (text: string | undefined): number =>
+  text === undefined ? never : Date.parse(text) || 0;
+
 function knownKey(record: KeyRecord): KnownKey {
-  const { id, role, queries, tenant, expires } = record;
-  // An expiry that cannot be read is taken as past: refusing is the safe error.
-  const time = expires === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires) || 0;
+  const { id, role, queries, tenant, expires, digest, former = [] } = record;
   return {
-    digest: record.digest,
+    digests: [
+      { digest, until: never },
+      ...former.map((one) => ({ digest: one.digest, until: timeOf(one.until) })),
+    ],
     caller: {
       keyId: id,
       role,
       ...(queries !== undefined && { queries }),
       ...(tenant !== undefined && { tenant }),
     },
-    expiresAt: time,
+    expiresAt: timeOf(expires),
   };
 }
 

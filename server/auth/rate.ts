@@ -84,6 +84,9 @@ export class SharedRate implements Rate {
   }
 }
 
+/** Of the bounds that all threads keep together. */
+export type SharedRates = Record<'rate_per_key' | 'rate_per_address', SharedRate>;
+
 /** Where a source belongs, and what tells it from others there; never 0. */
 function hashOf(source: string, seed: number): [place: number, tag: number] {
   let a = seed | 0;

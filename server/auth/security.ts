@@ -1,10 +1,13 @@
 // Who may speak to the server at all (http.md 8): Host, Origin, protected mode, API keys, rates.
 // Each check throws the error it stands for; the order in which they run is that of reception.ts.
 import { isIP } from 'node:net';
-import { excerpt, fail, wallMs } from '../../engine/index.js';
-import { isLoopback } from '../http/address.js';
+import { excerpt, fail } from '../../engine/index.js';
+import { isLoopback, sourceOf } from '../http/address.js';
 import type { Exchange } from '../http/exchange.js';
 import type { HeaderList } from '../http/header-list.js';
+import type { Accepted } from './accepted.js';
+import { Guesses } from './guesses.js';
+import { type Judged, KeyJudge, type Refusal } from './key-judge.js';
 import type { Role } from './key-record.js';
 import { type Caller, type Keys, scopeNames } from './keys.js';
 import { NodeProof } from './node-proof.js';
@@ -21,17 +24,25 @@ export interface SecurityRules {
   insecureNoAuth: boolean;
   trustProxy: boolean;
   secure: boolean;
-  limits: { auth_failures: number; rate_per_key: number; rate_per_address: number };
+  limits: {
+    auth_failures: number;
+    rate_per_key: number;
+    rate_per_address: number;
+  };
 }
 
 export interface SecurityOptions extends SecurityRules {
   keys: Keys;
+  /** Of all threads. */
+  accepted: Accepted;
+  /** Keys that nobody knows yet are judged by another thread: here they fail as wrong ones do. */
+  leavesGuesses?: boolean;
   /** Counts for a bound that is set; of this thread alone if absent. */
   rateFor?: (bound: 'rate_per_key' | 'rate_per_address', limit: number) => Rate;
   /** Whether the header of a node's proof is good for the head of this request, and was not used before. */
   isNode?: ((exchange: Exchange) => boolean) | undefined;
-  /** Hears why a key was refused, for the counters. */
-  onAuthFailure: (reason: string) => void;
+  /** Hears why a key was refused. */
+  onAuthFailure: (reason: Refusal, exchange: Exchange) => void;
 }
 
 /**
@@ -69,7 +80,7 @@ const corsHeaders: HeaderList = [
 export class Security {
   /** Host values already judged; bounded, because clients choose them. */
   readonly #hosts = new Map<string, boolean>();
-  readonly #failures: Rate;
+  readonly #judge: KeyJudge;
   readonly #keyRate: Rate;
   readonly #addressRate: Rate;
   readonly #anyHost: boolean;
@@ -79,7 +90,12 @@ export class Security {
     const { limits, rateFor = (_, limit) => new OwnRate(limit) } = options;
     const rateOf = (bound: 'rate_per_key' | 'rate_per_address'): Rate =>
       limits[bound] === 0 ? noRate : rateFor(bound, limits[bound]);
-    this.#failures = limits.auth_failures === 0 ? noRate : new OwnRate(limits.auth_failures);
+    this.#judge = new KeyJudge({
+      keys: options.keys,
+      accepted: options.accepted,
+      guesses: options.leavesGuesses ? undefined : new Guesses(limits.auth_failures),
+      sourceOf: (exchange) => this.source(exchange),
+    });
     this.#keyRate = rateOf('rate_per_key');
     this.#addressRate = rateOf('rate_per_address');
     this.#anyHost = options.allowedHosts.includes('*');
@@ -153,10 +169,10 @@ export class Security {
     if (!isLocal(exchange)) fail('PROTECTED_MODE');
   }
 
-  /** Whose key a request shows, before anything is judged or counted. */
-  know({ apiKey, authorization }: Exchange): Caller | undefined {
-    const text = apiKey || bearer(authorization);
-    return text === '' ? undefined : this.options.keys.find(text, wallMs());
+  /** Whose key a request shows, before its rights are judged. */
+  know(exchange: Exchange): Caller | undefined {
+    const judged = this.#judge.judge(exchange);
+    return 'caller' in judged ? judged.caller : undefined;
   }
 
   /**
@@ -164,26 +180,16 @@ export class Security {
    * key, and for one of another tenant than the request is about.
    */
   authenticate(exchange: Exchange, tenant = ''): Caller | undefined {
-    const { keys, limits, onAuthFailure } = this.options;
+    const { keys, limits } = this.options;
     const now = performance.now();
     // The thread that a request came to may have counted it already.
     if (exchange.rated < 1 && limits.rate_per_address > 0) {
-      if (!this.#addressRate.pass(this.peer(exchange), now)) failRate('requests');
+      if (!this.#addressRate.pass(this.source(exchange), now)) failRate('requests');
       exchange.rated = 1;
     }
-    if (exchange.nodeProof !== '') return this.#authenticateNode(exchange, now);
+    if (exchange.nodeProof !== '') return this.#authenticateNode(exchange);
     if (!keys.active) return undefined;
-    const text = exchange.apiKey || bearer(exchange.authorization);
-    if (text === '') {
-      onAuthFailure('missing');
-      fail('API_KEY_REQUIRED');
-    }
-    const caller = keys.find(text, wallMs());
-    if (caller === undefined) {
-      onAuthFailure('wrong');
-      if (!this.#failures.pass(this.peer(exchange), now)) failRate('wrong keys');
-      return fail('INVALID_API_KEY');
-    }
+    const caller = this.#callerOf(exchange, this.#judge.judge(exchange));
     if (exchange.rated < 2) {
       if (!this.#keyRate.pass(caller.keyId, now)) failRate('requests');
       exchange.rated = 2;
@@ -194,23 +200,24 @@ export class Security {
     return caller;
   }
 
-  /** A node of the same cluster may what an administrator may. */
-  #authenticateNode(exchange: Exchange, now: number): Caller {
-    if (this.options.isNode?.(exchange)) return { keyId: 'node', role: 'admin', isNode: true };
-    return this.#refuseNode(exchange, now);
+  #authenticateNode(exchange: Exchange): Caller {
+    const isGood = (): boolean => this.options.isNode?.(exchange) === true;
+    return this.#callerOf(exchange, this.#judge.judgeNode(exchange, isGood));
   }
 
-  #refuseNode(exchange: Exchange, now: number): never {
-    this.options.onAuthFailure('wrong');
-    if (!this.#failures.pass(this.peer(exchange), now)) failRate('wrong keys');
-    return fail('INVALID_API_KEY');
+  #callerOf(exchange: Exchange, judged: Judged): Caller {
+    if ('caller' in judged) return judged.caller;
+    const { refusal } = judged;
+    this.options.onAuthFailure(refusal, exchange);
+    if (refusal === 'throttled') failRate('wrong keys');
+    return fail(refusal === 'missing' ? 'API_KEY_REQUIRED' : 'INVALID_API_KEY');
   }
 
   /** What a node asks is what it has signed: its body is known only now. */
   checkBody(exchange: Exchange, body: Uint8Array): void {
     const { nodeProof } = exchange;
     if (nodeProof === '' || NodeProof.isOf(nodeProof, body)) return;
-    this.#refuseNode(exchange, performance.now());
+    this.#callerOf(exchange, { refusal: 'wrong' });
   }
 
   /** The client's address; behind a trusted proxy the one that proxy saw. */
@@ -221,6 +228,11 @@ export class Security {
     return isIP(seen) === 0 ? exchange.peer() : seen;
   }
 
+  /** Whom that address stands for where callers are counted. */
+  source(exchange: Exchange): string {
+    return sourceOf(this.peer(exchange));
+  }
+
   /** Role and scope. An endpoint without a query is closed to keys that are limited to some. */
   checkAccess(
     exchange: Exchange,
@@ -228,6 +240,7 @@ export class Security {
     { access, query }: { access: Access; query?: string },
   ): void {
     if (access === 'open') return;
+    if (access === 'admin') exchange.asksAdmin = true;
     if (caller === undefined) {
       if ((access === 'admin' || access === 'node') && !isLocal(exchange)) {
         fail('FORBIDDEN', { action: 'administer from another machine' });
@@ -282,10 +295,6 @@ function hostName(value: string): string | undefined {
 
 function isAddress(name: string): boolean {
   return name.includes(':') || /^\d{1,3}(\.\d{1,3}){3}$/.test(name);
-}
-
-function bearer(authorization: string): string {
-  return /^bearer +(\S.*)$/i.exec(authorization)?.[1]?.trim() ?? '';
 }
 
 /** `http://localhost:5173` and the like. */

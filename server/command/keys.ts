@@ -1,10 +1,11 @@
-// `trellis keys add|list|revoke`: changes the key file, which a running server reads again by
+// `trellis keys add|list|rotate|revoke`: changes the key file, which a running server reads again by
 // itself.
 import { excerpt, fail, wallMs } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import { exitCodes } from '../process/exit-code.js';
 import { changeKeyFile, readKeyFile } from '../auth/key-file.js';
-import { type KeyRecord, type Role, makeKey, roles } from '../auth/key-record.js';
+import { type KeyRecord, type Role, makeKey, roles, rotateKey } from '../auth/key-record.js';
+import { readKeyUse } from '../auth/key-use.js';
 import { ignoreInGit } from '../project/git-ignore.js';
 import { configOf } from '../project/line-config.js';
 import { type Command, type CommandLine, projectFlags } from '../terminal/command.js';
@@ -14,13 +15,14 @@ import { printErrorLine, printLine } from '../observe/log.js';
 
 export const keys: Command = {
   name: 'keys',
-  about: 'Adds, lists and revokes the API keys of a project.',
-  words: 'add NAME | list | revoke ID [PROJECT_DIR]',
+  about: 'Adds, lists, rotates and revokes the API keys of a project.',
+  words: 'add NAME | list | rotate ID | revoke ID [PROJECT_DIR]',
   flags: {
     ...projectFlags,
     role: { value: 'ROLE', about: `What a new key may do: ${roles.join(', ')}.` },
     queries: { value: 'A,B*', about: 'The only queries a new key may call.' },
     expires: { value: 'DATE', about: 'When a new key ends.' },
+    overlap: { value: 'TIME', about: 'How long the text that is rotated away stays good (24h).' },
   },
   run: changeKeys,
 };
@@ -32,12 +34,14 @@ function changeKeys(line: CommandLine): number {
       return add(words[1], flags, configOf(line, words[2]));
     case 'list':
       return list(configOf(line, words[1]).keysFile);
+    case 'rotate':
+      return rotate(words[1], flags.get('overlap'), configOf(line, words[2]).keysFile);
     case 'revoke':
       return revoke(words[1], configOf(line, words[2]).keysFile);
     default:
       return fail(
         'CONFIG_INVALID',
-        { what: 'trellis keys: one of add, list, revoke is needed.' },
+        { what: 'trellis keys: one of add, list, rotate, revoke is needed.' },
         { hint: `Usage: ${usageOf(keys)}` },
       );
   }
@@ -76,15 +80,54 @@ function add(
   return exitCodes.ok;
 }
 
-function printKey({ id, name, role, queries, tenant, expires, created }: KeyRecord): string {
+function printKey(
+  { id, name, role, queries, tenant, expires, created, former = [] }: KeyRecord,
+  used: string | undefined,
+): string {
   const scope = queries ? ` queries ${queries.join(',')}` : '';
   const end = expires ? ` expires ${expires}` : '';
   const whose = tenant === undefined ? '' : ` tenant ${tenant}`;
-  return `${id}  ${role}  ${name}  created ${created}${end}${whose}${scope}`;
+  const before = former.map(({ until }) => ` former until ${until}`).join('');
+  const last = ` used ${used ?? 'never'}`;
+  return `${id}  ${role}  ${name}  created ${created}${last}${end}${before}${whose}${scope}`;
 }
 
 function list(path: string): number {
-  for (const key of readKeyFile(path)) printLine(printKey(key));
+  const used = readKeyUse(path);
+  for (const key of readKeyFile(path)) printLine(printKey(key, used.get(key.id)));
+  return exitCodes.ok;
+}
+
+const overlapForm = /^(\d{1,6})(s|m|h|d)$/;
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+function overlapMs(given = '24h'): number {
+  const [, count, unit] = overlapForm.exec(given) ?? [];
+  if (unit === undefined) {
+    const what = `--overlap must be a time like 24h or 30m, got ${excerpt(given)}.`;
+    fail('CONFIG_INVALID', { what });
+  }
+  return Number(count) * unitMs[unit as keyof typeof unitMs];
+}
+
+function rotate(wanted: string | undefined, overlap: string | undefined, path: string): number {
+  const now = wallMs();
+  const until = new Date(now + overlapMs(overlap));
+  let made: ReturnType<typeof rotateKey> | undefined;
+  changeKeyFile(path, (keys) => {
+    const found = keys.filter(({ id, name }) => id === wanted || name === wanted);
+    if (found.length !== 1) {
+      const many = found.length === 0 ? 'there is no key' : 'several keys have the name';
+      const what = `trellis keys rotate: ${many} ${excerpt(wanted ?? '')}.`;
+      fail('CONFIG_INVALID', { what }, { hint: 'See `trellis keys list`.' });
+    }
+    made = rotateKey(found[0]!, until, new Date(now));
+    return keys.map((key) => (key === found[0] ? made!.record : key));
+  });
+  const { record, text } = made!;
+  const till = `its former text is good until ${until.toISOString()}`;
+  printErrorLine(`Key ${record.id} (${record.role}) has a new text, shown only now; ${till}:`);
+  printLine(text);
   return exitCodes.ok;
 }
 

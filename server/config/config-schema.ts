@@ -152,6 +152,11 @@ const configSchema = section({
     values: flag(false),
     access: { type: 'number', default: 0, minimum: 0, maximum: 1 } as const,
   }),
+  audit: section({
+    file: text(''),
+    rotate_bytes: size(100 * MiB),
+    keep: integer(10, 0, 1_000),
+  }),
   types: section({
     out: text(''),
     int64: choice('number', 'bigint', 'string'),

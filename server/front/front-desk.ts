@@ -11,6 +11,7 @@ import {
   type Query,
   TrellisError,
 } from '../../engine/index.js';
+import type { Credential } from '../auth/credential.js';
 import { type Caller, type KeyList, KeyTable, type Keys } from '../auth/keys.js';
 import { Security, type SecurityOptions } from '../auth/security.js';
 import type { Pattern } from '../mcp/tool/familiar-calls.js';
@@ -99,8 +100,13 @@ export class FrontDesk implements Receiver, Keys {
     this.#keys = new KeyTable(keys.list);
     this.#keysVersion = keys.version;
     this.#tools = new FrontTools(options.tools);
-    // Who is refused here is passed on: the main thread counts.
-    this.#security = new Security({ ...security, keys: this, onAuthFailure: () => undefined });
+    // Who is refused here is passed on: the main thread counts, and alone looks at keys that are new.
+    this.#security = new Security({
+      ...security,
+      keys: this,
+      leavesGuesses: true,
+      onAuthFailure: () => undefined,
+    });
   }
 
   /** From now on reads are made there. */
@@ -134,8 +140,8 @@ export class FrontDesk implements Receiver, Keys {
     return this.#keys.active;
   }
 
-  find(text: string, now: number): Caller | undefined {
-    return this.#keys.find(text, now);
+  find(credential: Credential, now: number): Caller | undefined {
+    return this.#keys.find(credential, now);
   }
 
   open(exchange: Exchange): boolean {

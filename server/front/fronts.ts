@@ -4,8 +4,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Attachment } from '../../engine/index.js';
+import type { Accepted } from '../auth/accepted.js';
 import type { KeyList } from '../auth/keys.js';
-import { SharedRate } from '../auth/rate.js';
+import type { SharedRates } from '../auth/rate.js';
 import type { SecurityRules } from '../auth/security.js';
 import type { DealingTransport, Receiver, TransportOptions } from '../http/transport.js';
 import { FrontFigures } from '../observe/front-figures.js';
@@ -33,6 +34,8 @@ export interface FrontsOptions {
   count: number;
   receiver: Receiver;
   security: SecurityRules;
+  accepted: Accepted;
+  rates: SharedRates;
   telling: Omit<FrontTelling, 'answers'>;
   /** Told of every request that was answered, for whoever develops. */
   onAnswered: ((call: AnsweredCall) => void) | undefined;
@@ -66,7 +69,6 @@ interface Front {
 export class Fronts {
   readonly counts: SharedCounts;
   readonly #words = new SharedWords();
-  readonly #rates: { rate_per_key: SharedRate; rate_per_address: SharedRate };
   readonly #fronts = new Set<Front>();
   #keys: { version: number; list: KeyList } = { version: 0, list: { keys: [], needed: false } };
   #listener: DealingTransport | undefined;
@@ -75,20 +77,10 @@ export class Fronts {
   restarts = 0;
 
   constructor(private readonly options: FrontsOptions) {
-    const { count, security } = options;
-    this.counts = new SharedCounts(count);
-    this.#rates = {
-      rate_per_key: new SharedRate(security.limits.rate_per_key),
-      rate_per_address: new SharedRate(security.limits.rate_per_address),
-    };
+    this.counts = new SharedCounts(options.count);
     options.mcp.familiar.onLearned = (pattern) => {
       for (const { worker } of this.#fronts) post(worker, { kind: 'calls', patterns: [pattern] });
     };
-  }
-
-  /** Counts for all threads. */
-  rateFor(bound: 'rate_per_key' | 'rate_per_address'): SharedRate {
-    return this.#rates[bound];
   }
 
   /** Those that take connections, the main thread among them. */
@@ -119,16 +111,17 @@ export class Fronts {
   }
 
   #setupOf(row: number, attachment: Attachment): FrontSetup {
-    const { count, security, telling, transport } = this.options;
+    const { count, security, accepted, rates, telling, transport } = this.options;
     return {
       row,
       rows: count,
       counts: this.counts.buffer,
       words: this.#words.buffer,
       rates: {
-        rate_per_key: this.#rates.rate_per_key.buffer,
-        rate_per_address: this.#rates.rate_per_address.buffer,
+        rate_per_key: rates.rate_per_key.buffer,
+        rate_per_address: rates.rate_per_address.buffer,
       },
+      accepted: accepted.buffer,
       keys: this.#keys,
       security,
       telling: { ...telling, answers: this.options.onAnswered !== undefined },

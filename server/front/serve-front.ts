@@ -3,6 +3,7 @@
 // a process with a thread whose loop has open handles. So nobody ends it from outside.
 import type { MessagePort } from 'node:worker_threads';
 import { Attached, armFailpoint, assert, failpoint } from '../../engine/index.js';
+import { Accepted } from '../auth/accepted.js';
 import { SharedRate } from '../auth/rate.js';
 import { loadUws, openUwsTransport } from '../http/http.js';
 import { Forwarder } from './forwarder.js';
@@ -39,6 +40,7 @@ class Front {
       keys: setup.keys,
       security: {
         ...setup.security,
+        accepted: new Accepted(setup.accepted),
         rateFor: (bound, limit) => new SharedRate(limit, rates[bound]),
       },
       telling: setup.telling,

@@ -21,6 +21,8 @@ export interface FrontSetup {
   counts: SharedArrayBuffer;
   words: SharedArrayBuffer;
   rates: { rate_per_key: SharedArrayBuffer; rate_per_address: SharedArrayBuffer };
+  /** Of credentials that were accepted lately. */
+  accepted: SharedArrayBuffer;
   keys: { version: number; list: KeyList };
   security: SecurityRules;
   telling: FrontTelling;

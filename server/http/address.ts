@@ -18,6 +18,28 @@ export function plainAddress(text: string): string {
   return text.startsWith('::ffff:') ? text.slice(7) : text;
 }
 
+/** The eight groups of an address of IPv6 in any of its forms. */
+function groupsOf(text: string): number[] {
+  const [head = '', tail] = text.replace(/%.*$/, '').split('::');
+  const read = (part: string): number[] =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
+  const [before, behind] = [read(head), read(tail ?? '')];
+  const missing = tail === undefined ? 0 : 8 - before.length - behind.length;
+  return [...before, ...Array<number>(Math.max(0, missing)).fill(0), ...behind];
+}
+
+/**
+ * Whom an address stands for where callers are counted: of IPv6 its /64, which is what one customer has, so that
+ * nobody gets round a bound by their other addresses.
+ */
+export function sourceOf(address: string): string {
+  if (!address.includes(':') || isLoopback(address)) return address;
+  // Of IPv4 in IPv6, the IPv4.
+  if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1);
+  const groups = groupsOf(address).slice(0, 4);
+  return `${groups.map((group) => group.toString(16)).join(':')}::/64`;
+}
+
 /** What stands for the address of whoever comes through a socket in the file system. */
 export const socketPeer = 'unix';
 

@@ -78,6 +78,10 @@ export abstract class Exchange {
   requestId = '';
   /** How far the rates have counted it: 1 for its address, 2 for its key. */
   rated = 0;
+  /** What its credential was found to be, once that was looked at (auth/key-judge.ts). */
+  judged: unknown;
+  /** It asks for what only administrators may. */
+  asksAdmin = false;
   /** Milliseconds of performance.now(). */
   startedAt = 0;
   /** When a reader is answered for, whatever the engine does; 0 = never. */

@@ -33,6 +33,8 @@ const serverFamilies = {
   rejected_total: counter('Requests answered by an error, by its code.'),
   limit_hits_total: counter('Requests and connections that met a limit.'),
   auth_failures_total: counter('Requests refused for their key, by the reason.'),
+  audit_lines_total: counter('Lines of the audit, by their event.'),
+  audit_errors_total: counter('Lines of the audit that could not be written.'),
   event_loop_lag_seconds: gauge('Mean delay of timers of the main thread.'),
   event_loop_utilization: gauge('Share of its time that the main thread was busy.'),
   gc_seconds: histogram('Time of garbage collections of the main thread.'),

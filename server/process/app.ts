@@ -2,7 +2,7 @@
 // that may still be opening. Owns the phase the server is in; serve.ts moves it from phase to
 // phase.
 import { basename } from 'node:path';
-import { type Database, type Program, wallMs } from '../../engine/index.js';
+import type { Database, Program } from '../../engine/index.js';
 import { Fronts } from '../front/fronts.js';
 import { House } from '../house/house.js';
 import type { Exchange } from '../http/exchange.js';
@@ -10,11 +10,11 @@ import { type TenantOptions, Tenants, unknownTenant } from '../house/tenants.js'
 import { type Member, readMembers } from '../house/placement.js';
 import { tenantElsewhere } from '../house/tenant-elsewhere.js';
 import { reasonOf } from '../house/sleeping-database.js';
-import { isLoopback, listenAddresses } from '../http/address.js';
+import { listenAddresses } from '../http/address.js';
 import type { Action } from '../endpoint/admin-handler.js';
 import type { Config } from '../config/config.js';
 import type { Readiness, ServerPhase } from '../endpoint/health.js';
-import { Keyring } from '../auth/keys.js';
+import type { Keyring } from '../auth/keys.js';
 import type { NodeProof } from '../auth/node-proof.js';
 import type { Log } from '../observe/log.js';
 import type { SourceBook } from '../project/source-book.js';
@@ -23,8 +23,7 @@ import type { Metrics } from '../observe/metrics.js';
 import { type NodeCalls, targetOf } from '../request/node-call.js';
 import { type AnsweredCall, type Serving, Reception } from '../request/reception.js';
 import { RuntimeMetrics } from '../observe/runtime-metrics.js';
-import { OwnRate } from '../auth/rate.js';
-import { Security, type SecurityRules } from '../auth/security.js';
+import { Door } from './door.js';
 import { tlsFiles } from './tls.js';
 import { openTransport } from './open-transport.js';
 import {
@@ -58,7 +57,7 @@ export interface AppOptions {
 
 export class App {
   #phase: ServerPhase = 'starting';
-  readonly keys: Keyring;
+  readonly #door: Door;
   /** Of the database that requests are about when they name none. */
   readonly #main: House;
   readonly #tenants: Tenants | undefined;
@@ -66,7 +65,6 @@ export class App {
   readonly #otherMembers: readonly Member[];
   readonly #runtime = new RuntimeMetrics();
   #fronts: Fronts | undefined;
-  readonly #security: Security;
   #reception!: Reception;
   #transport!: Transport;
   #housekeeping: NodeJS.Timeout | undefined;
@@ -75,12 +73,19 @@ export class App {
 
   constructor(private readonly options: AppOptions) {
     const { config } = options;
-    this.keys = new Keyring(config.keysFile, config.auth.api_key);
-    this.#security = this.#makeSecurity();
+    this.#door = new Door({
+      config,
+      log: options.log,
+      hasFronts: this.#frontsWanted > 1,
+      loopbackOrigins: options.onAnswered !== undefined,
+      isNode: (exchange) => this.#isNode(exchange, true),
+      onKeys: () => this.#fronts?.adoptKeys(this.keys.list),
+      onRefused: (reason) => this.metrics.authFailures.add(reason),
+    });
     const shared = {
       ...options,
       keys: this.keys,
-      security: this.#security,
+      security: this.#door.security,
       isFresh: options.onAnswered !== undefined,
       phase: () => this.#phase,
       proof: options.nodes?.proof,
@@ -91,11 +96,15 @@ export class App {
       serverSamples: () => this.#samples(),
     });
     const { tenants } = options;
-    if (tenants !== undefined && config.tenant === '' && config.databases.size > 0)
+    if (tenants !== undefined && this.#hasTenants)
       this.#tenants = new Tenants({ ...shared, ...tenants });
     const { members, node } = config.cluster;
     const isNode = options.nodes !== undefined && node !== '';
     this.#otherMembers = isNode ? readMembers(members).filter((one) => one.node !== node) : [];
+  }
+
+  get keys(): Keyring {
+    return this.#door.keys;
   }
 
   get metrics(): Metrics {
@@ -119,12 +128,13 @@ export class App {
   async listen(): Promise<number> {
     const { config, log } = this.options;
     this.#reception = new Reception({
-      security: this.#security,
+      security: this.#door.security,
       main: this.#main,
       servingFor: (exchange) => this.#servingFor(exchange),
       log,
       slowMs: config.log.slow_ms,
       accessShare: config.log.access,
+      audit: this.#door.audit,
       onAnswered: this.options.onAnswered,
     });
     const tls = tlsFiles(config, log);
@@ -153,9 +163,14 @@ export class App {
   /** Whoever develops is one caller: more threads are only started if they are asked for. */
   get #frontsWanted(): number {
     // How far a node is, and whose a request is, the main thread knows.
-    if (this.options.config.cluster.log !== '' || this.#tenants !== undefined) return 1;
+    if (this.options.config.cluster.log !== '' || this.#hasTenants) return 1;
     const isDeveloping = this.options.onAnswered !== undefined && !this.#hasSet('server.fronts');
     return isDeveloping ? 1 : this.options.config.server.fronts;
+  }
+
+  get #hasTenants(): boolean {
+    const { config, tenants } = this.options;
+    return tenants !== undefined && config.tenant === '' && config.databases.size > 0;
   }
 
   #hasSet(key: string): boolean {
@@ -167,7 +182,9 @@ export class App {
     this.#fronts = new Fronts({
       count: this.#frontsWanted,
       receiver: this.#reception,
-      security: this.#securityRules(),
+      security: this.#door.rules,
+      accepted: this.#door.accepted,
+      rates: this.#door.rates!,
       telling: {
         slowMs: config.log.slow_ms,
         accessShare: config.log.access,
@@ -252,7 +269,7 @@ export class App {
       return tenant === '' || tenant === main.tenant ? main : this.#elsewhere(exchange, tenant);
     }
     const isNode = exchange.nodeProof !== '' && this.#isNode(exchange, false);
-    const caller = this.keys.active ? this.#security.know(exchange) : undefined;
+    const caller = this.keys.active ? this.#door.security.know(exchange) : undefined;
     if (this.keys.active && caller === undefined && !isNode) return main;
     const name = exchange.tenant || caller?.tenant;
     return name ? (this.#tenants.find(name) ?? this.#elsewhere(exchange, name)) : main;
@@ -280,44 +297,12 @@ export class App {
     this.#tenants?.adoptPrompts();
   }
 
-  #makeSecurity(): Security {
-    return new Security({
-      ...this.#securityRules(),
-      keys: this.keys,
-      isNode: (exchange) => this.#isNode(exchange, true),
-      rateFor: (bound, limit) => this.#fronts?.rateFor(bound) ?? new OwnRate(limit),
-      onAuthFailure: (reason) => this.metrics.authFailures.add(reason),
-    });
-  }
-
-  #securityRules(): SecurityRules {
-    const { config } = this.options;
-    return {
-      host: config.server.host,
-      allowedHosts: config.server.allowed_hosts,
-      corsOrigins: config.cors.origins,
-      loopbackOrigins: this.options.onAnswered !== undefined,
-      insecureNoAuth: config.server.insecure_no_auth,
-      trustProxy: config.server.trust_proxy,
-      secure: config.tls.cert !== '',
-      limits: config.limits,
-    };
-  }
-
   readiness(): Readiness {
     return this.#main.readiness();
   }
 
   #keepHouse(): void {
-    try {
-      if (this.keys.refresh()) {
-        this.#fronts?.adoptKeys(this.keys.list);
-        this.options.log('info', 'the key file was read again');
-      }
-    } catch (error) {
-      this.options.log('error', 'the key file was not read; the old keys stay', { error });
-    }
-    const lapsed = this.keys.lapsed(wallMs());
+    const lapsed = this.#door.keepHouse();
     this.#main.keepHouse(lapsed);
     this.#tenants?.keepHouse(lapsed);
     this.#tellPipelining();
@@ -385,6 +370,7 @@ export class App {
     ];
     samples.push(
       ...this.#runtime.samples(),
+      ...this.#door.audit.samples(),
       ...(this.#tenants?.samples() ?? []),
       limitHit('connections', counts.connectionsRefused),
       limitHit('receive_time', counts.receiveTimeouts),
@@ -410,6 +396,7 @@ export class App {
   async close(): Promise<void> {
     clearInterval(this.#housekeeping);
     this.#runtime.stop();
+    this.#door.close();
     // Without fronts nothing is waited for: the listener is closed when this returns.
     if (this.#fronts !== undefined) await this.#fronts.close();
     this.#transport?.close();
@@ -417,25 +404,7 @@ export class App {
 
   /** What deserves a warning at start (http.md 8). */
   warnings(): string[] {
-    const { config } = this.options;
-    const warnings = this.#deafWarnings();
-    if (this.keys.closed) {
-      return [
-        ...warnings,
-        `nobody is answered: ${config.keysFile} holds no key; add one, or remove the file`,
-      ];
-    }
-    if (isLoopback(config.server.host)) return warnings;
-    if (!this.keys.active) {
-      const open = config.server.insecure_no_auth;
-      if (open) return [...warnings, 'everyone may do everything: there are no keys'];
-      return [
-        ...warnings,
-        'protected mode: there are no API keys, so only this machine is answered',
-      ];
-    }
-    if (config.tls.cert === '') warnings.push('API keys travel in clear text: TLS is off');
-    return warnings;
+    return [...this.#deafWarnings(), ...this.#door.warnings()];
   }
 
   /** Keys of the configuration that the transport in use does not hear. */

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingHttpHeaders, type RequestOptions, request as requestPlain } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { type ErrorData, TrellisError, fail, holderOf } from '../../engine/index.js';
+import { shownKey } from '../auth/environment-key.js';
 import type { Config } from '../config/config.js';
 import { socketPathOf } from '../http/listening.js';
 import { toldError } from '../request/told-error.js';
@@ -70,7 +71,8 @@ export async function askBytes(
     'Content-Type': 'application/json',
     'X-Request-Id': requestId,
   };
-  if (config.auth.api_key !== '') headers['x-api-key'] = config.auth.api_key;
+  const key = shownKey(config.auth.api_key);
+  if (key !== '') headers['x-api-key'] = key;
   if (config.tenant !== '') headers['trellis-tenant'] = config.tenant;
   const place = placeOf(config);
   const url = `${place.origin}/${path}`;

@@ -8,6 +8,7 @@ import { jsonHeaders } from '../http/header-list.js';
 import { errorBody, errorHeaders, isServerFault, statusOf } from '../http/http-error.js';
 import { noContentStatus, okStatus } from '../http/status-line.js';
 import type { Caller } from '../auth/keys.js';
+import type { Audit } from '../observe/audit.js';
 import type { Log } from '../observe/log.js';
 import type { Metrics, RouteMetrics } from '../observe/metrics.js';
 import { budgetOf } from './call-budget.js';
@@ -44,6 +45,7 @@ export interface ReceptionOptions {
   slowMs: number;
   /** Share of requests that get a log line, 0 to 1. */
   accessShare: number;
+  audit: Audit;
   /** Told of every request that was answered, for whoever develops. */
   onAnswered?: ((call: AnsweredCall) => void) | undefined;
 }
@@ -299,6 +301,7 @@ export class Reception implements Receiver {
       const { method, path } = exchange;
       onAnswered({ method, path, status: status.slice(0, 3), code, ms, rows: work?.rows });
     }
+    if (exchange.asksAdmin) this.#audit(exchange, metrics.label, ms, code);
     const verdict = verdictOn(this.options, ms, work, code, code && isServerFault(code));
     if (verdict === undefined) return;
     const visit = exchange.memo as Visit | undefined;
@@ -319,6 +322,23 @@ export class Reception implements Receiver {
     };
     const { requestLog } = visit?.serving ?? this.options.main;
     requestLog.tell(ended, verdict);
+  }
+
+  #audit(exchange: Exchange, route: string, ms: number, code: ErrorCode | undefined): void {
+    const { caller, serving } = exchange.memo as Visit;
+    this.options.audit.note({
+      event: code === 'FORBIDDEN' ? 'refused' : 'admin',
+      keyId: caller?.keyId,
+      isNode: caller?.isNode,
+      tenant: serving.tenant,
+      peer: this.options.security.peer(exchange),
+      path: exchange.path,
+      route,
+      outcome: code ?? 'ok',
+      rows: exchange.work?.rows,
+      ms,
+      requestId: exchange.requestId,
+    });
   }
 
   /** Resolves when no call is in flight, or after `ms`. */

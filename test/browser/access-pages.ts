@@ -19,7 +19,10 @@ let people: string[] = [];
 beforeAll(async () => {
   // Every request is slow: the slow log has entries.
   demo = await startDemo({ config: { 'embedding.model': 'hash', 'log.slow_ms': 0 } });
-  closed = await startServer({ sources: { 'main.hx': text }, env: { TRELLIS_API_KEY: 'k' } });
+  closed = await startServer({
+    sources: { 'main.hx': text },
+    env: { TRELLIS_API_KEY: 'k'.repeat(16) },
+  });
   const found = await demo.client.post('people', { start: 0, end: 2 });
   people = (found.people as { personId: string }[]).map(({ personId }) => personId);
 });

@@ -65,7 +65,8 @@ const scenes: Record<string, Scene> = {
     views: ['overview', 'source'],
   },
   keys: {
-    start: () => startServer({ sources: { 'main.hx': faulty }, env: { TRELLIS_API_KEY: 'k' } }),
+    start: () =>
+      startServer({ sources: { 'main.hx': faulty }, env: { TRELLIS_API_KEY: 'k'.repeat(16) } }),
     views: ['overview'],
   },
 };

@@ -13,7 +13,7 @@ QUERY cell(name: String) => c <- N<Cell>({name: name}) RETURN c::{value}
 QUERY version() => RETURN ${version}
 `;
 
-export const admin = { 'x-api-key': 'root' };
+export const admin = { 'x-api-key': 'root-of-the-tests' };
 export const connectionsMax = 40;
 
 export class Fronts {
@@ -27,7 +27,10 @@ export class Fronts {
     const server = await startServer({
       sources: { 'main.hx': source(1) },
       config: { 'server.fronts': 3, 'limits.connections': connectionsMax, 'server.watch': false },
-      env: { TRELLIS_API_KEY: 'root', ...(failpoint && { TRELLIS_FAILPOINT: failpoint }) },
+      env: {
+        TRELLIS_API_KEY: 'root-of-the-tests',
+        ...(failpoint && { TRELLIS_FAILPOINT: failpoint }),
+      },
     });
     const fronts = new Fronts(server, []);
     fronts.open = await fronts.connect(6);

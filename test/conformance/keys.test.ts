@@ -14,7 +14,7 @@ import { type Server, runCli, startServer } from '../support/server/server.js';
 import { expectFigure } from '../support/run/figure.js';
 
 const sources = { 'main.hx': 'N::P { name: String }\nQUERY ping() => RETURN "pong"\n' };
-const admin = { 'x-api-key': 'root' };
+const admin = { 'x-api-key': 'root-of-the-tests' };
 
 async function addKey(server: Server, name: string, ...more: string[]): Promise<string> {
   const argv = ['keys', 'add', name, server.project, '--role', 'read', '--data', server.data];
@@ -117,7 +117,7 @@ const badNames = [
 ];
 
 test('commands show a key, and names of every kind are answered for what they are', async () => {
-  const server = await startServer({ sources, env: { TRELLIS_API_KEY: 'root' } });
+  const server = await startServer({ sources, env: { TRELLIS_API_KEY: 'root-of-the-tests' } });
   const run = (...argv: string[]) =>
     commandHere([...argv, '--project', server.project, '--data', server.data]);
   try {
@@ -125,7 +125,10 @@ test('commands show a key, and names of every kind are answered for what they ar
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toMatch(/^API_KEY_REQUIRED: .*--key/m);
     for (const argv of [['backup', 'first'], ['dump', join(server.folder, 'd')], ['recall']]) {
-      expect([argv[0], (await run(...argv, '--key', 'root')).code]).toEqual([argv[0], 0]);
+      expect([argv[0], (await run(...argv, '--key', 'root-of-the-tests')).code]).toEqual([
+        argv[0],
+        0,
+      ]);
     }
     writeFileSync(join(server.data, 'backups', 'file'), '');
     const post = (path: string, body: object | string = {}) =>
@@ -161,13 +164,13 @@ test('commands show a key, and names of every kind are answered for what they ar
 test('sessions end with their key', async () => {
   const server = await startServer({
     sources,
-    env: { TRELLIS_API_KEY: 'root' },
+    env: { TRELLIS_API_KEY: 'root-of-the-tests' },
     config: { 'limits.auth_failures': 1000 },
   });
   try {
     const revoked = await addKey(server, 'one');
     const kept = await addKey(server, 'two');
-    for (const key of [revoked, kept, 'root']) await openAs(server, key);
+    for (const key of [revoked, kept, 'root-of-the-tests']) await openAs(server, key);
     expect(await openSessions(server)).toBe(3);
     await runCli(['keys', 'revoke', 'one', server.project, '--data', server.data]);
     await expect.poll(() => openSessions(server)).toBe(2);

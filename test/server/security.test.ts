@@ -290,13 +290,14 @@ describe.each(transports)('rates and remote peers on %s', (transport) => {
   it('slows down those who guess keys', async () => {
     const key = 'a'.repeat(40);
     const server = await startApp(transport, { 'auth.api_key': key, 'limits.auth_failures': '3' });
+    expect(await outcome(server, { path: '/ping', headers: { 'x-api-key': key } })).toBe('ok');
     const seen: string[] = [];
     for (let i = 0; i < 8; i++) {
       seen.push(await outcome(server, { path: '/ping', headers: { 'x-api-key': `wrong${i}` } }));
     }
     expect(seen).toContain('RATE_LIMITED');
     expect(seen.slice(0, 3)).toEqual(Array(3).fill('INVALID_API_KEY'));
-    // A right key is not a guess.
+    // A key that was accepted before is not a guess.
     expect(await outcome(server, { path: '/ping', headers: { 'x-api-key': key } })).toBe('ok');
     server.close();
   });
@@ -304,7 +305,8 @@ describe.each(transports)('rates and remote peers on %s', (transport) => {
   it('takes a digest for the key of the environment', async () => {
     const { createHash } = await import('node:crypto');
     const digest = createHash('sha256').update('secret').digest('hex');
-    const server = await startApp(transport, { 'auth.api_key': digest });
+    const server = await startApp(transport, { 'auth.api_key': `sha256:${digest}` });
+    expect(server.log.join()).not.toContain('sha256:');
     expect(
       await outcome(server, { path: '/put', headers: { 'x-api-key': 'secret' }, body: '{}' }),
     ).toBe('ok');
@@ -312,6 +314,17 @@ describe.each(transports)('rates and remote peers on %s', (transport) => {
       'INVALID_API_KEY',
     );
     server.close();
+  });
+
+  it('warns of a digest without its prefix, and refuses a key that can be guessed', async () => {
+    const server = await startApp(transport, { 'auth.api_key': 'ab'.repeat(32) });
+    expect(server.log.join()).toMatch(/"level":"warn".*write `sha256:` before them/);
+    server.close();
+    for (const key of ['k', 'fifteen letters', 'sha256:ab', `sha256:${'x'.repeat(64)}`]) {
+      await expect(startApp(transport, { 'auth.api_key': key }), key).rejects.toThrow(
+        /auth.api_key/,
+      );
+    }
   });
 
   const remote = Object.values(networkInterfaces())

@@ -9,9 +9,9 @@ const source = `
   QUERY put(token: String) => p <- AddN<Person>({ name: token }) RETURN p::{ name }`;
 
 const keys = [
-  { text: 'op' },
-  { text: 'acmekey', tenant: 'acme' },
-  { text: 'betakey', tenant: 'beta' },
+  { text: 'tk_op_secret' },
+  { text: 'tk_acmekey_secret', tenant: 'acme' },
+  { text: 'tk_betakey_secret', tenant: 'beta' },
 ];
 const fakes = new Map<string, FakeDatabase>();
 const servers: RunningTenants[] = [];
@@ -54,16 +54,16 @@ afterAll(async () => {
 it('K45 a request reaches the node that has the tenant, once, with the rights of its own key', async () => {
   const answers: [string, string, string][] = [
     // key, header, who has it or why not
-    ['op', '', 'here main'],
-    ['op', 'acme', 'here acme'],
-    ['op', 'beta', 'there beta'],
-    ['op', 'gone', 'TENANT_UNKNOWN'],
-    ['op', '../beta', 'TENANT_UNKNOWN'],
-    ['op', 'constructor', 'TENANT_UNKNOWN'],
-    ['betakey', '', 'there beta'],
-    ['betakey', 'beta', 'there beta'],
-    ['betakey', 'acme', 'FORBIDDEN'],
-    ['acmekey', 'beta', 'FORBIDDEN'],
+    ['tk_op_secret', '', 'here main'],
+    ['tk_op_secret', 'acme', 'here acme'],
+    ['tk_op_secret', 'beta', 'there beta'],
+    ['tk_op_secret', 'gone', 'TENANT_UNKNOWN'],
+    ['tk_op_secret', '../beta', 'TENANT_UNKNOWN'],
+    ['tk_op_secret', 'constructor', 'TENANT_UNKNOWN'],
+    ['tk_betakey_secret', '', 'there beta'],
+    ['tk_betakey_secret', 'beta', 'there beta'],
+    ['tk_betakey_secret', 'acme', 'FORBIDDEN'],
+    ['tk_acmekey_secret', 'beta', 'FORBIDDEN'],
     ['wrong', 'beta', 'INVALID_API_KEY'],
     ['', 'beta', 'API_KEY_REQUIRED'],
   ];
@@ -85,10 +85,10 @@ it('K45 a request reaches the node that has the tenant, once, with the rights of
 
 it('K45 what a tenant shows of itself is seen at its own node alone', async () => {
   for (const path of ['/metrics', '/openapi.json', '/slowlog', '/explorer']) {
-    const reply = await here.get(path, { 'x-api-key': 'op', 'Trellis-Tenant': 'beta' });
+    const reply = await here.get(path, { 'x-api-key': 'tk_op_secret', 'Trellis-Tenant': 'beta' });
     expect([path, reply.status]).toEqual([path, 404]);
   }
-  const { text } = await here.get('/metrics', { 'x-api-key': 'op' });
+  const { text } = await here.get('/metrics', { 'x-api-key': 'tk_op_secret' });
   expect(text).not.toContain('beta');
 });
 

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Database, type OpenDatabase, type Program, compile } from '../../engine/index.js';
 import { writeKeyFile } from '../../server/auth/key-file.js';
-import { digestOf, type KeyRecord } from '../../server/auth/key-record.js';
+import { digestOf } from '../../server/auth/credential.js';
+import { type KeyRecord, idIn } from '../../server/auth/key-record.js';
 import { type Config, loadConfig } from '../../server/config/config.js';
 import { databaseOptions } from '../../server/config/database-options.js';
 import { createLog } from '../../server/observe/log.js';
@@ -28,12 +29,12 @@ export interface RunningTenants {
   close(): Promise<void>;
 }
 
-const keyOf = (id: string): KeyRecord => ({
-  id,
-  name: id,
+const keyOf = (text: string): KeyRecord => ({
+  id: idIn(text)!,
+  name: text,
   role: 'admin',
   created: '2026-01-01T00:00:00Z',
-  digest: digestOf(id).toString('hex'),
+  digest: digestOf(text).toString('hex'),
 });
 
 /** What nodes of a cluster need besides. */

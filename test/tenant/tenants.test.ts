@@ -39,9 +39,9 @@ describe('whose a request is', () => {
       'limits.auth_failures': '1000000',
     };
     const keys = [
-      { text: 'op' },
-      { text: 'acmekey', tenant: 'acme' },
-      { text: 'gonekey', tenant: 'gone' },
+      { text: 'tk_op_secret' },
+      { text: 'tk_acmekey_secret', tenant: 'acme' },
+      { text: 'tk_gonekey_secret', tenant: 'gone' },
     ];
     server = await startTenants(source, open, settings, keys);
   });
@@ -49,13 +49,13 @@ describe('whose a request is', () => {
 
   const names = ['', 'acme', 'beta', 'gone', '../acme', 'ACME', 'constructor'];
   const isThere = (name: string): boolean => name === 'acme' || name === 'beta';
-  const keys = ['', 'wrong', 'op', 'acmekey', 'gonekey'];
+  const keys = ['', 'wrong', 'tk_op_secret', 'tk_acmekey_secret', 'tk_gonekey_secret'];
 
   /** The database that is asked, or the code of the refusal. */
   function expected(key: string, header: string): string {
     if (key === '') return 'API_KEY_REQUIRED';
     if (key === 'wrong') return 'INVALID_API_KEY';
-    const bound = key === 'op' ? undefined : key.replace('key', '');
+    const bound = /^tk_(\w+)key_/.exec(key)?.[1];
     if (bound !== undefined && header !== '' && header !== bound) return 'FORBIDDEN';
     const name = header || bound || 'main';
     return name === 'main' || isThere(name) ? name : 'TENANT_UNKNOWN';
@@ -104,13 +104,16 @@ describe('whose a request is', () => {
   });
 
   it('K45: contract, numbers and slow requests are those of the tenant', async () => {
-    const headers = { 'x-api-key': 'acmekey' };
+    const headers = { 'x-api-key': 'tk_acmekey_secret' };
     const contract = JSON.parse((await server.get('/openapi.json', headers)).text);
     expect(contract.info.title).toBe('acme');
     const { text } = await server.get('/metrics', headers);
     expect(text).not.toMatch(/trellis_connections|process_start|trellis_tenants/);
     expect(text).toMatch(/trellis_requests_total\{route="put",status="200"\} \d+/);
-    const beta = await server.get('/metrics', { 'x-api-key': 'op', 'Trellis-Tenant': 'beta' });
+    const beta = await server.get('/metrics', {
+      'x-api-key': 'tk_op_secret',
+      'Trellis-Tenant': 'beta',
+    });
     expect(beta.text).toMatch(/trellis_requests_total\{route="put",status="200"\} 1\n/);
   });
 });
@@ -119,13 +122,16 @@ describe('a server without tenants', () => {
   it('answers nobody who means one', async () => {
     const fake = new FakeDatabase();
     const server = await startTenants(source, async () => fake, {}, [
-      { text: 'op' },
-      { text: 'acmekey', tenant: 'acme' },
+      { text: 'tk_op_secret' },
+      { text: 'tk_acmekey_secret', tenant: 'acme' },
     ]);
     try {
-      const named = await server.get('/openapi.json', { 'x-api-key': 'op', 'Trellis-Tenant': 'a' });
+      const named = await server.get('/openapi.json', {
+        'x-api-key': 'tk_op_secret',
+        'Trellis-Tenant': 'a',
+      });
       expect([named.status, codeOf(named)]).toEqual([404, 'TENANT_UNKNOWN']);
-      const bound = await server.get('/openapi.json', { 'x-api-key': 'acmekey' });
+      const bound = await server.get('/openapi.json', { 'x-api-key': 'tk_acmekey_secret' });
       expect([bound.status, codeOf(bound)]).toEqual([403, 'FORBIDDEN']);
     } finally {
       await server.close();

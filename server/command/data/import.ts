@@ -3,6 +3,7 @@
 // where it stopped when it is run again with the same files.
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { LoadFeed, type Program, TrellisError, fail, openDatabase } from '../../../engine/index.js';
+import { shownKey } from '../../auth/environment-key.js';
 import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
 import { type ImportFile, findFiles } from '../../import/import-file.js';
@@ -147,7 +148,7 @@ function withUrl(error: TrellisError, config: Config): TrellisError {
 
 async function importThere(job: Job): Promise<ImportTarget> {
   const { line, config, files, rejects, again } = job;
-  const key = line.flags.get('key') ?? config.auth.api_key;
+  const key = line.flags.get('key') ?? shownKey(config.auth.api_key);
   const url = line.flags.get('url')!;
   const to = { url, key, tenant: line.flags.get('tenant') ?? '', name: nameOf(files), again };
   const remote = new RemoteImport(to, (rows) => rejects.add(rows));

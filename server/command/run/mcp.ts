@@ -2,6 +2,7 @@
 // attaches to the one server that has the data, and starts one where none runs.
 import { resolve } from 'node:path';
 import { fail } from '../../../engine/index.js';
+import { shownKey } from '../../auth/environment-key.js';
 import { runBridge, patienceMs } from '../../mcp/bridge/bridge.js';
 import { hostConfig, hosts } from '../../mcp/bridge/host-config.js';
 import { ServerLink } from '../../mcp/bridge/server-link.js';
@@ -80,7 +81,7 @@ async function attach(line: CommandLine): Promise<number> {
   // A server that cannot start is told before anybody waits for an answer.
   await link.open(patienceMs);
   if (link.failedCode !== undefined) return link.failedCode;
-  const key = config.auth.api_key;
+  const key = shownKey(config.auth.api_key);
   await runBridge({
     input: process.stdin,
     output: process.stdout,

@@ -37,7 +37,7 @@ test('W06 commands, flags, words, and names of the project', async () => {
   expect((await offered('')).length).toBeGreaterThan(20);
   expect(await offered('query', '--j')).toEqual(['--json']);
   expect(await offered('init', '--template', '')).toEqual(['start', 'graphrag', 'memory']);
-  expect(await offered('keys', '')).toEqual(['add', 'list', 'revoke']);
+  expect(await offered('keys', '')).toEqual(['add', 'list', 'rotate', 'revoke']);
   expect(await offered('help', 'bac')).toEqual(['backup']);
   expect(await offered('explain', ...project, 'pe')).toEqual(['personOf', 'people']);
   expect(await offered('query', ...project, 'personOf', '')).toEqual(['name=', 'most=']);

@@ -225,13 +225,16 @@ describe('W04 who may', () => {
   });
 
   it('is the administrator alone, where there are keys', async () => {
-    const app = await startApp('node', { 'server.adhoc': 'true', 'auth.api_key': 'secret' });
+    const app = await startApp('node', {
+      'server.adhoc': 'true',
+      'auth.api_key': 'secret-of-16-chars',
+    });
     const body = JSON.stringify({ source: 'N<Person>::COUNT' });
     const as = async (key: string) =>
       JSON.parse(
         (await app.request({ path: '/_query', body, headers: { 'x-api-key': key } })).text,
       );
-    const codes = [(await as('')).code, (await as('secret')).code];
+    const codes = [(await as('')).code, (await as('secret-of-16-chars')).code];
     app.close();
     expect(codes).toEqual(['API_KEY_REQUIRED', 'QUERY_INVALID']);
   });

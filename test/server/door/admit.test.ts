@@ -11,6 +11,7 @@ import { NodeCalls } from '../../../server/request/node-call.js';
 import { ClusterSettings } from '../../../server/process/cluster/settings.js';
 import { SourceBook } from '../../../server/project/source-book.js';
 import { root } from '../../support/project.js';
+import { Accepted } from '../../../server/auth/accepted.js';
 import { Keyring } from '../../../server/auth/keys.js';
 import { Security } from '../../../server/auth/security.js';
 import { changeKeyFile } from '../../../server/auth/key-file.js';
@@ -175,6 +176,7 @@ function pathsOf(settings: Record<string, string> = {}): string[] {
   const security = new Security({
     ...server,
     keys,
+    accepted: new Accepted(),
     allowedHosts: [],
     corsOrigins: cors.origins,
     insecureNoAuth: false,

@@ -62,7 +62,12 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
   ]);
 
   /** `isPassedOn`: a head that asks for more than an answer is the main thread's to read. */
-  const ask = (to: Connection, call: Call, key = 'root', isPassedOn = false): Promise<Reply> => {
+  const ask = (
+    to: Connection,
+    call: Call,
+    key = 'root-of-the-tests',
+    isPassedOn = false,
+  ): Promise<Reply> => {
     const { body, headers } = requestOf(call);
     const more = { 'x-api-key': key, ...(isPassedOn && { 'x-request-timeout-ms': '20000' }) };
     return to.request({ path: 'mcp', body, headers: { ...headers, ...more } });
@@ -72,13 +77,13 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
     server = await startServer({
       sources: { 'main.hx': source('one') },
       config: { 'server.fronts': 3, 'server.watch': false, 'mcp.output_chars': 6_000 },
-      env: { TRELLIS_API_KEY: 'root', TRELLIS_FAILPOINT: 'frontMessage@600:throw' },
+      env: { TRELLIS_API_KEY: 'root-of-the-tests', TRELLIS_FAILPOINT: 'frontMessage@600:throw' },
     });
     const { port } = server;
     open = await Promise.all(Array.from({ length: 6 }, () => Connection.open(port)));
     const values = rows.map((row) => JSON.stringify(row)).join();
     const last = `{"name":"wide","value":${wide},"note":""}`;
-    const headers = { 'x-api-key': 'root' };
+    const headers = { 'x-api-key': 'root-of-the-tests' };
     await open[0]!.request({ path: 'sow', headers, body: `{"rows":[${values},${last}]}` });
     // Each is read as a whole once, and costs little afterwards.
     for (let round = 0; round < 3; round++)
@@ -90,14 +95,15 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
   });
 
   const textOf = async (path: string): Promise<string> =>
-    (await open[0]!.request({ method: 'GET', path, headers: { 'x-api-key': 'root' } })).text;
+    (await open[0]!.request({ method: 'GET', path, headers: { 'x-api-key': 'root-of-the-tests' } }))
+      .text;
   const figure = async (line: RegExp): Promise<number> =>
     Number(line.exec(await textOf('metrics'))?.[1] ?? 0);
   const restarts = () => figure(/front_restarts_total (\d+)/);
 
   it('are answered as the main thread answers them, to the byte', async () => {
     for (const call of calls) {
-      const there = await ask(open[0]!, call, 'root', true);
+      const there = await ask(open[0]!, call, 'root-of-the-tests', true);
       for (const one of open) {
         const here = await ask(one, call);
         expect({ call, status: here.status, text: here.text }).toEqual({
@@ -134,7 +140,7 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
     for (const one of open) {
       await ask(one, call);
       await ask(one, { ...call, id: 'a-2', isModern: true });
-      await ask(one, call, 'root', true);
+      await ask(one, call, 'root-of-the-tests', true);
     }
     const counts = (await read()).map((count, i) => count - before[i]!);
     expect(counts).toEqual([12, 6, 18, 18, 18]);
@@ -174,7 +180,7 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
     const lost = async (one: Connection): Promise<boolean> => {
       for (let i = 0; i < 700; i++) {
         try {
-          await ask(one, { tool: 'few', args: { count: 1 }, id: i }, 'root', true);
+          await ask(one, { tool: 'few', args: { count: 1 }, id: i }, 'root-of-the-tests', true);
         } catch {
           return true;
         }
@@ -202,7 +208,10 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
     expect([...(await textsOf())][0]).toContain('one');
     for (const said of ['two', 'three']) {
       writeFileSync(join(server.project, 'main.hx'), source(said));
-      await open[0]!.request({ path: '_admin/reload', headers: { 'x-api-key': 'root' } });
+      await open[0]!.request({
+        path: '_admin/reload',
+        headers: { 'x-api-key': 'root-of-the-tests' },
+      });
       const texts = await textsOf();
       expect(texts.size).toBe(1);
       expect([...texts][0]).toContain(said);
@@ -212,7 +221,10 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
       join(server.project, 'main.hx'),
       source('four').replace('QUERY said', 'QUERY was'),
     );
-    await open[0]!.request({ path: '_admin/reload', headers: { 'x-api-key': 'root' } });
+    await open[0]!.request({
+      path: '_admin/reload',
+      headers: { 'x-api-key': 'root-of-the-tests' },
+    });
     expect([...(await textsOf())][0]).toContain('Unknown tool: said');
   });
 });

@@ -1,0 +1,36 @@
+// The one key of the configuration, `auth.api_key`, usually given as TRELLIS_API_KEY: the key itself, or
+// `sha256:` and the digest of one.
+import { fail } from '../../engine/index.js';
+import { digestOf } from './credential.js';
+
+const prefix = 'sha256:';
+const digestForm = /^[0-9a-fA-F]{64}$/;
+/** A shorter one can be guessed. */
+const leastLength = 16;
+
+/** Without the prefix: taken for a digest in this release, for a key in the next one. */
+export const isBareDigest = (value: string): boolean => digestForm.test(value);
+
+/** The key that a command shows to a server; empty where only its digest is known, which opens nothing. */
+export const shownKey = (value: string): string =>
+  value.startsWith(prefix) || isBareDigest(value) ? '' : value;
+
+/** SHA-256 of the key, in hexadecimal digits. Fails CONFIG_INVALID. */
+export function environmentDigest(value: string): string {
+  if (value.startsWith(prefix)) {
+    const digest = value.slice(prefix.length);
+    if (!digestForm.test(digest)) {
+      fail('CONFIG_INVALID', {
+        what: '`auth.api_key` begins with `sha256:`, which 64 hexadecimal digits must follow',
+      });
+    }
+    return digest.toLowerCase();
+  }
+  if (isBareDigest(value)) return value.toLowerCase();
+  if (value.length < leastLength) {
+    const what = `\`auth.api_key\` has ${value.length} characters, and can be guessed; ${leastLength} are the least`;
+    const hint = 'Make one with `openssl rand -base64 24`, or a key with `trellis keys add`.';
+    fail('CONFIG_INVALID', { what }, { hint });
+  }
+  return digestOf(value).toString('hex');
+}
