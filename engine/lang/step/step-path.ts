@@ -1,4 +1,4 @@
-// Shortest paths (helixql.md 3.18): the four steps, their ends, weights and estimates.
+// Shortest paths (helixql.md 3.18): the four steps, their ends, weights, estimates and conditions.
 import type { TypeRef } from '../../base/schema.js';
 import type { Step } from '../../plan/expression.js';
 import { countOf, isDeclared } from './call-argument.js';
@@ -33,6 +33,9 @@ const forms: Record<PathStep['algorithm'], string> = {
   dijkstra: 'ShortestPathDijkstras<EdgeType>(_::{weight})',
   astar: 'ShortestPathAStar<EdgeType>(_::{weight}, "property")',
 };
+
+/** Arguments that a step must have; a condition may stand behind them. */
+const counts: Record<PathStep['algorithm'], number> = { bfs: 0, dijkstra: 1, astar: 2 };
 
 export const checkPath: StepChecker = (context, input, call, scope, place) => {
   const from = forgetShape(context, rowsOf(input), call.name, place.chain);
@@ -101,19 +104,27 @@ function pathCost(
   scope: Scope,
 ): Pick<PathStep, 'weight' | 'heuristic' | 'condition'> | undefined {
   const args = call.args ?? [];
-  const isCondition = algorithm === 'bfs' && args.length === 1 && args[0]!.name === undefined;
-  if (isCondition) {
-    const condition = edgeCondition(context, edges, direction, args[0]!.value, scope);
-    return condition && { condition };
-  }
-  const count = { bfs: 0, dijkstra: 1, astar: 2 }[algorithm];
-  if (args.length !== count || args.some((arg) => arg.name !== undefined)) {
+  const count = counts[algorithm];
+  const isRight = args.length === count || args.length === count + 1;
+  if (!isRight || args.some((arg) => arg.name !== undefined)) {
     const has = countOf(args.length, 'no arguments');
-    const message = `\`${call.name.text}\` has ${has}; it takes ${count}.`;
+    const message = `\`${call.name.text}\` has ${has}; it takes ${count}, and a condition.`;
     context.report('E305', call.span, message, `Write \`${forms[algorithm]}\`.`);
     return undefined;
   }
-  const [weight, heuristic] = args;
+  const cost = weightCost(context, args.slice(0, count), edges, direction, scope);
+  if (args.length === count) return cost;
+  const condition = edgeCondition(context, edges, direction, args[count]!.value, scope);
+  return cost && condition && { ...cost, condition };
+}
+
+function weightCost(
+  context: Context,
+  [weight, heuristic]: NonNullable<Call['args']>,
+  edges: string[],
+  direction: 'out' | 'both',
+  scope: Scope,
+): Pick<PathStep, 'weight' | 'heuristic'> | undefined {
   if (weight === undefined) return {};
   const slot = context.fresh();
   const item = slotTerm(slot, edgesReached(context, edges, direction));

@@ -105,12 +105,17 @@ function path(writer: QueryWriter): string[] {
   const numbers = edge.properties.filter(({ type }) => /^[IUF]\d/.test(type));
   const weight = numbers.length > 0 ? `_::{${random.pick(numbers).name}}` : '1';
   const estimate = start.properties.find(({ type }) => /^[IUF]\d/.test(type))?.name ?? 'size';
+  // Which edges may be followed.
+  const own = numbers.length > 0 ? [`${weight}::GT(0)`, `!EXISTS(${weight}::GT(3))`] : [];
+  const near = random.pick([...own, `_::Other::ID::NEQ(${a})`, `_::Other::{${estimate}}::GTE(1)`]);
+  const condition = random.chance(0.4) ? near : undefined;
+  const [only, also] = condition === undefined ? ['', ''] : [`(${condition})`, `, ${condition}`];
   const form = random.pick([
-    'ShortestPath',
-    'ShortestPathBFS',
-    `ShortestPathDijkstras(${weight})`,
-    `ShortestPathAStar(ABS(${weight}), "${estimate}")`,
-    `ShortestPathDijkstras(ADD(${random.pick(['1', '2.5'])}, ABS(${weight})))`,
+    `ShortestPath${only}`,
+    `ShortestPathBFS${only}`,
+    `ShortestPathDijkstras(${weight}${also})`,
+    `ShortestPathAStar(ABS(${weight}), "${estimate}"${also})`,
+    `ShortestPathDijkstras(ADD(${random.pick(['1', '2.5'])}, ABS(${weight}))${also})`,
   ]);
   const [, word, rest] = /^(\w+)(.*)$/.exec(form)!;
   const name = writer.name('v');
