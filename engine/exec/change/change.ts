@@ -5,7 +5,7 @@ import { readVector } from '../row/step-argument.js';
 import { asRows, batchesOf, type Flow, type RowFlow } from '../row/flow.js';
 import { collect, firstOf } from '../row/pull.js';
 import type { Frame } from '../row/frame.js';
-import { copyTrail } from '../row/image.js';
+import { refreshed } from '../row/image.js';
 import { IdSet } from '../../base/id-set.js';
 import { type Assign, createNode, createVector, dropElements, updateElements } from './mutate.js';
 import { Element, GroupRecord, RecordValue, type Value } from '../row/value.js';
@@ -16,25 +16,16 @@ export interface Change {
   set: readonly Assign[];
 }
 
-/** The element as it is stored now, with the search attributes of the row it was. */
-function refreshed(row: Element): Element {
-  const element = new Element(row.id);
-  element.score = row.score;
-  element.distance = row.distance;
-  element.reranked = row.reranked;
-  element.share = row.share;
-  copyTrail(row, element);
-  return element;
-}
-
-/** Every distinct element once; the rows come back as they are now, deleted ones left out. */
+/** Every distinct element once, as its first row shows it; the rows come back as they are now, deleted ones left out. */
 export function update(input: Flow, change: Change): RowFlow {
   return { kind: 'rows', open: (frame) => updateRows(frame, input, change) };
 }
 
 function* updateRows(frame: Frame, input: Flow, { slot, set }: Change): Iterable<readonly Value[]> {
   const rows = collect(input, frame).filter((row): row is Element => row instanceof Element);
-  const updated = updateElements(frame, new Set(rows.map((row) => row.id)), slot, set);
+  const distinct = new Map<number, Element>();
+  for (const row of rows) if (!distinct.has(row.id)) distinct.set(row.id, row);
+  const updated = updateElements(frame, distinct.values(), slot, set);
   yield* batchesOf(rows.filter((row) => updated.has(row.id)).map(refreshed));
 }
 
@@ -56,7 +47,7 @@ function* upsertRows(
   changed: ((frame: Frame, element: Element) => void) | undefined,
 ): Iterable<readonly Value[]> {
   const row = firstOf(input, frame);
-  if (row instanceof Element && updateElements(frame, [row.id], slot, set).size === 1) {
+  if (row instanceof Element && updateElements(frame, [row], slot, set).size === 1) {
     const element = refreshed(row);
     changed?.(frame, element);
     yield [element];

@@ -103,8 +103,9 @@ export function buildUpsertEdge(builder: Builder, expression: Kind<'upsertEdge'>
   const upsert = (frame: Frame, source: number, target: number): Element => {
     const found = edgeBetween(frame, label.id, source, target);
     if (found !== 0) {
-      updateElements(frame, [found], slot, set);
-      return new Element(found);
+      const edge = new Element(found);
+      updateElements(frame, [edge], slot, set);
+      return edge;
     }
     frame.slots[slot] = null;
     return createEdge(frame, label, source, target, set);

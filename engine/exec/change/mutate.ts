@@ -1,19 +1,20 @@
 // Changes of elements: creation with defaults, update, deletion with edges. Keeps the keyword
 // documents of nodes and vectors in step. Uniqueness and index entries are storage's; converting
 // values and resolving ends is done here.
-import { fail } from '../../base/errors.js';
+import { fail, TrellisError } from '../../base/errors.js';
 import { defaultAt } from '../../base/schema.js';
 import { parseUuid } from '../../base/id.js';
 import { type Scalar, type ScalarList, Uuid } from '../../base/value.js';
 import { distinct } from '../../base/words.js';
 import type { Assignment } from '../../plan/expression.js';
-import { textsAmong } from '../../storage/record/document.js';
+import { textsAmong, textsOf } from '../../storage/record/document.js';
 import { decodeProperty, kindOf, labelOf } from '../../storage/record/record.js';
 import type { Label, StoredProperty } from '../../storage/table/store.js';
 import type { Builder } from '../row/builder.js';
 import { convert } from '../row/declared-value.js';
 import { nameOf, resolveElement } from '../row/resolve.js';
 import type { Frame } from '../row/frame.js';
+import { refreshed } from '../row/image.js';
 import { IdBuffer } from '../row/id-buffer.js';
 import { Element, type Value } from '../row/value.js';
 import type { Evaluate } from '../row/compiled.js';
@@ -90,11 +91,17 @@ function newValues(frame: Frame, label: Label, set: readonly Assign[]): Values {
   return values;
 }
 
-function valuesOf(record: Uint8Array, label: Label): Values {
+/** Properties that cannot be read go to `damaged`. */
+function valuesOf(record: Uint8Array, label: Label, damaged: StoredProperty[]): Values {
   const values: Values = new Map();
   for (const property of label.properties) {
-    const value = decodeProperty(record, property);
-    if (value !== null) values.set(property.name, value);
+    try {
+      const value = decodeProperty(record, property);
+      if (value !== null) values.set(property.name, value);
+    } catch (error) {
+      if (!(error instanceof TrellisError)) throw error;
+      damaged.push(property);
+    }
   }
   return values;
 }
@@ -177,39 +184,55 @@ interface Change {
 }
 
 /**
- * The change that assignments make to the stored element, which they see in `slot`; undefined when
- * it is gone.
+ * The change that assignments make to the stored element, which they see in `slot` with the score and
+ * the like of its row; undefined when it is gone.
  */
 function changeOf(
   frame: Frame,
-  id: number,
+  row: Element,
   slot: number,
   set: readonly Assign[],
 ): Change | undefined {
-  const current = new Element(id);
+  const { id } = row;
+  const current = refreshed(row);
   current.record = frame.readRecord(id);
   if (current.record === undefined) return undefined;
   const label = frame.view.catalog.label(labelOf(current.record));
-  const before = valuesOf(current.record, label);
+  const damaged: StoredProperty[] = [];
+  const before = valuesOf(current.record, label, damaged);
   const after: Values = new Map(before);
   frame.slots[slot] = current;
-  assign(frame, label, set, after);
+  if (damaged.length === 0) assign(frame, label, set, after);
+  else assignOver(frame, label, set, after, { record: current.record, damaged });
   return { id, label, before, after };
+}
+
+/** What is damaged may be replaced, which mends it, but not kept: then it fails DATA_CORRUPT. */
+function assignOver(
+  frame: Frame,
+  label: Label,
+  set: readonly Assign[],
+  values: Values,
+  { record, damaged }: { record: Uint8Array; damaged: readonly StoredProperty[] },
+): void {
+  const touched = new Set<string>();
+  assign(frame, label, set, values, touched);
+  for (const property of damaged) if (!touched.has(property.name)) decodeProperty(record, property);
 }
 
 /**
  * Updates distinct existing elements in one step: all values are computed from the state before it.
- * Ids that are gone are left out of the result.
+ * Elements that are gone are left out of the result.
  */
 export function updateElements(
   frame: Frame,
-  ids: Iterable<number>,
+  rows: Iterable<Element>,
   slot: number,
   set: readonly Assign[],
 ): Set<number> {
   const changes: Change[] = [];
-  for (const id of ids) {
-    const change = changeOf(frame, id, slot, set);
+  for (const row of rows) {
+    const change = changeOf(frame, row, slot, set);
     if (change === undefined) continue;
     frame.countWrites(1);
     frame.charge(change.after.size * 2 * 64);
@@ -285,7 +308,7 @@ function documentsOf(
   for (const id of ids) {
     const record = frame.write.record(id)!;
     const label = frame.view.catalog.label(labelOf(record));
-    const texts = textsIn(label, valuesOf(record, label));
+    const texts = textsOf(label, record);
     if (texts.length === 0) continue;
     frame.charge(record.length);
     documents.push({ label: label.id, id, texts });

@@ -14,6 +14,17 @@ export function copyTrail({ hops, origin }: Element, copy: Element): void {
   if (origin !== 0) copy.origin = origin;
 }
 
+/** The element as it is stored now, with what the search and the walk of the row have left on it. */
+export function refreshed(row: Element): Element {
+  const element = new Element(row.id);
+  if (!Number.isNaN(row.score)) element.score = row.score;
+  if (!Number.isNaN(row.distance)) element.distance = row.distance;
+  if (!Number.isNaN(row.share)) element.share = row.share;
+  if (row.reranked) element.reranked = true;
+  copyTrail(row, element);
+  return element;
+}
+
 /** The same element for other search attributes: it shows what its binding has kept. */
 export function copyOf(frame: Frame, element: Element): Element {
   const copy = new Element(element.id);

@@ -149,11 +149,13 @@ function endOf({ term, value }: EndTerm): End {
   return { value: many ? term.expression : value, many };
 }
 
-/** `x::AddE<L>({…})::To(b)`: an edge per item, the item being the end that is not written. */
+/** `x::AddE<L>({…})::To(b)`: an edge per item, the item `_` being the end that is not written. */
 export const checkAddEdgeStep: StepChecker = (context, input, call, scope, place) => {
   context.writes++;
   const from = forgetShape(context, rowsOf(input), call.name, place.chain);
-  const made = edgeCall(context, call, scope);
+  const slot = context.fresh();
+  const each = innerScope(scope, { item: slotTerm(slot, from.type), miss: scope.miss });
+  const made = edgeCall(context, call, each);
   const ends = edgeEnds(context, place, scope);
   if (ends.written.size === 0) reportMissingEnds(context, call, ends.written, ['To'], place);
   if (from.type.kind !== 'element' && !isVague(from.type)) {
@@ -172,7 +174,7 @@ export const checkAddEdgeStep: StepChecker = (context, input, call, scope, place
     kind: 'addEdge',
     type: ref.name,
     set,
-    slot: context.fresh(),
+    slot,
     ...(ends.from && { from: ends.from.value }),
     ...(ends.to && { to: ends.to.value }),
   } as const;
