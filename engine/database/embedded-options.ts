@@ -1,6 +1,7 @@
 // What `open` takes: every option checked, and what is left out, at any depth, at its default.
 import { defaultLimits, limitTable } from '../base/limits.js';
 import type { ClusterOptions } from '../cluster/options.js';
+import { judged } from '../embed/answer.js';
 import { createEmbedder } from '../embed/create-embedder.js';
 import type { DatabaseOptions } from './call/options.js';
 import { choice, integer, list, one, record, shape } from './option-shape.js';
@@ -154,14 +155,15 @@ export function completeOptions(options: OpenOptions): Omit<DatabaseOptions, 'pr
   const { sources: _, compat: __, int64: ___, environment, vectors, cluster, ...rest } = options;
   const { dataDir } = options;
   const embedder =
-    options.embedder ??
-    createEmbedder({
-      environment: environment ?? {},
-      timeoutMs: 30_000,
-      retries: 3,
-      cacheEntries: 1024,
-      allowPrivate: false,
-    });
+    options.embedder === undefined
+      ? createEmbedder({
+          environment: environment ?? {},
+          timeoutMs: 30_000,
+          retries: 3,
+          cacheEntries: 1024,
+          allowPrivate: false,
+        })
+      : judged(options.embedder);
   const { segmentBytes, types = {} } = vectors ?? {};
   const nested = {
     dataDir,

@@ -1,4 +1,6 @@
 // Judging what a provider answered: vectors that may be used, or a message that may be shown.
+import { fail } from '../base/errors.js';
+import type { Embedder } from './embedder.js';
 
 const messageMax = 200;
 const dimensionsMax = 65_535;
@@ -7,8 +9,15 @@ const dimensionsMax = 65_535;
  * The vector, or undefined when it is not a non-empty array of numbers that are finite as 32-bit
  * floats.
  */
-export function checkVector(value: unknown): Float64Array | undefined {
-  if (!Array.isArray(value) || value.length === 0 || value.length > dimensionsMax) return undefined;
+function checkVector(value: unknown): Float64Array | undefined {
+  const isList =
+    Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+  if (!isList) return undefined;
+  return checkNumbers(value as readonly unknown[]);
+}
+
+function checkNumbers(value: readonly unknown[]): Float64Array | undefined {
+  if (value.length === 0 || value.length > dimensionsMax) return undefined;
   const vector = new Float64Array(value.length);
   for (let i = 0; i < vector.length; i++) {
     const number: unknown = value[i];
@@ -17,6 +26,29 @@ export function checkVector(value: unknown): Float64Array | undefined {
   }
   return vector;
 }
+
+/** A usable vector for each of `texts` texts. Fails EMBEDDING_FAILED. */
+export function checkVectors(
+  given: readonly unknown[],
+  texts: number,
+  who: { provider: string; status: number | string },
+): Float64Array[] {
+  if (given.length !== texts) {
+    const detail = `the answer holds ${given.length} vectors for ${texts} texts`;
+    fail('EMBEDDING_FAILED', { ...who, detail });
+  }
+  const detail = 'the answer holds no usable vector';
+  return given.map((each) => checkVector(each) ?? fail('EMBEDDING_FAILED', { ...who, detail }));
+}
+
+/** Somebody's own embedder, judged as a provider is. */
+export const judged = (own: Embedder): Embedder => ({
+  async embed(model, texts, deadline) {
+    const given: unknown = await own.embed(model, texts, deadline);
+    const who = { provider: 'the embedder', status: 'wrongly' };
+    return checkVectors(Array.isArray(given) ? given : [], texts.length, who);
+  },
+});
 
 /** Up to 200 characters of what the provider says is wrong, on one line, the credential cut out. */
 export function messageOf(body: string, credential: string | undefined): string {

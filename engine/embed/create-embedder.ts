@@ -1,7 +1,7 @@
 // The embedder: equal texts once, known ones from memory, the rest from the provider, several at a
 // time.
-import { TrellisError, fail } from '../base/errors.js';
-import { checkVector } from './answer.js';
+import { TrellisError } from '../base/errors.js';
+import { checkVectors } from './answer.js';
 import type { Embedder, EmbedderOptions } from './embedder.js';
 import { hashEmbedding } from './hash.js';
 import { parseModel } from './model.js';
@@ -79,16 +79,8 @@ async function embedBatch(
 ): Promise<Float64Array[]> {
   const call = provider.call(texts);
   const answer = await request(call, options, deadline);
-  const vectors = provider.vectors(answer).map(checkVector);
-  const args = { provider: call.provider, status: 200 };
-  if (vectors.length !== texts.length) {
-    const detail = `the answer holds ${vectors.length} vectors for ${texts.length} texts`;
-    fail('EMBEDDING_FAILED', { ...args, detail });
-  }
-  return vectors.map(
-    (vector) =>
-      vector ?? fail('EMBEDDING_FAILED', { ...args, detail: 'the answer holds no usable vector' }),
-  );
+  const who = { provider: call.provider, status: 200 };
+  return checkVectors(provider.vectors(answer), texts.length, who);
 }
 
 function split(texts: readonly string[], size: number): string[][] {

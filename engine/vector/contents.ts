@@ -21,12 +21,15 @@ export function idsIn(index: SharedIndex): number[] {
 /** As a share of the distance to the opposite vector: far above what codes and f32 round away. */
 const shareMax = 0.01;
 
+/** A number that the index, which has 32 bits, sees as zero. */
+const isNothing = (number: number): boolean => Math.fround(number) === 0;
+
 /**
  * Whether the vector that is kept under an id is the given one, as far as the metric can tell: an inner
  * product does not say how near a vector is to itself.
  */
 export function holdsVector(index: SharedIndex, id: number, vector: Float64Array): boolean {
-  if (index.options.metric === 'dot' || vector.every((number) => number === 0)) return true;
+  if (index.options.metric === 'dot' || vector.every(isNothing)) return true;
   const words = new Uint32Array((id >>> 5) + 1);
   words[id >>> 5] = 1 << (id & 31);
   const allow = { words, count: 1 };

@@ -10,10 +10,11 @@ import { writeUuid } from '../../exec/reply/layout.js';
 import type { PropertyType } from '../../base/schema.js';
 import { type FullCatalog, catalogOf } from '../../storage/catalog/catalog.js';
 import { type StoredCatalog, readCatalog, unhidden } from '../../storage/catalog/catalog-record.js';
-import { readFragment } from '../../storage/record/fragment.js';
+import { isFloat, readFragment } from '../../storage/record/fragment.js';
 import type { Storage } from '../../storage/open-storage.js';
 import { readTotal } from '../../storage/table/meta.js';
 import { fragmentOf, labelOf, uuidAt } from '../../storage/record/record.js';
+import { checkFloats } from '../../storage/record/stored-float.js';
 import type { Label, StoredProperty } from '../../storage/table/store.js';
 import { readVector } from '../../storage/record/vector-record.js';
 import type { Env, Table } from '../../storage/table/env.js';
@@ -172,6 +173,7 @@ function writeProperties(
     if (!isFirst) writer.byte(44);
     isFirst = false;
     writer.append(name);
+    if (isFloat(type)) checkFloats(record, start, end);
     const isQuoted = isWide(type);
     if (isQuoted && type.kind === 'list')
       writer.utf8(JSON.stringify(texts(readFragment(record, start, end, type))));

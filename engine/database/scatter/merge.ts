@@ -1,6 +1,7 @@
 // One answer out of those of all shards. Hits are taken in the order that one database would give them: by
 // distance or score, then by id; then conditions, then new ranks. Invariant: what a hit looks like is passed
 // on as its shard has printed it.
+import { fail } from '../../base/errors.js';
 import type { MergedMember } from '../../plan/merge.js';
 import { type Span, itemsOf, membersOf } from './spans.js';
 
@@ -103,7 +104,11 @@ function fuse(lists: readonly Hit[][], place: number, reply: Reply): Hit[] {
       else entry.score += share;
     }
   }
-  return [...entries.values()].sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
+  const hits = [...entries.values()];
+  if (!hits.every(({ score }) => Number.isFinite(score))) {
+    fail('ARITHMETIC', { operation: 'RerankRRF', what: 'the result is not finite' });
+  }
+  return hits.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
 }
 
 function compose(

@@ -16,7 +16,10 @@ export interface Change {
   set: readonly Assign[];
 }
 
-/** Every distinct element once, as its first row shows it; the rows come back as they are now, deleted ones left out. */
+/**
+ * Every distinct element once, as its first row shows it; the rows come back as they are now, deleted ones
+ * left out.
+ */
 export function update(input: Flow, change: Change): RowFlow {
   return { kind: 'rows', open: (frame) => updateRows(frame, input, change) };
 }

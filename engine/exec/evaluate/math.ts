@@ -133,7 +133,8 @@ const floats: Record<Exclude<MathFunction, 'MOD'>, Apply> = {
   ASIN: float('ASIN', Math.asin, (x) => Math.abs(x) <= 1),
   ACOS: float('ACOS', Math.acos, (x) => Math.abs(x) <= 1),
   ATAN: float('ATAN', Math.atan),
-  ATAN2: float('ATAN2', Math.atan2),
+  // The only one that would tell -0 from 0, which are the same number.
+  ATAN2: float('ATAN2', (y, x) => Math.atan2(y + 0, x + 0)),
   PI: () => Math.PI,
   E: () => Math.E,
   CEIL: integral('CEIL', Math.ceil),

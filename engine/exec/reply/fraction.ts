@@ -1,15 +1,10 @@
 // [compat] Floats as HelixDB 2 prints them: an integral value has a fraction, `5.0`. Stored fragments
 // have none, so that the same data serve both settings.
 import type { ByteWriter } from '../../base/bytes.js';
-import type { PropertyType } from '../../base/schema.js';
-
-/** Whether values of the type are floats or lists of them. */
-export function isFloat(type: PropertyType): boolean {
-  return type.kind === 'list' ? isFloat(type.of) : type.name === 'F64' || type.name === 'F32';
-}
+import { numberText } from '../../storage/record/fragment.js';
 
 export function printFraction(out: ByteWriter, value: number): void {
-  const text = String(value);
+  const text = numberText(value);
   out.ascii(text);
   if (Number.isInteger(value) && !text.includes('e')) out.ascii('.0');
 }

@@ -2,11 +2,13 @@
 // record, names and label included, is joined once; printing copies constants and fragments in
 // turn, into room that is made once per element.
 import type { ByteWriter } from '../../base/bytes.js';
+import { isFloat } from '../../storage/record/fragment.js';
 import { fragmentsOf, uuidAt } from '../../storage/record/record.js';
+import { checkFloats } from '../../storage/record/stored-float.js';
 import type { Label } from '../../storage/table/store.js';
 import { getWord } from '../../storage/table/word.js';
 import type { Member } from '../row/member.js';
-import { appendFractions, isFloat } from './fraction.js';
+import { appendFractions } from './fraction.js';
 
 const encoder = new TextEncoder();
 
@@ -20,15 +22,15 @@ const toId = -4;
 interface Piece {
   text: Uint8Array;
   part: number;
-  /** The fragment is of floats, which print with a fraction. */
-  fraction: boolean;
+  /** The fragment is of floats. */
+  float: boolean;
 }
 
 export interface Layout {
   pieces: readonly Piece[];
   /** Bytes that an element takes at most beside those of its record. */
   room: number;
-  /** Whether a piece has a fraction. */
+  /** Whether there are floats, and they print with a fraction. */
   fractions: boolean;
 }
 
@@ -64,15 +66,15 @@ export function layoutOf(
     else {
       const part = partOf(member);
       if (part === nothing) return undefined;
-      const fraction = fractions && member.kind === 'property' && isFloat(member.property.type);
-      pieces.push({ text: encoder.encode(text), part, fraction });
+      const float = member.kind === 'property' && isFloat(member.property.type);
+      pieces.push({ text: encoder.encode(text), part, float });
       text = '';
     }
   }
-  pieces.push({ text: encoder.encode(`${text}}`), part: nothing, fraction: false });
+  pieces.push({ text: encoder.encode(`${text}}`), part: nothing, float: false });
   const constants = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
   const room = constants + pieces.length * uuidBytes;
-  return { pieces, room, fractions: pieces.some(({ fraction }) => fraction) };
+  return { pieces, room, fractions: fractions && pieces.some(({ float }) => float) };
 }
 
 function partOf(member: Member): number {
@@ -136,7 +138,7 @@ export function printLayout(out: ByteWriter, record: Uint8Array, layout: Layout)
   let to = out.length;
   const { table, slots } = fragmentsOf(record);
   for (let i = 0; i < pieces.length; i++) {
-    const { text, part } = pieces[i]!;
+    const { text, part, float } = pieces[i]!;
     to = copy(text, 0, text.length, bytes, to);
     if (part < 0) {
       if (part !== nothing) to = writeUuid(record, placeOf(part), bytes, to);
@@ -144,8 +146,10 @@ export function printLayout(out: ByteWriter, record: Uint8Array, layout: Layout)
     }
     const end = part < slots ? getWord(record, table + 4 * part) : 0;
     const start = part === 0 ? table + 4 * slots : getWord(record, table + 4 * part - 4);
-    if (end > start) to = copy(record, start, end, bytes, to);
-    else to = copy(nullText, 0, nullBytes, bytes, to);
+    if (end > start) {
+      if (float) checkFloats(record, start, end);
+      to = copy(record, start, end, bytes, to);
+    } else to = copy(nullText, 0, nullBytes, bytes, to);
   }
   out.length = to;
 }
@@ -155,7 +159,7 @@ const nullText = encoder.encode('null');
 /** As `printLayout`, for labels with floats under [compat]. */
 function printFractions(out: ByteWriter, record: Uint8Array, { pieces }: Layout): void {
   const { table, slots } = fragmentsOf(record);
-  for (const { text, part, fraction } of pieces) {
+  for (const { text, part, float } of pieces) {
     out.append(text);
     if (part < 0) {
       if (part === nothing) continue;
@@ -166,7 +170,9 @@ function printFractions(out: ByteWriter, record: Uint8Array, { pieces }: Layout)
     const end = part < slots ? getWord(record, table + 4 * part) : 0;
     const start = part === 0 ? table + 4 * slots : getWord(record, table + 4 * part - 4);
     if (end <= start) out.append(nullText);
-    else if (fraction) appendFractions(out, record, start, end);
-    else out.append(record, start, end);
+    else if (float) {
+      checkFloats(record, start, end);
+      appendFractions(out, record, start, end);
+    } else out.append(record, start, end);
   }
 }

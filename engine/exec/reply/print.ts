@@ -3,13 +3,14 @@
 import type { ByteWriter } from '../../base/bytes.js';
 import { Instant, Uuid } from '../../base/value.js';
 import { fragmentOf, labelOf, uuidAt } from '../../storage/record/record.js';
-import { printScalar } from '../../storage/record/fragment.js';
+import { checkFloats } from '../../storage/record/stored-float.js';
+import { isFloat, numberText, printScalar } from '../../storage/record/fragment.js';
 import type { Label } from '../../storage/table/store.js';
 import { isHit, recordOf } from '../row/element.js';
 import type { Frame } from '../row/frame.js';
 import { vectorOf } from '../row/image.js';
 import type { PrintStyle } from '../row/compiled.js';
-import { appendFractions, isFloat, printFraction } from './fraction.js';
+import { appendFractions, printFraction } from './fraction.js';
 import { type Layout, layoutMembers, layoutOf, printLayout, writeUuid } from './layout.js';
 import { type Member, memberOf, scoreOf } from '../row/member.js';
 import { Element, RecordValue, type Value } from '../row/value.js';
@@ -28,7 +29,7 @@ function printUuidBytes(out: ByteWriter, record: Uint8Array, at: number): void {
 }
 
 function printNumber(out: ByteWriter, value: number): void {
-  out.ascii(String(value));
+  out.ascii(numberText(value));
 }
 
 function printNull(out: ByteWriter): void {
@@ -250,8 +251,13 @@ export function printMember(
   switch (member.kind) {
     case 'property': {
       const { start, end } = fragmentOf(record, member.property.slot);
-      if (start === end) printNull(out);
-      else if (fractions && isFloat(member.property.type)) appendFractions(out, record, start, end);
+      if (start === end) {
+        printNull(out);
+        break;
+      }
+      const ofFloats = isFloat(member.property.type);
+      if (ofFloats) checkFloats(record, start, end);
+      if (ofFloats && fractions) appendFractions(out, record, start, end);
       else out.append(record, start, end);
       break;
     }

@@ -20,6 +20,12 @@ function outOfRange(param: string, name: ScalarName, value: number | bigint): ne
   fail('PARAM_RANGE', { param, min, max, got: value });
 }
 
+/** Whoever computes floats has refused the others: this is the last place before they are stored. */
+function finite(param: string, value: number): number {
+  if (Number.isFinite(value)) return value;
+  return fail('ARITHMETIC', { operation: `\`${param}\``, what: 'the value is not finite' });
+}
+
 function isInteger(value: Value): value is number | bigint {
   return typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
 }
@@ -33,7 +39,10 @@ export function convert(
 ): Scalar | ScalarList {
   if (type.kind === 'list') {
     if (!isListValue(value)) wrongType(param, type, value);
-    if (value instanceof Float64Array) return value;
+    if (value instanceof Float64Array) {
+      for (let i = 0; i < value.length; i++) finite(`${param}[${i}]`, value[i]!);
+      return value;
+    }
     return value.map((item, i) => convert(frame, `${param}[${i}]`, type.of, item));
   }
   const converted = convertScalar(frame, param, type.name, value);
@@ -60,8 +69,9 @@ function convertScalar(
     case 'F64':
     case 'F32': {
       if (typeof value !== 'number' && typeof value !== 'bigint') return undefined;
-      if (name === 'F64') return Number(value) + 0;
-      const rounded = toFloat32(Number(value));
+      const float = finite(param, Number(value));
+      if (name === 'F64') return float + 0;
+      const rounded = toFloat32(float);
       if (!Number.isFinite(rounded)) outOfRange(param, name, value);
       return rounded + 0;
     }

@@ -9,7 +9,7 @@ export function vectorOf(frame: Frame, element: Element): Float64Array | undefin
 }
 
 /** Lets a copy show how a walk came to the element. */
-export function copyTrail({ hops, origin }: Element, copy: Element): void {
+function copyTrail({ hops, origin }: Element, copy: Element): void {
   if (hops >= 0) copy.hops = hops;
   if (origin !== 0) copy.origin = origin;
 }

@@ -1,5 +1,7 @@
 // Exact similarity between vectors in 64-bit floats: what scores are made of (helixql.md 3.14,
 // 3.16). The index only proposes; every hit that is answered got its numbers here.
+// Invariant: they are finite, as the numbers of vectors are finite in 32 bits: their squares, added up,
+// stay below 1e82.
 import type { Metric } from '../../vector/index.js';
 
 function dot(a: Float64Array, b: Float64Array): number {
@@ -17,7 +19,17 @@ function squaredDistance(a: Float64Array, b: Float64Array): number {
   return sum;
 }
 
-/** Cosine in [-1, 1]; 0 when either is the zero vector. */
+/** Below this, squares of numbers lose digits, or all of themselves, among the smallest floats. */
+const tiny = 1e-280;
+
+/** The same direction, the largest number being 1; zero when it is that in 32 bits, as to the index. */
+function enlarged(vector: Float64Array): Float64Array {
+  let largest = 0;
+  for (const value of vector) largest = Math.max(largest, Math.abs(value));
+  return vector.map((value) => (Math.fround(largest) === 0 ? 0 : value / largest));
+}
+
+/** Cosine in [-1, 1]; NaN when either vector is too small to tell. */
 function cosine(a: Float64Array, b: Float64Array): number {
   let product = 0;
   let aa = 0;
@@ -29,8 +41,8 @@ function cosine(a: Float64Array, b: Float64Array): number {
     aa += x * x;
     bb += y * y;
   }
-  const norms = Math.sqrt(aa) * Math.sqrt(bb);
-  return norms === 0 ? 0 : Math.max(-1, Math.min(1, product / norms));
+  if (aa < tiny || bb < tiny) return Number.NaN;
+  return Math.max(-1, Math.min(1, product / (Math.sqrt(aa) * Math.sqrt(bb))));
 }
 
 /** From this cosine on, 1 - cosine would cancel too much to order by. */
@@ -46,6 +58,17 @@ function narrowAngle(a: Float64Array, b: Float64Array): number {
   return sum / 2 < parallel ? 0 : sum / 2;
 }
 
+const turned = (score: number, a: Float64Array, b: Float64Array) => ({
+  score,
+  distance: score > nearly ? narrowAngle(a, b) : 1 - score,
+});
+
+/** As by cosine, of enlarged vectors: nothing but zero is too small any more, and has no direction. */
+function angle(a: Float64Array, b: Float64Array): { score: number; distance: number } {
+  const score = cosine(a, b);
+  return Number.isNaN(score) ? { score: 0, distance: 1 } : turned(score, a, b);
+}
+
 /** Score (higher is better) and distance of two vectors of equal length. */
 export function similarity(
   metric: Metric,
@@ -55,7 +78,7 @@ export function similarity(
   switch (metric) {
     case 'cosine': {
       const score = cosine(a, b);
-      return { score, distance: score > nearly ? narrowAngle(a, b) : 1 - score };
+      return Number.isNaN(score) ? angle(enlarged(a), enlarged(b)) : turned(score, a, b);
     }
     case 'dot': {
       const score = dot(a, b);

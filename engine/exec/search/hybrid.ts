@@ -3,6 +3,7 @@
 // different searches need no common measure.
 import { fail } from '../../base/errors.js';
 import { IdSet } from '../../base/id-set.js';
+import { checkFloat } from '../evaluate/math.js';
 import { asRows, type Flow, type RowFlow } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import { readNumber } from '../row/step-argument.js';
@@ -40,17 +41,23 @@ function* fuseRows(
   // What they let through for another item of a list, say, is no longer so.
   for (const each of shared) frame.allowed?.delete(each);
   for (const [i, list] of lists.entries()) gather(frame, entries, list, k, parts[i]!);
-  const most = parts.reduce((sum, weight) => sum + weight / (k + 1), 0);
+  // In parts of the greatest weight: the sum of all need not be finite.
+  const greatest = Math.max(...parts);
+  const most = parts.reduce((sum, weight) => sum + weight / greatest / (k + 1), 0);
   const hits = [...entries.values()];
   frame.tick(hits.length);
   hits.sort((a, b) => b.score - a.score || a.first.id - b.first.id);
-  if (hits.length > 0) yield hits.map((entry) => hitOf(frame, entry, most));
+  if (hits.length > 0) yield hits.map((entry) => hitOf(frame, entry, { greatest, most }));
 }
 
-function hitOf(frame: Frame, { first, score, distance }: Entry, most: number): Element {
-  const hit = rescored(frame, first, score);
+function hitOf(
+  frame: Frame,
+  { first, score, distance }: Entry,
+  { greatest, most }: { greatest: number; most: number },
+): Element {
+  const hit = rescored(frame, first, checkFloat('RerankRRF', score));
   hit.distance = distance;
-  hit.share = score / most;
+  hit.share = score / greatest / most;
   return hit;
 }
 

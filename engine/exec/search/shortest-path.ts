@@ -1,7 +1,7 @@
 // ShortestPath steps (helixql.md 3.18): resolves the ends, walks outgoing edges, yields {path,
 // edges, total_weight, hop_count} per start.
 import { fail } from '../../base/errors.js';
-import { arithmetic } from '../evaluate/math.js';
+import { arithmetic, checkFloat } from '../evaluate/math.js';
 import { uuidOf } from '../row/element.js';
 import { resolveElement } from '../row/resolve.js';
 import { IdBuffer } from '../row/id-buffer.js';
@@ -63,8 +63,12 @@ function noPath(frame: Frame, start: number, goal: number): never {
   fail('NO_PATH', { from: from!, to: to! });
 }
 
+/** Sums that are not finite lose against all others; where only they lead to the goal, there is no answer. */
 function search(step: PathStep, graph: PathGraph, start: number, goal: number) {
-  return step.algorithm === 'bfs' ? breadthFirst(graph, start, goal) : cheapest(graph, start, goal);
+  if (step.algorithm === 'bfs') return breadthFirst(graph, start, goal);
+  const found = cheapest(graph, start, goal);
+  if (found !== undefined) checkFloat(operation[step.algorithm], found.weight);
+  return found;
 }
 
 /** An edge as it is walked from one of its ends. */

@@ -7,7 +7,8 @@ import { blockBytes, scanList } from '../graph/label-list.js';
 import { idOfKey, indexStart, prefixOf } from '../index/index-key.js';
 import { indexKeys } from '../index/index-walk.js';
 import { isSpread, listIds } from '../index/property-index.js';
-import { decodeProperty, labelOf } from '../record/record.js';
+import { labelOf } from '../record/record.js';
+import { decodeFormer } from '../record/stored-float.js';
 import type { Label, StoredProperty } from '../table/store.js';
 import { getWord } from '../table/word.js';
 
@@ -72,7 +73,7 @@ function checkIndex(env: Env, label: Label, property: StoredProperty, report: Re
     if (last >= id) say(`${id} is not in order`);
     last = id;
     const record = peekSound(env.records, id);
-    const value = record && labelOf(record) === label.id ? decodeProperty(record, property) : null;
+    const value = record && labelOf(record) === label.id ? decodeFormer(record, property) : null;
     const isRight = value !== null && Buffer.compare(prefixOf(property, value), prefix) === 0;
     if (!isRight) say(`the entry of ${id} is not its value`);
   };

@@ -121,12 +121,15 @@ function checkRecord(
     report.add('I16', `uuid ${printUuid(record, uuidAt.own)} does not lead to element ${id}`);
   }
   for (const property of label.properties) {
+    let isSet = true;
     try {
-      if (decodeProperty(record, property) === null || property.indexId === 0) continue;
-      census.values.set(property.indexId, (census.values.get(property.indexId) ?? 0) + 1);
+      isSet = decodeProperty(record, property) !== null;
     } catch (error) {
-      report.add('I15', `${label.name}.${property.name} of element ${id}: ${String(error)}`);
+      const what = error instanceof Error ? error.message : String(error);
+      report.add('I15', `${label.name}.${property.name} of element ${id}: ${what}`);
     }
+    if (!isSet || property.indexId === 0) continue;
+    census.values.set(property.indexId, (census.values.get(property.indexId) ?? 0) + 1);
   }
   if (kind !== 'edge') return;
   checkEnd(

@@ -1,14 +1,41 @@
 // Property values as JSON text: how they are stored in records and how they leave in replies
-// (http.md 4.2). Invariant: reading back what was printed gives an equal value of the property's
-// type.
+// (http.md 4.2). Invariants: reading back what was printed gives an equal value of the property's
+// type; what is no JSON is neither printed, which is a defect, nor read, which is damage.
 import type { ByteWriter } from '../../base/bytes.js';
 import { parseDate, printDate } from '../../base/date.js';
 import { assert } from '../../base/assert.js';
 import { toFloat32 } from '../../base/float.js';
+import { intact } from '../../base/intact.js';
 import { parseInteger } from '../../base/integer.js';
 import type { PropertyType, ScalarName } from '../../base/schema.js';
 import { slice, sliceUtf8 } from '../../base/slice.js';
 import { Instant, type Scalar, type ScalarList, Uuid } from '../../base/value.js';
+
+/** A number as JSON has it. Whoever computes floats has refused those that are not finite before. */
+export function numberText(value: number): string {
+  assert(Number.isFinite(value), 'a number that is printed is finite');
+  return String(value);
+}
+
+/** Whether values of the type are floats or lists of them. */
+export function isFloat(type: PropertyType): boolean {
+  return type.kind === 'list' ? isFloat(type.of) : type.name === 'F64' || type.name === 'F32';
+}
+
+const [bracket, minus, infinity, notNumber] = [91, 45, 73, 78];
+
+/** Whether a stored fragment of floats is JSON: `Infinity` and `NaN` are stored by no one any more. */
+export function holdsNumbers(bytes: Uint8Array, start: number, end: number): boolean {
+  let first = bytes[start];
+  if (first === bracket) {
+    const items = bytes.subarray(start, end);
+    return !items.includes(infinity) && !items.includes(notNumber);
+  }
+  if (first === minus) first = bytes[start + 1];
+  return first !== infinity && first !== notNumber;
+}
+
+const notFinite = 'a stored float is not finite';
 
 /** Printable characters that JSON strings hold as they are. */
 function isPlain(text: string): boolean {
@@ -35,7 +62,7 @@ export function printScalar(writer: ByteWriter, value: Scalar, type?: ScalarName
   if (typeof value === 'string') printText(writer, value);
   else if (typeof value === 'number') {
     if (value >>> 0 === value && type !== 'F32') writer.digits(value);
-    else writer.ascii(String(type === 'F32' ? toFloat32(value) : value));
+    else writer.ascii(numberText(type === 'F32' ? toFloat32(value) : value));
   } else if (value instanceof Instant) writer.ascii(`"${printDate(value)}"`);
   else if (value instanceof Uuid) writer.ascii(`"${value.text}"`);
   else writer.ascii(String(value));
@@ -68,6 +95,7 @@ export function readFragment(
   type: PropertyType,
 ): Scalar | ScalarList {
   if (type.kind === 'scalar') return readScalar(bytes, start, end, type.name);
+  if (isFloat(type)) intact(holdsNumbers(bytes, start, end), notFinite);
   if (type.of.kind === 'scalar' && type.of.name === 'F64') {
     const numbers = JSON.parse(slice(bytes, start, end)) as number[];
     return numbers.includes(null as never) ? numbers : Float64Array.from(numbers);
@@ -108,6 +136,7 @@ function readScalar(bytes: Uint8Array, start: number, end: number, name: ScalarN
       return bytes[start] === 116;
     case 'F32':
     case 'F64':
+      intact(holdsNumbers(bytes, start, end), notFinite);
       return Number(slice(bytes, start, end));
     case 'Date': {
       const instant = parseDate(slice(bytes, start + 1, end - 1));

@@ -13,7 +13,8 @@ import { entriesOf } from '../index/index-entry.js';
 import type { AdjacencyKey } from '../table/keys.js';
 import { removeFromList } from '../graph/label-list.js';
 import { removeEntries } from '../index/property-index.js';
-import { decodeProperty, fromOf, kindOf, labelOf, toOf, uuidAt } from '../record/record.js';
+import { fromOf, kindOf, labelOf, toOf, uuidAt } from '../record/record.js';
+import { decodeFormer } from '../record/stored-float.js';
 import type { Catalog } from '../table/store.js';
 import { putWord } from '../table/word.js';
 import type { WriteContext } from './write-context.js';
@@ -80,7 +81,7 @@ export function removeElements(
     const id = ids[at]!;
     const record = records.subarray(starts[at]!, starts[at + 1]!);
     const label = catalog.label(labelOf(record));
-    for (const { property, prefix } of entriesOf(label, (one) => decodeProperty(record, one))) {
+    for (const { property, prefix } of entriesOf(label, (one) => decodeFormer(record, one))) {
       entries.add(property.indexId, prefix, id);
     }
     if (kindOf(record) === 'vector') {
@@ -119,7 +120,7 @@ function planOf({ env, log }: WriteContext, catalog: Catalog, ids: Uint32Array, 
     starts[at + 1] = records.length;
     const label = catalog.label(labelOf(record));
     for (const property of label.properties) {
-      if (property.indexId !== 0 && decodeProperty(record, property) !== null) changes++;
+      if (property.indexId !== 0 && decodeFormer(record, property) !== null) changes++;
     }
     entryOf(lists, label.id, () => []).push(id);
     if (kindOf(record) !== 'edge') continue;

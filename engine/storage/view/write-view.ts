@@ -21,7 +21,8 @@ import { claim } from '../index/unique-value.js';
 import { EntryLists } from '../index/entry-groups.js';
 import { removeEntries } from '../index/property-index.js';
 import { LmdbView } from './read-view.js';
-import { decodeProperty, labelOf } from '../record/record.js';
+import { labelOf } from '../record/record.js';
+import { decodeFormer } from '../record/stored-float.js';
 import { removeElements } from './removal.js';
 import { type RecordHead, encodeRecord, headOf } from '../record/record-writer.js';
 import type {
@@ -192,7 +193,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
       const label = this.catalog.label(labelOf(former));
       const record = encodeRecord(headOf(former), label.properties, values, limits, former);
       const next = entriesOf(label, (property) => values.get(property.name) ?? null);
-      const had = entriesOf(label, (property) => decodeProperty(former, property));
+      const had = entriesOf(label, (property) => decodeFormer(former, property));
       for (const { property, prefix } of without(had, next)) {
         leaving.add(property.indexId, prefix, id);
       }

@@ -1,0 +1,35 @@
+// Floats in records that are no numbers: builds of before could store `Infinity`. Whoever reads one hears
+// DATA_CORRUPT with the element; whoever replaces or deletes it takes its index entry away all the same.
+import { printUuid } from '../../base/id.js';
+import { intact } from '../../base/intact.js';
+import { slice } from '../../base/slice.js';
+import type { Scalar, ScalarList } from '../../base/value.js';
+import { holdsNumbers, isFloat, readFragment } from './fragment.js';
+import { fragmentOf, uuidAt } from './record.js';
+import type { StoredProperty } from '../table/store.js';
+
+/** Fails DATA_CORRUPT for a fragment of floats that is no JSON: it would be answered as it is. */
+export function checkFloats(record: Uint8Array, start: number, end: number): void {
+  if (holdsNumbers(record, start, end)) return;
+  intact(false, `a float of element ${printUuid(record, uuidAt.own)} is not finite`);
+}
+
+/**
+ * As `decodeProperty`, for taking index entries of the value away: of floats that are not finite, too, so
+ * that they can be replaced and deleted.
+ */
+export function decodeFormer(
+  record: Uint8Array,
+  property: StoredProperty,
+): Scalar | ScalarList | null {
+  const { start, end } = fragmentOf(record, property.slot);
+  if (start === end) return null;
+  if (!isFloat(property.type) || holdsNumbers(record, start, end)) {
+    return readFragment(record, start, end, property.type);
+  }
+  const numbers = slice(record, start, end)
+    .split(/[[\],]+/)
+    .filter(Boolean)
+    .map(Number);
+  return property.type.kind === 'list' ? numbers : numbers[0]!;
+}
