@@ -137,6 +137,7 @@ export { type AttachedDatabase, attach } from './database/attach/attach.js';
 export { Attached } from './database/attach/attached.js';
 export type { OpenOptions } from './database/embedded-options.js';
 export { clusterFamilies } from './cluster/families.js';
+export { isBehind } from './cluster/link/epochs.js';
 export type { ClusterOptions, ReadMode, SourceArchive } from './cluster/options.js';
 export {
   type ClusterLeader,
@@ -144,6 +145,5 @@ export {
   type ClusterPosition,
   type ClusterRole,
   type RoleChange,
-  isBehind,
   printPosition,
 } from './cluster/node.js';

@@ -16,10 +16,6 @@ export interface ClusterPosition {
   seq: number;
 }
 
-/** Whether `a` is behind `b`: a new log of the same data counts from the beginning, under a later epoch. */
-export const isBehind = (a: ClusterPosition, b: ClusterPosition): boolean =>
-  a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
-
 export const printPosition = ({ epoch, seq }: ClusterPosition): string => `${epoch}.${seq}`;
 
 /** A node that leads, as its epoch entry names it. */
@@ -33,6 +29,15 @@ export interface ClusterLeader {
 export interface LogClaim {
   node: string;
   seq: number;
+}
+
+/** What a node has found where all were asked to compare. */
+export interface Compared {
+  /** The name of the comparison. */
+  check: string;
+  position: ClusterPosition;
+  /** Tables that do not hold what the leader's hold. */
+  other: string[];
 }
 
 export interface RoleChange {
@@ -90,8 +95,13 @@ export interface ClusterNode {
   strong(ms: number): Promise<ClusterPosition>;
   /** The leader hands over: to `to`, or to whoever is first. Fails NOT_LEADER. */
   stepDown(to?: ClusterLeader): Promise<ClusterPosition>;
-  /** Every node compares its tables at the position given. Fails NOT_LEADER, DIVERGED. */
-  check(): Promise<ClusterPosition>;
+  /**
+   * Every node compares its tables, at the position given, with those of the leader, and finds out by itself: see
+   * `onCompared`. Resolves when the leader has read its own, beside writes. Fails NOT_LEADER.
+   */
+  check(): Promise<Omit<Compared, 'other'>>;
+  /** Hears what this node has found; gives what stops it. One that differs takes no part any more: DIVERGED. */
+  onCompared(listener: (result: Compared) => void): () => void;
   /** What all nodes are to know beside the data, as far as this node has heard; undefined: nothing yet. */
   settings(): Uint8Array | undefined;
   /** The leader has all nodes know it instead. Fails NOT_LEADER, and as writes do. */

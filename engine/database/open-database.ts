@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type ErrorData, fail } from '../base/errors.js';
 import type { DatabaseSample } from './meter/families.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
-import type { ClusterNode, ClusterPosition } from '../cluster/node.js';
+import type { ClusterNode } from '../cluster/node.js';
 import type { SourceArchive } from '../cluster/options.js';
 import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
@@ -138,6 +138,7 @@ class OpenedDatabase implements Database {
       onSnapshot: (info) => this.#vectors.noteSnapshot(info),
       onSettled: (call, cost) => this.#tally.returned(placeOf(call.query), call, cost),
       onSources: (sources) => void this.#desk!.adopt(sources, (program) => this.#follow(program)),
+      onMark: (mark, position) => this.#desk!.hear(mark, position),
       onClusterFault: (error) => this.#desk!.node.setFault(error),
       refusal: () => this.#desk?.node.refusal,
       onStopped: (reason, errno) => {
@@ -234,7 +235,10 @@ class OpenedDatabase implements Database {
       shard: this.options.shard,
       cluster: this.#desk?.linkSetup(this.options.limits),
     });
-    this.#desk?.attach((settings) => this.#tell(settings));
+    this.#desk?.attach({
+      order: (order) => this.#writer.order(order),
+      read: (words) => this.#threads.hashTables(this.#graphPath, words),
+    });
     this.#threads.unref();
     this.#adopt(this.program, this.#gate.schema());
     await this.#disk.start();
@@ -366,10 +370,6 @@ class OpenedDatabase implements Database {
 
   get cluster(): ClusterNode | undefined {
     return this.#desk?.node;
-  }
-
-  async #tell(settings: Uint8Array | undefined): Promise<ClusterPosition> {
-    return (await this.#writer.order({ kind: 'tell', settings })) as ClusterPosition;
   }
 
   async reload(program: Program, archive?: SourceArchive): Promise<void> {

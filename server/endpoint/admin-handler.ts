@@ -54,6 +54,7 @@ const nodeAccess: Readonly<Record<string, Access>> = {
   'cluster-hello': 'open',
   'cluster-beat': 'any',
   'cluster-keys': 'node',
+  'cluster-checked': 'node',
   'cluster-claim': 'node',
   'cluster-mark': 'node',
 };
@@ -62,6 +63,7 @@ const nodeAccess: Readonly<Record<string, Access>> = {
 const ofLeader: ReadonlySet<string> = new Set([
   'import',
   'reload',
+  'cluster-check',
   'cluster-leave',
   'cluster-forget',
 ]);

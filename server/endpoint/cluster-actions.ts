@@ -62,6 +62,5 @@ export function clusterActions(options: ClusterActionsOptions): [string, Action]
         ),
     ],
     ['cluster-copied', (asked) => copies.end(asked.get('copy') ?? '')],
-    ['cluster-check', async () => ({ position: printPosition(await node().check()), equal: true })],
   ];
 }

@@ -24,6 +24,7 @@ import { programOptions } from '../project/program.js';
 import type { NodeCalls } from '../request/node-call.js';
 import { backupName, newBackupPath } from './backup-place.js';
 import { askLeader } from './cluster/ask-leader.js';
+import type { CheckDesk } from './cluster/check-desk.js';
 import { membershipActions } from './cluster/membership-actions.js';
 import { type ClusterSettings, marksOf, readSettings } from './cluster/settings.js';
 import { verifyRunning } from './verify-child.js';
@@ -33,6 +34,7 @@ export interface ClusterWays {
   proof: NodeProof | undefined;
   calls: NodeCalls;
   settings: ClusterSettings;
+  checks: CheckDesk;
 }
 
 /** `database`: undefined while it is not open. */
@@ -73,7 +75,7 @@ export function databaseActions(
         return { left, marks: marks && marksOf(one) };
       },
     }),
-    ...membershipActions({ node, copies, settings: ways.settings, limits: config.limits }),
+    ...membershipActions({ node, copies, ...ways, limits: config.limits }),
   ]);
 }
 

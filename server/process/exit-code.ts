@@ -4,7 +4,14 @@ import { isServerFault } from '../http/http-error.js';
 import { shownPath } from '../terminal/wording.js';
 import { printErrorLine } from '../observe/log.js';
 
-export const exitCodes = { ok: 0, diagnostics: 1, source: 65, internal: 70, output: 74 } as const;
+export const exitCodes = {
+  ok: 0,
+  diagnostics: 1,
+  differs: 2,
+  source: 65,
+  internal: 70,
+  output: 74,
+} as const;
 
 const byCode: Partial<Record<ErrorCode, number>> = {
   SOURCE_INVALID: exitCodes.source,

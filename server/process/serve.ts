@@ -25,7 +25,6 @@ import { socketPathOf } from '../http/listening.js';
 import { type Log, createLog, printErrorLine, printLine } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
 import { credentialLine, modelWarnings } from '../project/model-check.js';
-import type { NodeCalls } from '../request/node-call.js';
 import type { AnsweredCall } from '../request/reception.js';
 import { Development } from './development.js';
 import { countErrors, loadProgram, pictureOf, programOptions } from '../project/program.js';
@@ -142,8 +141,9 @@ class Server {
   ) {
     this.#cluster = new ClusterPart(config, log);
     const settings = new ClusterSettings(() => this.#database?.cluster);
-    const { proof, calls } = this.#cluster;
-    const actions = databaseActions(config, () => this.#database, { proof, calls, settings });
+    const { proof, calls, checks } = this.#cluster;
+    const ways = { proof, calls, settings, checks };
+    const actions = databaseActions(config, () => this.#database, ways);
     actions.set('reload', () => {
       checkLeads(this.#database);
       return this.#reload?.();
@@ -170,17 +170,21 @@ class Server {
         ...tenants,
         nodesFor: (one) => new ClusterPart(one, log),
         actionsFor: (one, database, nodes) =>
-          this.#tenantActions(one, database, (nodes ?? this.#cluster).calls),
+          this.#tenantActions(one, database, nodes instanceof ClusterPart ? nodes : this.#cluster),
       },
     });
     this.#installHandlers();
   }
 
   /** In a cluster the program of each tenant comes by its log: it is reloaded where that is led. */
-  #tenantActions(config: Config, database: () => Database, calls: NodeCalls): Map<string, Action> {
+  #tenantActions(
+    config: Config,
+    database: () => Database,
+    { calls, checks }: Pick<ClusterPart, 'calls' | 'checks'>,
+  ): Map<string, Action> {
     const settings = new ClusterSettings(() => database().cluster);
     const { proof } = this.#cluster;
-    const actions = databaseActions(config, database, { proof, calls, settings });
+    const actions = databaseActions(config, database, { proof, calls, settings, checks });
     if (config.cluster.log === '') return actions;
     const reload = (): Promise<ReloadResult> => {
       checkLeads(database());

@@ -12,6 +12,7 @@ import { databaseOptions } from '../../server/config/database-options.js';
 import { createLog } from '../../server/observe/log.js';
 import { App } from '../../server/process/app.js';
 import type { ClusterPart } from '../../server/process/cluster/part.js';
+import { CheckDesk } from '../../server/process/cluster/check-desk.js';
 import { ClusterSettings } from '../../server/process/cluster/settings.js';
 import { databaseActions } from '../../server/process/database-actions.js';
 import { SourceBook } from '../../server/project/source-book.js';
@@ -74,9 +75,11 @@ export async function startTenants(
   await more.prepare?.(config, program);
   const nodes = more.nodesFor?.(config);
   const database = await openDatabase(databaseOptions(config, program as Program, log));
+  const calls = nodes?.calls ?? new NodeCalls({ secure: false });
   const waysOf = (of: () => Database) => ({
     proof: nodes?.proof,
-    calls: nodes?.calls ?? new NodeCalls({ secure: false }),
+    calls,
+    checks: new CheckDesk({ calls, log, members: [] }),
     settings: new ClusterSettings(() => of().cluster),
   });
   const app = new App({

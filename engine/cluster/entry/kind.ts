@@ -10,9 +10,9 @@ export const entryKind = {
   beat: 3,
   /** Sources or keys, with what changed by them. */
   schema: 4,
-  /** Every node hashes its tables here. */
+  /** What the leader's tables hold here, where nothing was written since they were read. */
   check: 5,
-  /** A backup holds this position. */
+  /** Every node may take a snapshot here, or is told what came of one (check-mark.ts). */
   mark: 6,
   /** Which database the log is of: its first entry. */
   genesis: 7,

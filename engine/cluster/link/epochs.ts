@@ -7,6 +7,10 @@ import type { ClusterPosition } from '../node.js';
 /** The first of the log, and the newest. */
 export const epochsKept = 16;
 
+/** Whether `a` is behind `b`: a new log of the same data counts from the beginning, under a later epoch. */
+export const isBehind = (a: ClusterPosition, b: ClusterPosition): boolean =>
+  a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
+
 /** Of data that came without the list: all that is before their epoch is taken for theirs. */
 export const unknownStart = (epoch: number): Position => ({ epoch, seq: 0, chain: 0n });
 

@@ -52,6 +52,8 @@ export type ServerToLog =
   | { kind: 'ask'; id: number; ask: Ask }
   | { kind: 'claim'; node: string; seq: number | undefined }
   | { kind: 'keepFrom'; marks: readonly number[] }
+  /** This node takes no part any more. */
+  | { kind: 'fail'; error: ErrorData }
   | { kind: 'close' };
 
 export type LogToServer =

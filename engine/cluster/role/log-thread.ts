@@ -170,6 +170,7 @@ class LogThread {
 
   async #hearServer(message: ServerToLog): Promise<void> {
     if (message.kind === 'close') return this.#close();
+    if (message.kind === 'fail') return this.#fail(new TrellisError(message.error));
     if (message.kind === 'keepFrom') return this.#keeper.keepFrom(message.marks);
     if (message.kind === 'claim') return this.#keeper.claim(message.node, message.seq, sharedMs());
     const { id } = message;

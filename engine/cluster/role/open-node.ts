@@ -4,6 +4,7 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { sharedMs } from '../../base/clock.js';
 import { type ErrorData, TrellisError, errorMessage, fail } from '../../base/errors.js';
 import type { ClusterSample } from '../families.js';
+import { isBehind } from '../link/epochs.js';
 import type { Ask, LogLook, LogToServer, ServerToLog } from '../link/message.js';
 import { reachable } from '../link/leader.js';
 import { ClusterTally } from '../link/tally.js';
@@ -13,8 +14,8 @@ import {
   type ClusterNode,
   type ClusterPosition,
   type ClusterRole,
+  type Compared,
   type RoleChange,
-  isBehind,
   printPosition,
 } from '../node.js';
 import type { ClusterOptions } from '../options.js';
@@ -30,8 +31,10 @@ type Logger = (
 
 /** What a node asks of the database that it is of. */
 interface NodeData {
-  /** The leader's: an entry of what the tables hold, or of these settings. */
-  tell: (settings?: Uint8Array) => Promise<ClusterPosition>;
+  /** The leader's: an entry of these settings. */
+  tell: (settings: Uint8Array) => Promise<ClusterPosition>;
+  /** Likewise: has all nodes compare. */
+  check: () => Promise<Omit<Compared, 'other'>>;
   settings: () => Uint8Array | undefined;
 }
 
@@ -250,12 +253,29 @@ export class OpenNode implements ClusterNode {
   /** The database, once it is open. */
   data: NodeData = {
     tell: () => Promise.resolve(this.position),
+    check: () => Promise.resolve({ check: '', position: this.position }),
     settings: () => undefined,
   };
 
-  async check(): Promise<ClusterPosition> {
+  async check(): Promise<Omit<Compared, 'other'>> {
     this.#checkLeads();
-    return this.data.tell();
+    return this.data.check();
+  }
+
+  readonly #comparing = new Set<(result: Compared) => void>();
+
+  onCompared(listener: (result: Compared) => void): () => void {
+    this.#comparing.add(listener);
+    return () => void this.#comparing.delete(listener);
+  }
+
+  compared(result: Compared): void {
+    for (const listener of this.#comparing) listener(result);
+  }
+
+  /** Takes no part any more: the data are not what the log says. */
+  fail(error: ErrorData): void {
+    this.#worker.postMessage({ kind: 'fail', error } satisfies ServerToLog);
   }
 
   settings(): Uint8Array | undefined {

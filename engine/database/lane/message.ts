@@ -1,5 +1,7 @@
 // What travels between the main thread and the lanes beside requests and replies (batch.ts): programs,
 // vector memories, orders to the writer and its news.
+import type { ClusterPosition } from '../../cluster/node.js';
+import type { CheckMark, ClusterOrder } from '../replica/check-mark.js';
 import type { ErrorData } from '../../base/errors.js';
 import type { PackedProgram } from '../call/packed-program.js';
 import type { IndexHandle } from '../../vector/index.js';
@@ -50,8 +52,7 @@ export type ToLane =
   | AddIndex
   | HelpBuild
   | Reload
-  /** Has the leader tell all nodes what its tables hold, or these settings. */
-  | { kind: 'tell'; id: number; settings: Uint8Array | undefined }
+  | (ClusterOrder & { id: number })
   /** `program`: packed; tried on the data, and undone. */
   | { kind: 'preview'; id: number; program: unknown }
   | { kind: 'load'; id: number; order: LoadOrder }
@@ -82,6 +83,8 @@ export type FromLane =
   | { kind: 'readOnly'; reason: string; errno: string }
   /** An entry of the log waits for the program of these sources. */
   | { kind: 'sources'; sources: Uint8Array }
+  /** The log has such a mark there. */
+  | { kind: 'mark'; mark: CheckMark; position: ClusterPosition }
   /** The log cannot be followed any more. */
   | { kind: 'clusterFault'; error: ErrorData }
   | {

@@ -16,7 +16,8 @@ import type { Gate } from '../call/gate.js';
 import { onExit, threadData } from './exit-hold.js';
 import type { LaneFault } from './message.js';
 import type { ReaderSetup } from './reader-lane.js';
-import type { BackupReply, BackupTask } from './serve-lane.js';
+import type { TableHashes } from '../replica/table-check.js';
+import type { BackupReply, BackupTask, HashReply, HashTask } from './serve-lane.js';
 import type { WriterSetup } from './writer-lane.js';
 
 /**
@@ -70,6 +71,7 @@ export class ThreadPair {
   readonly #writer: Piscina;
   #loaders: Piscina | undefined;
   #copiers: Piscina | undefined;
+  #hashers: Piscina | undefined;
   /** Of lanes, as piscina shows them. */
   readonly #workers = new Set<object>();
   readonly #unhear: () => void;
@@ -101,7 +103,7 @@ export class ThreadPair {
   }
 
   #idle(): number[] {
-    const pools = [this.#writer, this.#readers, this.#loaders, this.#copiers];
+    const pools = [this.#writer, this.#readers, this.#loaders, this.#copiers, this.#hashers];
     const threads = pools.flatMap((pool) => pool?.threads ?? []);
     return threads.map(({ performance: clock }) => clock.eventLoopUtilization().idle);
   }
@@ -136,12 +138,7 @@ export class ThreadPair {
 
   /** Makes a backup in a thread of its own, one after another. */
   readonly backUp = async (dataDir: string, to: string): Promise<Backup> => {
-    this.#copiers ??= new Piscina({
-      ...poolOptions(undefined),
-      minThreads: 0,
-      maxThreads: 1,
-      idleTimeout: idleMs,
-    });
+    this.#copiers ??= this.#seldom();
     const task: BackupTask = { role: 'backup', dataDir, to };
     const made = this.#copiers.run(task) as Promise<BackupReply>;
     this.#track(made);
@@ -149,6 +146,22 @@ export class ThreadPair {
     if (!('error' in reply)) return reply;
     throw errorOf(reply.error, reply.stack);
   };
+
+  /** Reads all tables in a thread of its own, at a snapshot that the writer takes (held-snapshot.ts). */
+  async hashTables(graphPath: string, words: SharedArrayBuffer): Promise<TableHashes | undefined> {
+    this.#hashers ??= this.#seldom();
+    const task: HashTask = { role: 'hash', graphPath, words };
+    const made = this.#hashers.run(task) as Promise<HashReply>;
+    this.#track(made);
+    const reply = await made;
+    if ('error' in reply) throw errorOf(reply.error, reply.stack);
+    return reply.tables;
+  }
+
+  #seldom(): Piscina {
+    const options = { minThreads: 0, maxThreads: 1, idleTimeout: idleMs };
+    return new Piscina({ ...poolOptions(undefined), ...options });
+  }
 
   #start(threads: Piscina, setup: object, onEnd: OnEnd, more: MessagePort[] = []): MessagePort {
     const { port1, port2 } = new MessageChannel();
@@ -187,7 +200,8 @@ export class ThreadPair {
       const isLate = await Promise.race([lanes, timer]);
       const end = (threads: Piscina | undefined) =>
         isLate ? threads?.destroy() : threads?.close({ force: true });
-      await Promise.all([end(this.#readers), end(this.#loaders), end(this.#copiers)]);
+      const pools = [this.#readers, this.#loaders, this.#copiers, this.#hashers];
+      await Promise.all(pools.map(end));
       await this.#writer.close({ force: true });
     } finally {
       late.abort();

@@ -1,6 +1,8 @@
 // What a pool thread does: the setup says which lane it serves.
 import { type Backup, makeBackup } from '../care/backup.js';
 import { type ErrorData, errorDataOf } from '../../base/errors.js';
+import { hashSnapshot } from '../replica/held-snapshot.js';
+import type { TableHashes } from '../replica/table-check.js';
 import { hasLoaded } from './exit-hold.js';
 import { type LoaderSetup, serveLoad } from '../load/loader.js';
 import { type ReaderSetup, serveReads } from './reader-lane.js';
@@ -13,6 +15,15 @@ interface WarmUp {
   role: 'warm';
 }
 
+/** Reads all tables, at a snapshot that the writer takes. */
+export interface HashTask {
+  role: 'hash';
+  graphPath: string;
+  words: SharedArrayBuffer;
+}
+
+export type HashReply = { tables: TableHashes | undefined } | { error: ErrorData; stack?: string };
+
 /** One backup, while whoever asked keeps a state of the data. */
 export interface BackupTask {
   role: 'backup';
@@ -23,7 +34,7 @@ export interface BackupTask {
 export type BackupReply = Backup | { error: ErrorData; stack?: string };
 
 export default function serveLane(
-  setup: ReaderSetup | WriterSetup | LoaderSetup | BackupTask | WarmUp,
+  setup: ReaderSetup | WriterSetup | LoaderSetup | BackupTask | HashTask | WarmUp,
 ): Promise<unknown> {
   switch (setup.role) {
     case 'warm':
@@ -36,5 +47,11 @@ export default function serveLane(
       return serveLoad(setup);
     case 'backup':
       return makeBackup(setup.dataDir, setup.to).catch(errorDataOf);
+    case 'hash':
+      return hashed(setup).catch(errorDataOf);
   }
+}
+
+async function hashed({ graphPath, words }: HashTask): Promise<HashReply> {
+  return { tables: hashSnapshot(graphPath, words) };
 }

@@ -36,7 +36,7 @@ import { QueryTable } from '../call/query-table.js';
 import { changeSchema, fitSchema, openSchema } from '../schema/schema-swap.js';
 import { LogFollower } from '../replica/log-follower.js';
 import { asSchemaEntry } from '../replica/schema-entry.js';
-import { tellNodes, tellTables } from '../replica/table-check.js';
+import { tellTables } from '../replica/table-check.js';
 import type { Equipment } from '../call/runner.js';
 import {
   type VectorStore,
@@ -149,8 +149,7 @@ class WriterLane {
       onRebuilt: (reason) => this.#figures.add(reason),
       onReplayed: (changes) => this.#figures.add('replayed_ops', changes),
       onSnapshot: (info) => this.#port.postMessage({ kind: 'snapshot', info }),
-      log: (level, message, fields) =>
-        this.#port.postMessage({ kind: 'log', level, message, fields }),
+      log: (level, message, fields) => this.#log(level, message, fields),
     });
     this.#queries.add(0, new PackedQueries(setup.program), this.#gate.schema());
     const loads = {
@@ -182,6 +181,10 @@ class WriterLane {
     this.#begin();
   }
 
+  #log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields: object): void {
+    this.#port.postMessage({ kind: 'log', level, message, fields });
+  }
+
   /** Everything stands: takes orders. */
   #begin(): void {
     const { cluster } = this.setup;
@@ -205,11 +208,10 @@ class WriterLane {
       gate: this.#gate,
       loads: this.#loads,
       onSources: (sources) => this.#port.postMessage({ kind: 'sources', sources }),
+      onMark: (mark, position) => this.#port.postMessage({ kind: 'mark', mark, position }),
       onFault: (error, stack) => {
         this.#port.postMessage({ kind: 'clusterFault', error });
-        if (stack === undefined) return;
-        const message = 'an entry cannot be applied';
-        this.#port.postMessage({ kind: 'log', level: 'error', message, fields: { stack } });
+        if (stack !== undefined) this.#log('error', 'an entry cannot be applied', { stack });
       },
       onApplied: () => this.#maintain(),
     });
@@ -222,14 +224,12 @@ class WriterLane {
     if (isGiven) return fitSchema(this.#storage, program, text, this.setup);
     const { listedAtOpen: edges } = this.#storage;
     const cutOff = 'listed the edges of an import that was cut off';
-    if (edges > 0)
-      this.#port.postMessage({ kind: 'log', level: 'info', message: cutOff, fields: { edges } });
+    if (edges > 0) this.#log('info', cutOff, { edges });
     const started = performance.now();
     const documents = openSchema(this.#storage, program, text, this.setup, wallMs());
     if (documents === 0) return;
     const ms = Math.round(performance.now() - started);
-    const message = 'made the keyword index';
-    this.#port.postMessage({ kind: 'log', level: 'info', message, fields: { documents, ms } });
+    this.#log('info', 'made the keyword index', { documents, ms });
   }
 
   #receive(message: ToLane): void {
@@ -248,7 +248,9 @@ class WriterLane {
       case 'preview':
         return this.#answer(message.id, () => this.#preview(message.program));
       case 'tell':
-        return this.#answer(message.id, () => tellNodes(this.#storage, this.#link!, message));
+      case 'mark':
+      case 'pass':
+        return this.#answer(message.id, () => this.#follower!.obey(message));
       case 'snapshot':
         return this.#answerSnapshot(message.id);
       case 'load':
@@ -428,7 +430,7 @@ class WriterLane {
   #logFailedSnapshot(error: unknown): void {
     const { stack, error: data } = errorDataOf(error);
     const fields = { code: data.code, reason: errorMessage(data), stack };
-    this.#port.postMessage({ kind: 'log', level: 'warn', message: 'snapshot failed', fields });
+    this.#log('warn', 'snapshot failed', fields);
   }
 
   /**

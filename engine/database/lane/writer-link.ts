@@ -11,6 +11,8 @@ import type { Gate, SlotPool } from '../call/gate.js';
 import { Lane } from './lane.js';
 import type { Batch, ReplyExtra } from './batch.js';
 import { buffersOf } from '../load/row/batch-buffers.js';
+import type { ClusterPosition } from '../../cluster/node.js';
+import type { CheckMark, ClusterOrder } from '../replica/check-mark.js';
 import type { LoadOrder } from '../load/load-writer.js';
 import type { AddIndex, FromLane, HelpBuild } from './message.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
@@ -33,6 +35,8 @@ export interface WriterEvents {
   onSettled: (call: Call, cost: Cost) => void;
   /** Of a database in a cluster: an entry waits for the program of these sources. */
   onSources: (sources: Uint8Array) => void;
+  /** Likewise: the log has such a mark there. */
+  onMark: (mark: CheckMark, position: ClusterPosition) => void;
   /** Likewise: it cannot be followed any more. */
   onClusterFault: (error: ErrorData) => void;
   /** Likewise: why this node takes no writes now. */
@@ -45,7 +49,7 @@ export interface WriterEvents {
 
 type Order =
   | { kind: 'reload'; program: PackedProgram; generation: number; sources?: Uint8Array | undefined }
-  | { kind: 'tell'; settings: Uint8Array | undefined }
+  | ClusterOrder
   | { kind: 'preview'; program: unknown }
   | { kind: 'snapshot' }
   | { kind: 'release' }
@@ -130,6 +134,8 @@ export class WriterLink {
         return this.events.log('error', 'writing has stopped', { reason: message.reason });
       case 'sources':
         return this.events.onSources(message.sources);
+      case 'mark':
+        return this.events.onMark(message.mark, message.position);
       case 'clusterFault':
         return this.events.onClusterFault(message.error);
       case 'log':

@@ -2,7 +2,7 @@
 // and gives every change of program that the log brings its turn. Invariant: the program that answers is
 // that of the sources in the data, whatever the folder of this node says.
 import { createHash } from 'node:crypto';
-import { TrellisError, errorDataOf, fail } from '../../base/errors.js';
+import { TrellisError, errorDataOf, errorMessage, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { LogLinkSetup } from '../../cluster/link/log-link.js';
 import { leftPosition, readPosition } from '../../cluster/link/position.js';
@@ -15,7 +15,15 @@ import type { Storage } from '../../storage/open-storage.js';
 import { metaKey } from '../../storage/table/meta.js';
 import type { DatabaseOptions } from '../call/options.js';
 import { programCompiler } from '../schema/compiler.js';
+import type { CheckMark, ClusterOrder } from './check-mark.js';
+import { Comparison, type ComparisonWays } from './comparison.js';
 import { checkVectors, packSources, programBy, programOf } from './source-archive.js';
+
+interface WriterWays {
+  order: (order: ClusterOrder) => Promise<unknown>;
+  /** As ComparisonWays. */
+  read: ComparisonWays['read'];
+}
 
 export class ClusterDesk {
   readonly node: OpenNode;
@@ -45,15 +53,35 @@ export class ClusterDesk {
   }
 
   readonly #cluster: ClusterOptions;
+  #comparison: Comparison | undefined;
 
   /** The writer is there. */
-  attach(tell: (settings: Uint8Array | undefined) => Promise<ClusterPosition>): void {
+  attach({ order, read }: WriterWays): void {
     const { env } = this.storage;
+    const tell = async (settings: Uint8Array) =>
+      (await order({ kind: 'tell', settings })) as ClusterPosition;
+    this.#comparison = new Comparison({
+      read,
+      mark: async (mark, words) => (await order({ kind: 'mark', mark, words })) as ClusterPosition,
+      pass: (words) => order({ kind: 'pass', words }),
+      tally: this.node.tally,
+      onCompared: (result) => this.node.compared(result),
+      onDiverged: (error) => this.node.fail(error),
+    });
+    const check = () => this.#comparison!.lead();
     const settings = (): Uint8Array | undefined => {
       env.refresh();
       return env.meta.get(metaKey.settings);
     };
-    this.node.data = { tell, settings };
+    this.node.data = { tell, check, settings };
+  }
+
+  /** The log has such a mark there. */
+  hear(mark: CheckMark, position: ClusterPosition): void {
+    this.#comparison?.hear(mark, position).catch((error: unknown) => {
+      const reason = errorMessage(errorDataOf(error).error);
+      this.options.log('warn', 'the tables were not compared', { reason });
+    });
   }
 
   /** The program of these packed sources answers now. */

@@ -13,6 +13,7 @@ import type { LogLink } from '../../cluster/link/log-link.js';
 import type { DataPosition, LogToWriter, NotedPosition } from '../../cluster/link/message.js';
 import { withEpoch } from '../../cluster/link/epochs.js';
 import { leaderOf } from '../../cluster/link/leader.js';
+import type { ClusterPosition } from '../../cluster/node.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { Declarations } from '../../storage/schema/schema-commit.js';
 import type { VectorChange } from '../../storage/table/store.js';
@@ -22,7 +23,9 @@ import type { LoadWriter } from '../load/load-writer.js';
 import type { Figures } from '../meter/figures.js';
 import type { VectorStore } from '../vectors/vector-store.js';
 import { sourcesIn } from './source-archive.js';
-import { compareTables, tellTables } from './table-check.js';
+import { type CheckMark, type ClusterOrder, appendMark, checkMarkOf } from './check-mark.js';
+import { takeSnapshot } from './held-snapshot.js';
+import { compareTables, tellNodes, tellTables } from './table-check.js';
 
 type LoggedEntry = (LogToWriter & { kind: 'entry' })['entry'];
 
@@ -36,6 +39,8 @@ export interface FollowParts {
   loads: LoadWriter;
   /** An entry waits for the program of these packed sources. */
   onSources: (sources: Uint8Array) => void;
+  /** The log has such a mark there; one without tables is waited at, for the order `pass`. */
+  onMark: (mark: CheckMark, position: ClusterPosition) => void;
   /** This node takes no part any more. */
   onFault: (error: ErrorData, stack: string | undefined) => void;
   /** Something was applied. */
@@ -53,6 +58,8 @@ export class LogFollower {
   #waiting: LoggedEntry[] = [];
   /** Waits for its program. */
   #held: LoggedEntry | undefined;
+  /** A mark at which a snapshot is to be taken, before anything behind it is applied. */
+  #mark: LoggedEntry | undefined;
   #isScheduled = false;
   #isOver = false;
 
@@ -81,7 +88,7 @@ export class LogFollower {
     setImmediate(() => {
       this.#isScheduled = false;
       this.#guarded(() => this.#applySome());
-      if (this.#waiting.length > 0 && this.#held === undefined) this.#schedule();
+      if (this.#waiting.length > 0 && !this.#isHeld) this.#schedule();
     });
   }
 
@@ -104,10 +111,23 @@ export class LogFollower {
     this.parts.onFault(data, stack);
   }
 
+  get #isHeld(): boolean {
+    return this.#held !== undefined || this.#mark !== undefined;
+  }
+
   #applySome(): void {
-    if (this.#held !== undefined) return;
+    if (this.#isHeld) return;
     const [first] = this.#waiting;
     if (first === undefined) return;
+    const mark = first.kind === entryKind.mark ? checkMarkOf(first.body) : undefined;
+    if (mark !== undefined) {
+      const { epoch, seq } = first.position;
+      this.parts.onMark(mark, { epoch, seq });
+      if (mark.tables === undefined) {
+        this.#mark = this.#waiting.shift()!;
+        return;
+      }
+    }
     if (first.kind === entryKind.schema || first.kind === entryKind.intent) {
       const isIntent = first.kind === entryKind.intent;
       const sources = isIntent ? intentOf(first.body).sources : sourcesIn(first.body);
@@ -194,6 +214,32 @@ export class LogFollower {
     });
   }
 
+  /** Between two commits; gives what was asked for. */
+  obey(order: ClusterOrder): unknown {
+    const { storage, link } = this.parts;
+    switch (order.kind) {
+      case 'tell':
+        return tellNodes(storage, link, order);
+      case 'pass':
+        return this.#goOn(order.words);
+      case 'mark': {
+        const position = appendMark(link, order.mark);
+        if (order.words !== undefined) takeSnapshot(order.words);
+        return position;
+      }
+    }
+  }
+
+  /** Goes on behind the mark at which it stands; `words`: with a snapshot. */
+  #goOn(words: SharedArrayBuffer | undefined): void {
+    const mark = this.#mark;
+    if (mark === undefined) return;
+    this.#mark = undefined;
+    if (words !== undefined) takeSnapshot(words);
+    this.#guarded(() => this.#apply([mark]));
+    this.#schedule();
+  }
+
   /** The program of the entry that waits is there: `adopt` makes it the one that this thread runs. */
   applySchema(program: Declarations, text: TextIndex | undefined, adopt: () => void): void {
     const entry = this.#held;
@@ -257,7 +303,12 @@ export class LogFollower {
 }
 
 /** Entries that are no part of a transaction of several. */
-const alone = new Set<number>([entryKind.check, entryKind.schema, entryKind.intent]);
+const alone = new Set<number>([
+  entryKind.check,
+  entryKind.mark,
+  entryKind.schema,
+  entryKind.intent,
+]);
 
 const known = new Set<number>(Object.values(entryKind));
 const newest = Math.max(...known);

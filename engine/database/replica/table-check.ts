@@ -11,7 +11,7 @@ import { metaKey } from '../../storage/table/meta.js';
 import { type TableName, tableNames } from '../../storage/table/table-name.js';
 import { isReachKey } from '../vectors/snapshot-reach.js';
 
-type TableHashes = Partial<Record<TableName, string>>;
+export type TableHashes = Partial<Record<TableName, string>>;
 
 const never = (): boolean => false;
 
@@ -26,6 +26,11 @@ const rowsPerRead = 1000;
 /** Of the newest commit. The vector log is left out: each node keeps as much of it as it needs. */
 export function hashTables(env: Env): TableHashes {
   env.refresh();
+  return hashHeld(env);
+}
+
+/** The same, of the state that this thread sees. */
+export function hashHeld(env: Env): TableHashes {
   const hashes: TableHashes = {};
   for (const name of tableNames) {
     if (name !== 'vlog') hashes[name] = hashOf(env[name] as Table<unknown>, localIn[name]);
@@ -52,22 +57,18 @@ export function tellTables({ env }: Storage, link: LogLink): void {
   link.isUnproven = false;
 }
 
-/** The same, or the settings of all nodes. */
+/** The settings of all nodes, told by the leader. */
 export function tellNodes(
-  storage: Storage,
+  { env }: Storage,
   link: LogLink,
-  { settings }: { settings: Uint8Array | undefined },
+  { settings }: { settings: Uint8Array },
 ): ClusterPosition {
-  const { env } = storage;
-  if (settings === undefined) tellTables(storage, link);
-  else {
-    const put = (): boolean => {
-      env.meta.put(metaKey.settings, settings);
-      return true;
-    };
-    link.inManner({ kind: entryKind.schema }, () => env.transact(put));
-    link.publish();
-  }
+  const put = (): boolean => {
+    env.meta.put(metaKey.settings, settings);
+    return true;
+  };
+  link.inManner({ kind: entryKind.schema }, () => env.transact(put));
+  link.publish();
   const { epoch, seq } = link.position;
   return { epoch, seq };
 }

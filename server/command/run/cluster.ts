@@ -14,6 +14,7 @@ import type { ClusterStatus } from '../../endpoint/cluster-status.js';
 import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
 import { createLog, printErrorLine, printLine } from '../../observe/log.js';
+import type { CheckResult } from '../../process/cluster/check-desk.js';
 import { forgetLeft } from '../../process/cluster/membership.js';
 import { type Settings, packSettings } from '../../process/cluster/settings.js';
 import { exitCodes } from '../../process/exit-code.js';
@@ -41,7 +42,7 @@ export const cluster: Command = {
     node: { value: 'NODE', about: 'Of leave: the node that goes; this one unless said.' },
     backup: { value: 'NODE/NAME', about: 'Of forget: the backup that the log is not kept for.' },
     yes: { about: 'Of rebase: what only the lost log held may be lost.' },
-    json: { about: 'Prints the status as JSON.' },
+    json: { about: 'Of status and check: prints the answer as JSON.' },
   },
   run: async (line) => {
     const [word] = line.words;
@@ -54,20 +55,17 @@ export const cluster: Command = {
         return found(config, true);
       case 'status':
         return tell(config, line);
-      case 'step-down':
-      case 'check': {
+      case 'step-down': {
         const to = line.flags.get('to');
         const asked = to === undefined ? '' : `?${new URLSearchParams({ to })}`;
-        const { position } = (await askServer(config, `cluster-${word}${asked}`, {})) as {
+        const told = (await askServer(config, `cluster-step-down${asked}`, {})) as {
           position: string;
         };
-        printLine(
-          word === 'check'
-            ? `all nodes hold the same at ${position}`
-            : `handed over at ${position}`,
-        );
+        printLine(`handed over at ${told.position}`);
         return exitCodes.ok;
       }
+      case 'check':
+        return check(config, line);
       case 'leave':
         return leave(config, line.flags.get('node') ?? clusterOptions(config)?.node ?? '');
       case 'forget': {
@@ -84,6 +82,25 @@ export const cluster: Command = {
     }
   },
 };
+
+/** What every node has found; some that differ, or are silent, are no good end. */
+async function check(config: Config, { switches }: CommandLine): Promise<number> {
+  const told = (await askServer(config, 'cluster-check', {})) as CheckResult;
+  const { equal, nodes, position } = told;
+  if (switches.has('json')) printLine(JSON.stringify(told));
+  else {
+    const [same, differing, silent] = (['equal', 'differs', 'silent'] as const).map((result) =>
+      nodes.filter((node) => node.result === result),
+    );
+    const ends = [
+      ...differing!.map(({ node, tables }) => `${node} differs (${tables})`),
+      ...silent!.map(({ node }) => `${node} silent`),
+    ];
+    printLine([`${same!.length} of ${nodes.length} equal at ${position}`, ...ends].join(', '));
+    if (equal) printLine('all nodes that are known hold the same');
+  }
+  return equal ? exitCodes.ok : exitCodes.differs;
+}
 
 async function leave(config: Config, node: string): Promise<number> {
   await askServer(config, `cluster-leave?${new URLSearchParams({ node })}`, {});

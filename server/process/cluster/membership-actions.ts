@@ -10,19 +10,21 @@ import {
 } from '../../../engine/index.js';
 import type { Action } from '../../endpoint/admin-handler.js';
 import type { NodeCopies } from '../../endpoint/node-copies.js';
+import type { CheckDesk } from './check-desk.js';
 import { type ClusterSettings, readSettings } from './settings.js';
 
 export interface MembershipActionsOptions {
   node: () => ClusterNode | undefined;
   settings: ClusterSettings;
   copies: NodeCopies;
+  checks: CheckDesk;
   limits: Limits;
 }
 
 const nameMax = 300;
 
 export function membershipActions(options: MembershipActionsOptions): [string, Action][] {
-  const { settings, copies, limits, node: nodeOf } = options;
+  const { settings, copies, checks, limits, node: nodeOf } = options;
   const node = (): ClusterNode => nodeOf() ?? fail('FEATURE_DISABLED', { feature: 'A cluster' });
   const hasLeft = (name: string): boolean => (readSettings(node()).left ?? []).includes(name);
   return [
@@ -35,6 +37,14 @@ export function membershipActions(options: MembershipActionsOptions): [string, A
         const [backup, seq] = [textOf(view, 'backup'), numberOf(view, 'seq')];
         const epoch = view.member('epoch') === undefined ? 0 : numberOf(view, 'epoch');
         return settings.mark({ backup, seq, epoch });
+      },
+    ],
+    ['cluster-check', () => checks.run(node(), readSettings(node()).left ?? [])],
+    [
+      'cluster-checked',
+      (_, body) => {
+        const view = scanBody(body, limits);
+        checks.note(textOf(view, 'check'), textOf(view, 'node'), textOf(view, 'tables'));
       },
     ],
     [

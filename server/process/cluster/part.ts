@@ -14,6 +14,8 @@ import { clusterOptions } from '../../config/cluster-options.js';
 import type { Config } from '../../config/config.js';
 import type { Log } from '../../observe/log.js';
 import { NodeCalls } from '../../request/node-call.js';
+import { readMembers } from '../../house/placement.js';
+import { CheckDesk } from './check-desk.js';
 import { fetchCopy, joinEmpty } from './join.js';
 import { Membership, checkMember, forgetLeft } from './membership.js';
 
@@ -28,6 +30,7 @@ export interface Wanted {
 export class ClusterPart {
   readonly proof: NodeProof | undefined;
   readonly calls: NodeCalls;
+  readonly checks: CheckDesk;
   /** Undefined: a process of its own. */
   readonly #options: ClusterOptions | undefined;
   readonly #membership: Membership;
@@ -49,6 +52,8 @@ export class ClusterPart {
       ...(ca !== undefined && { ca }),
     });
     const { dataDir } = config;
+    const members = readMembers(cluster.members).map(({ node }) => node);
+    this.checks = new CheckDesk({ calls: this.calls, log, members });
     this.#membership = new Membership({ dataDir, calls: this.calls, log, keepMs: cluster.keep });
   }
 
@@ -63,7 +68,9 @@ export class ClusterPart {
 
   /** This database is open, and one of the cluster's. */
   begin({ cluster: node }: Database): void {
-    if (node !== undefined) this.#membership.attach(node);
+    if (node === undefined) return;
+    this.#membership.attach(node);
+    this.checks.attach(node);
   }
 
   #joining(cluster: ClusterOptions) {
@@ -112,6 +119,7 @@ export class ClusterPart {
 
   close(): void {
     this.#membership.close();
+    this.checks.close();
     this.calls.close();
   }
 }

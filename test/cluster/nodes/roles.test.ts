@@ -3,6 +3,7 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Compared } from '../../../engine/cluster/node.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
 import { TestCluster, type TestNode } from '../kit/nodes.js';
 import { Workload, source } from '../kit/workload.js';
@@ -215,7 +216,14 @@ describe('two nodes', () => {
 
   test('K35 a check finds equal tables equal', async () => {
     const { leader, follower } = await roles();
-    await follower.cluster.waitFor(await leader.cluster.check(), 40_000);
+    const compared: Compared[] = [];
+    const stops = [leader, follower].map(({ cluster: node }) =>
+      node.onCompared((result) => void compared.push(result)),
+    );
+    const begun = await leader.cluster.check();
+    await cluster.until(() => compared.length === 2);
+    expect(compared).toEqual([0, 1].map(() => ({ ...begun, other: [] })));
+    for (const stop of stops) stop();
     await cluster.settle();
     expect(follower.cluster.fault).toBeUndefined();
   });

@@ -8,6 +8,7 @@ import { loadConfig } from '../../../server/config/config.js';
 import { House } from '../../../server/house/house.js';
 import { databaseActions } from '../../../server/process/database-actions.js';
 import { NodeCalls } from '../../../server/request/node-call.js';
+import { CheckDesk } from '../../../server/process/cluster/check-desk.js';
 import { ClusterSettings } from '../../../server/process/cluster/settings.js';
 import { SourceBook } from '../../../server/project/source-book.js';
 import { root } from '../../support/project.js';
@@ -46,6 +47,7 @@ const ofOperators =
   'cluster-forget cluster-leave cluster-piece cluster-status cluster-step-down';
 const ofNodes: Record<string, Need> = {
   'cluster-beat': 'any',
+  'cluster-checked': 'node',
   'cluster-claim': 'node',
   'cluster-hello': 'open',
   'cluster-keys': 'node',
@@ -189,6 +191,7 @@ function pathsOf(settings: Record<string, string> = {}): string[] {
     proof: undefined,
     calls: new NodeCalls({ secure: false }),
     settings: new ClusterSettings(() => undefined),
+    checks: new CheckDesk({ calls: new NodeCalls({ secure: false }), log: () => {}, members: [] }),
   });
   const all = new Map([...known].map(([name]) => [name, () => ({})]));
   // The server adds a few to those of a database.
