@@ -6,14 +6,19 @@ export {
   type ErrorData,
   TrellisError,
   errorCodes,
+  errorDataOf,
   errorHint,
   errorMessage,
   excerpt,
   fail,
   isRetryable,
+  throwShortage,
 } from './base/errors.js';
 export { type LimitName, type Limits, defaultLimits, limitTable } from './base/limits.js';
 export { holdThread, sharedOriginMs, wallMs } from './base/clock.js';
+export { refuseKilled, runChild } from './system/child.js';
+export { keepWorkingDirectory } from './system/working-directory.js';
+export { startThread } from './system/thread.js';
 export { DefectError, assert, unreachable } from './base/assert.js';
 export { armFailpoint, failpoint } from './base/failpoint.js';
 export {

@@ -34,12 +34,13 @@ const mayImport: Record<string, string[]> = {
   json: ['plan', 'vector', 'base'],
   session: ['plan', 'json', 'base'],
   file: [],
-  storage: ['file', 'base'],
+  system: ['base'],
+  storage: ['file', 'system', 'base'],
   vector: ['file', 'base', 'wasm'],
   text: ['storage', 'base'],
   embed: ['base'],
   contract: ['plan', 'base'],
-  cluster: ['storage', 'base'],
+  cluster: ['storage', 'system', 'base'],
   exec: ['plan', 'json', 'storage', 'vector', 'text', 'base'],
   database: [
     'exec',
@@ -51,6 +52,7 @@ const mayImport: Record<string, string[]> = {
     'vector',
     'storage',
     'file',
+    'system',
     'json',
     'lang',
     'plan',
@@ -145,7 +147,7 @@ describe('imports', () => {
     const owners: [RegExp, RegExp][] = [
       [/^lmdb$/, /^engine\/storage\/table\/(env|table)\.ts$/],
       [/^lunr$/, /^engine\/text\/analyzer\.ts$/],
-      [/^piscina$/, /^engine\/database\/(lane\/(pool|reader-lane|worker)|schema\/compiler)\.ts$/],
+      [/^piscina$/, /^engine\/system\/task-thread\.ts$/],
       [/^uWebSockets\.js/, /^server\/(http\/(http|transport)|process\/open-transport)\.ts$/],
       [/^@nats-io\//, /^engine\/cluster\/log\/jetstream[a-z-]*\.ts$/],
       [/^csv-parse/, /^server\/import\/csv-records\.ts$/],
@@ -280,7 +282,7 @@ describe('banned', () => {
       calls(
         [...engine, ...server],
         /^(globalThis\.)?console\b/,
-        /^server\/observe\/(log|printed)\.ts$/,
+        /^server\/observe\/(log|printed|standard-error)\.ts$/,
       ),
     ));
   test('the environment only in the configuration', () =>

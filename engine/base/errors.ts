@@ -2,6 +2,8 @@
 // help. Errors cross threads as { code, args, ... } data; http-error.ts alone knows the status of
 // each code.
 
+import { shortageOf } from './os/shortage.js';
+
 export type ErrorArgs = Record<string, string | number | boolean | bigint | null>;
 
 interface Entry {
@@ -157,6 +159,10 @@ const table = {
     retryable: true,
   },
   OVERLOADED: { message: '{queue} is full.', retryable: true },
+  RESOURCE_EXHAUSTED: {
+    message: 'The operating system refuses what this call needs: {what}.',
+    retryable: true,
+  },
   NOT_READY: { message: 'The server is starting: {phase}, {progress} %.', retryable: true },
   SHUTTING_DOWN: { message: 'The server is stopping.', retryable: true },
   SCHEMA_CHANGED: {
@@ -352,12 +358,28 @@ const isOfAnotherCopy = (error: unknown): error is TrellisError =>
   error.name === 'TrellisError' &&
   Object.hasOwn(table, String((error as TrellisError).data?.code));
 
+/** RESOURCE_EXHAUSTED, where the system refused something for want of it. */
+export function shortageDataOf(error: unknown): ErrorData | undefined {
+  const shortage = shortageOf(error);
+  if (shortage === undefined) return undefined;
+  const { what, hint } = shortage;
+  return { code: 'RESOURCE_EXHAUSTED', args: { what }, hint };
+}
+
+/** Throws RESOURCE_EXHAUSTED where an error says no more than that: nobody else is to blame then. */
+export function throwShortage(error: unknown): void {
+  const shortage = shortageDataOf(error);
+  if (shortage !== undefined) throw new TrellisError(shortage);
+}
+
 /**
- * Any thrown value as error data; what is not a TrellisError is a defect: INTERNAL, with the stack
- * for the log.
+ * Any thrown value as error data: a TrellisError's own, RESOURCE_EXHAUSTED for what the system lacks.
+ * All else is a defect: INTERNAL, with the stack for the log.
  */
 export function errorDataOf(error: unknown): { error: ErrorData; stack?: string } {
   if (error instanceof TrellisError || isOfAnotherCopy(error)) return { error: error.data };
+  const shortage = shortageDataOf(error);
+  if (shortage !== undefined) return { error: shortage };
   const stack = error instanceof Error ? error.stack : String(error);
   return { error: { code: 'INTERNAL', args: {} }, stack };
 }

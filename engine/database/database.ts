@@ -24,6 +24,8 @@ export interface DatabaseStatus {
   readOnlyReason?: string;
   /** Seconds since the writer was last seen alive; 0 while it is known to work. */
   heartbeatAge?: number;
+  /** False while the system gives no thread for reads that need one. */
+  readers?: boolean;
 }
 
 export interface Database {

@@ -45,6 +45,7 @@ import { embedRows, modelChoiceOf } from './text-embedding.js';
 import { VectorWatch } from './vectors/vector-watch.js';
 import { DiskWatch } from './care/watch.js';
 import { hasGivenUp, reopen } from './reopen.js';
+import { statusOf } from './status.js';
 import { WriterLink, flightMax } from './lane/writer-link.js';
 
 /** Opens everything; resolves when calls may be made. */
@@ -126,7 +127,7 @@ class OpenedDatabase implements Database {
     this.#dispatcher = this.#makeDispatcher(slots);
     this.#inline = new InlineReads(this.#dispatcher, options.workers, this.#equipment, this.#tally);
     this.#models = modelChoiceOf(options);
-    this.#threads = new ThreadPair(options.workers, options.workerHeapMb, this.#gate);
+    this.#threads = new ThreadPair(options.workerHeapMb, this.#gate);
     this.#writer = new WriterLink(this.#gate, slots, limits, {
       onIndexes: (list) => this.#indexes.takeAll(list),
       onNewIndex: (message) => {
@@ -440,12 +441,9 @@ class OpenedDatabase implements Database {
   }
 
   status(): DatabaseStatus {
-    const { lost, shortage } = this.#disk;
-    const phase = lost !== undefined || this.#probe.damage ? 'lost' : this.#phase;
-    const readOnlyReason = lost ?? this.#writer.readOnlyReason ?? shortage;
-    const writes = readOnlyReason === undefined && phase === 'serving';
-    const { heartbeatAge } = this.#figures;
-    return { phase, progress: this.#progress, writes, readOnlyReason, heartbeatAge };
+    const at = { phase: this.#phase, progress: this.#progress };
+    const threads = { writer: this.#writer, dispatcher: this.#dispatcher, figures: this.#figures };
+    return statusOf({ ...at, ...threads, disk: this.#disk, probe: this.#probe });
   }
 
   metrics(): DatabaseSample[] {

@@ -14,7 +14,7 @@ import {
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { Check } from 'typebox/schema';
-import { fail, holdThread, makeFolder, syncPath } from '../../engine/index.js';
+import { fail, throwShortage, holdThread, makeFolder, syncPath } from '../../engine/index.js';
 import { type KeyRecord, recordsSchema as keys } from './key-record.js';
 
 const text = { type: 'string' } as const;
@@ -81,6 +81,7 @@ export function readWholeKeyFile(path: string): KeyFile {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
+    throwShortage(error);
     // A data directory that is a file is refused for what it is, later.
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { keys: [] };

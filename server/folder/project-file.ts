@@ -1,7 +1,7 @@
 // The files of a project as they are read. Invariant: what is read lies inside the real folder; a link within
 // it is followed (as in a mounted ConfigMap, whose files are links to `..data`), one that leads out is refused.
 import { readFileSync, realpathSync } from 'node:fs';
-import { fail } from '../../engine/index.js';
+import { fail, throwShortage } from '../../engine/index.js';
 import { isMissing, isWithin } from './inside.js';
 
 /**
@@ -31,6 +31,7 @@ export function readProjectFile(folder: string, path: string, name: string): str
     if (real === undefined) return undefined;
     if (real !== 'outside') return readFileSync(real, 'utf8');
   } catch (error) {
+    throwShortage(error);
     const { code } = error as NodeJS.ErrnoException;
     return fail('CONFIG_INVALID', { what: `${name} cannot be read: ${code}.` });
   }

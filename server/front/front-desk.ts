@@ -10,6 +10,7 @@ import {
   type ErrorData,
   type Query,
   TrellisError,
+  errorDataOf,
 } from '../../engine/index.js';
 import type { Credential } from '../auth/credential.js';
 import { type Caller, type KeyList, KeyTable, type Keys } from '../auth/keys.js';
@@ -282,8 +283,9 @@ export class FrontDesk implements Receiver, Keys {
   }
 
   fault(exchange: Exchange, error: unknown): void {
-    this.options.post({ kind: 'defect', error });
-    if (!exchange.settled) this.refuse(exchange, { code: 'INTERNAL', args: {} });
+    const { error: data, stack } = errorDataOf(error);
+    if (stack !== undefined) this.options.post({ kind: 'defect', error });
+    if (!exchange.settled) this.refuse(exchange, data);
   }
 
   gone(exchange: Exchange): void {

@@ -2,8 +2,8 @@
 // ended. Invariant: what all fronts share (keys, whether queries are answered) is changed in shared words
 // before anybody is told; a front is dealt connections only while it can take them.
 import { setTimeout } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
-import type { Attachment } from '../../engine/index.js';
+import type { Worker } from 'node:worker_threads';
+import { type Attachment, startThread } from '../../engine/index.js';
 import type { Accepted } from '../auth/accepted.js';
 import type { KeyList } from '../auth/keys.js';
 import type { SharedRates } from '../auth/rate.js';
@@ -133,13 +133,22 @@ export class Fronts {
     };
   }
 
+  #thread(row: number, attachment: Attachment): Worker {
+    try {
+      return startThread(new URL('./front.js', import.meta.url), {
+        workerData: this.#setupOf(row, attachment),
+        transferList: [attachment.port],
+      });
+    } catch (error) {
+      attachment.port.close();
+      throw error;
+    }
+  }
+
   /** `failures`: how often in a row a front of this row has ended before it took connections. */
   async #startOne(row: number, failures: number): Promise<void> {
     const attachment = this.#attach!();
-    const worker = new Worker(new URL('./front.js', import.meta.url), {
-      workerData: this.#setupOf(row, attachment),
-      transferList: [attachment.port],
-    });
+    const worker = this.#thread(row, attachment);
     const link = new FrontLink(this.options.receiver, worker);
     return new Promise((resolve) => {
       const ended = new Promise<void>((gone) => worker.once('exit', () => gone()));

@@ -225,6 +225,7 @@ export class House implements Serving {
       checks.storage_read = readsInTime(database);
       checks.writer = (status.heartbeatAge ?? 0) < heartbeatMaxS;
       checks.data_file = true;
+      checks.readers = status.readers ?? true;
     }
     const node = database?.cluster;
     if (node !== undefined) checks.cluster = node.isReady;

@@ -60,6 +60,7 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   DROP_TOO_LARGE: large,
   QUERY_TIMEOUT: late,
   OVERLOADED: unavailable,
+  RESOURCE_EXHAUSTED: unavailable,
   SCHEMA_CHANGED: unavailable,
   NOT_READY: unavailable,
   SHUTTING_DOWN: unavailable,

@@ -42,6 +42,8 @@ const serverFamilies = {
   heap_used_bytes: gauge('JavaScript heap in use.'),
   external_bytes: gauge('Memory outside of the heap that JavaScript objects hold.'),
   open_fds: gauge('Open file descriptors.'),
+  connections_max: gauge('Connections that there may be, as open files allow.'),
+  log_lines_lost_total: counter('Lines of the log that nobody could take.'),
   unhandled_rejections_total: counter('Promises that failed unheard: defects.'),
   checksum_errors_total: counter('Requests that met damaged data.'),
   compile_seconds: histogram('Time of compiling the sources.'),

@@ -1,5 +1,6 @@
 // The end of what commands print: whether it has arrived where it goes. Invariant: who waits for it here
 // loses nothing to the exit of the process, and hears when something is lost all the same.
+import { guardStandardError } from './standard-error.js';
 
 /** A log that nobody reads must not keep a server from ending. */
 const logMs = 1_000;
@@ -13,6 +14,7 @@ function note(error: Error): void {
 
 /** From here on it is noticed what takes nothing more: the console of Node keeps full disks to itself. */
 export function watchPrinting(): void {
+  guardStandardError();
   process.stdout.on('error', note);
   console.log = (text: string): void => {
     try {

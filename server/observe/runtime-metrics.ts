@@ -1,5 +1,4 @@
 // What the process itself costs, for /metrics: garbage collection, memory, files, delays of the main loop.
-import { readFileSync, readdirSync } from 'node:fs';
 import {
   type PerformanceEntry,
   PerformanceObserver,
@@ -8,6 +7,8 @@ import {
 } from 'node:perf_hooks';
 import { Histogram, wallMs } from '../../engine/index.js';
 import type { ServerSample } from './families.js';
+import { openFiles, openFilesMax } from './open-files.js';
+import { linesLost } from './standard-error.js';
 
 const collections: Record<number, string> = {
   [constants.NODE_PERFORMANCE_GC_MINOR]: 'minor',
@@ -81,6 +82,7 @@ export class RuntimeMetrics {
       { name: 'event_loop_lag_seconds', labels: main, value: this.#lag() },
       { name: 'rss_bytes', value: memory.rss },
       { name: 'external_bytes', value: memory.external },
+      { name: 'log_lines_lost_total', value: linesLost() },
       { name: 'heap_used_bytes', labels: main, value: memory.heapUsed },
     ];
     samples.push(...this.#processSamples(memory.rss, files));
@@ -88,26 +90,5 @@ export class RuntimeMetrics {
       samples.push(...seconds.samples('gc_seconds', { kind }));
     }
     return samples;
-  }
-}
-
-/** Open file descriptors of this process, where the system tells. */
-function openFiles(): number | undefined {
-  try {
-    // Reading the list takes a descriptor of its own.
-    return readdirSync('/proc/self/fd').length - 1;
-  } catch {
-    return undefined;
-  }
-}
-
-/** How many it may open, where the system tells. */
-function openFilesMax(): number | undefined {
-  try {
-    const limits = readFileSync('/proc/self/limits', 'utf8');
-    const soft = /^Max open files +(\d+)/m.exec(limits)?.[1];
-    return soft === undefined ? undefined : Number(soft);
-  } catch {
-    return undefined;
   }
 }

@@ -22,6 +22,7 @@ import type { ServerSample } from '../observe/families.js';
 import type { Metrics } from '../observe/metrics.js';
 import { type NodeCalls, targetOf } from '../request/node-call.js';
 import { type AnsweredCall, type Serving, Reception } from '../request/reception.js';
+import { connectionsBelow, openFilesMax } from '../observe/open-files.js';
 import { RuntimeMetrics } from '../observe/runtime-metrics.js';
 import { Door } from './door.js';
 import { tlsFiles } from './tls.js';
@@ -68,6 +69,7 @@ export class App {
   #reception!: Reception;
   #transport!: Transport;
   #housekeeping: NodeJS.Timeout | undefined;
+  #connectionsMax = 0;
   #pipelinedTold = 0;
   #tellAgainAt = 0;
 
@@ -127,6 +129,7 @@ export class App {
   /** Opens the listener; health routes answer from now on. Fails PORT_IN_USE. Gives the port. */
   async listen(): Promise<number> {
     const { config, log } = this.options;
+    this.#connectionsMax = this.#boundConnections();
     this.#reception = new Reception({
       security: this.#door.security,
       main: this.#main,
@@ -139,7 +142,7 @@ export class App {
     });
     const tls = tlsFiles(config, log);
     const shared = {
-      limits: config.limits,
+      limits: { ...config.limits, connections: this.#connectionsMax },
       idleMs: config.server.idle_time,
       ...(tls && { tls }),
     };
@@ -158,6 +161,23 @@ export class App {
     this.#housekeeping.unref();
     const { host, port } = config.server;
     return this.#transport.listen(listenAddresses(host, machineHasIpv6Loopback()), port);
+  }
+
+  #boundConnections(): number {
+    const { config, log } = this.options;
+    const { connections } = config.limits;
+    const databases = 1 + (this.#tenants === undefined ? 0 : config.databases.size);
+    const threads = config.server.workers + this.#frontsWanted;
+    const files = openFilesMax();
+    const most = connectionsBelow(files, connections, { threads, databases });
+    const fields = { open_files: files, connections: most };
+    if (most === connections) log('info', 'open files', fields);
+    else
+      log('warn', 'the limit of open files bounds the connections', {
+        ...fields,
+        wanted: connections,
+      });
+    return most;
   }
 
   /** Whoever develops is one caller: more threads are only started if they are asked for. */
@@ -363,6 +383,7 @@ export class App {
       { name: 'front_restarts_total', value: this.#fronts?.restarts ?? 0 },
       { name: 'in_flight', value: this.inFlight },
       { name: 'connections', value: counts.connections },
+      { name: 'connections_max', value: this.#connectionsMax },
       { name: 'aborted_total', value: counts.aborted },
       { name: 'pipelined_closed_total', value: counts.pipelinedClosed },
       { name: 'buffered_body_bytes', value: counts.bufferedBodyBytes },

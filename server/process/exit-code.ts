@@ -1,5 +1,11 @@
 // Exit codes of the commands (operations.md 1), and the last words on stderr that go with them.
-import { type ErrorCode, TrellisError, errorHint, errorMessage } from '../../engine/index.js';
+import {
+  type ErrorCode,
+  TrellisError,
+  errorDataOf,
+  errorHint,
+  errorMessage,
+} from '../../engine/index.js';
 import { isServerFault } from '../http/http-error.js';
 import { shownPath } from '../terminal/wording.js';
 import { printErrorLine } from '../observe/log.js';
@@ -25,6 +31,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   INSUFFICIENT_STORAGE: 74,
   STORAGE_LOST: 74,
   DATA_LOCKED: 75,
+  RESOURCE_EXHAUSTED: 75,
   FORMAT_TOO_NEW: 76,
   CONFIG_INVALID: 78,
   FEATURE_DISABLED: 78,
@@ -53,11 +60,21 @@ export const exitCodeOf = (code: ErrorCode): number =>
 /** Calls on an open file, of which an error names no path. */
 const fileCalls: ReadonlySet<unknown> = new Set(['read', 'write', 'fsync', 'ftruncate', 'close']);
 
+/** A relative path leads nowhere then. */
+const directoryGone = {
+  code: 'FILE_UNUSABLE' as const,
+  args: { path: 'the working directory', reason: 'it was deleted' },
+  hint: 'Change to a folder that exists, or give absolute paths.',
+};
+
 /** What the system says of a file or folder is no defect of ours: its path, or what was done to it, says which. */
 function ofFile(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { path: named, syscall, message } = error as NodeJS.ErrnoException;
+  const { error: shortage } = errorDataOf(error);
+  if (shortage.code === 'RESOURCE_EXHAUSTED') return new TrellisError(shortage);
   const reason = /^E[A-Z0-9]+: ([^,]+)/.exec(message)?.[1];
+  if (syscall === 'uv_cwd') return new TrellisError(directoryGone);
   const path = named === undefined ? syscall : shownPath(named);
   if (reason === undefined || path === undefined) return error;
   if (named === undefined && !fileCalls.has(syscall)) return error;

@@ -5,6 +5,7 @@ import {
   type Database,
   type Program,
   TrellisError,
+  errorDataOf,
   errorHint,
   errorMessage,
 } from '../../engine/index.js';
@@ -62,6 +63,22 @@ export function createReloader(options: ReloadOptions): () => Promise<ReloadResu
   };
 }
 
+/** Between two tries where the system lacks what a reload takes. */
+const againMs = 1_000;
+
+/** A reload whose result nobody waits for: what the system lacked is no reason to keep the old sources. */
+export function inBackground(reload: () => Promise<ReloadResult>): () => void {
+  const run = async (): Promise<void> => {
+    try {
+      await reload();
+    } catch (error) {
+      if (errorDataOf(error).error.code !== 'RESOURCE_EXHAUSTED') throw error;
+      setTimeout(() => void run(), againMs).unref();
+    }
+  };
+  return () => void run();
+}
+
 async function reload(options: ReloadOptions): Promise<ReloadResult> {
   const { database, log, onSwap, onResult } = options;
   let compiled: Compiled | undefined;
@@ -104,10 +121,14 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
     log('info', 'sources reloaded', { queries, ms, ...(!options.show && { changes }) });
     return { reloaded: true, errors: 0, queries };
   } catch (error) {
-    if (!(error instanceof TrellisError)) throw error;
-    const hint = errorHint(error.data);
+    const { error: data, stack } = errorDataOf(error);
+    if (stack !== undefined) throw error;
+    const hint = errorHint(data);
     const migration = /`(MIGRATION .*)`/.exec(hint ?? '')?.[1];
     if (options.show && migration !== undefined) options.show(`  to paste: ${migration}`);
-    return refuse(errorMessage(error.data), 0, hint);
+    const refused = refuse(errorMessage(data), 0, hint);
+    // Nothing is said of the sources: whoever asked may ask again.
+    if (data.code === 'RESOURCE_EXHAUSTED') throw new TrellisError(data);
+    return refused;
   }
 }

@@ -24,11 +24,12 @@ import { exitCodes, reportFailure } from './exit-code.js';
 import { socketPathOf } from '../http/listening.js';
 import { type Log, createLog, printErrorLine, printLine } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
+import { checkOpenFiles } from '../observe/open-files.js';
 import { credentialLine, modelWarnings } from '../project/model-check.js';
 import type { AnsweredCall } from '../request/reception.js';
 import { Development } from './development.js';
 import { countErrors, loadProgram, pictureOf, programOptions } from '../project/program.js';
-import { createReloader, type ReloadResult } from './reload.js';
+import { createReloader, inBackground, type ReloadResult } from './reload.js';
 import { ignoreInGit } from '../project/git-ignore.js';
 import { playSeed } from '../project/seed.js';
 import { SourceBook } from '../project/source-book.js';
@@ -56,6 +57,7 @@ function checkEnvironment({ environment, allowPreload }: ServeOptions): void {
     const what = 'LD_PRELOAD is set: foreign code would run inside the server.';
     fail('CONFIG_INVALID', { what }, { hint: 'Unset it, or start with --allow-preload.' });
   }
+  checkOpenFiles();
 }
 
 function compileSources(config: Config, log: Log, book: SourceBook) {
@@ -121,6 +123,7 @@ class Server {
   #database: Database | undefined;
   readonly #watches: ProjectWatch[] = [];
   #reload: (() => Promise<ReloadResult>) | undefined;
+  #reloadSoon: () => void = () => undefined;
   #stopping = false;
   #snapshot = true;
   readonly #cluster: ClusterPart;
@@ -293,7 +296,7 @@ class Server {
     const { queries } = program;
     const tried = sample(queries, url);
     const isShown = this.dev?.showReady(program, url, tried, {
-      reload: () => void this.#reload?.(),
+      reload: () => this.#reloadSoon(),
       types: () => this.dev?.writeTypes(database.program, this.sources.list().used.length, true),
       quit: () => this.#onStopSignal(),
     });
@@ -324,12 +327,13 @@ class Server {
       onCompiled: (seconds) => this.metrics.compileSeconds.observe(seconds),
     });
     this.#reload = reload;
+    this.#reloadSoon = inBackground(reload);
     if (!config.server.watch) return;
     // Without a queries directory of its own only the project's own files are sources.
     const queries = join(projectDir, queriesDir);
     const folders = relative(projectDir, queries) === '' ? [projectDir] : [projectDir, queries];
     this.#watches.push(
-      watchSources(folders, () => void reload()),
+      watchSources(folders, this.#reloadSoon),
       watchSources([join(projectDir, 'prompts')], () => this.#app.adoptPrompts(), '.md'),
     );
   }
@@ -340,7 +344,7 @@ class Server {
     process.on('SIGINT', () => this.#onStopSignal());
     process.on('SIGHUP', () => {
       this.#app.renew();
-      void this.#reload?.();
+      this.#reloadSoon();
     });
     process.on('SIGUSR2', () => {
       log('info', 'state', { ...this.#app.readiness() });

@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { fail, wallMs } from '../../engine/index.js';
+import { fail, throwShortage, wallMs } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import type { Log } from '../observe/log.js';
 
@@ -30,6 +30,7 @@ export function tlsFiles({ tls, projectDir }: Config, log: Log): TlsFiles | unde
     createSecureContext({ cert, key });
     certificate = new X509Certificate(cert);
   } catch (error) {
+    throwShortage(error);
     const what = `tls.cert or tls.key cannot be used: ${(error as Error).message}.`;
     return fail('CONFIG_INVALID', { what });
   }

@@ -1,6 +1,15 @@
 // The deep check of data in a child process: what LMDB dies of ends the child alone.
-import { spawn, spawnSync } from 'node:child_process';
-import { type ErrorData, TrellisError, type Violation, fail } from '../../engine/index.js';
+import { spawnSync } from 'node:child_process';
+import {
+  type ErrorData,
+  TrellisError,
+  type Violation,
+  errorDataOf,
+  fail,
+  keepWorkingDirectory,
+  refuseKilled,
+  runChild,
+} from '../../engine/index.js';
 import { programFile } from './program-file.js';
 
 /** How `trellis verify` ends. */
@@ -22,30 +31,30 @@ const childOf = (directory: string, ...more: string[]): string[] => {
 
 /** Checks data at rest in a child process, which damage may kill. */
 export function verifyInChild(directory: string): Report {
+  keepWorkingDirectory();
   const end = spawnSync(process.execPath, childOf(directory), {
     encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,
   });
+  if (end.error !== undefined && end.pid === 0) notBegun(end.error);
   return reportOf(directory, end);
+}
+
+/** A child that the system does not give has not looked at the data. */
+function notBegun(error: unknown): never {
+  throw new TrellisError(errorDataOf(error).error);
 }
 
 /** Checks the data of this running server, in a child process (`POST /_admin/verify`). */
 export async function verifyRunning(
   directory: string,
 ): Promise<{ clean: boolean; violations: Violation[] }> {
-  const child = spawn(process.execPath, childOf(directory, '--live'));
-  const texts = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.stderr += text));
-  const { violations } = await new Promise<Report>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (status, signal) => {
-      try {
-        resolve(reportOf(directory, { ...texts, status, signal }));
-      } catch (error) {
-        reject(error);
-      }
-    });
+  const child = runChild(process.execPath, childOf(directory, '--live'));
+  const end = await child.catch((error: unknown) => notBegun(error));
+  const { violations } = reportOf(directory, {
+    ...end,
+    stdout: end.stdout.toString(),
+    stderr: end.stderr.toString(),
   });
   return { clean: violations.length === 0, violations };
 }
@@ -58,6 +67,7 @@ interface ChildEnd {
 }
 
 function reportOf(directory: string, { stdout, stderr, signal, status }: ChildEnd): Report {
+  refuseKilled(signal);
   if (signal !== null) {
     const what = `reading the data ended the process by ${signal}: pages are damaged`;
     return { directory, violations: [{ invariant: 'I15', what }] };

@@ -5,6 +5,7 @@
 // may be missing or late on some file systems, so a look every few seconds stands behind it.
 import { type FSWatcher, type Stats, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
+import { errorDataOf } from '../../engine/index.js';
 
 /** A save is one change; editors write all of it within a few milliseconds. */
 const quietMs = 20;
@@ -37,7 +38,7 @@ export function watchSources(
 ): ProjectWatch {
   const watchers = new Map<string, FSWatcher>();
   let timer: NodeJS.Timeout | undefined;
-  let seen = look(folders, ending);
+  let seen = look(folders, ending) ?? { sources: new Map(), folders: new Set() };
   const watchAll = (wanted: ReadonlySet<string>): void => {
     for (const [folder, watcher] of watchers) {
       if (wanted.has(folder)) continue;
@@ -50,7 +51,7 @@ export function watchSources(
     }
   };
   const settle = (mayWait: boolean): void => {
-    const now = look(folders, ending);
+    const now = look(folders, ending) ?? seen;
     watchAll(now.folders);
     if (isSame(seen, now)) return;
     if (mayWait && isUnfinished(seen, now)) {
@@ -66,7 +67,7 @@ export function watchSources(
   }
   watchAll(seen.folders);
   const interval = setInterval(() => {
-    if (!isSame(seen, look(folders, ending))) touch();
+    if (!isSame(seen, look(folders, ending) ?? seen)) touch();
   }, lookMs);
   interval.unref();
   return {
@@ -103,18 +104,24 @@ function isUnfinished(before: Look, now: Look): boolean {
   );
 }
 
-function look([project, ...deep]: readonly string[], ending: string): Look {
+/** Undefined where the system lacks what a look takes: nothing has gone because of that. */
+function look([project, ...deep]: readonly string[], ending: string): Look | undefined {
   const found: Look = { sources: new Map(), folders: new Set() };
-  if (project !== undefined) visit(project, 0, ending, found);
-  for (const folder of deep) visit(folder, depthMax, ending, found);
-  return found;
+  try {
+    if (project !== undefined) visit(project, 0, ending, found);
+    for (const folder of deep) visit(folder, depthMax, ending, found);
+    return found;
+  } catch {
+    return undefined;
+  }
 }
 
 function visit(folder: string, depth: number, ending: string, found: Look): void {
   let names: string[];
   try {
     names = readdirSync(folder);
-  } catch {
+  } catch (error) {
+    if (errorDataOf(error).error.code === 'RESOURCE_EXHAUSTED') throw error;
     return;
   }
   found.folders.add(folder);

@@ -3,7 +3,7 @@
 // is never compiled from half of its sources, nor from somebody else's files.
 import { type Dirent, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { type Source, fail } from '../../engine/index.js';
+import { type Source, fail, throwShortage } from '../../engine/index.js';
 import { isWithin } from '../folder/inside.js';
 import { leadsOut } from '../folder/project-file.js';
 import { shownPath } from '../terminal/wording.js';
@@ -17,6 +17,7 @@ function refuse(path: string, why: string): never {
 }
 
 function reasonOf(error: unknown): string {
+  throwShortage(error);
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ELOOP') return 'is a loop of symbolic links';
   if (code === 'EACCES' || code === 'EPERM') return 'may not be read';

@@ -1,7 +1,14 @@
 // Receives every request: runs the checks of http.md 3.1 in their order, starts the endpoint,
 // answers, counts and logs. Invariant: an exchange that came in is answered exactly once, or its
 // client has gone.
-import { type ErrorCode, type ErrorData, TrellisError, excerpt, fail } from '../../engine/index.js';
+import {
+  type ErrorCode,
+  type ErrorData,
+  TrellisError,
+  errorDataOf,
+  excerpt,
+  fail,
+} from '../../engine/index.js';
 import { type Exchange, hasBody } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
 import { jsonHeaders } from '../http/header-list.js';
@@ -256,10 +263,8 @@ export class Reception implements Receiver {
 
   fault(exchange: Exchange, error: unknown): void {
     if (exchange.settled) return;
-    if (error instanceof TrellisError) {
-      this.#answerError(exchange, error.data, false);
-      return;
-    }
+    const { error: data, stack } = errorDataOf(error);
+    if (stack === undefined) return this.#answerError(exchange, data, false);
     const args = { request_id: exchange.requestId };
     this.options.log('error', 'a request failed by a defect', { ...args, error });
     this.#answerError(exchange, { code: 'INTERNAL', args }, false);

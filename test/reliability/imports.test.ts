@@ -274,7 +274,7 @@ it('a thread that reads and does not end is ended', { timeout: 20_000 }, async (
   const { ThreadPair } = (await import(
     pathToFileURL(pool).href
   )) as typeof import('../../engine/database/lane/pool.js');
-  const threads = new ThreadPair(1, 64, new Gate(createGateBuffer(0)));
+  const threads = new ThreadPair(64, new Gate(createGateBuffer(0)));
   const setup = {
     role: 'loader' as const,
     graphPath: join(opened.folder, 'data/graph'),

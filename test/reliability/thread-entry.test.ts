@@ -50,7 +50,7 @@ describe('the entries of pool threads', () => {
     const named = readdirSync(join(root, 'engine'), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts'))
       .map((path) => readFileSync(join(root, 'engine', path), 'utf8'))
-      .filter((text) => text.includes('new Piscina('))
+      .filter((text) => text.includes('new TaskThread('))
       .flatMap((text) => [...text.matchAll(/new URL\('\.\/([^']+)'/g)].map(([, name]) => name));
     expect(named.sort()).toEqual(['compile-thread.cjs', 'worker.cjs']);
   });

@@ -77,6 +77,7 @@ const published: Record<ErrorCode, number> = {
   DROP_TOO_LARGE: 413,
   QUERY_TIMEOUT: 504,
   OVERLOADED: 503,
+  RESOURCE_EXHAUSTED: 503,
   NOT_READY: 503,
   SHUTTING_DOWN: 503,
   READ_ONLY: 503,

@@ -297,7 +297,7 @@ describe('the beat of a holder', () => {
     ['its file', () => undefined, 'r+', true],
     // As a disk that fails does: nothing can be written, and nothing is thrown.
     ['a file that takes no writes', () => undefined, 'r', true],
-    ['a file that cannot be read', (path) => replace(path, () => mkdirSync(path)), 'r', true],
+    ['a folder in its place', (path) => replace(path, () => mkdirSync(path)), 'r', false],
     [
       'a path that leads in circles',
       (path) => replace(path, () => symlinkSync(path, path)),
@@ -317,7 +317,8 @@ describe('the beat of a holder', () => {
     const descriptor = openSync(path, flags);
     prepare(path);
     const file = new LockFile(path, descriptor);
-    expect([file.beat({ path, nonce }), file.beat({ path, nonce })]).toEqual([goesOn, goesOn]);
+    const token = { path, nonce, descriptor };
+    expect([file.beat(token), file.beat(token)]).toEqual([goesOn, goesOn]);
     closeSync(descriptor);
   });
 

@@ -1,6 +1,6 @@
 // A node of a cluster as the thread that serves has it: starts the log thread, hears what it says and passes on
 // what it is asked. Invariant: nothing here blocks, and nothing here is a decision about who leads.
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { sharedMs } from '../../base/clock.js';
 import { type ErrorData, TrellisError, errorMessage, fail } from '../../base/errors.js';
 import type { ClusterSample } from '../families.js';
@@ -19,6 +19,7 @@ import {
   printPosition,
 } from '../node.js';
 import type { ClusterOptions } from '../options.js';
+import { startThread } from '../../system/thread.js';
 import { logPlaceOf } from '../log/place-of.js';
 import type { LogThreadSetup } from './log-thread.js';
 import { refusalOf } from './member.js';
@@ -83,7 +84,7 @@ export class OpenNode implements ClusterNode {
         appendTimeoutMs,
       },
     };
-    this.#worker = new Worker(new URL('./log-thread.js', import.meta.url), {
+    this.#worker = startThread(new URL('./log-thread.js', import.meta.url), {
       workerData: setup,
       transferList: [port1],
     });

@@ -2,7 +2,7 @@
 // equipped as reading lanes are, and makes the calls that they do not answer in place. Invariant: a
 // thread that has ended is waited for by nobody.
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { TrellisError } from '../../base/errors.js';
+import { errorDataOf } from '../../base/errors.js';
 import type { Equip } from '../lane/message.js';
 import { SharedTally } from '../meter/shared-tally.js';
 import type { Tally } from '../meter/tally.js';
@@ -56,9 +56,7 @@ export class AttachHost {
         try {
           send(port, { kind: 'answer', id, body: await this.options.call(name, body) });
         } catch (error) {
-          const known = error instanceof TrellisError;
-          const data = known ? error.data : { code: 'INTERNAL' as const, args: {} };
-          send(port, { kind: 'answer', id, error: data });
+          send(port, { kind: 'answer', id, error: errorDataOf(error).error });
         }
       }
     }

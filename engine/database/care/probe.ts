@@ -2,7 +2,8 @@
 // is quickly done, beside serving when it is large.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { TrellisError } from '../../base/errors.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TrellisError, errorDataOf } from '../../base/errors.js';
 import type { DataFaults } from '../../storage/page/data-check.js';
 import type { Env } from '../../storage/table/env.js';
 import type { DataDirectory } from '../../storage/folder/manifest.js';
@@ -15,6 +16,9 @@ import type { DatabaseOptions } from '../call/options.js';
 const summedFirstBytes = 2 ** 26;
 /** And this after a stop that noted none. */
 const readFirstBytes = 2 ** 30;
+/** Between two tries where the system gives no child process; it doubles. */
+const againMs = 1_000;
+const againMsMax = 60_000;
 
 /**
  * Reads the file as it was before it was opened: whoever opens it must keep those pages meanwhile.
@@ -55,13 +59,27 @@ export class ProbeWatch {
   constructor(env: Env, run: ProbeLater | undefined, onDamage: () => void) {
     if (run === undefined) return;
     const release = env.keep();
-    const reading = run(this.#end.signal).catch((error: unknown) => {
+    const reading = this.#read(run).catch((error: unknown) => {
       if (!(error instanceof TrellisError)) throw error;
       if (this.#end.signal.aborted) return;
       this.damage = error;
       onDamage();
     });
     void reading.finally(release);
+  }
+
+  /** What the system lacks just now says nothing of the data: they are read when it has it again. */
+  async #read(run: ProbeLater): Promise<void> {
+    const { signal } = this.#end;
+    for (let waitMs = againMs; ; waitMs = Math.min(2 * waitMs, againMsMax)) {
+      try {
+        return await run(signal);
+      } catch (error) {
+        const isShort = errorDataOf(error).error.code === 'RESOURCE_EXHAUSTED';
+        if (!isShort || signal.aborted) throw error;
+      }
+      await sleep(waitMs, undefined, { ref: false, signal }).catch(() => undefined);
+    }
   }
 
   stop(): void {

@@ -11,6 +11,7 @@ import type { Usage } from '../../storage/table/env.js';
 import { fileIdentity } from '../../storage/lock/file-identity.js';
 import { lostReason } from '../../storage/lock/permit.js';
 import { keepBallast } from './ballast.js';
+import { keepWorkingDirectory } from '../../system/working-directory.js';
 import type { DatabaseSample } from '../meter/families.js';
 
 const pollMs = 1000;
@@ -77,9 +78,20 @@ export class DiskWatch {
   }
 
   async #look(): Promise<void> {
-    if (!this.#isSame()) this.lose(lostReason);
+    // The writer and the readers start threads as well, and cannot see to it themselves.
+    keepWorkingDirectory();
+    if (this.#isGone()) this.lose(lostReason);
     const space = await statfs(this.bounds.dataDir).catch(() => undefined);
     if (space) this.#freeBytes = space.bavail * space.bsize;
+  }
+
+  /** A look that fails for another reason says nothing: the writer looks for itself before each commit. */
+  #isGone(): boolean {
+    try {
+      return !this.#isSame();
+    } catch {
+      return false;
+    }
   }
 
   /** Why writes are refused for want of space, or undefined. */

@@ -4,7 +4,7 @@
 // fail. Invariant: what is broadcast is heard by lanes that are only being started, too.
 import { setTimeout } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
-import { type ErrorData, TrellisError } from '../../base/errors.js';
+import { type ErrorData, TrellisError, errorDataOf } from '../../base/errors.js';
 import { type Call, CallQueue, type Cost } from '../call/call.js';
 import type { Gate, SlotPool } from '../call/gate.js';
 import { Lane } from './lane.js';
@@ -19,6 +19,8 @@ export const loadMax = 64;
 /** Between two ends of threads before they could take calls; it doubles. */
 const pauseMs = 25;
 const pauseMsMax = 5_000;
+/** What the system lacks may be there again soon. */
+const shortPauseMsMax = 1_000;
 
 const isFull: ErrorData = { code: 'OVERLOADED', args: { queue: 'The read queue' } };
 
@@ -43,6 +45,8 @@ export class Dispatcher {
   /** Lanes that are started anew after a pause. */
   #replacing = 0;
   #closing = false;
+  /** Why no lane can be started, while none is there and the system lacks what it takes. */
+  #shortage: ErrorData | undefined;
   /** Lanes that have yet to let go of the data file; undefined while they have it. */
   #releasing: Set<Lane> | undefined;
   #onReleased: () => void = () => undefined;
@@ -66,6 +70,11 @@ export class Dispatcher {
   get oldestSeconds(): number {
     const oldest = Math.min(...this.#lanes.map((lane) => lane.oldest));
     return Number.isFinite(oldest) ? (performance.now() - oldest) / 1000 : 0;
+  }
+
+  /** Whether calls are refused because the system gives no thread for a lane. */
+  get isShort(): boolean {
+    return this.#shortage !== undefined;
   }
 
   /** Whether a lane can take calls. */
@@ -108,6 +117,7 @@ export class Dispatcher {
         // A lane says so after each program that it is told.
         if (!isReady) {
           isReady = true;
+          this.#shortage = undefined;
           this.#starting.delete(lane);
           this.#lanes.push(lane);
           lane.release();
@@ -127,25 +137,36 @@ export class Dispatcher {
     this.#starting.delete(lane);
     this.#released(lane);
     if (this.#closing) return;
-    const outOfMemory =
-      (error as { code?: string } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
-    lane.abandon(
-      outOfMemory
-        ? { code: 'QUERY_MEMORY', args: { max: 'the heap of one reader, in' } }
-        : { code: 'INTERNAL', args: {} },
-    );
+    const reason = endOf(error);
+    lane.abandon(reason);
+    const isShort = reason.code === 'RESOURCE_EXHAUSTED';
+    if (isShort) this.#refuseQueued(reason);
     this.restarts++;
-    this.options.onRestart(error?.message ?? 'ended');
+    // Of what fails again and again, the log hears at the first, second, fourth time ...
+    if ((failures & (failures - 1)) === 0) this.options.onRestart(error?.message ?? 'ended');
     if (failures > 0) {
       this.#replacing++;
-      await setTimeout(Math.min(pauseMs * 2 ** failures, pauseMsMax));
+      const most = isShort ? shortPauseMsMax : pauseMsMax;
+      await setTimeout(Math.min(pauseMs * 2 ** failures, most));
       this.#replacing--;
     }
     if (!this.#closing) this.#startLane(failures);
   }
 
+  /** No lane will take what waits: nobody needs to wait for one. */
+  #refuseQueued(shortage: ErrorData): void {
+    if (this.#lanes.length > 0) return;
+    this.#shortage = shortage;
+    for (const call of this.#queue.drain()) {
+      if (call.settled) continue;
+      call.settled = true;
+      call.reject(new TrellisError(shortage));
+    }
+  }
+
   /** Why a call cannot be taken, or undefined. */
   get refusal(): ErrorData | undefined {
+    if (this.#shortage !== undefined) return this.#shortage;
     return this.#queue.length >= this.options.queueMax ? isFull : undefined;
   }
 
@@ -220,6 +241,14 @@ export class Dispatcher {
     for (const call of this.#queue.drain()) call.reject(error);
     this.broadcast({ kind: 'close', id: 0, snapshot: false });
   }
+}
+
+/** What calls in flight hear of the end of their thread. */
+function endOf(error: Error | undefined): ErrorData {
+  if (error === undefined) return { code: 'INTERNAL', args: {} };
+  if ((error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY')
+    return { code: 'QUERY_MEMORY', args: { max: 'the heap of one reader, in' } };
+  return errorDataOf(error).error;
 }
 
 function timeOut(call: Call): void {

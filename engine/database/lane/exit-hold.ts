@@ -88,7 +88,11 @@ function waitForThreads(words: Int32Array): void {
   waitForNone(words, loading, loadingMs);
   if (waitForNone(words, writing, writingMs)) return waitForIdle(words);
   // It would never end. Of what has been acknowledged nothing is lost.
-  writeSync(2, `trellis: killed, because a write did not end within ${writingMs / 1_000} s\n`);
+  try {
+    writeSync(2, `trellis: killed, because a write did not end within ${writingMs / 1_000} s\n`);
+  } catch {
+    // Nobody reads it.
+  }
   process.kill(process.pid, 'SIGKILL');
 }
 

@@ -5,6 +5,7 @@
 // said to have failed, what failed has changed nothing.
 import { wallMs } from '../../base/clock.js';
 import { TrellisError, fail } from '../../base/errors.js';
+import { shortageOf } from '../../base/os/shortage.js';
 import { failpoint } from '../../base/failpoint.js';
 import type { ExecutionResult } from '../../exec/row/execute.js';
 import { type LogLink, isRefusal } from '../../cluster/link/log-link.js';
@@ -63,6 +64,9 @@ export class GroupCommit {
       commit = this.#commit(group);
     } catch (error) {
       if (isRefusal(error)) return failAll(group, error);
+      // It failed before its commit point, for want of what the next one may find.
+      const isWhole = this.parts.permit.denied === undefined;
+      if (isWhole && shortageOf(error) !== undefined) return failAll(group, error);
       if (!isOfSome(error)) {
         this.parts.permit.failed(error);
         return this.#refuse(group);

@@ -1,4 +1,5 @@
-// What a pool thread does: the setup says which lane it serves.
+// What a pool thread does: the setup says which lane it serves. An error that kept a lane from opening is
+// its result: thrown, it would lose its code on the way.
 import { type Backup, makeBackup } from '../care/backup.js';
 import { type ErrorData, errorDataOf } from '../../base/errors.js';
 import { hashSnapshot } from '../replica/held-snapshot.js';
@@ -9,11 +10,6 @@ import { type ReaderSetup, serveReads } from './reader-lane.js';
 import { type WriterSetup, serveWrites } from './writer-lane.js';
 
 hasLoaded();
-
-/** Asks for nothing: done as soon as the thread has loaded this module. */
-interface WarmUp {
-  role: 'warm';
-}
 
 /** Reads all tables, at a snapshot that the writer takes. */
 export interface HashTask {
@@ -34,17 +30,15 @@ export interface BackupTask {
 export type BackupReply = Backup | { error: ErrorData; stack?: string };
 
 export default function serveLane(
-  setup: ReaderSetup | WriterSetup | LoaderSetup | BackupTask | HashTask | WarmUp,
+  setup: ReaderSetup | WriterSetup | LoaderSetup | BackupTask | HashTask,
 ): Promise<unknown> {
   switch (setup.role) {
-    case 'warm':
-      return Promise.resolve();
     case 'reader':
-      return serveReads(setup);
+      return serveReads(setup).catch(errorDataOf);
     case 'writer':
       return serveWrites(setup);
     case 'loader':
-      return serveLoad(setup);
+      return serveLoad(setup).catch(errorDataOf);
     case 'backup':
       return makeBackup(setup.dataDir, setup.to).catch(errorDataOf);
     case 'hash':

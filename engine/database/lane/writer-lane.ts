@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../../base/clock.js';
-import { type ErrorData, TrellisError, errorDataOf, errorMessage } from '../../base/errors.js';
+import { type ErrorData, errorDataOf, errorMessage } from '../../base/errors.js';
 import { armFailpoint, failpoint } from '../../base/failpoint.js';
 import type { Limits } from '../../base/limits.js';
 import { LogLink, type LogLinkSetup, loadTimeoutMs } from '../../cluster/link/log-link.js';
@@ -403,7 +403,7 @@ class WriterLane {
       this.#keepUp();
       return result;
     } catch (error) {
-      if (!(error instanceof TrellisError)) this.#permit.failed(error);
+      this.#permit.failedBefore(error);
       throw error;
     }
   }

@@ -1,8 +1,8 @@
 // Compiles beside the thread that serves. Small sources are compiled where they are, sooner than a thread is
 // there; large ones in a thread that ends when nobody has asked for a while. Invariants: what waits is
 // bounded, and every caller gets an answer, whatever happens to the thread.
-import { Piscina } from 'piscina';
 import { fail } from '../../base/errors.js';
+import { TaskThread } from '../../system/task-thread.js';
 import type { Limits } from '../../base/limits.js';
 import type { AdHocCompilation } from '../../lang/ad-hoc.js';
 import { type Compilation, compile, type Source } from '../../lang/compile.js';
@@ -27,15 +27,13 @@ export interface CompilerOptions {
 type Options = CompileTask['options'];
 
 export class Compiler {
-  /** Made with the first large sources. */
-  #threads: Piscina | undefined;
+  readonly #thread: TaskThread;
   #pending = 0;
-  /** Settled when the thread is free: piscina forgets tasks behind one that its thread dies of. */
-  #last: Promise<unknown> = Promise.resolve();
-  /** Of the task that runs: hears of a thread that has ended before it took it. */
-  #onEnd: (error: Error) => void = () => undefined;
 
-  constructor(private readonly options: CompilerOptions) {}
+  constructor(private readonly options: CompilerOptions) {
+    const entry = new URL('./compile-thread.cjs', import.meta.url).href;
+    this.#thread = new TaskThread({ entry, idleMs, heapMb: options.heapMb });
+  }
 
   /** Fails OVERLOADED, QUERY_TIMEOUT. */
   async compile(sources: readonly Source[], options: Options): Promise<Compilation> {
@@ -74,41 +72,13 @@ export class Compiler {
     if (this.#pending >= most) fail('OVERLOADED', { queue: 'The queue of the compiler' });
     this.#pending++;
     const late = budgetMs === undefined ? {} : { signal: AbortSignal.timeout(budgetMs) };
-    const report = this.#last.then(() => this.#ask<R>(task, late));
-    this.#last = report.catch(() => undefined);
     try {
-      return await report;
+      return await this.#thread.run<R>(task, late);
     } catch (error) {
       return explain(error, budgetMs);
     } finally {
       this.#pending--;
     }
-  }
-
-  #ask<R>(task: Task, late: { signal?: AbortSignal }): Promise<R> {
-    const end = new Promise<never>((_, reject) => {
-      this.#onEnd = reject;
-    });
-    return Promise.race([this.#pool().run(task, late) as Promise<R>, end]);
-  }
-
-  #pool(): Piscina {
-    if (this.#threads !== undefined) return this.#threads;
-    const threads = new Piscina({
-      filename: new URL('./compile-thread.cjs', import.meta.url).href,
-      minThreads: 0,
-      maxThreads: 1,
-      idleTimeout: idleMs,
-      resourceLimits: { maxOldGenerationSizeMb: this.options.heapMb },
-      recordTiming: false,
-      atomics: 'disabled',
-    });
-    threads.on('error', (error: Error) => {
-      this.#threads = undefined;
-      this.#onEnd(error);
-      void threads.destroy();
-    });
-    return (this.#threads = threads);
   }
 }
 

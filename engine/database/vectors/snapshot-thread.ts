@@ -3,10 +3,11 @@
 // that help a start to read a large one (vector/page-share.ts).
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { DefectError } from '../../base/assert.js';
 import { armFailpoint } from '../../base/failpoint.js';
 import type { IndexHandle } from '../../vector/index.js';
+import { startFailure, startThread } from '../../system/thread.js';
 import { attachVectorIndex } from '../../vector/open-index.js';
 import type { PageShare } from '../../vector/page-share.js';
 import { placeSnapshot, type SnapshotWritten, writeImage } from '../../vector/snapshot.js';
@@ -37,10 +38,14 @@ export const shareOut = { fromPages: 2 ** 16, start: startHelpers };
 function startHelpers(share: PageShare): void {
   const helpers = Math.min(helpersMost, availableParallelism() - 1);
   for (let i = 0; i < helpers; i++) {
-    const worker = new Worker(entry, { workerData: share });
-    // Whoever waits hears of what fails there; of a thread that never began nothing is missed.
-    worker.on('error', () => undefined);
-    worker.unref();
+    try {
+      const worker = startThread(entry, { workerData: share });
+      // Whoever waits hears of what fails there; of a thread that never began nothing is missed.
+      worker.on('error', () => undefined);
+      worker.unref();
+    } catch {
+      return; // The system gives none: whoever waits reads alone.
+    }
   }
 }
 
@@ -49,10 +54,10 @@ export function startSnapshot(task: SnapshotTask): {
   worker: Worker;
   report: Promise<SnapshotReport>;
 } {
-  const worker = new Worker(entry, { workerData: task });
+  const worker = startThread(entry, { workerData: task });
   const report = new Promise<SnapshotReport>((resolve, reject) => {
     worker.once('message', resolve);
-    worker.once('error', reject);
+    worker.once('error', (error) => reject(startFailure(error)));
     worker.once('exit', () => reject(new DefectError('the snapshot thread ended early')));
   });
   return { worker, report };

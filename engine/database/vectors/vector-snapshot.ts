@@ -218,17 +218,17 @@ export class Snapshots {
     const stillness = createStillnessBuffer(this.storage.committedSeq());
     const { folder, dbUuid, failpoint: armed } = this.rules;
     index.openMarks();
-    const { worker, report } = startSnapshot({
-      handle: index.handle(),
-      folder,
-      dbUuid,
-      typeId: label.id,
-      stillness,
-      ...(armed === undefined ? {} : { failpoint: armed }),
-    });
-    this.#turn = new WriterTurn(stillness);
-    this.#endWorker = () => void worker.terminate();
     try {
+      const { worker, report } = startSnapshot({
+        handle: index.handle(),
+        folder,
+        dbUuid,
+        typeId: label.id,
+        stillness,
+        ...(armed === undefined ? {} : { failpoint: armed }),
+      });
+      this.#turn = new WriterTurn(stillness);
+      this.#endWorker = () => void worker.terminate();
       return await report;
     } catch (error) {
       throw this.#fileTrouble(error, index);

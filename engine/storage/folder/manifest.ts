@@ -17,11 +17,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { TrellisError, fail } from '../../base/errors.js';
+import { TrellisError, fail, throwShortage } from '../../base/errors.js';
 import { diskTrouble } from '../lock/disk-trouble.js';
 import { checkDataFile, dataFormat } from './data-file.js';
 import { makeFolder, replaceFile, syncPath } from '../../file/durable-file.js';
 import { openEnv } from '../table/env.js';
+import { shortageOf } from '../../base/os/shortage.js';
 import { type LockToken, isHeld } from '../lock/lock-file.js';
 import { takeLock } from '../lock/lock.js';
 import { metaKey } from '../table/meta.js';
@@ -159,7 +160,7 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
       close({ clean }) {
         toldAsDisk(path, () => {
           try {
-            if (clean && isHeld(lock.token)) mark(true);
+            if (clean && isHeld(lock.token)) markClean(mark);
             if (clean && options.unfinished) markFinished(path);
           } finally {
             lock.release();
@@ -173,12 +174,22 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
   }
 }
 
+/** Without the mark, nothing is lost: the next start looks at the data as it does after a crash. */
+function markClean(mark: (clean: boolean) => void): void {
+  try {
+    mark(true);
+  } catch (error) {
+    if (shortageOf(error) === undefined) throw error;
+  }
+}
+
 function prepareFolder(path: string, { unfinished = false }: OpenOptions): void {
   try {
     if (unfinished) markUnfinished(path);
     makeFolder(path);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
+    throwShortage(error);
     fail('DATA_DIR_BAD', { what: `${path}: ${(error as Error).message}` });
   }
   const remote = remoteTypes.get(statfsSync(path).type);

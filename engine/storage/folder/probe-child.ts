@@ -3,9 +3,17 @@
 import { readFileSync, statSync, writeSync } from 'node:fs';
 import { availableParallelism, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { DefectError } from '../../base/assert.js';
-import { type CheckPart, checkData, checkPart, joinParts } from '../page/data-check.js';
+import { type ErrorData, shortageDataOf } from '../../base/errors.js';
+import { startThread } from '../../system/thread.js';
+import {
+  type CheckPart,
+  type DataFaults,
+  checkData,
+  checkPart,
+  joinParts,
+} from '../page/data-check.js';
 import type { ProbeOptions } from './probe.js';
 import type { Share } from '../page/page-walk.js';
 
@@ -31,8 +39,19 @@ async function answer(path: string): Promise<void> {
   const isAwaited = meta === undefined && sums === undefined;
   const threads = isAwaited ? threadsFor(statSync(path).size) : 1;
   const faults = threads > 1 ? await together(path, threads) : checkData(path, { meta, sums });
-  const bytes = Buffer.from(JSON.stringify(faults));
+  print(faults);
+}
+
+function print(told: DataFaults | { shortage: ErrorData }): void {
+  const bytes = Buffer.from(JSON.stringify(told));
   for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
+}
+
+/** What the system lacks says nothing of the data. */
+function tellShortage(error: unknown): void {
+  const shortage = shortageDataOf(error);
+  if (shortage === undefined) throw error;
+  print({ shortage });
 }
 
 const threadsFor = (bytes: number): number =>
@@ -43,17 +62,18 @@ async function together(path: string, of: number): Promise<ReturnType<typeof joi
   const others = Array.from({ length: of - 1 }, (_, i) => {
     const work: Work = { path, share: { index: i + 1, of } };
     return new Promise<CheckPart>((resolve, reject) => {
-      const worker = new Worker(fileURLToPath(import.meta.url), { workerData: work });
+      const worker = startThread(fileURLToPath(import.meta.url), { workerData: work });
       worker.once('message', resolve);
       worker.once('error', reject);
       worker.once('exit', () => reject(new DefectError('a thread that reads has ended')));
-    });
+      // A thread that the system does not give leaves its share to this one.
+    }).catch(() => checkPart(path, work.share));
   });
   const own = checkPart(path, { index: 0, of });
   return joinParts([own, ...(await Promise.all(others))]);
 }
 
-if (isMainThread) await answer(process.argv[2]!);
+if (isMainThread) await answer(process.argv[2]!).catch(tellShortage);
 else {
   const { path, share } = workerData as Work;
   parentPort!.postMessage(checkPart(path, share));

@@ -1,10 +1,10 @@
 // Reads a data file before, or beside, its use (operations.md 4, row 6): a small one here, a larger one
 // in a child process, so that this one goes on meanwhile.
-import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fail } from '../../base/errors.js';
+import { type ErrorData, TrellisError, fail, throwShortage } from '../../base/errors.js';
+import { refuseKilled, runChild } from '../../system/child.js';
 import { type CheckOptions, type DataFaults, checkData } from '../page/data-check.js';
 
 /** A child process takes longer to begin than reading this much, or comparing it with the sums of its pages. */
@@ -15,34 +15,39 @@ export interface ProbeOptions extends CheckOptions {
   isCopy?: boolean;
 }
 
-/** What is wrong with the data file in the folder `graph`. `signal` ends the child. */
+/** What is wrong with the data file in the folder `graph`. `stop` ends the child. */
 export async function probeData(
   graph: string,
   options: ProbeOptions = {},
-  signal?: AbortSignal,
+  stop?: AbortSignal,
 ): Promise<DataFaults> {
   const path = join(graph, 'data.mdb');
   const most = options.sums === undefined ? hereBytes.read : hereBytes.compared;
   if (statSync(path).size <= most) return checkData(path, options);
   const script = fileURLToPath(new URL('./probe-child.js', import.meta.url));
-  const child = spawn(process.execPath, [script, path], {
-    stdio: ['pipe', 'pipe', 'ignore'],
-    ...(signal && { signal, killSignal: 'SIGKILL' }),
-  });
-  const output: Buffer[] = [];
-  child.stdout.on('data', (data: Buffer) => output.push(data));
-  child.stdin.on('error', () => undefined);
   const { sums = new Uint32Array(0), meta, isCopy } = options;
-  child.stdin.write(`${JSON.stringify({ meta, isCopy })}\n`);
-  child.stdin.end(new Uint8Array(sums.buffer, sums.byteOffset, sums.byteLength));
-  const end = await new Promise<string | undefined>((resolve) => {
-    child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, signal) =>
-      resolve(code === 0 ? undefined : (signal ?? `exit ${code}`)),
-    );
-  });
-  if (end !== undefined) fail('DATA_CORRUPT', { what: `data.mdb cannot be read (${end})` });
-  return JSON.parse(Buffer.concat(output).toString()) as DataFaults;
+  const { status, signal, stdout } = await runChild(process.execPath, [script, path], {
+    input: [
+      `${JSON.stringify({ meta, isCopy })}\n`,
+      new Uint8Array(sums.buffer, sums.byteOffset, sums.byteLength),
+    ],
+    ...(stop && { signal: stop, killSignal: 'SIGKILL' }),
+  }).catch(cannotLook);
+  refuseKilled(signal);
+  if (status !== 0) refuseUnread(signal ?? `exit ${status}`);
+  const told = JSON.parse(stdout.toString()) as DataFaults | { shortage: ErrorData };
+  if ('shortage' in told) throw new TrellisError(told.shortage);
+  return told;
+}
+
+function refuseUnread(end: string): never {
+  return fail('DATA_CORRUPT', { what: `data.mdb cannot be read (${end})` });
+}
+
+/** A child that the system does not give says nothing of the data. */
+function cannotLook(error: Error): never {
+  throwShortage(error);
+  return refuseUnread(error.message);
 }
 
 /** Fails DATA_CORRUPT when reads could miss what is there. */

@@ -2,7 +2,7 @@
 // snapshots) a full or failing disk is no defect, and the operator must be told which disk.
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { TrellisError } from '../../base/errors.js';
+import { TrellisError, shortageDataOf } from '../../base/errors.js';
 
 const full = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
@@ -36,6 +36,8 @@ export interface DiskPlace {
 /** The error as it is, or what it means when it came of writing at a place. */
 export function diskTrouble(error: unknown, { path, name, bytes }: DiskPlace): unknown {
   if (error instanceof TrellisError || !(error instanceof Error)) return error;
+  const shortage = shortageDataOf(error);
+  if (shortage !== undefined) return new TrellisError(shortage);
   const { code } = error as { code?: unknown };
   const errno = typeof code === 'number' ? (numbers.get(code) ?? `error ${code}`) : code;
   if (typeof errno !== 'string' || !/^(E[A-Z0-9]+|error \d+)$/.test(errno)) return error;

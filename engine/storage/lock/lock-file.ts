@@ -7,15 +7,15 @@
 // what lies behind it has one place and size for all holders. So a holder that slept through a
 // takeover can never put its name back, whatever it was about to write.
 import {
-  closeSync,
   fstatSync,
   ftruncateSync,
-  openSync,
   readFileSync,
   readSync,
   readlinkSync,
+  statSync,
   writeSync,
 } from 'node:fs';
+import { shortageOf } from '../../base/os/shortage.js';
 
 export interface Owner {
   /** Of this hold, never used again. */
@@ -42,15 +42,19 @@ export interface Noted extends Owner {
 export interface LockToken {
   path: string;
   nonce: string;
+  /** LOCK as it was opened: open for as long as the directory is held, and the same in all threads. */
+  descriptor: number;
 }
 
 const headSize = 512;
 const opening = '{"nonce":"';
 
+/** Undefined where there is nothing to read. A file that cannot be opened just now may say all the same. */
 function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1');
-  } catch {
+  } catch (error) {
+    if (shortageOf(error) !== undefined) throw error;
     return undefined;
   }
 }
@@ -95,8 +99,9 @@ export function isRunning({ pid, start }: Owner): boolean {
 
 /** What a file says of its holder; undefined when it names none. */
 export function readOwner(path: string): Noted | undefined {
+  const text = readText(path) ?? '';
   try {
-    const noted = JSON.parse(readText(path) ?? '') as Noted;
+    const noted = JSON.parse(text) as Noted;
     return typeof noted?.pid === 'number' ? noted : undefined;
   } catch {
     return undefined;
@@ -106,23 +111,22 @@ export function readOwner(path: string): Noted | undefined {
 const nonceBytes = Buffer.alloc(opening.length + 36);
 
 /**
- * Whether the file that lies at the path now names this hold: one open and one read. Throws where that
- * cannot be told: a disk that fails, or no descriptor left, is nobody who took it.
+ * Whether the file that was opened still lies at the path and names this hold. It opens nothing, so that
+ * a process without a free descriptor still knows what it holds. Throws where that cannot be told: a disk
+ * that fails is nobody who took it.
  */
-export function isHeld({ path, nonce }: LockToken): boolean {
-  let file: number;
+export function isHeld({ path, nonce, descriptor }: LockToken): boolean {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there === undefined) return false;
   try {
-    file = openSync(path, 'r');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
-    throw error;
-  }
-  try {
-    const size = readSync(file, nonceBytes, 0, nonceBytes.length, 0);
+    const { ino, dev } = fstatSync(descriptor);
+    if (there.ino !== ino || there.dev !== dev) return false;
+    const size = readSync(descriptor, nonceBytes, 0, nonceBytes.length, 0);
     return nonceBytes.toString('latin1', 0, size) === opening + nonce;
-  } finally {
-    closeSync(file);
+  } catch (error) {
+    // It was let go of.
+    if ((error as NodeJS.ErrnoException).code === 'EBADF') return false;
+    throw error;
   }
 }
 

@@ -21,6 +21,7 @@ import { closeSync, constants, openSync, statSync, statfsSync } from 'node:fs';
 import { type Server, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fail } from '../../base/errors.js';
+import { shortageOf } from '../../base/os/shortage.js';
 import {
   LockFile,
   type LockToken,
@@ -79,7 +80,9 @@ function bindName(directory: string): Server | 'unsupported' | undefined {
 function lockFile(descriptor: number): 'granted' | 'taken' | 'unsupported' {
   if (process.platform === 'win32') return 'unsupported';
   const stdio = ['ignore', 'ignore', 'ignore', descriptor] as const;
-  const { status } = spawnSync('flock', ['-x', '-n', '3'], { stdio: [...stdio] });
+  const { status, error } = spawnSync('flock', ['-x', '-n', '3'], { stdio: [...stdio] });
+  // The program is there, and cannot run just now: nobody may go on as if there were none.
+  if (shortageOf(error) !== undefined) throw error!;
   return status === 0 ? 'granted' : status === 1 ? 'taken' : 'unsupported';
 }
 
@@ -124,8 +127,19 @@ function refuse(former: Noted | undefined, self: ReturnType<typeof describeSelf>
   return fail('DATA_LOCKED', { what: `process ${former.pid}${where} holds it` });
 }
 
+/** Throws where a name would seem to be taken only because there is no descriptor to bind it with. */
+function checkDescriptors(directory: string): void {
+  const spare: number[] = [];
+  try {
+    for (let i = 0; i < 2; i++) spare.push(openSync(directory, 'r'));
+  } finally {
+    for (const one of spare) closeSync(one);
+  }
+}
+
 /** Takes the lock of a data directory. Fails DATA_LOCKED. */
 export function takeLock(directory: string): Lock {
+  checkDescriptors(directory);
   const path = join(directory, 'LOCK');
   const self = describeSelf();
   const former = readOwner(path);
@@ -161,7 +175,7 @@ function claim(
   if (verdict === 'alive' || (isWatched && isBeating(path, former))) {
     refuse(former, self);
   }
-  const token = { path, nonce: randomUUID() };
+  const token = { path, nonce: randomUUID(), descriptor };
   file.claim({ nonce: token.nonce, ...own });
   if (isWatched) {
     // Somebody else may have watched the same silence: the last to write has it.

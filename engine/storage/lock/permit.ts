@@ -4,6 +4,7 @@
 // data file that is not at its path any more, which takes writes without complaint (operations.md
 // L18). Invariant: once it is denied, it stays denied.
 import { TrellisError } from '../../base/errors.js';
+import { shortageOf } from '../../base/os/shortage.js';
 import { type LockToken, isHeld } from './lock-file.js';
 
 export const takenReason = 'another process has taken the data directory';
@@ -50,6 +51,12 @@ export class WritePermit {
   /** A commit failed: a later one would claim what the disk has lost. */
   failed(cause: unknown): void {
     this.#deny(`storage failed: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+  }
+
+  /** The same of what failed before its commit point: a refusal, and what the system lacked just then, pass. */
+  failedBefore(cause: unknown): void {
+    if (cause instanceof TrellisError || shortageOf(cause) !== undefined) return;
+    this.failed(cause);
   }
 
   /** Fails READ_ONLY, STORAGE_LOST. */

@@ -5,6 +5,7 @@
 // a cluster it is in the log before it is on this disk (env-options.ts).
 import { ABORT, type Database, type RootDatabase, open } from 'lmdb';
 import { assert } from '../../base/assert.js';
+import { TrellisError } from '../../base/errors.js';
 import { checkAddressSpace, mapBytes } from './address-space.js';
 import { asDamage } from './lmdb-error.js';
 import {
@@ -136,6 +137,16 @@ function tablesOf(root: RootDatabase, { notes, replication }: EnvOptions, uuids?
   };
 }
 
+/** What is committed is not said to have failed for a passing reason: where it cannot be told, writing ends. */
+function checkKept(permit: EnvOptions['permit']): void {
+  try {
+    permit?.check();
+  } catch (error) {
+    if (!(error instanceof TrellisError)) permit?.failed(error);
+    permit?.check();
+  }
+}
+
 function envOf(root: RootDatabase, given: EnvOptions): Env {
   const { readOnly, permit, visibility, notes, replication, hold } = given;
   const uuids = readOnly ? undefined : new UuidMemo();
@@ -170,7 +181,7 @@ function envOf(root: RootDatabase, given: EnvOptions): Env {
       forgetParts();
       replication?.ended();
     }
-    if (kept) permit?.check();
+    if (kept) checkKept(permit);
   };
   return {
     ...tables,

@@ -1,0 +1,47 @@
+// What the operating system refuses for want of something: open files, threads, processes, memory. Such a
+// refusal is no defect and no fault of the data: it passes, and whoever was refused may try again.
+
+export interface Shortage {
+  /** What is lacking, with the system's name of the refusal. */
+  what: string;
+  hint: string;
+}
+
+const files = 'Raise the limit of open files (`ulimit -n`, LimitNOFILE=), or close connections.';
+const memory = 'Give the process more memory, or ask for less at a time.';
+const threads = 'Raise the limit of threads and processes (`ulimit -u`, TasksMax=, pids.max).';
+
+const shortages: Record<string, Shortage> = {
+  EMFILE: { what: 'this process may open no more files (EMFILE)', hint: files },
+  ENFILE: { what: 'this machine may open no more files (ENFILE)', hint: files },
+  EAGAIN: { what: 'no more threads or processes may be started (EAGAIN)', hint: threads },
+  ENOMEM: { what: 'there is no more memory (ENOMEM)', hint: memory },
+};
+
+/** LMDB gives the number of an error; these are the same on all systems but EAGAIN, which it never gives. */
+const numbers = new Map([
+  [24, 'EMFILE'],
+  [23, 'ENFILE'],
+  [12, 'ENOMEM'],
+]);
+
+/** An error that came from another thread has lost its code; its text still begins with it. */
+const inText = /^(?:Worker initialization failure: )?(EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
+const ofMemory = /\b(?:[aA]llocation failed|could not allocate memory|[oO]ut of memory)\b/;
+
+function errnoOf(error: Error): string | undefined {
+  const { code, syscall } = error as { code?: unknown; syscall?: unknown };
+  if (code === 'ERR_MEMORY_ALLOCATION_FAILED') return 'ENOMEM';
+  const errno =
+    typeof code === 'number' ? numbers.get(code) : (inText.exec(error.message)?.[1] ?? code);
+  // A stream that is not ready says EAGAIN as well: that is no shortage.
+  if (errno === 'EAGAIN') return /^(?:write|read)/.test(String(syscall)) ? undefined : errno;
+  if (typeof errno === 'string' && Object.hasOwn(shortages, errno)) return errno;
+  return error instanceof RangeError && ofMemory.test(error.message) ? 'ENOMEM' : undefined;
+}
+
+/** Which resource an error says is lacking, or undefined when it says something else. */
+export function shortageOf(error: unknown): Shortage | undefined {
+  const errno = error instanceof Error ? errnoOf(error) : undefined;
+  return errno === undefined ? undefined : shortages[errno];
+}
