@@ -33,6 +33,7 @@ const modules: Record<string, string> = {
   recall: 'vector/recall',
   scale: 'scale/scale',
   session: 'server/session',
+  signing: 'cluster/signing',
   sizing: 'cluster/sizing',
   soak: 'soak/soak',
   start: 'server/start',

@@ -107,6 +107,7 @@ export { mainProgram, shardProgram } from './plan/scatter-program.js';
 export { isOfEarlierLog } from './cluster/link/position.js';
 export { followedTo, foundCluster } from './database/found.js';
 export { hearLeader } from './cluster/role/hear-leader.js';
+export { keyFor, keyIdOf, keyIdsOf, printKey } from './cluster/entry/entry-keys.js';
 export {
   type CopiedFile,
   copyPlaceIn,

@@ -219,6 +219,10 @@ const table = {
     message: 'The log of the cluster cannot be followed: {what}.',
     hint: 'Compare the nodes with `trellis cluster status`, then see `trellis cluster rebase`.',
   },
+  LOG_UNTRUSTED: {
+    message: 'The log of the cluster does not prove who wrote it: {what}.',
+    hint: 'Nothing from there on was applied. See who else can write to the log, and compare `cluster.secret_file` of all nodes.',
+  },
   LOG_TRUNCATED: {
     message: 'The log of the cluster begins at {first}; this node needs {needed}.',
     hint: 'The node fetches a copy of the data from the leader; `trellis cluster status` shows how far it is.',

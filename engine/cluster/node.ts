@@ -108,8 +108,15 @@ export interface ClusterNode {
   setSettings(settings: Uint8Array): Promise<ClusterPosition>;
   /** As far as the disk of this node is, at least; every copy of its data is. */
   readonly durable: ClusterPosition;
-  /** That node has all up to `seq`: whoever leads keeps the log for it from there on; undefined: no more. */
-  claim(node: string, seq: number | undefined): void;
+  /** By which key the entry at the position is signed, of `keys`; undefined: the log is not signed yet. */
+  readonly signedBy: number | undefined;
+  /** The numbers of the secrets that this node knows, oldest first. */
+  readonly keys: readonly number[];
+  /**
+   * That node has all up to `seq`: whoever leads keeps the log for it from there on; undefined: no more. `keys`: of the
+   * secrets that it knows; whoever leads signs by none that such a node does not know.
+   */
+  claim(node: string, seq: number | undefined, keys?: readonly number[]): void;
   /** Whoever leads keeps the log from these positions on, for backups, as far as `keepBytes` allows. */
   keepFrom(marks: readonly number[]): void;
   /** Takes no part any more, having handed over if it led: its fault is NODE_LEFT, and reads go on. */

@@ -30,6 +30,11 @@ export interface ClusterOptions {
   schemaBytes: number;
   /** Vector types that this node, a reader, keeps no index of and does not search. */
   skipVectors?: string[];
+  /**
+   * Known to all nodes alone, oldest first: entries are signed by the newest that all of them know. Without one they
+   * are not signed.
+   */
+  secrets?: readonly string[];
   /** The file with the credentials of the log. */
   tokenFile?: string;
   tls?: { ca?: string; cert?: string; key?: string };

@@ -98,6 +98,7 @@ const check = shape(
         keepBytes: bytes,
         schemaBytes: bytes,
         skipVectors: list(text),
+        secrets: list(text),
         tokenFile: text,
         tls: shape({ ca: text, cert: text, key: text }),
       },

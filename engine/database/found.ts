@@ -9,6 +9,7 @@ import { wallMs } from '../base/clock.js';
 import { type ErrorCode, TrellisError, fail } from '../base/errors.js';
 import { type Position, logStart } from '../cluster/entry/chain.js';
 import { readHead } from '../cluster/entry/head.js';
+import { EntryKeys, checkWriter } from '../cluster/entry/entry-keys.js';
 import { entryKind } from '../cluster/entry/kind.js';
 import { sealEntry } from '../cluster/entry/seal.js';
 import {
@@ -143,7 +144,8 @@ export async function foundCluster(
       return true;
     });
     const place = logPlaceOf(cluster, directory.dbUuid);
-    const position = await begin({ ...place, allowLazy }, env, directory);
+    const keys = EntryKeys.of(cluster.secrets, place.name);
+    const position = await begin({ ...place, allowLazy }, env, directory, keys);
     isWhole = true;
     return position;
   } finally {
@@ -171,6 +173,7 @@ async function begin(
   place: LogPlace,
   env: Env,
   { dbUuid, restoreEpoch }: DataDirectory,
+  keys: EntryKeys | undefined,
 ): Promise<ClusterPosition> {
   const driver = await driverOf(place.url);
   try {
@@ -187,7 +190,8 @@ async function begin(
     const id = randomBytes(16);
     const epoch = firstEpoch(env.meta.get(metaKey.position));
     const source = { kind: entryKind.genesis, epoch, id, time: wallMs(), body };
-    const sealed = sealEntry(logStart, 0, source);
+    const signer = keys && { keys, id: keys.newest };
+    const sealed = sealEntry(logStart, 0, source, signer);
     const before = { ...logStart, isSure: true };
     const outcome = await appendEntry(log, sealed, before, {
       timeoutMs: foundingMs,
@@ -197,7 +201,7 @@ async function begin(
       },
     });
     if (outcome === 'unknown') fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
-    const first = outcome === 'ok' ? sealed.position : await genesisOfOurs(log, body);
+    const first = outcome === 'ok' ? sealed.position : await genesisOfOurs(log, body, keys);
     const position = { ...first, leader: undefined, epochs: [first] };
     env.transact(() => {
       env.meta.put(metaKey.position, packPosition(position, restoreEpoch));
@@ -210,11 +214,17 @@ async function begin(
 }
 
 /** The end of the genesis that a try before this one has left. Fails CONFIG_INVALID for anybody else's. */
-async function genesisOfOurs(log: ReplicatedLog, body: Uint8Array): Promise<Position> {
+async function genesisOfOurs(
+  log: ReplicatedLog,
+  body: Uint8Array,
+  keys: EntryKeys | undefined,
+): Promise<Position> {
   for await (const { seq, bytes } of log.read(1, () => {})) {
     const head = readHead(bytes, seq);
-    const { epoch, chain } = head;
-    if (Buffer.compare(bytes.subarray(-body.length), body) === 0) return { epoch, seq, chain };
+    const { epoch, chain, key } = head;
+    checkWriter(keys, bytes, head, { seq, since: keys?.ids[0] });
+    if (Buffer.compare(bytes.subarray(-body.length), body) === 0)
+      return { epoch, seq, chain, ...(key !== undefined && { key }) };
     break;
   }
   return fail('CONFIG_INVALID', { what: 'There is a log of this name, of another database.' });

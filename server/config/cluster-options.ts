@@ -3,6 +3,7 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type ClusterOptions, fail } from '../../engine/index.js';
+import { readSecrets } from '../auth/node-secrets.js';
 import { isLoopback } from '../http/address.js';
 import type { Config } from './config.js';
 
@@ -17,6 +18,7 @@ export function clusterOptions(config: Config): ClusterOptions | undefined {
     const what = `A node at ${advertise} needs \`cluster.secret_file\`.`;
     fail('CONFIG_INVALID', { what }, { hint });
   }
+  const secrets = secretsIn(config);
   const tls = tlsOf(config);
   return {
     log: cluster.log,
@@ -31,10 +33,17 @@ export function clusterOptions(config: Config): ClusterOptions | undefined {
     keepMs: cluster.keep,
     keepBytes: cluster.keep_bytes,
     schemaBytes: cluster.schema_bytes,
+    ...(secrets && { secrets }),
     skipVectors: [...cluster.skip_vectors],
     ...(cluster.token_file !== '' && { tokenFile: resolve(projectDir, cluster.token_file) }),
     ...(tls && { tls }),
   };
+}
+
+/** What all nodes know and nobody else, oldest first; undefined where they share nothing. Fails CONFIG_INVALID. */
+export function secretsIn({ cluster, projectDir }: Config): string[] | undefined {
+  const { secret_file: file } = cluster;
+  return file === '' ? undefined : readSecrets(resolve(projectDir, file));
 }
 
 const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');

@@ -48,8 +48,14 @@ export function clusterActions(options: ClusterActionsOptions): [string, Action]
         return { position: printPosition(await node().stepDown(next)) };
       },
     ],
-    // Open to everyone: it says nothing of this node.
-    ['cluster-hello', () => node() && { challenge: proof?.challenge() ?? '', embeddings: true }],
+    // Open to everyone: it tells the name of this node, and proves what it is to those who know the secret.
+    [
+      'cluster-hello',
+      (_, body) => {
+        if (proof === undefined && node()) return { challenge: '', embeddings: true };
+        return { ...proof!.welcome(body), embeddings: true };
+      },
+    ],
     ['cluster-beat', async () => ({ position: printPosition(await node().strong(waitMs)) })],
     [
       'cluster-piece',

@@ -3,6 +3,7 @@ import {
   type ClusterNode,
   type ErrorData,
   errorMessage,
+  printKey,
   printPosition,
 } from '../../engine/index.js';
 
@@ -13,6 +14,10 @@ export interface ClusterStatus {
   position: string;
   lag_ms: number;
   leader: { node: string; address: string } | null;
+  /** By which secret the newest entry here is signed; null: by none. */
+  signed_by: string | null;
+  /** Numbers of the secrets that this node knows, oldest first. */
+  keys: string[];
   fault?: { code: string; error: string };
 }
 
@@ -27,6 +32,8 @@ export function clusterStatus(node: ClusterNode): ClusterStatus {
     position: printPosition(position),
     lag_ms: Math.round(node.lagMs),
     leader: leader === undefined ? null : { node: leader.node, address: leader.address },
+    signed_by: node.signedBy === undefined ? null : printKey(node.signedBy),
+    keys: node.keys.map(printKey),
     ...(fault && { fault: faultOf(fault) }),
   };
 }

@@ -77,6 +77,7 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   SCHEMA_AHEAD: unavailable,
   DIVERGED: unavailable,
   LOG_LOST: unavailable,
+  LOG_UNTRUSTED: unavailable,
   LOG_TRUNCATED: unavailable,
   LOG_UNAVAILABLE: unavailable,
   LOG_FULL: full,

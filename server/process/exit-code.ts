@@ -39,6 +39,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   LOG_UNSAFE: 78,
   NODE_LEFT: 78,
   LOG_LOST: 74,
+  LOG_UNTRUSTED: 74,
   LOG_TRUNCATED: 74,
   LOG_UNAVAILABLE: 75,
 };

@@ -40,7 +40,9 @@ export class LeaderPosition {
     const leader = node.leader ?? (await node.whenLed(waitMs));
     if (leader === undefined)
       throw new TrellisError(node.refusal ?? { code: 'NO_LEADER', args: {} });
-    const answer = await calls.ask(leader.address, path, {}, waitMs, key).catch(() => undefined);
+    const answer = await calls
+      .ask(leader.address, path, {}, waitMs, { more: key })
+      .catch(() => undefined);
     if (answer === undefined) return fail('NOT_LEADER', { ...leader });
     const told = toldValue(answer.status === 200, answer.body) as { position?: unknown } | null;
     return parsePosition(String(told?.position ?? '')) ?? fail('NO_LEADER');

@@ -1,12 +1,14 @@
-// Calls from one node of a cluster to another. Owns the connections, how both are told to speak, and by what a
-// node proves that it is one. Invariant: the secret of the cluster stays in this process.
-import { readFileSync } from 'node:fs';
-import { Agent as PlainAgent, request as requestPlain } from 'node:http';
-import { Agent as TlsAgent, request as requestTls } from 'node:https';
+// Calls from one node of a cluster to another. Owns how both are told to speak, and by what a node proves that it is
+// one; who is at the other end has proved it before (proved-agent.ts). Invariant: the secret of the cluster stays in
+// this process, and nothing is told to an address whose owner nobody vouches for; an answer has a bound.
+import { type Agent as PlainAgent, request as requestPlain } from 'node:http';
+import { type Agent as TlsAgent, request as requestTls } from 'node:https';
 import { fail } from '../../engine/index.js';
-import type { NodeProof, SignedHead } from '../auth/node-proof.js';
+import type { NodeProof, Peer, SignedHead } from '../auth/node-proof.js';
+import { isLoopback } from '../http/address.js';
 import type { Exchange } from '../http/exchange.js';
-import { toldError, toldValue } from './told-error.js';
+import { boundedBody, helloPath, provedAgent, UnreachedError, welcomeIn } from './proved-agent.js';
+import { toldError } from './told-error.js';
 
 export interface NodeAnswer {
   status: number;
@@ -15,18 +17,12 @@ export interface NodeAnswer {
   body: Buffer;
 }
 
-/** What a node says to whoever is about to prove something to it. */
-interface Challenge {
-  text: string;
+/** Another node, as it has answered last. */
+interface KnownPeer {
+  peer: Peer;
   /** It is of a version that takes embeddings beside a call. */
   takesEmbeddings: boolean;
   at: number;
-}
-
-/** The same in the answer to a hello. */
-interface Told {
-  challenge: string;
-  embeddings: boolean;
 }
 
 /** What is asked for a client. */
@@ -51,7 +47,21 @@ export interface NodeCallOptions {
   tenant?: string;
   /** After so long a silence of a node that was asked it is looked whether it is there. */
   lookMs?: number;
+  /** Most bytes that a client's call is answered. */
+  answerMax?: number;
+  /** The addresses come from a log that proves nothing: none but those of this machine are asked. */
+  onlyLocal?: boolean;
+  /** Hears of an address whose owner proves nothing, and is told nothing. */
+  onUnproved?: (address: string, why: string) => void;
 }
+
+const MiB = 1024 * 1024;
+/** Most bytes of what a node answers to a node, unless another bound is asked for. */
+const nodeAnswerMax = 4 * MiB;
+/** Beside the answer itself: nothing that is said of a refusal is longer. */
+const headMost = MiB;
+/** Requests to one address at a time. */
+const atOnce = 256;
 
 /** Errors of a connection that was never made: nothing has been asked. */
 const unreached: ReadonlySet<string> = new Set([
@@ -86,45 +96,63 @@ const lookMs = 5_000;
 /** So many looks in a row that nobody answers: a node, or the way to it, is gone. */
 const looksMax = 2;
 
-/** Where a node gives challenges. */
-const helloPath = '/_admin/cluster-hello';
-
 /** Statuses of a proof that is not good. */
 const refused: ReadonlySet<number> = new Set([401, 403]);
 
 /** A challenge is used for so long: less than it is good for. */
 const challengeMs = 300_000;
 
+/** One request to a node. */
+interface Sent {
+  path: string;
+  headers: Record<string, string>;
+  body: Uint8Array;
+  /** The longest silence; 0 for none. */
+  ms?: number;
+  signal?: AbortSignal;
+  /** Bytes of the answer. */
+  most?: number;
+}
+
 export class NodeCalls {
   readonly #agent: PlainAgent | TlsAgent;
-  readonly #challenges = new Map<string, Challenge>();
+  readonly #peers = new Map<string, KnownPeer>();
+  /** By address: requests under way, and those that wait for one of them to end. */
+  readonly #lines = new Map<string, { count: number; waiting: (() => void)[] }>();
 
   constructor(private readonly options: NodeCallOptions) {
-    const { secure, ca } = options;
-    // As Node's own; a server tells how long it keeps a connection.
-    const shared = { keepAlive: true, timeout: 5000, maxSockets: 256 };
-    this.#agent = secure
-      ? new TlsAgent({ ...shared, ...(ca && { ca: readFileSync(ca) }) })
-      : new PlainAgent(shared);
+    const { secure, ca, proof } = options;
+    this.#agent = provedAgent({
+      secure,
+      ...(ca !== undefined && { ca }),
+      proof,
+      onPeer: (address, peer, takesEmbeddings) =>
+        this.#peers.set(address, { peer, takesEmbeddings, at: performance.now() }),
+      onUnproved: (address, why) => options.onUnproved?.(address, why),
+    });
   }
 
-  /** As this node where it can prove to be one, and with `more` headers. Fails as connections do. */
+  /**
+   * As this node where it can prove to be one, and with `more` headers; the answer has at most `most` bytes. Fails as
+   * connections do.
+   */
   async ask(
     address: string,
     path: string,
     body: object,
     ms: number,
-    more: Record<string, string> = {},
+    { more = {}, most = nodeAnswerMax }: { more?: Record<string, string>; most?: number } = {},
   ): Promise<NodeAnswer> {
     const content = Buffer.from(JSON.stringify(body));
     const tenant = more['Trellis-Tenant'] ?? this.options.tenant ?? '';
-    const proved = async (): Promise<Record<string, string>> => {
-      return { ...more, ...(await this.#identity(address, { path, tenant }, content, ms)) };
+    const ask = async (): Promise<NodeAnswer> => {
+      const proved = await this.#identity(address, { path, tenant }, content, ms);
+      const headers = { ...more, ...proved };
+      return this.#send(address, { path, headers, body: content, ms, most });
     };
-    const answer = await this.send(address, path, await proved(), content, ms);
+    const answer = await ask();
     // It has begun anew meanwhile, and knows no challenge of before.
-    if (!refused.has(answer.status) || !this.#challenges.delete(address)) return answer;
-    return this.send(address, path, await proved(), content, ms);
+    return refused.has(answer.status) && this.#peers.delete(address) ? ask() : answer;
   }
 
   async #identity(
@@ -135,18 +163,21 @@ export class NodeCalls {
   ): Promise<Record<string, string> | undefined> {
     const { proof } = this.options;
     if (proof === undefined) return undefined;
-    const { text } = await this.#challengeOf(address, ms);
-    return { 'Trellis-Node': proof.answer(text, head, body) };
+    const { peer } = await this.#peerAt(address, proof, ms);
+    return { 'Trellis-Node': proof.answer(peer, head, body) };
   }
 
-  async #challengeOf(address: string, ms: number): Promise<Challenge> {
-    const known = this.#challenges.get(address);
+  async #peerAt(address: string, proof: NodeProof, ms: number): Promise<KnownPeer> {
+    const known = this.#peers.get(address);
     if (known !== undefined && performance.now() - known.at <= challengeMs) return known;
-    const answer = await this.send(address, helloPath, {}, Buffer.from('{}'), ms);
-    const told = toldValue(true, answer.body) as Partial<Told> | null;
+    const greeting = proof.greet(address);
+    const body = Buffer.from(JSON.stringify(greeting));
+    const answer = await this.#send(address, { path: helloPath, headers: {}, body, ms });
+    const welcome = welcomeIn(answer.body);
+    const peer = proof.peerOf(greeting, welcome ?? { challenge: '' });
     const at = performance.now();
-    const made = { text: told?.challenge ?? '', takesEmbeddings: told?.embeddings === true, at };
-    this.#challenges.set(address, made);
+    const made = { peer, takesEmbeddings: welcome?.embeddings === true, at };
+    this.#peers.set(address, made);
     return made;
   }
 
@@ -160,11 +191,11 @@ export class NodeCalls {
     const { proof, tenant } = this.options;
     const { path, headers, body, embeddings } = call;
     if (embeddings === undefined || proof === undefined) return call;
-    const known = await this.#challengeOf(address, lookMs).catch(() => undefined);
+    const known = await this.#peerAt(address, proof, lookMs).catch(() => undefined);
     if (known?.takesEmbeddings !== true) return call;
     const whole = Buffer.concat([body, embeddings]);
     const head = { path, tenant: headers['Trellis-Tenant'] ?? tenant ?? '' };
-    const vouched = `${embeddings.length} ${proof.answer(known.text, head, whole)}`;
+    const vouched = `${embeddings.length} ${proof.answer(known.peer, head, whole)}`;
     return { path, headers: { ...headers, 'Trellis-Embeddings': vouched }, body: whole };
   }
 
@@ -178,32 +209,32 @@ export class NodeCalls {
     const call = new AbortController();
     const looking = this.#look(address, call);
     try {
+      const { signal } = call;
+      const most = (this.options.answerMax ?? nodeAnswerMax) + headMost;
       if (asked.asNode !== true)
-        return await this.send(address, path, headers, body, 0, call.signal);
-      return await this.#sendProved(address, { path, headers, body }, call.signal);
+        return await this.#send(address, { path, headers, body, signal, most });
+      return await this.#sendProved(address, { path, headers, body, signal, most });
     } catch (error) {
       // It may have begun anew, as another version even.
-      this.#challenges.delete(address);
-      if (unreached.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+      this.#peers.delete(address);
+      const isUnreached = unreached.has((error as NodeJS.ErrnoException).code ?? '');
+      if (isUnreached || error instanceof UnreachedError) return undefined;
       return fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - started) });
     } finally {
       clearInterval(looking);
     }
   }
 
-  async #sendProved(
-    address: string,
-    { path, headers, body }: PassedCall,
-    signal: AbortSignal,
-  ): Promise<NodeAnswer> {
+  async #sendProved(address: string, sent: Sent): Promise<NodeAnswer> {
+    const { path, headers, body } = sent;
     const head = { path, tenant: headers['Trellis-Tenant'] ?? this.options.tenant ?? '' };
     const proved = async (): Promise<NodeAnswer> => {
       const more = await this.#identity(address, head, body, lookMs);
-      return this.send(address, path, { ...headers, ...more }, body, 0, signal);
+      return this.#send(address, { ...sent, headers: { ...headers, ...more } });
     };
     const answer = await proved();
     // It has begun anew meanwhile, and knows no challenge of before.
-    return refused.has(answer.status) && this.#challenges.delete(address) ? proved() : answer;
+    return refused.has(answer.status) && this.#peers.delete(address) ? proved() : answer;
   }
 
   /** Gives up a call when its node is not there any more: stopped, or cut off without a word. */
@@ -212,7 +243,8 @@ export class NodeCalls {
     let missed = 0;
     return setInterval(() => {
       if (++missed > looksMax) return call.abort();
-      this.send(address, helloPath, {}, Buffer.from('{}'), ms, call.signal).then(
+      const body = Buffer.from('{}');
+      this.#post(address, { path: helloPath, headers: {}, body, ms, signal: call.signal }).then(
         () => {
           missed = 0;
         },
@@ -221,36 +253,50 @@ export class NodeCalls {
     }, ms);
   }
 
-  /** One POST; `ms`: the longest silence, 0 for none. */
-  send(
-    address: string,
-    path: string,
-    headers: Record<string, string>,
-    body: Uint8Array,
-    ms = 0,
-    signal?: AbortSignal,
-  ): Promise<NodeAnswer> {
+  /** One POST, once there are not too many to that address. */
+  async #send(address: string, sent: Sent): Promise<NodeAnswer> {
+    const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+    if (this.options.onlyLocal === true && !isLoopback(host)) {
+      const why = 'it is another machine, and without `cluster.secret_file` nobody proves anything';
+      this.options.onUnproved?.(address, why);
+      throw new UnreachedError(why);
+    }
+    const line = this.#lines.get(address) ?? { count: 0, waiting: [] };
+    this.#lines.set(address, line);
+    if (++line.count > atOnce) await new Promise<void>((resolve) => line.waiting.push(resolve));
+    try {
+      return await this.#post(address, sent);
+    } finally {
+      line.waiting.shift()?.();
+      if (--line.count === 0) this.#lines.delete(address);
+    }
+  }
+
+  #post(address: string, sent: Sent): Promise<NodeAnswer> {
     const { secure, tenant } = this.options;
+    const { path, headers, body, ms = 0, signal, most = nodeAnswerMax } = sent;
+    const ofTenant: Record<string, string> = tenant ? { 'Trellis-Tenant': tenant } : {};
     const all = {
       'Content-Type': 'application/json',
-      ...(tenant && { 'Trellis-Tenant': tenant }),
+      ...ofTenant,
       'Content-Length': String(body.length),
       ...headers,
     };
     return new Promise((resolve, reject) => {
+      const dialled = { address, headers: ofTenant };
+      const options = { method: 'POST', headers: all, agent: this.#agent, dialled };
       const request = (secure ? requestTls : requestPlain)(
         `${secure ? 'https' : 'http'}://${address}${path}`,
-        { method: 'POST', headers: all, agent: this.#agent, ...(signal && { signal }) },
+        { ...options, ...(signal && { signal }) },
         async (response) => {
           try {
-            const pieces: Buffer[] = [];
-            for await (const piece of response) pieces.push(piece as Buffer);
+            const answer = await boundedBody(response, most);
             const { statusCode = 0, statusMessage = '', headers: given } = response;
             resolve({
               status: statusCode,
               reason: statusMessage,
               header: (name) => String(given[name] ?? ''),
-              body: Buffer.concat(pieces),
+              body: answer,
             });
           } catch (error) {
             reject(error as Error);

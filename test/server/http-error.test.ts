@@ -93,6 +93,7 @@ const published: Record<ErrorCode, number> = {
   SCHEMA_AHEAD: 503,
   DIVERGED: 503,
   LOG_LOST: 503,
+  LOG_UNTRUSTED: 503,
   LOG_TRUNCATED: 503,
   LOG_UNAVAILABLE: 503,
   LOG_FULL: 507,

@@ -1,10 +1,11 @@
 // Makes entries of the messages of a log again, and trusts nothing: neither the log's order nor its
-// bytes. Invariant: an entry is handed out once all its parts and the chain to the one before it are
-// proven; parts that another entry follows are void and leave no trace in the chain.
+// bytes nor who wrote them. Invariant: an entry is handed out once all its parts, their signatures and the chain to
+// the one before it are proven; parts that another entry follows are void and leave no trace in the chain.
 import { crc32, inflateRawSync } from 'node:zlib';
 import { fail } from '../../base/errors.js';
 import { chainOf, type Position } from './chain.js';
-import { type Head, headBytes, readHead } from './head.js';
+import { type EntryKeys, checkWriter } from './entry-keys.js';
+import { bodyOf, type Head, readHead, unsignedHeadOf } from './head.js';
 import { deflatedFlag, entryKind } from './kind.js';
 
 export interface Entry {
@@ -32,7 +33,7 @@ const ofThePart: readonly [number, number][] = [
 
 function sameEntry(one: Uint8Array, other: Uint8Array): boolean {
   // Copies, also of Buffers.
-  const [a, b] = [one, other].map((bytes) => new Uint8Array(bytes.subarray(0, headBytes))) as [
+  const [a, b] = [one, other].map((bytes) => new Uint8Array(unsignedHeadOf(bytes))) as [
     Uint8Array,
     Uint8Array,
   ];
@@ -51,8 +52,11 @@ export class Assembler {
   #parts: Uint8Array[] = [];
   #voided = 0;
 
-  /** `position`: of the last entry that is known already. */
-  constructor(position: Position) {
+  /** `position`: of the last entry that is known already; `keys`: of those who may write. */
+  constructor(
+    position: Position,
+    private readonly keys?: EntryKeys,
+  ) {
     this.#position = position;
     this.#end = position.seq;
     this.#endChain = position.chain;
@@ -78,12 +82,13 @@ export class Assembler {
     return this.#voided;
   }
 
-  /** Takes the next message; the entry that it completes. Fails LOG_LOST, FORMAT_TOO_NEW. */
+  /** Takes the next message; the entry that it completes. Fails LOG_LOST, LOG_UNTRUSTED, FORMAT_TOO_NEW. */
   push({ seq, bytes }: { seq: number; bytes: Uint8Array }): Entry | undefined {
     if (seq !== this.#end + 1) lost(`message ${seq} follows message ${this.#end}`);
     const head = readHead(bytes, seq);
     if (head.after !== seq - 1) lost(`message ${seq} was made to follow ${head.after}`);
-    if (head.crc !== crc32(bytes.subarray(headBytes))) lost(`message ${seq} is damaged`);
+    if (head.crc !== crc32(bodyOf(bytes))) lost(`message ${seq} is damaged`);
+    checkWriter(this.keys, bytes, head, { seq, since: this.#position.key });
     this.#place(head, bytes, seq);
     this.#end = seq;
     this.#endChain = head.chain;
@@ -103,7 +108,7 @@ export class Assembler {
 
   #complete(head: Head, seq: number): Entry {
     const before = this.#position;
-    const { kind, epoch, chain } = head;
+    const { kind, epoch, chain, key } = head;
     const inOrder =
       kind === entryKind.genesis
         ? before.seq === 0
@@ -115,11 +120,8 @@ export class Assembler {
     if (chainOf(before, parts) !== chain)
       lost(`entry ${seq} does not continue the entry at ${before.seq}`);
     this.#parts = [];
-    this.#position = { epoch, seq, chain };
-    const stored =
-      parts.length === 1
-        ? parts[0]!.subarray(headBytes)
-        : Buffer.concat(parts.map((part) => part.subarray(headBytes)));
+    this.#position = { epoch, seq, chain, ...(key !== undefined && { key }) };
+    const stored = parts.length === 1 ? bodyOf(parts[0]!) : Buffer.concat(parts.map(bodyOf));
     return {
       kind,
       id: head.id,

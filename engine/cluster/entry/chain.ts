@@ -2,7 +2,8 @@
 // chains have followed equal logs, and whoever meets an entry that was lost, repeated, changed or put
 // into the log of another database sees it there.
 import { createHash } from 'node:crypto';
-import { chainAt, headBytes, sumAt } from './head.js';
+import { bodyOf } from './head.js';
+import { chainAt, sumAt } from './head-places.js';
 
 /** How far a log has been followed: the end of an entry. */
 export interface Position {
@@ -10,6 +11,8 @@ export interface Position {
   /** Sequence of the last part of the entry. */
   seq: number;
   chain: bigint;
+  /** By which key that entry is signed; absent: it is not, nor is any before it. */
+  key?: number;
 }
 
 /** Before the first entry of every log. */
@@ -26,6 +29,6 @@ export function chainOf(before: Position, parts: readonly Uint8Array[]): bigint 
   const first = parts[0]!;
   const hash = createHash('sha256').update(chain);
   hash.update(first.subarray(0, chainAt)).update(first.subarray(chainAt + 8, sumAt));
-  for (const part of parts) hash.update(part.subarray(headBytes));
+  for (const part of parts) hash.update(bodyOf(part));
   return hash.digest().readBigUInt64LE(0);
 }

@@ -2,7 +2,9 @@
 // same ids; they are made once, here.
 import { crc32, deflateRawSync } from 'node:zlib';
 import { chainOf, type Position } from './chain.js';
-import { chainAt, headBytes, sealHead, writeHead } from './head.js';
+import type { EntryKeys } from './entry-keys.js';
+import { sealHead, writeHead } from './head.js';
+import { chainAt, headBytes, signedHeadBytes } from './head-places.js';
 import { deflatedFlag } from './kind.js';
 
 /** Bytes of a body that one message takes. */
@@ -20,6 +22,13 @@ export interface EntrySource {
   deflate?: boolean;
 }
 
+/** By what an entry is signed. */
+export interface Signer {
+  keys: EntryKeys;
+  /** Of one of them. */
+  id: number;
+}
+
 export interface SealedEntry {
   /**
    * One message each, in order, with the name that each repetition of its append has; every one in
@@ -34,14 +43,20 @@ export interface SealedEntry {
  * The messages of `source`, to be appended behind sequence `after`. That may be beyond `before`, the last
  * entry: parts of one that was never finished may lie between.
  */
-export function sealEntry(before: Position, after: number, source: EntrySource): SealedEntry {
+export function sealEntry(
+  before: Position,
+  after: number,
+  source: EntrySource,
+  signer?: Signer,
+): SealedEntry {
   const body = source.deflate ? deflateRawSync(source.body) : source.body;
   const count = Math.max(1, Math.ceil(body.length / partBytes));
   const messages: Uint8Array<ArrayBuffer>[] = [];
+  const size = signer === undefined ? headBytes : signedHeadBytes;
   for (let part = 0; part < count; part++) {
     const piece = body.subarray(part * partBytes, (part + 1) * partBytes);
-    const message = new Uint8Array(headBytes + piece.length);
-    message.set(piece, headBytes);
+    const message = new Uint8Array(size + piece.length);
+    message.set(piece, size);
     writeHead(message, {
       kind: source.kind,
       flags: source.deflate ? deflatedFlag : 0,
@@ -53,6 +68,7 @@ export function sealEntry(before: Position, after: number, source: EntrySource):
       chain: 0n,
       time: source.time,
       crc: crc32(piece),
+      ...(signer && { key: signer.id }),
     });
     messages.push(message);
   }
@@ -60,10 +76,11 @@ export function sealEntry(before: Position, after: number, source: EntrySource):
   for (const message of messages) {
     new DataView(message.buffer).setBigUint64(chainAt, chain, true);
     sealHead(message);
+    signer?.keys.sign(message, signer.id);
   }
   const name = Buffer.from(source.id).toString('hex');
   return {
     parts: messages.map((bytes, part) => ({ bytes, id: `${name}-${part}` })),
-    position: { epoch: source.epoch, seq: after + count, chain },
+    position: { epoch: source.epoch, seq: after + count, chain, ...(signer && { key: signer.id }) },
   };
 }

@@ -50,7 +50,7 @@ export type LogLook = {
 
 export type ServerToLog =
   | { kind: 'ask'; id: number; ask: Ask }
-  | { kind: 'claim'; node: string; seq: number | undefined }
+  | { kind: 'claim'; node: string; seq: number | undefined; keys: readonly number[] }
   | { kind: 'keepFrom'; marks: readonly number[] }
   /** This node takes no part any more. */
   | { kind: 'fail'; error: ErrorData }

@@ -8,10 +8,12 @@
 //   epochs         where the log began, and its newest epochs, oldest first: [epoch, seq, chain] of
 //                  the entry that began each (epochs.ts). Absent in data of versions before
 //   leader         {node, address} of whoever leads in that epoch, where it is known
+//   key            by which the entry is signed; absent: it is not
 //
 // Invariant: it is written in the transaction of its entry.
 import { fail } from '../../base/errors.js';
 import type { Position } from '../entry/chain.js';
+import { printKey } from '../entry/entry-keys.js';
 import type { ClusterPosition } from '../node.js';
 import { unknownStart } from './epochs.js';
 import type { DataPosition } from './message.js';
@@ -23,6 +25,7 @@ interface Stored {
   restoreEpoch: string;
   epochs?: [epoch: number, seq: number, chain: string][];
   leader?: { node: string; address: string } | undefined;
+  key?: string | undefined;
 }
 
 const digitsOf = (chain: bigint): string => chain.toString(16).padStart(16, '0');
@@ -41,7 +44,8 @@ function textOf(epochs: readonly Position[]): string {
 
 export function packPosition(position: DataPosition, restoreEpoch: string): Uint8Array {
   const { epoch, seq, chain, leader, epochs } = position;
-  const stored: Stored = { epoch, seq, chain: digitsOf(chain), restoreEpoch, leader };
+  const key = position.key === undefined ? undefined : printKey(position.key);
+  const stored: Stored = { epoch, seq, chain: digitsOf(chain), restoreEpoch, leader, key };
   return Buffer.from(`${JSON.stringify(stored).slice(0, -1)},"epochs":${textOf(epochs)}}`);
 }
 
@@ -89,5 +93,7 @@ export function readPosition(bytes: Uint8Array | undefined, restoreEpoch: string
     seq,
     chain: chainOf(chain),
   })) ?? [unknownStart(epoch)];
-  return { epoch, seq, chain: chainOf(stored.chain), leader, epochs };
+  const key = stored.key === undefined ? undefined : Number.parseInt(stored.key, 16);
+  const chain = chainOf(stored.chain);
+  return { epoch, seq, chain, leader, epochs, ...(key !== undefined && { key }) };
 }

@@ -15,7 +15,9 @@
 //   i32 18   odd while the epoch moves, with its sequence and what follows
 //       19   count of epochs that are remembered
 //       20   newest epoch of them that the log, which is another one since, has too; `allEpochs`: it is the same one
-//   i64 11   of each: epoch, sequence, chain
+//       22   key by which the entry was signed that was appended; 0: by none
+//       23   key by which the entry at the position is signed; 0: by none
+//   i64 12   of each: epoch, sequence, chain
 //
 // Invariant: each word has one writer: the log thread has all of the append but its first state, role, what is heard
 // and which epochs are those of the log; the writer has the position and the epochs.
@@ -37,7 +39,7 @@ export const appendState = {
 const roles: readonly ClusterRole[] = ['joining', 'follower', 'leader', 'lost'];
 
 const allEpochs = 2 ** 31 - 1;
-const epochsAt = 11;
+const epochsAt = 12;
 const bytes = 8 * (epochsAt + 3 * epochsKept);
 
 /** A slice of the wait for an append; between two of them the writer says that it is alive. */
@@ -55,10 +57,9 @@ declare global {
   }
 }
 
-export interface AppendedPlace {
-  seq: number;
-  chain: bigint;
-}
+export type AppendedPlace = Pick<Position, 'seq' | 'chain' | 'key'>;
+
+const keyOf = (word: number): number | undefined => (word === 0 ? undefined : word >>> 0);
 
 function makeWords(): SharedArrayBuffer {
   const buffer = new SharedArrayBuffer(bytes);
@@ -137,9 +138,20 @@ export class ClusterWords {
     Atomics.store(this.#words, 20, upTo === 'all' ? allEpochs : (upTo ?? -1));
   }
 
+  /** By which key the entry at the position is signed; undefined: by none. */
+  get key(): number | undefined {
+    return keyOf(Atomics.load(this.#words, 23));
+  }
+
   /** What every read of this node sees from now on, with the epochs that it remembers. */
-  reach({ epoch, seq, epochs }: ClusterPosition & { epochs: readonly Position[] }): void {
+  reach({
+    epoch,
+    seq,
+    epochs,
+    key = 0,
+  }: ClusterPosition & { epochs: readonly Position[]; key?: number }): void {
     if (seq < this.seq) return;
+    Atomics.store(this.#words, 23, key);
     if (epochs === this.#epochs) Atomics.store(this.#numbers, 2, BigInt(seq));
     else {
       Atomics.add(this.#words, 18, 1);
@@ -195,9 +207,11 @@ export class ClusterWords {
   /** What became of the append, and where it is. `onSlice` is called now and then while that is unknown. */
   waitForAppend(onSlice: () => void): { state: number; place: AppendedPlace } {
     while (Atomics.wait(this.#words, 0, appendState.pending, sliceMs) === 'timed-out') onSlice();
+    const key = keyOf(Atomics.load(this.#words, 22));
     const place = {
       seq: Number(Atomics.load(this.#numbers, 4)),
       chain: BigInt.asUintN(64, Atomics.load(this.#numbers, 5)),
+      ...(key !== undefined && { key }),
     };
     return { state: Atomics.load(this.#words, 0), place };
   }
@@ -207,6 +221,7 @@ export class ClusterWords {
     if (place !== undefined) {
       Atomics.store(this.#numbers, 4, BigInt(place.seq));
       Atomics.store(this.#numbers, 5, BigInt.asIntN(64, place.chain));
+      Atomics.store(this.#words, 22, place.key ?? 0);
     }
     Atomics.store(this.#words, 0, state);
     Atomics.notify(this.#words, 0);

@@ -32,29 +32,29 @@ export class JetStreamLog implements ReplicatedLog {
   async append(bytes: Uint8Array, after: number, id: string): Promise<Appended> {
     const begun = performance.now();
     try {
-      const { seq } = await this.client.publish(this.name.subject, bytes, {
+      const { seq, duplicate } = await this.client.publish(this.name.subject, bytes, {
         msgID: id,
         expect: { lastSequence: after },
         timeout: tryMs,
       });
-      // A repetition is told the sequence of the first.
-      if (seq === after + 1) return 'ok';
-      return await this.#outcome(after + 1, id);
+      // A repetition is told the sequence of the first of that id, whoever sent it.
+      if (seq === after + 1 && !duplicate) return 'ok';
+      return await this.#outcome(after + 1, bytes);
     } catch (error) {
       const refusal = refusalOf(error);
-      if (refusal === 'wrong sequence') return await this.#outcome(after + 1, id);
+      if (refusal === 'wrong sequence') return await this.#outcome(after + 1, bytes);
       if (refusal === 'no room') fail('LOG_FULL', { what: (error as Error).message });
       await until(begun + unknownMs);
       return 'unknown';
     }
   }
 
-  /** What has become of the message `id`: whatever stands at its place stands there for good. */
-  async #outcome(seq: number, id: string): Promise<Appended> {
+  /** What has become of a message: whatever stands at its place stands there for good. Ids are anybody's to give. */
+  async #outcome(seq: number, bytes: Uint8Array): Promise<Appended> {
     const begun = performance.now();
     try {
       const message = await this.manager.streams.getMessage(this.name.stream, { seq });
-      if (message !== null) return message.header.get('Nats-Msg-Id') === id ? 'ok' : 'behind';
+      if (message !== null) return Buffer.compare(message.data, bytes) === 0 ? 'ok' : 'behind';
     } catch {
       // Nobody answers.
     }

@@ -1,5 +1,6 @@
 // The five requests of an S3-compatible store that a log is made of. Invariant: what they answer is what
-// the store has said; no answer, or one that says nothing, is undefined and decides nothing.
+// the store has said; no answer, or one that says nothing, is undefined and decides nothing. Of an answer no more is
+// taken than what was asked for can have.
 import { Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { wallMs } from '../../base/clock.js';
@@ -21,7 +22,14 @@ interface Reply {
   status: number;
   header: (name: string) => string | undefined;
   body: Buffer;
+  /** There is more of it than was asked for. */
+  isCut: boolean;
 }
+
+/** What an answer without a content may say, such as why it refuses. */
+const wordsMost = 64 * 1024;
+/** Of one name in a list, with all that stands beside it. */
+const nameMost = 4 * 1024;
 
 export interface Listed {
   keys: { key: string; size: number }[];
@@ -49,9 +57,9 @@ export class Bucket {
     return status === 200 ? true : status === 412 ? false : undefined;
   }
 
-  /** The content; null where there is none. */
-  async get(key: string): Promise<Buffer | null | undefined> {
-    const reply = await this.#ask('GET', key, {});
+  /** The content, of at most that many bytes: what is longer comes without its end. Null where there is none. */
+  async get(key: string, most: number): Promise<Buffer | null | undefined> {
+    const reply = await this.#ask('GET', key, { most });
     return reply?.status === 200 ? reply.body : reply?.status === 404 ? null : undefined;
   }
 
@@ -71,8 +79,8 @@ export class Bucket {
       prefix: whole,
     };
     if (after !== '') query['start-after'] = whole + after;
-    const reply = await this.#ask('GET', undefined, { query });
-    if (reply?.status !== 200) return undefined;
+    const reply = await this.#ask('GET', undefined, { query, most: wordsMost + most * nameMost });
+    if (reply?.status !== 200 || reply.isCut) return undefined;
     const text = reply.body.toString('utf8');
     const keys = [...text.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, entry]) => ({
       key: (/<Key>(.*?)<\/Key>/.exec(entry!)?.[1] ?? '').slice(whole.length),
@@ -93,8 +101,9 @@ export class Bucket {
   #ask(
     method: string,
     key: string | undefined,
-    more: Partial<Pick<S3Request, 'query' | 'headers' | 'body'>>,
+    more: Partial<Pick<S3Request, 'query' | 'headers' | 'body'>> & { most?: number },
   ): Promise<Reply | undefined> {
+    const { most = wordsMost } = more;
     const { endpoint, bucketPath, prefix, region } = this.address;
     const request: S3Request = {
       method,
@@ -121,15 +130,23 @@ export class Bucket {
     return new Promise((resolve) => {
       const call = (this.#isTls ? tlsRequest : plainRequest)(options, (reply) => {
         const pieces: Buffer[] = [];
-        reply.on('data', (piece: Buffer) => pieces.push(piece));
-        reply.on('error', () => resolve(undefined));
-        reply.on('end', () =>
+        let size = 0;
+        const end = (): void =>
           resolve({
             status: reply.statusCode ?? 0,
             header: (name) => reply.headers[name]?.toString(),
-            body: Buffer.concat(pieces),
-          }),
-        );
+            body: Buffer.concat(pieces).subarray(0, most),
+            isCut: size > most,
+          });
+        reply.on('data', (piece: Buffer) => {
+          pieces.push(piece);
+          size += piece.length;
+          if (size <= most) return;
+          end();
+          call.destroy();
+        });
+        reply.on('error', () => resolve(undefined));
+        reply.on('end', end);
       });
       call.on('timeout', () => call.destroy());
       call.on('error', () => resolve(undefined));

@@ -21,6 +21,9 @@ const digits = 15;
 /** Names of boundaries fall as their numbers rise: the first of a list is the highest. */
 const highest = 10 ** digits - 1;
 
+/** What `log.json` may have. */
+const formBytes = 4096;
+
 /** How often silence is looked into: is the log still there, and is there no gap? */
 const looksPerCheck = 20;
 
@@ -52,8 +55,9 @@ export class S3Log implements ReplicatedLog {
     }
     const isNew = await this.bucket.create(this.#message(seq), bytes, id);
     if (isNew === undefined) return 'unknown';
-    const owner = isNew ? id : await this.bucket.idOf(this.#message(seq));
-    if (typeof owner !== 'string') return 'unknown';
+    // Ids are anybody's to give: what stands there says by itself whose it is.
+    const there = isNew ? bytes : await this.bucket.get(this.#message(seq), messageBytes);
+    if (there === undefined || there === null) return 'unknown';
     const boundary = await this.#boundary();
     if (boundary === undefined) return 'unknown';
     if (seq < boundary) {
@@ -62,7 +66,7 @@ export class S3Log implements ReplicatedLog {
       return 'unknown';
     }
     this.#known = Math.max(this.#known, seq);
-    return owner === id ? 'ok' : 'behind';
+    return Buffer.compare(there, bytes) === 0 ? 'ok' : 'behind';
   }
 
   async *read(from: number, heard: Heard): AsyncGenerator<Logged> {
@@ -71,7 +75,7 @@ export class S3Log implements ReplicatedLog {
     for (let expected = from; !this.#isClosed; ) {
       const count = quiet === 0 ? ahead : 1;
       const asked = Array.from({ length: count }, (_, i) =>
-        this.bucket.get(this.#message(expected + i)),
+        this.bucket.get(this.#message(expected + i), messageBytes),
       );
       const answers = await Promise.all(asked);
       const missing = answers.findIndex((bytes) => bytes === null || bytes === undefined);
@@ -122,7 +126,7 @@ export class S3Log implements ReplicatedLog {
     const folder = `${this.making}/log/`;
     const beyond = await this.bucket.list(folder, nameOf(expected), 1);
     const found = beyond?.keys[0]?.key;
-    if (found !== undefined && (await this.bucket.get(this.#message(expected))) === null) {
+    if (found !== undefined && (await this.bucket.idOf(this.#message(expected))) === null) {
       await this.#proveKept(expected);
       fail('LOG_LOST', { what: `message ${Number(found)} follows message ${expected - 1}` });
     }
@@ -136,7 +140,7 @@ export class S3Log implements ReplicatedLog {
   }
 
   async at(seq: number): Promise<Uint8Array | undefined> {
-    const bytes = await this.bucket.get(this.#message(seq));
+    const bytes = await this.bucket.get(this.#message(seq), messageBytes);
     // What was created behind the boundary is no message.
     const boundary = await this.#boundary();
     if (!bytes || boundary === undefined || seq < boundary) return undefined;
@@ -218,7 +222,7 @@ export class S3Log implements ReplicatedLog {
 
 /** Name of the making of the log; null where there is none, undefined where the store does not say. */
 export async function makingOf(bucket: Bucket): Promise<string | null | undefined> {
-  const bytes = await bucket.get('log.json');
+  const bytes = await bucket.get('log.json', formBytes);
   if (bytes === null || bytes === undefined) return bytes;
   return (JSON.parse(bytes.toString('utf8')) as { making: string }).making;
 }

@@ -1,9 +1,11 @@
 // Who leads, by the log alone: how a node without data finds one that has them. Invariant: nothing is
-// appended, and nothing of the log is trusted beyond an address, whose owner has to prove itself.
+// appended, and nothing of the log is trusted beyond an address, whose owner has to prove itself. Where entries are
+// signed, those of nobody's are not even read.
 import { driverOf } from '../log/driver-of.js';
 import { logPlaceOf } from '../log/place-of.js';
 import type { ReplicatedLog } from '../log/replicated-log.js';
-import { readHead, headBytes } from '../entry/head.js';
+import { EntryKeys, checkWriter } from '../entry/entry-keys.js';
+import { bodyOf, readHead } from '../entry/head.js';
 import { entryKind } from '../entry/kind.js';
 import { leaderOf } from '../link/leader.js';
 import type { ClusterLeader } from '../node.js';
@@ -14,7 +16,7 @@ const lookBack = 200;
 
 /**
  * The newest other node that was named as the leader, once one is; undefined after `ms`. `dbUuid`: of the data
- * that this node has. Fails LOG_UNAVAILABLE, LOG_LOST where there is no such log.
+ * that this node has. Fails LOG_UNAVAILABLE, LOG_UNTRUSTED, LOG_LOST where there is no such log.
  */
 export async function hearLeader(
   cluster: ClusterOptions,
@@ -25,20 +27,29 @@ export async function hearLeader(
   const log = await (await driverOf(place.url)).open(place);
   const late = setTimeout(() => void log.close(), ms);
   try {
-    return await newestLeader(log, cluster.node);
+    const keys = EntryKeys.of(cluster.secrets, place.name);
+    return await newestLeader(log, cluster.node, keys);
   } finally {
     clearTimeout(late);
     await log.close();
   }
 }
 
-async function newestLeader(log: ReplicatedLog, self: string): Promise<ClusterLeader | undefined> {
+async function newestLeader(
+  log: ReplicatedLog,
+  self: string,
+  keys: EntryKeys | undefined,
+): Promise<ClusterLeader | undefined> {
+  let since: number | undefined;
   const [first, last] = await Promise.all([log.first(), log.last()]);
   let found: ClusterLeader | undefined;
   for await (const { seq, bytes } of log.read(Math.max(first, last - lookBack, 1), () => {})) {
-    const { kind } = readHead(bytes, seq);
+    const head = readHead(bytes, seq);
+    checkWriter(keys, bytes, head, { seq, since });
+    since = head.key;
+    const { kind } = head;
     if (kind === entryKind.epoch || kind === entryKind.beat) {
-      const body = bytes.subarray(headBytes);
+      const body = bodyOf(bytes);
       const leader = body.length === 0 ? undefined : leaderOf(body);
       if (leader !== undefined) found = isOther(leader, self) ? leader : undefined;
     }

@@ -27,7 +27,7 @@ export class LogKeeper {
   readonly #noted: { at: number; seq: number }[] = [];
 
   /** By node. */
-  readonly #claims = new Map<string, { seq: number; at: number }>();
+  readonly #claims = new Map<string, { seq: number; at: number; keys: readonly number[] }>();
   /** Where backups end. */
   #marks: readonly number[] = [];
   /** What is younger stays. */
@@ -50,10 +50,19 @@ export class LogKeeper {
     this.seen = { first: 0, bytes: 0 };
   }
 
-  /** A node has all up to `seq`, and needs what is behind; undefined: nothing any more. */
-  claim(node: string, seq: number | undefined, now: number): void {
+  /**
+   * A node has all up to `seq`, and needs what is behind; undefined: nothing any more. `keys`: of the secrets that it
+   * knows.
+   */
+  claim(node: string, seq: number | undefined, now: number, keys: readonly number[] = []): void {
     if (seq === undefined) this.#claims.delete(node);
-    else this.#claims.set(node, { seq, at: now });
+    else this.#claims.set(node, { seq, at: now, keys });
+  }
+
+  /** The nodes that were heard of and do not know that key, or are of a version that does not say. */
+  withoutKey(key: number, now: number): string[] {
+    this.claims(now);
+    return [...this.#claims].flatMap(([node, { keys }]) => (keys.includes(key) ? [] : [node]));
   }
 
   /** Backups of the data were taken at these positions. */

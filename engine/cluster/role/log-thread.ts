@@ -7,6 +7,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { sharedMs } from '../../base/clock.js';
 import { type ErrorCode, TrellisError, errorDataOf, fail } from '../../base/errors.js';
 import type { Entry } from '../entry/assemble.js';
+import { EntryKeys } from '../entry/entry-keys.js';
 import type {
   Ask,
   LogLook,
@@ -22,11 +23,14 @@ import { driverOf } from '../log/driver-of.js';
 import type { LogPlace, ReplicatedLog } from '../log/replicated-log.js';
 import type { ClusterPosition } from '../node.js';
 import { type KeepOptions, LogKeeper } from './log-keeper.js';
+import { LogSigning } from './log-signing.js';
 import { Member, type MemberEvents, type MemberOptions, refusalOf } from './member.js';
 import { sharedEpoch } from './shared-epochs.js';
 
 export interface LogThreadSetup {
   place: LogPlace;
+  /** Of the cluster, oldest first. */
+  secrets: readonly string[] | undefined;
   words: SharedArrayBuffer;
   writer: MessagePort;
   member: MemberOptions;
@@ -48,6 +52,8 @@ class LogThread {
   #isClosed = false;
   readonly #keeper: LogKeeper;
   readonly #keeping: NodeJS.Timeout;
+  readonly #keys: EntryKeys | undefined;
+  readonly #signing: LogSigning | undefined;
 
   constructor(
     private readonly setup: LogThreadSetup,
@@ -56,6 +62,8 @@ class LogThread {
     this.#words = new ClusterWords(setup.words);
     this.#tally = new ClusterTally(setup.tally);
     this.#keeper = new LogKeeper(setup.keep);
+    this.#keys = EntryKeys.of(setup.secrets, setup.place.name);
+    this.#signing = this.#keys && new LogSigning(this.#keys, this.#keeper);
     this.#keeping = setInterval(() => void this.#keep(), this.#keeper.everyMs);
     setup.writer.on('message', (message: WriterToLog) => this.#hearWriter(message));
     server.on('message', (message: ServerToLog) => void this.#hearServer(message));
@@ -108,6 +116,7 @@ class LogThread {
     const events: MemberEvents = {
       onEntry: (entry) => this.#pass(entry),
       onLead: (position) => {
+        this.#signing?.begin(sharedMs());
         this.#tellWriter({ kind: 'lead', position });
         setImmediate(() => void this.#keep());
       },
@@ -127,7 +136,8 @@ class LogThread {
       },
       log: (level, message, fields) => this.#tell({ kind: 'log', level, message, fields }),
     };
-    return new Member(log, position, this.setup.member, events, this.#tally);
+    const options = { ...this.setup.member, keys: this.#keys };
+    return new Member(log, position, options, events, this.#tally);
   }
 
   /**
@@ -172,7 +182,8 @@ class LogThread {
     if (message.kind === 'close') return this.#close();
     if (message.kind === 'fail') return this.#fail(new TrellisError(message.error));
     if (message.kind === 'keepFrom') return this.#keeper.keepFrom(message.marks);
-    if (message.kind === 'claim') return this.#keeper.claim(message.node, message.seq, sharedMs());
+    if (message.kind === 'claim')
+      return this.#keeper.claim(message.node, message.seq, sharedMs(), message.keys);
     const { id } = message;
     try {
       this.#tell({ kind: 'done', id, result: await this.#answer(message.ask) });
@@ -213,6 +224,10 @@ class LogThread {
   async #keep(): Promise<void> {
     await this.#forgetSome();
     this.#tally.kept(this.#keeper.seen);
+    if (this.#member?.role !== 'leader') return;
+    await this.#signing?.look(this.#member, sharedMs(), (level, message, fields) =>
+      this.#tell({ kind: 'log', level, message, fields }),
+    );
   }
 
   async #forgetSome(): Promise<void> {

@@ -14,6 +14,7 @@ import {
 } from '../../base/errors.js';
 import { Assembler, type Entry } from '../entry/assemble.js';
 import type { Position } from '../entry/chain.js';
+import { type EntryKeys, printKey } from '../entry/entry-keys.js';
 import { entryKind } from '../entry/kind.js';
 import { type SealedEntry, sealEntry } from '../entry/seal.js';
 import type { NotedPosition } from '../link/message.js';
@@ -29,6 +30,8 @@ export interface MemberOptions {
   mayLead: boolean;
   leaseMs: number;
   appendTimeoutMs: number;
+  /** Of those who may write to the log; without any, entries are not signed. */
+  keys?: EntryKeys | undefined;
 }
 
 export interface MemberEvents {
@@ -41,6 +44,14 @@ export interface MemberEvents {
   onHeard: (heardAt: number, isCaughtUp: boolean) => void;
   onFault: (error: ErrorData) => void;
   log: (level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>) => void;
+}
+
+/** What an entry says. */
+interface Written {
+  kind: number;
+  body: Uint8Array;
+  /** By which it is signed; absent: by that of the entry before it. */
+  key?: number;
 }
 
 /** Bytes of entries that wait to be applied. */
@@ -105,13 +116,20 @@ export class Member {
     this.#head = position;
     this.#applied = position.seq;
     this.#leader = reachable(position.leader);
-    this.#assembler = new Assembler(position);
+    this.#assembler = new Assembler(position, options.keys);
     const { leaseMs } = options;
     const tickMs = Math.max(10, leaseMs / looksPerLease);
     this.#watch = new SilenceWatch(leaseMs / 2, tickMs, sharedMs());
     this.#draw();
     this.#timer = setInterval(() => this.#tick(), tickMs);
-    void this.#read();
+    if (position.key === undefined || options.keys?.ids.includes(position.key)) void this.#read();
+    else this.#cannotSign(position.key);
+  }
+
+  /** What it appends here, all others would refuse. */
+  #cannotSign(key: number): void {
+    const what = `it is signed by the key ${printKey(key)}, which \`cluster.secret_file\` of this node does not hold`;
+    this.fail(new TrellisError({ code: 'LOG_UNTRUSTED', args: { what } }));
   }
 
   get role(): ClusterRole {
@@ -148,7 +166,7 @@ export class Member {
   fail(error: unknown): void {
     if (this.#role === 'lost') return;
     const { error: data, stack } = errorDataOf(error);
-    if (data.code === 'LOG_LOST') this.tally.add('chainErrors');
+    if (data.code === 'LOG_LOST' || data.code === 'LOG_UNTRUSTED') this.tally.add('chainErrors');
     this.#reading++;
     const wasLeading = this.#role === 'leader';
     // Who has left asks nobody to do its writes.
@@ -292,7 +310,8 @@ export class Member {
     const { self, appendTimeoutMs } = this.options;
     const epoch = this.#head.epoch + 1;
     const { end, endChain } = this.#assembler;
-    const sealed = this.#seal(end, entryKind.epoch, epoch, packLeader(self));
+    const entry = { kind: entryKind.epoch, epoch, body: packLeader(self) };
+    const sealed = this.#seal(end, entry);
     try {
       const before = this.#before({ seq: end, chain: endChain });
       const outcome = await this.#send(sealed, before, appendTimeoutMs);
@@ -319,9 +338,15 @@ export class Member {
     this.#become('leader', 'promoted');
   }
 
-  #seal(after: number, kind: number, epoch: number, body: Uint8Array): SealedEntry {
-    const id = randomBytes(16);
-    return sealEntry(this.#head, after, { kind, epoch, id, time: wallMs(), body });
+  /** Signed as the entry before it is, unless `key` is a newer one. */
+  #seal(
+    after: number,
+    { kind, epoch, body, key = this.#head.key }: Written & { epoch: number },
+  ): SealedEntry {
+    const { keys } = this.options;
+    const signer = keys && key !== undefined ? { keys, id: key } : undefined;
+    const source = { kind, epoch, id: randomBytes(16), time: wallMs(), body };
+    return sealEntry(this.#head, after, source, signer);
   }
 
   /**
@@ -335,18 +360,17 @@ export class Member {
   ): Promise<Position | Exclude<Outcome, 'ok'>> {
     return this.#inTurn(async () => {
       if (this.#role !== 'leader' || epoch !== this.#head.epoch) return 'behind';
-      return this.#appendAs(kind, epoch, body, timeoutMs);
+      return this.#appendAs({ kind, body }, { epoch, timeoutMs });
     });
   }
 
   async #appendAs(
-    kind: number,
-    epoch: number,
-    body: Uint8Array,
-    timeoutMs: number,
+    written: Written,
+    { epoch, timeoutMs }: { epoch: number; timeoutMs: number },
   ): Promise<Position | Exclude<Outcome, 'ok'>> {
+    const { kind } = written;
     const before = this.#before(this.#head);
-    const sealed = this.#seal(before.seq, kind, epoch, body);
+    const sealed = this.#seal(before.seq, { ...written, epoch });
     const outcome = await this.#send(sealed, before, timeoutMs);
     this.#lastAppend = sharedMs();
     this.#watch.hear(this.#lastAppend);
@@ -379,7 +403,7 @@ export class Member {
     if (this.#role !== 'leader') return;
     this.#leader = undefined;
     this.#haste = reason === 'unknown_append' ? haste.unknown : undefined;
-    this.#assembler = new Assembler(this.#head);
+    this.#assembler = new Assembler(this.#head, this.options.keys);
     this.#hasMore = true;
     this.#watch.reset();
     this.#draw();
@@ -395,16 +419,25 @@ export class Member {
       this.#sharedBeat = undefined;
       this.#namedAt = sharedMs();
       // Who joins without data finds a node that has them by it.
-      return this.#control(entryKind.beat, packLeader(this.options.self));
+      return this.#control({ kind: entryKind.beat, body: packLeader(this.options.self) });
     });
     return this.#sharedBeat;
   }
 
-  async #control(kind: number, body: Uint8Array): Promise<Position> {
+  /** From an entry of its own on, the leader signs by that key: all who read the log know it. Fails NOT_LEADER. */
+  signBy(key: number): Promise<Position> {
+    return this.#inTurn(async () => {
+      const body = packLeader(this.options.self);
+      return this.#control({ kind: entryKind.beat, body, key });
+    });
+  }
+
+  async #control(written: Written): Promise<Position> {
     this.#checkLeads();
-    const { appendTimeoutMs } = this.options;
+    const { appendTimeoutMs: timeoutMs } = this.options;
+    const { kind, body } = written;
     const time = wallMs();
-    const at = await this.#appendAs(kind, this.#head.epoch, body, appendTimeoutMs);
+    const at = await this.#appendAs(written, { epoch: this.#head.epoch, timeoutMs });
     if (typeof at === 'string') return this.#refuse(at);
     // The writer is told like of an entry that was read: it may still be committing the one before.
     this.events.onEntry({ kind, id: new Uint8Array(16), time, body, first: at.seq, position: at });
@@ -433,10 +466,10 @@ export class Member {
   handOver(to: ClusterLeader | undefined): Promise<Position> {
     return this.#inTurn(async () => {
       this.#checkLeads();
-      const { leaseMs, appendTimeoutMs } = this.options;
+      const { leaseMs, appendTimeoutMs: timeoutMs } = this.options;
       const body = packLeader(to ?? { node: '', address: '' });
       const epoch = this.#head.epoch + 1;
-      const at = await this.#appendAs(entryKind.epoch, epoch, body, appendTimeoutMs);
+      const at = await this.#appendAs({ kind: entryKind.epoch, body }, { epoch, timeoutMs });
       if (typeof at === 'string') return this.#refuse(at);
       this.#holdUntil = sharedMs() + 2 * leaseMs;
       this.#step('stepped_down');

@@ -4,6 +4,7 @@ import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threa
 import { sharedMs } from '../../base/clock.js';
 import { type ErrorData, TrellisError, errorMessage, fail } from '../../base/errors.js';
 import type { ClusterSample } from '../families.js';
+import { keyIdsOf } from '../entry/entry-keys.js';
 import { isBehind } from '../link/epochs.js';
 import type { Ask, LogLook, LogToServer, ServerToLog } from '../link/message.js';
 import { reachable } from '../link/leader.js';
@@ -53,6 +54,7 @@ export class OpenNode implements ClusterNode {
   readonly tally = new ClusterTally();
   /** For the writer: its end of the way to the log thread. */
   readonly writerPort: MessagePort;
+  readonly keys: readonly number[];
   readonly #worker: Worker;
   readonly #listeners = new Set<(change: RoleChange) => void>();
   readonly #waiting = new Map<number, Waiter>();
@@ -68,11 +70,13 @@ export class OpenNode implements ClusterNode {
     readonly name: string,
     private readonly log: Logger,
   ) {
+    this.keys = keyIdsOf(options.secrets ?? []);
     const { port1, port2 } = new MessageChannel();
     this.writerPort = port2;
     const { node, advertise, leaseMs, appendTimeoutMs, keepMs, keepBytes } = options;
     const setup: LogThreadSetup = {
       place: logPlaceOf(options, name),
+      secrets: options.secrets,
       keep: { keepMs, keepBytes },
       words: this.words.buffer,
       writer: port1,
@@ -292,8 +296,12 @@ export class OpenNode implements ClusterNode {
     return { epoch: this.words.epoch, seq: this.words.durable };
   }
 
-  claim(node: string, seq: number | undefined): void {
-    this.#worker.postMessage({ kind: 'claim', node, seq } satisfies ServerToLog);
+  get signedBy(): number | undefined {
+    return this.words.key;
+  }
+
+  claim(node: string, seq: number | undefined, keys: readonly number[] = []): void {
+    this.#worker.postMessage({ kind: 'claim', node, seq, keys } satisfies ServerToLog);
   }
 
   keepFrom(marks: readonly number[]): void {

@@ -169,6 +169,11 @@ async function tell(config: Config, { switches }: CommandLine): Promise<number> 
     for (const { node: name, seq } of log?.claims ?? []) printLine(`${name} has all up to ${seq}`);
     for (const { backup, seq } of marks)
       printLine(`it is kept from ${seq} for the backup ${backup}`);
+    printLine(
+      told.signed_by === null
+        ? 'its entries are not signed'
+        : `its entries are signed by the key ${told.signed_by}`,
+    );
     if (left.length > 0) printLine(`these have left: ${left.join(', ')}`);
     if (fault !== undefined) printLine(`${fault.code}: ${fault.error}`);
   }

@@ -36,7 +36,11 @@ export interface JoinOptions {
 }
 
 const pieceBytes = 4 * 1024 * 1024;
+/** Bytes of the list of files of a copy. */
+const copyListMax = 64 * 1024 * 1024;
 const piecesMs = 30_000;
+/** Bytes of what is said of a refusal. */
+const refusalMax = 64 * 1024;
 /** Making a copy takes as long as reading the data. */
 const copyMs = 3_600_000;
 const retryMs = 500;
@@ -63,7 +67,7 @@ export async function joinEmpty(options: JoinOptions): Promise<boolean> {
 
 /**
  * A whole copy in `joining`, of whoever leads; again and again until there is one. False: given up. `dbUuid`: of
- * the data that this node has. Fails CONFIG_INVALID, LOG_LOST where there is no such log.
+ * the data that this node has. Fails CONFIG_INVALID, LOG_UNTRUSTED, LOG_LOST where there is no such log.
  */
 export async function fetchCopy(
   options: JoinOptions,
@@ -91,14 +95,22 @@ export async function fetchCopy(
   return false;
 }
 
+const finalCodes: ReadonlySet<string> = new Set([
+  'CONFIG_INVALID',
+  'LOG_LOST',
+  'LOG_UNTRUSTED',
+  'INSUFFICIENT_STORAGE',
+  'NODE_LEFT',
+]);
+
 const isFinal = (error: unknown): boolean =>
-  error instanceof TrellisError &&
-  ['CONFIG_INVALID', 'LOG_LOST', 'INSUFFICIENT_STORAGE', 'NODE_LEFT'].includes(error.code);
+  error instanceof TrellisError && finalCodes.has(error.code);
 
 async function fetchFrom(address: string, options: JoinOptions): Promise<void> {
   const { calls, dataDir, onProgress, cluster, joins = false } = options;
   const asked = { node: cluster.node, joins };
-  const begun = await calls.ask(address, '/_admin/cluster-copy', asked, copyMs);
+  const most = copyListMax;
+  const begun = await calls.ask(address, '/_admin/cluster-copy', asked, copyMs, { most });
   const told = toldValue(begun.status === 200, begun.body) as { copy: string; files: CopiedFile[] };
   const { copy, files } = told;
   const place = copyPlaceIn(dataDir);
@@ -134,13 +146,9 @@ async function fetchFile(
   const descriptor = openSync(target, 'w', 0o600);
   try {
     for (let from = 0; from < bytes && !isOver(); ) {
-      const asked = new URLSearchParams({
-        copy,
-        path,
-        from: String(from),
-        bytes: String(Math.min(pieceBytes, bytes - from)),
-      });
-      const piece = await fetchPiece(address, `/_admin/cluster-piece?${asked}`, calls);
+      const size = Math.min(pieceBytes, bytes - from);
+      const asked = new URLSearchParams({ copy, path, from: String(from), bytes: String(size) });
+      const piece = await fetchPiece(address, `/_admin/cluster-piece?${asked}`, calls, size);
       writeSync(descriptor, piece, 0, piece.length, from);
       from += piece.length;
       onPiece(piece.length);
@@ -152,15 +160,22 @@ async function fetchFile(
 }
 
 /** Fails DATA_CORRUPT when it comes damaged again and again. */
-async function fetchPiece(address: string, path: string, calls: NodeCalls): Promise<Uint8Array> {
+async function fetchPiece(
+  address: string,
+  path: string,
+  calls: NodeCalls,
+  size: number,
+): Promise<Uint8Array> {
   let failure: unknown;
   for (let tries = 0; tries < triesMax; tries++) {
     if (tries > 0) await pause(retryMs);
     try {
-      const { status, body } = await calls.ask(address, path, {}, piecesMs);
+      const most = size + 4 + refusalMax;
+      const { status, body } = await calls.ask(address, path, {}, piecesMs, { most });
       if (status !== 200) throw toldError(body);
       const piece = body.subarray(4);
-      if (piece.length > 0 && crc32(piece) === body.readUInt32LE(0)) return piece;
+      if (piece.length > 0 && piece.length <= size && crc32(piece) === body.readUInt32LE(0))
+        return piece;
       failure = new TrellisError({ code: 'DATA_CORRUPT', args: { what: `a piece of ${path}` } });
     } catch (error) {
       if (error instanceof TrellisError) throw error;

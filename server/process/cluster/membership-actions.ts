@@ -22,6 +22,8 @@ export interface MembershipActionsOptions {
 }
 
 const nameMax = 300;
+/** Of a node: more secrets than anybody keeps. */
+const keysMost = 100;
 
 export function membershipActions(options: MembershipActionsOptions): [string, Action][] {
   const { settings, copies, checks, limits, node: nodeOf } = options;
@@ -53,7 +55,7 @@ export function membershipActions(options: MembershipActionsOptions): [string, A
         const view = scanBody(body, limits);
         const name = textOf(view, 'node');
         if (hasLeft(name)) fail('NODE_LEFT', { node: name });
-        node().claim(name, numberOf(view, 'seq'));
+        node().claim(name, numberOf(view, 'seq'), keysIn(view));
       },
     ],
     [
@@ -77,6 +79,16 @@ function nameIn(asked: URLSearchParams, param: string): string {
   if (name.length > nameMax)
     fail('PARAM_VALUE', { param, allowed: `of at most ${nameMax} characters`, got: excerpt(name) });
   return name;
+}
+
+/** The secrets that a node knows; versions before say none. */
+function keysIn(view: JsonView): number[] {
+  const list = view.member('keys');
+  if (list?.kind !== 'array') return [];
+  const most = Math.min(list.length, keysMost);
+  return Array.from({ length: most }, (_, i) => list.at(i)).flatMap((value) =>
+    value.kind === 'number' && value.integral ? [Number(value.token())] : [],
+  );
 }
 
 function textOf(view: JsonView, param: string): string {

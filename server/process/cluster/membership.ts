@@ -81,7 +81,7 @@ export class Membership {
     const everyMs = Math.min(claimMaxMs, keepMs / claimsPerKeep);
     if (node.role !== 'follower' || this.#isTelling || now - this.#toldAt < everyMs) return;
     this.#isTelling = true;
-    const claim = { node: node.node, seq: node.durable.seq };
+    const claim = { node: node.node, seq: node.durable.seq, keys: node.keys };
     askLeader({ node, calls }, 'cluster-claim', claim, () => Promise.resolve())
       .catch((error: unknown) => {
         if (error instanceof TrellisError && error.code === 'NODE_LEFT') this.leave();

@@ -1,7 +1,8 @@
 // What a server does as a node of a cluster, beside its database: speaks to the other nodes, gives them copies, and
 // fetches one itself where its own data cannot go on. Invariant: data that the log no longer reaches are
 // served until whole others are there; those that differed from the leader's are kept as evidence.
-import { join, resolve } from 'node:path';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import {
   type ClusterNode,
   type ClusterOptions,
@@ -9,8 +10,8 @@ import {
   TrellisError,
   installNodeCopy,
 } from '../../../engine/index.js';
-import { NodeProof, readSecret } from '../../auth/node-proof.js';
-import { clusterOptions } from '../../config/cluster-options.js';
+import { NodeProof, type NodeSelf } from '../../auth/node-proof.js';
+import { clusterOptions, secretsIn } from '../../config/cluster-options.js';
 import type { Config } from '../../config/config.js';
 import type { Log } from '../../observe/log.js';
 import { NodeCalls } from '../../request/node-call.js';
@@ -21,6 +22,16 @@ import { Membership, checkMember, forgetLeft } from './membership.js';
 
 /** Faults that a newer copy of the data mends. */
 const mended: ReadonlySet<string> = new Set(['LOG_TRUNCATED', 'DIVERGED']);
+
+const tellAgainMs = 60_000;
+
+/** What this node is to others: where it says that it is, and where `cluster.members` says so. */
+function selfOf({ cluster, server }: Config): NodeSelf {
+  const node = cluster.node || hostname();
+  const own = cluster.advertise || `${server.host}:${server.port}`;
+  const members = readMembers(cluster.members).filter((one) => one.node === node);
+  return { node, addresses: [own, ...members.map(({ address }) => address)] };
+}
 
 export interface Wanted {
   onProgress: (progress: number) => void;
@@ -34,27 +45,42 @@ export class ClusterPart {
   /** Undefined: a process of its own. */
   readonly #options: ClusterOptions | undefined;
   readonly #membership: Membership;
+  #node: ClusterNode | undefined;
+  readonly #told = new Map<string, number>();
 
   /** Fails CONFIG_INVALID. */
   constructor(
     private readonly config: Config,
     private readonly log: Log,
   ) {
-    const { cluster, projectDir, tls } = config;
+    const { cluster, tls, limits } = config;
     this.#options = clusterOptions(config);
-    const { secret_file: file } = cluster;
-    this.proof = file === '' ? undefined : new NodeProof(readSecret(resolve(projectDir, file)));
+    const secrets = secretsIn(config);
+    // Nodes of versions before are there only while the log is not signed; who has no data yet asks none of them.
+    const isStrict = (): boolean => this.#node === undefined || this.#node.signedBy !== undefined;
+    this.proof = secrets && new NodeProof(secrets, selfOf(config), isStrict);
     const ca = this.#options?.tls?.ca;
     this.calls = new NodeCalls({
       secure: tls.cert !== '',
       proof: this.proof,
       tenant: config.tenant,
+      answerMax: limits.result_bytes,
+      onlyLocal: this.#options !== undefined && secrets === undefined,
+      onUnproved: (address, why) => this.#tellUnproved(address, why),
       ...(ca !== undefined && { ca }),
     });
     const { dataDir } = config;
     const members = readMembers(cluster.members).map(({ node }) => node);
     this.checks = new CheckDesk({ calls: this.calls, log, members });
     this.#membership = new Membership({ dataDir, calls: this.calls, log, keepMs: cluster.keep });
+  }
+
+  /** Once a minute of each: whoever is there is asked again and again. */
+  #tellUnproved(address: string, reason: string): void {
+    const now = performance.now();
+    if (now - (this.#told.get(address) ?? Number.NEGATIVE_INFINITY) < tellAgainMs) return;
+    this.#told.set(address, now);
+    this.log('error', 'nothing is told to an address of the cluster', { address, reason });
   }
 
   /** Before the database is opened: fetches data where there are none. Fails NODE_LEFT. */
@@ -68,6 +94,7 @@ export class ClusterPart {
 
   /** This database is open, and one of the cluster's. */
   begin({ cluster: node }: Database): void {
+    this.#node = node;
     if (node === undefined) return;
     this.#membership.attach(node);
     this.checks.attach(node);

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ErrorData } from '../../../engine/base/errors.js';
 import { Assembler, type Entry } from '../../../engine/cluster/entry/assemble.js';
 import { type Position, logStart } from '../../../engine/cluster/entry/chain.js';
+import type { EntryKeys } from '../../../engine/cluster/entry/entry-keys.js';
 import { entryKind } from '../../../engine/cluster/entry/kind.js';
 import { sealEntry } from '../../../engine/cluster/entry/seal.js';
 import type { Appended, ReplicatedLog } from '../../../engine/cluster/log/replicated-log.js';
@@ -16,6 +17,8 @@ interface Watched {
   member: Member;
   entries: Entry[];
   faults: ErrorData[];
+  /** Who was said to lead. */
+  leaders: string[];
   leads: number;
   reasons: string[];
   /** Where it was when it said that it has all. */
@@ -29,10 +32,12 @@ export function closeMembers(): void {
 }
 
 /** A log with a first entry, and where data that hold it are. */
-export function founded(): { log: MemoryLog; start: Position } {
+export function founded(keys?: EntryKeys): { log: MemoryLog; start: Position } {
   const log = new MemoryLog();
-  const source = { kind: entryKind.genesis, epoch: 0, time: 0, body: randomBytes(20) };
-  const { parts, position } = sealEntry(logStart, 0, { ...source, id: randomBytes(16) });
+  const id = randomBytes(16);
+  const source = { kind: entryKind.genesis, epoch: 0, time: 0, body: randomBytes(20), id };
+  const signer = keys && { keys, id: keys.newest };
+  const { parts, position } = sealEntry(logStart, 0, source, signer);
   for (const { id, bytes } of parts) log.messages.push({ id, bytes });
   return { log, start: position };
 }
@@ -41,9 +46,15 @@ export function join(
   log: MemoryLog,
   start: Position,
   node: string,
-  more: { mayLead?: boolean; answer?: (said: Appended) => Appended | Promise<Appended> } = {},
+  more: MemberMore & { answer?: (said: Appended) => Appended | Promise<Appended> } = {},
 ): Watched {
   return watch(log.view(more.answer), start, node, more);
+}
+
+interface MemberMore {
+  mayLead?: boolean;
+  leaseMs?: number;
+  keys?: EntryKeys | undefined;
 }
 
 /** A member over any log. */
@@ -51,18 +62,17 @@ export function watch(
   log: ReplicatedLog,
   start: Position,
   node: string,
-  more: { mayLead?: boolean; leaseMs?: number } = {},
+  more: MemberMore = {},
 ): Watched {
-  const watched = { entries: [], faults: [], leads: 0, reasons: [], caughtUp: [] } as Omit<
-    Watched,
-    'member'
-  >;
+  const lists = { entries: [], faults: [], leaders: [], reasons: [], caughtUp: [] };
+  const watched = { ...lists, leads: 0 } as Omit<Watched, 'member'>;
   const { mayLead = true } = more;
   const options = {
     self: { node, address: `${node}:1` },
     mayLead,
     leaseMs: more.leaseMs ?? leaseMs,
     appendTimeoutMs: 150,
+    keys: more.keys,
   };
   const member: Member = new Member(log, { ...start, leader: undefined }, options, {
     onEntry: (entry) => {
@@ -71,7 +81,10 @@ export function watch(
     },
     onLead: () => watched.leads++,
     onFollow: () => setImmediate(() => member.applied(member.head.seq)),
-    onChange: ({ reason }) => watched.reasons.push(reason),
+    onChange: ({ reason, leader }) => {
+      watched.reasons.push(reason);
+      if (leader !== undefined) watched.leaders.push(leader.node);
+    },
     onHeard: (_, isCaughtUp) => {
       if (isCaughtUp) watched.caughtUp.push(member.head.seq);
     },
@@ -88,7 +101,7 @@ export async function until(isSo: () => boolean, ms = 40_000): Promise<void> {
 }
 
 /** All entries of a log, proven. */
-export function read(log: MemoryLog): Entry[] {
-  const assembler = new Assembler(logStart);
+export function read(log: MemoryLog, keys?: EntryKeys): Entry[] {
+  const assembler = new Assembler(logStart, keys);
   return log.messages.flatMap(({ bytes }, i) => assembler.push({ seq: i + 1, bytes }) ?? []);
 }

@@ -82,6 +82,7 @@ export class Servers {
       role: string;
       position: string;
       leader: { node: string };
+      signed_by: string | null;
       fault?: { code: string };
     };
   }

@@ -104,6 +104,9 @@ test.each(Object.keys(doors))('K22 the node that took it embeds, once: %s', asyn
   expect(asked()).toBe('a');
 });
 
+/** Whoever asks. */
+const self = { node: 'x', addresses: ['x:1'] };
+
 test('K22 a question about a call has nothing embedded', async () => {
   expect((await call('b', 'note?explain=1', { text: 'asked about' })).status).toBe(200);
   expect(asked()).toBe('');
@@ -144,8 +147,6 @@ test('K22 vectors are taken from nodes alone, and once', async () => {
     { model: 'other', text: 'of another model', vector: Float64Array.of(7, 7) },
   ]);
   const { client } = servers.get('a');
-  const hello = await client.request({ path: '_admin/cluster-hello', body: '{}', headers: key });
-  const { challenge } = JSON.parse(hello.text);
   const head = { path: '/note', tenant: '' };
   const send = async (vouched: string, body: Buffer, told = text) => {
     stub.requests.length = 0;
@@ -157,16 +158,23 @@ test('K22 vectors are taken from nodes alone, and once', async () => {
   const body = (told: string) =>
     Buffer.concat([Buffer.from(JSON.stringify({ text: told })), forged]);
   const own = [200, vectorOf(text), 'a', text];
-  const stranger = new NodeProof('of nobody who is known here');
-  const node = new NodeProof(secret);
+  const stranger = new NodeProof(['of nobody who is known here'], self, () => true);
+  const node = new NodeProof([secret], self, () => true);
+  const peerOf = async (asking: NodeProof) => {
+    const greeting = asking.greet(`127.0.0.1:${servers.get('a').port}`);
+    const asked = { path: '_admin/cluster-hello', body: JSON.stringify(greeting), headers: key };
+    return asking.peerOf(greeting, JSON.parse((await client.request(asked)).text));
+  };
+  const peer = await peerOf(node);
+  const foreign = await peerOf(stranger);
   const length = forged.length;
-  const good = `${length} ${node.answer(challenge, head, body(text))}`;
+  const good = `${length} ${node.answer(peer, head, body(text))}`;
   const of = (head: { path: string; tenant: string }) =>
-    `${length} ${node.answer(challenge, head, body(text))}`;
+    `${length} ${node.answer(peer, head, body(text))}`;
   // By a wrong secret, none, for another path, about another body.
-  expect(
-    await send(`${length} ${stranger.answer(challenge, head, body(text))}`, body(text)),
-  ).toEqual(own);
+  expect(await send(`${length} ${stranger.answer(foreign, head, body(text))}`, body(text))).toEqual(
+    own,
+  );
   expect(await send(`${length}`, body(text))).toEqual(own);
   expect(await send(of({ path: '/both', tenant: '' }), body(text))).toEqual(own);
   expect(await send(of(head), body('forger'))).toEqual([200, vectorOf('forger'), 'a', text]);
@@ -175,7 +183,7 @@ test('K22 vectors are taken from nodes alone, and once', async () => {
   expect(await send(good, body(text))).toEqual(own);
   // Made by another model than this text is for.
   const other = 'of another model';
-  const fresh = `${length} ${node.answer(challenge, head, body(other))}`;
+  const fresh = `${length} ${node.answer(peer, head, body(other))}`;
   expect(await send(fresh, body(other))).toEqual([200, vectorOf(other), 'a', text]);
   // More bytes than there are, or none at all.
   for (const count of ['99999', '-1', 'x', ''])
@@ -201,7 +209,8 @@ test('K22 the leader is given the time that is left, and no more of a body than 
   const made = Buffer.alloc(100);
   const pass = async (options: { timeout?: string; bodyMax?: number; secret?: string }) => {
     const { timeout = '', bodyMax = 1_000 } = options;
-    const proof = options.secret === undefined ? undefined : new NodeProof(options.secret);
+    const proof =
+      options.secret === undefined ? undefined : new NodeProof([options.secret], self, () => false);
     const calls = new NodeCalls({ secure: false, proof });
     const exchange = {
       ...{ path: '/note', query: '', tenant: '', apiKey: '', authorization: '', contentType: '' },

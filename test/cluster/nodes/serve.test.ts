@@ -240,13 +240,15 @@ test('K24 data go to nodes that prove to be some, or to administrators', async (
 });
 
 test('K24 what a listener has heard of a node is good for nothing', async () => {
-  const proof = new NodeProof(secret);
-  const hello = await call('a', '_admin/cluster-hello', {});
+  const proof = new NodeProof([secret], { node: 'x', addresses: ['x:1'] }, () => true);
+  const greeting = proof.greet(`127.0.0.1:${nodes.get('a')!.port}`);
+  const peer = proof.peerOf(greeting, (await call('a', '_admin/cluster-hello', greeting)).body);
+  expect(peer.isProved).toBe(true);
   const path = '/_admin/cluster-keys';
   const body = { set: [], revoke: ['never'] };
   const text = JSON.stringify(body);
   const header = (tenant = ''): Record<string, string> => {
-    const said = proof.answer(hello.body.challenge, { path, tenant }, Buffer.from(text));
+    const said = proof.answer(peer, { path, tenant }, Buffer.from(text));
     return { 'Trellis-Node': said };
   };
   const ask = async (to: string, content: object, headers: object): Promise<string> => {

@@ -38,6 +38,8 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
+const unproved = 'Error: it does not prove that it is a node of this cluster';
+
 const codeOf = async (work: () => unknown): Promise<string> => {
   try {
     await work();
@@ -56,21 +58,29 @@ describe.each(foreign)('%s', (_kind, said, text) => {
     expect(await codeOf(() => toldValue(false, bytes, otherwise))).toBe('SHARD_MISSING');
   });
 
-  it.each(['alone', 'with a proof'])('comes from the address of a leader: %s', async (how) => {
-    [status, body] = [said, text];
-    const proof = how === 'alone' ? undefined : new NodeProof('x'.repeat(32));
-    const calls = new NodeCalls({ secure: false, proof });
-    const leader = { node: 'b', address };
-    const node = {
-      role: 'follower',
-      leader,
-      whenLed: async () => leader,
-    } as unknown as ClusterNode;
-    const of = new LeaderPosition({ node, calls, waitMs: 1_000 });
-    expect(await codeOf(() => of.ask({}))).toMatch(/^(NO_LEADER|NOT_LEADER)$/);
-    const asked = await codeOf(() => askLeader({ node, calls }, 'keys', {}, async () => undefined));
-    expect(asked).toBe('NO_LEADER');
-  });
+  it.each(['alone', 'with a proof', 'with a proof, where all have to prove something'])(
+    'comes from the address of a leader: %s',
+    async (how) => {
+      [status, body] = [said, text];
+      const self = { node: 'a', addresses: ['a:1'] };
+      const isStrict = how === 'with a proof, where all have to prove something';
+      const proof =
+        how === 'alone' ? undefined : new NodeProof(['x'.repeat(32)], self, () => isStrict);
+      const calls = new NodeCalls({ secure: false, proof });
+      const leader = { node: 'b', address };
+      const node = {
+        role: 'follower',
+        leader,
+        whenLed: async () => leader,
+      } as unknown as ClusterNode;
+      const of = new LeaderPosition({ node, calls, waitMs: 1_000 });
+      expect(await codeOf(() => of.ask({}))).toMatch(/^(NO_LEADER|NOT_LEADER)$/);
+      const asked = await codeOf(() =>
+        askLeader({ node, calls }, 'keys', {}, async () => undefined),
+      );
+      expect(asked).toBe(isStrict ? unproved : 'NO_LEADER');
+    },
+  );
 });
 
 it('an error of ours is told as it was, with those beside it that are known', () => {

@@ -6,8 +6,10 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../project.js';
 
-/** The first that had clusters; its entries and tables are those of today. */
-const commit = '6b62e3bf7f8012b7df59f8f4aa37bfa4196a2bdb';
+/** The first that had clusters; its entries, but for their signatures, and its tables are those of today. */
+const first = '6b62e3bf7f8012b7df59f8f4aa37bfa4196a2bdb';
+/** The last one that signed no entries, and whose nodes prove less to each other. */
+export const lastUnsigned = '871d1249a3887ce5fa4f692699b74337e60defe3';
 
 /** Those of this checkout: the one that the build was made in may be gone. */
 function linkPackages(folder: string): void {
@@ -17,8 +19,8 @@ function linkPackages(folder: string): void {
 }
 
 /** Its `dist`, or why there is none. */
-export function olderBuild(): { dist: string } | { missing: string } {
-  const given = process.env.TRELLIS_OLDER_DIST;
+export function olderBuild(commit = first): { dist: string } | { missing: string } {
+  const given = commit === first ? process.env.TRELLIS_OLDER_DIST : undefined;
   if (given !== undefined) return { dist: given };
   const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'trellisdb');
   const place = join(cache, `build-${commit.slice(0, 12)}`);

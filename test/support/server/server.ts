@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { Client } from './http.js';
 import { makeFolder, type Project, removeFolder, root, writeProject } from '../project.js';
 
-const main = join(root, 'dist/bin/main.js');
+const mainOf = (dist?: string): string =>
+  dist === undefined ? join(root, 'dist/bin/main.js') : join(dist, 'server/main.js');
 
 export interface StartOptions extends Project {
   env?: Record<string, string>;
@@ -21,6 +22,8 @@ export interface StartOptions extends Project {
   readyMs?: number;
   /** The data lie where a project has them of itself. */
   hasOwnData?: boolean;
+  /** The build that it runs; the checkout's own when absent. */
+  dist?: string | undefined;
 }
 
 export interface Exit {
@@ -45,8 +48,14 @@ function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv
   return { ...Object.fromEntries(inherited), ...extra };
 }
 
-function launch(argv: string[], env: Record<string, string> | undefined, cwd: string) {
-  if (!existsSync(main)) throw new Error('dist/bin/main.js is missing: run `npm run setup`');
+function launch(
+  argv: string[],
+  env: Record<string, string> | undefined,
+  cwd: string,
+  dist?: string,
+) {
+  const main = mainOf(dist);
+  if (!existsSync(main)) throw new Error(`${main} is missing: run \`npm run setup\``);
   const child = spawn(process.execPath, [main, ...argv], {
     cwd,
     env: cleanEnvironment(env),
@@ -100,12 +109,13 @@ export class Server {
       env,
       readyMs = 60_000,
       command = 'serve',
+      dist,
     } = {
       ...this.options,
       ...change,
     };
     const base = [command, this.project, '--data', this.data, '--port', '0'];
-    const child = launch([...base, '--workers', String(workers), ...args], env, this.project);
+    const child = launch([...base, '--workers', String(workers), ...args], env, this.project, dist);
     this.child = child;
     this.stdout = '';
     this.stderr = '';
@@ -195,10 +205,15 @@ export async function startServer(options: StartOptions): Promise<Server> {
 /** Runs the command line once to its end. */
 export function runCli(
   argv: string[],
-  options: { env?: Record<string, string>; cwd?: string; timeoutMs?: number } = {},
+  options: {
+    env?: Record<string, string>;
+    cwd?: string;
+    timeoutMs?: number;
+    dist?: string | undefined;
+  } = {},
 ): Promise<Exit & { stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
-    const child = launch(argv, options.env, options.cwd ?? tmpdir());
+    const child = launch(argv, options.env, options.cwd ?? tmpdir(), options.dist);
     let stdout = '';
     let stderr = '';
     child.stdout!.setEncoding('utf8').on('data', (text: string) => (stdout += text));
