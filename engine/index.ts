@@ -125,6 +125,8 @@ export { type DumpOptions, dump } from './database/care/dump.js';
 export { DumpReader } from './database/care/restore-dump.js';
 export { derivedInvariants, verifyStorage } from './database/care/verify.js';
 export { openDataDirectory, storageFormat } from './storage/folder/manifest.js';
+export { diskTrouble, isFullDisk } from './storage/lock/disk-trouble.js';
+export { mayBeFilled } from './storage/folder/unfinished.js';
 export { type SchemaPreview, type Storage, openStorage } from './storage/open-storage.js';
 export { backUp, restore } from './database/care/backup.js';
 export { compactGraph } from './database/care/compact.js';

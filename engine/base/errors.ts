@@ -316,7 +316,11 @@ function fill(template: string, args: ErrorArgs): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => String(args[name] ?? `{${name}}`));
 }
 
+/** Of a defect that no request of HTTP has met. */
+const withoutRequest = 'Internal error; see the log.';
+
 export function errorMessage(data: ErrorData): string {
+  if (data.code === 'INTERNAL' && data.args.request_id === undefined) return withoutRequest;
   return fill(table[data.code].message, data.args);
 }
 

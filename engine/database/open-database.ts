@@ -11,7 +11,7 @@ import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import { type DataDirectory, openDataDirectory } from '../storage/folder/manifest.js';
 import { type SchemaPreview, type Storage, openStorage } from '../storage/open-storage.js';
-import { isLoss, takenReason } from '../storage/lock/permit.js';
+import { takenReason } from '../storage/lock/permit.js';
 import type { ReadView } from '../storage/table/store.js';
 import { createTextIndex } from '../text/text-index-lmdb.js';
 import type { Attachment } from './attach/attachment.js';
@@ -142,11 +142,9 @@ class OpenedDatabase implements Database {
       onMark: (mark, position) => this.#desk!.hear(mark, position),
       onClusterFault: (error) => this.#desk!.node.setFault(error),
       refusal: () => this.#desk?.node.refusal,
+      onRoom: (shortage, errno) => this.#disk.noteRoom(shortage, errno, this.#tally),
       onStopped: (reason, errno) => {
-        if (isLoss(reason)) return this.#disk.lose(reason);
-        this.#disk.stopReserve();
-        this.#tally.failedCommit(errno);
-        void this.#reopen();
+        if (!this.#disk.noteStop(reason, errno, this.#tally)) void this.#reopen();
       },
       onProgress: (progress, phase) => {
         this.#progress = progress;
@@ -158,7 +156,7 @@ class OpenedDatabase implements Database {
       this.#gate.setProgram(none);
       options.log('error', reason);
     };
-    this.#disk = new DiskWatch(options, { onLost }, () => this.#storage.usage());
+    this.#disk = new DiskWatch(options, onLost, () => this.#storage.usage());
     directory.onLost(() => this.#disk.lose(takenReason));
     if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
     this.#admission = this.#makeAdmission();
@@ -487,7 +485,8 @@ class OpenedDatabase implements Database {
       await this.#desk?.node.close();
       this.#isClosed = true;
       this.#storage.close();
-      this.directory.close({ clean: isWhole });
+      const tell = (text: string, reason: string) => this.options.log('warn', text, { reason });
+      this.directory.close({ clean: isWhole, tell });
     }
   }
 }

@@ -1,21 +1,39 @@
 // Files and folders that are there after a power cut (operations.md N14). What is written is in a file; what the file
 // is called is in its folder, and is there only when that was synchronised too, and the folders above that are new.
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { LargeFile } from './large-file.js';
 
-/** Replaces a file so that after a power cut it is the old one or the new one. */
+/** Replaces a file so that after a power cut it is the old one or the new one; a failure leaves the old one alone. */
 export function replaceFile(path: string, content: string | Uint8Array): void {
   const unfinished = `${path}.tmp`;
-  const file = new LargeFile(unfinished, 'w');
+  try {
+    writeWhole(unfinished, content);
+    renameSync(unfinished, path);
+  } catch (error) {
+    discard(unfinished);
+    throw error;
+  }
+  syncPath(dirname(path));
+}
+
+function writeWhole(path: string, content: string | Uint8Array): void {
+  const file = new LargeFile(path, 'w');
   try {
     file.write(Buffer.from(content as Uint8Array), 0);
     file.sync();
   } finally {
     file.close();
   }
-  renameSync(unfinished, path);
-  syncPath(dirname(path));
+}
+
+/** The error that led here is the one to tell. */
+function discard(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // The next one writes over it.
+  }
 }
 
 /** Makes a folder, and those above it that are missing. */

@@ -9,7 +9,7 @@
 //   body    the used pages (4,096 B) of each segment's memory, one after another; then those by which
 //           the segments had grown when they were completed, again one after another
 //   footer  f64 per page: its checksum (wasm/kernel/checksum.ts); CRC32 of those u32, magic u32
-import { closeSync, fstatSync, openSync, renameSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { H_LAYOUT, PAGE_BYTES } from '../../wasm/layout.js';
@@ -170,6 +170,10 @@ export function writeImage(
     failpoint('W14');
     file.sync();
     return { seq, bytes, stillMs };
+  } catch (error) {
+    // On a full disk what is there in part would only be in the way of others.
+    rmSync(path, { force: true });
+    throw error;
   } finally {
     file.close();
   }
@@ -218,8 +222,12 @@ export function writeSnapshot(
   const temporary = `${path}.tmp`;
   index.openMarks();
   const still = { begin: () => identity.seq, end: () => {}, tick: () => {} };
-  const written = writeImage(index, temporary, identity, still, unsyncedMax.alone);
-  index.closeMarks();
+  let written: SnapshotWritten | undefined;
+  try {
+    written = writeImage(index, temporary, identity, still, unsyncedMax.alone);
+  } finally {
+    index.closeMarks();
+  }
   assert(written, 'the writer knows all segments');
   placeSnapshot(temporary, path);
   return written;

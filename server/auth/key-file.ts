@@ -9,7 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -152,7 +152,8 @@ function attemptRewrite(path: string, change: (file: KeyFile) => KeyFile): boole
     const next = change(readWholeKeyFile(path));
     const version = versionOf(next);
     const content = { version, crc32: checksumOf(next), ...next };
-    writeSync(file, `${JSON.stringify(content, null, 2)}\n`);
+    // The whole of it: of one write that is cut short by a full disk nobody would hear.
+    writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
     fsyncSync(file);
     if (!isOurs()) return false;
     renameSync(draft, path);

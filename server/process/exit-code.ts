@@ -1,10 +1,12 @@
 // Exit codes of the commands (operations.md 1), and the last words on stderr that go with them.
 import {
+  diskTrouble,
   type ErrorCode,
   TrellisError,
   errorDataOf,
   errorHint,
   errorMessage,
+  isFullDisk,
 } from '../../engine/index.js';
 import { isServerFault } from '../http/http-error.js';
 import { shownPath } from '../terminal/wording.js';
@@ -68,6 +70,9 @@ const directoryGone = {
   hint: 'Change to a folder that exists, or give absolute paths.',
 };
 
+/** The least that a file takes. */
+const blockBytes = 4096;
+
 /** What the system says of a file or folder is no defect of ours: its path, or what was done to it, says which. */
 function ofFile(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -79,6 +84,9 @@ function ofFile(error: unknown): unknown {
   const path = named === undefined ? syscall : shownPath(named);
   if (reason === undefined || path === undefined) return error;
   if (named === undefined && !fileCalls.has(syscall)) return error;
+  // Of a file that was not opened here nobody knows on which disk it is.
+  if (named !== undefined && isFullDisk(error))
+    return diskTrouble(error, { path: named, name: path, bytes: blockBytes });
   return new TrellisError({ code: 'FILE_UNUSABLE', args: { path, reason } });
 }
 

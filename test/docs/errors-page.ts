@@ -1,6 +1,12 @@
 // The page server/errors.md, made from the catalogue of errors, the status codes and the exit codes: so it cannot be
 // out of date without a test saying so. Owns the page's words around its tables.
-import { errorCodes, errorHint, errorMessage, isRetryable } from '../../engine/base/errors.js';
+import {
+  type ErrorArgs,
+  errorCodes,
+  errorHint,
+  errorMessage,
+  isRetryable,
+} from '../../engine/base/errors.js';
 import type { ErrorCode } from '../../engine/base/errors.js';
 import { statusOf } from '../../server/http/http-error.js';
 import { exitCodeOf } from '../../server/process/exit-code.js';
@@ -50,7 +56,9 @@ function answerOf(code: ErrorCode): string {
 }
 
 function rowOf(code: ErrorCode): string {
-  const data = { code, args: {} };
+  // Of a defect the sentence without a request is another one.
+  const args: ErrorArgs = code === 'INTERNAL' ? { request_id: '{request_id}' } : {};
+  const data = { code, args };
   const retry = isRetryable(code) ? 'yes' : 'no';
   const cells = [answerOf(code), `\`${code}\``, errorMessage(data), errorHint(data) ?? '', retry];
   return `| ${cells.map(cell).join(' | ')} |`;

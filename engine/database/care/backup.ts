@@ -3,12 +3,11 @@
 // vector indexes at the first start.
 //
 // Invariant: a backup has its name only once it was read back whole; a restore that did not finish
-// leaves the marker RESTORING, which no server starts over.
+// leaves the mark RESTORING, which no server starts over, and the next restore begins anew.
 import {
   createReadStream,
   existsSync,
   readFileSync,
-  readdirSync,
   copyFileSync,
   renameSync,
   statSync,
@@ -18,11 +17,19 @@ import { crc32 } from 'node:zlib';
 import { fail } from '../../base/errors.js';
 import { failpoint } from '../../base/failpoint.js';
 import { copyGraph } from '../../storage/folder/copy-data.js';
-import { diskTrouble } from '../../storage/lock/disk-trouble.js';
+import { diskTrouble, needRoom } from '../../storage/lock/disk-trouble.js';
 import type { Env } from '../../storage/table/env.js';
 import { makeFolder, replaceFile, syncPath } from '../../file/durable-file.js';
 import { removeLargeFolder } from '../../file/large-file.js';
-import { copyManifest, markFinished, markUnfinished } from '../../storage/folder/manifest.js';
+import { copyManifest } from '../../storage/folder/manifest.js';
+import {
+  clearUnfinished,
+  giveUpUnfinished,
+  markFinished,
+  markUnfinished,
+  mayBeFilled,
+} from '../../storage/folder/unfinished.js';
+import { takeLock } from '../../storage/lock/lock.js';
 import { probeData } from '../../storage/folder/probe.js';
 
 interface BackupNote {
@@ -60,14 +67,16 @@ export async function backUp(
 export async function makeBackup(dataDir: string, to: string): Promise<Backup> {
   if (existsSync(to)) fail('DATA_DIR_BAD', { what: `${to} exists already` });
   const unfinished = `${to}.tmp`;
+  const { size: bytes } = statSync(join(dataDir, dataFile));
+  const place = { path: to, name: 'the folder of backups', bytes };
+  needRoom(place);
   try {
     await removeLargeFolder(unfinished);
     makeFolder(unfinished);
     return await copyInto(unfinished, dataDir, to);
   } catch (error) {
     await discard(unfinished);
-    const { size: bytes } = statSync(join(dataDir, dataFile));
-    throw diskTrouble(error, { path: to, name: 'the folder of backups', bytes });
+    throw diskTrouble(error, place);
   }
 }
 
@@ -105,24 +114,44 @@ export async function restore(
   dataDir: string,
   { newEpoch = true } = {},
 ): Promise<void> {
-  await checkBackup(from);
-  if (existsSync(dataDir) && readdirSync(dataDir).length > 0) {
-    fail('DATA_DIR_BAD', { what: `${dataDir} is not empty` });
+  const { bytes } = await checkBackup(from);
+  if (!mayBeFilled(dataDir)) fail('DATA_DIR_BAD', { what: `${dataDir} is not empty` });
+  const place = { path: dataDir, name: 'the data directory', bytes };
+  needRoom(place);
+  try {
+    markUnfinished(dataDir);
+    const lock = takeLock(dataDir);
+    try {
+      fillFrom(from, dataDir, newEpoch);
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    throw diskTrouble(error, place);
   }
-  markUnfinished(dataDir);
-  makeFolder(join(dataDir, 'graph'));
-  const unfinished = join(dataDir, `${dataFile}.tmp`);
-  copyFileSync(join(from, dataFile), unfinished);
-  syncPath(unfinished);
-  failpoint('midRestoreRename');
-  renameSync(unfinished, join(dataDir, dataFile));
-  syncPath(join(dataDir, 'graph'));
-  copyManifest(from, dataDir, { newEpoch });
-  markFinished(dataDir);
+}
+
+/** Of a directory that is marked, and whose lock this process has. */
+function fillFrom(from: string, dataDir: string, newEpoch: boolean): void {
+  try {
+    clearUnfinished(dataDir);
+    makeFolder(join(dataDir, 'graph'));
+    const unfinished = join(dataDir, `${dataFile}.tmp`);
+    copyFileSync(join(from, dataFile), unfinished);
+    syncPath(unfinished);
+    failpoint('midRestoreRename');
+    renameSync(unfinished, join(dataDir, dataFile));
+    syncPath(join(dataDir, 'graph'));
+    copyManifest(from, dataDir, { newEpoch });
+    markFinished(dataDir);
+  } catch (error) {
+    giveUpUnfinished(dataDir);
+    throw error;
+  }
 }
 
 /** Reads a backup whole. */
-async function checkBackup(from: string): Promise<void> {
+async function checkBackup(from: string): Promise<Backup> {
   const noted = join(from, noteName);
   if (!existsSync(noted)) fail('DATA_DIR_BAD', { what: `${from} is no backup` });
   const files = filesIn(readFileSync(noted));
@@ -137,6 +166,7 @@ async function checkBackup(from: string): Promise<void> {
   const { rows, broken } = await probeData(join(from, 'graph'));
   const [fault] = [...broken, ...rows];
   if (fault !== undefined) fail('DATA_CORRUPT', { what: `the backup: ${fault}` });
+  return { bytes: files.reduce((sum, file) => sum + file.bytes, 0) };
 }
 
 /** The files that a backup consists of, as its note has them; undefined: it is damaged. */

@@ -1,9 +1,11 @@
 // The reserve file `ballast` of a data directory: space that an operator gets back at once by deleting it
-// when the disk is full. It is written some seconds after the start, beside serving, and only where
-// it leaves enough room. Invariant: the file is whole or not there.
-import { existsSync } from 'node:fs';
+// when the disk is full, and that deletes take from it by themselves (storage/lock/disk-room.ts). It is
+// written some seconds after the start, beside serving, and only where it leaves enough room. Invariant:
+// the file is never longer than what it holds on the disk.
+import { statSync } from 'node:fs';
 import { open, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { reserveName } from '../../storage/lock/disk-room.js';
 
 /** A short-lived process does not write it. */
 const delayMs = 10_000;
@@ -15,11 +17,11 @@ export function keepBallast(
   bytes: number,
   minFreeBytes: number,
 ): { stop(): void } {
+  const path = join(dataDir, reserveName);
   let isStopped = false;
   const write = async (): Promise<void> => {
     const space = await statfs(dataDir);
     if (space.bavail * space.bsize < minFreeBytes + 2 * bytes) return;
-    const path = join(dataDir, 'ballast');
     const unfinished = `${path}.tmp`;
     const file = await open(unfinished, 'w', 0o600);
     try {
@@ -35,7 +37,7 @@ export function keepBallast(
     if (isStopped) await rm(unfinished, { force: true });
     else await rename(unfinished, path);
   };
-  const isNeeded = bytes > 0 && !existsSync(join(dataDir, 'ballast'));
+  const isNeeded = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) < bytes;
   // Without room there is simply no reserve: the watermark still holds.
   const begin = (): void => void write().catch(() => undefined);
   const timer = isNeeded ? setTimeout(begin, delayMs).unref() : undefined;

@@ -1,11 +1,12 @@
 // Shrinks the data file of a stopped server (operations.md 8): LMDB keeps pages it has freed, a compacting
 // copy leaves them out. Invariant: the data file is the old one or the whole new one.
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import { copyGraphDense, swapGraph } from '../../storage/folder/copy-data.js';
 import { openDataDirectory } from '../../storage/folder/manifest.js';
+import { diskTrouble, needRoom } from '../../storage/lock/disk-trouble.js';
 import { openStorage } from '../../storage/open-storage.js';
 import { probeData, refuseBroken } from '../../storage/folder/probe.js';
 import { verifyStorage } from './verify.js';
@@ -19,12 +20,17 @@ export async function compactGraph(
   }
   const directory = openDataDirectory(dataDir);
   const [graph, copy] = [join(dataDir, 'graph'), join(dataDir, 'graph.compact')];
+  const dataFile = join(graph, 'data.mdb');
   rmSync(copy, { recursive: true, force: true });
   let isDone = false;
+  const place = { path: dataDir, name: 'the data directory', bytes: statSync(dataFile).size };
   try {
     refuseBroken(await probeData(graph, { sums: directory.takeSums() }));
     const storage = openStorage(graph, { limits, mode: 'attach' });
     try {
+      const { fileBytes, freePages, pageBytes } = storage.usage();
+      place.bytes = fileBytes - freePages * pageBytes;
+      needRoom(place);
       await copyGraphDense(storage.env, copy);
     } finally {
       storage.close();
@@ -33,6 +39,8 @@ export async function compactGraph(
     const sizes = swapGraph(graph, copy);
     isDone = true;
     return sizes;
+  } catch (error) {
+    throw diskTrouble(error, place);
   } finally {
     rmSync(copy, { recursive: true, force: true });
     // Of a file that was refused nothing is noted as right.

@@ -37,6 +37,7 @@ export interface RebuildOptions extends RepairOptions {
 
 export function repairDerived(storage: Storage, options: RepairOptions): void {
   const { env } = storage;
+  env.room.need();
   storage.load(0, (view) => {
     clear(env.index, Uint8Array.of(0), new Uint8Array(64).fill(255));
     for (const label of (storage.catalog as FullCatalog).allLabels()) indexLabel(view, label);

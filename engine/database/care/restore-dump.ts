@@ -136,6 +136,7 @@ export class DumpReader {
     }
     if (this.#reader === undefined) this.#refuse('its first line is missing');
     const batch = this.#reader.read(bytes, this.#line, instantFromMicros(0));
+    storage.env.room.need(bytes.length);
     const work = (view: LoadView): BatchResult => new RowWriter(view, batch, this.#names).write();
     const { result } = storage.load(0, work, true);
     const [reject] = [...batch.rejects, ...result.rejects];

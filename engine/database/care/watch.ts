@@ -4,20 +4,19 @@
 import { statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fail } from '../../base/errors.js';
+import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import { onlyDeletes } from '../../plan/deletes.js';
 import type { Plan } from '../../plan/plan.js';
 import type { Usage } from '../../storage/table/env.js';
 import { fileIdentity } from '../../storage/lock/file-identity.js';
-import { lostReason } from '../../storage/lock/permit.js';
+import { isLoss, lostReason } from '../../storage/lock/permit.js';
 import { keepBallast } from './ballast.js';
 import { keepWorkingDirectory } from '../../system/working-directory.js';
+import type { DatabaseOptions } from '../call/options.js';
 import type { DatabaseSample } from '../meter/families.js';
+import type { Tally } from '../meter/tally.js';
 
 const pollMs = 1000;
-
-/** Deleting copies pages before it frees them: it may go on down to this share of `minFreeBytes`. */
-const deleteShare = 1 / 4;
 
 /** Counting free pages costs more than a write should pay at the cap each time. */
 const usageMs = 100;
@@ -29,6 +28,7 @@ export interface DiskBounds {
   maxBytes?: number;
   ballastBytes?: number;
   readOnly: boolean;
+  log: DatabaseOptions['log'];
 }
 
 export class DiskWatch {
@@ -41,10 +41,12 @@ export class DiskWatch {
   readonly #file: string;
 
   #ballast: { stop(): void } | undefined;
+  /** What the writer has met. */
+  #full: ErrorData | undefined;
 
   constructor(
     private readonly bounds: DiskBounds,
-    private readonly events: { onLost: (reason: string) => void },
+    private readonly onLost: (reason: string) => void,
     private readonly usage: () => Usage,
   ) {
     this.#file = join(bounds.dataDir, 'graph', 'data.mdb');
@@ -69,12 +71,15 @@ export class DiskWatch {
     if (this.lost !== undefined) return;
     this.lost = reason;
     this.#ballast?.stop();
-    this.events.onLost(reason);
+    this.onLost(reason);
   }
 
-  /** Nothing is written any more: no reserve either. */
-  stopReserve(): void {
+  /** Nothing is written any more: no reserve either. Whether the data are out of reach. */
+  noteStop(reason: string, errno: string, tally: Tally): boolean {
     this.#ballast?.stop();
+    if (isLoss(reason)) this.lose(reason);
+    else tally.failedCommit(errno);
+    return isLoss(reason);
   }
 
   async #look(): Promise<void> {
@@ -94,8 +99,19 @@ export class DiskWatch {
     }
   }
 
+  /** The writer has found the disk full, by a commit of this errno if there is one, or has found room again. */
+  noteRoom(full: ErrorData | undefined, errno: string | undefined, tally: Tally): void {
+    const { log } = this.bounds;
+    this.#full = full;
+    void this.#look();
+    if (errno !== undefined) tally.failedCommit(errno);
+    if (full === undefined) return log('info', 'the disk has room again: writes go on');
+    log('warn', 'the disk is full: what adds data is refused until it has room', { ...full.args });
+  }
+
   /** Why writes are refused for want of space, or undefined. */
   get shortage(): string | undefined {
+    if (this.#full !== undefined) return 'the disk is full';
     if (this.#freeBytes < this.bounds.minFreeBytes) return 'the disk is nearly full';
     return this.#isAtCap ? 'the data file is at its cap' : undefined;
   }
@@ -113,22 +129,20 @@ export class DiskWatch {
   #usedBytes(): number {
     const now = performance.now();
     if (now - this.#used.at < usageMs) return this.#used.bytes;
-    const { freePages, pageBytes } = this.usage();
-    this.#used = { bytes: this.#size() - freePages * pageBytes, at: now };
+    const { fileBytes, freePages, pageBytes } = this.usage();
+    this.#used = { bytes: fileBytes - freePages * pageBytes, at: now };
     return this.#used.bytes;
   }
 
-  /** Judges a write, of a plan or of rows; one that only deletes goes on nearly to the end. */
+  /** Judges a write, of a plan or of rows; one that only deletes goes on: see GroupCommit. */
   checkRoom(plan?: Plan): void {
     const reason = this.shortage;
-    if (reason === undefined) return;
+    if (reason === undefined || (plan !== undefined && onlyDeletes(plan))) return;
+    if (this.#full !== undefined) throw new TrellisError(this.#full);
     const { minFreeBytes, maxBytes = 0 } = this.bounds;
-    const isFull = this.#freeBytes < minFreeBytes * deleteShare;
-    if (!isFull && plan !== undefined && onlyDeletes(plan)) return;
     if (this.#freeBytes < minFreeBytes) {
       const hint = 'Free disk space; queries that only DROP still run.';
-      const needed = isFull ? { hint: 'Free disk space.' } : { hint };
-      fail('INSUFFICIENT_STORAGE', { free: this.#freeBytes, needed: minFreeBytes }, needed);
+      fail('INSUFFICIENT_STORAGE', { free: this.#freeBytes, needed: minFreeBytes }, { hint });
     }
     const hint = 'Raise `storage.max_bytes`, or delete data: queries that only DROP still run.';
     const free = Math.max(0, maxBytes - this.#usedBytes());

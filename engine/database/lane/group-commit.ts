@@ -9,6 +9,8 @@ import { shortageOf } from '../../base/os/shortage.js';
 import { failpoint } from '../../base/failpoint.js';
 import type { ExecutionResult } from '../../exec/row/execute.js';
 import { type LogLink, isRefusal } from '../../cluster/link/log-link.js';
+import { onlyDeletes } from '../../plan/deletes.js';
+import type { Plan } from '../../plan/plan.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { WritePermit } from '../../storage/lock/permit.js';
 import type { VectorChange, WriteView } from '../../storage/table/store.js';
@@ -49,10 +51,15 @@ export interface CommitParts {
 }
 
 export class GroupCommit {
+  /** Why there is no room for what adds data, and for what only deletes, while the present group runs. */
+  #shortage: TrellisError | undefined;
+  #shortageOfDeletes: TrellisError | undefined;
+
   constructor(private readonly parts: CommitParts) {}
 
   /**
-   * Damage that no request can be blamed for, as of a page of a tree, fails the whole transaction:
+   * Where the disk turns out to be full, what only deletes is tried again without the others: it may find pages in
+   * the file itself. Damage that no request can be blamed for, as of a page of a tree, fails the whole transaction:
    * then halves of the group are tried alone, down to the requests that meet it.
    */
   run(group: Waiting[]): Outcome[] {
@@ -60,10 +67,15 @@ export class GroupCommit {
     if (this.parts.permit.denied !== undefined) return this.#refuse(group);
     if (link?.isLeading === false) return failAll(group, link.refusal);
     let commit: { outcomes: Outcome[]; changes: VectorChange[] };
+    const { room } = this.parts.storage.env;
+    this.#shortage = room.shortage(group.reduce((sum, { body }) => sum + body.length, 0));
+    this.#shortageOfDeletes = this.#shortage && room.shortageOfDeletes();
     try {
       commit = this.#commit(group);
     } catch (error) {
       if (isRefusal(error)) return failAll(group, error);
+      if (isShortage(error) && this.parts.permit.denied === undefined)
+        return this.#runDeletes(group, error);
       // It failed before its commit point, for want of what the next one may find.
       const isWhole = this.parts.permit.denied === undefined;
       if (isWhole && shortageOf(error) !== undefined) return failAll(group, error);
@@ -121,6 +133,7 @@ export class GroupCommit {
     const once = waiting.extra?.once;
     const { limits } = this.parts.equipment;
     try {
+      if (this.#shortage !== undefined) this.#checkRoom(waiting);
       const result = transaction.request(nowMs, (view) => {
         const now = { ms: nowMs, limits };
         if (once?.claim !== undefined) return claimOnce(view, once, waiting.body, now);
@@ -161,6 +174,29 @@ export class GroupCommit {
     );
   }
 
+  /** Of a group that found no room. */
+  #runDeletes(group: Waiting[], error: TrellisError): Outcome[] {
+    const deletes = group.filter((waiting) => this.#onlyDeletes(waiting));
+    if (deletes.length === 0) return failAll(group, error);
+    if (deletes.length === group.length) {
+      this.parts.storage.env.room.denyDeletes();
+      return failAll(group, error);
+    }
+    const done = new Map(this.run(deletes).map((outcome, at) => [deletes[at], outcome]));
+    return group.map((waiting) => done.get(waiting) ?? { ok: false, error });
+  }
+
+  #checkRoom(waiting: Waiting): void {
+    const shortage = this.#onlyDeletes(waiting) ? this.#shortageOfDeletes : this.#shortage;
+    if (shortage !== undefined) throw shortage;
+  }
+
+  #onlyDeletes({ extra, query }: Waiting): boolean {
+    if (extra?.once !== undefined) return false;
+    const plan = query < 0 ? unpack<Plan>(extra!.plan) : this.parts.queries.at(query)?.plan;
+    return plan !== undefined && onlyDeletes(plan);
+  }
+
   #refuse(group: Waiting[]): Outcome[] {
     return failAll(group, this.parts.permit.refusal);
   }
@@ -168,6 +204,9 @@ export class GroupCommit {
 
 const failAll = (group: readonly Waiting[], error: unknown): Outcome[] =>
   group.map(() => ({ ok: false, error }));
+
+const isShortage = (error: unknown): error is TrellisError =>
+  error instanceof TrellisError && error.code === 'INSUFFICIENT_STORAGE';
 
 /** Whether part of a group may do where all of it did not: of damage, and of an entry beyond its size. */
 const isOfSome = (error: unknown): boolean =>

@@ -81,6 +81,8 @@ export type FromLane =
       indexes?: { label: number; handle: IndexHandle }[];
     }
   | { kind: 'readOnly'; reason: string; errno: string }
+  /** The disk is full, which a commit may have met; or, without `shortage`, there is room again. */
+  | { kind: 'room'; shortage?: ErrorData | undefined; errno?: string | undefined }
   /** An entry of the log waits for the program of these sources. */
   | { kind: 'sources'; sources: Uint8Array }
   /** The log has such a mark there. */

@@ -32,6 +32,7 @@ import type { LaneFault, Reload, ToLane } from './message.js';
 import { unpack } from '../call/pack.js';
 import { headOf, type PackedProgram, PackedQueries } from '../call/packed-program.js';
 import { ReplyBatch } from './reply-batch.js';
+import { watchRoom } from './room-watch.js';
 import { QueryTable } from '../call/query-table.js';
 import { changeSchema, fitSchema, openSchema } from '../schema/schema-swap.js';
 import { LogFollower } from '../replica/log-follower.js';
@@ -82,7 +83,7 @@ export function serveWrites(setup: WriterSetup): Promise<LaneFault | undefined> 
       new WriterLane(setup, () => resolve(undefined));
     } catch (error) {
       setup.port.close();
-      const place = { path: setup.graphPath, name: 'the data directory', bytes: 0 };
+      const place = { path: setup.graphPath, name: 'the data directory', bytes: 2 ** 20 };
       resolve(errorDataOf(diskTrouble(error, place)));
     }
   });
@@ -191,6 +192,7 @@ class WriterLane {
     this.#figures.set('applied_seq', this.#storage.committedSeq());
     this.#figures.beat();
     setInterval(() => this.#figures.beat(), beatMs).unref();
+    watchRoom(this.#storage, this.#port);
     this.#port.on('message', (message: ToLane) => this.#receive(message));
     this.#port.postMessage({ kind: 'ready', indexes: this.#vectors.handles() });
     this.#keepUp();
@@ -310,9 +312,7 @@ class WriterLane {
   }
 
   #obeyHeld(): void {
-    const held = this.#held;
-    this.#held = [];
-    for (const message of held) this.#obey(message);
+    for (const message of this.#held.splice(0)) this.#obey(message);
   }
 
   #commitGroup(group: Waiting[]): void {
@@ -438,13 +438,13 @@ class WriterLane {
    * small share of the time of a writer that never has one.
    */
   #maintain(): void {
-    if (this.#permit.denied !== undefined) return;
+    if (this.#permit.denied !== undefined || this.#storage.env.room.isFull) return;
     if (!this.#scheduled) this.#snapshotIfDue();
     this.#keepUp();
   }
 
   #keepUp(): void {
-    if (this.#permit.denied !== undefined) return;
+    if (this.#permit.denied !== undefined || this.#storage.env.room.isFull) return;
     this.#keeping ??= setTimeout(() => {
       this.#keeping = undefined;
       const isMore = this.#vectors.maintain(upkeepMs);
@@ -458,7 +458,7 @@ class WriterLane {
     try {
       return this.#storage.repack();
     } catch {
-      // The permit has heard of a commit that failed.
+      // The permit has heard of a commit that failed, or the disk is full.
       return false;
     }
   }

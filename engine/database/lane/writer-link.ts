@@ -41,6 +41,8 @@ export interface WriterEvents {
   onClusterFault: (error: ErrorData) => void;
   /** Likewise: why this node takes no writes now. */
   refusal: () => ErrorData | undefined;
+  /** The disk is full, which a commit may have met, or has room again. */
+  onRoom: (shortage: ErrorData | undefined, errno: string | undefined) => void;
   /** Nothing is written any more. */
   onStopped: (reason: string, errno: string) => void;
   onProgress: (progress: number, phase: string) => void;
@@ -132,6 +134,8 @@ export class WriterLink {
         this.readOnlyReason = message.reason;
         this.events.onStopped(message.reason, message.errno);
         return this.events.log('error', 'writing has stopped', { reason: message.reason });
+      case 'room':
+        return this.events.onRoom(message.shortage, message.errno);
       case 'sources':
         return this.events.onSources(message.sources);
       case 'mark':

@@ -93,6 +93,7 @@ export class LoadWriter {
 
   #write(order: LoadOrder & { step: 'rows' }, nowMs: number): BatchResult {
     const { name, batch, checksum, to, end, isAlone } = order;
+    this.storage.env.room.need(batch.bytes.length);
     const work = (view: LoadView): BatchResult => {
       const written = new RowWriter(view, batch, this.#namesOf(name), this.text).write();
       this.events.reserve(view.changes);

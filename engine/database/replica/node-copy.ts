@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { copyFile, link } from 'node:fs/promises';
 import { join } from 'node:path';
-import { markFinished, markUnfinished } from '../../storage/folder/manifest.js';
+import { markFinished, markUnfinished } from '../../storage/folder/unfinished.js';
 import { probeData, refuseBroken } from '../../storage/folder/probe.js';
 import { makeFolder, syncPath } from '../../file/durable-file.js';
 import { removeLargeFolder } from '../../file/large-file.js';

@@ -8,7 +8,7 @@ import { wallMs } from '../../base/clock.js';
 import { failpoint } from '../../base/failpoint.js';
 import { goneMark, removeLargeFile } from '../../file/large-file.js';
 import { readCatalog } from '../../storage/catalog/catalog-record.js';
-import { diskTrouble } from '../../storage/lock/disk-trouble.js';
+import { diskTrouble, isFullDisk } from '../../storage/lock/disk-trouble.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { Label } from '../../storage/table/store.js';
 import type { SharedIndex } from '../../vector/open-index.js';
@@ -75,11 +75,15 @@ export class Snapshots {
     return this.#round !== undefined;
   }
 
+  /** What is in the folder, which data that were just restored or copied do not have yet. */
+  get #names(): string[] {
+    return existsSync(this.rules.folder) ? readdirSync(this.rules.folder) : [];
+  }
+
   /** Files of a label, newest first. */
   files(label: Label): { file: string; seq: number }[] {
-    if (!existsSync(this.rules.folder)) return [];
     const prefix = `${label.name}.`;
-    return readdirSync(this.rules.folder)
+    return this.#names
       .filter((file) => file.startsWith(prefix) && file.endsWith('.snap'))
       .map((file) => ({ file, seq: Number(file.slice(prefix.length, -5)) }))
       .sort((a, b) => b.seq - a.seq);
@@ -94,9 +98,18 @@ export class Snapshots {
 
   /** Makes the folder, or deletes what rounds left there that did not end, and files that were being removed. */
   prepareFolder(): void {
-    mkdirSync(this.rules.folder, { recursive: true, mode: 0o700 });
-    for (const file of readdirSync(this.rules.folder))
+    try {
+      this.#makeFolder();
+    } catch (error) {
+      // Every round makes it, too: until then a full disk keeps nobody from reading.
+      if (!isFullDisk(error)) throw error;
+    }
+    for (const file of this.#names)
       if (file.endsWith('.tmp') || file.endsWith(goneMark)) this.remove(file);
+  }
+
+  #makeFolder(): void {
+    mkdirSync(this.rules.folder, { recursive: true, mode: 0o700 });
   }
 
   /** Deletes a file while others go on; its name has gone at once. */
@@ -118,11 +131,12 @@ export class Snapshots {
     this.#changedAt.set(label, this.storage.committedSeq());
   }
 
-  /** Deletes files of names that no vector type has any more, hidden ones included. */
+  /** Deletes files of names that no vector type has any more, hidden ones included, where anything may be written. */
   sweep(): void {
+    if (this.storage.permit.denied !== undefined) return;
     const { labels } = readCatalog(this.storage.env.meta);
     const names = labels.flatMap(({ kind, name }) => (kind === 'vector' ? [name] : []));
-    for (const file of readdirSync(this.rules.folder)) {
+    for (const file of this.#names) {
       const isOurs = names.some((name) => file.startsWith(`${name}.`));
       if (file.endsWith('.snap') && !isOurs) this.remove(file);
     }
@@ -215,6 +229,7 @@ export class Snapshots {
 
   async #inThread(label: Label, index: SharedIndex): Promise<SnapshotReport> {
     failpoint('W13');
+    this.#prepare(index);
     const stillness = createStillnessBuffer(this.storage.committedSeq());
     const { folder, dbUuid, failpoint: armed } = this.rules;
     index.openMarks();
@@ -261,6 +276,7 @@ export class Snapshots {
     this.abandon();
     for (const { label, index } of this.#due()) {
       failpoint('W13');
+      this.#prepare(index);
       const started = performance.now();
       const seq = this.storage.committedSeq();
       const file = snapshotName(label.name, seq);
@@ -277,6 +293,15 @@ export class Snapshots {
     for (const path of old) rmSync(path, { force: true });
     this.storage.trimLog(needed);
     failpoint('W16');
+  }
+
+  /** Before a file of an index. */
+  #prepare(index: SharedIndex): void {
+    try {
+      this.#makeFolder();
+    } catch (error) {
+      throw this.#fileTrouble(error, index);
+    }
   }
 
   /** Gives up a round in the background; what it leaves is deleted at the next start. */

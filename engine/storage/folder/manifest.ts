@@ -13,21 +13,33 @@ import {
   rmSync,
   statSync,
   statfsSync,
-  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TrellisError, fail, throwShortage } from '../../base/errors.js';
-import { diskTrouble } from '../lock/disk-trouble.js';
+import { diskTrouble, isFullDisk } from '../lock/disk-trouble.js';
 import { checkDataFile, dataFormat } from './data-file.js';
 import { makeFolder, replaceFile, syncPath } from '../../file/durable-file.js';
 import { openEnv } from '../table/env.js';
 import { shortageOf } from '../../base/os/shortage.js';
+import {
+  clearUnfinished,
+  giveUpUnfinished,
+  isUnfinished,
+  markFinished,
+  markUnfinished,
+} from './unfinished.js';
 import { type LockToken, isHeld } from '../lock/lock-file.js';
 import { takeLock } from '../lock/lock.js';
 import { metaKey } from '../table/meta.js';
 import { splitState } from '../table/trimmed.js';
-import { type PageSums, type SumsNote, readSums, writeSums } from '../page/page-sum.js';
+import {
+  type PageSums,
+  type SumsNote,
+  isWrittenSince,
+  readSums,
+  writeSums,
+} from '../page/page-sum.js';
 
 export interface DataDirectory {
   readonly dbUuid: string;
@@ -46,8 +58,11 @@ export interface DataDirectory {
   setPort(port: number): void;
   /** Calls back, once, when another process has taken the directory from this one. */
   onLost(listener: () => void): void;
-  /** Gives the lock back; `clean` when the data was closed in order. */
-  close(options: { clean: boolean }): void;
+  /**
+   * Gives the lock back; `clean` when the data was closed in order. `tell` hears why that could not be noted, where the
+   * disk is full: the data are whole, and the next start reads them once more than it would.
+   */
+  close(options: { clean: boolean; tell?: (message: string, reason: string) => void }): void;
 }
 
 interface Manifest {
@@ -73,6 +88,9 @@ export const storageFormat = { major: 2, minor: 1 };
 /** Time that a stop takes at most for the checksums of pages: enough for some 6 GiB in memory. */
 const sumsMs = 2000;
 
+/** What LOCK and the manifest take of a disk. */
+const noteBytes = 64 * 1024;
+
 /** File systems over a network: locks and memory maps do not hold there (statfs types of Linux). */
 const remoteTypes = new Map([
   [0x6969, 'NFS'],
@@ -87,25 +105,10 @@ export interface OpenOptions {
   readOnly?: boolean;
   /**
    * A new directory that nobody else opens before it was closed in order: the first thing in it is a
-   * mark that says so.
+   * mark that says so (unfinished.ts). Closed otherwise it holds
+   * nothing else.
    */
   unfinished?: boolean;
-}
-
-/** Stands in a directory that is not filled yet. */
-const unfinishedMark = 'RESTORING';
-
-/** Says of a new directory that it is not filled yet; to be called before anything is in it. */
-export function markUnfinished(path: string): void {
-  makeFolder(path);
-  // Being there is all that it says: no moment at which it is there in part.
-  writeFileSync(join(path, unfinishedMark), '', { mode: 0o600 });
-  syncPath(path);
-}
-
-export function markFinished(path: string): void {
-  rmSync(join(path, unfinishedMark));
-  syncPath(path);
 }
 
 /**
@@ -121,7 +124,20 @@ function toldAsDisk<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw diskTrouble(error, { path, name: 'the data directory', bytes: 0 });
+    throw diskTrouble(error, { path, name: 'the data directory', bytes: noteBytes });
+  }
+}
+
+const unnoted = 'the stop could not be noted: the next start reads the data once more';
+
+/** Does what a full disk may keep from being done, where `isSpared`; gives that the disk is full. */
+function ifRoom(path: string, isSpared: boolean, work: () => void): TrellisError | undefined {
+  try {
+    toldAsDisk(path, work);
+  } catch (error) {
+    const isFull = error instanceof TrellisError && error.code === 'INSUFFICIENT_STORAGE';
+    if (isFull && isSpared) return error;
+    throw error;
   }
 }
 
@@ -130,13 +146,14 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
   const dataFile = join(path, 'graph', 'data.mdb');
   const lock = takeLock(path);
   try {
+    if (options.unfinished) clearUnfinished(path);
     const manifest = readManifest(path) ?? freshManifest(path, options);
-    const wasClean = manifest.clean;
     if (manifest.lmdb === null) createData(path, manifest, options);
     else {
-      const least = wasClean ? manifest.data_bytes : undefined;
+      const least = manifest.clean ? manifest.data_bytes : undefined;
       checkDataFile(dataFile, { least, dbUuid: manifest.db_uuid });
     }
+    const wasClean = manifest.clean && !isWrittenSince(dataFile, manifest.data_sums);
     if (manifest.format.minor < storageFormat.minor && !options.readOnly) upgrade(path, manifest);
     let sums = readSums(dataFile, manifest.data_sums);
     const mark = (clean: boolean): void => {
@@ -144,7 +161,9 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
       const { data_bytes: _, ...rest } = manifest;
       writeManifest(path, { ...rest, clean, ...(clean && factsOf(dataFile)) });
     };
-    mark(false);
+    // On a full disk the manifest stays as it is: what the data file holds tells of what is written from now on.
+    const isTold = !manifest.clean || manifest.data_sums !== undefined;
+    ifRoom(path, isTold, () => mark(false));
     return {
       dbUuid: manifest.db_uuid,
       restoreEpoch: manifest.restore_epoch,
@@ -157,11 +176,13 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
       },
       setPort: (port) => toldAsDisk(path, () => lock.setPort(port)),
       onLost: (listener) => lock.onLost(listener),
-      close({ clean }) {
+      close({ clean, tell }) {
         toldAsDisk(path, () => {
           try {
-            if (clean && isHeld(lock.token)) markClean(mark);
-            if (clean && options.unfinished) markFinished(path);
+            const isOurs = clean && isHeld(lock.token);
+            const trouble = isOurs ? ifRoom(path, true, () => markClean(mark)) : undefined;
+            if (trouble) tell?.(unnoted, trouble.message);
+            if (options.unfinished) (clean ? markFinished : giveUpUnfinished)(path);
           } finally {
             lock.release();
           }
@@ -169,6 +190,7 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
       },
     };
   } catch (error) {
+    if (options.unfinished) giveUpUnfinished(path);
     lock.release();
     throw error;
   }
@@ -190,16 +212,17 @@ function prepareFolder(path: string, { unfinished = false }: OpenOptions): void 
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throwShortage(error);
+    if (isFullDisk(error)) throw error;
     fail('DATA_DIR_BAD', { what: `${path}: ${(error as Error).message}` });
   }
   const remote = remoteTypes.get(statfsSync(path).type);
   if (remote !== undefined)
     fail('DATA_DIR_BAD', { what: `${path} is on ${remote}, not a local disk` });
-  if (!unfinished && existsSync(join(path, unfinishedMark)))
+  if (!unfinished && isUnfinished(path))
     fail('DATA_DIR_BAD', { what: 'a restore did not finish' }, { hint: restoreHint });
 }
 
-const restoreHint = 'Empty the directory, and restore or load into it again.';
+const restoreHint = 'Restore or load into it again, which begins anew, or remove it.';
 
 function refuseEmpty(path: string): never {
   return fail('DATA_DIR_BAD', { what: `${path} holds no data, and nothing may be written` });

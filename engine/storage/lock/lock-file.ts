@@ -147,8 +147,13 @@ export class LockFile {
   /** Names a new holder. */
   claim(owner: Owner): void {
     const head = JSON.stringify(owner).slice(0, -1).padEnd(headSize);
-    ftruncateSync(this.descriptor, 0);
-    writeSync(this.descriptor, head + this.#tail(), 0, 'latin1');
+    this.#write(head + this.#tail());
+  }
+
+  /** In place: the block that the file has is enough, also on a full disk. */
+  #write(text: string): void {
+    writeSync(this.descriptor, text, 0, 'latin1');
+    ftruncateSync(this.descriptor, text.length);
   }
 
   setPort(port: number): void {
@@ -182,6 +187,6 @@ export class LockFile {
 
   /** Names nobody. */
   clear(): void {
-    ftruncateSync(this.descriptor, 0);
+    this.#write(' '.repeat(headSize));
   }
 }

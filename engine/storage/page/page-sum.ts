@@ -63,6 +63,12 @@ function stateOf(dataFile: string): { inode: number; transaction: number } {
   return { inode: statSync(dataFile).ino, transaction };
 }
 
+/** Whether the file holds a newer transaction than a note says. */
+export function isWrittenSince(dataFile: string, note: SumsNote | undefined): boolean {
+  if (note === undefined || !existsSync(dataFile)) return false;
+  return stateOf(dataFile).transaction > note.transaction;
+}
+
 /** Writes the sums of a file that nobody writes. After `budgetMs` the rest is left out. */
 export function writeSums(dataFile: string, budgetMs: number): SumsNote {
   const pages = Math.floor(statSync(dataFile).size / pageSize);

@@ -3,11 +3,13 @@
 //
 // Invariant: what a transaction has put is on disk when it returns, or nothing of it is. Of a database in
 // a cluster it is in the log before it is on this disk (env-options.ts).
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { ABORT, type Database, type RootDatabase, open } from 'lmdb';
 import { assert } from '../../base/assert.js';
-import { TrellisError } from '../../base/errors.js';
+import { TrellisError, fail } from '../../base/errors.js';
 import { checkAddressSpace, mapBytes } from './address-space.js';
-import { asDamage } from './lmdb-error.js';
+import { asDamage, isPanic } from './lmdb-error.js';
 import {
   type AdjacencyKey,
   type BlockKey,
@@ -18,12 +20,13 @@ import {
   idKey,
   sequenceKey,
 } from './keys.js';
+import { DiskRoom } from '../lock/disk-room.js';
 import type { ChangeNotes, EnvOptions, TransactionHold } from './env-options.js';
 import { readCommits, readState } from './meta.js';
 import { RecordedTable } from './recorded-table.js';
 import { Table, type TableWatch, forgetParts } from './table.js';
 import { type TableName, tableNames } from './table-name.js';
-import { type Usage, usageOf } from './usage.js';
+import { type Usage, endOf, usageOf } from './usage.js';
 import { UuidMemo } from './uuid-memo.js';
 
 export { Table } from './table.js';
@@ -42,11 +45,14 @@ export interface Env {
   derived: Table<Uint8Array>;
   /** What all threads of the process hear of changes, where there are several. */
   notes: ChangeNotes | undefined;
+  /** Of the disk that this is on. */
+  readonly room: DiskRoom;
   /**
    * One durable transaction: when this returns, what `work` wrote is on disk. Nothing is written
    * when it throws or returns false. `work` is synchronous: a promise would leave the transaction
    * open (L08). Fails READ_ONLY when this thread may not write; said after the commit, it means
-   * that another process may have overwritten it.
+   * that another process may have overwritten it. Fails INSUFFICIENT_STORAGE where the disk is full:
+   * nothing was written, and a later transaction may be.
    */
   transact(work: () => boolean): void;
   /** The same for what stays on this node of a cluster: nothing of it is recorded. */
@@ -64,6 +70,9 @@ export interface Env {
   close(): Promise<void>;
 }
 
+/** What LMDB writes of its two files before the first transaction, and some more. */
+const newFilesBytes = 256 * 1024;
+
 const bigEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 0;
 
 /**
@@ -76,6 +85,9 @@ export function openEnv(path: string, given: EnvOptions = {}): Env {
   const { readOnly = false } = given;
   assert(!bigEndian, 'values are little-endian, as this machine must be');
   checkAddressSpace();
+  let root: RootDatabase | undefined;
+  const room = new DiskRoom(path, () => (root === undefined ? 0 : endOf(root)));
+  checkFiles(path, room);
   const options = {
     path,
     noSubdir: false,
@@ -96,12 +108,20 @@ export function openEnv(path: string, given: EnvOptions = {}): Env {
   };
   given.hold?.begin();
   try {
-    return envOf(open(options), given);
+    root = open(options);
+    return envOf(root, room, given);
   } catch (error) {
     throw asDamage(error, 'data.mdb');
   } finally {
     given.hold?.end();
   }
+}
+
+/** A file that LMDB makes and maps: a page of it that finds no room on the disk ends the process by a signal. */
+function checkFiles(path: string, room: DiskRoom): void {
+  const isThere = ['data.mdb', 'lock.mdb'].every((name) => existsSync(join(path, name)));
+  if (isThere || room.canGrow(newFilesBytes)) return;
+  fail('INSUFFICIENT_STORAGE', { free: room.free, needed: newFilesBytes });
 }
 
 /** One transaction, in which the thread is not stopped. */
@@ -147,7 +167,7 @@ function checkKept(permit: EnvOptions['permit']): void {
   }
 }
 
-function envOf(root: RootDatabase, given: EnvOptions): Env {
+function envOf(root: RootDatabase, room: DiskRoom, given: EnvOptions): Env {
   const { readOnly, permit, visibility, notes, replication, hold } = given;
   const uuids = readOnly ? undefined : new UuidMemo();
   const tables = tablesOf(root, given, uuids);
@@ -172,9 +192,10 @@ function envOf(root: RootDatabase, given: EnvOptions): Env {
       });
       commits = now;
     } catch (error) {
+      const shortage = isPanic(root) ? undefined : room.shortageIn(error);
       // What others have, and this disk has not, nothing may be built on.
-      if (kept || replication?.isAhead) permit?.failed(error);
-      throw asDamage(error, 'data.mdb');
+      if ((kept && shortage === undefined) || replication?.isAhead) permit?.failed(error);
+      throw shortage ?? asDamage(error, 'data.mdb');
     } finally {
       uuids?.end(commits);
       if (kept) visibility?.endCommit();
@@ -186,6 +207,7 @@ function envOf(root: RootDatabase, given: EnvOptions): Env {
   return {
     ...tables,
     notes,
+    room,
     transact,
     transactLocally(work) {
       if (replication === undefined) return transact(work);

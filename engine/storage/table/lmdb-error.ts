@@ -1,4 +1,5 @@
 // What LMDB's own errors mean to us.
+import type { RootDatabase } from 'lmdb';
 import { TrellisError } from '../../base/errors.js';
 
 /**
@@ -16,6 +17,17 @@ const damageCodes: ReadonlySet<unknown> = new Set([
 const panicCode = -30795;
 /** Reads say it with the code of an invalid argument. */
 const saysPanic = /\bMDB_PANIC\b/;
+
+/** Whether LMDB has given up on the file. */
+export function isPanic(root: RootDatabase): boolean {
+  try {
+    root.resetReadTxn();
+    root.getStats();
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 /**
  * An error of LMDB as it leaves the environment: DATA_CORRUPT where the file is to blame, NOT_READY

@@ -3,6 +3,8 @@ import type { RootDatabase } from 'lmdb';
 
 export interface Usage {
   mapBytes: number;
+  /** Of the file, up to its last page; what lies behind it is only kept ready. */
+  fileBytes: number;
   pageBytes: number;
   /** Pages that the next transactions may use again. */
   freePages: number;
@@ -34,6 +36,12 @@ export const pagesOf = (tree: TreeStats): number =>
 /** Pages 0 and 1 of the file. */
 const metaPages = 2;
 
+/** How far LMDB has used the file. */
+export function endOf(root: RootDatabase): number {
+  const { lastPageNumber, pageSize } = root.getStats() as RootStats;
+  return (lastPageNumber + 1) * pageSize;
+}
+
 export function usageOf(
   root: RootDatabase,
   tables: Record<string, { readonly pages: number }>,
@@ -43,6 +51,7 @@ export function usageOf(
   for (const table of Object.values(tables)) pages += table.pages;
   return {
     mapBytes: stats.mapSize,
+    fileBytes: (stats.lastPageNumber + 1) * stats.pageSize,
     pageBytes: stats.pageSize,
     freePages: Math.max(0, stats.lastPageNumber + 1 - pages),
     readers: stats.numReaders,

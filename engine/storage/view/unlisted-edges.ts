@@ -40,7 +40,9 @@ export function noteUnlisted(env: Env, lists: NewLists): void {
 }
 
 export class UnlistedEdges {
-  readonly #lists = new NewLists();
+  #lists = new NewLists();
+  /** A list may lack edges that are here no more: a transaction failed. */
+  #isTorn = false;
 
   constructor(
     private readonly context: WriteContext,
@@ -57,16 +59,21 @@ export class UnlistedEdges {
 
   /** Writes them into the lists. */
   list(): void {
+    if (this.#isTorn) this.listFound();
     if (this.#lists.count === 0) return;
     const { hints, totals } = this.context;
+    this.#isTorn = true;
     this.#write({ of: hints, lastId: totals.state.nextId - 1 });
     this.#end();
+    this.#isTorn = false;
   }
 
   /** Lists the edges of a load that was cut off; returns how many it may be. */
   listFound(): number {
     const { env } = this.context;
     const first = oldestUnlisted(env);
+    this.#lists = new NewLists();
+    this.#isTorn = first > 0;
     if (first === 0) return 0;
     let count = 0;
     const end = this.context.totals.state.nextId;
@@ -81,6 +88,7 @@ export class UnlistedEdges {
     }
     this.#write();
     this.#end();
+    this.#isTorn = false;
     return count;
   }
 

@@ -4,6 +4,7 @@
 // Order of a group (operations.md 6.1): W5 transaction open · W6 the puts of every request · totals
 // and state · commit (W7 to W9, inside LMDB). Invariant: after `commit` returns, everything is on
 // disk, or it has thrown and nothing is.
+import { TrellisError } from '../../base/errors.js';
 import { failpoint } from '../../base/failpoint.js';
 import { type ShardPlace, UuidGenerator } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
@@ -106,7 +107,8 @@ export class Writer {
           this.#undo();
           group?.undo();
         } catch (undoError) {
-          broken = { error: undoError };
+          // After a page that could not be written LMDB refuses the undoing, too: the first error says why.
+          broken = { error: error instanceof TrellisError ? undoError : error };
         }
         throw error;
       }

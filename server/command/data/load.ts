@@ -1,8 +1,14 @@
 // `trellis load` (operations.md 8): a dump into an empty data directory; rows of a dump go into other
 // data by `import`.
-import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { DumpReader, fail, openDataDirectory, openStorage } from '../../../engine/index.js';
+import {
+  DumpReader,
+  fail,
+  mayBeFilled,
+  openDataDirectory,
+  openStorage,
+} from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { exitCodes } from '../../process/exit-code.js';
 import { ignoreInGit } from '../../project/git-ignore.js';
@@ -27,12 +33,13 @@ export async function loadDump(from: string, config: Config): Promise<number> {
   if (statSync(from).isDirectory())
     fail('CONFIG_INVALID', { what: `${shownPath(from)} is a folder, not a dump.` });
   const { dataDir, limits } = config;
-  if (existsSync(dataDir) && readdirSync(dataDir).length > 0) {
+  if (!mayBeFilled(dataDir)) {
     const hint = 'Rows of a dump go into other data with `trellis import`.';
     fail('DATA_DIR_BAD', { what: `${shownPath(dataDir)} is not empty` }, { hint });
   }
   const directory = openDataDirectory(dataDir, { unfinished: true });
   let clean = false;
+  let count = 0;
   try {
     const storage = openStorage(join(dataDir, 'graph'), {
       limits,
@@ -45,14 +52,15 @@ export async function loadDump(from: string, config: Config): Promise<number> {
         reader.write(block as Uint8Array);
       }
       reader.end();
-      printLine(`loaded ${counted(reader.count, 'element')} into ${shownPath(dataDir)}`);
+      count = reader.count;
     } finally {
-      storage.close();
+      await storage.close();
     }
     clean = true;
     ignoreInGit(dataDir);
   } finally {
     directory.close({ clean });
   }
+  printLine(`loaded ${counted(count, 'element')} into ${shownPath(dataDir)}`);
   return exitCodes.ok;
 }

@@ -1,10 +1,11 @@
 // `trellis fmt`: sources in the one style there is. Files that cannot be read stay as they are.
-import { lstatSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail, formatSource, printDiagnostic } from '../../../engine/index.js';
 import { processEnvironment } from '../../config/config.js';
 import { printErrorLine, printLine } from '../../observe/log.js';
 import { exitCodes } from '../../process/exit-code.js';
+import { replaceUserFile } from '../../process/new-file.js';
 import { configOf } from '../../project/line-config.js';
 import { readSources } from '../../project/project.js';
 import { paintPicture, painterFor } from '../../terminal/colour.js';
@@ -58,7 +59,7 @@ function formatFiles(paths: readonly string[], isCheck: boolean): number {
     if (text === undefined) faulty++;
     else if (!source.equals(Buffer.from(text))) {
       changed++;
-      if (!isCheck) writeFileSync(path, text);
+      if (!isCheck) replaceUserFile(path, text);
       printLine(isCheck ? `${shownPath(path)} is not in style` : shownPath(path));
     }
   }

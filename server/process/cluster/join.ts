@@ -149,9 +149,10 @@ async function fetchFile(
       const size = Math.min(pieceBytes, bytes - from);
       const asked = new URLSearchParams({ copy, path, from: String(from), bytes: String(size) });
       const piece = await fetchPiece(address, `/_admin/cluster-piece?${asked}`, calls, size);
-      writeSync(descriptor, piece, 0, piece.length, from);
-      from += piece.length;
-      onPiece(piece.length);
+      // On a disk that fills up not all of it is written: the rest is asked for again.
+      const written = writeSync(descriptor, piece, 0, piece.length, from);
+      from += written;
+      onPiece(written);
     }
     fsyncSync(descriptor);
   } finally {

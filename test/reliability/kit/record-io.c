@@ -6,6 +6,9 @@
 //   TRELLIS_IO_LOG      the log; appended to, so that several processes in turn share one
 //   TRELLIS_IO_NO_SYNC  1: files are not synchronised, only folders (a canary: this must be found out)
 //   TRELLIS_IO_FAIL     N:how[:always]: the N-th call fails; how is EIO, ENOSPC, EINTR or SHORT
+//   TRELLIS_IO_FULL     a file; while it is there the disk is full, in the way that it says: ENOSPC or EDQUOT of every
+//                       write that makes a file longer; SHORT: half of the first one arrives, then ENOSPC; EIO of every
+//                       write; SYNC: EIO of every synchronisation
 //
 // A record is 48 bytes, little-endian, and then two texts or data:
 //   u32 magic, kind, thread, flags; u64 file, at; u32 size1, size2; u64 unused
@@ -63,6 +66,9 @@ static int no_sync;
 static long fail_at, calls;
 static int fail_code, fail_short, fail_always;
 
+static const char *full_path;
+static int was_short;
+
 // The next function of this name, which does the work.
 #define REAL(name) ((__typeof__(&name))real(#name))
 static void *real(const char *name) { return dlsym(RTLD_NEXT, name); }
@@ -73,6 +79,7 @@ __attribute__((constructor)) static void start(void) {
   snprintf(root, sizeof root, "%s", folder);
   const char *sync = getenv("TRELLIS_IO_NO_SYNC");
   no_sync = sync && *sync == '1';
+  full_path = getenv("TRELLIS_IO_FULL");
   const char *fault = getenv("TRELLIS_IO_FAIL");
   if (fault && *fault) {
     fail_at = atol(fault);
@@ -128,6 +135,33 @@ static int is_to_fail(enum kind kind, uint64_t file) {
   if (calls != fail_at && !(fail_always && calls > fail_at)) return 0;
   note(FAULT, (uint32_t)kind, file, (uint64_t)calls, NULL, 0, NULL, 0);
   return 1;
+}
+
+// How full the disk is just now: an empty text when it is not.
+static void read_full(char how[8]) {
+  memset(how, 0, 8);
+  if (full_path == NULL || *full_path == 0) return;
+  int file = syscall(SYS_openat, AT_FDCWD, full_path, O_RDONLY | O_CLOEXEC);
+  if (file >= 0) {
+    if (syscall(SYS_read, file, how, 7) < 0) how[0] = 0;
+    syscall(SYS_close, file);
+  }
+  if (how[0] == 0) was_short = 0;
+}
+
+// What a full disk makes of a write: 0 nothing, -1 half of it arrives, else the error.
+static int full_code(int fd, off_t place, size_t total) {
+  char how[8];
+  struct stat found;
+  read_full(how);
+  if (strcmp(how, "EIO") == 0) return EIO;
+  if (how[0] == 0 || strcmp(how, "SYNC") == 0 || fstat(fd, &found) != 0) return 0;
+  // What lies in blocks that the file has already needs none.
+  if (place + (off_t)total <= ((found.st_size + 4095) & ~(off_t)4095)) return 0;
+  if (strcmp(how, "EDQUOT") == 0) return EDQUOT;
+  if (strcmp(how, "SHORT") != 0 || was_short || total < 2) return ENOSPC;
+  was_short = 1;
+  return -1;
 }
 
 // The same for calls of which there is no short form.
@@ -207,9 +241,11 @@ static ssize_t write_parts(int fd, const struct iovec *given, int count, off_t a
   }
   pthread_mutex_lock(&lock);
   uint64_t file = inodes[fd];
-  if (is_to_fail(WRITE, file)) {
-    if (!fail_short || total < 2) {
-      errno = fail_short ? EIO : fail_code;
+  off_t place = at >= 0 ? at : fcntl(fd, F_GETFL) & O_APPEND ? lseek(fd, 0, SEEK_END) : lseek(fd, 0, SEEK_CUR);
+  int full = full_code(fd, place, total);
+  if (full != 0 || is_to_fail(WRITE, file)) {
+    if (full > 0 || (full == 0 && (!fail_short || total < 2))) {
+      errno = full > 0 ? full : fail_short ? EIO : fail_code;
       pthread_mutex_unlock(&lock);
       return -1;
     }
@@ -220,7 +256,6 @@ static ssize_t write_parts(int fd, const struct iovec *given, int count, off_t a
       left -= parts[i].iov_len;
     }
   }
-  off_t place = at >= 0 ? at : fcntl(fd, F_GETFL) & O_APPEND ? lseek(fd, 0, SEEK_END) : lseek(fd, 0, SEEK_CUR);
   ssize_t done = at >= 0 ? syscall(SYS_pwritev, fd, parts, count, at, 0)
                          : syscall(SYS_writev, fd, parts, count);
   int code = errno;
@@ -273,7 +308,10 @@ static int sync_with(int fd, int (*next)(int)) {
   struct stat found;
   if (no_sync && fstat(fd, &found) == 0 && S_ISREG(found.st_mode)) return 0;
   pthread_mutex_lock(&lock);
-  int refused = refuse(SYNC_BEGIN, file);
+  char how[8];
+  read_full(how);
+  int refused = strcmp(how, "SYNC") == 0 || refuse(SYNC_BEGIN, file);
+  if (strcmp(how, "SYNC") == 0) errno = EIO;
   if (!refused) note(SYNC_BEGIN, 0, file, 0, NULL, 0, NULL, 0);
   pthread_mutex_unlock(&lock);
   if (refused) return -1;

@@ -51,6 +51,8 @@ export interface RecorderOptions {
   noSync?: boolean;
   /** `N:EIO|ENOSPC|EINTR|SHORT[:always]`. */
   fail?: string;
+  /** A file that makes the disk full for as long as it is there: see record-io.c. */
+  full?: string;
 }
 
 /** A log of what processes do below one folder. */
@@ -75,6 +77,7 @@ export class Recorder {
       TRELLIS_IO_LOG: this.log,
       ...(this.options.noSync && { TRELLIS_IO_NO_SYNC: '1' }),
       ...(this.options.fail && { TRELLIS_IO_FAIL: this.options.fail }),
+      ...(this.options.full && { TRELLIS_IO_FULL: this.options.full }),
     };
   }
 

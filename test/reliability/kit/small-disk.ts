@@ -1,7 +1,7 @@
 // Small file systems of their own, for tests that fill one or cut its power: ext4 in a file, which needs
 // root and loop devices. Where there are none, tests say so and are skipped.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crashSources } from '../../crash/oracle.js';
 import { makeFolder, removeFolder, root, writeProject } from '../../support/project.js';
@@ -46,6 +46,52 @@ export class SmallDisk {
   remove(): void {
     this.#detach();
     removeFolder(this.#home);
+  }
+}
+
+/** A file system in memory: made at once, and as full as it is told to be. */
+export class MemoryDisk {
+  readonly folder = makeFolder();
+  readonly #filler = join(this.folder, 'filler');
+
+  constructor(bytes: number) {
+    run('mount', '-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', this.folder);
+    process.once('exit', () => this.#detach());
+  }
+
+  /** To the last page. */
+  fill(): void {
+    const page = Buffer.alloc(4096, 1);
+    try {
+      for (;;) writeFileSync(this.#filler, page, { flag: 'a' });
+    } catch {
+      // There is no room for one more.
+    }
+  }
+
+  free(): void {
+    rmSync(this.#filler);
+  }
+
+  #detach(): void {
+    spawnSync('umount', ['-l', this.folder], { stdio: 'ignore' });
+  }
+
+  remove(): void {
+    this.#detach();
+    removeFolder(this.folder);
+  }
+}
+
+/** Why there can be no such disk on this machine, or undefined; says so. */
+export function whyNoMemoryDisk(): string | undefined {
+  try {
+    new MemoryDisk(2 ** 20).remove();
+    return undefined;
+  } catch {
+    const reason = 'a file system in memory needs root';
+    console.info(`a test of T7 is skipped: ${reason}`);
+    return reason;
   }
 }
 

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const rooms = ['base', 'file', 'storage'];
+const rooms = ['base', 'file', 'storage', 'system'];
 
 /** Path of a folder that holds these rooms as modules. */
 export async function compileStorage(): Promise<string> {
