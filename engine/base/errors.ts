@@ -59,6 +59,11 @@ const table = {
   INVALID_API_KEY: { message: 'Invalid API key' },
   FORBIDDEN: { message: 'This API key may not {action}.' },
   RATE_LIMITED: { message: 'Too many {what}; wait {seconds} s.', retryable: true },
+  SHARE_EXCEEDED: {
+    message: 'This caller has {count} {what}, its share.',
+    hint: 'Others are waiting: end some of them first.',
+    retryable: true,
+  },
   BAD_JSON: { message: 'The body is not valid JSON at byte {offset}: {what}.' },
   BAD_UTF8: { message: 'The body is not valid UTF-8 at byte {offset}.' },
   BAD_STRING: { message: '{path} holds a lone surrogate.' },

@@ -8,7 +8,7 @@ import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import type { Once } from './answer/once.js';
-import { type CallInput, callOf } from './call/call.js';
+import { type CallInput, callOf, nameOf } from './call/call.js';
 import type { AheadCall, CallOptions } from './call/options.js';
 import { failUnknown, queryNumber } from './call/query-table.js';
 import { type Equipment, decodeCall } from './call/runner.js';
@@ -129,15 +129,16 @@ export class Admission {
    * Why a call of this query with so long a body would be turned away, if that can be told already:
    * the more there is to refuse, the less a refusal may cost.
    */
-  refusal(name: string, bytes: number): ErrorData | undefined {
+  refusal(name: string, bytes: number, caller: CallOptions['caller']): ErrorData | undefined {
     const entry = this.#queries.get(name);
     if (entry === undefined) return undefined;
     const { query, number } = entry;
     const { writer, dispatcher, inline, isInlineOnly } = this.parts;
-    if (query.plan.writes) return writer.refusal;
-    if (isInlineOnly || dispatcher.refusal === undefined) return undefined;
+    if (query.plan.writes) return writer.refusalFor(caller);
+    const refusal = isInlineOnly ? undefined : dispatcher.refusalFor(caller);
+    if (refusal === undefined) return undefined;
     const isForLane = query.plan.embeds.length > 0 || !inline.allows(number, query.plan, bytes);
-    return isForLane ? dispatcher.refusal : undefined;
+    return isForLane ? refusal : undefined;
   }
 
   #runInLane(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
@@ -145,12 +146,19 @@ export class Admission {
     checkAlive();
     if (plan.writes) disk.checkRoom(plan);
     const lanes = plan.writes ? writer : dispatcher;
-    const { refusal } = lanes;
+    const refusal = lanes.refusalFor(options.caller);
     // Before anything is made for the call.
     if (refusal !== undefined) throw new TrellisError(refusal);
+    const caller = nameOf(options.caller);
     const budgetMs = this.#budgetOf(plan, options);
     return new Promise((resolve, reject) => {
-      const call = callOf(plan, input, { budgetMs, onWork: options.onWork, resolve, reject });
+      const call = callOf(plan, input, {
+        budgetMs,
+        caller,
+        onWork: options.onWork,
+        resolve,
+        reject,
+      });
       lanes.submit(call);
       options.onCancellable?.(() => {
         tally.cancelled++;

@@ -41,7 +41,7 @@ export interface Database {
    * Why a call of a query with a body of that length would be turned away for want of room, before the
    * body is there; undefined when it is known only later.
    */
-  refusal(name: string, bytes: number): ErrorData | undefined;
+  refusal(name: string, bytes: number, caller?: CallOptions['caller']): ErrorData | undefined;
   /** Runs a plan that a session made. */
   run(
     plan: Plan,

@@ -297,8 +297,8 @@ class OpenedDatabase implements Database {
     return this.#reloads.whole(() => this.#admission.call(name, body, options), bodyOf);
   }
 
-  refusal(name: string, bytes: number): ErrorData | undefined {
-    return this.#phase === 'serving' ? this.#admission.refusal(name, bytes) : undefined;
+  refusal(name: string, bytes: number, caller?: CallOptions['caller']): ErrorData | undefined {
+    return this.#phase === 'serving' ? this.#admission.refusal(name, bytes, caller) : undefined;
   }
 
   run(

@@ -8,7 +8,8 @@ import type { HeaderList } from '../http/header-list.js';
 import type { Accepted } from './accepted.js';
 import { Guesses } from './guesses.js';
 import { type Judged, KeyJudge, type Refusal } from './key-judge.js';
-import type { Role } from './key-record.js';
+import { shownBy } from './credential.js';
+import { type Role, idIn } from './key-record.js';
 import { type Caller, type Keys, scopeNames } from './keys.js';
 import { NodeProof } from './node-proof.js';
 import { OwnRate, type Rate, noRate } from './rate.js';
@@ -83,6 +84,7 @@ export class Security {
   readonly #judge: KeyJudge;
   readonly #keyRate: Rate;
   readonly #addressRate: Rate;
+  readonly #sourceOf = (exchange: Exchange): string => this.source(exchange);
   readonly #anyHost: boolean;
   readonly #remoteBind: boolean;
 
@@ -94,7 +96,7 @@ export class Security {
       keys: options.keys,
       accepted: options.accepted,
       guesses: options.leavesGuesses ? undefined : new Guesses(limits.auth_failures),
-      sourceOf: (exchange) => this.source(exchange),
+      sourceOf: this.#sourceOf,
     });
     this.#keyRate = rateOf('rate_per_key');
     this.#addressRate = rateOf('rate_per_address');
@@ -187,6 +189,7 @@ export class Security {
       if (!this.#addressRate.pass(this.source(exchange), now)) failRate('requests');
       exchange.rated = 1;
     }
+    exchange.sourceOf = this.#sourceOf;
     if (exchange.nodeProof !== '') return this.#authenticateNode(exchange);
     if (!keys.active) return undefined;
     const caller = this.#callerOf(exchange, this.#judge.judge(exchange));
@@ -194,6 +197,7 @@ export class Security {
       if (!this.#keyRate.pass(caller.keyId, now)) failRate('requests');
       exchange.rated = 2;
     }
+    exchange.keyId = caller.keyId;
     if (caller.tenant !== undefined && caller.tenant !== tenant) {
       fail('FORBIDDEN', { action: 'reach this database' });
     }
@@ -202,7 +206,10 @@ export class Security {
 
   #authenticateNode(exchange: Exchange): Caller {
     const isGood = (): boolean => this.options.isNode?.(exchange) === true;
-    return this.#callerOf(exchange, this.#judge.judgeNode(exchange, isGood));
+    const caller = this.#callerOf(exchange, this.#judge.judgeNode(exchange, isGood));
+    // Whose share it is: the node has judged the key that it passes on.
+    exchange.keyId = idIn(shownBy(exchange)) ?? caller.keyId;
+    return caller;
   }
 
   #callerOf(exchange: Exchange, judged: Judged): Caller {

@@ -74,6 +74,7 @@ function run(
   const answer = (): Result | Promise<Result> => {
     const result = database.run(plan, args, undefined, {
       budgetMs,
+      caller: exchange,
       embeddings: exchange.embeddings,
       onCancellable: (cancel) => {
         exchange.cancel = cancel;

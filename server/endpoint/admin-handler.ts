@@ -104,6 +104,7 @@ export function adminEndpoints(options: AdminOptions): {
       const parameters = new URLSearchParams(exchange.query);
       const result = options.database().run(lookPlan(explore(parameters)), [], undefined, {
         budgetMs: budgetOf(exchange, lookBudgetMs),
+        caller: exchange,
         onCancellable: (cancel) => {
           exchange.cancel = cancel;
         },

@@ -46,6 +46,8 @@ export interface McpOptions {
 export interface McpCaller {
   /** The empty text stands for "no key". */
   keyId: string;
+  /** Whose share its calls and sessions count to. */
+  whose?: CallOptions['caller'];
   mayRead: boolean;
   mayWrite: boolean;
   /** Of a cluster: the leader's answer to a query that writes; undefined where it is answered here. */
@@ -117,6 +119,7 @@ type Run = Work & { kind: 'run' };
 /** How long a call may take. */
 interface Until {
   deadline: number;
+  whose: CallOptions['caller'];
   onCancellable: OnCancellable;
 }
 
@@ -246,7 +249,8 @@ class SessionHandler implements McpHandler {
   #attempt(session: Session, call: Call): Reply {
     const { tool, view, budgetMs, onCancellable } = call;
     if (!session.live) fail('CONNECTION_NOT_FOUND', { id: session.id }, { path: '/connection_id' });
-    const until: Until = { deadline: this.options.now() + budgetMs, onCancellable };
+    const { whose } = call.caller;
+    const until: Until = { deadline: this.options.now() + budgetMs, whose, onCancellable };
     const work = prepare(tool, view, session, this.#currentToolbox());
     switch (work.kind) {
       case 'answer':
@@ -336,8 +340,9 @@ class SessionHandler implements McpHandler {
   }
 
   #bounds(until: Until): CallOptions {
-    const { onCancellable } = until;
-    return { budgetMs: this.#left(until), ...(onCancellable && { onCancellable }) };
+    const { onCancellable, whose } = until;
+    const budgetMs = this.#left(until);
+    return { budgetMs, caller: whose, ...(onCancellable && { onCancellable }) };
   }
 
   /** Made anew when the database has got another program. */

@@ -48,7 +48,7 @@ export function queryEndpoints(
         budgetMs,
         // What is asked about a query needs no room in a queue.
         refusal: (exchange, bytes) =>
-          exchange.query === '' ? database.refusal(name, bytes) : undefined,
+          exchange.query === '' ? database.refusal(name, bytes, exchange) : undefined,
         handle: (exchange, body, caller) => {
           const asked = exchange.query === '' ? undefined : askedFor(exchange.query);
           if (asked !== undefined) guardPlans(exchange, caller, name);
@@ -56,6 +56,7 @@ export function queryEndpoints(
           const once = plan.writes ? onceOf(exchange, caller) : undefined;
           return database.call(name, body, {
             budgetMs: budgetOf(exchange, budgetMs),
+            caller: exchange,
             onCancellable: cancelInto(exchange),
             onWork: (cost) => {
               exchange.work = cost;
@@ -143,7 +144,7 @@ function toolEndpoint(tool: string, program: Program, options: ToolOptions): End
       // A session's answers go with its state: nothing of it can be given again.
       if (writes) refuseOnce(exchange, 'sessions know none');
       const budget = budgetOf(exchange, budgetMs);
-      const rights = callerOf(caller, (name, asked) =>
+      const rights = callerOf(caller, exchange, (name, asked) =>
         options.callOnLeader?.(exchange, name, asked, budget),
       );
       try {
@@ -175,10 +176,12 @@ function cancelInto(exchange: Exchange): (cancel: () => void) => void {
 /** Rights as the session room sees them; scope and role of query tools are checked before. */
 export function callerOf(
   caller: Caller | undefined,
+  whose: CallOptions['caller'],
   callOnLeader?: McpCaller['callOnLeader'],
 ): McpCaller {
-  if (caller === undefined) return { keyId: '', mayRead: true, mayWrite: true, callOnLeader };
+  if (caller === undefined)
+    return { keyId: '', whose, mayRead: true, mayWrite: true, callOnLeader };
   const { keyId, role } = caller;
   const mayWrite = role === 'write' || role === 'admin';
-  return { keyId, mayRead: mayWrite || role === 'read', mayWrite, callOnLeader };
+  return { keyId, whose, mayRead: mayWrite || role === 'read', mayWrite, callOnLeader };
 }

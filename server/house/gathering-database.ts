@@ -20,8 +20,8 @@ export function gatheringDatabase(main: Database, gatherer: Gatherer): Database 
       ? main.call(name, body, options)
       : gatherer.call(query, body, options);
   };
-  const refusal: Database['refusal'] = (name, bytes) =>
-    scattered(name) === undefined ? main.refusal(name, bytes) : undefined;
+  const refusal: Database['refusal'] = (name, ...rest) =>
+    scattered(name) === undefined ? main.refusal(name, ...rest) : undefined;
   const own: Partial<Database> = { call, refusal };
   return new Proxy(main, {
     get: (target, name) => {

@@ -190,8 +190,8 @@ export class SleepingDatabase implements Database {
     return this.#hold(this.#open.call(name, body, options));
   }
 
-  refusal(name: string, bytes: number) {
-    return this.#database?.refusal(name, bytes);
+  refusal(...asked: Parameters<Database['refusal']>) {
+    return this.#database?.refusal(...asked);
   }
 
   run(...args: Parameters<Database['run']>) {

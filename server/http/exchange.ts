@@ -82,6 +82,11 @@ export abstract class Exchange {
   judged: unknown;
   /** It asks for what only administrators may. */
   asksAdmin = false;
+  /** Of whoever calls; empty where there are no keys. */
+  keyId = '';
+  /** What tells where a request comes from, as callers are counted. */
+  sourceOf: ((exchange: Exchange) => string) | undefined;
+  #holder: string | undefined;
   /** Milliseconds of performance.now(). */
   startedAt = 0;
   /** When a reader is answered for, whatever the engine does; 0 = never. */
@@ -101,6 +106,12 @@ export abstract class Exchange {
   memo: unknown;
   /** Of the answer, besides those that it is sent with. */
   headers: HeaderList = noHeaders;
+
+  /** Whose share it counts to: the key's, else the address's. First asked for before the answer. */
+  get holder(): string {
+    this.#holder ??= this.keyId || (this.sourceOf?.(this) ?? '');
+    return this.#holder;
+  }
 
   /** The client's address as text; IPv4 in IPv6 is printed as IPv4. Only before the answer. */
   abstract peer(): string;

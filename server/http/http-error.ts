@@ -42,6 +42,7 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   INVALID_API_KEY: forbidden,
   FORBIDDEN: forbidden,
   RATE_LIMITED: many,
+  SHARE_EXCEEDED: many,
   VECTOR_CAPACITY: full,
   VECTORS_SKIPPED: unavailable,
   NO_VALUE_FOUND: missing,

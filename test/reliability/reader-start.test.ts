@@ -51,7 +51,8 @@ function dispatcherOf(failures: number) {
 const callOf = (settle: () => void, cost: Call['cost'] = 'C'): Call => {
   const call = { query: 0, body: new Uint8Array(0), cost, slot: -1, settled: false };
   const time = { deadline: performance.now() + 60_000, budgetMs: 60_000 };
-  return { ...call, ...time, resolve: settle, reject: settle };
+  const turn = { caller: '', account: undefined, charged: 0, place: 0 };
+  return { ...call, ...time, ...turn, resolve: settle, reject: settle };
 };
 
 describe('reader threads', () => {

@@ -75,7 +75,12 @@ async function linkTo(random: Random, seen: Seen) {
 }
 
 /** Submits calls and orders as `random` has it; resolves with how often each call was answered. */
-async function play(link: WriterLink, random: Random, count: number, onStep?: () => void) {
+async function play(
+  link: WriterLink,
+  random: Random,
+  count: number,
+  { callers = 1, onStep }: { callers?: number; onStep?: () => void } = {},
+) {
   const answers = new Uint8Array(count);
   const failures: ErrorData[] = [];
   const expected: number[] = [];
@@ -95,6 +100,8 @@ async function play(link: WriterLink, random: Random, count: number, onStep?: ()
           budgetMs: 60_000,
           slot: -1,
           settled: false,
+          caller: String(number % callers),
+          ...{ account: undefined, charged: 0, place: 0 },
           resolve: settled,
           reject: (error) => {
             failures.push(error.data);
@@ -120,15 +127,23 @@ describe('T14 the write queue', () => {
     for (let seed = 1; seed <= (long ? 300 : 12); seed++) {
       const random = new Random(seed);
       const seen: Seen = { calls: [], orders: [] };
+      const callers = seed % 2 === 0 ? 3 : 1;
       const { link, close } = await linkTo(random, seen);
       const count = 1 + random.below(random.pick([10, 5_000, 20_000]));
-      const { answers, failures, expected } = await play(link, random, count);
+      const { answers, failures, expected } = await play(link, random, count, { callers });
       expect(
         answers.every((times) => times === 1),
         `seed ${seed}`,
       ).toBe(true);
       expect(failures).toEqual([]);
-      expect(seen.calls).toEqual(Array.from({ length: count }, (_, i) => i));
+      // Of each caller in its order; of a sole one, that is the order of all.
+      const order = (of: number): number[] => seen.calls.filter((call) => call % callers === of);
+      for (let caller = 0; caller < callers; caller++)
+        expect(order(caller)).toEqual(order(caller).toSorted((a, b) => a - b));
+      expect(new Set(seen.calls).size).toBe(count);
+      // Behind all that came before it, and nothing else.
+      for (const { after } of seen.orders)
+        expect(Math.max(-1, ...seen.calls.slice(0, after))).toBe(after - 1);
       expect(seen.orders.map(({ after }) => after)).toEqual(expected);
       close();
     }
@@ -139,8 +154,10 @@ describe('T14 the write queue', () => {
     const { link, end } = await linkTo(random, { calls: [], orders: [] });
     const count = 12_000;
     let step = 0;
-    const over = play(link, random, count - 1, () => {
-      if (++step === count - 1) end(new Error('killed'));
+    const over = play(link, random, count - 1, {
+      onStep: () => {
+        if (++step === count - 1) end(new Error('killed'));
+      },
     });
     const { answers, failures } = await over;
     expect(answers.every((times) => times === 1)).toBe(true);

@@ -31,6 +31,7 @@ const published: Record<ErrorCode, number> = {
   INVALID_API_KEY: 403,
   FORBIDDEN: 403,
   RATE_LIMITED: 429,
+  SHARE_EXCEEDED: 429,
   BAD_JSON: 400,
   BAD_UTF8: 400,
   BAD_STRING: 400,

@@ -1,4 +1,4 @@
-// One request on its way through the database, and the queue of those that wait for a lane.
+// One request on its way through the database, as it waits for a lane and is there.
 import type { TrellisError } from '../../base/errors.js';
 import type { Argument, ExecutionResult, ItemList } from '../../exec/row/execute.js';
 import type { CostClass, Plan } from '../../plan/plan.js';
@@ -44,17 +44,35 @@ export interface Call {
   /** Gate slot while in flight, else -1. */
   slot: number;
   settled: boolean;
+  /** Whatever tells callers apart; empty where nobody does. */
+  caller: string;
+  /** See fair-queue.ts. */
+  account: unknown;
+  charged: number;
+  place: number;
   /** See CallOptions. */
   onWork?: ((cost: Cost) => void) | undefined;
   resolve: (result: ExecutionResult) => void;
   reject: (error: TrellisError) => void;
 }
 
+/** The name of a caller: what gives it to whoever needs it, where that is not for free. */
+export type Whose = string | { readonly holder: string };
+
+export const nameOf = (whose: Whose = ''): string =>
+  typeof whose === 'string' ? whose : whose.holder;
+
 /** A call that is on its way to a lane. */
 export function callOf(
   plan: Plan,
   { query, body, embeddings, args, schema, items, once }: CallInput,
-  { budgetMs, onWork, resolve, reject }: Pick<Call, 'budgetMs' | 'onWork' | 'resolve' | 'reject'>,
+  {
+    budgetMs,
+    caller,
+    onWork,
+    resolve,
+    reject,
+  }: Pick<Call, 'budgetMs' | 'caller' | 'onWork' | 'resolve' | 'reject'>,
 ): Call {
   const isNamed = query >= 0;
   // All members at once and in one order: spread together, they took as long as all else of a call.
@@ -72,46 +90,12 @@ export function callOf(
     budgetMs,
     slot: -1,
     settled: false,
+    caller,
+    account: undefined,
+    charged: 0,
+    place: 0,
     onWork,
     resolve,
     reject,
   };
-}
-
-/** First in, first out, without the cost of Array.shift on long queues. */
-export class CallQueue {
-  #items: (Call | undefined)[] = [];
-  #head = 0;
-  /** Bytes of the bodies that wait. */
-  bytes = 0;
-
-  get length(): number {
-    return this.#items.length - this.#head;
-  }
-
-  push(call: Call): void {
-    this.#items.push(call);
-    this.bytes += call.body.length;
-  }
-
-  shift(): Call | undefined {
-    if (this.#head === this.#items.length) return undefined;
-    const call = this.#items[this.#head]!;
-    this.#items[this.#head++] = undefined;
-    this.bytes -= call.body.length;
-    if (this.#head === this.#items.length || this.#head > 4096) {
-      this.#items = this.#items.slice(this.#head);
-      this.#head = 0;
-    }
-    return call;
-  }
-
-  /** Removes and returns everything that waits. */
-  drain(): Call[] {
-    const rest = this.#items.slice(this.#head) as Call[];
-    this.#items = [];
-    this.#head = 0;
-    this.bytes = 0;
-    return rest;
-  }
 }

@@ -9,7 +9,7 @@ import type { Plan } from '../../plan/plan.js';
 import type { Program } from '../../plan/program.js';
 import type { IndexOptions } from '../../vector/index.js';
 import type { Claim } from '../answer/once.js';
-import type { Cost } from './call.js';
+import type { Cost, Whose } from './call.js';
 
 export interface DatabaseOptions {
   dataDir: string;
@@ -81,6 +81,8 @@ export interface ShardReading {
 }
 
 export interface CallOptions {
+  /** Whatever tells callers apart, who are given equal shares of the threads. */
+  caller?: Whose | undefined;
   /** Time budget; default limits.query_time or write_time. */
   budgetMs?: number;
   /** Called with a function that cancels the call (client gone, deadline). */

@@ -2,10 +2,12 @@
 // in flight, so that a heavy query delays few others. Owns the lanes' lives: none is there from the start,
 // one is started when a call finds all there are busy, and a reader that dies is replaced, its calls
 // fail. Invariant: what is broadcast is heard by lanes that are only being started, too.
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { type ErrorData, TrellisError, errorDataOf } from '../../base/errors.js';
-import { type Call, CallQueue, type Cost } from '../call/call.js';
+import type { Call, Cost, Whose } from '../call/call.js';
+import { FairQueue } from '../call/fair-queue.js';
+import { type QueueBounds, makeRoom, refusalOf } from '../call/queue-share.js';
 import type { Gate, SlotPool } from '../call/gate.js';
 import { Lane } from './lane.js';
 import type { Equip, ToLane } from './message.js';
@@ -21,6 +23,9 @@ const pauseMs = 25;
 const pauseMsMax = 5_000;
 /** What the system lacks may be there again soon. */
 const shortPauseMsMax = 1_000;
+
+/** What a caller has too many of. */
+const waiting = 'reads in the queue';
 
 const isFull: ErrorData = { code: 'OVERLOADED', args: { queue: 'The read queue' } };
 
@@ -41,7 +46,10 @@ export class Dispatcher {
   /** Those that can take calls. */
   readonly #lanes: Lane[] = [];
   readonly #starting = new Set<Lane>();
-  readonly #queue = new CallQueue();
+  readonly #queue = new FairQueue<Call>();
+  readonly #bounds: QueueBounds;
+  /** While a lane is kept idle for somebody who is likely to ask again. */
+  #holding: { timer: NodeJS.Timeout; since: number } | undefined;
   /** Lanes that are started anew after a pause. */
   #replacing = 0;
   #closing = false;
@@ -56,7 +64,9 @@ export class Dispatcher {
     private readonly gate: Gate,
     private readonly slots: SlotPool,
     private readonly options: DispatcherOptions,
-  ) {}
+  ) {
+    this.#bounds = { calls: options.queueMax, bytes: Number.POSITIVE_INFINITY };
+  }
 
   get queued(): number {
     return this.#queue.length;
@@ -107,8 +117,10 @@ export class Dispatcher {
       void this.#ended(lane, isReady ? 0 : failures + 1, error);
     });
     const lane: Lane = new Lane(port, this.gate, this.slots, {
+      onLost: (call) => this.#queue.back(call, performance.now()),
       onSettled: (call, cost) => {
         this.options.onSettled(call, cost);
+        this.#queue.back(call, performance.now(), cost.micros);
         this.#feed();
       },
       onMessage: (message) => {
@@ -147,7 +159,7 @@ export class Dispatcher {
     if (failures > 0) {
       this.#replacing++;
       const most = isShort ? shortPauseMsMax : pauseMsMax;
-      await setTimeout(Math.min(pauseMs * 2 ** failures, most));
+      await pause(Math.min(pauseMs * 2 ** failures, most));
       this.#replacing--;
     }
     if (!this.#closing) this.#startLane(failures);
@@ -165,16 +177,23 @@ export class Dispatcher {
   }
 
   /** Why a call cannot be taken, or undefined. */
-  get refusal(): ErrorData | undefined {
+  refusalFor(caller: Whose | undefined): ErrorData | undefined {
     if (this.#shortage !== undefined) return this.#shortage;
-    return this.#queue.length >= this.options.queueMax ? isFull : undefined;
+    return refusalOf(this.#queue, caller, this.#bounds, isFull, waiting);
   }
 
   submit(call: Call): void {
     const lane = this.#idlest();
+    const now = performance.now();
     if (lane === undefined || lane.load > 0) this.#grow();
-    if (lane && this.#queue.length === 0) lane.submit(call);
-    else this.#queue.push(call);
+    if (lane && this.#queue.length === 0 && this.#queue.isAlone(call.caller, now)) {
+      this.#queue.sent(call, now);
+      lane.submit(call);
+      return;
+    }
+    makeRoom(this.#queue, this.#bounds, waiting);
+    this.#queue.push(call, now);
+    this.#feed();
   }
 
   #idlest(): Lane | undefined {
@@ -187,14 +206,40 @@ export class Dispatcher {
   }
 
   #feed(): void {
+    this.#holdNoMore();
     while (this.#queue.length > 0) {
       const lane = this.#idlest();
       if (!lane) return;
-      const call = this.#queue.shift()!;
+      const now = performance.now();
+      const turn = this.#queue.next(now, { count: this.options.count, idle: this.#idle() });
+      if (turn === undefined) return;
+      if ('waitMs' in turn) return this.#hold(turn.waitMs, now);
+      const call = turn.item;
       if (call.settled) continue;
-      if (performance.now() > call.deadline) timeOut(call);
-      else lane.submit(call);
+      if (now > call.deadline) timeOut(call);
+      else {
+        this.#queue.sent(call, now);
+        lane.submit(call);
+      }
     }
+  }
+
+  /** Lanes with nothing to do, those included that are not there yet. */
+  #idle(): number {
+    const busy = this.#lanes.filter(({ load }) => load > 0).length;
+    return this.options.count - busy;
+  }
+
+  /** Waits for somebody who is likely to ask again. */
+  #hold(ms: number, since: number): void {
+    this.#holding = { timer: setTimeout(() => this.#feed(), ms), since };
+  }
+
+  #holdNoMore(): void {
+    if (this.#holding === undefined) return;
+    clearTimeout(this.#holding.timer);
+    if (this.#idle() > 0) this.#queue.waited(performance.now() - this.#holding.since);
+    this.#holding = undefined;
   }
 
   /** Has every lane finish what it has and let go of the data file; calls wait meanwhile. */
@@ -237,6 +282,7 @@ export class Dispatcher {
 
   close(): void {
     this.#closing = true;
+    clearTimeout(this.#holding?.timer);
     const error = new TrellisError({ code: 'SHUTTING_DOWN', args: {} });
     for (const call of this.#queue.drain()) call.reject(error);
     this.broadcast({ kind: 'close', id: 0, snapshot: false });

@@ -24,6 +24,8 @@ const costUnits = { A: 1, B: 1, C: 32, W: 1 } as const;
 export interface LaneEvents {
   /** Capacity came free. */
   onSettled: (call: Call, cost: Cost) => void;
+  /** A call was lost with the thread. */
+  onLost: (call: Call) => void;
   /** Anything that is not a reply. */
   onMessage: (message: Exclude<FromLane, Batch<ReplyExtra>>) => void;
 }
@@ -161,7 +163,11 @@ export class Lane {
   /** The thread is gone: everything in flight fails with this error. */
   abandon(error: ErrorData): void {
     this.#pending = [];
-    for (const slot of [...this.#flying.keys()]) this.#reject(this.#land(slot), error);
+    for (const slot of [...this.#flying.keys()]) {
+      const call = this.#land(slot);
+      this.events.onLost(call);
+      this.#reject(call, error);
+    }
     this.port.close();
   }
 }

@@ -26,7 +26,7 @@ import { Gate } from '../call/gate.js';
 import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
 import { Gathering, takeGroup } from './gathering.js';
 import { transactionHold } from './exit-hold.js';
-import { GroupCommit, type Waiting } from './group-commit.js';
+import { GroupCommit, type Waiting, workOf } from './group-commit.js';
 import { type LoadOrder, LoadWriter } from '../load/load-writer.js';
 import type { LaneFault, Reload, ToLane } from './message.js';
 import { unpack } from '../call/pack.js';
@@ -319,11 +319,11 @@ class WriterLane {
     if (group.length === 0) return;
     const started = performance.now();
     const outcomes = this.#commits.run(group);
-    const micros = ((performance.now() - started) * 1000) / group.length;
+    const micros = workOf(outcomes, (performance.now() - started) * 1000);
     for (let i = 0; i < group.length; i++) {
       const outcome = outcomes[i]!;
-      if (outcome.ok) this.#replies.succeed(group[i]!.slot, outcome.result, micros);
-      else this.#replies.failWith(group[i]!.slot, outcome.error, micros);
+      if (outcome.ok) this.#replies.succeed(group[i]!.slot, outcome.result, micros[i]!);
+      else this.#replies.failWith(group[i]!.slot, outcome.error, micros[i]!);
     }
     failpoint('W12');
     this.#replies.flush();

@@ -5,7 +5,9 @@ import type { PackedProgram } from '../call/packed-program.js';
 import { type ErrorData, TrellisError, errorOf, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { IndexHandle } from '../../vector/index.js';
-import { type Call, CallQueue, type Cost } from '../call/call.js';
+import type { Call, Cost, Whose } from '../call/call.js';
+import { FairQueue, type Queued } from '../call/fair-queue.js';
+import { type QueueBounds, makeRoom, refusalOf } from '../call/queue-share.js';
 import type { DatabaseOptions } from '../call/options.js';
 import type { Gate, SlotPool } from '../call/gate.js';
 import { Lane } from './lane.js';
@@ -60,11 +62,33 @@ type Order =
 
 interface Given {
   order: Order;
-  /** How many calls leave before it. */
+  /** How many had come before it: they leave before it. */
   after: number;
   resolve: (result?: unknown) => void;
   reject: (error: TrellisError) => void;
+  /** Of a piece of a load. */
+  turn?: LoadTurn;
 }
+
+/** A piece of a load: it has its turn among the writes, behind those that came before it. */
+interface LoadTurn extends Queued {
+  given: Given;
+  sentAt: number;
+  reject: (error: TrellisError) => void;
+}
+
+type Turned = (Call & { given?: never }) | LoadTurn;
+
+/** Whoever loads: there is one at a time. */
+const loader = '\u0000load';
+const noBytes = new Uint8Array(0);
+/** The writer makes one group at a time of what is there. */
+const threads = { count: 1, idle: 1 };
+/** Of a caller who is alone: what the writer has at hand, in micros and in calls. */
+const handMicros = 50_000;
+const handCalls = 2;
+/** What a caller has too many of. */
+const waiting = 'writes in the queue';
 
 export class WriterLink {
   /** Why writes are off, or undefined. */
@@ -74,10 +98,11 @@ export class WriterLink {
   #ended = false;
   #closing = false;
   #lastId = 0;
-  readonly #queue = new CallQueue();
-  /** Calls that have come in, and that have left the queue. */
-  #taken = 0;
-  #left = 0;
+  readonly #queue = new FairQueue<Turned>();
+  readonly #bounds: QueueBounds;
+  /** When the writer was last done with something. */
+  #heardAt = 0;
+  #holding: { timer: NodeJS.Timeout; since: number } | undefined;
   /** Orders that wait for the calls before them. */
   #due: Given[] = [];
   /** Orders that the writer has. */
@@ -86,9 +111,12 @@ export class WriterLink {
   constructor(
     private readonly gate: Gate,
     private readonly slots: SlotPool,
-    private readonly limits: Limits,
+    limits: Limits,
     private readonly events: WriterEvents,
-  ) {}
+  ) {
+    this.#bounds = { calls: limits.write_queue, bytes: limits.write_queue_bytes };
+    this.#queue.allowOrders();
+  }
 
   get queued(): number {
     return this.#queue.length;
@@ -103,8 +131,11 @@ export class WriterLink {
         else if (error) reject(error);
       });
       this.#lane = new Lane(port, this.gate, this.slots, {
+        onLost: (call) => this.#queue.back(call, performance.now()),
         onSettled: (call, cost) => {
           this.events.onSettled(call, cost);
+          this.#heardAt = performance.now();
+          this.#queue.back(call, this.#heardAt, cost.micros);
           this.#feed();
         },
         onMessage: (message) => {
@@ -149,11 +180,8 @@ export class WriterLink {
         if (message.stack !== undefined) {
           this.events.log('error', 'the writer failed an order', { stack: message.stack });
         }
-        return this.#fulfil(
-          message.id,
-          message.error && new TrellisError(message.error),
-          message.result,
-        );
+        this.#fulfil(message.id, message.error && new TrellisError(message.error), message.result);
+        return this.#feed();
       default:
     }
   }
@@ -161,12 +189,20 @@ export class WriterLink {
   #fulfil(id: number, error: TrellisError | undefined, result?: unknown): void {
     const given = this.#orders.get(id);
     if (this.#orders.delete(id)) this.#lane!.release();
+    if (given?.turn !== undefined) this.#back(given.turn);
     if (error) given?.reject(error);
     else given?.resolve(result);
     if (given?.order.kind !== 'close') return;
     const gone = new TrellisError({ code: 'SHUTTING_DOWN', args: {} });
     for (const { reject } of this.#orders.values()) reject(gone);
     this.#orders.clear();
+  }
+
+  /** A piece of a load is done: it took the time since it was sent, or since the work before it was done. */
+  #back(turn: LoadTurn): void {
+    const now = performance.now();
+    this.#queue.back(turn, now, (now - Math.max(this.#heardAt, turn.sentAt)) * 1000);
+    this.#heardAt = now;
   }
 
   /** Nothing that came in stays without an answer. */
@@ -186,37 +222,66 @@ export class WriterLink {
   }
 
   /** Why a write cannot be taken, or undefined. */
-  get refusal(): ErrorData | undefined {
+  refusalFor(caller?: Whose): ErrorData | undefined {
     const { readOnlyReason: reason } = this;
     if (reason !== undefined) return { code: 'READ_ONLY', args: { reason } };
     const refusal = this.events.refusal();
     if (refusal !== undefined) return refusal;
-    const { write_queue, write_queue_bytes } = this.limits;
-    const hasRoom = this.#queue.length < write_queue && this.#queue.bytes < write_queue_bytes;
-    return hasRoom ? undefined : isFull;
+    return refusalOf(this.#queue, caller, this.#bounds, isFull, waiting);
   }
 
   /** Queues a write. */
   submit(call: Call): void {
     this.accepted++;
-    this.#taken++;
-    this.#queue.push(call);
+    makeRoom(this.#queue, this.#bounds, waiting);
+    this.#queue.push(call, performance.now());
     this.#feed();
   }
 
-  /** Sends what may go, in the order in which it came. */
+  /** Sends what may go: orders behind all that came before them, writes by their callers' turns. */
   #feed(): void {
+    this.#holdNoMore();
     const lane = this.#lane!;
     for (;;) {
-      if (this.#due[0]?.after === this.#left) {
-        this.#send(this.#due.shift()!);
+      const given = this.#due[0];
+      if (given !== undefined && !this.#queue.hasBefore(given.after)) {
+        this.#due.shift();
+        this.#send(given);
         continue;
       }
       if (this.#queue.length === 0 || lane.inFlight >= flightMax) return;
-      this.#left++;
-      const call = this.#queue.shift()!;
-      if (!call.settled) lane.submit(call);
+      const now = performance.now();
+      if (given === undefined && lane.inFlight >= handCalls && this.#hasEnough(now)) return;
+      const turn = this.#queue.next(now, threads, given?.after);
+      if (turn === undefined) return;
+      if ('waitMs' in turn) {
+        this.#holding = { timer: setTimeout(() => this.#feed(), turn.waitMs), since: now };
+        return;
+      }
+      if (!turn.item.settled) this.#go(turn.item, now);
     }
+  }
+
+  /** Who comes meanwhile shall not wait for all that one caller has. */
+  #hasEnough(now: number): boolean {
+    const { only } = this.#queue.presence(now);
+    return only !== undefined && this.#queue.isFar(only, handMicros, handCalls);
+  }
+
+  #go(item: Turned, now: number): void {
+    this.#queue.sent(item, now);
+    if (item.given === undefined) this.#lane!.submit(item);
+    else {
+      item.sentAt = now;
+      this.#send(item.given);
+    }
+  }
+
+  #holdNoMore(): void {
+    if (this.#holding === undefined) return;
+    clearTimeout(this.#holding.timer);
+    this.#queue.waited(performance.now() - this.#holding.since);
+    this.#holding = undefined;
   }
 
   #send(given: Given): void {
@@ -235,8 +300,20 @@ export class WriterLink {
     if (order.kind === 'close') this.#closing = true;
     this.#lane!.hold();
     return new Promise((resolve, reject) => {
-      this.#due.push({ order, after: this.#taken, resolve, reject });
+      const given = { order, after: this.#queue.came, resolve, reject };
+      if (order.kind === 'load') this.#queueLoad(given);
+      else this.#due.push(given);
       this.#feed();
     });
+  }
+
+  #queueLoad(given: Given): void {
+    const { reject } = given;
+    const turn: LoadTurn = {
+      ...{ given, reject, caller: loader, body: noBytes, cost: 'C' },
+      ...{ settled: false, isOrder: true, sentAt: 0 },
+    };
+    given.turn = turn;
+    this.#queue.push(turn, performance.now());
   }
 }

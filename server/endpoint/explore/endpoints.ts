@@ -76,6 +76,7 @@ function lookRunner({ database, limits }: { database: () => Database; limits: Li
   const read = async (exchange: Exchange, plan: Plan): Promise<Result> => {
     const { body } = await database().run(plan, [], undefined, {
       budgetMs: budgetOf(exchange, limits.query_time),
+      caller: exchange,
       onCancellable: (cancel) => {
         exchange.cancel = cancel;
       },

@@ -57,6 +57,7 @@ function callQuery(query: Query, { exchange, args }: ToolCall, options: QueryToo
   if (led !== undefined) return led;
   return options.database().call(query.name, args, {
     budgetMs,
+    caller: exchange,
     onCancellable: (cancel) => {
       exchange.cancel = cancel;
     },

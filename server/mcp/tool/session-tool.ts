@@ -71,7 +71,7 @@ async function walk(
   { handler, limits }: SessionToolOptions,
 ): Promise<Output> {
   const sessions = handler();
-  const caller = callerOf(key);
+  const caller = callerOf(key, exchange);
   const view = scanBody(args, limits);
   const given = view.member('connection_id');
   const isNew = given === undefined || given.kind === 'null';
