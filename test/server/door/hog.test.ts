@@ -18,7 +18,9 @@ QUERY fill(docs: [{k: I64, body: String}]) =>
   FOR {k, body} IN docs { d <- AddN<Doc>({k: k, body: body}) }
   RETURN NONE
 QUERY scan(text: String) => n <- N<Doc>::WHERE(_::{body}::CONTAINS(text))::COUNT RETURN n
-QUERY few(text: String, k: I64) => d <- N<Doc>({k: k})::WHERE(_::{body}::CONTAINS(text))::COUNT RETURN d
+QUERY few(text: String, k: I64) =>
+  d <- N<Doc>({k: k})::WHERE(_::{body}::CONTAINS(text))::COUNT
+  RETURN d
 QUERY put(name: String) => i <- AddN<Item>({name: name, n: 1}) RETURN NONE
 `;
 
