@@ -256,10 +256,11 @@ export type Source =
    */
   | { kind: 'items'; start: number; end: number };
 
-/** Rows come from the index of a property or, null, in the order of all ids. */
+/** Rows come from the index of a property or, null, in the order of all ids; with `list`, of those of a list. */
 interface Seek {
   property: string | null;
   descending: boolean;
+  /** The step before, or before its condition, reads the edges of one element, most often. */ list?: true;
   /** Where this leads to few, those few are taken. */ few?: AccessPath;
 }
 

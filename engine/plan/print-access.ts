@@ -75,5 +75,6 @@ export function printSeek(
 ): string {
   if (seek === undefined) return '';
   const few = seek.few === undefined ? '' : `, unless few ${printPath(seek.few, of)}`;
+  if (seek.list) return ' seeking in list';
   return ` seeking ${seek.property === null ? 'by id' : `in index ${seek.property}`}${few}`;
 }

@@ -3,7 +3,7 @@
 // true for comes once, those of equal keys in the order of their age.
 import { IdSet } from '../../base/id-set.js';
 import type { Label } from '../../storage/table/store.js';
-import type { Seek } from '../operators/page-seek.js';
+import type { Seek } from '../page/page-seek.js';
 import type { IdFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
 import { IdBuffer } from '../row/id-buffer.js';

@@ -23,11 +23,12 @@ import { dedup, dedupBy, intersect, map } from '../operators/filter.js';
 import { group } from '../operators/group.js';
 import { edgeEnds, edges, edgesOrEnds, neighbours } from '../operators/neighbour.js';
 import { order } from '../operators/order.js';
-import { page } from '../operators/page.js';
+import { page } from '../page/page.js';
 import { rerankMMR, rerankRRF } from '../search/rerank.js';
 import { shortestPath } from '../search/shortest-path.js';
 import { batch, byIds, byProperty } from '../operators/batch.js';
 import { count, first, slice } from '../operators/slice.js';
+import { edgesBehind } from '../page/list-seek.js';
 import { itemIds, itemRows } from '../operators/item.js';
 import { byId, lookup, nothing, rowsOfValue, scan } from '../operators/source.js';
 import { searchText } from '../search/text-search.js';
@@ -45,7 +46,10 @@ export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
     (step) => (step.kind === 'page' || step.kind === 'order') && step.seek,
   );
   const sort = fused[at] as StepOf<'page' | 'order'> | undefined;
-  const seek = buildSeek(builder, source, sort, needed(builder, fused[at + 1]));
+  const seek = sort?.seek?.list
+    ? { seek: { start: undefined, ordered: true }, flow: undefined }
+    : buildSeek(builder, source, sort, needed(builder, fused[at + 1]));
+  const listed = sort?.seek?.list ? fused.findLastIndex(({ kind }) => kind === 'edges') : -1;
   const plain = (count: number): Flow => {
     let flow = seek?.flow ?? buildSource(builder, source, fused[0]);
     for (let i = 0; i < count; i++) flow = buildStep(builder, flow, fused[i]!, fused[i + 1]);
@@ -61,10 +65,22 @@ export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
   } else flow = builder.profiled(source, flow);
   for (let i = covers; i < fused.length; i++) {
     const step = fused[i]!;
-    const next = seek && i === at ? buildSought : buildStep;
+    const next = seek && i === at ? buildSought : i === listed ? buildListed : buildStep;
     flow = builder.profiled(step, next(builder, flow, step, fused[i + 1], seek!));
   }
   return flow;
+}
+
+/** The edges that a page begins among. */
+function buildListed(
+  builder: Builder,
+  input: Flow,
+  step: Step,
+  _: Step | undefined,
+  { seek }: Pick<SeekSource, 'seek'>,
+): Flow {
+  const { edges: names, direction } = step as StepOf<'edges'>;
+  return edgesBehind(input, { labels: ids(edgeLabels(builder, names)), direction }, seek);
 }
 
 /** A page or an order whose rows come from where it begins. */
@@ -73,7 +89,7 @@ function buildSought(
   input: Flow,
   step: Step,
   next: Step | undefined,
-  source: SeekSource,
+  source: Pick<SeekSource, 'seek'>,
 ): Flow {
   if (step.kind === 'page') return page(input, buildPaging(builder, step, source));
   const ordering = buildOrdering(builder, step as StepOf<'order'>);

@@ -3,8 +3,8 @@ import type { Source, Step } from '../../plan/expression.js';
 import type { Label } from '../../storage/table/store.js';
 import { buildFind } from './access.js';
 import { fewOr } from '../access/few.js';
-import { fromId, fromKey, type Seek } from '../operators/page-seek.js';
-import type { Paging } from '../operators/page.js';
+import { fromId, fromKey, type Seek } from '../page/page-seek.js';
+import type { Paging } from '../page/page.js';
 import { type Builder, labelOf } from '../row/builder.js';
 import type { IdFlow } from '../row/flow.js';
 import type { Frame } from '../row/frame.js';
@@ -18,7 +18,11 @@ export interface SeekSource {
   flow: IdFlow;
 }
 
-export function buildPaging(builder: Builder, step: Page, source: SeekSource | undefined): Paging {
+export function buildPaging(
+  builder: Builder,
+  step: Page,
+  source: Pick<SeekSource, 'seek'> | undefined,
+): Paging {
   const { slot, keys, order, after, shape } = step;
   return {
     slot,
@@ -38,7 +42,7 @@ export function buildSeek(
   sort: Sort | undefined,
   most: ((frame: Frame) => number) | undefined,
 ): SeekSource | undefined {
-  if (source.kind !== 'scan' || sort?.seek === undefined) return undefined;
+  if (source.kind !== 'scan' || sort?.seek === undefined || sort.seek.list) return undefined;
   const [type] = source.types;
   const label = labelOf(builder, type!.kind, type!.name);
   if (label === undefined) return undefined;

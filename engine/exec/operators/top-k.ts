@@ -59,6 +59,11 @@ export class TopK<T> {
     }
   }
 
+  /** What comes last of as many as are kept; undefined while they are fewer. */
+  get worst(): T | undefined {
+    return this.#heap.length < this.k ? undefined : this.#heap[0]?.item;
+  }
+
   /** The kept items, best first. */
   sorted(): T[] {
     return this.#heap.sort((a, b) => (this.#after(a, b) ? 1 : -1)).map((entry) => entry.item);

@@ -27,7 +27,7 @@ import { fuseEdgeEnd } from './fuse.js';
 import { inlineBindings } from './inline.js';
 import { evaluateOnce } from './once.js';
 import { slotsOf } from './slots.js';
-import { seeking } from './page-seek.js';
+import { seeking, seekingInList } from './page-seek.js';
 import { shareFilters } from './shared-filter.js';
 import { filterParts } from './set-filter.js';
 import { searchTogether } from './shared-walk.js';
@@ -90,11 +90,12 @@ function planPipeline(planning: Planning, pipeline: Pipeline): Pipeline {
   const steps = marked.map((step, at): Step => {
     return at === sorted && step.kind === 'order' ? { ...step, sorted: true } : step;
   });
+  const listed = seekingInList(planning, steps) ?? steps;
   const isOne = source.kind === 'scan' && source.types.length === 1;
   const sought = isOne ? seeking(planning, source.types[0]!, steps, access) : undefined;
   if (sought !== undefined) return { ...pipeline, steps: sought };
-  if (access === undefined || source.kind !== 'scan') return { ...pipeline, steps };
-  return { ...pipeline, source: { ...source, access }, steps };
+  if (access === undefined || source.kind !== 'scan') return { ...pipeline, steps: listed };
+  return { ...pipeline, source: { ...source, access }, steps: listed };
 }
 
 /** Exact scalars: a lookup and EQ find the same. */

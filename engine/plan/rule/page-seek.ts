@@ -68,6 +68,30 @@ const isLong = (path: AccessPath): boolean =>
   path.kind === 'any' ||
   (path.kind === 'equal' && !path.unique);
 
+/**
+ * The steps with a page of edges, in the order of their ids, that begins in the lists of an element. A
+ * condition in between is asked of fewer edges then, and may not fail.
+ */
+export function seekingInList(
+  { parameters }: Planning,
+  steps: readonly Step[],
+): Step[] | undefined {
+  const page = steps.at(-1);
+  if (page?.kind !== 'page' || page.keys.length > 0) return undefined;
+  const at = steps.findLastIndex(({ kind }) => kind === 'edges');
+  const edges = steps[at];
+  if (edges?.kind !== 'edges' || edges.turn) return undefined;
+  const mayEndEarly = steps.slice(at + 1, -1).every((step) => {
+    if (step.kind === 'dedup') return step.by === undefined;
+    if (step.kind !== 'where') return false;
+    const { value, slot } = step.condition;
+    return failsAtOnce(value, slot, parameters);
+  });
+  if (!mayEndEarly) return undefined;
+  const seek = { property: null, descending: false, list: true } as const;
+  return [...steps.slice(0, -1), { ...page, seek }];
+}
+
 /** The indexed property of the first key. */
 function sortedBy(
   { declarations }: Planning,

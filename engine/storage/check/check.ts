@@ -166,8 +166,16 @@ function checkEnd(
 
 function checkUuids(env: Env, census: Census, report: Report): void {
   let count = 0;
+  const { risenFrom } = readState(env.meta);
+  let last = 0;
   for (const { value } of everyEntry.bytes(env.uuid, report)) {
     count++;
+    const id = getWord(value, 0);
+    if (risenFrom !== 0 && id >= risenFrom) {
+      if (id < last)
+        report.add('I16', `the uuid of element ${id} does not rise above that of ${last}`);
+      last = id;
+    }
     if (!census.labels.has(getWord(value, 0))) {
       report.add('I16', `a uuid leads to element ${getWord(value, 0)}, which does not exist`);
     }

@@ -2,7 +2,7 @@
 //
 //   key               value
 //   01                catalog, JSON (catalog-record.ts)
-//   02                next id u32 · commits u32 · next sequence f64 · departures u32 · zero u32 · newest uuid 16
+//   02                next id u32 · commits u32 · next sequence f64 · departures u32 · risen from u32 · newest uuid 16
 //   03 · label u16    total of a label: elements u32 · dimension u32
 //   04                uuid of the database, 36 characters
 //   05                how far a replicated log is followed: the log's own (cluster/link/position.ts)
@@ -28,6 +28,8 @@ export interface State {
    * next one of then stand in their types where they stood. 0: whoever wrote last did not count.
    */
   departures: number;
+  /** Among elements from this id on, whoever has the greater id has the greater uuid. 0: nobody knows. */
+  risenFrom: number;
   /** The newest uuid given out, written over by the next; 16 zeros before the first. */
   lastUuid: Uint8Array;
 }
@@ -54,7 +56,8 @@ export const metaKey = {
 export function readState(meta: Table<Uint8Array>): State {
   const value = meta.get(metaKey.state);
   if (!value) {
-    return { nextId: 1, commits: 0, nextSeq: 1, departures: 1, lastUuid: new Uint8Array(16) };
+    const counts = { nextId: 1, commits: 0, nextSeq: 1, departures: 1, risenFrom: 0 };
+    return { ...counts, lastUuid: new Uint8Array(16) };
   }
   const view = new DataView(value.buffer, value.byteOffset);
   return {
@@ -62,6 +65,7 @@ export function readState(meta: Table<Uint8Array>): State {
     commits: view.getUint32(4, true),
     nextSeq: view.getFloat64(8, true),
     departures: view.getUint32(16, true),
+    risenFrom: view.getUint32(20, true),
     lastUuid: value.slice(24, 40),
   };
 }
@@ -79,6 +83,7 @@ export function writeState(meta: Table<Uint8Array>, state: State): void {
   view.setUint32(4, state.commits, true);
   view.setFloat64(8, state.nextSeq, true);
   view.setUint32(16, state.departures, true);
+  view.setUint32(20, state.risenFrom, true);
   value.set(state.lastUuid, 24);
   meta.put(metaKey.state, value);
 }

@@ -75,6 +75,11 @@ export interface ReadView {
   /** Ids of the elements of all labels whose uuid is `from` or above, by uuid; undefined while writing. */
   byUuid?(from: Uint8Array): Iterable<Uint32Array> | undefined;
   /**
+   * Among elements from this id on, whoever has the greater id has the greater uuid; beyond all ids where
+   * that is not known, as while writing.
+   */
+  risenFrom?(): number;
+  /**
    * Edges of one element under one edge label, oldest first: [edge, far, edge, far, ...]. Empty
    * when none.
    */

@@ -123,12 +123,17 @@ export class LoadView extends LmdbView {
    */
   create(label: Label, { bytes, start }: Place, end: number, own?: Uint8Array): number {
     const { totals, uuids } = this.context;
-    if (own) bytes.set(own, start + uuidAt.own);
-    else {
-      uuids.write(bytes, start + uuidAt.own, this.nowMs);
+    const at = start + uuidAt.own;
+    if (own) {
+      const last = this.#last;
+      totals.noteOwnUuid(own, last?.bytes.subarray(last.start, last.start + 16));
+      bytes.set(own, at);
+    } else {
+      uuids.write(bytes, at, this.nowMs);
+      totals.noteUuid(bytes.subarray(at, at + 16));
       this.#last ??= { bytes, start: 0 };
       this.#last.bytes = bytes;
-      this.#last.start = start + uuidAt.own;
+      this.#last.start = at;
     }
     const id = totals.state.nextId++;
     assert(id <= lastId, 'ids are not used up');

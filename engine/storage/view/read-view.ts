@@ -8,6 +8,7 @@ import { blockIds, scanList } from '../graph/label-list.js';
 import { ListPlaces } from '../graph/list-places.js';
 import { readListing } from '../graph/listing.js';
 import { readCommits, readTotal } from '../table/meta.js';
+import { readRisenFrom } from './risen.js';
 import { prefixOf } from '../index/index-key.js';
 import { idsWithin } from '../index/index-walk.js';
 import { idsUnder, piecesUnder } from '../index/property-index.js';
@@ -99,6 +100,10 @@ export class LmdbView implements RefreshableView {
 
   byUuid(from: Uint8Array): Iterable<Uint32Array> | undefined {
     return this.commits() === undefined ? undefined : idsFrom(this.env.uuid, from);
+  }
+
+  risenFrom(): number {
+    return this.commits() === undefined ? Number.POSITIVE_INFINITY : readRisenFrom(this.env.meta);
   }
 
   count(label: number): number {

@@ -1,7 +1,9 @@
 // The writer's copy of state and totals: changed in memory by every request, stored once per
-// transaction. Invariant: between requests it equals what the transaction would commit; after a
+// transaction. It also knows from which element on uuids rise with ids: ours do, but a load may bring others.
+// Invariant: between requests it equals what the transaction would commit; after a
 // failed transaction it is read again.
-import type { Table } from '../table/env.js';
+import type { Env } from '../table/env.js';
+import { greatestUuid, risenFromOf } from './risen.js';
 import {
   type State,
   type Total,
@@ -17,15 +19,42 @@ export class Totals {
   readonly #unstored = new Set<number>();
   #stateBefore: State;
   readonly #totalsBefore = new Map<number, Total>();
+  /** The uuid that the next one of ours must be above, where that is not certain. */
+  #ahead: Uint8Array | undefined;
+  #aheadBefore: Uint8Array | undefined;
 
-  constructor(private readonly meta: Table<Uint8Array>) {
-    this.state = readState(meta);
+  constructor(private readonly env: Pick<Env, 'meta' | 'uuid'>) {
+    this.state = this.#stored();
     this.#stateBefore = this.state;
+  }
+
+  /** What is stored; where nobody knows how uuids stand, those from now on rise. */
+  #stored(): State {
+    const state = readState(this.env.meta);
+    this.#ahead = greatestUuid(this.env.uuid);
+    return { ...state, risenFrom: state.risenFrom || risenFromOf(this.env.uuid, state.nextId) };
+  }
+
+  /** The next element gets a new uuid of ours: each is above all of ours before. */
+  noteUuid(uuid: Uint8Array): void {
+    if (this.#ahead === undefined) return;
+    this.#compare(uuid, this.#ahead);
+    this.#ahead = undefined;
+  }
+
+  /** The next element brings its own uuid; `last` is the last of ours, where it is newer than the state's. */
+  noteOwnUuid(uuid: Uint8Array, last = this.state.lastUuid): void {
+    this.#compare(uuid, this.#ahead ?? last);
+    this.#ahead = uuid.slice();
+  }
+
+  #compare(uuid: Uint8Array, former: Uint8Array): void {
+    if (Buffer.compare(uuid, former) <= 0) this.state.risenFrom = this.state.nextId;
   }
 
   /** Forgets what was not stored. */
   reload(): void {
-    this.state = readState(this.meta);
+    this.state = this.#stored();
     this.#totals.clear();
     this.#unstored.clear();
     this.#totalsBefore.clear();
@@ -33,12 +62,14 @@ export class Totals {
 
   begin(): void {
     this.#stateBefore = { ...this.state };
+    this.#aheadBefore = this.#ahead;
     this.#totalsBefore.clear();
   }
 
   /** Back to `begin`. The newest uuid stays: ids rise even past requests that failed. */
   undo(): void {
     this.state = { ...this.#stateBefore, lastUuid: this.state.lastUuid };
+    this.#ahead = this.#aheadBefore;
     for (const [label, total] of this.#totalsBefore) this.#totals.set(label, total);
     this.#totalsBefore.clear();
   }
@@ -46,7 +77,7 @@ export class Totals {
   of(label: number): Total {
     const known = this.#totals.get(label);
     if (known) return known;
-    const total = readTotal(this.meta, label);
+    const total = readTotal(this.env.meta, label);
     this.#totals.set(label, total);
     return total;
   }
@@ -63,10 +94,10 @@ export class Totals {
 
   /** Writes everything changed; inside the transaction. */
   store(): void {
-    for (const label of this.#unstored) writeTotal(this.meta, label, this.of(label));
+    for (const label of this.#unstored) writeTotal(this.env.meta, label, this.of(label));
     this.#unstored.clear();
     const { commits, departures } = this.state;
     this.state = { ...this.state, commits: (commits + 1) >>> 0, departures: departures || 1 };
-    writeState(this.meta, this.state);
+    writeState(this.env.meta, this.state);
   }
 }

@@ -270,6 +270,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
       if (value !== null) this.#enter(label, property, value, nextId);
     }
     uuids.write(uuid, 0, this.nowMs);
+    totals.noteUuid(uuid);
     const head: RecordHead = { label: label.id, kind: label.kind, uuid };
     if (ends !== undefined) head.ends = ends;
     return this.#waiting.create(label, head, values);

@@ -45,7 +45,7 @@ export class Writer {
     vectorTypes: Readonly<Record<string, VectorTypeOptions>>,
     shard?: ShardPlace,
   ) {
-    const totals = new Totals(env.meta);
+    const totals = new Totals(env);
     const { lastUuid } = totals.state;
     const last = lastUuid.some((byte) => byte !== 0) ? lastUuid : undefined;
     const uuids = new UuidGenerator(last, Math.random, shard);

@@ -1,16 +1,18 @@
 // PAGE: the first rows behind a position in an order that is total, and the position of the last of
-// them (extensions.md 9.2). Invariant: whatever the depth of a page, no more than its rows are kept.
+// them (extensions.md 9.2). Equal keys are told apart by ids: where these rise with the numbers of elements,
+// the numbers are compared, and only the rows of the page are read for their ids.
+// Invariant: whatever the depth of a page, no more than its rows are kept.
 import { readK } from '../row/step-argument.js';
-import { uuidOf } from '../row/element.js';
 import { type Flow, openRows, type RowFlow } from '../row/flow.js';
 import { type Frame, rowBytes } from '../row/frame.js';
 import { keep } from '../row/pull.js';
 import { Element, RecordValue, type Value } from '../row/value.js';
+import { byIds, candidates, Placed } from './page-ids.js';
 import type { Seek } from './page-seek.js';
 import type { Evaluate } from '../row/compiled.js';
-import { keyedBy, type Ordering } from './order.js';
+import { keyedBy, type Ordering } from '../operators/order.js';
 import { fingerprintOf, type Position, readPosition, writePosition } from './page-position.js';
-import { TopK } from './top-k.js';
+import { TopK } from '../operators/top-k.js';
 
 export interface Paging extends Ordering {
   /** What tells positions in this order from those in others. */
@@ -21,10 +23,6 @@ export interface Paging extends Ordering {
   shape: Evaluate | undefined;
   /** What the rows come from, which begin at the position then, in the order of the first key. */
   seek: Seek | undefined;
-}
-
-interface Placed extends Position {
-  row: Element;
 }
 
 const names = ['items', 'next'];
@@ -44,8 +42,12 @@ function* pageRows(
   const most = readK(frame, count, '`PAGE`', 'n');
   const start = readPosition(after ? after(frame) : null, fingerprint, keys.length);
   const by = keyedBy(frame, paging);
-  const compare = (a: Position, b: Position) =>
-    by.compare(a, b) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+  const ids = byIds(frame, start);
+  const compare = (a: Placed, b: Placed) => by.compare(a, b) || ids.compare(a, b);
+  const isBehind = (placed: Placed, position: Position): boolean => {
+    const order = by.compare(placed, position);
+    return order === 0 ? ids.isBehind(placed, position) : order > 0;
+  };
   // One more tells whether there is another page.
   const top = new TopK<Placed>(most + 1, compare);
   const { seek } = paging;
@@ -53,12 +55,14 @@ function* pageRows(
   const first = keyedBy(frame, { slot, keys: keys.slice(0, 1) });
   let kept = 0;
   let full: Placed | undefined;
-  search: for (const batch of openRows(input, frame)) {
+  const isById = keys.length === 0 && input.kind === 'ids' && seek === undefined;
+  const rows = isById ? candidates(frame, input, ids, () => top.worst) : openRows(input, frame);
+  search: for (const batch of rows) {
     frame.tick(batch.length);
     for (const row of batch) {
       if (!(row instanceof Element)) continue;
-      const placed = { row, keys: by.keyed(row).keys, id: uuidOf(frame, row).text };
-      if (start !== undefined && compare(placed, start) <= 0) continue;
+      const placed = new Placed(frame, row, by.keyed(row).keys);
+      if (start !== undefined && !isBehind(placed, start)) continue;
       // Behind the last of its first key nothing comes before what is kept.
       const isPast = full && first.compare(placed, full) > 0;
       if (isPast && seek?.ordered) break search;
