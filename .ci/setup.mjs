@@ -237,6 +237,7 @@ const bundles = {
     import { serveFront } from './server/front/serve-front.js';
     export const front = () => serveFront(parentPort, workerData);`,
   'compile-task': 'engine/database/schema/compile-task.js',
+  'answer-task': 'engine/embed/answer-task.js',
   'log-thread': 'engine/cluster/role/log-thread.js',
   'snapshot-worker': 'engine/database/vectors/snapshot-worker.js',
 };
@@ -251,6 +252,7 @@ const programs = [
   ['front.js', 'threads', 'front()', typical],
   ['worker.cjs', 'threads', 'lane', typical],
   ['compile-thread.cjs', 'compile-task', 'default', 'undefined'],
+  ['answer-thread.cjs', 'answer-task', 'default', 'undefined'],
   ['log-thread.js', 'log-thread', 'default', typical],
   ['snapshot-worker.js', 'snapshot-worker', 'default', typical],
 ];
@@ -337,6 +339,7 @@ await step(
 const entries = [
   ['engine/database/lane/worker.cjs', 'worker.cjs'],
   ['engine/database/schema/compile-thread.cjs', 'compile-thread.cjs'],
+  ['engine/embed/answer-thread.cjs', 'answer-thread.cjs'],
   ['server/front/front.js', 'front.js'],
 ];
 // Tests and benches run what is compiled: their threads start from the bundles, with a fifth of the work

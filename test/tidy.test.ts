@@ -38,7 +38,7 @@ const mayImport: Record<string, string[]> = {
   storage: ['file', 'system', 'base'],
   vector: ['file', 'base', 'wasm'],
   text: ['storage', 'base'],
-  embed: ['base'],
+  embed: ['system', 'base'],
   contract: ['plan', 'base'],
   cluster: ['storage', 'system', 'base'],
   exec: ['plan', 'json', 'storage', 'vector', 'text', 'base'],

@@ -1,12 +1,13 @@
 // The embedder: equal texts once, known ones from memory, the rest from the provider, several at a
 // time.
 import { TrellisError } from '../base/errors.js';
-import { checkVectors } from './answer.js';
+import { readVectors } from './answer-reader.js';
+import { AnswerSize } from './answer-size.js';
 import type { Embedder, EmbedderOptions } from './embedder.js';
 import { hashEmbedding } from './hash.js';
 import { parseModel } from './model.js';
 import { type Provider, providerOf } from './provider.js';
-import { request } from './request.js';
+import { request, tooLong } from './request.js';
 
 /** Calls of one request that run at the same time. */
 const parallelMax = 16;
@@ -14,6 +15,8 @@ const parallelMax = 16;
 export function createEmbedder(options: EmbedderOptions): Embedder {
   /** Vectors by model and text, the longest unused first. */
   const cache = new Map<string, Float64Array>();
+
+  const sizes = new AnswerSize();
 
   function recall(key: string): Float64Array | undefined {
     const vector = cache.get(key);
@@ -41,7 +44,9 @@ export function createEmbedder(options: EmbedderOptions): Embedder {
       if (unknown.length < known.size) options.onCached?.(known.size - unknown.length);
       await inParallel(split(unknown, provider.batch), async (batch) => {
         const vectors = await measured(parsed.kind, options, () =>
-          embedBatch(provider, batch, options, deadline),
+          bounded(sizes, model!, batch.length, (bytesMax) =>
+            embedBatch(provider, batch, options, deadline, bytesMax),
+          ),
         );
         for (const [i, text] of batch.entries()) {
           known.set(text, vectors[i]!);
@@ -51,6 +56,23 @@ export function createEmbedder(options: EmbedderOptions): Embedder {
       return texts.map((text) => known.get(text)!);
     },
   };
+}
+
+/** Bounds an answer by what the model has answered before. */
+async function bounded(
+  sizes: AnswerSize,
+  model: string,
+  texts: number,
+  work: (bytesMax: number) => Promise<Float64Array[]>,
+): Promise<Float64Array[]> {
+  try {
+    const vectors = await work(sizes.bound(model, texts));
+    sizes.learn(model, vectors[0]!.length);
+    return vectors;
+  } catch (error) {
+    if (error instanceof TrellisError && error.data.args.detail === tooLong) sizes.forget(model);
+    throw error;
+  }
 }
 
 /** Tells those who count how long a call took and how it ended. */
@@ -76,11 +98,11 @@ async function embedBatch(
   texts: readonly string[],
   options: EmbedderOptions,
   deadline: number,
+  bytesMax: number,
 ): Promise<Float64Array[]> {
   const call = provider.call(texts);
-  const answer = await request(call, options, deadline);
-  const who = { provider: call.provider, status: 200 };
-  return checkVectors(provider.vectors(answer), texts.length, who);
+  const body = await request(call, options, deadline, bytesMax);
+  return readVectors({ provider: call.provider, body, texts: texts.length }, deadline);
 }
 
 function split(texts: readonly string[], size: number): string[][] {

@@ -29,8 +29,6 @@ export interface Provider {
   /** The variable of the credential that goes there. */
   variable?: string;
   call(texts: readonly string[]): ProviderCall;
-  /** The vectors inside an answer, not checked yet. */
-  vectors(answer: unknown): unknown[];
 }
 
 const batchMax = 256;
@@ -71,7 +69,6 @@ function openai(name: string, environment: Environment): Provider {
       credential,
       trusted: base.trusted,
     }),
-    vectors: openaiVectors,
   };
 }
 
@@ -97,7 +94,6 @@ function azure(deployment: string, environment: Environment): Provider {
       credential,
       trusted: base.trusted,
     }),
-    vectors: openaiVectors,
   };
 }
 
@@ -118,7 +114,6 @@ function gemini(name: string, task: string, environment: Environment): Provider 
       credential,
       trusted: base.trusted,
     }),
-    vectors: (answer) => [memberOf(memberOf(answer, 'embedding'), 'values')],
   };
 }
 
@@ -134,8 +129,19 @@ function local(environment: Environment): Provider {
       body: { text, chunk_style: 'recursive', chunk_size: 100 },
       trusted: true,
     }),
-    vectors: (answer) => [memberOf(answer, 'embedding')],
   };
+}
+
+/** The vectors inside an answer, not checked yet. */
+export function vectorsOf(provider: ProviderName, answer: unknown): unknown[] {
+  switch (provider) {
+    case 'gemini':
+      return [memberOf(memberOf(answer, 'embedding'), 'values')];
+    case 'local':
+      return [memberOf(answer, 'embedding')];
+    default:
+      return openaiVectors(answer);
+  }
 }
 
 const oneOrAll = (texts: readonly string[]): string | readonly string[] =>

@@ -3,11 +3,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, TrellisError } from '../base/errors.js';
 import { messageOf } from './answer.js';
+import { CallSlots } from './call-slots.js';
 import { notConfigured } from './model.js';
 import { leadsInside } from './private-address.js';
 import type { ProviderCall } from './provider.js';
 
-const answerBytesMax = 64 * 1024 * 1024;
+/** Of what a provider says is wrong. */
+const saidBytesMax = 64 * 1024;
+export const tooLong = 'the answer is too long';
+const slots = /* @__PURE__ */ new CallSlots();
 const retryAfterMaxMs = 10_000;
 const firstWaitMs = 250;
 /** Share of a wait that is up to chance, so that clients do not come back all at once. */
@@ -20,7 +24,7 @@ export interface RequestOptions {
 }
 
 /**
- * The parsed JSON answer. Tries again after network errors, 408, 429 and 5xx while `deadline`
+ * The body of the answer, of at most `bytesMax` bytes. Tries again after network errors, 408, 429 and 5xx while `deadline`
  * (performance.now()) allows. Fails with EMBEDDING_FAILED, EMBEDDING_UNAVAILABLE or
  * EMBEDDING_TIMEOUT.
  */
@@ -28,10 +32,12 @@ export async function request(
   call: ProviderCall,
   options: RequestOptions,
   deadline: number,
-): Promise<unknown> {
+  bytesMax: number,
+): Promise<Uint8Array> {
   for (let attempt = 0; ; attempt++) {
-    const outcome = await tryOnce(call, options, deadline);
-    if (outcome.kind === 'answer') return outcome.value;
+    const once = () => tryOnce(call, options, deadline, bytesMax);
+    const outcome = await slots.run(once, deadline);
+    if (outcome.kind === 'answer') return outcome.body;
     const waitMs =
       outcome.waitMs ?? firstWaitMs * 2 ** attempt * (1 + jitter * (2 * Math.random() - 1));
     if (attempt >= options.retries || performance.now() + waitMs >= deadline)
@@ -41,7 +47,7 @@ export async function request(
 }
 
 type Outcome =
-  | { kind: 'answer'; value: unknown }
+  | { kind: 'answer'; body: Uint8Array }
   /** `waitMs` as the provider asked for. */
   | { kind: 'again'; detail: string; waitMs?: number };
 
@@ -49,6 +55,7 @@ async function tryOnce(
   call: ProviderCall,
   options: RequestOptions,
   deadline: number,
+  bytesMax: number,
 ): Promise<Outcome> {
   const ms = Math.max(1, Math.ceil(Math.min(options.timeoutMs, deadline - performance.now())));
   const signal = AbortSignal.timeout(ms);
@@ -62,7 +69,13 @@ async function tryOnce(
       redirect: 'manual',
       signal,
     });
-    return judge(call, response, await readBody(response));
+    if (response.status === 200) {
+      const body = await readBody(response, bytesMax);
+      if (body.length <= bytesMax) return { kind: 'answer', body };
+      fail('EMBEDDING_FAILED', { provider: call.provider, status: 200, detail: tooLong });
+    }
+    const said = (await readBody(response, saidBytesMax)).subarray(0, saidBytesMax);
+    return judge(call, response, said.toString('utf8'));
   } catch (error) {
     if (error instanceof TrellisError) throw error;
     if (signal.aborted) fail('EMBEDDING_TIMEOUT', { provider: call.provider, ms });
@@ -70,16 +83,11 @@ async function tryOnce(
   }
 }
 
-function judge(call: ProviderCall, response: Response, body: string | undefined): Outcome {
+/** Everything but success. */
+function judge(call: ProviderCall, response: Response, body: string): Outcome {
   const { provider } = call;
   const { status } = response;
-  if (status === 200) {
-    const value = body === undefined ? undefined : parse(body);
-    if (value !== undefined) return { kind: 'answer', value };
-    const detail = body === undefined ? 'the answer is too long' : 'the answer is not JSON';
-    fail('EMBEDDING_FAILED', { provider, status, detail });
-  }
-  const detail = messageOf(body ?? '', call.credential);
+  const detail = messageOf(body, call.credential);
   if (status === 408 || status === 429 || status >= 500) {
     const seconds = /^\d+$/.exec(response.headers.get('retry-after') ?? '')?.[0];
     const waitMs =
@@ -91,24 +99,16 @@ function judge(call: ProviderCall, response: Response, body: string | undefined)
   fail('EMBEDDING_FAILED', { provider, status, detail: said });
 }
 
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The body as text, or undefined when it is longer than any answer may be. */
-async function readBody(response: Response): Promise<string | undefined> {
+/** The body, or a little more than `most` bytes of a longer one. */
+async function readBody(response: Response, most: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
-    if (length > answerBytesMax) return undefined;
     chunks.push(chunk);
+    if (length > most) break;
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 function refusePrivate(url: URL): never {

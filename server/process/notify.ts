@@ -8,9 +8,9 @@ type State = 'READY=1' | 'STOPPING=1';
 /** Resolves when it has been told, or cannot be. */
 export function notifySystemd(state: State, environment: Environment): Promise<void> {
   if (!environment.NOTIFY_SOCKET) return Promise.resolve();
-  return new Promise((resolve) => {
+  return new Promise<void>((resolve, reject) => {
     const child = spawn('systemd-notify', [state], { stdio: 'ignore' });
-    child.once('error', () => resolve());
+    child.once('error', reject);
     child.once('exit', () => resolve());
-  });
+  }).catch(() => undefined);
 }

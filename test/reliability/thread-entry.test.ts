@@ -11,9 +11,11 @@ const long = process.env.TRELLIS_TEST_LONG === '1';
 
 /** As the package has them, and as the tests do. */
 const entries = [
+  'dist/bin/answer-thread.cjs',
   'dist/bin/compile-thread.cjs',
   'dist/bin/worker.cjs',
   'dist/engine/database/schema/compile-thread.cjs',
+  'dist/engine/embed/answer-thread.cjs',
   'dist/engine/database/lane/worker.cjs',
 ];
 
@@ -52,7 +54,7 @@ describe('the entries of pool threads', () => {
       .map((path) => readFileSync(join(root, 'engine', path), 'utf8'))
       .filter((text) => text.includes('new TaskThread('))
       .flatMap((text) => [...text.matchAll(/new URL\('\.\/([^']+)'/g)].map(([, name]) => name));
-    expect(named.sort()).toEqual(['compile-thread.cjs', 'worker.cjs']);
+    expect(named.sort()).toEqual(['answer-thread.cjs', 'compile-thread.cjs', 'worker.cjs']);
   });
 
   it('may be ended while they load', () => {

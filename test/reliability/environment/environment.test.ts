@@ -3,6 +3,7 @@
 // says how it is. Things that are away for good (a working directory, streams) keep nothing from working.
 import { spawnSync } from 'node:child_process';
 import { rmSync, rmdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeFolder } from '../../support/project.js';
@@ -106,6 +107,28 @@ describe('descriptors', () => {
     await stopsWell(subject, 'with 20 descriptors');
   });
 
+  /** More connections than descriptors, which say nothing. */
+  inLong(withLimits).each(['auto', 'node'])(
+    'used up by idle connections (%s)',
+    async (transport) => {
+      const config = { 'server.transport': transport };
+      const subject = await started({ before: ['prlimit', '--nofile=256:256'], config });
+      const bound = await metric(subject, 'connections_max');
+      expect(bound).toBeGreaterThan(150);
+      expect(bound).toBeLessThan(256);
+      const idle = Array.from({ length: 400 }, () => connect(subject.port, '127.0.0.1'));
+      for (const one of idle) one.on('error', () => undefined);
+      await expect.poll(() => metric(subject, 'connections')).toBeGreaterThan(bound - 10);
+      const seen = freshSeen();
+      await during(subject, 'idle connections', 1, seen);
+      // Nothing but further connections is refused: the rest has its reserve.
+      expect([...seen.codes].filter((code) => !code.startsWith('no connection'))).toEqual([]);
+      for (const one of idle) one.destroy();
+      await afterwards(subject, 'idle connections', 2);
+      await stopsWell(subject, 'after idle connections');
+    },
+  );
+
   withLimits.each(long ? counts : [20])('%i from the start', async (count) => {
     const subject = made({ before: ['prlimit', `--nofile=${count}:${count}`] });
     const end = await subject.start();
@@ -167,10 +190,15 @@ describe('streams', () => {
     await stopsWell(subject, 'with readers that read nothing');
   });
 
-  inLong(it).each(['<&- >&- 2>&-', '>/dev/full 2>/dev/full', '2>/dev/null'])('%s', async (how) => {
+  inLong(it).each<[how: string, code: number]>([
+    ['<&- >&- 2>&-', 0],
+    ['2>/dev/full', 0],
+    // What was to be printed has not arrived, and the end says so.
+    ['>/dev/full 2>/dev/full', 74],
+  ])('%s', async (how, code) => {
     const subject = await started({ ...redirected(how), isDeaf: true });
     await afterwards(subject, how, 1);
-    await stopsWell(subject, how);
+    await stopsWell(subject, how, code);
   });
 });
 

@@ -74,9 +74,9 @@ export async function afterwards(subject: Subject, what: string, turn: number): 
   expect([status, body.ready, body.writes], `/readyz after ${what}`).toEqual([200, true, true]);
 }
 
-export async function stopsWell(subject: Subject, what: string): Promise<void> {
+export async function stopsWell(subject: Subject, what: string, code = 0): Promise<void> {
   const end = await subject.stop();
-  expect(end, `stop, ${what}\n${subject.output.slice(-2_000)}`).toEqual({ code: 0, signal: null });
+  expect(end, `stop, ${what}\n${subject.output.slice(-2_000)}`).toEqual({ code, signal: null });
 }
 
 /** Commands of the same surroundings do their work, or say why not in their last line. */

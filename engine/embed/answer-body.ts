@@ -1,0 +1,27 @@
+// The body of a provider's answer, from bytes to vectors. Nothing but the task is needed for it, so that a
+// thread can do it as well as whoever called.
+import { fail } from '../base/errors.js';
+import { checkVectors } from './answer.js';
+import type { ProviderName } from './model.js';
+import { vectorsOf } from './provider.js';
+
+export interface BodyTask {
+  provider: ProviderName;
+  body: Uint8Array;
+  /** How many vectors there must be. */
+  texts: number;
+}
+
+/** Fails EMBEDDING_FAILED. */
+export function vectorsIn({ provider, body, texts }: BodyTask): Float64Array[] {
+  const who = { provider, status: 200 };
+  const { buffer, byteOffset, byteLength } = body;
+  const text = Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    fail('EMBEDDING_FAILED', { ...who, detail: 'the answer is not JSON' });
+  }
+  return checkVectors(vectorsOf(provider, answer), texts, who);
+}
