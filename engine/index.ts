@@ -119,6 +119,8 @@ export {
 export type { Violation } from './storage/check/check.js';
 export type { BulkLoad, PieceResult } from './database/load/load-run.js';
 export type { LoadProgress, StreamPart } from './database/load/load-progress.js';
+export type { LoadedFile } from './database/load/load-files.js';
+export type { LoadName } from './database/load/load-desk.js';
 export type { Reject } from './database/load/row/row-batch.js';
 export { LoadFeed, type FedRow } from './database/load/load-feed.js';
 export { type DumpOptions, dump } from './database/care/dump.js';

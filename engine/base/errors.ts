@@ -257,6 +257,8 @@ const table = {
     hint: 'The limit is `embedding.timeout`.',
     retryable: true,
   },
+  IMPORT_KNOWN: { message: '{file}: {what}.' },
+  ROW_REFUSED: { message: 'Row {line} is refused: {reason}. {left}' },
   DATA_CORRUPT: {
     message: 'Stored data is damaged: {what}.',
     hint: 'Run `trellis verify --deep`; `--repair-derived` mends indexes, a backup the rest.',

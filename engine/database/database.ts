@@ -7,6 +7,7 @@ import type { Attachment } from './attach/attachment.js';
 import type { DatabaseSample } from './meter/families.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
 import type { BulkLoad } from './load/load-run.js';
+import type { LoadName } from './load/load-desk.js';
 import type { Plan } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
 import type { SchemaPreview } from '../storage/open-storage.js';
@@ -81,9 +82,11 @@ export interface Database {
    * one load: when it is finished, its rows are known and others are refused under it. `again`: loads
    * the same rows once more all the same. `isAlone`: nobody reads or writes meanwhile, which takes edges
    * to random ends half the time; until it is over they may be missing where they end. A process that
-   * dies before has them completed by the next one that opens the data.
+   * dies before has them completed by the next one that opens the data. `files`: where the rows are from, by
+   * which a load that was begun is known though they were mended since. Fails IMPORT_KNOWN where such rows are
+   * in the data and no option says what becomes of them.
    */
-  load(name?: string, options?: { again?: boolean; isAlone?: boolean }): BulkLoad;
+  load(name?: string, options?: Omit<LoadName, 'name'>): BulkLoad;
   /** Copies the newest commit to the new folder `to`, a backup, while everything goes on. */
   backUp(to: string): Promise<{ bytes: number }>;
   /** Writes vector snapshots now. */

@@ -1,4 +1,5 @@
 // Embeds the texts of a plan before its transaction opens: one batch per model.
+import { type ErrorData, TrellisError } from '../base/errors.js';
 import type { CarriedEmbeddings, Embedded } from '../embed/carried.js';
 import type { Embedder } from '../embed/embedder.js';
 import { type Argument, embeddingKey } from '../exec/row/execute.js';
@@ -83,13 +84,19 @@ export async function embedTexts(
 /** Texts embedded at a time: providers take so many in one call. */
 const rowsPerCall = 256;
 
-/** The embeddings of the texts of a bulk load, each by the model of its vector type. */
+/** What a provider says of the caller or the model, whatever the texts are. */
+const notOfTexts: ReadonlySet<unknown> = new Set([401, 403, 404, 429]);
+
+/**
+ * The embeddings of the texts of a bulk load, each by the model of its vector type; an error stands for a
+ * text that the provider refuses. Fails when it refuses many and takes none.
+ */
 export async function embedRows(
   choice: ModelChoice,
   rows: readonly { type: string; text: string }[],
   budgetMs: number,
-): Promise<Float64Array[]> {
-  const vectors: Float64Array[] = [];
+): Promise<(Float64Array | ErrorData)[]> {
+  const vectors: (Float64Array | ErrorData)[] = [];
   const places = new Map<string | undefined, number[]>();
   rows.forEach(({ type }, place) => {
     const model = modelOf(choice, undefined, type);
@@ -101,9 +108,43 @@ export async function embedRows(
     for (let at = 0; at < list.length; at += rowsPerCall) {
       const part = list.slice(at, at + rowsPerCall);
       const texts = part.map((place) => rows[place]!.text);
-      const found = await choice.embedder.embed(model, texts, performance.now() + budgetMs);
+      const embed = (some: readonly string[]): Promise<Float64Array[]> =>
+        choice.embedder.embed(model, some, performance.now() + budgetMs);
+      const found = await embedEach(embed, texts);
       for (let i = 0; i < part.length; i++) vectors[part[i]!] = found[i]!;
     }
   }
   return vectors;
+}
+
+/** Where so many texts are refused and none is taken, it is not for the texts. */
+const refusedMax = 8;
+
+type Embed = (texts: readonly string[]) => Promise<Float64Array[]>;
+
+/** A refused list is halved until the texts are found that are refused alone. */
+async function embedEach(
+  embed: Embed,
+  texts: readonly string[],
+): Promise<(Float64Array | ErrorData)[]> {
+  const found = await halves(embed, texts);
+  const isNone = found.every((one) => !(one instanceof Float64Array));
+  if (isNone && new Set(texts).size > refusedMax) throw new TrellisError(found[0] as ErrorData);
+  return found;
+}
+
+async function halves(
+  embed: Embed,
+  texts: readonly string[],
+): Promise<(Float64Array | ErrorData)[]> {
+  try {
+    return await embed(texts);
+  } catch (error) {
+    const isOfText = error instanceof TrellisError && error.code === 'EMBEDDING_FAILED';
+    if (!isOfText || notOfTexts.has(error.data.args?.status)) throw error;
+    if (texts.length === 1) return [error.data];
+    const half = texts.length >> 1;
+    const former = await halves(embed, texts.slice(0, half));
+    return [...former, ...(await halves(embed, texts.slice(half)))];
+  }
 }

@@ -62,6 +62,7 @@ const nodeAccess: Readonly<Record<string, Access>> = {
 /** What changes the data or the program of a cluster, or what its log keeps. */
 const ofLeader: ReadonlySet<string> = new Set([
   'import',
+  'import-files',
   'reload',
   'cluster-check',
   'cluster-leave',

@@ -2,7 +2,14 @@
 // import, or with `?name=N&more=1` one part of a longer one, which the last part, without `more`,
 // ends; with `again=1` rows are loaded that were loaded under the name before. Invariant: what is counted in an answer is on disk; an import that fails or whose parts stop
 // coming holds nothing.
-import { type Database, TrellisError, excerpt, fail } from '../../engine/index.js';
+import {
+  type Database,
+  type LoadName,
+  type LoadedFile,
+  TrellisError,
+  excerpt,
+  fail,
+} from '../../engine/index.js';
 import type { ImportReply } from '../import/remote-import.js';
 import { type Part, RunningImport, placeOf } from './running-import.js';
 
@@ -17,17 +24,36 @@ export class ImportHandler {
   /** Why their next part is refused: it would be taken for the first one. */
   readonly #gone = new Map<string, TrellisError>();
 
+  /** Of imports that begin soon, the latest last. */
+  readonly #files = new Map<string, readonly LoadedFile[]>();
+
   constructor(private readonly database: () => Database | undefined) {}
+
+  /** `POST /_admin/import-files`: where the rows of the import are from whose first part is next. */
+  noteFiles(query: URLSearchParams, body: Uint8Array): object {
+    const name = query.get('name');
+    if (name === null) fail('PARAM_MISSING', { owner: 'import', param: 'name', type: 'String' });
+    const files = filesIn(body);
+    this.#files.delete(name);
+    this.#files.set(name, files);
+    const [oldest] = this.#files.keys();
+    if (this.#files.size > goneMax) this.#files.delete(oldest!);
+    return {};
+  }
 
   async handle(query: URLSearchParams, body: Uint8Array): Promise<ImportReply> {
     const name = query.get('name');
     const part = { at: placeOf(query.get('at')), body, isMore: query.get('more') === '1' };
-    const again = query.get('again') === '1';
+    const flag = (one: string): boolean => query.get(one) === '1';
+    const how = { again: flag('again'), isStrict: flag('strict'), replace: flag('replace') };
     if (name === null && (part.isMore || (part.at ?? 0) > 0)) {
       fail('PARAM_MISSING', { owner: 'import', param: 'name', type: 'String' });
     }
-    if (name === null) return this.#load(new RunningImport(this.database()!.load()), part);
-    const running = await this.#take(name, part, again);
+    if (name === null) {
+      const { isStrict } = how;
+      return this.#load(new RunningImport(this.database()!.load(undefined, { isStrict })), part);
+    }
+    const running = await this.#take(name, part, how);
     const answer = running.answerOf(part);
     if (answer) {
       if (running.load.progress.end) await this.#drop(name);
@@ -59,7 +85,11 @@ export class ImportHandler {
   }
 
   /** The import of that name, begun or gone on with where there is none. */
-  async #take(name: string, part: Part, again: boolean): Promise<RunningImport> {
+  async #take(
+    name: string,
+    part: Part,
+    how: Omit<LoadName, 'name' | 'files'>,
+  ): Promise<RunningImport> {
     this.#sweep();
     const known = this.#running.get(name);
     if (known?.isBusy) fail('OVERLOADED', { queue: `The import ${excerpt(name)}` });
@@ -68,7 +98,9 @@ export class ImportHandler {
     const gone = this.#gone.get(name);
     this.#gone.delete(name);
     if (gone && part.at !== 0) throw gone;
-    const running = new RunningImport(this.database()!.load(name, { again }));
+    const files = this.#files.get(name);
+    this.#files.delete(name);
+    const running = new RunningImport(this.database()!.load(name, { ...how, files }));
     this.#running.set(name, running);
     return running;
   }
@@ -102,4 +134,26 @@ export class ImportHandler {
     this.#noteGone(name);
     void this.#drop(name);
   }
+}
+
+const rowsMax = 65_536;
+
+/** Fails PARAM_TYPE. */
+function filesIn(body: Uint8Array): LoadedFile[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(body).toString());
+  } catch {
+    value = undefined;
+  }
+  const isFile = (one: unknown): one is LoadedFile => {
+    const { name, rows, isUpsert } = (one ?? {}) as Partial<LoadedFile>;
+    const areRows = Array.isArray(rows) && rows.every(Number.isSafeInteger);
+    return typeof name === 'string' && areRows && typeof isUpsert === 'boolean';
+  };
+  const files = Array.isArray(value) && value.every(isFile) ? value : undefined;
+  if (files && files.reduce((sum, { rows }) => sum + rows.length, 0) <= rowsMax)
+    return files.map(({ name, rows, isUpsert }) => ({ name: name.slice(0, 300), rows, isUpsert }));
+  const type = '[{ name: String, rows: [U32], isUpsert: Boolean }]';
+  return fail('PARAM_TYPE', { param: 'files', type, got: 'something else' });
 }

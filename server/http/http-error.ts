@@ -91,6 +91,8 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   CONFIG_INVALID: internal,
   SOURCE_INVALID: internal,
   SCHEMA_INCOMPATIBLE: conflict,
+  IMPORT_KNOWN: conflict,
+  ROW_REFUSED: bad,
   DATA_DIR_BAD: internal,
   FILE_UNUSABLE: internal,
   DATA_LOCKED: internal,

@@ -57,13 +57,26 @@ interface Column {
   isList: boolean;
 }
 
+/** A type, and its properties by their names. */
+interface TypeOfRows {
+  type: ElementType;
+  properties: ReadonlyMap<string, ElementType['properties'][number]>;
+}
+
+const longHint =
+  'The first record of a file is its header, or `header` in the file of `--map` names one.';
+
 const heads: Record<ElementKind, ReadonlySet<string>> = {
   node: new Set(['id']),
   edge: new Set(['id', 'from', 'to']),
   vector: new Set(['id', 'values', 'embed']),
 };
 
-const marked = /^(.*):(ID|LABEL|START_ID|END_ID|TYPE|IGNORE)(?:\(.*\))?(?:\{.*\})?$/;
+const marks = /^(.*):(ID|LABEL|START_ID|END_ID|TYPE|IGNORE)(?:\(.*\))?(?:\{.*\})?$/;
+
+/** No name is longer: the work of the pattern may grow with the square of one. */
+const nameMax = 1024;
+
 const roles: Record<string, Column['role']> = {
   ID: 'id',
   LABEL: 'type',
@@ -72,7 +85,8 @@ const roles: Record<string, Column['role']> = {
   END_ID: 'to',
 };
 
-export const isNeo4j = (names: readonly string[]): boolean => names.some((it) => marked.test(it));
+export const isNeo4j = (names: readonly string[]): boolean =>
+  names.some((it) => it.length <= nameMax && marks.test(it));
 
 /** `refuse` ends the reading of the file. */
 export class CsvHeader {
@@ -82,6 +96,8 @@ export class CsvHeader {
   readonly kind: ElementKind;
   readonly #columns: Column[];
   readonly #isNeo4j: boolean;
+  /** Cells that are for something else than a property. */
+  readonly #roles = new Set<number>();
   readonly #shapes = new Map<string, RowShape | undefined>();
 
   constructor(
@@ -91,6 +107,10 @@ export class CsvHeader {
   ) {
     const names = cells.map((cell) => cell.trim());
     this.width = names.length;
+    const long = names.findIndex((name) => name.length > nameMax);
+    if (long >= 0) {
+      refuse(`the name of column ${long + 1} has ${names[long]!.length} characters`, longHint);
+    }
     this.#isNeo4j = isNeo4j(names);
     this.#columns = names.flatMap((name, cell) => this.#column(name, cell));
     const isEdge = this.#columns.some(({ role }) => role === 'from' || role === 'to');
@@ -100,7 +120,12 @@ export class CsvHeader {
     if (form.type === undefined && this.typeCell === undefined) {
       refuse('nothing says of which type its rows are');
     }
-    const twice = names.find((name, i) => names.indexOf(name) !== i && !/:IGNORE$/.test(name));
+    const seen = new Set<string>();
+    const twice = names.find((name) => {
+      const isNew = seen.size < seen.add(name).size;
+      return !isNew && !name.endsWith(':IGNORE');
+    });
+    for (const { cell, role } of this.#columns) if (role !== 'property') this.#roles.add(cell);
     if (twice !== undefined) refuse(`the column ${excerpt(twice)} stands there twice`);
     if (form.type) this.shapeOf(form.type.name);
   }
@@ -116,7 +141,7 @@ export class CsvHeader {
 
   #column(given: string, cell: number): Column[] {
     const { skip } = this.form;
-    const mark = this.#isNeo4j ? marked.exec(given) : null;
+    const mark = this.#isNeo4j ? marks.exec(given) : null;
     if (mark?.[2] === 'IGNORE') return [];
     const typed = this.#isNeo4j && !mark ? /^(.*?):([^:]*)$/.exec(given) : null;
     const name = mark?.[1] ?? typed?.[1] ?? given;
@@ -142,17 +167,18 @@ export class CsvHeader {
   #shape(type: ElementType): RowShape {
     const start = `{"${type.kind}":${JSON.stringify(type.name)}`;
     const shape: RowShape = { start, heads: [], properties: [] };
+    const properties = new Map(type.properties.map((one) => [one.name, one]));
     for (const column of this.#columns) {
-      if (column.role === 'property') this.#property(shape, type, column);
+      if (column.role === 'property') this.#property(shape, { type, properties }, column);
       else if (column.role !== 'type') shape.heads.push(this.#head(column.cell, column.role));
     }
     return shape;
   }
 
-  #property(shape: RowShape, type: ElementType, column: Column): void {
+  #property(shape: RowShape, { type, properties }: TypeOfRows, column: Column): void {
     const { columns } = this.form;
     const name = columns.get(column.name) ?? column.name;
-    const property = type.properties.find((one) => one.name === name);
+    const property = properties.get(name);
     if (property !== undefined) {
       const listDelimiter = this.form.listDelimiter ?? (column.isList ? ';' : undefined);
       const print = printOf(property.type, { readDate: this.form.readDate, listDelimiter });
@@ -160,10 +186,7 @@ export class CsvHeader {
       return;
     }
     // What names a row or an end need be no property as well.
-    const hasRole = this.#columns.some(
-      ({ cell, role }) => cell === column.cell && role !== 'property',
-    );
-    if (hasRole && !columns.has(column.name)) return;
+    if (this.#roles.has(column.cell) && !columns.has(column.name)) return;
     if (this.typeCell === undefined) {
       const as = columns.has(column.name) ? ` for ${excerpt(name)}` : '';
       const known = `${type.name} has no such property`;

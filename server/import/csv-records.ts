@@ -1,59 +1,78 @@
-// The bytes of a CSV file (RFC 4180) as records: where each ends is found here, what stands between
-// quotes is taken apart by csv-parse. Records without a quote, as machines write most, stay bytes.
+// The bytes of a CSV file (RFC 4180) as records, each with the places of its cells. A cell is in quotes
+// when it begins with one; a quote inside is written twice.
 //
-// Invariant: no record is merged, cut or dropped without a word: where the file cannot be taken apart
-// reading ends with its place.
+// A record that cannot be taken apart is told as such, and reading goes on behind its first line: a
+// quote that is never closed costs one line, not the rest of the file. Invariant: every line of the file
+// belongs to exactly one record, and the work is linear in the bytes: where a record was scanned in vain, the
+// scan ended at the quote of a later one.
 import { isUtf8 } from 'node:buffer';
-import { CsvError, parse } from 'csv-parse/sync';
 import { fail } from '../../engine/index.js';
 
-/** Records go on in slabs: those of one slab with a quote in it all go to the parser. */
+/** Records go on in slabs of so many, or of so many cells. */
 const slabRecords = 64;
+const slabCells = 64 * 1024;
 
-/** More than an element may take: a quote that is never closed. */
+/** More than an element may take: a line without an end, or a quote that is never closed. */
 const recordBytes = 64 * 1024 * 1024;
+
+/** What is kept of a record that cannot be taken apart, to show it. */
+const shownBytes = 8 * 1024;
 
 const quote = 0x22;
 const lineFeed = 10;
 const carriage = 13;
 
-/** Records of a block that follow each other. */
-export type Slab =
-  | { records: QuotedRecord[]; plain?: undefined; line: number }
-  /** Ends of cells in `bytes`; each record's last cell is followed by `recordEnd`. */
-  | { plain: Uint8Array; starts: number[]; ends: number[]; counts: number[]; line: number };
-
-export interface QuotedRecord {
-  record: string[];
-  raw: string;
+/** Why a record cannot be taken apart: what it should be. */
+export interface Fault {
+  allowed: string;
+  /** Its first line. */
+  text: string;
 }
 
+/** Records of a block that follow each other. */
+export interface Slab {
+  bytes: Uint8Array;
+  /** Of cells, their quotes included. */
+  starts: number[];
+  ends: number[];
+  /** Cells by record; 0 for one with a fault. */
+  counts: number[];
+  /** The line on which each record starts. */
+  lines: number[];
+  /** By the place of its record in the slab. */
+  faults: Map<number, Fault>;
+}
+
+const faults = {
+  inCell: 'a record whose quotes stand around whole cells',
+  behind: 'a record with nothing between a closing quote and the next cell',
+  open: 'a record whose quotes are closed',
+  long: `a record of at most ${recordBytes} bytes`,
+  utf8: 'a record of UTF-8',
+  zero: 'a record without zero bytes',
+} as const;
+
 export class CsvRecords {
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true });
   /** The beginning of a record whose end has not come. */
-  #rest: Buffer = Buffer.alloc(0);
-  /** Line on which it starts. */
-  #line = 1;
-  /** Lines in the blocks before, as the text is checked. */
-  #checked = 0;
+  #rest: Uint8Array = new Uint8Array(0);
   #isFirst = true;
-  readonly #delimiter: number;
+  /** Within a record that is too long, and was told. */
+  #isPassing = false;
+  readonly #scan: RecordScan;
 
   constructor(
     private readonly path: string,
-    private readonly delimiter: string,
+    delimiter: string,
   ) {
-    this.#delimiter = delimiter.charCodeAt(0);
+    this.#scan = new RecordScan(delimiter.charCodeAt(0));
   }
 
   *read(block: Uint8Array): Generator<Slab> {
-    this.#check(block);
-    const all = this.#rest.length === 0 ? asBuffer(block) : Buffer.concat([this.#rest, block]);
+    const all = this.#rest.length === 0 ? block : Buffer.concat([this.#rest, block]);
     yield* this.#slabs(all, false);
   }
 
   *end(): Generator<Slab> {
-    this.#decode(new Uint8Array(0), false);
     yield* this.#slabs(this.#rest, true);
   }
 
@@ -62,160 +81,254 @@ export class CsvRecords {
     return fail('CONFIG_INVALID', args, hint === undefined ? {} : { hint });
   }
 
-  *#slabs(bytes: Buffer, isEnd: boolean): Generator<Slab> {
-    let at = 0;
-    if (this.#isFirst && (isEnd || bytes.length >= 3)) {
+  *#slabs(bytes: Uint8Array, isEnd: boolean): Generator<Slab> {
+    const scan = this.#scan;
+    if (this.#isFirst) {
+      if (!isEnd && bytes.length < 3) {
+        this.#rest = bytes;
+        return;
+      }
       this.#isFirst = false;
-      if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) at = 3;
+      if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) scan.start = 3;
     }
-    const scan = new SlabScan(bytes, this.#delimiter);
-    while (at < bytes.length && !this.#isFirst) {
-      const line = this.#line;
-      const end = scan.run(at, isEnd);
-      if (end === at) break;
-      this.#line += scan.lines;
-      const { starts, ends, counts } = scan;
-      if (scan.hasQuote) {
-        yield { records: this.#parse(bytes.subarray(at, end), line), line };
-      } else yield { plain: bytes, starts, ends, counts, line };
-      at = end;
+    if (this.#isPassing) this.#pass(bytes, isEnd);
+    scan.begin(bytes, isEnd);
+    while (!this.#isPassing && scan.start < bytes.length) {
+      const from = scan.start;
+      const slab = scan.slab();
+      this.#judgeBytes(slab, from, scan.start);
+      if (slab.counts.length > 0) yield slab;
+      if (slab.counts.length < slabRecords && slab.starts.length < slabCells) break;
     }
-    this.#rest = bytes.subarray(at);
-    // What is refused as too long is refused by the parser, which knows where the quote stands.
-    if (this.#rest.length > recordBytes) this.#parse(this.#rest, this.#line);
+    if (!this.#isPassing && bytes.length - scan.start > recordBytes) yield* this.#tooLong(bytes);
+    this.#rest = bytes.subarray(scan.start);
+    scan.rebase();
   }
 
-  #parse(bytes: Buffer, line: number): QuotedRecord[] {
-    try {
-      // What `raw` makes of the records, its types do not say.
-      const records: unknown = parse(bytes, {
-        raw: true,
-        delimiter: this.delimiter,
-        relax_column_count: true,
-        record_delimiter: ['\r\n', '\n', '\r'],
-        max_record_size: recordBytes,
-      });
-      return records as QuotedRecord[];
-    } catch (error) {
-      if (!(error instanceof CsvError)) throw error;
-      const { lines = 1, index } = error as CsvError & { lines?: number; index?: number };
-      const column = index === undefined ? '' : `, column ${index + 1}`;
-      const message = error.message.replace(/ (on|at) line \d+/, '');
-      return this.refuse(line + lines - 1, `${message}${column}`);
+  /** A line without an end is passed over, a quote without an end costs the line on which it stands. */
+  *#tooLong(bytes: Uint8Array): Generator<Slab> {
+    const scan = this.#scan;
+    const isLine = lineEnd(bytes, scan.start) < 0;
+    yield scan.refused(isLine ? faults.long : faults.open);
+    if (isLine) {
+      this.#isPassing = true;
+      scan.start = bytes.length;
     }
   }
 
-  /** What no text of records holds, told before it can be taken for some. */
-  #check(bytes: Uint8Array): void {
-    const zero = bytes.indexOf(0);
-    if (zero >= 0) this.refuse(this.#lineAt(bytes, zero), 'a zero byte; is the file UTF-16?');
-    this.#decode(bytes, true);
-    this.#checked = this.#lineAt(bytes, bytes.length) - 1;
+  #pass(bytes: Uint8Array, isEnd: boolean): void {
+    const end = lineEnd(bytes, 0);
+    // A carriage return at the end of a block may be half of a line's end.
+    const isHalf = end === bytes.length - 1 && bytes[end] === carriage && !isEnd;
+    this.#isPassing = (end < 0 || isHalf) && !isEnd;
+    this.#scan.start = this.#isPassing ? (isHalf ? end : bytes.length) : behind(bytes, end);
   }
 
-  #decode(bytes: Uint8Array, stream: boolean): void {
-    try {
-      this.#decoder.decode(bytes, { stream });
-    } catch {
-      this.refuse(this.#checked + 1 + linesBeforeFault(bytes), 'bytes that are no UTF-8');
+  /** Looks for what no text of records holds. */
+  #judgeBytes(slab: Slab, from: number, to: number): void {
+    const { bytes, counts, starts, ends, faults: found } = slab;
+    const part = bytes.subarray(from, to);
+    if (isUtf8(part) && part.indexOf(0) < 0) return;
+    let cell = 0;
+    for (let record = 0; record < counts.length; record++) {
+      const count = counts[record]!;
+      if (count === 0) continue;
+      const own = bytes.subarray(starts[cell]!, ends[cell + count - 1]!);
+      const zero = own.indexOf(0) >= 0;
+      if (zero || !isUtf8(own)) {
+        found.set(record, { allowed: zero ? faults.zero : faults.utf8, text: shown(own) });
+      }
+      cell += count;
     }
-  }
-
-  /** The line on which the byte `at` of a block stands. */
-  #lineAt(bytes: Uint8Array, at: number): number {
-    let line = this.#checked + 1;
-    for (let i = bytes.indexOf(lineFeed); i >= 0 && i < at; i = bytes.indexOf(lineFeed, i + 1))
-      line++;
-    return line;
   }
 }
 
-/** Finds the ends of records and cells, a slab at a time. */
-class SlabScan {
-  starts: number[] = [];
-  ends: number[] = [];
-  /** Cells by record. */
-  counts: number[] = [];
-  hasQuote = false;
-  /** Lines that the slab takes. */
-  lines = 0;
+/** Finds the ends of records and cells. What it knows of an unfinished record lasts until more comes. */
+class RecordScan {
+  /** Where the next record starts. */
+  start = 0;
+  /** The line on which it does. */
+  #line = 1;
+  #bytes: Uint8Array = new Uint8Array(0);
+  #isEnd = false;
+  /** How far the record at hand is known: the next byte, the line, its cells, whether a quote is open. */
+  #at = 0;
+  #lines = 0;
+  #cellStart = 0;
+  #isOpen = false;
+  #starts: number[] = [];
+  #ends: number[] = [];
 
-  constructor(
-    private readonly bytes: Uint8Array,
-    private readonly delimiter: number,
-  ) {}
+  /** 1 for the bytes that end a cell or do not belong in one. */
+  private readonly special = new Uint8Array(256);
 
-  /** Gives the end of the slab that starts at `from`, `from` when no record ends there. */
-  run(from: number, isEnd: boolean): number {
-    const { bytes, delimiter } = this;
+  constructor(private readonly delimiter: number) {
+    for (const byte of [delimiter, quote, lineFeed, carriage]) this.special[byte] = 1;
+  }
+
+  begin(bytes: Uint8Array, isEnd: boolean): void {
+    this.#bytes = bytes;
+    this.#isEnd = isEnd;
+    if (this.#at < this.start) this.#fresh();
+  }
+
+  /** The bytes before `start` are gone. */
+  rebase(): void {
+    const by = this.start;
+    this.start = 0;
+    this.#at = Math.max(0, this.#at - by);
+    this.#cellStart = Math.max(0, this.#cellStart - by);
+    for (let i = 0; i < this.#starts.length; i++) {
+      this.#starts[i]! -= by;
+      this.#ends[i]! -= by;
+    }
+  }
+
+  /** The next records; fewer than a slab has when no more of them end. */
+  slab(): Slab {
+    const slab = this.#slab();
+    while (slab.counts.length < slabRecords && slab.starts.length < slabCells) {
+      if (this.start >= this.#bytes.length) break;
+      const outcome = this.#record(slab);
+      if (outcome === undefined) break;
+      if (outcome !== '') this.#fault(slab, outcome);
+    }
+    return slab;
+  }
+
+  /** The record at hand as one with a fault. */
+  refused(allowed: string): Slab {
+    const slab = this.#slab();
+    this.#fault(slab, allowed);
+    return slab;
+  }
+
+  #slab(): Slab {
+    const bytes = this.#bytes;
+    return { bytes, starts: [], ends: [], counts: [], lines: [], faults: new Map() };
+  }
+
+  #fresh(): void {
+    this.#at = this.start;
+    this.#cellStart = this.start;
+    this.#lines = 0;
+    this.#isOpen = false;
+    this.#starts = [];
+    this.#ends = [];
+  }
+
+  /** Goes on behind the first line of the record. */
+  #fault(slab: Slab, allowed: string): void {
+    const end = lineEnd(this.#bytes, this.start);
+    const stop = end < 0 ? this.#bytes.length : end;
+    slab.faults.set(slab.counts.length, {
+      allowed,
+      text: shown(this.#bytes.subarray(this.start, stop)),
+    });
+    slab.counts.push(0);
+    slab.lines.push(this.#line++);
+    this.start = behind(this.#bytes, end);
+    this.#fresh();
+  }
+
+  /** Takes one record: '' when it is taken, its fault, or undefined where its end has not come. */
+  #record(slab: Slab): string | undefined {
+    const bytes = this.#bytes;
     const { length } = bytes;
-    this.starts = [];
-    this.ends = [];
-    this.counts = [];
-    this.hasQuote = false;
-    this.lines = 0;
-    let lines = 0;
-    let done = from;
-    let start = from;
-    let cells = 0;
-    let isQuoted = false;
-    let hasQuote = false;
+    const { delimiter, special } = this;
+    let at = this.#at;
+    for (;;) {
+      if (this.#isOpen || (at === this.#cellStart && bytes[at] === quote)) {
+        const next = this.#quoted(this.#isOpen ? at : at + 1);
+        if (typeof next !== 'number') return next;
+        at = next;
+      }
+      while (at < length && special[bytes[at]!] === 0) at++;
+      const byte = at < length ? bytes[at]! : lineFeed;
+      if (byte === quote) return this.#resolved(faults.inCell);
+      if (byte === delimiter) {
+        this.#cell(at);
+        this.#cellStart = ++at;
+        continue;
+      }
+      // A carriage return at the end of a block may be half of a line's end.
+      const isWhole = at < length && (byte === lineFeed || at + 1 < length);
+      this.#at = at;
+      if (!isWhole && !this.#isEnd) return undefined;
+      this.#cell(at);
+      this.#take(slab, at < length ? behind(bytes, at) : length);
+      return '';
+    }
+  }
+
+  /** The byte behind a cell in quotes, from within on; its fault, or undefined where its end has not come. */
+  #quoted(from: number): number | string | undefined {
+    const bytes = this.#bytes;
+    const { length } = bytes;
+    this.#isOpen = true;
     for (let at = from; at < length; at++) {
       const byte = bytes[at]!;
-      if (byte === quote) {
-        isQuoted = !isQuoted;
-        hasQuote = true;
+      if (byte > quote || (byte !== quote && byte !== lineFeed && byte !== carriage)) continue;
+      // What the byte means may depend on the next one.
+      if (at + 1 === length && !this.#isEnd && byte !== lineFeed) {
+        this.#at = at;
+        return undefined;
+      }
+      const next = bytes[at + 1];
+      if (byte === lineFeed || (byte === carriage && next !== lineFeed)) this.#lines++;
+      if (byte !== quote) continue;
+      if (next === quote) {
+        at++;
         continue;
       }
-      if (byte > 13 && byte !== delimiter) continue;
-      if (isQuoted) {
-        if (byte === lineFeed) lines++;
-        continue;
-      }
-      if (byte === delimiter) {
-        this.starts.push(start);
-        this.ends.push(at);
-        start = at + 1;
-        cells++;
-        continue;
-      }
-      if (byte !== lineFeed && byte !== carriage) continue;
-      // A carriage return at the end of a block may be half of a line's end.
-      if (byte === carriage && at + 1 === length && !isEnd) return done;
-      this.#closeRecord(start, at, cells + 1);
-      if (byte === carriage && bytes[at + 1] === lineFeed) at++;
-      this.lines = ++lines;
-      this.hasQuote ||= hasQuote;
-      start = done = at + 1;
-      cells = 0;
-      if (this.counts.length === slabRecords) return done;
+      this.#isOpen = false;
+      const isOver = at + 1 === length || next === lineFeed || next === carriage;
+      return isOver || next === this.delimiter ? at + 1 : this.#resolved(faults.behind);
     }
-    if (!isEnd || done === length) return done;
-    this.#closeRecord(start, length, cells + 1);
-    this.lines = lines + 1;
-    this.hasQuote ||= hasQuote;
-    return length;
+    this.#at = length;
+    return this.#isEnd ? faults.open : undefined;
   }
 
-  #closeRecord(start: number, end: number, cells: number): void {
-    this.starts.push(start);
-    this.ends.push(end);
-    this.counts.push(cells);
+  /** A fault is told when its first line is there, to be passed over. */
+  #resolved(allowed: string): string | undefined {
+    const end = lineEnd(this.#bytes, this.start);
+    const isThere = end >= 0 && (this.#bytes[end] === lineFeed || end + 1 < this.#bytes.length);
+    if (isThere || this.#isEnd) return allowed;
+    // It is found again when more has come: the line is short, or too long.
+    this.#fresh();
+    return undefined;
+  }
+
+  #cell(end: number): void {
+    this.#starts.push(this.#cellStart);
+    this.#ends.push(end);
+  }
+
+  #take(slab: Slab, next: number): void {
+    slab.counts.push(this.#starts.length);
+    slab.lines.push(this.#line);
+    for (let i = 0; i < this.#starts.length; i++) {
+      slab.starts.push(this.#starts[i]!);
+      slab.ends.push(this.#ends[i]!);
+    }
+    this.#line += this.#lines + 1;
+    this.start = next;
+    this.#fresh();
   }
 }
 
-const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-
-/** How many lines of a block come before the first that is no UTF-8. */
-function linesBeforeFault(bytes: Uint8Array): number {
-  // The block may begin within a character.
-  let start = 0;
-  while (start < 3 && start < bytes.length && bytes[start]! >> 6 === 2) start++;
-  for (let line = 0; ; line++) {
-    const end = bytes.indexOf(lineFeed, start);
-    if (end < 0) return line;
-    if (!isUtf8(bytes.subarray(start, end))) return line;
-    start = end + 1;
+/** The next line feed or carriage return; -1 without one. */
+function lineEnd(bytes: Uint8Array, from: number): number {
+  for (let at = from; at < bytes.length; at++) {
+    if (bytes[at] === lineFeed || bytes[at] === carriage) return at;
   }
+  return -1;
 }
+
+/** Where the line behind the end `at` starts. */
+function behind(bytes: Uint8Array, at: number): number {
+  if (at < 0) return bytes.length;
+  return bytes[at] === carriage && bytes[at + 1] === lineFeed ? at + 2 : at + 1;
+}
+
+const shown = (bytes: Uint8Array): string => Buffer.from(bytes.subarray(0, shownBytes)).toString();

@@ -5,7 +5,7 @@
 import { excerpt } from '../../engine/index.js';
 import type { Refusal } from './csv-cell.js';
 import { type CellUse, type CsvForm, CsvHeader, type RowShape } from './csv-header.js';
-import { CsvRecords, type QuotedRecord, type Slab } from './csv-records.js';
+import { CsvRecords, type Fault, type Slab } from './csv-records.js';
 import { RowBytes } from './row-bytes.js';
 
 /** Turns blocks of a CSV file into NDJSON, block by block; a record may span blocks. */
@@ -35,15 +35,43 @@ export class CsvReader {
     return this.#rows.take();
   }
 
+  /** Whether its header was read, and can be kept to. */
+  get isOpen(): boolean {
+    return this.#header !== undefined;
+  }
+
   /** The line of the file on which a record starts; the header is no record. */
   lineOf(record: number): number {
-    const jump = this.#jumps.findLast(([first]) => first <= record);
+    // Every record may have one, and be asked for.
+    let below = 0;
+    for (let above = this.#jumps.length; below < above; ) {
+      const middle = (below + above) >> 1;
+      if (this.#jumps[middle]![0] <= record) below = middle + 1;
+      else above = middle;
+    }
+    const jump = this.#jumps[below - 1];
     return jump === undefined ? record + 1 : jump[1] + record - jump[0];
   }
 
-  #slab(slab: Slab): void {
-    if (slab.plain !== undefined) this.#plain(slab);
-    else this.#quoted(slab.records, slab.line);
+  #slab({ bytes, starts, ends, counts, lines, faults }: Slab): void {
+    let cell = 0;
+    for (let record = 0; record < counts.length; record++) {
+      const count = counts[record]!;
+      const line = lines[record]!;
+      const fault = faults.get(record);
+      if (this.#header === undefined) {
+        if (fault) this.#records.refuse(line, `the header must be ${fault.allowed}`, fileHint);
+        const names: string[] = [];
+        for (let at = cell; at < cell + count; at++)
+          names.push(textOf(bytes, starts[at]!, ends[at]!));
+        this.#open(names, line);
+      } else {
+        this.#place(line);
+        if (fault) this.#refuseRecord(fault);
+        else this.#cells(bytes, starts, ends, cell, count);
+      }
+      cell += count;
+    }
   }
 
   /** Notes where the next record starts. */
@@ -53,66 +81,9 @@ export class CsvReader {
     this.#count++;
   }
 
-  #quoted(records: readonly QuotedRecord[], first: number): void {
-    let line = first;
-    for (const { record, raw } of records) {
-      if (this.#header === undefined) this.#open(record, line);
-      else {
-        this.#place(line);
-        this.#record(record, raw);
-      }
-      line += linesOf(raw);
-    }
-  }
-
   #open(cells: readonly string[], line: number): void {
     this.#header = new CsvHeader(cells, this.form, (...why) => this.#records.refuse(line, ...why));
     this.#lastLine = line;
-  }
-
-  #record(cells: readonly string[], raw: string): void {
-    const rows = this.#rows;
-    const header = this.#header!;
-    if (cells.length === 1 && cells[0] === '' && !raw.includes('"')) return rows.text('\n');
-    if (cells.length !== header.width) return this.#refuse(widthRefusal(header, cells.length));
-    const shape = this.#shapeOf(header.typeCell === undefined ? '' : cells[header.typeCell]!);
-    if (shape === undefined) return;
-    const start = rows.length;
-    let quoted: boolean[] | undefined;
-    const isUnset = (cell: number): boolean =>
-      cells[cell] === '' && !(quoted ??= emptyQuotes(raw, cells.length, this.form.delimiter))[cell];
-    const put = (use: CellUse, isFirst: boolean): boolean => {
-      const printed = use.print(cells[use.cell]!);
-      if (typeof printed === 'string') rows.text(`${isFirst ? '' : ','}${use.key}${printed}`);
-      else this.#takeBack(start, { ...printed, param: use.name });
-      return typeof printed === 'string';
-    };
-    rows.text(shape.start);
-    for (const use of shape.heads) if (!isUnset(use.cell) && !put(use, false)) return;
-    rows.text(',"properties":{');
-    let isFirst = true;
-    for (const use of shape.properties) {
-      if (isUnset(use.cell)) continue;
-      if (!put(use, isFirst)) return;
-      isFirst = false;
-    }
-    rows.text('}}\n');
-  }
-
-  #plain({ plain: bytes, starts, ends, counts, line }: Slab & { plain: Uint8Array }): void {
-    let cell = 0;
-    for (let i = 0; i < counts.length; i++) {
-      const count = counts[i]!;
-      if (this.#header === undefined) {
-        const names: string[] = [];
-        for (let at = cell; at < count; at++) names.push(textOf(bytes, starts[at]!, ends[at]!));
-        this.#open(names, line + i);
-      } else {
-        this.#place(line + i);
-        this.#cells(bytes, starts, ends, cell, count);
-      }
-      cell += count;
-    }
   }
 
   /** The record of `count` cells from the `first` on. */
@@ -156,8 +127,10 @@ export class CsvReader {
   #cell(use: CellUse, bytes: Uint8Array, start: number, end: number, row: number): boolean {
     const rows = this.#rows;
     rows.text(use.key);
-    if (use.plain === 'text' && rows.plainText(bytes, start, end)) return true;
-    if (use.plain === 'integer' && rows.integer(bytes, start, end)) return true;
+    const inside = bytes[start] === quote ? 1 : 0;
+    const [from, to] = [start + inside, end - inside];
+    if (use.plain === 'text' && rows.plainText(bytes, from, to)) return true;
+    if (use.plain === 'integer' && rows.integer(bytes, from, to)) return true;
     const printed = use.print(textOf(bytes, start, end));
     if (typeof printed === 'string') rows.text(printed);
     else this.#takeBack(row, { ...printed, param: use.name });
@@ -182,38 +155,33 @@ export class CsvReader {
     this.#refuse(refusal);
   }
 
-  /** A line that the load refuses for this reason. */
-  #refuse({ param, allowed, got }: Refusal): void {
-    const refused = { param, allowed, got: excerpt(got) };
+  /** One that cannot be taken apart. */
+  #refuseRecord({ allowed, text }: Fault): void {
+    this.#refuse({ param: 'record', allowed, got: text }, text);
+  }
+
+  /** A line that the load refuses for this reason; `record` is what stands in the file. */
+  #refuse({ param, allowed, got }: Refusal, record?: string): void {
+    const refused = { param, allowed, got: excerpt(got), ...(record !== undefined && { record }) };
     this.#rows.text(`${JSON.stringify({ refused })}\n`);
   }
 }
 
 const comma = 0x2c;
+const quote = 0x22;
 
-const textOf = (bytes: Uint8Array, start: number, end: number): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
+const fileHint = 'Is the file UTF-8, and its delimiter the right one?';
+
+/** What a cell holds, without its quotes. */
+function textOf(bytes: Uint8Array, start: number, end: number): string {
+  const isQuoted = start < end && bytes[start] === quote;
+  const [from, to] = isQuoted ? [start + 1, end - 1] : [start, end];
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString();
+  return isQuoted ? text.replaceAll('""', '"') : text;
+}
 
 const widthRefusal = ({ width }: CsvHeader, got: number): Refusal => ({
   param: 'row',
   allowed: `a record of ${width} cells, as the header has`,
   got: String(got),
 });
-
-const linesOf = (raw: string): number => raw.match(/\r\n|\n|\r/g)?.length ?? 0;
-
-/** Which cells of a record are a pair of quotes around nothing. */
-function emptyQuotes(raw: string, count: number, delimiter: string): boolean[] {
-  const found = new Array<boolean>(count).fill(false);
-  if (!raw.includes('""')) return found;
-  let cell = 0;
-  let start = 0;
-  let isInside = false;
-  for (let at = 0; at <= raw.length && cell < count; at++) {
-    if (raw[at] === '"') isInside = !isInside;
-    if (at < raw.length && (isInside || raw[at] !== delimiter)) continue;
-    found[cell++] = raw.slice(start, at).trim() === '""';
-    start = at + 1;
-  }
-  return found;
-}

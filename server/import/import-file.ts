@@ -8,6 +8,7 @@ import {
   type ElementType,
   type PropertyType,
   type Schema,
+  excerpt,
   fail,
 } from '../../engine/index.js';
 import { dateReader, plainDate } from './csv-date.js';
@@ -144,7 +145,7 @@ function formOf(
   };
 }
 
-/** The type of the property that ends are found by. Whether it will do, the load says. */
+/** The type of the property that ends are found by. Fails PARAM_VALUE. */
 function keyOf(
   type: ElementType | undefined,
   end: 'from' | 'to',
@@ -155,7 +156,10 @@ function keyOf(
   if (name === undefined || type?.kind !== 'edge') return undefined;
   const ref = type[end];
   const owner = typesOf(schema, ref.kind).find((one) => one.name === ref.name);
-  return owner?.properties.find((one) => one.name === name)?.type;
+  const property = owner?.properties.find((one) => one.name === name);
+  if (property?.index === 'unique') return property.type;
+  const allowed = `a property of ${ref.name} that has a unique index`;
+  return fail('PARAM_VALUE', { param: `${end}_key`, allowed, got: excerpt(name) });
 }
 
 const typesOf = (schema: Schema, kind: ElementKind): readonly ElementType[] =>
@@ -196,18 +200,24 @@ function refuse(what: string, hint = ''): never {
   return fail('CONFIG_INVALID', { what }, { hint });
 }
 
-/** As far as 64 KiB go. */
+/** More than a header may take. */
+const firstLineMax = 16 * 1024 * 1024;
+
 function firstLine(path: string): string {
   const file = openSync(path, 'r');
+  const blocks: Buffer[] = [];
   try {
-    const bytes = Buffer.alloc(64 * 1024);
-    const size = readSync(file, bytes, 0, bytes.length, 0);
-    const text = bytes
-      .subarray(0, size)
-      .toString()
-      .replace(/^\ufeff/, '');
-    return text.split(/[\r\n]/, 1)[0]!;
+    for (let bytes = 0; bytes < firstLineMax; ) {
+      const block = Buffer.alloc(64 * 1024);
+      const size = readSync(file, block, 0, block.length, null);
+      if (size === 0) break;
+      blocks.push(block.subarray(0, size));
+      bytes += size;
+      if (block.includes(10) || block.includes(13)) break;
+    }
   } finally {
     closeSync(file);
   }
+  const text = Buffer.concat(blocks).toString();
+  return text.replace(/^\ufeff/, '').split(/[\r\n]/, 1)[0]!;
 }

@@ -96,13 +96,24 @@ function refuse(name: string, what: string): never {
   return fail('CONFIG_INVALID', { what: `${name}: ${what}.` }, { hint: '' });
 }
 
-/** Whether a path, with `/` between its parts, is one that a glob means. */
+/** Whether a path, with `/` between its parts, is one that a glob means. Its work is that of both lengths. */
 export function fits(glob: string, path: string): boolean {
-  const source = glob
-    .replace(/^\.\//, '')
-    .replace(/[\\^$+?.()[\]{}|]/g, '\\$&')
-    .replace(/\*\*\/|\*\*|\*/g, (stars) =>
-      stars === '*' ? '[^/]*' : stars === '**' ? '.*' : '(?:.*/)?',
-    );
-  return new RegExp(`^${source}$`).test(path);
+  const parts = glob.replace(/^\.\//, '').match(/\*\*\/|\*\*|\*|[^*]/gs) ?? [];
+  // By character of the path: whether what stands before it fits the parts of the glob so far.
+  let fitting = new Uint8Array(path.length + 1);
+  fitting[0] = 1;
+  for (const part of parts) {
+    const next = new Uint8Array(path.length + 1);
+    let isWithin = false;
+    for (let at = 0; at <= path.length; at++) {
+      if (part.startsWith('*')) {
+        isWithin = (isWithin && (part !== '*' || path[at - 1] !== '/')) || fitting[at] === 1;
+        // Folders end where they end; none at all is one of them.
+        const isEnd = part !== '**/' || fitting[at] === 1 || path[at - 1] === '/';
+        next[at] = isWithin && isEnd ? 1 : 0;
+      } else if (at > 0 && path[at - 1] === part) next[at] = fitting[at - 1]!;
+    }
+    fitting = next;
+  }
+  return fitting[path.length] === 1;
 }

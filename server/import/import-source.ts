@@ -40,6 +40,20 @@ export class ImportSource {
     private readonly schema: Schema,
   ) {}
 
+  /** Fails CONFIG_INVALID for a header that cannot be kept to, before anything is loaded. */
+  checkHeaders(): void {
+    for (const { path, form, header } of this.files) {
+      if (form === undefined) continue;
+      const reader = new CsvReader(header ?? path, form);
+      if (header !== undefined) reader.read(headerIn(header));
+      for (const block of blocksOf(path, 64 * 1024)) {
+        if (reader.isOpen) break;
+        reader.read(block);
+      }
+      if (!reader.isOpen) reader.end();
+    }
+  }
+
   /** NDJSON of all files, in blocks; each file ends with a newline. */
   *blocks(): Generator<Uint8Array> {
     for (const file of this.files) {
@@ -89,7 +103,16 @@ export class ImportSource {
 
   /** The file and line of a line of the stream. */
   placeOf(line: number): { path: string; line: number } {
-    const { path, line: first, before, reader } = this.#starts.findLast((one) => one.line <= line)!;
+    let below = 0;
+    for (let above = this.#starts.length; below < above; ) {
+      const middle = (below + above) >> 1;
+      if (this.#starts[middle]!.line <= line) below = middle + 1;
+      else above = middle;
+    }
+    // Settings stand before the rows of their file.
+    const start = this.#starts[Math.max(0, below - 1)];
+    if (start === undefined || line < start.line) return { path: this.files[0]!.path, line: 1 };
+    const { path, line: first, before, reader } = start;
     const row = line - first + 1;
     return { path, line: (reader?.lineOf(row) ?? row) - before };
   }
@@ -101,12 +124,12 @@ function headerIn(path: string): Buffer {
   return Buffer.from(`${first}\n`);
 }
 
-function* blocksOf(path: string): Generator<Buffer> {
+function* blocksOf(path: string, bytes = blockBytes): Generator<Buffer> {
   const file = openSync(path, 'r');
   try {
     for (;;) {
-      const block = Buffer.allocUnsafeSlow(blockBytes);
-      const size = readSync(file, block, 0, blockBytes, null);
+      const block = Buffer.allocUnsafeSlow(bytes);
+      const size = readSync(file, block, 0, bytes, null);
       if (size === 0) return;
       yield block.subarray(0, size);
     }

@@ -11,6 +11,8 @@ export interface ImportTarget {
   readonly updated: number;
   readonly rejected: number;
   readonly resumed: number;
+  /** The line of the stream up to which everything is done; 0 where that is not known. */
+  readonly doneLine: number;
   /** Everything was loaded by an earlier import: the counts are those of that time. */
   readonly repeated: boolean;
 }

@@ -1,7 +1,8 @@
-// Refused rows as NDJSON, with their file and line; the file is made when there is one. Counts them
-// by reason.
-import { appendFileSync } from 'node:fs';
-import { type FedRow, errorMessage } from '../../engine/index.js';
+// Refused rows as NDJSON, with their file and line; the file is made when there is one, and holds those
+// of one run. Counts them by reason. Invariant: nothing but such a file is written over.
+import { appendFileSync, closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import { type FedRow, errorMessage, fail } from '../../engine/index.js';
+import { shownPath } from '../terminal/wording.js';
 import type { ImportSource } from './import-source.js';
 
 /** Reasons that are told; the file has them all. */
@@ -14,14 +15,31 @@ interface Reason {
   message: string;
 }
 
+/** How every line of such a file begins. */
+const mark = '{"file":';
+
 export class RejectFile {
+  /** Of an earlier run: it goes when this run has something to say. */
+  #isOld: boolean;
   readonly #reasons = new Map<string, Reason>();
   #count = 0;
 
   constructor(
     readonly path: string,
     private readonly source: ImportSource,
-  ) {}
+  ) {
+    const first = firstBytes(path);
+    if (first !== '' && first !== mark) {
+      const what = `${shownPath(path)} is there, and no file of refused rows.`;
+      fail('CONFIG_INVALID', { what }, { hint: 'Name another one with --rejects.' });
+    }
+    this.#isOld = first !== '';
+  }
+
+  /** The run is over: rows that an earlier one refused are not refused any more. */
+  end(): void {
+    if (this.#isOld) rmSync(this.path);
+  }
 
   add(rows: readonly FedRow[]): void {
     const lines = rows.map(({ line, error, text }) => {
@@ -32,9 +50,11 @@ export class RejectFile {
       const reason = this.#reasons.get(key);
       if (reason) reason.count++;
       else this.#reasons.set(key, { count: 1, place: `${file}:${at}`, message });
-      return `${JSON.stringify({ file, line: at, code, message, row: text })}\n`;
+      return `${JSON.stringify({ file, line: at, code, message, row: rowOf(text) })}\n`;
     });
-    appendFileSync(this.path, lines.join(''), { mode: 0o600 });
+    const write = this.#isOld ? writeFileSync : appendFileSync;
+    this.#isOld = false;
+    write(this.path, lines.join(''), { mode: 0o600 });
     this.#count += rows.length;
   }
 
@@ -46,5 +66,33 @@ export class RejectFile {
     const others = all - shown.reduce((sum, { count }) => sum + count, 0);
     if (others > 0) lines.push(`  ${others} others`);
     return lines;
+  }
+}
+
+/** Of a record that could not be taken apart, what stands in its file. */
+function rowOf(text: string): string {
+  if (!text.startsWith('{"refused":')) return text;
+  try {
+    const { refused } = JSON.parse(text) as { refused: { record?: string } };
+    return refused.record ?? text;
+  } catch {
+    return text;
+  }
+}
+
+/** '' of a file that is empty or not there. */
+function firstBytes(path: string): string {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+  try {
+    const bytes = Buffer.alloc(mark.length);
+    return bytes.subarray(0, readSync(file, bytes, 0, mark.length, 0)).toString();
+  } finally {
+    closeSync(file);
   }
 }

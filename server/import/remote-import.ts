@@ -1,6 +1,13 @@
 // Imports through a running server: the stream goes out in parts, each a request to /_admin/import
 // under one name, so that the server goes on where it stopped.
-import { type ErrorData, type FedRow, TrellisError, excerpt, fail } from '../../engine/index.js';
+import {
+  type ErrorData,
+  type FedRow,
+  type LoadedFile,
+  TrellisError,
+  excerpt,
+  fail,
+} from '../../engine/index.js';
 import { toldValue } from '../request/told-error.js';
 import type { ImportTarget } from './import-target.js';
 
@@ -37,6 +44,17 @@ function refuseRedirect(url: string, { status, headers }: Response): void {
   fail('CONFIG_INVALID', { what }, { hint: 'Say the address of the server itself with --url.' });
 }
 
+export interface RemotePlace {
+  url: string;
+  key: string;
+  tenant: string;
+  /** Of the import. */
+  name: string;
+  again: boolean;
+  strict: boolean;
+  replace: boolean;
+}
+
 export class RemoteImport implements ImportTarget {
   nodes = 0;
   edges = 0;
@@ -45,15 +63,25 @@ export class RemoteImport implements ImportTarget {
   rejected = 0;
   resumed = 0;
   repeated = false;
+  readonly doneLine = 0;
   #parts: Uint8Array[] = [];
   #bytes = 0;
   /** Bytes of the parts before. */
   #at = 0;
 
   constructor(
-    private readonly to: { url: string; key: string; tenant: string; name: string; again: boolean },
+    private readonly to: RemotePlace,
     private readonly onRejects: (rows: FedRow[]) => void,
   ) {}
+
+  /** Says where the rows are from. A server of before does not ask. */
+  async begin(files: readonly LoadedFile[]): Promise<void> {
+    const query = new URLSearchParams({ name: this.to.name });
+    const body = Buffer.from(JSON.stringify(files));
+    const { response, answer } = await this.#post('import-files', query, body);
+    if (response.status === 404) return;
+    toldValue(response.ok, answer, noneOfOurs(this.to.url, response.status));
+  }
 
   async write(bytes: Uint8Array): Promise<void> {
     this.#parts.push(bytes);
@@ -71,23 +99,13 @@ export class RemoteImport implements ImportTarget {
     this.#bytes = 0;
     const at = String(this.#at);
     this.#at += body.length;
-    const { url, key, tenant, name, again } = this.to;
+    const { url, name, again, strict, replace } = this.to;
     const query = new URLSearchParams({ name, at });
     if (isMore) query.set('more', '1');
-    if (again) query.set('again', '1');
-    const headers: Record<string, string> = { 'Content-Type': 'application/x-ndjson' };
-    if (key !== '') headers['x-api-key'] = key;
-    if (tenant !== '') headers['trellis-tenant'] = tenant;
-    const target = new URL(`/_admin/import?${query.toString()}`, url);
-    let response: Response;
-    let answer: Uint8Array;
-    try {
-      response = await fetch(target, { method: 'POST', headers, body, redirect: 'manual' });
-      answer = new Uint8Array(await response.arrayBuffer());
-    } catch {
-      return fail('CONFIG_INVALID', { what: `No server answers at ${url}.` });
+    for (const [flag, isSet] of Object.entries({ again, strict, replace })) {
+      if (isSet) query.set(flag, '1');
     }
-    refuseRedirect(url, response);
+    const { response, answer } = await this.#post('import', query, body);
     const foreign = noneOfOurs(url, response.status);
     const reply = toldValue(response.ok, answer, foreign) as ImportReply;
     if (!Array.isArray(reply?.rejects)) throw new TrellisError(foreign);
@@ -99,5 +117,28 @@ export class RemoteImport implements ImportTarget {
     this.resumed = reply.resumed;
     this.repeated = reply.repeated;
     if (reply.rejects.length > 0) this.onRejects(reply.rejects);
+  }
+
+  async #post(
+    action: string,
+    query: URLSearchParams,
+    body: Uint8Array<ArrayBuffer>,
+  ): Promise<{ response: Response; answer: Uint8Array }> {
+    const { url, key, tenant } = this.to;
+    const type = action === 'import' ? 'application/x-ndjson' : 'application/json';
+    const headers: Record<string, string> = { 'Content-Type': type };
+    if (key !== '') headers['x-api-key'] = key;
+    if (tenant !== '') headers['trellis-tenant'] = tenant;
+    const target = new URL(`/_admin/${action}?${query.toString()}`, url);
+    let response: Response;
+    let answer: Uint8Array;
+    try {
+      response = await fetch(target, { method: 'POST', headers, body, redirect: 'manual' });
+      answer = new Uint8Array(await response.arrayBuffer());
+    } catch {
+      return fail('CONFIG_INVALID', { what: `No server answers at ${url}.` });
+    }
+    refuseRedirect(url, response);
+    return { response, answer };
   }
 }

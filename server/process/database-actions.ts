@@ -54,6 +54,7 @@ export function databaseActions(
   };
   return new Map<string, Action>([
     ['import', (asked, body) => imports.handle(asked, body)],
+    ['import-files', (asked, body) => imports.noteFiles(asked, body)],
     ['backup', (_, body) => backUp(config, database()!, body, ways)],
     ['verify', () => verifyRunning(config.dataDir)],
     ['snapshot', () => database()?.snapshot()],

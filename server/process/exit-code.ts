@@ -24,6 +24,8 @@ export const exitCodes = {
 const byCode: Partial<Record<ErrorCode, number>> = {
   SOURCE_INVALID: exitCodes.source,
   QUERY_INVALID: exitCodes.source,
+  ROW_REFUSED: exitCodes.source,
+  IMPORT_KNOWN: 78,
   SCHEMA_INCOMPATIBLE: exitCodes.source,
   PORT_IN_USE: 71,
   LISTEN_FAILED: 71,

@@ -1,7 +1,9 @@
 // How a stream of bytes becomes pieces of a bulk load: whole lines, nothing lost, whatever the blocks
 // it comes in; and what was committed before comes back in the pieces it was committed in.
+import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type LoadedPiece, noProgress } from '../../engine/database/load/load-progress.js';
+import { noProgress } from '../../engine/database/load/load-progress.js';
+import type { LoadedPiece } from '../../engine/database/load/load-piece.js';
 import { LoadFeed } from '../../engine/database/load/load-feed.js';
 import type { BulkLoad } from '../../engine/database/load/load-run.js';
 import { randomOf } from '../../bench/kit/seeded-random.js';
@@ -21,17 +23,30 @@ class NotedLoad implements BulkLoad {
   readonly replayed: Heard[] = [];
   readonly committed: LoadedPiece[] = [];
 
-  constructor(readonly pieces: readonly LoadedPiece[] = []) {}
+  readonly takenBack: number[] = [];
 
-  replay(bytes: Uint8Array, piece: LoadedPiece): Promise<void> {
+  constructor(
+    public pieces: readonly LoadedPiece[] = [],
+    readonly isMendable = false,
+  ) {}
+
+  prepare = (): Promise<void> => Promise.resolve();
+
+  replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece) {
     this.replayed.push({ bytes, line: piece.from.line });
+    return Promise.resolve({ rejects: [], bytes, retried: [] });
+  }
+
+  takeBack(from: number): Promise<void> {
+    this.takenBack.push(from);
+    this.pieces = this.pieces.slice(0, from);
     return Promise.resolve();
   }
 
   rows(bytes: Uint8Array, line: number, to: LoadedPiece['to']) {
     this.heard.push({ bytes, line });
     const from = this.committed.at(-1)?.to ?? { offset: 0, line: 1 };
-    this.committed.push({ from, to, firstId: 1, refused: [], checksum: 0 });
+    this.committed.push({ from, to, firstId: 1, refused: [], checksum: crc32(bytes) });
     const error = { code: 'PARAM_TYPE' as const, args: {} };
     const counts = { nodes: 1, edges: 0, vectors: 0, updated: 0 };
     return Promise.resolve({ ...counts, rejects: [{ line, error }], bytes, retried: [] });
@@ -97,6 +112,31 @@ describe('pieces of a load', () => {
     expect(numberOf(again.heard[0]!.bytes)).toBe(done[2]!.to.line);
     const all = [...again.replayed, ...again.heard].map((piece) => piece.bytes);
     expect(Buffer.concat(all).equals(bytes)).toBe(true);
+  });
+
+  const changes: [string, (lines: string[]) => string[], number][] = [
+    ['nothing', (lines) => lines, 4],
+    ['the first line', ([, ...lines]) => ['0 mended\n', ...lines], 0],
+    ['a line in the middle', (lines) => lines.with(lines.length >> 1, '0 longer than before\n'), 2],
+    ['the last line', (lines) => lines.with(-1, '0 x\n'), 3],
+    ['lines at the end', (lines) => lines.slice(0, -5), 3],
+    ['nearly all of it', (lines) => lines.slice(0, 2), 0],
+    ['a line more', (lines) => [...lines, '0 more\n'], 4],
+  ];
+  it.each(changes)('keep what is the same when a file is mended in %s', async (_, change, kept) => {
+    const lines = Array.from({ length: 6000 }, (_, i) => `${i} ${'x'.repeat(1000)}\n`);
+    const former = new NotedLoad();
+    await feed(former, Buffer.from(lines.join('')), () => mebi);
+    expect(former.committed.length).toBe(4);
+    const bytes = Buffer.from(change(lines).join(''));
+    for (const block of [mebi / 3, 100 * mebi]) {
+      const load = new NotedLoad(former.committed, true);
+      await feed(load, bytes, () => block);
+      expect(load.replayed).toHaveLength(kept);
+      expect(load.takenBack).toEqual(kept === 4 ? [] : [kept]);
+      const all = [...load.replayed, ...load.heard].map((piece) => piece.bytes);
+      expect(Buffer.concat(all).equals(bytes)).toBe(true);
+    }
   });
 
   it('take a last line without its end, and a line longer than a piece', async () => {

@@ -115,6 +115,51 @@ const ways: Record<string, () => Promise<void>> = {
       expect(await codeOf(send(`name=${name()}`, rows(2) + embedRow))).toMatch(/^EMBEDDING/);
     }
   },
+  'a row that is refused, where none may be': async () => {
+    const bad = '{"node":"Thing","properties":{"name":7}}\n';
+    const before = await count();
+    for (const query of ['strict=1', `name=${name()}&strict=1`]) {
+      expect(await codeOf(send(query, rows(3) + bad + rows(2, 3)))).toBe('ROW_REFUSED');
+    }
+    const one = name();
+    const { at } = await send(`name=${one}&strict=1&more=1&at=0`, rows(30_000));
+    expect(await codeOf(send(`name=${one}&strict=1&at=${at}`, bad))).toBe('ROW_REFUSED');
+    expect(await codeOf(send(`name=${one}&strict=1&at=${at}`, rows(1)))).toBe('NOT_FOUND');
+    expect(await count()).toBe(before);
+    expect((await send(`name=${one}&strict=1&at=0`, rows(3))).nodes).toBe(3);
+    expect(await count()).toBe(before + 3);
+  },
+  'files that are mended': async () => {
+    const file = (it: string) => [{ name: it, rows: [1, 2, 3], isUpsert: false }];
+    const note = (one: string, files: unknown): unknown =>
+      handler.noteFiles(new URLSearchParams({ name: one }), Buffer.from(JSON.stringify(files)));
+    for (const files of [7, [7], [{}], [{ name: 'a', rows: ['x'], isUpsert: false }], null]) {
+      expect(() => note(name(), files)).toThrow(/files/);
+    }
+    const before = await count();
+    const first = name();
+    note(first, file('a.csv'));
+    const { at } = await send(`name=${first}&more=1&at=0`, rows(30_000));
+    // Its first piece is on disk; its sender is gone, the file is mended.
+    while ((await count()) === before) await pause(5);
+    await pause(idleMs + 10);
+    const second = name();
+    note(second, file('a.csv'));
+    await send(`name=${second}&at=0`, rows(40_000, 1));
+    expect(await count()).toBe(before + 40_000);
+    expect(await codeOf(send(`name=${first}&more=1&at=${at}`, rows(1)))).toBe('NOT_FOUND');
+    const third = name();
+    note(third, file('a.csv'));
+    expect(await codeOf(send(`name=${third}&at=0`, rows(2)))).toBe('IMPORT_KNOWN');
+    expect(await count()).toBe(before + 40_000);
+    note(third, file('a.csv'));
+    await send(`name=${third}&at=0&replace=1`, rows(2));
+    expect(await count()).toBe(before + 2);
+    const other = name();
+    note(other, [{ name: 'a.csv', rows: [7, 8, 9], isUpsert: false }]);
+    await send(`name=${other}&at=0`, rows(1));
+    expect(await count()).toBe(before + 3);
+  },
   'a part that begins at another place': async () => {
     const one = name();
     const { at } = await send(`name=${one}&more=1&at=0`, rows(2));

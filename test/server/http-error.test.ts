@@ -107,6 +107,8 @@ const published: Record<ErrorCode, number> = {
   CONFIG_INVALID: 0,
   SOURCE_INVALID: 0,
   SCHEMA_INCOMPATIBLE: 0,
+  IMPORT_KNOWN: 409,
+  ROW_REFUSED: 400,
   DATA_DIR_BAD: 0,
   FILE_UNUSABLE: 0,
   DATA_LOCKED: 0,

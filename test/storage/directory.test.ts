@@ -169,17 +169,17 @@ describe('a data directory', () => {
     expect(() => openDataDirectory(join(path, 'below'))).toThrowError(withCode('DATA_DIR_BAD'));
   });
 
-  it('opens with a newer minor format', () => {
+  it('is refused with a newer minor format, and stays as it is', () => {
     const path = filled();
     mkdirSync(join(path, 'vec'));
     const file = join(path, 'MANIFEST.json');
     const { crc32: _, ...manifest } = JSON.parse(readFileSync(file, 'utf8'));
     Object.assign(manifest, { format: { major: 2, minor: 9 }, later: true });
     const sum = crc32(JSON.stringify(manifest)).toString(16).padStart(8, '0');
-    writeFileSync(file, JSON.stringify({ ...manifest, crc32: sum }));
-    openDataDirectory(path).close({ clean: true });
-    const kept = JSON.parse(readFileSync(file, 'utf8'));
-    expect(kept).toMatchObject({ format: { major: 2, minor: 9 }, later: true });
+    const text = JSON.stringify({ ...manifest, crc32: sum });
+    writeFileSync(file, text);
+    expect(() => openDataDirectory(path)).toThrowError(withCode('FORMAT_TOO_NEW'));
+    expect(readFileSync(file, 'utf8')).toBe(text);
   });
 });
 

@@ -35,12 +35,23 @@ const analyzer = 1;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** Of an index that an early version made, whose mark says nothing: they are nobody's. */
+const unknownRules: KeptRules = { analyzer: 0, documentTerms: 0 };
+
 /** The rules of the keyword index that the data have; undefined without one. */
 export function keptRules({ env }: Storage): KeptRules | undefined {
   env.refresh();
   const mark = env.derived.get(keptKey);
-  return mark && (JSON.parse(decoder.decode(mark)) as KeptRules);
+  if (mark === undefined) return undefined;
+  try {
+    return JSON.parse(decoder.decode(mark)) as KeptRules;
+  } catch {
+    return unknownRules;
+  }
 }
+
+/** Whether this version makes the same of a text: else the next start makes the index anew. */
+export const isCurrent = (rules: KeptRules): boolean => rules.analyzer === analyzer;
 
 /** Whether the keyword index holds every document, by these rules. */
 export function keepsTexts(storage: Storage, { limits }: TextRules): boolean {

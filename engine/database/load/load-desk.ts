@@ -6,11 +6,17 @@
 import { wallMs } from '../../base/clock.js';
 import { fail } from '../../base/errors.js';
 import type { ReadView } from '../../storage/table/store.js';
+import { type LoadedFile, formerOf } from './load-files.js';
+import { digestOf } from './load-key.js';
 import { type BulkLoad, type LoadHooks, LoadRun, goneError } from './load-run.js';
-import { readPieces, readProgress } from './load-progress.js';
+import { readProgress } from './load-progress.js';
+import { readPieces } from './load-piece.js';
 
 /** Loads at a time: each has a thread. */
 const loadsMax = 4;
+
+/** A load of which nothing has come for so long may be gone on with by whoever has its files. */
+const restMs = 1000;
 
 export interface LoadName {
   name?: string | undefined;
@@ -21,6 +27,12 @@ export interface LoadName {
    * whoever looks before. Means nothing in a cluster, whose log takes each transaction whole.
    */
   isAlone?: boolean | undefined;
+  /** Where its rows are from: they go on with a load of these files that was begun, mended or not. */
+  files?: readonly LoadedFile[] | undefined;
+  /** Goes on with one that was finished, too: what has changed since takes the place of what it loaded. */
+  replace?: boolean | undefined;
+  /** A row that is refused ends the load and takes back all that it did. */
+  isStrict?: boolean | undefined;
 }
 
 /** The name of the first load that is not over, of all with the same rows. */
@@ -48,18 +60,22 @@ export class LoadDesk {
    * that is not over, though loads of that name are. Fails OVERLOADED.
    */
   begin(
-    { name, again = false, isAlone = false }: LoadName,
+    { name, again = false, isAlone = false, isStrict = false, files, replace = false }: LoadName,
     view: ReadView,
     hooks: Omit<LoadHooks, 'admit' | 'leave' | 'over'>,
   ): BulkLoad {
     if (this.#isClosed) fail('SHUTTING_DOWN');
     const known = name !== undefined && again ? unfinished(view, name) : name;
     const key = known ?? `unnamed ${++this.#unnamed} ${wallMs()}`;
+    const progress = readProgress(view, key);
+    const isNew = progress.pieces === 0 && progress.end === undefined;
+    const former = files && isNew && !again ? formerOf(view, files, replace) : undefined;
+    if (former) this.#endFormer(former.digest);
     this.#makeRoom(key);
     const run: LoadRun = new LoadRun(
-      { name: key, isKept: name !== undefined, isAlone },
-      readProgress(view, key),
-      readPieces(view, key),
+      { name: key, isKept: name !== undefined, isAlone, isStrict, files, former },
+      former?.progress ?? progress,
+      readPieces(view, former?.digest ?? key),
       {
         ...hooks,
         admit: () => this.#admit(),
@@ -71,6 +87,17 @@ export class LoadDesk {
     );
     this.#open.set(key, run);
     return run;
+  }
+
+  /** What is gone on with under another name is over under its own, unless it is being loaded now. */
+  #endFormer(digest: Uint8Array): void {
+    for (const [name, run] of [...this.#open]) {
+      if (Buffer.compare(digestOf(name), digest) !== 0) continue;
+      if (run.idleMs < Math.min(this.idleMs, restMs)) {
+        fail('OVERLOADED', { queue: 'The import of these files' });
+      }
+      run.abandon(goneError(run.name));
+    }
   }
 
   /** Sees to a free place, and to that nobody else has the name. */

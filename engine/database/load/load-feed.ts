@@ -1,10 +1,11 @@
 // A stream of NDJSON bytes into a bulk load: cuts it into pieces at line ends, keeps a few of them
 // under way, and passes over what an earlier attempt has committed. Memory is a few pieces, however
 // long the stream.
+import { crc32 } from 'node:zlib';
 import { fail } from '../../base/errors.js';
-import type { LoadEnd, StreamPart } from './load-progress.js';
-import type { BulkLoad } from './load-run.js';
-import type { Reject, RetriedRow } from './row/row-batch.js';
+import type { LoadEnd, LoadPosition, StreamPart } from './load-progress.js';
+import type { BulkLoad, ReplayedPiece } from './load-run.js';
+import type { Reject } from './row/row-batch.js';
 
 /** A row that was not loaded, with its text. */
 export interface FedRow extends Reject {
@@ -45,8 +46,8 @@ export class LoadFeed {
   /** How many of all these changed an element that was there. */
   updated = 0;
   rejected = 0;
-  /** Rows that an earlier attempt loaded. */
-  readonly resumed: number;
+  /** The line up to which all is done. */
+  doneLine = 1;
   /** What is no piece yet. */
   #rest: Uint8Array[] = [];
   #restBytes = 0;
@@ -54,14 +55,20 @@ export class LoadFeed {
   #offset = 0;
   #line = 1;
   #replayed = 0;
+  #ready: Promise<void> | undefined;
+  /** Blocks of the rest that are known to hold no end of a line, and their bytes. */
+  #searched = { blocks: 0, bytes: 0 };
   readonly #underway: Promise<void>[] = [];
 
   constructor(
     private readonly load: BulkLoad,
     private readonly events: LoadFeedEvents = {},
-  ) {
-    const { nodes, edges, vectors, end } = load.progress;
-    this.resumed = end ? 0 : nodes + edges + vectors;
+  ) {}
+
+  /** Rows that an earlier attempt loaded, and that are the same now. */
+  get resumed(): number {
+    const { nodes, edges, vectors, end } = this.load.progress;
+    return end ? 0 : nodes + edges + vectors;
   }
 
   /** Whether all of it was loaded before. */
@@ -77,6 +84,7 @@ export class LoadFeed {
   /** Takes the next bytes; resolves when there is room for more. Fails with the load. */
   async write(bytes: Uint8Array): Promise<void> {
     if (!this.repeated) this.load.checkRoom();
+    await (this.#ready ??= this.load.prepare());
     this.#rest.push(bytes);
     this.#restBytes += bytes.length;
     for (let size = this.#nextSize(); size > 0; size = this.#nextSize()) await this.#piece(size);
@@ -87,10 +95,14 @@ export class LoadFeed {
    * load's. Where it was finished before, the counts are then those of that time.
    */
   async end(part?: StreamPart): Promise<void> {
-    const { progress, pieces } = this.load;
+    await (this.#ready ??= this.load.prepare());
     for (let size = this.#nextSize(); size > 0; size = this.#nextSize()) await this.#piece(size);
     // A stream that ends within what was committed is another one: reading it again says so. The last
     // piece of a new one, though nothing may be left for it, brings the rows that were put aside.
+    if (this.load.isMendable && this.#replayed < this.load.pieces.length) {
+      await this.load.takeBack(this.#replayed);
+    }
+    const { progress, pieces } = this.load;
     const isShort = this.#replayed < pieces.length;
     const isNew = progress.end === undefined && !isShort;
     if (isNew || isShort || this.#restBytes > 0) await this.#piece(this.#restBytes, { part });
@@ -113,7 +125,8 @@ export class LoadFeed {
       return size <= this.#restBytes ? size : 0;
     }
     if (this.#restBytes < this.#pieceBytes) return 0;
-    const end = lineEnd(this.#rest, this.#pieceBytes);
+    const end = lineEnd(this.#rest, this.#pieceBytes, this.#searched);
+    if (end === 0) this.#searched = { blocks: this.#rest.length, bytes: this.#restBytes };
     if (end === 0 && this.#restBytes > rowBytesMax) {
       fail('VALUE_TOO_LARGE', {
         param: `row ${this.#line}`,
@@ -128,6 +141,7 @@ export class LoadFeed {
   #take(size: number): Buffer<ArrayBuffer> {
     // A buffer looks for a byte eight times as fast as a plain array.
     const bytes = Buffer.from(new ArrayBuffer(size));
+    this.#searched = { blocks: 0, bytes: 0 };
     let at = 0;
     let taken = 0;
     for (const block of this.#rest) {
@@ -149,14 +163,22 @@ export class LoadFeed {
   async #piece(size: number, end?: LoadEnd): Promise<void> {
     const bytes = this.#take(size);
     const line = this.#line;
+    const committed = this.load.pieces[this.#replayed];
+    // Other rows than before: from here on everything is loaded as it is now.
+    if (committed && this.load.isMendable && crc32(bytes) !== committed.checksum) {
+      await this.load.takeBack(this.#replayed);
+      this.#rest.unshift(bytes);
+      this.#restBytes += size;
+      return;
+    }
     this.#offset += size;
     this.#line += countLines(bytes);
     const to = { offset: this.#offset, line: this.#line };
-    const committed = this.load.pieces[this.#replayed];
     if (committed !== undefined) {
       this.#replayed++;
-      await this.load.replay(bytes, committed);
-      this.events.onDone?.(to.offset);
+      const result = await this.load.replay(bytes, committed);
+      this.#refused(result, line);
+      this.#done(to);
       return;
     }
     this.#pieceBytes = Math.min(pieceBytes, Math.ceil(this.#pieceBytes * growth));
@@ -165,23 +187,35 @@ export class LoadFeed {
       this.edges += result.edges;
       this.vectors += result.vectors;
       this.updated += result.updated;
-      this.rejected += result.rejects.length;
-      if (result.rejects.length > 0) {
-        this.events.onRejects?.(withTexts(result, line));
-      }
-      this.events.onDone?.(to.offset);
+      this.#refused(result, line);
+      this.#done(to);
     });
     work.catch(() => undefined);
     this.#underway.push(work);
     if (this.#underway.length >= underwayMax) await this.#underway.shift();
   }
+
+  #done({ offset, line }: LoadPosition): void {
+    this.doneLine = line;
+    this.events.onDone?.(offset);
+  }
+
+  #refused(result: ReplayedPiece, line: number): void {
+    this.rejected += result.rejects.length;
+    if (result.rejects.length > 0) this.events.onRejects?.(withTexts(result, line));
+  }
 }
 
 /** Where the last line ends that ends within `size` bytes; of a longer one, its end; 0 without any. */
-function lineEnd(blocks: readonly Uint8Array[], size: number): number {
+function lineEnd(
+  blocks: readonly Uint8Array[],
+  size: number,
+  searched: { blocks: number; bytes: number },
+): number {
   let end = 0;
-  let start = 0;
-  for (const block of blocks) {
+  let start = searched.bytes;
+  for (let at = searched.blocks; at < blocks.length; at++) {
+    const block = blocks[at]!;
     if (end > 0 && start >= size) break;
     const within = size - start;
     const last = within > 0 ? block.lastIndexOf(10, within - 1) : -1;
@@ -199,13 +233,7 @@ function countLines(bytes: Buffer): number {
 }
 
 /** Rows of this piece lie in its bytes, those of earlier ones beside them. */
-interface Refused {
-  bytes: Uint8Array;
-  rejects: readonly Reject[];
-  retried: readonly RetriedRow[];
-}
-
-function withTexts({ bytes, rejects, retried }: Refused, first: number): FedRow[] {
+function withTexts({ bytes, rejects, retried }: ReplayedPiece, first: number): FedRow[] {
   const earlier = new Map(retried.map(({ line, text }) => [line, text]));
   let line = first;
   let start = 0;

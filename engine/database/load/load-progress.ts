@@ -6,7 +6,7 @@
 // Invariant: what is noted of a piece is noted in its transaction, that the load is over in that of
 // its last piece.
 import type { ReadView } from '../../storage/table/store.js';
-import { digestOf, pieceKey, progressKey } from './load-key.js';
+import { digestOf, progressKey } from './load-key.js';
 
 /** A place between two rows of a load: all of its files are one stream. */
 export interface LoadPosition {
@@ -16,13 +16,16 @@ export interface LoadPosition {
   line: number;
 }
 
-export interface LoadProgress extends LoadPosition {
+export interface LoadCounts {
   nodes: number;
   edges: number;
   vectors: number;
   /** How many of these changed an element that was there; absent for none. */
   updated?: number;
   rejected: number;
+}
+
+export interface LoadProgress extends LoadPosition, LoadCounts {
   pieces: number;
   /** The load is over. */
   end?: LoadEnd;
@@ -40,18 +43,6 @@ export interface LoadEnd {
   part?: StreamPart;
 }
 
-/** One committed piece: what rows it had became of. */
-export interface LoadedPiece {
-  from: LoadPosition;
-  to: LoadPosition;
-  firstId: number;
-  refused: number[];
-  /** [ordinal of a name, dense id, ...] of rows that changed an element; absent for none. */
-  held?: number[];
-  /** Of its bytes: whoever brings it again must bring the same. */
-  checksum: number;
-}
-
 export const noProgress: LoadProgress = {
   offset: 0,
   line: 1,
@@ -66,7 +57,7 @@ const decoder = new TextDecoder();
 
 type Derived = Pick<ReadView, 'getDerived'>;
 
-function read<T>(view: Derived, key: Uint8Array): T | undefined {
+export function readNote<T>(view: Derived, key: Uint8Array): T | undefined {
   const bytes = view.getDerived(key);
   return bytes && (JSON.parse(decoder.decode(bytes)) as T);
 }
@@ -74,16 +65,5 @@ function read<T>(view: Derived, key: Uint8Array): T | undefined {
 /** By name, or by what stands for it. */
 export function readProgress(view: Derived, name: string | Uint8Array): LoadProgress {
   const digest = typeof name === 'string' ? digestOf(name) : name;
-  return read<LoadProgress>(view, progressKey(digest)) ?? noProgress;
-}
-
-/** The committed pieces of a load, in order. */
-export function readPieces(view: Derived, name: string): LoadedPiece[] {
-  const pieces: LoadedPiece[] = [];
-  const digest = digestOf(name);
-  const { pieces: count } = readProgress(view, name);
-  for (let piece = 0; piece < count; piece++) {
-    pieces.push(read<LoadedPiece>(view, pieceKey(digest, piece))!);
-  }
-  return pieces;
+  return readNote<LoadProgress>(view, progressKey(digest)) ?? noProgress;
 }

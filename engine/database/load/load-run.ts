@@ -13,9 +13,14 @@ import {
   fail,
 } from '../../base/errors.js';
 import type { LoadOrder } from './load-writer.js';
-import type { LoadEnd, LoadPosition, LoadProgress, LoadedPiece } from './load-progress.js';
+import type { FormerLoad, LoadedFile } from './load-files.js';
+import type { LoadEnd, LoadPosition, LoadProgress } from './load-progress.js';
+import { type LoadedPiece, rejectsOf } from './load-piece.js';
 import type { FromLoader, ReadPiece, ToLoader } from './loader.js';
-import type { BatchResult, Reject, RetriedRow, RowText } from './row/row-batch.js';
+import type { BatchResult, Reject, RetriedRow, RowBatch, RowText } from './row/row-batch.js';
+
+/** Rows that were refused, of those of a piece that was committed before. */
+export type ReplayedPiece = Pick<PieceResult, 'rejects' | 'bytes' | 'retried'>;
 
 /** What has become of one piece. */
 export interface PieceResult {
@@ -32,6 +37,8 @@ export interface PieceResult {
 }
 
 export interface BulkLoad {
+  /** Whether its rows may be others than before: `takeBack` makes room for them. */
+  readonly isMendable: boolean;
   /** What was loaded under this name before; the next piece begins there, unless it has an end. */
   readonly progress: LoadProgress;
   /** Committed pieces: before anything else is loaded, `replay` reads the rows of each again. */
@@ -39,7 +46,11 @@ export interface BulkLoad {
   /** Whether the load is over: finished, failed, or ended for the sake of another. */
   readonly isOver: boolean;
   /** Takes the whole buffer of the bytes away, as `rows` does. Fails when they are others. */
-  replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<void>;
+  replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<ReplayedPiece>;
+  /** To be awaited first: what it goes on with becomes its own. */
+  prepare(): Promise<void>;
+  /** Takes committed pieces back, from this one on; before anything else is loaded. */
+  takeBack(from: number): Promise<void>;
   /**
    * Loads whole lines, the first of which is number `line`; they end at `to`. With `end` they are
    * the last ones, and the load is finished in their transaction.
@@ -62,7 +73,7 @@ export interface LoadHooks {
   /** Starts the thread that reads rows; `onEnd` hears when it is gone. */
   start: (onEnd: (error?: Error) => void) => MessagePort;
   order: (order: LoadOrder) => Promise<unknown>;
-  embed: (texts: readonly RowText[]) => Promise<Float64Array[]>;
+  embed: (texts: readonly RowText[]) => Promise<(Float64Array | ErrorData)[]>;
   /** Resolves when pieces may be read, with a number that changes with the schema. */
   admit: () => Promise<number>;
   /** An admitted piece is over. */
@@ -77,6 +88,17 @@ export interface LoadHooks {
 export function goneError(name: string): ErrorData {
   const hint = 'Send it again from its beginning: what was loaded is not loaded twice.';
   return { code: 'NOT_FOUND', args: { kind: 'running import', name }, hint };
+}
+
+/** What is known of a load as it begins. */
+interface KnownLoad {
+  name: string;
+  isKept: boolean;
+  isAlone: boolean;
+  isStrict: boolean;
+  files: readonly LoadedFile[] | undefined;
+  /** The load that it goes on with. */
+  former: FormerLoad | undefined;
 }
 
 interface Waiting {
@@ -95,16 +117,26 @@ export class LoadRun implements BulkLoad {
   #underway = 0;
   #lastAt = performance.now();
   #isFinished = false;
+  /** The number of the next piece. */
+  #place: number;
   /** Why nothing can be loaded any more. */
   #over: ErrorData | undefined;
 
   constructor(
-    private readonly known: { name: string; isKept: boolean; isAlone: boolean },
-    readonly progress: LoadProgress,
-    readonly pieces: readonly LoadedPiece[],
+    private readonly known: KnownLoad,
+    public progress: LoadProgress,
+    public pieces: readonly LoadedPiece[],
     private readonly hooks: LoadHooks,
   ) {
     this.name = excerpt(known.name);
+    this.#place = pieces.length;
+    if (known.former === undefined) return;
+    const { end: _, ...rest } = progress;
+    this.progress = rest;
+  }
+
+  get isMendable(): boolean {
+    return this.known.files !== undefined && this.progress.end === undefined;
   }
 
   get isOver(): boolean {
@@ -120,15 +152,65 @@ export class LoadRun implements BulkLoad {
     this.hooks.checkRoom();
   }
 
-  replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<void> {
+  async prepare(): Promise<void> {
+    const { former, name, files } = this.known;
+    const last = this.pieces.at(-1);
+    // The last piece of a finished load has the rows that were put aside until then.
+    const isOpen = last?.isLeaving === true || former?.progress.end !== undefined;
+    if (former === undefined && !isOpen) return;
+    await this.#piece(async () => {
+      if (former) {
+        await this.hooks.order({ step: 'adopt', former: former.digest, name, files: files! });
+      }
+      if (isOpen) await this.#takeBack(this.pieces.length - 1);
+    });
+  }
+
+  takeBack(from: number): Promise<void> {
+    return this.#piece(() => this.#takeBack(from));
+  }
+
+  async #takeBack(from: number): Promise<void> {
+    const { name } = this.known;
+    for (let place = this.#place - 1; place >= from; place--) {
+      const { made, counts, from: start } = this.pieces[place]!;
+      if (made === undefined || counts === undefined) this.#failOlder();
+      while (await this.hooks.order({ step: 'takeBack', name, place })) this.#checkOpen();
+      const { nodes, edges, vectors, rejected, updated } = this.progress;
+      this.progress = {
+        ...start,
+        nodes: nodes - counts.nodes,
+        edges: edges - counts.edges,
+        vectors: vectors - counts.vectors,
+        updated: (updated ?? 0) - (counts.updated ?? 0),
+        rejected: rejected - counts.rejected,
+        pieces: place,
+      };
+      this.pieces = this.pieces.slice(0, place);
+      this.#place = place;
+    }
+  }
+
+  #failOlder(): never {
+    const what = 'an earlier version loaded them, which did not note what each of them made';
+    fail('IMPORT_KNOWN', { file: this.name, what: `its rows cannot be taken back: ${what}` });
+  }
+
+  replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<ReplayedPiece> {
     return this.#piece(async (schema) => {
       const { end } = this.progress;
-      // Of a finished load nothing is needed but that these are its rows.
-      if (end) return this.#checkSame(crc32(bytes), piece);
-      const read = await this.#read(bytes, piece.from.line, schema, false);
+      if (end) this.#checkSame(crc32(bytes), piece);
+      // Of a finished load nothing else is needed but which of its rows were refused.
+      if (end && this.progress.rejected === 0) return { rejects: [], bytes, retried: [] };
+      const isLast = end !== undefined && piece === this.pieces.at(-1);
+      const read = await this.#read(bytes, piece.from.line, schema, isLast);
       this.#checkSame(read.checksum, piece);
       const { batch } = read;
-      await this.hooks.order({ step: 'replay', name: this.known.name, batch, piece });
+      const { name } = this.known;
+      if (!end) await this.hooks.order({ step: 'replay', name, batch, piece });
+      const rejects = [...batch.rejects, ...rejectsOf(piece)].sort((a, b) => a.line - b.line);
+      if (this.known.isStrict && !end && rejects.length > 0) await this.#refuse(rejects);
+      return { rejects, bytes: read.bytes, retried: batch.retried };
     });
   }
 
@@ -193,15 +275,52 @@ export class LoadRun implements BulkLoad {
     await former;
     this.#checkOpen();
     this.hooks.checkRoom();
-    const { name, isKept, isAlone } = this.known;
-    const last = isKept && end ? { end } : {};
-    const order = { step: 'rows' as const, name, batch, checksum, to, isAlone, ...last };
+    if (this.known.isStrict && batch.rejects.length > 0) await this.#refuse(batch.rejects);
+    const result = (await this.hooks.order(this.#orderOf(batch, checksum, to, end))) as BatchResult;
     const { retried } = batch;
-    const result = (await this.hooks.order(order)) as BatchResult;
+    if (this.known.isStrict && result.rejects.length > 0) await this.#refuse(result.rejects);
     const { nodes, edges, vectors, updated } = result;
-    this.#isFinished ||= last.end !== undefined;
+    const { isKept, isStrict } = this.known;
+    this.#isFinished ||= isKept && !isStrict && end !== undefined;
     const rejects = [...batch.rejects, ...result.rejects].sort((a, b) => a.line - b.line);
     return { nodes, edges, vectors, updated, rejects, bytes, retried };
+  }
+
+  #orderOf(
+    batch: RowBatch,
+    checksum: number,
+    to: LoadPosition,
+    end: LoadEnd | undefined,
+  ): LoadOrder {
+    const { name, isKept, isAlone, isStrict, files } = this.known;
+    const place = this.#place++;
+    return {
+      ...{ step: 'rows', name, batch, checksum, to, isAlone, isStrict, place },
+      ...(place === 0 && isKept && { files }),
+      // Rows that end a strict load may be refused: it is over when none was.
+      ...(isKept && end && !isStrict && { end }),
+    };
+  }
+
+  /** Takes everything back, and fails with the first row that was refused. */
+  async #refuse(rejects: readonly Reject[]): Promise<never> {
+    const { line, error } = rejects.reduce((a, b) => (b.line < a.line ? b : a));
+    const { name } = this.known;
+    if (this.pieces.some(({ made }) => made === undefined)) this.#failOlder();
+    // Those of an attempt that was not strict: what elements were before, nobody has noted.
+    const kept = this.pieces.reduce((sum, { counts }) => sum + (counts?.updated ?? 0), 0);
+    while (this.#place > 0) {
+      const place = this.#place - 1;
+      while (await this.hooks.order({ step: 'takeBack', name, place })) this.#checkOpen();
+      this.#place = place;
+    }
+    await this.hooks.order({ step: 'forget', name });
+    const left =
+      kept === 0
+        ? 'Nothing of the import is in the data.'
+        : `${kept} elements that an earlier attempt changed keep their new values.`;
+    const reason = new TrellisError(error).message.replace(/\.$/, '');
+    return fail('ROW_REFUSED', { line, reason, left });
   }
 
   #read(
@@ -234,12 +353,17 @@ export class LoadRun implements BulkLoad {
 
   async finish(end: LoadEnd = {}): Promise<void> {
     await this.#writing;
-    const { name, isKept, isAlone } = this.known;
+    const { name, isKept, isAlone, isStrict, files } = this.known;
     const isNoted = this.#isFinished || this.progress.end !== undefined;
     if (!isNoted) {
       await this.#piece(() =>
-        this.hooks.order(isKept ? { step: 'finish', name, end } : { step: 'forget', name }),
+        this.hooks.order(isKept ? { step: 'finish', name, end, files } : { step: 'forget', name }),
       );
+    }
+    if (isStrict && isKept) {
+      await this.#piece(async () => {
+        while (await this.hooks.order({ step: 'dropUndo', name })) this.#checkOpen();
+      });
     }
     if (isAlone) await this.#piece(() => this.hooks.order({ step: 'settle' }));
     this.abandon(goneError(this.name));

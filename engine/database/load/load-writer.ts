@@ -5,8 +5,11 @@ import type { Storage } from '../../storage/open-storage.js';
 import type { VectorChange } from '../../storage/table/store.js';
 import type { LoadView } from '../../storage/view/load-view.js';
 import type { TextIndex } from '../../text/text-index.js';
-import { forgetLoad, noteEnd, notePiece } from './load-note.js';
-import type { LoadEnd, LoadPosition, LoadedPiece } from './load-progress.js';
+import type { LoadedFile } from './load-files.js';
+import { adoptLoad, forgetLoad, noteEnd, noteFiles, notePiece } from './load-note.js';
+import type { LoadEnd, LoadPosition } from './load-progress.js';
+import type { LoadedPiece } from './load-piece.js';
+import { dropUndo, noteFormer, takeBackPart } from './load-take-back.js';
 import { NameIds } from './name-ids.js';
 import { type BatchResult, type RowBatch, rowWords } from './row/row-batch.js';
 import { RowWriter } from './row-writer.js';
@@ -21,18 +24,33 @@ export type LoadOrder =
       to: LoadPosition;
       /** Lists of edges may wait: nobody else reads or writes. */
       isAlone: boolean;
+      /** The number of the piece. */
+      place: number;
+      /** All of it may be taken back. */
+      isStrict: boolean;
+      /** Where its rows are from; with the first piece. */
+      files?: readonly LoadedFile[] | undefined;
       /** These are the last rows. */
       end?: LoadEnd;
     }
   /** Rows committed before: only their names matter. */
   | { step: 'replay'; name: string; batch: RowBatch; piece: LoadedPiece }
-  | { step: 'finish'; name: string; end: LoadEnd }
+  | { step: 'finish'; name: string; end: LoadEnd; files?: readonly LoadedFile[] | undefined }
+  /** Goes on with a load of another name, which is no more. */
+  | { step: 'adopt'; former: Uint8Array; name: string; files: readonly LoadedFile[] }
+  /** Takes a part of a piece back, which is the last one; answers whether more of it is left. */
+  | { step: 'takeBack'; name: string; place: number }
+  /** It is over: forgets a part of what elements were before; answers whether there is more. */
+  | { step: 'dropUndo'; name: string }
   /** It is over and was alone: nobody waits for the writer. */
   | { step: 'settle' }
   /** Nobody will go on with it. */
   | { step: 'forget'; name: string }
   /** It may go on later. */
   | { step: 'drop'; name: string };
+
+/** Former values that one transaction forgets. */
+const undoAtOnce = 50_000;
 
 export class LoadWriter {
   readonly #names = new Map<string, NameIds>();
@@ -59,7 +77,7 @@ export class LoadWriter {
     this.#names.clear();
   }
 
-  obey(order: LoadOrder, nowMs: number): BatchResult | undefined {
+  obey(order: LoadOrder, nowMs: number): BatchResult | boolean | undefined {
     switch (order.step) {
       case 'rows':
         return this.#write(order, nowMs);
@@ -68,8 +86,22 @@ export class LoadWriter {
         return undefined;
       case 'finish':
         this.#names.delete(order.name);
-        this.storage.load(nowMs, (view) => noteEnd(view, order.name, order.end));
+        this.storage.load(nowMs, (view) => {
+          if (order.files) noteFiles(view, order.name, order.files);
+          noteEnd(view, order.name, order.end);
+        });
         return undefined;
+      case 'adopt':
+        this.storage.load(nowMs, (view) => {
+          adoptLoad(view, order.former, order.name);
+          noteFiles(view, order.name, order.files);
+        });
+        failpoint('adoptLoad');
+        return undefined;
+      case 'takeBack':
+        return this.#takeBack(order, nowMs);
+      case 'dropUndo':
+        return this.storage.load(nowMs, (view) => dropUndo(view, order.name, undoAtOnce)).result;
       case 'settle':
         this.storage.listEdges();
         this.events.settle();
@@ -92,17 +124,36 @@ export class LoadWriter {
   }
 
   #write(order: LoadOrder & { step: 'rows' }, nowMs: number): BatchResult {
-    const { name, batch, checksum, to, end, isAlone } = order;
+    const { name, batch, checksum, to, end, isAlone, isStrict, place, files } = order;
     this.storage.env.room.need(batch.bytes.length);
     const work = (view: LoadView): BatchResult => {
-      const written = new RowWriter(view, batch, this.#namesOf(name), this.text).write();
+      const writer = new RowWriter(view, batch, this.#namesOf(name), this.text, isStrict);
+      const written = writer.write();
       this.events.reserve(view.changes);
-      notePiece(view, name, to, written, { rejected: batch.rejects.length, checksum });
+      const made = view.nextId - written.firstId;
+      notePiece(view, name, to, written, { rejected: batch.rejects.length, checksum, made });
+      if (isStrict) noteFormer(view, name, place, writer.former);
+      if (files) noteFiles(view, name, files);
       if (end) noteEnd(view, name, end);
       return written;
     };
     const { result, changes } = this.storage.load(nowMs, work, isAlone);
     failpoint('loadPiece');
+    this.events.publish(changes);
+    return result;
+  }
+
+  #takeBack(order: LoadOrder & { step: 'takeBack' }, nowMs: number): boolean {
+    // What is listed later is not there to be removed.
+    this.storage.listEdges();
+    this.distrust();
+    const work = (view: LoadView): boolean => {
+      const left = takeBackPart(view, order, this.text);
+      this.events.reserve(view.changes);
+      return left;
+    };
+    const { result, changes } = this.storage.load(nowMs, work);
+    failpoint('takeBack');
     this.events.publish(changes);
     return result;
   }

@@ -11,6 +11,7 @@ import { textsOf } from '../../storage/record/document.js';
 import type { LoadView } from '../../storage/view/load-view.js';
 import { decodeProperty, labelOf, uuidAt } from '../../storage/record/record.js';
 import type { Label } from '../../storage/table/store.js';
+import type { FormerElement } from './load-take-back.js';
 import { NewPostings, addNewPostings } from '../../text/posting-list.js';
 import { changeTotals } from '../../text/text-index-lmdb.js';
 import type { TextIndex } from '../../text/text-index.js';
@@ -39,6 +40,8 @@ export class RowWriter {
   #ids = new Uint32Array(0);
   readonly #places: Places = { entry: 0, vector: 0, own: 0, upsert: 0 };
   readonly #documents: NewDocument[] = [];
+  /** Elements as they were before a row changed them, where that is asked for. */
+  readonly former: FormerElement[] = [];
   /** The record of the row at hand, and the uuid of an end of it. */
   readonly #record: Place;
   readonly #uuid: Place;
@@ -48,6 +51,7 @@ export class RowWriter {
     private readonly batch: RowBatch,
     private readonly names: NameIds,
     private readonly text?: TextIndex,
+    private readonly keepsFormer = false,
   ) {
     this.#record = { bytes: batch.bytes, start: 0 };
     this.#uuid = { bytes: batch.bytes, start: 0 };
@@ -135,6 +139,10 @@ export class RowWriter {
     if (vector) view.checkDimension(label, vector.length);
     const former = view.record(id);
     intact(former, 'the element of a unique value is gone');
+    if (this.keepsFormer) {
+      const own = vector && view.vector(id);
+      this.former.push({ id, record: former.slice(), vector: own });
+    }
     const next = bytes.subarray(heads[head + 4]!, heads[head + 5]!);
     const start = this.#places.upsert + 3;
     const given = new Set(upserts.subarray(start, start + upserts[start - 1]!));
@@ -255,7 +263,10 @@ export class RowWriter {
     const { vectorHeads, vectors, embedded } = this.batch;
     const at = this.#places.vector;
     const start = vectorHeads[at + 1]!;
-    return start < 0 ? embedded[~start]! : vectors.subarray(start, start + vectorHeads[at + 2]!);
+    if (start >= 0) return vectors.subarray(start, start + vectorHeads[at + 2]!);
+    const made = embedded[~start]!;
+    if (made instanceof Float64Array) return made;
+    throw new TrellisError(made);
   }
 
   /** Moves on to what belongs to the next row. */

@@ -79,7 +79,8 @@ interface Manifest {
 }
 
 /**
- * Newer minor formats are read, other major ones are not. 2: checksums cover the key of a value, and
+ * Older minor formats are read, newer ones and other major ones are not: whoever made them knew what was to
+ * be kept to. 2: checksums cover the key of a value, and
  * the name of its table. 2.1: what is this node's alone stands apart from what all nodes of a cluster
  * share (meta.ts); older files are brought to it when they are opened to be written.
  */
@@ -307,7 +308,7 @@ function readManifest(path: string): Manifest | undefined {
       crc32: string;
     };
     const { major, minor } = manifest.format;
-    if (major > storageFormat.major) {
+    if (major > storageFormat.major || (major === storageFormat.major && minor > storageFormat.minor)) {
       const known = `${storageFormat.major}.${storageFormat.minor}`;
       fail('FORMAT_TOO_NEW', { found: `${major}.${minor}`, known });
     }

@@ -94,6 +94,20 @@ export class LoadView extends LmdbView {
     this.#changing.finish();
   }
 
+  /** All edges at an element. */
+  incident(id: number): Uint32Array {
+    this.#records.flush();
+    return this.#changing.incident(id);
+  }
+
+  /** Removes elements that are there, ascending; the edges of nodes and vectors are among them. */
+  removeAll(ids: Uint32Array): void {
+    this.#records.flush();
+    const view = this.#changing;
+    view.removeAll(ids, () => undefined);
+    this.changes.push(...view.pending.splice(0));
+  }
+
   replaceVector(id: number, vector: Float64Array): void {
     const view = this.#changing;
     view.replaceVector(id, vector);

@@ -1,11 +1,21 @@
 // `trellis import`: files into a database, either by opening its data directory or through a running
 // server. Shows how far it is on a terminal, keeps rows that were refused in a file, and goes on
-// where it stopped when it is run again with the same files.
+// where it stopped when it is run again with the same files, mended or not. Invariant: the last line says
+// what is in the data, and what is not.
 import { existsSync, lstatSync, statSync } from 'node:fs';
-import { LoadFeed, type Program, TrellisError, fail, openDatabase } from '../../../engine/index.js';
+import { constants } from 'node:os';
+import {
+  LoadFeed,
+  type Program,
+  TrellisError,
+  errorHint,
+  fail,
+  openDatabase,
+} from '../../../engine/index.js';
 import { shownKey } from '../../auth/environment-key.js';
 import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
+import { loadedFiles } from '../../import/file-rows.js';
 import { type ImportFile, findFiles } from '../../import/import-file.js';
 import { type FileSettings, readMap } from '../../import/import-map.js';
 import { ImportSource, nameOf } from '../../import/import-source.js';
@@ -13,14 +23,14 @@ import type { ImportTarget } from '../../import/import-target.js';
 import { ignoreInGit } from '../../project/git-ignore.js';
 import { RejectFile } from '../../import/reject-file.js';
 import { RemoteImport } from '../../import/remote-import.js';
-import { createLog, printLine } from '../../observe/log.js';
+import { createLog, printErrorLine, printLine } from '../../observe/log.js';
 import { exitCodes } from '../../process/exit-code.js';
 import { isLocked, servedAt } from '../../process/running-server.js';
 import { configOf } from '../../project/line-config.js';
 import { loadProgram, programOptions } from '../../project/program.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
 import { ProgressBar } from '../../terminal/progress-bar.js';
-import { counted } from '../../terminal/wording.js';
+import { counted, shownPath } from '../../terminal/wording.js';
 
 export const importFiles: Command = {
   name: 'import',
@@ -41,6 +51,8 @@ export const importFiles: Command = {
     upsert: { value: 'PROPERTY', about: 'A row changes the element that has its unique value.' },
     rejects: { value: 'FILE', about: 'Where refused rows go; FILE.rejects.ndjson unless said.' },
     again: { about: 'Loads files that were imported before once more.' },
+    replace: { about: 'Files that were imported before take the place of what they loaded.' },
+    strict: { about: 'The first row that is refused ends it, and takes back all that it loaded.' },
   },
   run: importCommand,
 };
@@ -54,6 +66,10 @@ interface Job {
   source: ImportSource;
   rejects: RejectFile;
   again: boolean;
+  strict: boolean;
+  replace: boolean;
+  /** Where the rows go, as soon as there are some. */
+  target?: ImportTarget;
 }
 
 /** Gives 0, or 1 when rows were refused. */
@@ -79,11 +95,58 @@ async function importCommand(line: CommandLine): Promise<number> {
     source,
   );
   const started = performance.now();
-  const again = line.switches.has('again');
-  const job: Job = { line, config, program, files, source, rejects, again };
-  const target = await (flags.has('url') ? importThere(job) : importHere(job));
-  report(target, rejects, (performance.now() - started) / 1000);
-  return target.rejected === 0 ? exitCodes.ok : exitCodes.diagnostics;
+  source.checkHeaders();
+  const has = (flag: string): boolean => line.switches.has(flag);
+  const how = { again: has('again'), strict: has('strict'), replace: has('replace') };
+  if (how.again && how.replace)
+    fail('CONFIG_INVALID', { what: '--again and --replace exclude each other.' });
+  const job: Job = { line, config, program, files, source, rejects, ...how };
+  try {
+    const target = await (flags.has('url') ? importThere(job) : importHere(job));
+    report(target, rejects, (performance.now() - started) / 1000);
+    return target.rejected === 0 ? exitCodes.ok : exitCodes.diagnostics;
+  } catch (error) {
+    return failed(job, error);
+  }
+}
+
+/** Somebody has asked the command to end. */
+class Stopped extends Error {
+  constructor(readonly signal: 'SIGINT' | 'SIGTERM') {
+    super(signal);
+  }
+}
+
+/** What went wrong, and behind it what is in the data. */
+function failed({ target, source }: Job, error: unknown): number {
+  if (error instanceof TrellisError && error.code === 'ROW_REFUSED') {
+    const { path, line } = source.placeOf(Number(error.data.args!.line));
+    const args = { ...error.data.args, line: `${shownPath(path)}:${line}` };
+    throw new TrellisError({ ...error.data, args });
+  }
+  if (target === undefined) throw error;
+  const left = leftAt(target, source);
+  if (error instanceof TrellisError) {
+    const hint = errorHint(error.data) ?? '';
+    throw new TrellisError({ ...error.data, hint: `${hint} ${left}`.trimStart() });
+  }
+  printErrorLine(left);
+  if (error instanceof Stopped) return 128 + constants.signals[error.signal];
+  throw error;
+}
+
+function leftAt(target: ImportTarget, source: ImportSource): string {
+  const { doneLine, resumed, nodes, edges, vectors } = target;
+  const rows = nodes + edges + vectors + resumed;
+  const again = 'The same command goes on, also when a file was mended, and loads nothing twice.';
+  const are = rows === 1 ? 'is' : 'are';
+  if (doneLine === 0) {
+    const unheard = 'of what was sent last the server has not answered';
+    return `${counted(rows, 'row')} of these files ${are} in the data; ${unheard}. ${again}`;
+  }
+  const { path, line } = source.placeOf(doneLine);
+  const from = `what follows from ${shownPath(path)}:${line} on is not`;
+  return `${counted(rows, 'row')} of these files ${are} in the data; ${from}. ${again}`;
 }
 
 const typeFlags = ['node', 'edge', 'vector'] as const;
@@ -116,14 +179,16 @@ function rejectsBeside(word: string): string {
 }
 
 async function importHere(job: Job): Promise<ImportTarget> {
-  const { config, program, files, rejects, again } = job;
+  const { config, program, files, rejects, again, replace, strict: isStrict } = job;
   const log = createLog({ level: 'warn', format: 'text' });
   const database = await openDatabase(databaseOptions(config, program, log)).catch((error) => {
     throw isLocked(error) ? withUrl(error, config) : error;
   });
   try {
-    const load = database.load(nameOf(files), { again, isAlone: true });
+    const known = { again, replace, isStrict, files: loadedFiles(files) };
+    const load = database.load(nameOf(files), { ...known, isAlone: true });
     const feed = new LoadFeed(load, { onRejects: (rows) => rejects.add(rows) });
+    job.target = feed;
     try {
       await pump(job, feed);
       await load.finish();
@@ -147,11 +212,14 @@ function withUrl(error: TrellisError, config: Config): TrellisError {
 }
 
 async function importThere(job: Job): Promise<ImportTarget> {
-  const { line, config, files, rejects, again } = job;
+  const { line, config, files, rejects, again, strict, replace } = job;
   const key = line.flags.get('key') ?? shownKey(config.auth.api_key);
   const url = line.flags.get('url')!;
-  const to = { url, key, tenant: line.flags.get('tenant') ?? '', name: nameOf(files), again };
+  const tenant = line.flags.get('tenant') ?? '';
+  const to = { url, key, tenant, name: nameOf(files), again, strict, replace };
   const remote = new RemoteImport(to, (rows) => rejects.add(rows));
+  await remote.begin(loadedFiles(files));
+  job.target = remote;
   await pump(job, remote);
   return remote;
 }
@@ -160,12 +228,27 @@ async function pump({ files, source }: Job, target: ImportTarget): Promise<void>
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
   const bar = new ProgressBar(process.stderr, total);
   const shown = (): number => target.nodes + target.edges + target.vectors;
-  for (const block of source.blocks()) {
-    await target.write(block);
-    bar.show(source.readBytes, shown());
+  let stop: Stopped | undefined;
+  const onSignal = (signal: 'SIGINT' | 'SIGTERM'): void => {
+    stop = new Stopped(signal);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal);
+  try {
+    for (const block of source.blocks()) {
+      await target.write(block);
+      if (stop) throw stop;
+      bar.show(source.readBytes, shown());
+    }
+    await target.end();
+  } finally {
+    bar.end();
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal);
   }
-  await target.end();
-  bar.end();
+}
+
+function tellRejects(rejects: RejectFile, count: number): void {
+  printLine(`${counted(count, 'row was', 'rows were')} refused: see ${rejects.path}`);
+  for (const line of rejects.summary(count)) printLine(line);
 }
 
 function report(target: ImportTarget, rejects: RejectFile, seconds: number): void {
@@ -175,12 +258,16 @@ function report(target: ImportTarget, rejects: RejectFile, seconds: number): voi
   if (repeated) {
     printLine(`these files were imported before: ${parts.join(', ')}; nothing was loaded again`);
     printLine('--again loads them once more');
+    if (rejected > 0) tellRejects(rejects, rejected);
     return;
   }
+  rejects.end();
   const before = resumed > 0 ? ` (after ${counted(resumed, 'row')} loaded before)` : '';
   printLine(`imported ${parts.join(', ')}${before} in ${seconds.toFixed(1)} s, ${rate} rows/s`);
   if (updated > 0) printLine(`${updated} of them were there and have new values`);
-  if (rejected === 0) return;
-  printLine(`${counted(rejected, 'row was', 'rows were')} refused: see ${rejects.path}`);
-  for (const line of rejects.summary(rejected)) printLine(line);
+  const rows = nodes + edges + vectors + resumed;
+  if (rejected > 0) tellRejects(rejects, rejected);
+  const are = rows === 1 ? 'is' : 'are';
+  const refused = rejected === 0 ? '' : `; ${rejected} ${rejected === 1 ? 'is' : 'are'} not`;
+  printLine(`${counted(rows, 'row')} ${are} in the data${refused}`);
 }

@@ -44,7 +44,8 @@ export interface RowBatch {
   vectors: Float64Array<ArrayBuffer>;
   /** Texts to embed before the rows go to the writer. */
   texts: RowText[];
-  embedded: Float64Array[];
+  /** An error stands for a text that was refused. */
+  embedded: (Float64Array | ErrorData)[];
   /** Elements that ends name by their own id, 16 bytes each. */
   ends: Uint8Array;
   /** Keys of index lists, end to end, by which ends are found, and where each ends. */

@@ -1,0 +1,114 @@
+// Which files the rows of a load are from: a load that was begun is known by them when its files come
+// again, mended. A file is known by its name and its first rows: other rows under an old name are another
+// file. Invariant: no rows are loaded beside those of an earlier state of their file without a word.
+import { fail } from '../../base/errors.js';
+import type { ReadView } from '../../storage/table/store.js';
+import { filesKey } from './load-key.js';
+import { type LoadProgress, readProgress } from './load-progress.js';
+import { readPieces } from './load-piece.js';
+
+/** What is known of a file beside its bytes. */
+export interface LoadedFile {
+  /** With what its rows are taken for. */
+  name: string;
+  /** CRC-32 of each of its first rows, the header of a table not counted. */
+  rows: readonly number[];
+  /** Its rows change what has their value: loading them again doubles nothing. */
+  isUpsert: boolean;
+}
+
+/** A load that had files of the same names. */
+export interface FormerLoad {
+  digest: Uint8Array;
+  progress: LoadProgress;
+}
+
+type View = Pick<ReadView, 'getDerived' | 'scanDerived' | 'recordShared'>;
+
+const decoder = new TextDecoder();
+
+export const packFiles = (files: readonly LoadedFile[]): Uint8Array =>
+  new TextEncoder().encode(JSON.stringify(files));
+
+/**
+ * The load that goes on with these files: begun with the same ones, as they were before they were mended.
+ * `replace`: also one that was finished. Fails IMPORT_KNOWN where these files are in part, or were changed
+ * since they were loaded.
+ */
+export function formerOf(
+  view: View,
+  files: readonly LoadedFile[],
+  replace: boolean,
+): FormerLoad | undefined {
+  const byName = new Map<string, LoadedFile[]>();
+  for (const file of files) byName.set(file.name, [...(byName.get(file.name) ?? []), file]);
+  for (const { key, value } of view.scanDerived(filesKey(), filesKey(undefined, true))) {
+    const known = JSON.parse(decoder.decode(value)) as LoadedFile[];
+    const common = known.filter(({ name }) => byName.has(name));
+    if (common.length === 0) continue;
+    const digest = key.slice(2);
+    const progress = readProgress(view, digest);
+    const { pieces, end, nodes, edges, vectors } = progress;
+    if (pieces === 0 || nodes + edges + vectors === 0) continue;
+    const like = common.filter((file) => byName.get(file.name)!.some((one) => isLike(file, one)));
+    const isWhole = common.length === known.length && known.length === files.length;
+    const [{ name }] = common as [LoadedFile];
+    if (end === undefined) {
+      if (isWhole && (replace || like.length === common.length)) return { digest, progress };
+      return isWhole ? refuse(name, 'begun', progress) : refuseOthers(known, name);
+    }
+    const changed = like.find(({ isUpsert }) => !isUpsert);
+    if (changed === undefined || !isThere(view, digest)) continue;
+    if (!replace) return refuse(changed.name, 'loaded', progress);
+    return isWhole ? { digest, progress } : refuseOthers(known, changed.name);
+  }
+  return undefined;
+}
+
+/** Elements of a piece that are looked for. */
+const looks = 16;
+
+/** Whether anything is left of what a load made. */
+function isThere(view: View, digest: Uint8Array): boolean {
+  return readPieces(view, digest).some(({ firstId, made = 0 }) => {
+    const step = Math.max(1, Math.floor(made / looks));
+    for (let id = firstId; id < firstId + made; id += step) {
+      if (view.recordShared(id) !== undefined) return true;
+    }
+    return false;
+  });
+}
+
+/** Whether at least half of the first rows of the shorter one are in the other. */
+function isLike({ rows: former }: LoadedFile, { rows }: LoadedFile): boolean {
+  const left = new Map<number, number>();
+  for (const row of rows) left.set(row, (left.get(row) ?? 0) + 1);
+  let shared = 0;
+  for (const row of former) {
+    const count = left.get(row) ?? 0;
+    if (count > 0) shared++;
+    left.set(row, count - 1);
+  }
+  return shared > 0 && 2 * shared >= Math.min(former.length, rows.length);
+}
+
+const changedHint =
+  '`replace` takes back what it loaded, from the first change on, and loads it as it is now; `again` ' +
+  'loads all of it once more, beside what is there.';
+
+function refuse(name: string, how: 'begun' | 'loaded', progress: LoadProgress): never {
+  const { nodes, edges, vectors, rejected } = progress;
+  const rows = `${nodes + edges + vectors} rows of it are in the data, ${rejected} were refused`;
+  const what =
+    how === 'begun'
+      ? `an import of it was begun and not finished, and it has other rows now; ${rows}`
+      : `it was imported before, and has changed since or is read in another way; ${rows}`;
+  return fail('IMPORT_KNOWN', { file: name, what }, { hint: changedHint });
+}
+
+function refuseOthers(known: readonly LoadedFile[], name: string): never {
+  const names = known.map((file) => file.name).join(', ');
+  const what = `its rows are in the data by an import of ${names}`;
+  const hint = `Import these files together again, or load it once more with \`again\`.`;
+  return fail('IMPORT_KNOWN', { file: name, what }, { hint });
+}

@@ -1,0 +1,40 @@
+// What a load knows of a file beside its bytes: its name, what its rows are, and its first rows.
+import { closeSync, openSync, readSync } from 'node:fs';
+import { basename } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { LoadedFile } from '../../engine/index.js';
+import type { ImportFile } from './import-file.js';
+
+const bytesRead = 256 * 1024;
+
+/** Rows that are known of one file, and of all files of an import. */
+const rowsOfOne = 64;
+const rowsOfAll = 4096;
+
+export function loadedFiles(files: readonly ImportFile[]): LoadedFile[] {
+  const most = Math.max(4, Math.min(rowsOfOne, Math.floor(rowsOfAll / files.length)));
+  return files.map(({ path, type, form, header, settings }) => {
+    const as = type === undefined ? '' : ` (${type.kind} ${type.name})`;
+    const hasHeader = form !== undefined && header === undefined;
+    return {
+      name: `${basename(path)}${as}`,
+      rows: firstRows(path, most, hasHeader ? 1 : 0),
+      isUpsert: settings.upsert !== undefined,
+    };
+  });
+}
+
+function firstRows(path: string, most: number, skipped: number): number[] {
+  const bytes = Buffer.alloc(bytesRead);
+  const file = openSync(path, 'r');
+  let size: number;
+  try {
+    size = readSync(file, bytes, 0, bytesRead, 0);
+  } finally {
+    closeSync(file);
+  }
+  // Of the line that is cut off, and of blank ones, nothing is known.
+  const text = bytes.subarray(0, size).toString('latin1');
+  const lines = text.split(/\r\n|\n|\r/, most + skipped + 1).slice(skipped, most + skipped);
+  return lines.filter((line) => line !== '').map((line) => crc32(line));
+}
