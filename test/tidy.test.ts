@@ -150,7 +150,6 @@ describe('imports', () => {
       [/^piscina$/, /^engine\/system\/task-thread\.ts$/],
       [/^uWebSockets\.js/, /^server\/(http\/(http|transport)|process\/open-transport)\.ts$/],
       [/^@nats-io\//, /^engine\/cluster\/log\/jetstream[a-z-]*\.ts$/],
-      [/^csv-parse/, /^server\/import\/csv-records\.ts$/],
       [/^smol-toml$/, /^server\/config\/toml\.ts$/],
     ];
     const used = [...engine, ...server].flatMap((file) =>
