@@ -51,8 +51,8 @@ export interface RemotePlace {
   /** Of the import. */
   name: string;
   again: boolean;
-  strict: boolean;
-  replace: boolean;
+  strict?: boolean;
+  replace?: boolean;
 }
 
 export class RemoteImport implements ImportTarget {

@@ -16,7 +16,7 @@ import { describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { dump } from '../../engine/database/care/dump.js';
 import { verifyStorage } from '../../engine/database/care/verify.js';
-import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
+import { openDataDirectory, storageFormat } from '../../engine/storage/folder/manifest.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
 import { openEmbedded } from '../support/server/embedded-server.js';
 import { freshFolder } from './kit/garden.js';
@@ -85,10 +85,7 @@ describe('a data directory of an earlier day (T22)', () => {
   const isRefused = (name: string): boolean => name.startsWith('format-1.');
 
   it('is kept of every format that there was', () => {
-    const source = readFileSync(
-      new URL('../../engine/storage/folder/manifest.ts', import.meta.url),
-    );
-    const [, major, minor] = /const format = \{ major: (\d+), minor: (\d+) \}/.exec(`${source}`)!;
+    const { major, minor } = storageFormat;
     expect(names.some((name) => name.startsWith(`format-${major}.${minor}`))).toBe(true);
     for (const name of names) {
       const { format } = JSON.parse(readFileSync(join(golden, name, 'MANIFEST.json'), 'utf8'));
