@@ -308,7 +308,10 @@ function readManifest(path: string): Manifest | undefined {
       crc32: string;
     };
     const { major, minor } = manifest.format;
-    if (major > storageFormat.major || (major === storageFormat.major && minor > storageFormat.minor)) {
+    if (
+      major > storageFormat.major ||
+      (major === storageFormat.major && minor > storageFormat.minor)
+    ) {
       const known = `${storageFormat.major}.${storageFormat.minor}`;
       fail('FORMAT_TOO_NEW', { found: `${major}.${minor}`, known });
     }
