@@ -97,6 +97,11 @@ const source = {
   properties: { path: text, text },
   required: ['path', 'text'],
 };
+const importFile = {
+  type: 'object',
+  properties: { name: text, rows: { type: 'array', items: { type: 'integer' } }, isUpsert: flag },
+  required: ['name', 'rows', 'isUpsert'],
+};
 const adHoc = {
   type: 'object',
   properties: { source: text, parameters: object, write: flag, explain: flag, profile: flag },
@@ -117,6 +122,10 @@ export const adminPaths: Paths = [
   post('backup', 'Copies the database.', { body: { type: 'object', properties: { name: text } } }),
   post('verify', 'Checks all data.'),
   post('import', 'Loads rows.', { rows: true, body: { schema: text } }),
+  post('import-files', 'Says which files the rows of an import are from.', {
+    asks: ['name!'],
+    body: { type: 'array', items: importFile },
+  }),
   post('query', 'Runs a query that nobody stored.', { body: adHoc }),
   post('cluster-status', 'What a node of a cluster knows.'),
   post('cluster-step-down', 'Another node leads.'),

@@ -4,6 +4,7 @@ import { type Hash, createHash } from 'node:crypto';
 import { fail, TrellisError } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import { instantFromMicros } from '../../base/date.js';
+import { catalogFault } from '../../storage/catalog/catalog-check.js';
 import type { StoredCatalog } from '../../storage/catalog/catalog-record.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { LoadView } from '../../storage/view/load-view.js';
@@ -112,17 +113,28 @@ export class DumpReader {
     if (size === 0) return;
     const head = this.#parse(this.#rest.subarray(0, size));
     if (head.trellis_dump !== dumpVersion) this.#refuse('its first line is not that of a dump');
+    const fault = catalogFault(head.catalog);
+    if (fault !== undefined) this.#refuse(`line 1: ${fault}`);
     this.storage.adoptCatalog(head.catalog as StoredCatalog);
     // The keyword index is made at the end: of what is declared, which here everything is.
-    this.#reader = new RowReader(this.storage.catalog, { ...this.options, textEnabled: false });
+    this.#reader = new RowReader(this.storage.catalog, {
+      ...this.options,
+      textEnabled: false,
+      isDump: true,
+    });
   }
 
   #parse(line: Uint8Array): Record<string, unknown> {
+    let value: unknown;
     try {
-      return JSON.parse(Buffer.from(line).toString()) as Record<string, unknown>;
+      value = JSON.parse(Buffer.from(line).toString());
     } catch {
-      return this.#refuse('a line is not JSON');
+      value = undefined;
     }
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject
+      ? (value as Record<string, unknown>)
+      : this.#refuse(`line ${this.#line} is no JSON object`);
   }
 
   #load(size: number): void {
@@ -131,7 +143,7 @@ export class DumpReader {
     this.#rest = this.#rest.slice(size);
     const last = bytes.lastIndexOf(newline, -2) + 1;
     if (bytes.length > 0 && isEnd(bytes.subarray(last))) {
-      this.#end = this.#parse(bytes.subarray(last)).trellis_dump_end as DumpEnd;
+      this.#end = this.#endOf(this.#parse(bytes.subarray(last)).trellis_dump_end);
       bytes = bytes.subarray(0, last);
     }
     if (this.#reader === undefined) this.#refuse('its first line is missing');
@@ -143,6 +155,12 @@ export class DumpReader {
     if (reject) this.#refuse(`line ${reject.line}: ${new TrellisError(reject.error).message}`);
     this.count += batch.count;
     for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) this.#line++;
+  }
+
+  #endOf(value: unknown): DumpEnd {
+    const { count, sha256 } = (value ?? {}) as Partial<DumpEnd>;
+    const isEnd = Number.isSafeInteger(count) && typeof sha256 === 'string';
+    return isEnd ? (value as DumpEnd) : this.#refuse('its last line is not that of a dump');
   }
 
   #refuse(what: string): never {

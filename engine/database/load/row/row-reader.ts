@@ -40,6 +40,8 @@ const kinds = ['node', 'edge', 'vector'] as const satisfies readonly ElementKind
 export interface RowReaderOptions {
   limits: Limits;
   textEnabled: boolean;
+  /** Rows are those of a dump, which says all of each: its id, its ends by theirs, its numbers. */
+  isDump?: boolean;
 }
 
 export class RowReader {
@@ -58,6 +60,8 @@ export class RowReader {
   #asideBytes = 0;
   /** Whether the line at hand is one of settings. */
   #isSetting = false;
+  /** Of a dump: whether its first line was read. */
+  #hasHead = false;
   /** Whether rows may be put aside. */
   #isOpen = true;
 
@@ -209,6 +213,7 @@ export class RowReader {
     let known = 1;
     const name = root.member('id');
     let ordinal = 0;
+    if (this.options.isDump) requireWhole(root, label);
     if (name !== undefined) {
       known++;
       ordinal = this.#nameRow(name, bytes, label);
@@ -264,6 +269,7 @@ export class RowReader {
       this.#forms.set(key, form);
       return form;
     }
+    if (this.options.isDump) return this.#formInDump(root);
     const settings = root.member('settings');
     if (settings !== undefined) {
       this.#isSetting = true;
@@ -282,6 +288,16 @@ export class RowReader {
     return fail('PARAM_MISSING', { owner: 'A row', param: 'node, edge or vector', type: 'String' });
   }
 
+  /** Of a line of a dump that is no element: the first one alone. */
+  #formInDump(root: JsonView): undefined {
+    if (root.member('trellis_dump') === undefined || this.#hasHead) {
+      fail('PARAM_MISSING', { owner: 'A row', param: 'node, edge or vector', type: 'String' });
+    }
+    this.#hasHead = true;
+    this.#records.exact = true;
+    return undefined;
+  }
+
   /** Notes the row's name or, when it is a UUID, its own id. Gives the ordinal of the name. */
   #nameRow(view: JsonView, bytes: Uint8Array, label: Label): number {
     const uuid = uuidOf(view, 'id');
@@ -289,6 +305,7 @@ export class RowReader {
       this.batch.ownId(uuid);
       return 0;
     }
+    if (this.options.isDump) refuseName('id', view);
     const own = utf8Of(view, bytes);
     if (this.#names.find(label.id, own.bytes, own.start, own.end) !== 0) {
       fail('UNIQUE_VIOLATION', { type: label.name, property: 'id' });
@@ -315,6 +332,7 @@ export class RowReader {
       return fail('PARAM_MISSING', { owner: label.name, param: end, type: printType(key.type) });
     }
     const uuid = uuidOf(view, end);
+    if (uuid === undefined && this.options.isDump) refuseName(end, view);
     const own = utf8Of(view, bytes);
     const ordinal = this.#names.find(label[end]!, own.bytes, own.start, own.end);
     if (ordinal !== 0) return ordinal;
@@ -372,6 +390,18 @@ function refuseProperty(properties: JsonView, { name: owner, properties: known }
   const member = properties.names().find((name) => !names.has(name))!;
   return fail('UNKNOWN_MEMBER', { owner, member: excerpt(member) });
 }
+
+/** Every element of a dump has its own id, and its embedding is made. */
+function requireWhole(root: JsonView, { name, kind }: Label): void {
+  if (root.member('id') === undefined) {
+    fail('PARAM_MISSING', { owner: name, param: 'id', type: 'ID' });
+  }
+  if (root.member('embed') === undefined) return;
+  fail('UNKNOWN_MEMBER', { owner: `A ${kind} of a dump`, member: 'embed' });
+}
+
+const refuseName = (param: string, view: JsonView): never =>
+  fail('PARAM_TYPE', { param, type: 'ID', got: excerpt(view.text()) });
 
 const ownMembers: Record<ElementKind, readonly string[]> = {
   node: [],
