@@ -1,7 +1,7 @@
 // Dumps that somebody has changed, with a sum that is right: every member of every form of line, given
 // values of other types, ranges, references, twice, or not at all, and lines in other orders. Each is refused
-// in words that name its place, or loads, and is then verified and dumped again. TRELLIS_TEST_LONG=1 makes
-// every change; else a part of them that differs by day.
+// in words that name its place, or loads, and is then verified and dumped again. There are some 13,000
+// changes: a hundred are made, other ones every day, with TRELLIS_TEST_LONG=1 a third.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -13,6 +13,7 @@ import { DumpReader } from '../../engine/database/care/restore-dump.js';
 import { verifyStorage } from '../../engine/database/care/verify.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
 import { Random } from '../support/random.js';
+import { nextTurn } from '../support/run/next-turn.js';
 import { freshFolder, labelNamed, openGarden, values, write } from '../storage/kit/garden.js';
 import { garden } from '../storage/kit/declare.js';
 
@@ -162,7 +163,7 @@ function outcome(text: string): string {
     if (!(error instanceof TrellisError)) return `WRONG: ${(error as Error).stack}`;
     const { code, message } = error;
     const isTold =
-      code === 'DATA_CORRUPT' && /line \d+|last line|first line|elements/.test(message);
+      code === 'DATA_CORRUPT' && /line \d+|last line|first line|elements|checksum/.test(message);
     return isTold ? message : `WRONG: ${code} ${message}`;
   } finally {
     storage.close();
@@ -170,17 +171,17 @@ function outcome(text: string): string {
 }
 
 describe('a dump that was changed, with a sum that is right', () => {
-  it('is refused in words, or whole', { timeout: 1_200_000 }, () => {
+  it('is refused in words, or whole', { timeout: 1_200_000 }, async () => {
     expect(outcome(textOf(lines, false))).toBe('clean');
     const random = new Random(seed);
     const all = [...changes()];
-    const share = Number(process.env.SHARE ?? (isLong ? 1 : 100 / all.length));
+    const share = isLong ? 1 / 3 : 100 / all.length;
     const wrong: string[] = [];
     let clean = 0;
     let tried = 0;
     for (const [what, changed] of all) {
       if (!random.chance(share)) continue;
-      tried++;
+      if (tried++ % 10 === 0) await nextTurn();
       const told = outcome(textOf(changed, !what.includes('trellis_dump_end')));
       if (told.startsWith('WRONG')) wrong.push(`${what}: ${told}`);
       else if (told === 'clean') clean++;

@@ -125,9 +125,17 @@ function checkLabel(
   const once = new Once();
   list(label.fields, `${place}.fields`).forEach((field, i) => {
     const at = `${place}.fields[${i}]`;
-    checkField(field, at, slots, indexes);
+    checkField(field, at, slots, { ...indexes, isDeclared: label.isDeclared === true });
     once.note((field as CatalogField).slot, `${at}.slot`);
   });
+}
+
+/** What a field is one of. */
+interface FieldContext {
+  indexIds: Once;
+  nextIndex: number;
+  /** Of its type. */
+  isDeclared: boolean;
 }
 
 const fieldParts = ['name', 'type', 'slot', 'index', 'indexId', 'isDeclared', 'default'];
@@ -136,7 +144,7 @@ function checkField(
   value: unknown,
   place: string,
   slots: number,
-  { indexIds, nextIndex }: { indexIds: Once; nextIndex: number },
+  { indexIds, nextIndex, isDeclared }: FieldContext,
 ): void {
   const field = table(value, place, fieldParts);
   name(field.name, `${place}.name`);
@@ -149,7 +157,8 @@ function checkField(
     indexIds.note(indexId, `${place}.indexId`);
   }
   flag(field.isDeclared, `${place}.isDeclared`);
-  need(indexId === 0 || field.isDeclared === true, `${place}.index`, 'index of a hidden property');
+  const isShown = field.isDeclared === true && isDeclared;
+  need(indexId === 0 || isShown, `${place}.index`, 'index of a hidden property');
 }
 
 function checkType(value: unknown, place: string, depth: number): void {
