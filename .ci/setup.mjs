@@ -16,6 +16,7 @@ import {
 import { dirname, join, parse, posix, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { nativeFaults } from './native-faults.mjs';
 import { warm } from './warm.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -100,6 +101,14 @@ const at = (...parts) => join(root, ...parts);
 await step('installing packages', 'node_modules/.trellis-stamp', [at('package-lock.json')], () =>
   run(npm[0], ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], npm[1]),
 );
+// Nobody has loaded it yet.
+if (!dryRun) {
+  const { faults, unlisted } = nativeFaults(root, process.env.TRELLIS_SERVER_TRANSPORT_SHA256);
+  for (const name of unlisted)
+    console.error(`setup: ${name} is on no list: the server does not load it`);
+  for (const fault of faults) console.error(`setup: ${fault}`);
+  if (faults.length > 0) process.exit(1);
+}
 // The two compilers need nothing of each other.
 const module = step(
   'compiling AssemblyScript',

@@ -3,6 +3,7 @@
 // each code.
 
 import { shortageOf } from './os/shortage.js';
+import { visible } from './visible.js';
 
 export type ErrorArgs = Record<string, string | number | boolean | bigint | null>;
 
@@ -303,18 +304,14 @@ export interface ErrorData {
 const textMax = 64;
 
 /**
- * Cuts to 64 characters and escapes control characters, so that no input can bloat or forge a line.
+ * Cuts to 64 characters and escapes those that nobody sees, so that no input can bloat or forge a line.
  */
 export function excerpt(text: string): string {
   let result = '';
   let count = 0;
   for (const character of text) {
     if (count++ === textMax) return `${result}…`;
-    const point = character.codePointAt(0)!;
-    result +=
-      point < 32 || (point >= 127 && point < 160)
-        ? `\\u${point.toString(16).padStart(4, '0')}`
-        : character;
+    result += visible(character);
   }
   return result;
 }

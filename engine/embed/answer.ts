@@ -1,5 +1,6 @@
 // Judging what a provider answered: vectors that may be used, or a message that may be shown.
 import { fail } from '../base/errors.js';
+import { visible } from '../base/visible.js';
 import type { Embedder } from './embedder.js';
 
 const messageMax = 200;
@@ -56,7 +57,7 @@ export function messageOf(body: string, credential: string | undefined): string 
   const safe = credential === undefined ? said : withoutPieces(said, credential);
   let message = '';
   let count = 0;
-  for (const character of safe.replace(/[\s\u0000-\u001f\u007f-\u009f]+/gu, ' ').trim()) {
+  for (const character of visible(safe.replace(/[\s\u0000-\u001f\u007f-\u009f]+/gu, ' ').trim())) {
     if (count++ === messageMax) return `${message}…`;
     message += character;
   }

@@ -98,6 +98,8 @@ const configSchema = section({
     watch: flag(true),
     worker_heap: size(GiB, 64 * GiB),
     transport: choice('auto', 'uws', 'node'),
+    /** Of a build of uWebSockets.js of one's own. */
+    transport_sha256: text(''),
   }),
   auth: section({
     keys_file: door(),

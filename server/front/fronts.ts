@@ -127,6 +127,7 @@ export class Fronts {
       telling: { ...telling, answers: this.options.onAnswered !== undefined },
       tools: this.options.mcp.rules,
       transport: { ...transport, onSocket: this.#listener!.onSocket },
+      addOn: this.#listener!.addOn,
       attachment,
       // One row's alone: so that a test sees whom its end costs.
       failpoint: row === 1 ? this.options.failpoint : undefined,

@@ -60,11 +60,11 @@ class Front {
   }
 
   async serve(): Promise<void> {
-    const uws = loadUws();
-    assert(uws, 'the main thread has loaded what its fronts load');
+    const addOn = loadUws([this.setup.addOn]);
+    assert(addOn, 'the main thread has loaded what its fronts load');
     await this.#attached.ready;
     this.#desk.begin(this.#attached);
-    const transport = openUwsTransport(uws, {
+    const transport = openUwsTransport(addOn, {
       ...this.setup.transport,
       receiver: this.#desk,
       counts: this.#counts.of(this.setup.row),

@@ -28,6 +28,8 @@ export interface FrontSetup {
   telling: FrontTelling;
   tools: ToolRules;
   transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls' | 'onSocket'>;
+  /** Package of the transport's add-on. */
+  addOn: string;
   attachment: Attachment;
   failpoint: string | undefined;
 }

@@ -46,14 +46,26 @@ declare module 'uWebSockets.js' {
 
 const sweepMs = 250;
 
+/** One that is loaded, and the package that it is of. */
+interface AddOn {
+  uws: Uws;
+  name: string;
+}
+
+/** The packages of the add-on: each is built for other versions of Node. */
+export const uwsNames = ['uWebSockets.js', 'uWebSockets.js-next'];
+
 /**
- * The add-on that fits this Node, or undefined; `onFailure` is told why one does not.
- * UWS_HTTP_MAX_HEADERS_SIZE must be set before (U09).
+ * The add-on that fits this Node, of the packages that may be loaded, or undefined; `onFailure` is told why one
+ * does not. UWS_HTTP_MAX_HEADERS_SIZE must be set before (U09).
  */
-export function loadUws(onFailure?: (reason: string) => void): Uws | undefined {
-  for (const name of ['uWebSockets.js', 'uWebSockets.js-next']) {
+export function loadUws(
+  names: readonly string[],
+  onFailure?: (reason: string) => void,
+): AddOn | undefined {
+  for (const name of names) {
     try {
-      return require(name) as Uws;
+      return { name, uws: require(name) as Uws };
     } catch (error) {
       // Not built for this Node or C library: the next one may be. What failed stands behind an empty line.
       const told = String((error as Error).message)
@@ -79,10 +91,15 @@ class UwsTransport implements DealingTransport, UwsHouse {
   #turn = 0;
   #turnEnd: NodeJS.Immediate | undefined;
 
+  private readonly uws: Uws;
+  readonly addOn: string;
+
   constructor(
-    private readonly uws: Uws,
+    { uws, name }: AddOn,
     readonly options: TransportOptions,
   ) {
+    this.uws = uws;
+    this.addOn = name;
     const { tls, counts = freshCounts(), onSocket = false } = options;
     this.counts = counts;
     this.onSocket = onSocket;
@@ -260,6 +277,6 @@ function readHead(exchange: Exchange, request: HttpRequest): void {
   });
 }
 
-export function openUwsTransport(uws: Uws, options: TransportOptions): DealingTransport {
-  return new UwsTransport(uws, options);
+export function openUwsTransport(addOn: AddOn, options: TransportOptions): DealingTransport {
+  return new UwsTransport(addOn, options);
 }

@@ -72,6 +72,8 @@ export interface Transport {
 /** A transport that can share its ports with those of other threads. */
 export interface DealingTransport extends Transport {
   readonly onSocket: boolean;
+  /** The package of its add-on, which was looked at before it was loaded: other threads load no other. */
+  readonly addOn: string;
   /** What it is known by on other threads. */
   readonly descriptor: number;
   /** The transport of this descriptor gets its share of the connections, until it gets no more. */

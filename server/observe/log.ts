@@ -1,6 +1,8 @@
 // Log lines on stderr: one JSON object each, or plain text for people at a terminal. The only
 // writer of the console. Keys never come here, bodies and parameter values only where `log.values`
-// says so; control characters are escaped.
+// says so; characters that could forge or garble a line are escaped.
+
+import { visible } from '../../engine/index.js';
 
 const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -15,13 +17,6 @@ export interface LogOptions {
   now?: () => Date;
 }
 
-/** Characters that could forge or garble a line; JSON itself escapes only the first 32. */
-const control = /[\u007f-\u009f\u2028\u2029]/g;
-
-function escapeControl(text: string): string {
-  return text.replace(control, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
 function printField(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   return value instanceof Error ? (value.stack ?? value.message) : value;
@@ -30,7 +25,8 @@ function printField(value: unknown): unknown {
 function printJson(time: string, level: LogLevel, message: string, fields: LogFields): string {
   const line: LogFields = { ts: time, level, msg: message };
   for (const [name, value] of Object.entries(fields)) line[name] = printField(value);
-  return escapeControl(JSON.stringify(line));
+  // JSON itself escapes only the first 32.
+  return visible(JSON.stringify(line));
 }
 
 function printText(time: string, level: LogLevel, message: string, fields: LogFields): string {
@@ -38,7 +34,7 @@ function printText(time: string, level: LogLevel, message: string, fields: LogFi
   for (const [name, value] of Object.entries(fields)) {
     if (value !== undefined) parts.push(`${name}=${JSON.stringify(printField(value))}`);
   }
-  return escapeControl(parts.join(' ')).replace(/[\u0000-\u001f]/g, ' ');
+  return visible(parts.join(' ').replace(/[\t\n\r]/g, ' '));
 }
 
 export function createLog(options: LogOptions): Log {

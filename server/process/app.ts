@@ -155,6 +155,7 @@ export class App {
       config.server.transport,
       { receiver: this.#reception, ...shared, ...counting },
       log,
+      config.server.transport_sha256,
     );
     this.#runtime.start();
     this.#housekeeping = setInterval(() => this.#keepHouse(), housekeepingMs);

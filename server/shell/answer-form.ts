@@ -1,4 +1,5 @@
 // Answers as tables for people, and as NDJSON and CSV for programs.
+import { visible } from '../../engine/index.js';
 import { Digits, isRecord, printJson, readJson, type Value } from './exact-json.js';
 
 export type Form = 'table' | 'json' | 'ndjson' | 'csv';
@@ -35,7 +36,7 @@ function tables(reply: Value): string {
   const members = Object.entries(reply);
   if (members.length === 1) return partOf(members[0]![1]);
   const parts = members.map(([name, value]) =>
-    isScalar(value) ? `${name}: ${cell(value)}` : `${name}:\n${partOf(value)}`,
+    isScalar(value) ? `${cell(name)}: ${cell(value)}` : `${cell(name)}:\n${partOf(value)}`,
   );
   return parts.join('\n');
 }
@@ -66,7 +67,7 @@ function tableOf(rows: readonly Value[]): string {
   const columns = names.map((name) => {
     const values = rows.map((row) => memberOf(row, name));
     const isNumeric = values.some((value) => value !== undefined) && values.every(isNumberLike);
-    const cells = [name, ...values.map(cell)];
+    const cells = [name, ...values].map(cell);
     const width = Math.max(...cells.map((text) => [...text].length));
     return cells.map((text) => {
       const gap = ' '.repeat(width - [...text].length);
@@ -83,11 +84,11 @@ function tableOf(rows: readonly Value[]): string {
 const isNumberLike = (value: Value | undefined): boolean =>
   value === undefined || value === null || typeof value === 'number' || value instanceof Digits;
 
-/** One line, without signs that move a terminal's cursor. */
+/** One line; signs that move a terminal's cursor, or turn what stands around them, are escaped. */
 function cell(value: Value | undefined): string {
   if (value === undefined || value === null) return '';
   const text = typeof value === 'string' ? value : printJson(value);
-  const line = text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
+  const line = visible(text.replace(/[\t\n\r]+/g, ' '));
   const signs = [...line];
   return signs.length > cellMax ? `${signs.slice(0, cellMax - 1).join('')}…` : line;
 }

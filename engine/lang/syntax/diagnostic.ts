@@ -1,6 +1,7 @@
 // Diagnostics: what the compiler reports about sources, how reports are collected, and how one is
 // printed. The catalogue of codes is helixql.md section 5; the first letter of a code is its
 // severity.
+import { visible } from '../../base/visible.js';
 import { lineOf, positionOf, type SourceFile, type Span } from './source.js';
 
 export interface Diagnostic {
@@ -103,11 +104,16 @@ export function printDiagnostic(diagnostic: Diagnostic, sourceText: string): str
   const end = diagnostic.endLine === line ? diagnostic.endColumn : source.length + 1;
   const width = Math.max(1, Math.min(end - column, cut.length - (column - 1 - from)));
   const gutter = String(line);
+  // What is shown as an escape takes more columns: the carets stand below it all the same.
+  const before = cut.slice(0, column - 1 - from);
+  const marked = cut.slice(before.length, before.length + width);
+  const gap = column - 1 - from + visible(before).length - before.length;
+  const carets = width + visible(marked).length - marked.length;
   const lines = [
     `${file}:${line}:${column} ${code} ${message}`,
     `  ${gutter} | ${cut}`,
-    `  ${' '.repeat(gutter.length)} | ${' '.repeat(column - 1 - from)}${'^'.repeat(width)}`,
+    `  ${' '.repeat(gutter.length)} | ${' '.repeat(gap)}${'^'.repeat(carets)}`,
   ];
   if (diagnostic.hint !== undefined) lines.push(`  hint: ${diagnostic.hint}`);
-  return lines.join('\n');
+  return lines.map(visible).join('\n');
 }

@@ -1,0 +1,132 @@
+// What is installed is what was meant: the lock file knows the bytes of each package, and the native transport is
+// compared with a list before anything of it runs, by the set-up of a checkout and by the server itself.
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+} from 'node:fs';
+import { spawn } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { nativeBuilds, nativeScripts } from '../../server/http/native-builds.js';
+import { nativeFault } from '../../server/http/native-check.js';
+import { makeFolder, root, writeProject } from '../support/project.js';
+import { hasUws } from '../support/server/has-uws.js';
+
+interface Locked {
+  name?: string;
+  version: string;
+  integrity?: string;
+}
+const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+const locked = Object.entries(lock.packages as Record<string, Locked>).filter(([place]) => place);
+const nameOf = (place: string): string => place.replace(/^.*node_modules\//, '');
+const isBuild = (place: string): boolean => /^@uwsjs\/.*-\d+$/.test(nameOf(place));
+
+test('every package has its integrity, but for builds that nobody loads', () => {
+  expect(locked.length).toBeGreaterThan(200);
+  for (const [place, { version, integrity }] of locked) {
+    const known = `${nameOf(place)}@${version}`;
+    // The registry does not give it: it is not on the list either.
+    if (integrity === undefined)
+      expect([isBuild(place), known in nativeBuilds], known).toEqual([true, false]);
+    else expect(integrity, place).toMatch(/^sha512-[A-Za-z0-9+/]{86}==$/);
+    if (integrity !== undefined && isBuild(place)) expect(nativeBuilds[known], known).toBeDefined();
+    if (nameOf(place).startsWith('uWebSockets.js')) expect(nativeScripts[version]).toBeDefined();
+  }
+});
+
+/** A folder with the two packages as they are installed, and a server that finds them there. */
+function copied(): { folder: string; from: string; core: string; build: string } {
+  const folder = makeFolder();
+  const modules = join(folder, 'node_modules');
+  mkdirSync(modules);
+  for (const name of readdirSync(join(root, 'node_modules'))) {
+    const [from, to] = [join(root, 'node_modules', name), join(modules, name)];
+    if (name === '@uwsjs' || name.startsWith('uWebSockets')) cpSync(from, to, { recursive: true });
+    else if (!name.startsWith('.')) symlinkSync(from, to);
+  }
+  const major = process.versions.node.split('.')[0];
+  const build = join(modules, '@uwsjs', `${process.platform}-${process.arch}-${major}`);
+  const from = pathToFileURL(join(folder, 'x.js')).href;
+  return { folder, from, core: join(modules, 'uWebSockets.js'), build };
+}
+
+describe.skipIf(!hasUws)('the native transport', () => {
+  const between = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node.js`;
+  const fault = (place: { from: string }, own = '') =>
+    nativeFault('uWebSockets.js', own, place.from);
+
+  test('is as it is listed', async () => {
+    expect(await fault(copied())).toBeUndefined();
+    expect(await nativeFault('uWebSockets.js', '')).toBeUndefined();
+    const { nativeFaults } = await import(pathToFileURL(join(root, '.ci/native-faults.mjs')).href);
+    expect(nativeFaults(root)).toEqual({ faults: [], unlisted: [] });
+  });
+
+  test('is loaded as a build of one’s own only where its hash is said', async () => {
+    const place = copied();
+    const file = join(place.build, 'uws.node');
+    appendFileSync(file, 'x');
+    const hash = createHash('sha256').update(readFileSync(file)).digest('hex');
+    expect(await fault(place)).toContain(`is not the build that is listed, but ${hash}`);
+    expect(await fault(place, hash.toUpperCase())).toBeUndefined();
+    const { nativeFaults } = await import(pathToFileURL(join(root, '.ci/native-faults.mjs')).href);
+    for (const name of ['package-lock.json', 'server/http/native-builds.ts']) {
+      mkdirSync(dirname(join(place.folder, name)), { recursive: true });
+      copyFileSync(join(root, name), join(place.folder, name));
+    }
+    expect(nativeFaults(place.folder).faults).toEqual([expect.stringContaining('do not run it')]);
+    expect(nativeFaults(place.folder, hash).faults).toEqual([]);
+    appendFileSync(join(place.core, 'uws.js'), '\n');
+    expect(nativeFaults(place.folder, hash).faults).toHaveLength(1);
+  });
+
+  test.each(['uws.js', between, 'index.js'])('is not loaded by another %s', async (name) => {
+    const place = copied();
+    const file = join(name === 'index.js' ? place.build : place.core, name);
+    // Only the older of the two packages has a file for each platform.
+    if (!existsSync(file)) return;
+    appendFileSync(file, '\nrequire("fs")');
+    expect(await fault(place)).toContain(`${name} is not the script that is listed`);
+    const hash = createHash('sha256').update(readFileSync(join(place.build, 'uws.node')));
+    expect(await fault(place, hash.digest('hex'))).toContain(name);
+  });
+
+  test('is not run by a server where it is another one: node:http serves, and the log says why', async () => {
+    const { folder, core } = copied();
+    cpSync(join(root, 'dist'), join(folder, 'dist'), {
+      recursive: true,
+      filter: (path) => !/dist\/(bench|types|engine|server)(\/|$)|\.map$/.test(path),
+    });
+    const mark = join(folder, 'ran');
+    appendFileSync(
+      join(core, 'uws.js'),
+      `\nrequire('fs').writeFileSync(${JSON.stringify(mark)}, '')`,
+    );
+    const project = join(folder, 'project');
+    mkdirSync(project);
+    writeProject(project, { sources: { 'a.hx': 'QUERY one() => RETURN 1\n' } });
+    const argv = [join(folder, 'dist/bin/main.js'), 'serve', project, '--port', '0'];
+    const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let told = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (told += text));
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+    const ended = new Promise((resolve) => child.once('close', resolve));
+    await expect.poll(() => said, { timeout: 30_000 }).toContain('trellis ready');
+    const answer = await fetch(`${/http:\S+/.exec(said)![0]}/one`, { method: 'POST' });
+    expect(await answer.text()).toContain('1');
+    child.kill();
+    await ended;
+    expect(told).toMatch(/node:http serves instead.*uws\.js is not the script that is listed/);
+    expect(existsSync(mark)).toBe(false);
+  });
+});
