@@ -17,6 +17,8 @@ import { dirname, join, parse, posix, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { nativeFaults } from './native-faults.mjs';
+import { noteBundled, noticesText } from './notices.mjs';
+import { bomText } from './sbom.mjs';
 import { warm } from './warm.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -274,10 +276,14 @@ await step(
   'dist/bin/.stamp',
   [at('package-lock.json'), at('.ci/setup.mjs'), at('dist/.stamp')].filter(existsSync),
   async () => {
-    const { build, buildSync } = await import('esbuild');
+    const esbuild = await import('esbuild');
+    const metafiles = [];
+    const build = async (options) => metafiles.push((await esbuild.build(options)).metafile);
     rmSync(at('dist/bin'), { recursive: true, force: true });
     const shared = {
       bundle: true,
+      metafile: true,
+      absWorkingDir: root,
       platform: 'node',
       target: 'node20',
       external,
@@ -331,16 +337,19 @@ await step(
       ['adapter/langchain.js', 'langchain.js'],
       ['adapter/mastra.js', 'mastra.js'],
     ]) {
-      buildSync({
+      await build({
         entryPoints: [at('dist/server', entry)],
         outfile: at('dist/bin', name),
         bundle: true,
+        metafile: true,
+        absWorkingDir: root,
         minify: true,
         platform: 'neutral',
         format: 'esm',
         target: 'es2022',
       });
     }
+    noteBundled(root, 'bin', metafiles);
   },
 );
 
@@ -382,8 +391,9 @@ await step(
     const { buildSync } = await import('esbuild');
     const out = at('dist/explorer');
     rmSync(out, { recursive: true, force: true });
-    const bundle = (options) =>
-      buildSync({
+    const metafiles = [];
+    const bundle = (options) => {
+      const { metafile } = buildSync({
         outdir: out,
         bundle: true,
         minify: true,
@@ -397,7 +407,10 @@ await step(
         absWorkingDir: root,
         legalComments: 'none',
         ...options,
-      }).metafile.outputs;
+      });
+      metafiles.push(metafile);
+      return metafile.outputs;
+    };
     const nameOf = (outputs, entry) =>
       Object.keys(outputs)
         .find((path) => outputs[path].entryPoint === entry)
@@ -424,6 +437,21 @@ await step(
       writeFileSync(join(out, `${name}.br`), brotliCompressSync(bytes));
     }
     writeFileSync(join(out, 'index.html'), page);
+    noteBundled(root, 'explorer', metafiles);
+  },
+);
+
+await step(
+  'telling what is inside',
+  'dist/bin/.inside-stamp',
+  [
+    at('package-lock.json'),
+    ...['setup', 'notices', 'sbom'].map((name) => at('.ci', `${name}.mjs`)),
+    ...['dist/bin/.stamp', 'dist/explorer/.stamp'].map((name) => at(name)).filter(existsSync),
+  ],
+  () => {
+    writeFileSync(at('dist/bin/THIRD-PARTY-NOTICES.txt'), noticesText(root));
+    writeFileSync(at('dist/bin/sbom.cdx.json'), bomText(root));
   },
 );
 

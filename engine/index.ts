@@ -82,7 +82,7 @@ export { nextPlan, windowOf } from './session/next.js';
 export { type Session, SessionStore } from './session/store.js';
 export type { Toolbox, Work } from './session/work.js';
 export { fragmentOf, labelOf, uuidAt } from './storage/record/record.js';
-export { visible } from './base/visible.js';
+export { visible } from './base/text/visible.js';
 export { createEmbedder } from './embed/create-embedder.js';
 export { modelDestination, modelFault } from './embed/model-fault.js';
 export { type Compilation, type Source, compile } from './lang/compile.js';

@@ -3,7 +3,7 @@
 // each code.
 
 import { shortageOf } from './os/shortage.js';
-import { visible } from './visible.js';
+import { visible } from './text/visible.js';
 
 export type ErrorArgs = Record<string, string | number | boolean | bigint | null>;
 

@@ -1,6 +1,6 @@
 // Judging what a provider answered: vectors that may be used, or a message that may be shown.
 import { fail } from '../base/errors.js';
-import { visible } from '../base/visible.js';
+import { visible } from '../base/text/visible.js';
 import type { Embedder } from './embedder.js';
 
 const messageMax = 200;

@@ -1,6 +1,6 @@
 // The files of a project as they are read. Invariant: what is read lies inside the real folder; a link within
 // it is followed (as in a mounted ConfigMap, whose files are links to `..data`), one that leads out is refused.
-import { readFileSync, realpathSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { fail, throwShortage } from '../../engine/index.js';
 import { isMissing, isWithin } from './inside.js';
 
@@ -18,6 +18,12 @@ export function realFile(folder: string, path: string): string | 'outside' | und
   }
 }
 
+/** A pipe would be waited for; what a folder is told, the system says. */
+const isReadable = (path: string): boolean => {
+  const status = statSync(path);
+  return status.isFile() || status.isDirectory();
+};
+
 /** What a message says of a file that is a link to elsewhere. */
 export const leadsOut = 'is a link that leads out of the project';
 
@@ -26,15 +32,17 @@ export const leadsOut = 'is a link that leads out of the project';
  * cannot be read, or leads out of the folder.
  */
 export function readProjectFile(folder: string, path: string, name: string): string | undefined {
+  let what = `${name} ${leadsOut}.`;
   try {
     const real = realFile(folder, path);
     if (real === undefined) return undefined;
-    if (real !== 'outside') return readFileSync(real, 'utf8');
+    if (real !== 'outside' && isReadable(real)) return readFileSync(real, 'utf8');
+    if (real !== 'outside') what = `${name} is no file.`;
   } catch (error) {
     throwShortage(error);
     const { code } = error as NodeJS.ErrnoException;
     return fail('CONFIG_INVALID', { what: `${name} cannot be read: ${code}.` });
   }
   const hint = 'Files of a project are read inside its folder only: put the file itself there.';
-  return fail('CONFIG_INVALID', { what: `${name} ${leadsOut}.` }, { hint });
+  return fail('CONFIG_INVALID', { what }, { hint });
 }

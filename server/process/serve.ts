@@ -309,6 +309,7 @@ class Server {
   #prepareReload(database: Database): void {
     const { config, log } = this;
     const { projectDir, queriesDir } = config;
+    let credentials = credentialLine(config, database.program);
     const reload = createReloader({
       ...programOptions(config),
       database,
@@ -322,6 +323,9 @@ class Server {
         void this.#app.reloadTenants(program);
         this.dev?.writeTypes(database.program, this.sources.list().used.length);
         for (const line of modelWarnings(config, database.program)) log('warn', line);
+        const told = credentialLine(config, program);
+        if (told !== undefined && told !== credentials) log('info', told);
+        credentials = told;
       },
       onResult: (result) => this.#app.metrics.reloads.add(result),
       onCompiled: (seconds) => this.metrics.compileSeconds.observe(seconds),

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { messageOf } from '../../engine/embed/answer.js';
 import { type TrellisError, errorMessage, excerpt, fail } from '../../engine/base/errors.js';
-import { visible } from '../../engine/base/visible.js';
+import { visible } from '../../engine/base/text/visible.js';
 import { defaultLimits, printDiagnostic } from '../../engine/index.js';
 import { compile } from '../../engine/lang/compile.js';
 import { createLog } from '../../server/observe/log.js';

@@ -124,6 +124,15 @@ test('the start says in one line which host gets which credential', async () => 
   expect(lines).toHaveLength(1);
   expect(lines[0]).toContain(`credentials: ${host} gets OPENAI_API_KEY (environment)`);
   expect(server.stderr).not.toContain('key-of-caller');
+  // A reload that sends none any more, and one that does so again.
+  const change = async (text: string, reloads: number): Promise<string> => {
+    writeFileSync(join(server.project, 'a.hx'), text);
+    const reloaded = () => server.stderr.split('sources reloaded').length - 1;
+    await expect.poll(reloaded, { timeout: 20_000 }).toBe(reloads);
+    return server.stderr.split('sources reloaded').at(-2)!;
+  };
+  await change(`${schema}QUERY one() => RETURN 1\n`, 1);
+  expect(await change(embeds, 2)).toContain(`${host} gets OPENAI_API_KEY`);
   await server.dispose();
 });
 

@@ -1,11 +1,13 @@
 // What is written for a project: by the forms of a path, links on the way there, and what lies there already. Nothing
 // outside the real folder, nothing through a link, and no file that was not made by the command.
 import {
+  closeSync,
   existsSync,
   lstatSync,
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -13,6 +15,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { historyIn, keep } from '../../server/command/project/repl.js';
 import { loadConfig } from '../../server/config/config.js';
+import { openLog } from '../../server/mcp/bridge/server-link.js';
 import { newBackupPath } from '../../server/process/backup-place.js';
 import { Development } from '../../server/process/development.js';
 import { loadProgram, programOptions } from '../../server/project/program.js';
@@ -291,6 +294,19 @@ test('the history of the shell is kept in the project, and in no file behind a l
   const { project } = places();
   keep(project, ['one', 'two']);
   expect(historyIn(project)).toEqual(['one', 'two']);
+});
+
+test('the log of a server that trellis mcp starts goes through no link', () => {
+  const { home, project } = places();
+  mkdirSync(join(project, '.trellis'));
+  const path = join(project, '.trellis/server.log');
+  symlinkSync(join(home, '.bashrc'), path);
+  expect(openLog(path)).toBe('ignore');
+  expect(readFileSync(join(home, '.bashrc'), 'utf8')).toBe(mine);
+  rmSync(path);
+  const file = openLog(path);
+  expect(file).toBeTypeOf('number');
+  closeSync(file as number);
 });
 
 test('init writes into links no more than over files', async () => {

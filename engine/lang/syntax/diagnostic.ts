@@ -1,7 +1,7 @@
 // Diagnostics: what the compiler reports about sources, how reports are collected, and how one is
 // printed. The catalogue of codes is helixql.md section 5; the first letter of a code is its
 // severity.
-import { visible } from '../../base/visible.js';
+import { visible } from '../../base/text/visible.js';
 import { lineOf, positionOf, type SourceFile, type Span } from './source.js';
 
 export interface Diagnostic {

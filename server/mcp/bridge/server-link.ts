@@ -120,7 +120,8 @@ export class ServerLink {
   }
 }
 
-function openLog(path: string): number | 'ignore' {
+/** In the folder of the data, which may have come with a project. */
+export function openLog(path: string): number | 'ignore' {
   try {
     mkdirSync(dirname(path), { recursive: true });
     const isLarge = (lstatSync(path, { throwIfNoEntry: false })?.size ?? 0) > 1024 * 1024;

@@ -5,8 +5,11 @@
  * Control characters (C0, DEL, C1), marks and embeddings of direction, separators of lines, byte-order marks,
  * tags. Joiners are none of them: letters and emoji are made with them.
  */
-const hidden =
-  /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+const ranges = [
+  '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e',
+  '\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}',
+];
+const hidden = new RegExp(`[${ranges.join('')}]`, 'gu');
 
 const escaped = (character: string): string => {
   let text = '';
