@@ -46,7 +46,12 @@ export interface FoundingOptions {
   again?: boolean;
   /** What all nodes are to know from the beginning. */
   settings?: Uint8Array | undefined;
+  /** Hears, once and soon, that the log does not answer, and why. */
+  onWait?: (what: string) => void;
 }
+
+/** Whoever waits hears after so long what for. */
+const soonMs = 2_000;
 
 /**
  * Before they are opened alone, upon which they forget it. Data that were restored from a backup are of no cluster,
@@ -124,12 +129,13 @@ async function holdsEntry(log: ReplicatedLog, { seq, chain }: Position): Promise
 export async function foundCluster(
   options: DatabaseOptions & { cluster: ClusterOptions },
   archive: SourceArchive,
-  { allowLazy = false, again = false, settings }: FoundingOptions = {},
+  { allowLazy = false, again = false, settings, onWait }: FoundingOptions = {},
 ): Promise<ClusterPosition> {
   const { cluster, ...single } = options;
   if (again) await checkIsLost(cluster, options.dataDir);
   else await checkIsOfNone(options.dataDir);
   const sources = packSources(archive, options.vectors);
+  await reach(cluster, onWait);
   const database = await openDatabase(single);
   await database.close();
   const directory = openDataDirectory(options.dataDir);
@@ -158,15 +164,30 @@ const isCode = (error: unknown, code: ErrorCode): boolean =>
   error instanceof TrellisError && error.code === code;
 
 /** Again and again while the log does not answer. */
-async function patiently<T>(ask: () => Promise<T>): Promise<T> {
-  for (const end = performance.now() + electionMs; ; ) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!isCode(error, 'LOG_UNAVAILABLE') || performance.now() > end) throw error;
-      await pause(againMs);
+async function patiently<T>(ask: () => Promise<T>, onWait?: (what: string) => void): Promise<T> {
+  let what = 'no answer';
+  const soon = setTimeout(() => onWait?.(what), soonMs);
+  try {
+    for (const end = performance.now() + electionMs; ; ) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!isCode(error, 'LOG_UNAVAILABLE') || performance.now() > end) throw error;
+        what = String((error as TrellisError).data.args.what);
+        await pause(againMs);
+      }
     }
+  } finally {
+    clearTimeout(soon);
   }
+}
+
+/** Before anything is done to the data. Fails LOG_UNAVAILABLE. */
+async function reach(cluster: ClusterOptions, onWait?: (what: string) => void): Promise<void> {
+  // Of whatever name: what is asked is whether anybody answers.
+  const place = logPlaceOf(cluster, 'none');
+  const driver = await driverOf(place.url);
+  await patiently(() => driver.look(place), onWait);
 }
 
 async function begin(

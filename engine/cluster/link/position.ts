@@ -80,13 +80,21 @@ export function firstEpoch(bytes: Uint8Array | undefined): number {
 /** Whether somebody has led in that epoch of an earlier log of the data that are in epoch `now` of theirs. */
 export const isOfEarlierLog = (epoch: number, now: number): boolean => now - epoch >= epochsSkipped;
 
-/** Fails LOG_LOST for data that belong to no log, or to another one. */
+function failFounding(what: string): never {
+  const hint =
+    '`trellis cluster init` founds a cluster on them (of another `cluster.name`, where a log of this one is there). To ' +
+    'join one instead, empty the data directory and start this node.';
+  return fail('CONFIG_INVALID', { what }, { hint });
+}
+
+/** Fails CONFIG_INVALID for data that belong to no log, or no more. */
 export function readPosition(bytes: Uint8Array | undefined, restoreEpoch: string): DataPosition {
-  if (bytes === undefined || isOf(bytes, ''))
-    fail('LOG_LOST', { what: 'these data are of no cluster, or went on without theirs' });
+  if (bytes === undefined) return failFounding('These data are of no cluster yet.');
+  if (isOf(bytes, ''))
+    return failFounding('These data went on without their cluster, and are of it no more.');
   const stored = JSON.parse(Buffer.from(bytes).toString()) as Stored;
   if (stored.restoreEpoch !== restoreEpoch)
-    fail('LOG_LOST', { what: 'these data were restored from a backup' });
+    return failFounding('These data were restored from a backup, and are of no cluster.');
   const { epoch, seq, leader } = stored;
   const epochs = stored.epochs?.map(([epoch, seq, chain]) => ({
     epoch,

@@ -141,7 +141,12 @@ async function found(config: Config, again: boolean): Promise<number> {
   const options = { ...databaseOptions(config, program, log), cluster: place! };
   const archive = archiveOf(compiled, programOptions(config));
   const allowLazy = config.cluster.allow_lazy_log;
-  await foundCluster(options, archive, { allowLazy, again, settings: settingsOf(config, again) });
+  const onWait = (what: string): void => {
+    const address = place!.log.replace(/\/\/[^/@]*@/, '//');
+    printErrorLine(`the log at ${address} does not answer yet (${what}): it is waited for, 30 s`);
+  };
+  const settings = settingsOf(config, again);
+  await foundCluster(options, archive, { allowLazy, again, settings, onWait });
   forgetLeft(config.dataDir);
   printLine('the log is made; `trellis serve` leads, nodes without data fetch them from it');
   return exitCodes.ok;

@@ -52,7 +52,7 @@ test('K33 restored data neither follow nor append to the log they left, and foun
   await add(2);
   const before = cluster.log.last;
   await restore(backup, cluster.folderOf('r'));
-  expect(await codeOf(cluster.open('r'))).toMatch(/^LOG_LOST .*restored from a backup/);
+  expect(await codeOf(cluster.open('r'))).toMatch(/^CONFIG_INVALID .*restored from a backup/);
   expect(await codeOf(cluster.makeLog('r'))).toMatch(/^CONFIG_INVALID .*another database/);
   expect(await count(a)).toBe('{"p":2}');
   // Beats aside, nobody else has written to it.
@@ -79,7 +79,7 @@ test('data that went on without their cluster are of it no more', async () => {
   const alone = await open({ dataDir: cluster.folderOf('b'), sources, minFreeBytes: 0 });
   await alone.database.call('add', Buffer.from('{"age":9}'));
   await alone.close();
-  expect(await codeOf(cluster.open('b'))).toMatch(/^LOG_LOST .*went on without/);
+  expect(await codeOf(cluster.open('b'))).toMatch(/^CONFIG_INVALID .*went on without/);
   expect(await codeOf(cluster.makeLog('b'))).toMatch(/^CONFIG_INVALID .*another database/);
   // They found another one, and remember that they had one.
   const { epoch } = cluster.nodes.get('a')!.cluster.position;
