@@ -201,6 +201,14 @@ const table = {
     message: 'The node {node} has left the cluster.',
     hint: 'To join again, empty its data directory and start it. Without `cluster.log` its data go their own way.',
   },
+  NODE_NAME_TAKEN: {
+    message: 'Another node of the cluster, at {address}, has the name {node}.',
+    hint: 'Give every node a `cluster.node` of its own, and start this one again.',
+  },
+  NODE_DIFFERS: {
+    message: 'This node is configured otherwise than the leader of its cluster: {what}.',
+    hint: 'All nodes have the same there: correct it, and start this node again.',
+  },
   OUTCOME_UNKNOWN: {
     message: 'The log did not answer for {ms} ms: the write may be done, or may not.',
     hint: 'Read whether it is; a repeat under the same `Idempotency-Key` is done once.',

@@ -66,7 +66,10 @@ export interface ClusterNode {
   readonly hasCaughtUp: boolean;
   /** Since the log was last heard. */
   readonly silenceMs: number;
-  /** Why this node is not in order: LOG_LOST, LOG_TRUNCATED, SCHEMA_AHEAD, DIVERGED, LOG_UNAVAILABLE. */
+  /**
+   * Why this node is not in order: LOG_LOST, LOG_TRUNCATED, SCHEMA_AHEAD, DIVERGED, LOG_UNAVAILABLE, NODE_LEFT,
+   * NODE_NAME_TAKEN, NODE_DIFFERS.
+   */
   readonly fault: ErrorData | undefined;
   /** Whether its lag is below `maxLagMs` and nothing is wrong with it: what /readyz says. */
   readonly isReady: boolean;
@@ -119,6 +122,10 @@ export interface ClusterNode {
   claim(node: string, seq: number | undefined, keys?: readonly number[]): void;
   /** Whoever leads keeps the log from these positions on, for backups, as far as `keepBytes` allows. */
   keepFrom(marks: readonly number[]): void;
+  /** Says that this node is not in order, though the log can be followed; undefined: it is again. */
+  setFault(fault: ErrorData | undefined): void;
+  /** Takes no part any more: reads go on, and `fault` says why. */
+  fail(fault: ErrorData): void;
   /** Takes no part any more, having handed over if it led: its fault is NODE_LEFT, and reads go on. */
   leave(): Promise<void>;
   /** Forgets the log up to `upTo`, never beyond what the disk of this node has. Fails NOT_LEADER. */

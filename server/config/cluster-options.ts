@@ -7,12 +7,16 @@ import { readSecrets } from '../auth/node-secrets.js';
 import { isLoopback } from '../http/address.js';
 import type { Config } from './config.js';
 
+/** Where the other nodes reach this one. */
+export const addressOf = ({ cluster, server }: Pick<Config, 'cluster' | 'server'>): string =>
+  cluster.advertise || `${server.host}:${server.port}`;
+
 /** Undefined: a process of its own. Fails CONFIG_INVALID. */
 export function clusterOptions(config: Config): ClusterOptions | undefined {
-  const { cluster, server, projectDir } = config;
+  const { cluster, projectDir } = config;
   if (cluster.log === '') return undefined;
   const node = cluster.node || hostname();
-  const advertise = cluster.advertise || `${server.host}:${server.port}`;
+  const advertise = addressOf(config);
   if (cluster.secret_file === '' && !isLoopback(hostOf(advertise))) {
     const hint = 'The same file on all nodes, 0600, such as `openssl rand -hex 32` makes it.';
     const what = `A node at ${advertise} needs \`cluster.secret_file\`.`;

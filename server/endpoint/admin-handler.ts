@@ -57,6 +57,7 @@ const nodeAccess: Readonly<Record<string, Access>> = {
   'cluster-checked': 'node',
   'cluster-claim': 'node',
   'cluster-mark': 'node',
+  'cluster-self': 'node',
 };
 
 /** What changes the data or the program of a cluster, or what its log keeps. */

@@ -72,6 +72,8 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   NOT_LEADER: unavailable,
   NODE_LEADS: conflict,
   NODE_LEFT: unavailable,
+  NODE_NAME_TAKEN: unavailable,
+  NODE_DIFFERS: unavailable,
   OUTCOME_UNKNOWN: unavailable,
   REPLICA_BEHIND: unavailable,
   PROGRAM_CHANGED: conflict,

@@ -10,6 +10,7 @@ import {
   printPosition,
   scanBody,
 } from '../../engine/index.js';
+import { addressOf } from '../config/cluster-options.js';
 import type { Config } from '../config/config.js';
 import { programFor } from '../config/tenant-config.js';
 import type { Action } from '../endpoint/admin-handler.js';
@@ -25,6 +26,7 @@ import type { NodeCalls } from '../request/node-call.js';
 import { backupName, newBackupPath } from './backup-place.js';
 import { askLeader } from './cluster/ask-leader.js';
 import type { CheckDesk } from './cluster/check-desk.js';
+import type { Roster } from './cluster/roster.js';
 import { membershipActions } from './cluster/membership-actions.js';
 import { type ClusterSettings, marksOf, readSettings } from './cluster/settings.js';
 import { verifyRunning } from './verify-child.js';
@@ -35,6 +37,7 @@ export interface ClusterWays {
   calls: NodeCalls;
   settings: ClusterSettings;
   checks: CheckDesk;
+  roster: Roster;
 }
 
 /** `database`: undefined while it is not open. */
@@ -76,7 +79,13 @@ export function databaseActions(
         return { left, marks: marks && marksOf(one) };
       },
     }),
-    ...membershipActions({ node, copies, ...ways, limits: config.limits }),
+    ...membershipActions({
+      node,
+      copies,
+      ...ways,
+      limits: config.limits,
+      address: addressOf(config),
+    }),
   ]);
 }
 

@@ -42,6 +42,8 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   TENANT_UNKNOWN: 78,
   LOG_UNSAFE: 78,
   NODE_LEFT: 78,
+  NODE_NAME_TAKEN: 78,
+  NODE_DIFFERS: 78,
   LOG_LOST: 74,
   LOG_UNTRUSTED: 74,
   LOG_TRUNCATED: 74,

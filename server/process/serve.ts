@@ -144,8 +144,8 @@ class Server {
   ) {
     this.#cluster = new ClusterPart(config, log);
     const settings = new ClusterSettings(() => this.#database?.cluster);
-    const { proof, calls, checks } = this.#cluster;
-    const ways = { proof, calls, settings, checks };
+    const { proof, calls, checks, roster } = this.#cluster;
+    const ways = { proof, calls, settings, checks, roster };
     const actions = databaseActions(config, () => this.#database, ways);
     actions.set('reload', () => {
       checkLeads(this.#database);
@@ -183,11 +183,17 @@ class Server {
   #tenantActions(
     config: Config,
     database: () => Database,
-    { calls, checks }: Pick<ClusterPart, 'calls' | 'checks'>,
+    { calls, checks, roster }: Pick<ClusterPart, 'calls' | 'checks' | 'roster'>,
   ): Map<string, Action> {
     const settings = new ClusterSettings(() => database().cluster);
     const { proof } = this.#cluster;
-    const actions = databaseActions(config, database, { proof, calls, settings, checks });
+    const actions = databaseActions(config, database, {
+      proof,
+      calls,
+      settings,
+      checks,
+      roster,
+    });
     if (config.cluster.log === '') return actions;
     const reload = (): Promise<ReloadResult> => {
       checkLeads(database());

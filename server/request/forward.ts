@@ -13,6 +13,9 @@ import { keptWaiting } from './freshness.js';
 import { isOfShard } from './idempotency.js';
 import { noteShard, parsePositions } from './position.js';
 
+/** Faults of a node that is none of the cluster: it asks nobody for anything. */
+const isNone: ReadonlySet<string> = new Set(['NODE_LEFT', 'NODE_NAME_TAKEN']);
+
 /** Between two tries, while the lead changes hands. */
 const betweenMs = 20;
 
@@ -97,7 +100,7 @@ async function askLeader(options: ForwardOptions, asked: Asked): Promise<Reply> 
   const patience = Math.min(waitMs, leftOf(exchange) ?? waitMs);
   for (const end = performance.now() + patience; ; await pause(betweenMs)) {
     const left = end - performance.now();
-    if (node.fault?.code === 'NODE_LEFT') throw new TrellisError(node.fault);
+    if (node.fault && isNone.has(node.fault.code)) throw new TrellisError(node.fault);
     const leader = node.leader ?? (await node.whenLed(Math.max(0, left)));
     if (leader === undefined)
       throw new TrellisError(node.refusal ?? { code: 'NO_LEADER', args: {} });

@@ -13,6 +13,7 @@ import { createLog } from '../../server/observe/log.js';
 import { App } from '../../server/process/app.js';
 import type { ClusterPart } from '../../server/process/cluster/part.js';
 import { CheckDesk } from '../../server/process/cluster/check-desk.js';
+import { Roster } from '../../server/process/cluster/roster.js';
 import { ClusterSettings } from '../../server/process/cluster/settings.js';
 import { databaseActions } from '../../server/process/database-actions.js';
 import { SourceBook } from '../../server/project/source-book.js';
@@ -80,6 +81,7 @@ export async function startTenants(
     proof: nodes?.proof,
     calls,
     checks: new CheckDesk({ calls, log, members: [] }),
+    roster: new Roster({}, calls),
     settings: new ClusterSettings(() => of().cluster),
   });
   const app = new App({

@@ -15,8 +15,8 @@ import type { ClusterOptions } from '../options.js';
 const lookBack = 200;
 
 /**
- * The newest other node that was named as the leader, once one is; undefined after `ms`. `dbUuid`: of the data
- * that this node has. Fails LOG_UNAVAILABLE, LOG_UNTRUSTED, LOG_LOST where there is no such log.
+ * The newest node that was named as the leader, once one is, be it this one; undefined after `ms`. `dbUuid`: of the
+ * data that this node has. Fails LOG_UNAVAILABLE, LOG_UNTRUSTED, LOG_LOST where there is no such log.
  */
 export async function hearLeader(
   cluster: ClusterOptions,
@@ -28,7 +28,7 @@ export async function hearLeader(
   const late = setTimeout(() => void log.close(), ms);
   try {
     const keys = EntryKeys.of(cluster.secrets, place.name);
-    return await newestLeader(log, cluster.node, keys);
+    return await newestLeader(log, keys);
   } finally {
     clearTimeout(late);
     await log.close();
@@ -37,7 +37,6 @@ export async function hearLeader(
 
 async function newestLeader(
   log: ReplicatedLog,
-  self: string,
   keys: EntryKeys | undefined,
 ): Promise<ClusterLeader | undefined> {
   let since: number | undefined;
@@ -51,11 +50,9 @@ async function newestLeader(
     if (kind === entryKind.epoch || kind === entryKind.beat) {
       const body = bodyOf(bytes);
       const leader = body.length === 0 ? undefined : leaderOf(body);
-      if (leader !== undefined) found = isOther(leader, self) ? leader : undefined;
+      if (leader !== undefined) found = leader.node === '' ? undefined : leader;
     }
     if (seq >= last && found !== undefined) break;
   }
   return found;
 }
-
-const isOther = ({ node }: ClusterLeader, self: string): boolean => node !== '' && node !== self;

@@ -134,7 +134,7 @@ export class OpenNode implements ClusterNode {
   /** Says that this node cannot go on, though the log can; undefined: it can again. */
   setFault(fault: ErrorData | undefined): void {
     this.#fault = fault;
-    if (fault) this.log('error', 'the cluster is not followed', { reason: errorMessage(fault) });
+    if (fault) this.log('error', 'this node is not in order', { reason: errorMessage(fault) });
   }
 
   get isReady(): boolean {

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import {
+  type ClusterLeader,
   type ClusterOptions,
   type CopiedFile,
   TrellisError,
@@ -20,6 +21,7 @@ import {
   takeLock,
 } from '../../../engine/index.js';
 import type { Log } from '../../observe/log.js';
+import type { Roster } from './roster.js';
 import type { NodeCalls } from '../../request/node-call.js';
 import { toldError, toldValue } from '../../request/told-error.js';
 
@@ -31,6 +33,7 @@ export interface JoinOptions {
   onProgress: (progress: number) => void;
   /** Whether nobody waits for the data any more. */
   isOver: () => boolean;
+  roster: Roster;
   /** It comes without data, as a node that was none before. */
   joins?: boolean;
 }
@@ -73,13 +76,16 @@ export async function fetchCopy(
   options: JoinOptions,
   dbUuid: string | undefined,
 ): Promise<boolean> {
-  const { cluster, log, isOver } = options;
+  const { cluster, log, isOver, roster } = options;
   let told = '';
   while (!isOver()) {
     let reason = 'nobody leads';
     try {
       const leader = await hearLeader(cluster, dbUuid, hearMs);
-      if (leader !== undefined && !isOver()) {
+      if (leader?.node === cluster.node) {
+        await checkIsFree(leader, roster);
+        reason = `this node is the last that has led, and its data are gone: another has to lead`;
+      } else if (leader !== undefined && !isOver()) {
         await fetchFrom(leader.address, options);
         log('info', 'has the data of another node', { from: leader.node });
         return true;
@@ -95,20 +101,28 @@ export async function fetchCopy(
   return false;
 }
 
+/** Nobody leads under the name of this node, which has no data. Fails NODE_NAME_TAKEN. */
+async function checkIsFree({ node, address }: ClusterLeader, roster: Roster): Promise<void> {
+  const boot = await roster.bootAt(address);
+  if (boot !== undefined && boot !== roster.boot) fail('NODE_NAME_TAKEN', { node, address });
+}
+
 const finalCodes: ReadonlySet<string> = new Set([
   'CONFIG_INVALID',
   'LOG_LOST',
   'LOG_UNTRUSTED',
   'INSUFFICIENT_STORAGE',
   'NODE_LEFT',
+  'NODE_NAME_TAKEN',
+  'NODE_DIFFERS',
 ]);
 
 const isFinal = (error: unknown): boolean =>
   error instanceof TrellisError && finalCodes.has(error.code);
 
 async function fetchFrom(address: string, options: JoinOptions): Promise<void> {
-  const { calls, dataDir, onProgress, cluster, joins = false } = options;
-  const asked = { node: cluster.node, joins };
+  const { calls, dataDir, onProgress, cluster, roster, joins = false } = options;
+  const asked = { ...roster.selfOf(cluster.node, cluster.advertise), joins };
   const most = copyListMax;
   const begun = await calls.ask(address, '/_admin/cluster-copy', asked, copyMs, { most });
   const told = toldValue(begun.status === 200, begun.body) as { copy: string; files: CopiedFile[] };

@@ -11,6 +11,7 @@ import {
 import type { Action } from '../../endpoint/admin-handler.js';
 import type { NodeCopies } from '../../endpoint/node-copies.js';
 import type { CheckDesk } from './check-desk.js';
+import type { Roster, Self } from './roster.js';
 import { type ClusterSettings, readSettings } from './settings.js';
 
 export interface MembershipActionsOptions {
@@ -18,6 +19,9 @@ export interface MembershipActionsOptions {
   settings: ClusterSettings;
   copies: NodeCopies;
   checks: CheckDesk;
+  roster: Roster;
+  /** Where the other nodes reach this one. */
+  address: string;
   limits: Limits;
 }
 
@@ -26,7 +30,7 @@ const nameMax = 300;
 const keysMost = 100;
 
 export function membershipActions(options: MembershipActionsOptions): [string, Action][] {
-  const { settings, copies, checks, limits, node: nodeOf } = options;
+  const { settings, copies, checks, roster, limits, address, node: nodeOf } = options;
   const node = (): ClusterNode => nodeOf() ?? fail('FEATURE_DISABLED', { feature: 'A cluster' });
   const hasLeft = (name: string): boolean => (readSettings(node()).left ?? []).includes(name);
   return [
@@ -41,6 +45,7 @@ export function membershipActions(options: MembershipActionsOptions): [string, A
         return settings.mark({ backup, seq, epoch });
       },
     ],
+    ['cluster-self', () => ({ node: node().node, boot: roster.boot })],
     ['cluster-check', () => checks.run(node(), readSettings(node()).left ?? [])],
     [
       'cluster-checked',
@@ -51,11 +56,15 @@ export function membershipActions(options: MembershipActionsOptions): [string, A
     ],
     [
       'cluster-claim',
-      (_, body) => {
+      async (_, body) => {
         const view = scanBody(body, limits);
         const name = textOf(view, 'node');
         if (hasLeft(name)) fail('NODE_LEFT', { node: name });
-        node().claim(name, numberOf(view, 'seq'), keysIn(view));
+        const seq = numberOf(view, 'seq');
+        const self = selfIn(view);
+        if (self !== undefined) await roster.checkName(self, { node: node().node, address });
+        node().claim(name, seq, keysIn(view));
+        if (self !== undefined) roster.checkAlike(self);
       },
     ],
     [
@@ -63,8 +72,12 @@ export function membershipActions(options: MembershipActionsOptions): [string, A
       async (_, body) => {
         const view = scanBody(body, limits);
         const name = view.member('node') === undefined ? '' : textOf(view, 'node');
+        const joins = view.member('joins')?.boolean() === true;
+        const self = selfIn(view);
+        if (self !== undefined) await roster.checkName(self, { node: node().node, address });
+        if (self !== undefined && joins) roster.checkAlike(self);
         if (name !== '' && hasLeft(name)) {
-          if (view.member('joins')?.boolean() !== true) fail('NODE_LEFT', { node: name });
+          if (!joins) fail('NODE_LEFT', { node: name });
           await settings.rejoin(name);
         }
         return copies.begin();
@@ -101,4 +114,13 @@ function numberOf(view: JsonView, param: string): number {
   const value = view.member(param);
   if (value?.kind === 'number' && value.integral) return Number(value.token());
   return fail('PARAM_MISSING', { owner: 'cluster', param, type: 'I64' });
+}
+
+/** Undefined: it is of a version that does not say so much of itself. */
+function selfIn(view: JsonView): Self | undefined {
+  const given = view.member('alike');
+  if (given?.kind !== 'object') return undefined;
+  const alike = Object.fromEntries(given.names().map((key) => [key, textOf(given, key)]));
+  const [node, address, boot] = ['node', 'address', 'boot'].map((name) => textOf(view, name));
+  return { node: node!, address: address!, boot: boot!, alike };
 }

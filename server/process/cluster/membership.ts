@@ -3,22 +3,35 @@
 // has left says so at every start until its data directory was emptied, and takes no part before.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ClusterNode, TrellisError, fail, replaceFile } from '../../../engine/index.js';
+import {
+  type ClusterNode,
+  type ErrorData,
+  TrellisError,
+  errorMessage,
+  fail,
+  replaceFile,
+} from '../../../engine/index.js';
 import type { Log } from '../../observe/log.js';
 import type { NodeCalls } from '../../request/node-call.js';
 import { askLeader } from './ask-leader.js';
+import type { Roster } from './roster.js';
 import { marksOf, readSettings } from './settings.js';
 
 export interface MembershipOptions {
   dataDir: string;
   calls: NodeCalls;
   log: Log;
+  roster: Roster;
+  /** Where the other nodes reach this one. */
+  address: string;
   /** So long the log is kept for nodes that are away. */
   keepMs: number;
 }
 
 const lookMs = 500;
 const claimMaxMs = 60_000;
+/** Who was refused asks again. */
+const againMs = 5_000;
 /** Told so often in the time that it counts. */
 const claimsPerKeep = 16;
 
@@ -39,6 +52,7 @@ export function forgetLeft(dataDir: string): void {
 export class Membership {
   #node: ClusterNode | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #unhear = (): void => {};
   #isTelling = false;
   #toldAt = Number.NEGATIVE_INFINITY;
 
@@ -48,6 +62,12 @@ export class Membership {
   attach(node: ClusterNode): void {
     this.close();
     this.#node = node;
+    let { leader: before } = node;
+    this.#unhear = node.onChange(({ leader }) => {
+      // Another one may not know of it, or may have other settings.
+      if (leader?.node !== before?.node) this.#toldAt = Number.NEGATIVE_INFINITY;
+      before = leader;
+    });
     this.#look();
     this.#timer = setInterval(() => this.#look(), lookMs).unref();
   }
@@ -55,6 +75,8 @@ export class Membership {
   #look(): void {
     const node = this.#node!;
     if (node.role === 'lost') return;
+    // Who leads is what the others are compared with.
+    if (node.role === 'leader') this.#differ(undefined);
     try {
       const { left = [] } = readSettings(node);
       if (left.includes(node.node)) return this.leave();
@@ -76,23 +98,49 @@ export class Membership {
   }
 
   #claim(node: ClusterNode): void {
-    const { calls, keepMs } = this.options;
+    const { calls, keepMs, roster, address } = this.options;
     const now = performance.now();
-    const everyMs = Math.min(claimMaxMs, keepMs / claimsPerKeep);
+    const leastMs = node.fault?.code === 'NODE_DIFFERS' ? againMs : claimMaxMs;
+    const everyMs = Math.min(leastMs, keepMs / claimsPerKeep);
     if (node.role !== 'follower' || this.#isTelling || now - this.#toldAt < everyMs) return;
     this.#isTelling = true;
-    const claim = { node: node.node, seq: node.durable.seq, keys: node.keys };
+    const claim = {
+      ...roster.selfOf(node.node, address),
+      seq: node.durable.seq,
+      keys: node.keys,
+    };
     askLeader({ node, calls }, 'cluster-claim', claim, () => Promise.resolve())
-      .catch((error: unknown) => {
-        if (error instanceof TrellisError && error.code === 'NODE_LEFT') this.leave();
-      })
+      .then(
+        () => this.#differ(undefined),
+        (error: unknown) => this.#refused(error),
+      )
       .finally(() => {
         this.#isTelling = false;
         this.#toldAt = performance.now();
       });
   }
 
+  #refused(error: unknown): void {
+    if (!(error instanceof TrellisError)) return;
+    const { code, data } = error;
+    if (code === 'NODE_LEFT') this.leave();
+    // Two of one name would be taken for one; this process is not the first.
+    else if (code === 'NODE_NAME_TAKEN') this.#node!.fail(data);
+    else if (code === 'NODE_DIFFERS') this.#differ(data);
+  }
+
+  /** It follows all the same, and may lead when nobody else does: a change of settings comes to one node after another. */
+  #differ(fault: ErrorData | undefined): void {
+    const node = this.#node!;
+    const { fault: before } = node;
+    if (before !== undefined && before.code !== 'NODE_DIFFERS') return;
+    if (before === fault || (before && fault && errorMessage(before) === errorMessage(fault)))
+      return;
+    node.setFault(fault);
+  }
+
   close(): void {
     clearInterval(this.#timer);
+    this.#unhear();
   }
 }

@@ -16,8 +16,10 @@ import type { Config } from '../../config/config.js';
 import type { Log } from '../../observe/log.js';
 import { NodeCalls } from '../../request/node-call.js';
 import { readMembers } from '../../house/placement.js';
+import { alikeOf } from './alike.js';
 import { CheckDesk } from './check-desk.js';
 import { fetchCopy, joinEmpty } from './join.js';
+import { Roster } from './roster.js';
 import { Membership, checkMember, forgetLeft } from './membership.js';
 
 /** Faults that a newer copy of the data mends. */
@@ -42,6 +44,7 @@ export class ClusterPart {
   readonly proof: NodeProof | undefined;
   readonly calls: NodeCalls;
   readonly checks: CheckDesk;
+  readonly roster: Roster;
   /** Undefined: a process of its own. */
   readonly #options: ClusterOptions | undefined;
   readonly #membership: Membership;
@@ -72,7 +75,13 @@ export class ClusterPart {
     const { dataDir } = config;
     const members = readMembers(cluster.members).map(({ node }) => node);
     this.checks = new CheckDesk({ calls: this.calls, log, members });
-    this.#membership = new Membership({ dataDir, calls: this.calls, log, keepMs: cluster.keep });
+    const { calls } = this;
+    this.roster = new Roster(alikeOf(config), calls);
+    this.#membership = new Membership({
+      ...{ dataDir, calls, log, keepMs: cluster.keep },
+      roster: this.roster,
+      address: this.#options?.advertise ?? '',
+    });
   }
 
   /** Once a minute of each: whoever is there is asked again and again. */
@@ -101,8 +110,8 @@ export class ClusterPart {
   }
 
   #joining(cluster: ClusterOptions) {
-    const { calls, log } = this;
-    return { cluster, dataDir: this.config.dataDir, calls, log };
+    const { calls, log, roster } = this;
+    return { cluster, dataDir: this.config.dataDir, calls, log, roster };
   }
 
   /** Serves this database from now on; `onMended` is told when a copy may take its place. */

@@ -53,7 +53,6 @@ export class Servers {
     const secretFile = join(folder, 'secret');
     writeFileSync(secretFile, secret, { mode: 0o600 });
     const config = {
-      'cluster.log': this.log.urlOf(name),
       'cluster.name': 'people',
       'cluster.node': name,
       'cluster.advertise': `127.0.0.1:${port}`,
@@ -67,7 +66,9 @@ export class Servers {
       ...more,
     };
     writeProject(join(folder, 'project'), { sources: this.sources, config });
-    const server = new Server(folder, { config, env, args: ['--port', String(port)] });
+    // A log whose driver is a file is no file's of a project to name.
+    const ofNode = { TRELLIS_CLUSTER_LOG: this.log.urlOf(name), ...env };
+    const server = new Server(folder, { config, env: ofNode, args: ['--port', String(port)] });
     this.nodes.set(name, server);
     return server;
   }
@@ -88,13 +89,14 @@ export class Servers {
   }
 
   command(word: string, server: Server, ...more: string[]) {
-    return runCli(['cluster', word, server.project, '--data', server.data, ...more]);
+    const { env = {} } = server.options;
+    return runCli(['cluster', word, server.project, '--data', server.data, ...more], { env });
   }
 
   /** Makes the log by the data of one, and gives them to the other. */
   async found(first: string, second: string): Promise<void> {
-    const { stdout } = await this.command('init', this.get(first));
-    expect(stdout).toContain('the log is made');
+    const { stdout, stderr } = await this.command('init', this.get(first));
+    expect(stdout + stderr).toContain('the log is made');
     cpSync(this.get(first).data, this.get(second).data, { recursive: true });
   }
 

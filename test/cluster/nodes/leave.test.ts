@@ -85,7 +85,9 @@ test('a node that has left reads, writes nothing, and says at every start what t
   expect((await told('a')).left).toEqual(['b']);
   await b.stop();
   for (let again = 0; again < 2; again++) {
-    const { code, stderr } = await runCli(['serve', b.project, '--data', b.data]);
+    const { code, stderr } = await runCli(['serve', b.project, '--data', b.data], {
+      env: b.options.env!,
+    });
     expect([code, stderr]).toEqual([78, expect.stringContaining('empty its data directory')]);
     expect(stderr).toContain('NODE_LEFT');
   }

@@ -9,6 +9,7 @@ import { House } from '../../../server/house/house.js';
 import { databaseActions } from '../../../server/process/database-actions.js';
 import { NodeCalls } from '../../../server/request/node-call.js';
 import { CheckDesk } from '../../../server/process/cluster/check-desk.js';
+import { Roster } from '../../../server/process/cluster/roster.js';
 import { ClusterSettings } from '../../../server/process/cluster/settings.js';
 import { SourceBook } from '../../../server/project/source-book.js';
 import { root } from '../../support/project.js';
@@ -52,6 +53,7 @@ const ofNodes: Record<string, Need> = {
   'cluster-hello': 'open',
   'cluster-keys': 'node',
   'cluster-mark': 'node',
+  'cluster-self': 'node',
 };
 const actions = [...ofOperators.split(' '), ...Object.keys(ofNodes)];
 const actionDoors = (need: (name: string) => Need): Record<string, Door> =>
@@ -192,6 +194,7 @@ function pathsOf(settings: Record<string, string> = {}): string[] {
     calls: new NodeCalls({ secure: false }),
     settings: new ClusterSettings(() => undefined),
     checks: new CheckDesk({ calls: new NodeCalls({ secure: false }), log: () => {}, members: [] }),
+    roster: new Roster({}, new NodeCalls({ secure: false })),
   });
   const all = new Map([...known].map(([name]) => [name, () => ({})]));
   // The server adds a few to those of a database.
