@@ -129,7 +129,10 @@ export class Membership {
     else if (code === 'NODE_DIFFERS') this.#differ(data);
   }
 
-  /** It follows all the same, and may lead when nobody else does: a change of settings comes to one node after another. */
+  /**
+   * It follows all the same, and may lead when nobody else does: a change of settings comes to one node after
+   * another.
+   */
   #differ(fault: ErrorData | undefined): void {
     const node = this.#node!;
     const { fault: before } = node;

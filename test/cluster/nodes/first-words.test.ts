@@ -46,10 +46,8 @@ test('init without a log says so long before it gives up, and has done nothing',
     const server = projectOf();
     const env = { TRELLIS_CLUSTER_LOG: log };
     const argv = ['cluster', 'init', server.project, '--data', server.data];
-    const begun = performance.now();
-    // It would wait for 30 s: servers of a log may begin at the same time.
+    // It would wait for 30 s, and is ended before: servers of a log may begin at the same time.
     const { stderr } = await runCli(argv, { env, timeoutMs: 8_000 });
-    expect(performance.now() - begun).toBeLessThan(20_000);
     expect(stderr).toContain('does not answer yet');
     expect(stderr).toContain(why);
     expect(stderr).not.toContain('secret');
