@@ -213,6 +213,7 @@ class OpenedDatabase implements Database {
   async start(): Promise<void> {
     const { dataDir, vectors, snapshot, failpoint } = this.options;
     this.#phase = 'replaying';
+    await this.#desk?.node.begun;
     await this.#writer.start(this.#threads, {
       role: 'writer',
       gate: this.#gate.buffer,

@@ -20,7 +20,7 @@ import {
   printPosition,
 } from '../node.js';
 import type { ClusterOptions } from '../options.js';
-import { startThread } from '../../system/thread.js';
+import { startFailure, startThread } from '../../system/thread.js';
 import { logPlaceOf } from '../log/place-of.js';
 import type { LogThreadSetup } from './log-thread.js';
 import { refusalOf } from './member.js';
@@ -65,6 +65,9 @@ export class OpenNode implements ClusterNode {
   readonly #openedAt = sharedMs();
   readonly #ended: Promise<unknown>;
 
+  /** Fails where the log thread cannot begin: without it, this node would have no part in anything. */
+  readonly begun: Promise<void>;
+
   constructor(
     private readonly options: ClusterOptions,
     readonly name: string,
@@ -95,6 +98,12 @@ export class OpenNode implements ClusterNode {
     this.#worker.unref();
     this.#worker.on('message', (message: LogToServer) => this.#hear(message));
     this.#worker.on('error', (error) => this.#lose(error));
+    this.begun = new Promise((resolve, reject) => {
+      this.#worker.once('online', resolve);
+      this.#worker.once('error', (error) => reject(startFailure(error)));
+    });
+    // Whoever opens the database hears of it, if it comes that far.
+    this.begun.catch(() => undefined);
     this.#ended = new Promise((resolve) => this.#worker.once('exit', resolve));
   }
 
