@@ -1,7 +1,7 @@
 // Admission: judges every call of the present program and routes it. Cheap reads run here at once,
 // others in a reading thread, writes in the writer's; texts are embedded before. Of the calling
 // thread. Invariant: a call is settled once, by its result or its error, wherever it was refused.
-import { type ErrorData, TrellisError } from '../base/errors.js';
+import { type ErrorData, TrellisError, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import { CarriedEmbeddings, packEmbedded } from '../embed/carried.js';
 import type { Argument, ExecutionResult, ItemList } from '../exec/row/execute.js';
@@ -12,6 +12,7 @@ import { type CallInput, callOf, nameOf } from './call/call.js';
 import type { AheadCall, CallOptions } from './call/options.js';
 import { failUnknown, queryNumber } from './call/query-table.js';
 import { type Equipment, decodeCall } from './call/runner.js';
+import type { MemoryWatch } from './care/memory-watch.js';
 import type { DiskWatch } from './care/watch.js';
 import type { Dispatcher } from './lane/dispatcher.js';
 import type { InlineReads } from './lane/inline.js';
@@ -31,6 +32,7 @@ export interface AdmissionParts {
   dispatcher: Dispatcher;
   writer: WriterLink;
   disk: DiskWatch;
+  memory: MemoryWatch;
   tally: Tally;
   models: ModelChoice;
   /** Fails while calls are not taken. */
@@ -142,8 +144,9 @@ export class Admission {
   }
 
   #runInLane(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
-    const { checkAlive, disk, writer, dispatcher, tally } = this.parts;
+    const { checkAlive, disk, memory, writer, dispatcher, tally } = this.parts;
     checkAlive();
+    if (memory.isShort) fail('OVERLOADED', { queue: 'The memory of this process' });
     if (plan.writes) disk.checkRoom(plan);
     const lanes = plan.writes ? writer : dispatcher;
     const refusal = lanes.refusalFor(options.caller);

@@ -43,6 +43,7 @@ import { Reloads } from './schema/reloads.js';
 import { SchemaGuard } from './schema/schema-guard.js';
 import { embedRows, modelChoiceOf } from './text-embedding.js';
 import { VectorWatch } from './vectors/vector-watch.js';
+import { MemoryWatch } from './care/memory-watch.js';
 import { DiskWatch } from './care/watch.js';
 import { hasGivenUp, reopen } from './reopen.js';
 import { statusOf } from './status.js';
@@ -195,6 +196,7 @@ class OpenedDatabase implements Database {
       dispatcher: this.#dispatcher,
       writer: this.#writer,
       disk: this.#disk,
+      memory: new MemoryWatch(this.options.processBytes),
       tally: this.#tally,
       models: this.#models,
       checkAlive: () => this.#checkAlive(),

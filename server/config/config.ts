@@ -1,6 +1,6 @@
 // The configuration in force: layers from flags down to defaults, one value and one source per key.
 // The only file that reads the environment of the process.
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { type Limits, type ShardPlace, fail, nearestName } from '../../engine/index.js';
@@ -10,6 +10,7 @@ import { type HelixConfig, ignoredNote, readHelixJson, readHelixToml } from './h
 import { socketPathOf } from '../http/listening.js';
 import { readProjectFile } from '../folder/project-file.js';
 import { providerSettings } from './provider-source.js';
+import { defaultIn, indexBytes, memoryBytes, readersIn } from './memory.js';
 import type { Environment, Setting } from './setting.js';
 import { flatten, parseJsonTable, parseToml } from './toml.js';
 
@@ -209,8 +210,11 @@ function failUnknown(key: string, source: string, known: Iterable<string>): neve
 /** Later layers win; every value is checked, also those that lose. */
 function mergeLayers(layers: readonly Layer[]): Map<string, Setting> {
   const settings = new Map<string, Setting>();
+  const memory = memoryBytes();
   for (const [key, schema] of keySchemas) {
-    settings.set(key, { value: schema.default, source: 'default' });
+    const { default: standard } = schema;
+    const value = typeof standard === 'number' ? defaultIn(memory, key, standard) : standard;
+    settings.set(key, { value, source: 'default' });
   }
   for (const { source, values, fromProject } of layers) {
     for (const [key, raw] of values) {
@@ -231,9 +235,11 @@ function assemble(
   const cores = availableParallelism();
   // At least two, where operations.md says one: beside a single reader that searches vectors, the second
   // of two processors stood idle (3.2K of 3.9K searches a second).
-  replaceZero(settings, 'server.workers', Math.max(2, Math.min(64, cores - 1)));
+  const memory = memoryBytes();
+  const readers = Math.max(2, Math.min(readersIn(memory), cores - 1));
+  replaceZero(settings, 'server.workers', readers);
   replaceZero(settings, 'server.fronts', Math.max(1, Math.min(64, Math.floor(cores / 2))));
-  replaceZero(settings, 'vectors.memory_bytes', Math.floor(totalmem() / 2));
+  replaceZero(settings, 'vectors.memory_bytes', indexBytes(memory));
   const nested: Record<string, Record<string, unknown>> = {};
   const vectorTypes: Record<string, Record<string, unknown>> = Object.create(null);
   const folders = new Map<string, string>();

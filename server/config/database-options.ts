@@ -8,6 +8,7 @@ import {
   createEmbedder,
 } from '../../engine/index.js';
 import { clusterOptions } from './cluster-options.js';
+import { memoryBytes } from './memory.js';
 import type { Config } from './config.js';
 import type { VectorTypeConfig } from './config-schema.js';
 import { openMost, programFor } from './tenant-config.js';
@@ -80,6 +81,7 @@ export function databaseOptions(
     minFreeBytes: storage.min_free,
     maxBytes: storage.max_bytes,
     ballastBytes: storage.ballast,
+    processBytes: memoryBytes(),
     snapshot: {
       intervalMs: snapshot.interval,
       afterWrites: snapshot.after_writes,

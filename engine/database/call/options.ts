@@ -48,6 +48,8 @@ export interface DatabaseOptions {
   ballastBytes?: number;
   /** Bytes that must stay free on the data disk. */
   minFreeBytes: number;
+  /** Memory that the process may have; near it calls are turned away. Absent: as much as there is. */
+  processBytes?: number;
   snapshot: { intervalMs: number; afterWrites: number; keep: number };
   workerHeapMb: number;
   failpoint?: string;

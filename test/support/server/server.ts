@@ -20,6 +20,8 @@ export interface StartOptions extends Project {
   workers?: number;
   /** Milliseconds until the ready line. */
   readyMs?: number;
+  /** Puts the process into a control group, before it looks. */
+  within?: (pid: number) => void;
   /** The data lie where a project has them of itself. */
   hasOwnData?: boolean;
   /** The build that it runs; the checkout's own when absent. */
@@ -110,6 +112,7 @@ export class Server {
       readyMs = 60_000,
       command = 'serve',
       dist,
+      within,
     } = {
       ...this.options,
       ...change,
@@ -117,6 +120,7 @@ export class Server {
     const base = [command, this.project, '--data', this.data, '--port', '0'];
     const child = launch([...base, '--workers', String(workers), ...args], env, this.project, dist);
     this.child = child;
+    within?.(child.pid!);
     this.stdout = '';
     this.stderr = '';
     child.stdout!.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
