@@ -13,13 +13,13 @@ const rowsOfAll = 4096;
 
 export function loadedFiles(files: readonly ImportFile[]): LoadedFile[] {
   const most = Math.max(4, Math.min(rowsOfOne, Math.floor(rowsOfAll / files.length)));
-  return files.map(({ path, type, form, header, settings }) => {
+  return files.map(({ path, type, form, header, settings, isEdges }) => {
     const as = type === undefined ? '' : ` (${type.kind} ${type.name})`;
     const hasHeader = form !== undefined && header === undefined;
     return {
       name: `${basename(path)}${as}`,
       rows: firstRows(path, most, hasHeader ? 1 : 0),
-      isUpsert: settings.upsert !== undefined,
+      isUpsert: isEdges ? type?.kind === 'edge' && type.unique : settings.upsert !== undefined,
     };
   });
 }
