@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import { type EmbeddedDatabase, open } from '../../../engine/database/embedded.js';
 import { verifyStorage } from '../../../engine/database/care/verify.js';
+import { mergeReplies } from '../../../engine/database/scatter/merge.js';
 import type { MathFunction } from '../../../engine/plan/function-name.js';
 import { openStorage } from '../../../engine/storage/open-storage.js';
 import { aggregate, calculate } from '../../support/oracle/oracle-math.js';
@@ -373,6 +374,16 @@ describe.each(Object.keys(metrics) as (keyof typeof metrics)[])('vectors by %s',
       expect(x.map(({ score }) => score)).toEqual(x.map((_, i) => 1 / (k + i + 1)));
     }
   });
+});
+
+test('the fused hits of several shards', () => {
+  const list = '[{"s":1,"i":"a","v":{"n":1}}]';
+  const bodyOf = (weights: string) =>
+    Buffer.from(`{"0.k0":5,"0.k1":5,"0.l0":${list},"0.l1":${list},"0.n":0,"0.w":${weights}}`);
+  const members = [{ kind: 'hits', key: 'p', lists: 2, rank: 'fuse' }] as const;
+  const merge = (weights: string) => mergeReplies(members as never, [bodyOf(weights)]);
+  expect(Buffer.from(merge('[1,1e308]')).toString()).toBe('{"p":[{"n":1}]}');
+  expect(() => merge('[1e308,1e308]')).toThrow(/not finite/);
 });
 
 test('what is stored is finite, and comes back as it is', async () => {
