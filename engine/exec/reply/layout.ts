@@ -113,6 +113,29 @@ function copy(from: Uint8Array, start: number, end: number, bytes: Uint8Array, t
   return to + end - start;
 }
 
+/** As `copy`, of a fragment of floats; what is no number has one of these letters. */
+function copyFloats(
+  from: Uint8Array,
+  start: number,
+  end: number,
+  bytes: Uint8Array,
+  to: number,
+): number {
+  if (end - start > shortCopy) {
+    checkFloats(from, start, end);
+    return copy(from, start, end, bytes, to);
+  }
+  let at = to;
+  let isNumber = true;
+  for (let i = start; i < end; i++) {
+    const byte = from[i]!;
+    if (byte === 73 || byte === 78) isNumber = false;
+    bytes[at++] = byte;
+  }
+  if (!isNumber) checkFloats(from, start, end);
+  return at;
+}
+
 /** Writes a uuid as a JSON string; there must be room for it. */
 export function writeUuid(record: Uint8Array, from: number, bytes: Uint8Array, to: number): number {
   let at = to;
@@ -147,8 +170,7 @@ export function printLayout(out: ByteWriter, record: Uint8Array, layout: Layout)
     const end = part < slots ? getWord(record, table + 4 * part) : 0;
     const start = part === 0 ? table + 4 * slots : getWord(record, table + 4 * part - 4);
     if (end > start) {
-      if (float) checkFloats(record, start, end);
-      to = copy(record, start, end, bytes, to);
+      to = (float ? copyFloats : copy)(record, start, end, bytes, to);
     } else to = copy(nullText, 0, nullBytes, bytes, to);
   }
   out.length = to;
