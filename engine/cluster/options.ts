@@ -4,7 +4,7 @@
 export type ReadMode = 'local' | 'session' | 'strong';
 
 export interface ClusterOptions {
-  /** Address of the log: `nats://a:4222,b:4222`, `s3://bucket/prefix`, or a module that has a driver. */
+  /** Address of the log: `nats://a:4222,b:4222`, `tls://…`, `s3://bucket/prefix` (experimental), or a module of a driver. */
   log: string;
   /** Name of the log; that of the database when absent. */
   name?: string;
@@ -37,6 +37,7 @@ export interface ClusterOptions {
   secrets?: readonly string[];
   /** The file with the credentials of the log. */
   tokenFile?: string;
+  /** `ca`: the file of who vouches for the log's servers, or `system`: any authority that Node knows. */
   tls?: { ca?: string; cert?: string; key?: string };
 }
 

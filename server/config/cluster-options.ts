@@ -6,6 +6,7 @@ import { type ClusterOptions, fail } from '../../engine/index.js';
 import { readSecrets } from '../auth/node-secrets.js';
 import { isLoopback } from '../http/address.js';
 import type { Config } from './config.js';
+import { checkLogGuard } from './log-guard.js';
 
 /** Where the other nodes reach this one. */
 export const addressOf = ({ cluster, server }: Pick<Config, 'cluster' | 'server'>): string =>
@@ -22,6 +23,7 @@ export function clusterOptions(config: Config): ClusterOptions | undefined {
     const what = `A node at ${advertise} needs \`cluster.secret_file\`.`;
     fail('CONFIG_INVALID', { what }, { hint });
   }
+  checkLogGuard(config);
   const secrets = secretsIn(config);
   const tls = tlsOf(config);
   return {
@@ -57,5 +59,9 @@ function tlsOf({ cluster, projectDir }: Config): ClusterOptions['tls'] {
   const { tls_ca: ca, tls_cert: cert, tls_key: key } = cluster;
   const given = Object.entries({ ca, cert, key }).filter(([, path]) => path !== '');
   if (given.length === 0) return undefined;
-  return Object.fromEntries(given.map(([name, path]) => [name, resolve(projectDir, path)]));
+  const named = ([name, path]: [string, string]): [string, string] => [
+    name,
+    name === 'ca' && path === 'system' ? path : resolve(projectDir, path),
+  ];
+  return Object.fromEntries(given.map(named));
 }

@@ -189,6 +189,8 @@ const configSchema = section({
     tls_cert: door(),
     tls_key: door(),
     allow_lazy_log: flag(false),
+    /** A log on another machine may be asked without credentials or TLS. */
+    insecure: flag(false),
     /** All that may lead, `NODE=HOST:PORT`: who leads which database is spread over them. */
     members: texts(),
     /** Databases of tenants that are open at once; those of a cluster are all. */

@@ -14,9 +14,11 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
 import { families } from '../../server/observe/families.js';
 import { makeFolder, removeFolder, root } from '../support/project.js';
 import { promtool } from '../support/promtool.js';
+import { startServer } from '../support/server/server.js';
 
 const deploy = join(root, 'server/deploy');
 const read = (name: string): string => readFileSync(join(deploy, name), 'utf8');
@@ -191,4 +193,55 @@ test('W12 the unit keeps to what the server asks of it', () => {
     'kubernetes.yml',
     ...['prometheus-rules.yml', 'prometheus.yml', 'trellis.service'],
   ]);
+});
+
+test('W12 what is shipped for one server asks for a key and speaks TLS', async () => {
+  const text = read('compose.yml');
+  const compose = parse(text, { schema: 'failsafe' }) as {
+    services: {
+      trellis: { environment: Record<string, string>; healthcheck: { test: [string, string] } };
+    };
+  };
+  const { environment, healthcheck } = compose.services.trellis;
+  expect(environment.TRELLIS_API_KEY).toMatch(/^\$\{TRELLIS_API_KEY:\?/);
+  // As people run what the file says, in another place.
+  const folder = makeFolder();
+  const comment = text.match(/^#.*$/gm)!.map((line) => line.slice(1));
+  const from = comment.findIndex((line) => line.includes('openssl req'));
+  const command = comment.slice(from, from + 3).join('\n');
+  expect(command).toMatch(/chmod 644 \S+\s*$/);
+  const done = spawnSync('sh', ['-c', command.replaceAll('server/deploy/tls', `${folder}/tls`)]);
+  expect([done.status, String(done.stderr).includes('rror')]).toEqual([0, false]);
+  const env = {
+    TRELLIS_API_KEY: 'key-of-callers, which is long enough',
+    TRELLIS_TLS_CERT: environment.TRELLIS_TLS_CERT!.replace(/^/, folder),
+    TRELLIS_TLS_KEY: environment.TRELLIS_TLS_KEY!.replace(/^/, folder),
+  };
+  const server = await startServer({ sources: { 'a.hx': 'N::P { name: String }' }, env });
+  try {
+    expect(server.readyLine).toContain('https://');
+    const [how, line] = healthcheck.test;
+    expect(how).toBe('CMD-SHELL');
+    const check = (port: number) =>
+      new Promise((resolve) => {
+        const asked = spawn('sh', ['-c', line.replace('6969', String(port))], { stdio: 'ignore' });
+        asked.once('exit', resolve);
+      });
+    expect(await check(server.port)).toBe(0);
+    expect(await check(1)).toBe(1);
+  } finally {
+    await server.dispose();
+  }
+  const [, set] = parseAllDocuments(read('kubernetes.yml')).map((one) => one.toJS());
+  const { containers, volumes } = set.spec.template.spec;
+  const [{ env: given, startupProbe, livenessProbe, readinessProbe, volumeMounts }] = containers;
+  const named = Object.fromEntries(
+    (given as { name: string; value?: string }[]).map(({ name, value }) => [name, value]),
+  );
+  expect([named.TRELLIS_TLS_CERT, named.TRELLIS_TLS_KEY]).toEqual(['/tls/tls.crt', '/tls/tls.key']);
+  for (const probe of [startupProbe, livenessProbe, readinessProbe])
+    expect(probe.httpGet.scheme).toBe('HTTPS');
+  expect(volumeMounts).toContainEqual({ name: 'tls', mountPath: '/tls', readOnly: true });
+  expect(volumes).toContainEqual({ name: 'tls', secret: { secretName: 'trellis-tls' } });
+  removeFolder(folder);
 });

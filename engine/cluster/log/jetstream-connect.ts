@@ -8,6 +8,7 @@ import {
   type NodeConnectionOptions,
 } from '@nats-io/transport-node';
 import { fail } from '../../base/errors.js';
+import { rootsOf } from './place-of.js';
 import type { LogPlace } from './replicated-log.js';
 
 export interface NatsAddress {
@@ -57,7 +58,9 @@ function credentials(tokenFile: string): NodeConnectionOptions {
 /** A connection that mends itself for ever. Fails LOG_UNAVAILABLE when there is none at first. */
 export async function connectNats(place: LogPlace): Promise<NatsConnection> {
   const { servers, encrypted } = natsAddress(place.url);
-  const { ca, cert, key } = place.tls ?? {};
+  const { cert, key } = place.tls ?? {};
+  const isTls = encrypted || place.tls !== undefined;
+  const ca = isTls ? rootsOf(place) : undefined;
   const options: NodeConnectionOptions = {
     servers,
     name: `trellisdb ${place.name}`,
@@ -72,9 +75,7 @@ export async function connectNats(place: LogPlace): Promise<NatsConnection> {
     // Else every append makes an error beforehand, for the sake of its stack.
     noAsyncTraces: true,
     ...(place.tokenFile === undefined ? {} : credentials(place.tokenFile)),
-    ...(encrypted || place.tls !== undefined
-      ? { tls: { caFile: ca, certFile: cert, keyFile: key } }
-      : {}),
+    ...(isTls ? { tls: { caFile: ca, certFile: cert, keyFile: key } } : {}),
   };
   try {
     return await connect(options);

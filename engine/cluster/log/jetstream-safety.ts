@@ -13,6 +13,8 @@ interface ServerReport {
 }
 
 const waitMs = 1_000;
+/** Bytes of what a server says of itself. */
+const reportMost = 4 * 1024 * 1024;
 
 /** Asks all servers; at least `replicas` must say that they sync. */
 export async function lookAtServers(
@@ -61,13 +63,25 @@ async function overNats(connection: NatsConnection): Promise<Answer[]> {
   return answers;
 }
 
+/** Fails for more than a server has to say. */
+async function boundedText(reply: Response): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of reply.body ?? []) {
+    size += piece.length;
+    if (size > reportMost) throw new RangeError('a report is too long');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
 async function byMonitor(monitors: readonly string[]): Promise<Answer[]> {
   const asked = monitors.map(async (monitor) => {
     try {
       const at = `${monitor.replace(/\/$/, '')}/jsz?config=true`;
       const signal = AbortSignal.timeout(5 * waitMs);
       const reply = await fetch(at, { signal, redirect: 'error' });
-      const report = (await reply.json()) as ServerReport;
+      const report = JSON.parse(await boundedText(reply)) as ServerReport;
       return [answerOf(report, report.server_id ?? monitor)];
     } catch {
       return [];

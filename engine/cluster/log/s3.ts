@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { fail } from '../../base/errors.js';
+import { rootsOf } from './place-of.js';
 import type { LogDriver, LogPlace } from './replicated-log.js';
 import { Bucket, type S3Address } from './s3-bucket.js';
 import { makingOf, S3Log } from './s3-log.js';
@@ -51,7 +52,7 @@ function keyOf({ tokenFile }: LogPlace): S3Key {
 
 async function bucketOf(place: LogPlace): Promise<[Bucket, S3Place, string | null]> {
   const address = s3Address(place);
-  const ca = place.tls?.ca;
+  const ca = address.endpoint.protocol === 'https:' ? rootsOf(place) : undefined;
   const bucket = new Bucket(address, keyOf(place), ca && readFileSync(ca, 'utf8'));
   const making = await makingOf(bucket);
   if (making !== undefined) return [bucket, address, making];

@@ -4,9 +4,10 @@
 //
 // FOLDER (`PROJECT/.trellis/cluster`) keeps logs and data; a second start goes on with them. Ports from
 // PORT (6971) on for nodes, from NATS_PORT (4222) on for log servers. `nats-server` 2.15.2 or newer comes from
-// the PATH, or TRELLIS_NATS_SERVER names it. Ctrl-C ends all six. Several machines: cluster.yml tells the same.
+// the PATH, or TRELLIS_NATS_SERVER names it. Ctrl-C ends all six. Log servers want a password, which FOLDER keeps, and
+// talk to this machine alone. Several machines: cluster.yml tells the same, with TLS.
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -55,7 +56,10 @@ function start(name, command, args, options = {}) {
 }
 
 function startLogServer(i) {
-  const routes = three.filter((k) => k !== i).map((k) => `nats://127.0.0.1:${natsPort + 2000 + k}`);
+  const route = `route:${password}`;
+  const routes = three
+    .filter((k) => k !== i)
+    .map((k) => `nats://${route}@127.0.0.1:${natsPort + 2000 + k}`);
   const config = join(folder, `log${i + 1}.conf`);
   writeFileSync(
     config,
@@ -64,8 +68,15 @@ listen: 127.0.0.1:${natsPort + i}
 http: 127.0.0.1:${natsPort + 4000 + i}
 # Every message is on the disk before it counts; room for more than 2 x cluster.keep_bytes.
 jetstream { store_dir: "${join(folder, `log${i + 1}`)}", max_file: 4G, sync_interval: always }
-cluster { name: trellis, listen: 127.0.0.1:${natsPort + 2000 + i}, routes: [${routes.join(', ')}] }
+authorization { user: trellis, password: "${password}" }
+cluster {
+  name: trellis
+  listen: 127.0.0.1:${natsPort + 2000 + i}
+  authorization { user: route, password: "${password}" }
+  routes: [${routes.join(', ')}]
+}
 `,
+    { mode: 0o600 },
   );
   start(`log${i + 1}`, nats, ['-c', config]);
 }
@@ -85,6 +96,7 @@ function environmentOf(i) {
     TRELLIS_CLUSTER_ADVERTISE: `127.0.0.1:${port + i}`,
     TRELLIS_CLUSTER_KEEP_BYTES: '1GiB',
     TRELLIS_CLUSTER_SECRET_FILE: join(folder, 'secret'),
+    TRELLIS_CLUSTER_TOKEN_FILE: join(folder, 'log-token'),
   };
 }
 
@@ -120,6 +132,11 @@ if (spawnSync(nats, ['--version']).status !== 0) {
 mkdirSync(folder, { recursive: true });
 const secret = join(folder, 'secret');
 if (!existsSync(secret)) writeFileSync(secret, randomBytes(32).toString('hex'), { mode: 0o600 });
+// What nodes show to the log servers: `user:password`.
+const token = join(folder, 'log-token');
+if (!existsSync(token))
+  writeFileSync(token, `trellis:p${randomBytes(32).toString('hex')}`, { mode: 0o600 });
+const [, password] = readFileSync(token, 'utf8').split(':');
 for (const i of three) startLogServer(i);
 try {
   if (!existsSync(join(folder, 'founded'))) await found();

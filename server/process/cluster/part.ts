@@ -59,10 +59,13 @@ export class ClusterPart {
     const { cluster, tls, limits } = config;
     this.#options = clusterOptions(config);
     const secrets = secretsIn(config);
+    if (cluster.log.startsWith('s3:') && config.tenant === '')
+      log('warn', 'a log in an S3 bucket is experimental: keep backups', {});
     // Nodes of versions before are there only while the log is not signed; who has no data yet asks none of them.
     const isStrict = (): boolean => this.#node === undefined || this.#node.signedBy !== undefined;
     this.proof = secrets && new NodeProof(secrets, selfOf(config), isStrict);
-    const ca = this.#options?.tls?.ca;
+    const named = this.#options?.tls?.ca;
+    const ca = named === 'system' ? undefined : named;
     this.calls = new NodeCalls({
       secure: tls.cert !== '',
       proof: this.proof,

@@ -52,6 +52,17 @@ export class Servers {
     const port = await freePort();
     const secretFile = join(folder, 'secret');
     writeFileSync(secretFile, secret, { mode: 0o600 });
+    // A project names no driver of its own, and no credentials outside its folder.
+    const {
+      'cluster.log': log = this.log.urlOf(name),
+      'cluster.token_file': token,
+      ...others
+    } = more;
+    const whole = {
+      TRELLIS_CLUSTER_LOG: String(log),
+      ...(token !== undefined && { TRELLIS_CLUSTER_TOKEN_FILE: String(token) }),
+      ...env,
+    };
     const config = {
       'cluster.name': 'people',
       'cluster.node': name,
@@ -63,12 +74,14 @@ export class Servers {
       'storage.min_free': 0,
       'storage.ballast': 0,
       'server.port': port,
-      ...more,
+      ...others,
     };
     writeProject(join(folder, 'project'), { sources: this.sources, config });
-    // A log whose driver is a file is no file's of a project to name.
-    const ofNode = { TRELLIS_CLUSTER_LOG: this.log.urlOf(name), ...env };
-    const server = new Server(folder, { config, env: ofNode, args: ['--port', String(port)] });
+    const server = new Server(folder, {
+      config,
+      env: whole,
+      args: ['--port', String(port)],
+    });
     this.nodes.set(name, server);
     return server;
   }

@@ -37,7 +37,8 @@ test.skipIf('missing' in older)(
     const names = ['a', 'b', 'c'] as const;
     for (const name of names) await all.place(name, config);
     const a = all.get('a');
-    const made = await runCli(['cluster', 'init', a.project, '--data', a.data], { dist });
+    const { env = {} } = a.options;
+    const made = await runCli(['cluster', 'init', a.project, '--data', a.data], { dist, env });
     expect(made.stdout + made.stderr).toContain('the log is made');
     for (const name of names) {
       await all.get(name).start({ dist });

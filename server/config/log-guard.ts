@@ -1,0 +1,61 @@
+// What a log that is not on this machine has to be asked by: credentials, and TLS whose roots somebody has named.
+// Invariant: a node writes to no log, and follows none, that any machine of the network could write to, unless the
+// operator has said so in `cluster.insecure`.
+import { fail } from '../../engine/index.js';
+import { isLoopback } from '../http/address.js';
+import type { Config } from './config.js';
+
+export interface LogWay {
+  /** Of all its servers; empty where only its driver knows. */
+  hosts: string[];
+  isTls: boolean;
+}
+
+const hostIn = (place: string): string =>
+  place
+    .replace(/^.*@/, '')
+    .replace(/:\d+$/, '')
+    .replace(/^\[|\]$/g, '');
+
+/** Where it is, and how it is spoken to, as its address says. */
+export function wayOf(log: string): LogWay {
+  const [, scheme = '', rest = ''] = /^([a-z0-9]+):\/\/(.*)$/.exec(log) ?? [];
+  const [places = '', query = ''] = rest.split('?');
+  if (scheme === 'nats' || scheme === 'tls') {
+    const servers = places.split(',').map((one) => one.replace(/^\w+:\/\//, ''));
+    return {
+      hosts: servers.map((one) => hostIn(one.replace(/\/.*$/, ''))),
+      isTls: scheme === 'tls',
+    };
+  }
+  if (scheme !== 's3') return { hosts: [], isTls: false };
+  const endpoint = new URLSearchParams(query).get('endpoint') ?? 'https://s3.amazonaws.com';
+  if (!URL.canParse(endpoint)) return { hosts: [], isTls: false };
+  const { hostname, protocol } = new URL(endpoint);
+  return { hosts: [hostIn(hostname)], isTls: protocol === 'https:' };
+}
+
+/** Fails CONFIG_INVALID. */
+export function checkLogGuard({ cluster }: Config): void {
+  const { log, token_file, tls_ca, tls_cert, tls_key, insecure } = cluster;
+  const way = wayOf(log);
+  const isS3 = log.startsWith('s3:');
+  const isTls = way.isTls || (!isS3 && way.hosts.length > 0 && tls_ca + tls_cert + tls_key !== '');
+  if (isTls && tls_ca === '') {
+    const what = 'TLS to the log needs `cluster.tls_ca`.';
+    const hint =
+      'The file of who vouches for its servers, or "system": any authority that Node knows.';
+    fail('CONFIG_INVALID', { what }, { hint });
+  }
+  const far = way.hosts.find((host) => !isLoopback(host));
+  if (far === undefined || insecure) return;
+  const missing = [
+    ...(token_file === '' && tls_cert === '' ? ['credentials'] : []),
+    ...(isTls ? [] : ['TLS']),
+  ];
+  if (missing.length === 0) return;
+  const what = `The log at ${far} is on another machine, and is asked without ${missing.join(' and ')}.`;
+  const tls = isS3 ? '`endpoint=https://…`' : '`tls://…`';
+  const hint = `Set \`cluster.token_file\`, and ${tls} with \`cluster.tls_ca\`; or \`cluster.insecure = true\` where nobody else can reach it.`;
+  fail('CONFIG_INVALID', { what }, { hint });
+}
