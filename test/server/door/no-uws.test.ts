@@ -28,7 +28,7 @@ test('node:http serves where no add-on loads, and the reasons are told', async (
     expect(JSON.parse(line!)).toMatchObject({
       level: 'warn',
       node: process.version,
-      reasons: [reason, reason],
+      reasons: expect.arrayContaining([reason]),
     });
   } finally {
     await server.dispose();
