@@ -79,6 +79,11 @@ export const limitTable = {
   /** An import from which nothing comes for this long gives its place to another that wants it. */
   import_idle: time(10_000),
   connections: count(10_000),
+  /** 0 = off. */
+  connections_per_address: count(1_000),
+  /** Answers that go on for as long as both sides like: of all, and of one caller (0 = off). */
+  streams: count(1_000),
+  streams_per_caller: count(64),
   read_queue: count(2_048),
   write_queue: count(2_048),
   write_queue_bytes: bytes(64 * MiB),

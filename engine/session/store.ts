@@ -1,7 +1,7 @@
 // All open sessions: who owns them, when they end, what they keep, and whose turn it is. Owns every
 // session; time is an argument, in milliseconds of a clock that never steps back.
 //
-// Invariants: both maps are in order of last use, least recent first; `bytes` is the sum over the
+// Invariants: all maps of sessions are in order of last use, least recent first; `bytes` is the sum over the
 // open sessions; a session with a running call neither expires nor is evicted.
 import { printUuid } from '../base/id.js';
 import { excerpt, fail } from '../base/errors.js';
@@ -20,6 +20,8 @@ import type { After } from './work.js';
 
 /** Idle time after which a session may make room for another. */
 const evictableMs = 300_000;
+/** Who has more than one in so many parts makes room for others. */
+const shares = 4;
 /** What a client without a session is told to wait. */
 const retrySeconds = 60;
 /** What a blank session takes: the record, its id and its places in the maps. */
@@ -30,6 +32,8 @@ export interface Session {
   readonly id: string;
   /** Owner; the empty text stands for "no key". */
   readonly keyId: string;
+  /** Whose share it counts to: the key's, or where there are none an address's. */
+  readonly owner: Owner;
   traversal: Traversal;
   lastUsed: number;
   /** False once it has expired, was evicted or lost its key. */
@@ -37,6 +41,13 @@ export interface Session {
   /** One call is running; the others wait in order of arrival. */
   busy: boolean;
   waiting: (() => void)[] | undefined;
+}
+
+/** Who has sessions, with those that are open, and what they keep. */
+interface Owner {
+  readonly holder: string;
+  readonly sessions: Map<string, Session>;
+  bytes: number;
 }
 
 export interface StoreCounts {
@@ -49,7 +60,7 @@ export interface StoreCounts {
 
 export class SessionStore {
   readonly #all = new Map<string, Session>();
-  readonly #byKey = new Map<string, Map<string, Session>>();
+  readonly #owners = new Map<string, Owner>();
   #bytes = 0;
   #created = 0;
   #expired = 0;
@@ -62,13 +73,17 @@ export class SessionStore {
     private readonly node = '',
   ) {}
 
-  /** A new blank session; TOO_MANY_SESSIONS when none is idle enough to make room. */
-  open(keyId: string, now: number): Session {
-    this.#makeRoom(keyId, now);
+  /** A new blank session; TOO_MANY_SESSIONS or SHARE_EXCEEDED when none makes room. */
+  open(keyId: string, now: number, holder = keyId): Session {
+    this.#makeRoom(holder, now);
     const id = this.#newId();
+    let owner = this.#owners.get(holder);
+    if (owner === undefined) owner = { holder, sessions: new Map(), bytes: 0 };
+    this.#owners.set(holder, owner);
     const session: Session = {
       id,
       keyId,
+      owner,
       traversal: blank,
       lastUsed: now,
       live: true,
@@ -76,7 +91,7 @@ export class SessionStore {
       waiting: undefined,
     };
     this.#place(session);
-    this.#bytes += fixedBytes;
+    this.#count(session, fixedBytes);
     this.#created++;
     return session;
   }
@@ -158,10 +173,42 @@ export class SessionStore {
     // The owner of a session that ended meanwhile still gets the answer.
     if (!session.live) return;
     const growth = bytesOf(traversal) - bytesOf(session.traversal);
-    if (growth > 0 && this.#bytes + growth > this.limits.session_memory)
-      fail('OVERLOADED', { queue: 'The memory for sessions' });
-    this.#bytes += growth;
+    if (growth > 0) this.#makeBytes(session, growth);
+    this.#count(session, growth);
     session.traversal = traversal;
+  }
+
+  #count({ owner }: Session, bytes: number): void {
+    this.#bytes += bytes;
+    owner.bytes += bytes;
+  }
+
+  /** Sees to room for so much more; who keeps more than a quarter of all makes it for others. */
+  #makeBytes({ owner }: Session, growth: number): void {
+    const { session_memory: most } = this.limits;
+    const share = most / shares;
+    const isFull = (): boolean => this.#bytes + growth > most;
+    while (isFull() && owner.bytes + growth <= share && this.#endOne('bytes', share, owner));
+    if (!isFull()) return;
+    if (owner.bytes + growth > share && this.#owners.size > 1)
+      fail('SHARE_EXCEEDED', { count: owner.bytes + growth, what: 'bytes of sessions' });
+    fail('OVERLOADED', { queue: 'The memory for sessions' });
+  }
+
+  /** Ends the least recently used session of whoever has most, where that is more than their share. */
+  #endOne(by: 'bytes' | 'sessions', share: number, but: Owner | undefined): boolean {
+    const sizeOf = (one: Owner): number => (by === 'bytes' ? one.bytes : one.sessions.size);
+    let most: Owner | undefined;
+    for (const owner of this.#owners.values())
+      if (owner !== but && (most === undefined || sizeOf(owner) > sizeOf(most))) most = owner;
+    if (most === undefined || sizeOf(most) <= share) return false;
+    for (const session of most.sessions.values()) {
+      if (session.busy) continue;
+      this.#end(session);
+      this.#evicted++;
+      return true;
+    }
+    return false;
   }
 
   /** Ends a session of this key, if it has it. */
@@ -185,7 +232,7 @@ export class SessionStore {
 
   /** Ends all sessions of a key. */
   dropByKey(keyId: string): number {
-    const own = [...(this.#byKey.get(keyId)?.values() ?? [])];
+    const own = [...this.#all.values()].filter((session) => session.keyId === keyId);
     for (const session of own) this.#end(session);
     return own.length;
   }
@@ -213,35 +260,38 @@ export class SessionStore {
 
   #place(session: Session): void {
     this.#all.set(session.id, session);
-    let own = this.#byKey.get(session.keyId);
-    if (own === undefined) this.#byKey.set(session.keyId, (own = new Map()));
-    own.set(session.id, session);
+    session.owner.sessions.set(session.id, session);
   }
 
   #displace(session: Session): void {
     this.#all.delete(session.id);
-    const own = this.#byKey.get(session.keyId);
-    own?.delete(session.id);
-    if (own?.size === 0) this.#byKey.delete(session.keyId);
+    session.owner.sessions.delete(session.id);
   }
 
   #end(session: Session): void {
     this.#displace(session);
-    this.#bytes -= fixedBytes + bytesOf(session.traversal);
+    this.#count(session, -fixedBytes - bytesOf(session.traversal));
+    const { holder, sessions } = session.owner;
+    if (sessions.size === 0) this.#owners.delete(holder);
     session.live = false;
     session.traversal = blank;
   }
 
-  #makeRoom(keyId: string, now: number): void {
+  #makeRoom(holder: string, now: number): void {
     const { sessions, sessions_per_key: perKey } = this.limits;
-    const own = (): ReadonlyMap<string, Session> => this.#byKey.get(keyId) ?? new Map();
+    const own = (): ReadonlyMap<string, Session> => this.#owners.get(holder)?.sessions ?? new Map();
     const isFull = () => this.#all.size >= sessions;
     const isKeyFull = () => perKey > 0 && own().size >= perKey;
     if (!isFull() && !isKeyFull()) return;
     this.sweep(now);
     if (isKeyFull() && !this.#evict(own(), now))
       fail('TOO_MANY_SESSIONS', { count: own().size, seconds: retrySeconds });
-    if (isFull() && !this.#evict(own(), now) && !this.#evict(this.#all, now))
+    if (!isFull() || this.#evict(own(), now) || this.#evict(this.#all, now)) return;
+    const share = perKey || sessions / shares;
+    const count = own().size;
+    if (count >= share && count < this.#all.size)
+      fail('SHARE_EXCEEDED', { count, what: 'open sessions', seconds: retrySeconds });
+    if (!this.#endOne('sessions', share, this.#owners.get(holder)))
       fail('TOO_MANY_SESSIONS', { count: this.#all.size, seconds: retrySeconds });
   }
 

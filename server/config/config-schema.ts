@@ -49,6 +49,8 @@ const offLimits: ReadonlySet<string> = new Set([
   'query_visits',
   'sessions_per_key',
   'session_idle',
+  'connections_per_address',
+  'streams_per_caller',
   'rate_per_key',
   'rate_per_address',
 ]);

@@ -146,7 +146,7 @@ class SessionHandler implements McpHandler {
     const query = findTool(tool, database.program);
     checkRole(query, caller);
     const view = scanBody(body, limits);
-    if (tool === 'init') return encoder.encode(`"${this.#store.open(caller.keyId, now()).id}"`);
+    if (tool === 'init') return encoder.encode(`"${this.#open(caller)}"`);
     const session = this.#store.get(connectionOf(tool, view), caller.keyId, now());
     const turn = () => this.#turn(session, { tool, view, body, budgetMs, caller, onCancellable });
     if (this.#store.enter(session)) return turn();
@@ -154,7 +154,12 @@ class SessionHandler implements McpHandler {
   }
 
   open(caller: McpCaller): string {
-    return this.#store.open(caller.keyId, this.options.now()).id;
+    return this.#open(caller);
+  }
+
+  #open({ keyId, whose = keyId }: McpCaller): string {
+    const holder = typeof whose === 'string' ? whose : whose.holder;
+    return this.#store.open(keyId, this.options.now(), holder).id;
   }
 
   close(id: string, { keyId }: McpCaller): void {

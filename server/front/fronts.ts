@@ -126,7 +126,7 @@ export class Fronts {
       security,
       telling: { ...telling, answers: this.options.onAnswered !== undefined },
       tools: this.options.mcp.rules,
-      transport: { ...transport, onSocket: this.#listener!.onSocket },
+      transport: { ...transport, ...placeOf(this.#listener!) },
       addOn: this.#listener!.addOn,
       attachment,
       // One row's alone: so that a test sees whom its end costs.
@@ -264,3 +264,5 @@ export class Fronts {
 function post(worker: Worker, message: ToFront): void {
   worker.postMessage(message);
 }
+
+const placeOf = ({ onSocket, port }: DealingTransport) => ({ onSocket, port });

@@ -27,7 +27,7 @@ export interface FrontSetup {
   security: SecurityRules;
   telling: FrontTelling;
   tools: ToolRules;
-  transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls' | 'onSocket'>;
+  transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls' | 'onSocket' | 'port'>;
   /** Package of the transport's add-on. */
   addOn: string;
   attachment: Attachment;

@@ -15,6 +15,7 @@ import { exploreEndpoints } from '../endpoint/explore/endpoints.js';
 import { type Readiness, type ServerPhase, refusalOf } from '../endpoint/health.js';
 import { type McpHandler, createMcpHandler } from '../endpoint/mcp-handler.js';
 import { type GuardPlans, queryEndpoints, toolRoutes } from '../endpoint/query-handler.js';
+import type { OpenStreams } from '../mcp/listen/subscriptions.js';
 import { McpServer } from '../mcp/server.js';
 import { ClusterCounts } from '../observe/cluster-counts.js';
 import type { ServerSample } from '../observe/families.js';
@@ -54,6 +55,8 @@ export interface HouseOptions {
   security: Security;
   /** For `trellis dev`: nothing that agents are told may be kept. */
   isFresh: boolean;
+  /** Of all databases of the server. */
+  streams?: OpenStreams;
   /** Of the server. */
   phase: () => ServerPhase;
   /** Numbers of the server, where this house shows them. */
@@ -180,7 +183,7 @@ export class House implements Serving {
   }
 
   #makeMcp(): McpServer {
-    const { version, config, log, isFresh, keys } = this.options;
+    const { version, config, log, isFresh, keys, streams } = this.options;
     return new McpServer({
       version,
       config,
@@ -196,6 +199,7 @@ export class House implements Serving {
       fresh: this.#fresh,
       hasKeys: () => keys.active,
       metrics: this.metrics,
+      streams,
     });
   }
 

@@ -7,6 +7,7 @@ import { Server as TlsServer, createServer as createTlsServer } from 'node:https
 import type { AddressInfo, Socket } from 'node:net';
 import { TrellisError } from '../../engine/index.js';
 import { plainAddress, socketPeer } from './address.js';
+import { CountedConnections } from './connection-share.js';
 import { type AnswerStream, Exchange, hasBody, keepHeader } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
 import type { HeaderList } from './header-list.js';
@@ -221,8 +222,11 @@ class NodeTransport implements Transport {
   /** Whether clients come through a socket in the file system: then they have no address. */
   onSocket = false;
   readonly #servers: Server[] = [];
+  readonly #counted: CountedConnections;
 
-  constructor(readonly options: TransportOptions) {}
+  constructor(readonly options: TransportOptions) {
+    this.#counted = new CountedConnections(options.limits.connections_per_address);
+  }
 
   #createServer(): Server {
     const { limits, idleMs, tls } = this.options;
@@ -261,12 +265,18 @@ class NodeTransport implements Transport {
   }
 
   #onConnection(socket: Socket): void {
+    const address = this.onSocket ? socketPeer : plainAddress(socket.remoteAddress ?? '');
+    const isShare = this.#counted.begin(address);
     if (++this.counts.connections > this.options.limits.connections) {
       this.counts.connectionsRefused++;
+      socket.destroy();
+    } else if (!isShare) {
+      this.counts.sharesRefused++;
       socket.destroy();
     }
     socket.on('close', () => {
       this.counts.connections--;
+      this.#counted.end(address);
     });
   }
 

@@ -5,6 +5,8 @@
 // connection is dealt to a transport that was closed.
 import { createRequire } from 'node:module';
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import { printAddress } from './address.js';
+import { SeenConnections } from './connection-share.js';
 import { type Exchange, hasBody, keepHeader } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
 import {
@@ -88,6 +90,8 @@ class UwsTransport implements DealingTransport, UwsHouse {
   readonly #app: TemplatedApp;
   readonly #sockets: us_listen_socket[] = [];
   readonly #sweep: NodeJS.Timeout;
+  readonly #seen: SeenConnections;
+  port: number;
   #turn = 0;
   #turnEnd: NodeJS.Immediate | undefined;
 
@@ -100,7 +104,10 @@ class UwsTransport implements DealingTransport, UwsHouse {
   ) {
     this.uws = uws;
     this.addOn = name;
-    const { tls, counts = freshCounts(), onSocket = false } = options;
+    const { tls, counts = freshCounts(), onSocket = false, port = 0 } = options;
+    this.port = port;
+    const { connections_per_address: ofOne } = options.limits;
+    this.#seen = new SeenConnections(ofOne, () => this.port);
     this.counts = counts;
     this.onSocket = onSocket;
     this.#app = tls ? uws.SSLApp({ cert_file_name: tls.cert, key_file_name: tls.key }) : uws.App();
@@ -127,9 +134,16 @@ class UwsTransport implements DealingTransport, UwsHouse {
   #countConnection(response: HttpResponse, change: number): void {
     const { counts, options } = this;
     counts.connections += change < 0 ? -1 : 1;
-    if (change < 0 || this.total('connections') <= options.limits.connections) return;
-    counts.connectionsRefused++;
+    if (change < 0) return;
+    const total = this.total('connections');
+    if (total > options.limits.connections) counts.connectionsRefused++;
+    else if (this.onSocket || this.#seen.admits(addressOf, total, performance.now())) return;
+    else counts.sharesRefused++;
     response.close();
+
+    function addressOf(): string {
+      return printAddress(new Uint8Array(response.getRemoteAddress()));
+    }
   }
 
   #onRequest(response: HttpResponse, request: HttpRequest): void {
@@ -187,7 +201,10 @@ class UwsTransport implements DealingTransport, UwsHouse {
     if (socketPathOf(addresses[0]!) !== undefined) return this.#listenOnSocket(addresses[0]!);
     for (let attempt = 0; ; attempt++) {
       const bound = this.#bindAll(addresses, port);
-      if (typeof bound === 'number') return bound;
+      if (typeof bound === 'number') {
+        this.port = bound;
+        return bound;
+      }
       const errno = await probeListening({ host: bound.refused, port: bound.port });
       // A free port of the first address may be taken on the second: try another. What the system
       // gives to a probe was taken only for a moment.

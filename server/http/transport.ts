@@ -31,7 +31,10 @@ export interface TransportOptions {
     header_bytes: number;
     receive_time: number;
     connections: number;
+    connections_per_address: number;
   };
+  /** Of a thread that is dealt connections: where they come to. */
+  port?: number;
   /** Milliseconds an idle connection may live. */
   idleMs: number;
   tls?: { cert: string; key: string };
@@ -47,6 +50,8 @@ export interface TransportCounts {
   connections: number;
   aborted: number;
   connectionsRefused: number;
+  /** Likewise, of addresses that had their share. */
+  sharesRefused: number;
   receiveTimeouts: number;
   bodiesTooLarge: number;
   bufferedBodyBytes: number;
@@ -74,6 +79,8 @@ export interface DealingTransport extends Transport {
   readonly onSocket: boolean;
   /** The package of its add-on, which was looked at before it was loaded: other threads load no other. */
   readonly addOn: string;
+  /** Where it listens. */
+  readonly port: number;
   /** What it is known by on other threads. */
   readonly descriptor: number;
   /** The transport of this descriptor gets its share of the connections, until it gets no more. */
@@ -86,6 +93,7 @@ export function freshCounts(): TransportCounts {
     connections: 0,
     aborted: 0,
     connectionsRefused: 0,
+    sharesRefused: 0,
     receiveTimeouts: 0,
     bodiesTooLarge: 0,
     bufferedBodyBytes: 0,

@@ -13,7 +13,7 @@ import type { Endpoint } from '../request/routes.js';
 import { catalogueTools } from './tool/catalogue-tool.js';
 import { mcpEndpoint } from './endpoint.js';
 import { greetings } from './greeting.js';
-import { Subscriptions, type World } from './listen/subscriptions.js';
+import { OpenStreams, Subscriptions, type World } from './listen/subscriptions.js';
 import { McpMetrics } from './message/metrics.js';
 import type { Methods } from './message/method.js';
 import type { Prompt } from './prompt/prompt.js';
@@ -43,6 +43,8 @@ export interface McpServerOptions {
   fresh?: ToolMethodOptions['fresh'];
   hasKeys: () => boolean;
   metrics: Metrics;
+  /** Of a server with several databases: of all of them. */
+  streams?: OpenStreams | undefined;
 }
 
 export class McpServer {
@@ -58,7 +60,11 @@ export class McpServer {
     const { version, config, isFresh, hasKeys, metrics } = options;
     const { mcp, sessions, limits } = config;
     const worldOf = (caller: Caller | undefined): World => this.#worldOf(caller);
-    this.#streams = new Subscriptions({ most: mcp.streams, worldOf });
+    this.#streams = new Subscriptions({
+      most: mcp.streams,
+      streams: options.streams ?? new OpenStreams(limits),
+      worldOf,
+    });
     const familiar = new FamiliarCalls(limits, mcp.body_bytes);
     const tools: ToolMethodOptions = {
       toolset: () => this.#toolset(),

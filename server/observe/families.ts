@@ -33,6 +33,9 @@ const serverFamilies = {
   rejected_total: counter('Requests answered by an error, by its code.'),
   limit_hits_total: counter('Requests and connections that met a limit.'),
   auth_failures_total: counter('Requests refused for their key, by the reason.'),
+  share_exceeded_total: counter(
+    'Requests of callers who had their share, by what they had too much of.',
+  ),
   audit_lines_total: counter('Lines of the audit, by their event.'),
   audit_errors_total: counter('Lines of the audit that could not be written.'),
   event_loop_lag_seconds: gauge('Mean delay of timers of the main thread.'),

@@ -162,6 +162,7 @@ export class Metrics {
   readonly #others = new Set<FrontFigures>();
   readonly #rejected = new LabelledCounter('rejected_total', 'code');
   readonly #limitHits = new LabelledCounter('limit_hits_total', 'limit');
+  readonly shares = new LabelledCounter('share_exceeded_total', 'what');
   readonly authFailures = new LabelledCounter('auth_failures_total', 'reason');
   readonly reloads = new LabelledCounter('reloads_total', 'result');
   readonly timeouts = new LabelledCounter('query_timeouts_total', 'query');
@@ -200,13 +201,13 @@ export class Metrics {
 
   samples(): ServerSample[] {
     const routes = [...this.#routes.values()].flatMap((route) => route.samples());
-    const { authFailures, reloads, timeouts } = this;
+    const { authFailures, reloads, shares, timeouts } = this;
     const rejected = this.#rejected.copy();
     const limitHits = this.#limitHits.copy();
     for (const other of this.#others) {
       for (const [code, count] of other.rejected()) addRefusals(rejected, limitHits, code, count);
     }
-    const counters = [rejected, limitHits, authFailures, reloads, timeouts];
+    const counters = [rejected, limitHits, shares, authFailures, reloads, timeouts];
     return [
       ...routes,
       ...counters.flatMap((counter) => counter.samples()),

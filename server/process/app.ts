@@ -24,6 +24,7 @@ import { type NodeCalls, targetOf } from '../request/node-call.js';
 import { type AnsweredCall, type Serving, Reception } from '../request/reception.js';
 import { connectionsBelow, openFilesMax } from '../observe/open-files.js';
 import { RuntimeMetrics } from '../observe/runtime-metrics.js';
+import { OpenStreams } from '../mcp/listen/subscriptions.js';
 import { Door } from './door.js';
 import { tlsFiles } from './tls.js';
 import { openTransport } from './open-transport.js';
@@ -88,6 +89,7 @@ export class App {
       ...options,
       keys: this.keys,
       security: this.#door.security,
+      streams: new OpenStreams(config.limits),
       isFresh: options.onAnswered !== undefined,
       phase: () => this.#phase,
       proof: options.nodes?.proof,
@@ -142,7 +144,7 @@ export class App {
     });
     const tls = tlsFiles(config, log);
     const shared = {
-      limits: { ...config.limits, connections: this.#connectionsMax },
+      limits: { ...transportLimits(config), connections: this.#connectionsMax },
       idleMs: config.server.idle_time,
       ...(tls && { tls }),
     };
@@ -395,6 +397,7 @@ export class App {
       ...this.#door.audit.samples(),
       ...(this.#tenants?.samples() ?? []),
       limitHit('connections', counts.connectionsRefused),
+      limitHit('connections_per_address', counts.sharesRefused),
       limitHit('receive_time', counts.receiveTimeouts),
       limitHit('buffered_response_bytes', counts.nonReadersClosed),
     );
@@ -437,6 +440,11 @@ export class App {
         'server.transport = "node" keeps to it',
     ];
   }
+}
+
+/** What a proxy passes on comes from one address. */
+function transportLimits({ limits, server }: Config): Config['limits'] {
+  return server.trust_proxy ? { ...limits, connections_per_address: 0 } : limits;
 }
 
 function limitHit(limit: string, value: number): ServerSample {

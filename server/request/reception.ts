@@ -277,6 +277,7 @@ export class Reception implements Receiver {
     const visit = exchange.memo as Visit | undefined;
     const { metrics } = visit?.serving ?? this.options.main;
     metrics.reject(error.code);
+    if (error.code === 'SHARE_EXCEEDED') metrics.shares.add(String(error.args.what));
     const query = visit?.endpoint.query;
     if (error.code === 'QUERY_TIMEOUT' && query !== undefined) metrics.timeouts.add(query);
     const route = visit?.endpoint.metrics ?? metrics.route('other');

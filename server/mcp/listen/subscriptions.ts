@@ -22,6 +22,8 @@ export interface World {
 
 export interface SubscriptionsOptions {
   most: number;
+  /** Of the server. */
+  streams: OpenStreams;
   worldOf: (caller: Caller | undefined) => World;
 }
 
@@ -30,6 +32,8 @@ interface Subscription {
   /** JSON text. */
   id: string;
   key: Caller | undefined;
+  /** Whose share it counts to. */
+  holder: string;
   lists: readonly ListName[];
   uris: readonly string[];
   seen: World;
@@ -46,6 +50,29 @@ const headers: HeaderList = [
   ['X-Content-Type-Options', 'nosniff'],
 ];
 
+/** The open streams of all databases of a server, by whose they are. */
+export class OpenStreams {
+  readonly #by = new Map<string, number>();
+  #count = 0;
+
+  constructor(private readonly limits: { streams: number; streams_per_caller: number }) {}
+
+  /** Fails RATE_LIMITED or SHARE_EXCEEDED where one more is too many. */
+  check(holder: string): void {
+    const { streams, streams_per_caller: ofOne } = this.limits;
+    if (this.#count >= streams) fail('RATE_LIMITED', { what: 'open streams', seconds: 1 });
+    const count = this.#by.get(holder) ?? 0;
+    if (ofOne > 0 && count >= ofOne) fail('SHARE_EXCEEDED', { count, what: 'open streams' });
+  }
+
+  change(holder: string, by: 1 | -1): void {
+    this.#count += by;
+    const count = (this.#by.get(holder) ?? 0) + by;
+    if (count > 0) this.#by.set(holder, count);
+    else this.#by.delete(holder);
+  }
+}
+
 export class Subscriptions {
   readonly #open = new Set<Subscription>();
   #beat: NodeJS.Timeout | undefined;
@@ -60,9 +87,11 @@ export class Subscriptions {
     return [['subscriptions/listen', { era: 'modern', answer: (asked) => this.#listen(asked) }]];
   }
 
-  #listen({ frame, key }: Asked): StreamReply {
-    const { most, worldOf } = this.options;
+  #listen({ frame, key, exchange }: Asked): StreamReply {
+    const { most, streams, worldOf } = this.options;
+    const { holder } = exchange;
     if (this.#open.size >= most) fail('RATE_LIMITED', { what: 'open streams', seconds: 1 });
+    streams.check(holder);
     const asked = filterOf(frame.params);
     const seen = digested(worldOf(key));
     const lists = listNames
@@ -73,13 +102,14 @@ export class Subscriptions {
     return {
       status: okStatus,
       headers,
-      begin: (stream) => this.#begin({ stream, id, key, lists, uris, seen }),
+      begin: (stream) => this.#begin({ stream, id, key, holder, lists, uris, seen }),
     };
   }
 
   #begin(subscription: Subscription): void {
     const { stream, lists, uris } = subscription;
     this.#open.add(subscription);
+    this.options.streams.change(subscription.holder, 1);
     this.#beat ??= setInterval(() => this.#keepAlive(), beatMs);
     this.#beat.unref();
     stream.onGone = () => this.#forget(subscription);
@@ -91,7 +121,7 @@ export class Subscriptions {
   }
 
   #forget(subscription: Subscription): void {
-    this.#open.delete(subscription);
+    if (this.#open.delete(subscription)) this.options.streams.change(subscription.holder, -1);
     if (this.#open.size > 0) return;
     clearInterval(this.#beat);
     this.#beat = undefined;
