@@ -14,11 +14,13 @@ import type { HeaderList } from './header-list.js';
 import { framingRefusal, headersTooLargeRefusal } from './http-error.js';
 import { Linger } from './linger.js';
 import { clearSocket, failListening, openSocketTo, socketPathOf } from './listening.js';
+import { suites } from './tls-suites.js';
 import { type Transport, type TransportOptions, freshCounts, guarded } from './transport.js';
 
 /** As uWebSockets.js: more header lines than this are refused. */
 const headerLinesMax = 98;
 const headTimeMs = 11_000;
+const tlsRules = { minVersion: 'TLSv1.2', ciphers: suites, honorCipherOrder: true } as const;
 const sweepMs = 500;
 /** How long a connection may go on sending whose bytes are no request. */
 const refusedMs = 1000;
@@ -230,9 +232,10 @@ class NodeTransport implements Transport {
 
   #createServer(): Server {
     const { limits, idleMs, tls } = this.options;
+    const headMs = Math.min(headTimeMs, limits.receive_time);
     const settings = {
       keepAliveTimeout: idleMs,
-      headersTimeout: Math.min(headTimeMs, limits.receive_time),
+      headersTimeout: headMs,
       requestTimeout: limits.receive_time,
       connectionsCheckingInterval: sweepMs,
       maxHeaderSize: limits.header_bytes,
@@ -243,7 +246,10 @@ class NodeTransport implements Transport {
     const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
       this.#onRequest(request, response);
     const server = tls
-      ? createTlsServer({ ...settings, ...readTls(tls), minVersion: 'TLSv1.2' }, onRequest)
+      ? createTlsServer(
+          { ...settings, ...readTls(tls), ...tlsRules, handshakeTimeout: headMs },
+          onRequest,
+        )
       : createServer(settings, onRequest);
     server.maxHeadersCount = headerLinesMax + 2;
     // A client may have said all it has to say, and wait for the answer. (Not among the types.)
@@ -365,7 +371,9 @@ class NodeTransport implements Transport {
     const { tls } = this.options;
     if (tls === undefined) return false;
     for (const server of this.#servers) {
-      if (server instanceof TlsServer) server.setSecureContext(readTls(tls));
+      // What is not said again is as Node has it of itself.
+      const context = { ...readTls(tls), ...tlsRules };
+      if (server instanceof TlsServer) server.setSecureContext(context);
     }
     return true;
   }
@@ -397,7 +405,9 @@ function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
   if (
     !socket.writable ||
     error.code === 'ECONNRESET' ||
-    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ||
+    // Nothing can be said to who has not agreed on a key.
+    error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT'
   ) {
     socket.destroy();
     return;

@@ -24,6 +24,7 @@ import {
   freshCounts,
 } from './transport.js';
 import { UwsExchange, type UwsHouse } from './uws-exchange.js';
+import { suites12 } from './tls-suites.js';
 
 const require = createRequire(import.meta.url);
 
@@ -110,7 +111,9 @@ class UwsTransport implements DealingTransport, UwsHouse {
     this.#seen = new SeenConnections(ofOne, () => this.port);
     this.counts = counts;
     this.onSocket = onSocket;
-    this.#app = tls ? uws.SSLApp({ cert_file_name: tls.cert, key_file_name: tls.key }) : uws.App();
+    this.#app = tls
+      ? uws.SSLApp({ cert_file_name: tls.cert, key_file_name: tls.key, ssl_ciphers: suites12 })
+      : uws.App();
     this.#app.filter((response, change) => this.#countConnection(response, Number(change)));
     this.#app.any('/*', (response, request) => {
       this.#onRequest(response, request);

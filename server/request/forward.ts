@@ -11,7 +11,22 @@ import { codeOf, type NodeAnswer, type NodeCalls, targetOf } from './node-call.j
 import type { Endpoint, Reply, Result } from './routes.js';
 import { keptWaiting } from './freshness.js';
 import { isOfShard } from './idempotency.js';
+import { hasPaused } from './pause-watch.js';
 import { noteShard, parsePositions } from './position.js';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * Nothing is done for a client that has hung up while this process stood still (pause-watch.ts): its end stands behind
+ * its request, and is read in the turns of the event loop that follow, once it is listened for. From then on a client
+ * that has ended its side counts as gone.
+ */
+async function checkIsThere(exchange: Exchange): Promise<void> {
+  await turn();
+  exchange.letGo();
+  for (let turns = 0; turns < 2; turns++) await turn();
+  if (exchange.settled) fail('QUERY_TIMEOUT', { ms: 0 });
+}
 
 /** Faults of a node that is none of the cluster: it asks nobody for anything. */
 const isNone: ReadonlySet<string> = new Set(['NODE_LEFT', 'NODE_NAME_TAKEN']);
@@ -81,6 +96,7 @@ export async function passOn(
   { body, target = targetOf(exchange), embed, budgetMs = 0 }: Forwarded,
 ): Promise<Reply> {
   const { counts, calls, bodyMax } = options;
+  if (hasPaused()) await checkIsThere(exchange);
   const made = calls.vouches ? await embeddedHere(embed, exchange, budgetMs) : undefined;
   const embeddings = made && body.length + made.length <= bodyMax ? made : undefined;
   try {

@@ -3,8 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
+import { connect as connectPlain } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type ConnectionOptions, connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, transports } from './running-app.js';
 
@@ -43,7 +45,41 @@ function get(port: number, path: string): Promise<number | undefined> {
   });
 }
 
-describe.skipIf(!makeCertificate()).each(transports)('TLS on %s', (transport) => {
+/** What is agreed on with who has but this suite, and no TLS 1.3. */
+function suiteOf(port: number, ciphers: string): Promise<string> {
+  return new Promise((resolve) => {
+    // What this side may speak is not in question.
+    const options = { port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion: 'TLSv1.2' };
+    const socket = connect({ ...options, ciphers: `${ciphers}:@SECLEVEL=0` } as ConnectionOptions);
+    socket.once('secureConnect', () => {
+      resolve(socket.getCipher().name);
+      socket.destroy();
+    });
+    socket.once('error', () => resolve('refused'));
+  });
+}
+
+const hasCertificate = makeCertificate();
+
+describe.skipIf(!hasCertificate)('half a handshake', () => {
+  it('ends when a head would, on the transport that leaves it to us', async () => {
+    const settings = { 'tls.cert': cert, 'tls.key': key, 'limits.receive_time': '1s' };
+    const server = await startApp('node', settings);
+    // A record that announces more than ever comes; and nothing at all.
+    for (const bytes of [Buffer.from('1603010200010001fc0303', 'hex'), Buffer.alloc(0)]) {
+      const socket = connectPlain(server.port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      socket.write(bytes);
+      const ended = new Promise((resolve) => socket.once('close', () => resolve('ended')));
+      socket.resume();
+      expect(await ended).toBe('ended');
+    }
+    expect(await get(server.port, '/livez')).toBe(200);
+    server.close();
+  });
+});
+
+describe.skipIf(!hasCertificate).each(transports)('TLS on %s', (transport) => {
   let server: Awaited<ReturnType<typeof startApp>>;
   beforeAll(async () => {
     server = await startApp(transport, { 'tls.cert': cert, 'tls.key': key });
@@ -63,6 +99,14 @@ describe.skipIf(!makeCertificate()).each(transports)('TLS on %s', (transport) =>
     writeFileSync(key, kept);
     server.app.renew();
     expect(await get(server.port, '/livez')).toBe(200);
+  });
+  const aead = ['AES256-GCM-SHA384', 'AES128-GCM-SHA256', 'CHACHA20-POLY1305'];
+  const others = ['AES256-SHA384', 'AES128-SHA256', 'AES256-SHA', 'AES128-SHA'];
+  it.each(aead)('takes ECDHE-ECDSA-%s under TLS 1.2', async (suite) => {
+    expect(await suiteOf(server.port, `ECDHE-ECDSA-${suite}`)).toBe(`ECDHE-ECDSA-${suite}`);
+  });
+  it.each(others)('refuses ECDHE-ECDSA-%s: it is not authenticated as a whole', async (suite) => {
+    expect(await suiteOf(server.port, `ECDHE-ECDSA-${suite}`)).toBe('refused');
   });
   it('does not speak clear text', async () => {
     const { text } = await server.raw('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');

@@ -1,5 +1,5 @@
 // One request on its way through the database, as it waits for a lane and is there.
-import type { TrellisError } from '../../base/errors.js';
+import { TrellisError } from '../../base/errors.js';
 import type { Argument, ExecutionResult, ItemList } from '../../exec/row/execute.js';
 import type { CostClass, Plan } from '../../plan/plan.js';
 import type { Once } from '../answer/once.js';
@@ -98,4 +98,10 @@ export function callOf(
     resolve,
     reject,
   };
+}
+
+/** Its time is over, and nothing of it was done. */
+export function timeOut(call: Call): void {
+  call.settled = true;
+  call.reject(new TrellisError({ code: 'QUERY_TIMEOUT', args: { ms: call.budgetMs } }));
 }

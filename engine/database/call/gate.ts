@@ -7,7 +7,7 @@
 //                 it than it adds, and again after it; odd in between
 //   word 2        generation of the program that attached threads answer with in place; -1: with none
 //   word 3 …      which elements each commit has changed: see storage/view/touched.ts
-//   behind them   cancel words of the call slots: 0 = run, 1 = stop
+//   behind them   words of the call slots: see `slotState`
 //
 // A reader that sees a new commitSeq refreshes its snapshot before its next read: without this, 35
 // to 100 % of reads in worker threads miss writes that were acknowledged already. While it is odd, a
@@ -18,6 +18,15 @@
 // its queue and its lane, where nobody would answer it.
 import { assert } from '../../base/assert.js';
 import { Touched, touchedWords } from '../../storage/view/touched.js';
+
+const slotState = {
+  /** It is to be run; of a write: nobody has begun with it. */
+  waits: 0,
+  /** It is to stop, or not to begin. */
+  stops: 1,
+  /** Of a write: the writer has begun with it, and says what comes of it. */
+  begun: 2,
+} as const;
 
 const touchedBase = 3;
 const slotBase = touchedBase + touchedWords;
@@ -81,11 +90,24 @@ export class Gate {
   }
 
   isCancelled(slot: number): boolean {
-    return Atomics.load(this.#words, slotBase + slot) !== 0;
+    return Atomics.load(this.#words, slotBase + slot) === slotState.stops;
+  }
+
+  /** On the writer's thread: whether it may begin with that call; a second time as well. */
+  begin(slot: number): boolean {
+    const at = slotBase + slot;
+    const { waits, begun, stops } = slotState;
+    return Atomics.compareExchange(this.#words, at, waits, begun) !== stops;
+  }
+
+  /** Whether nobody has begun with that call: then nobody will, and nothing of it is done. */
+  withdraw(slot: number): boolean {
+    const { waits, stops } = slotState;
+    return Atomics.compareExchange(this.#words, slotBase + slot, waits, stops) === waits;
   }
 
   cancel(slot: number): void {
-    Atomics.store(this.#words, slotBase + slot, 1);
+    Atomics.store(this.#words, slotBase + slot, slotState.stops);
   }
 
   cancelAll(): void {
@@ -98,7 +120,7 @@ export class Gate {
 
   /** Makes a slot ready for its next call. */
   clear(slot: number): void {
-    Atomics.store(this.#words, slotBase + slot, 0);
+    Atomics.store(this.#words, slotBase + slot, slotState.waits);
   }
 }
 

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { type ErrorData, TrellisError, errorDataOf } from '../../base/errors.js';
-import type { Call, Cost, Whose } from '../call/call.js';
+import { type Call, type Cost, type Whose, timeOut } from '../call/call.js';
 import { FairQueue } from '../call/fair-queue.js';
 import { type QueueBounds, makeRoom, refusalOf } from '../call/queue-share.js';
 import type { Gate, SlotPool } from '../call/gate.js';
@@ -295,9 +295,4 @@ function endOf(error: Error | undefined): ErrorData {
   if ((error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY')
     return { code: 'QUERY_MEMORY', args: { max: 'the heap of one reader, in' } };
   return errorDataOf(error).error;
-}
-
-function timeOut(call: Call): void {
-  call.settled = true;
-  call.reject(new TrellisError({ code: 'QUERY_TIMEOUT', args: { ms: call.budgetMs } }));
 }

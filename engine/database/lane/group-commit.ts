@@ -143,6 +143,8 @@ export class GroupCommit {
     const once = waiting.extra?.once;
     const { limits } = this.parts.equipment;
     try {
+      // Whoever asked has heard that nothing of it was done.
+      if (!this.parts.gate.begin(waiting.slot)) fail('QUERY_TIMEOUT', { ms: waiting.budgetMs });
       if (this.#shortage !== undefined) this.#checkRoom(waiting);
       const result = transaction.request(nowMs, (view) => {
         const now = { ms: nowMs, limits };

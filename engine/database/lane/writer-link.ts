@@ -10,6 +10,7 @@ import { FairQueue, type Queued } from '../call/fair-queue.js';
 import { type QueueBounds, makeRoom, refusalOf } from '../call/queue-share.js';
 import type { DatabaseOptions } from '../call/options.js';
 import type { Gate, SlotPool } from '../call/gate.js';
+import { Deadlines } from './deadlines.js';
 import { Lane } from './lane.js';
 import type { Batch, ReplyExtra } from './batch.js';
 import { buffersOf } from '../load/row/batch-buffers.js';
@@ -103,6 +104,7 @@ export class WriterLink {
   /** When the writer was last done with something. */
   #heardAt = 0;
   #holding: { timer: NodeJS.Timeout; since: number } | undefined;
+  readonly #deadlines: Deadlines;
   /** Orders that wait for the calls before them. */
   #due: Given[] = [];
   /** Orders that the writer has. */
@@ -114,6 +116,7 @@ export class WriterLink {
     limits: Limits,
     private readonly events: WriterEvents,
   ) {
+    this.#deadlines = new Deadlines(gate);
     this.#bounds = { calls: limits.write_queue, bytes: limits.write_queue_bytes };
     this.#queue.allowOrders();
   }
@@ -208,6 +211,7 @@ export class WriterLink {
   /** Nothing that came in stays without an answer. */
   #onEnd(error?: Error): void {
     this.#ended = true;
+    this.#deadlines.stop();
     if (this.#closing && !error) return;
     this.readOnlyReason ??= 'the writer has ended';
     if (error) this.events.log('error', 'the writer has ended', { reason: error.message });
@@ -235,6 +239,7 @@ export class WriterLink {
     this.accepted++;
     makeRoom(this.#queue, this.#bounds, waiting);
     this.#queue.push(call, performance.now());
+    this.#deadlines.watch(call);
     this.#feed();
   }
 

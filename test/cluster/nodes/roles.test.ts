@@ -99,6 +99,33 @@ describe('two nodes', () => {
     await expectSame();
   });
 
+  test('K08 who waits behind a writer that stands hears of the end of its time, and nothing is done', async () => {
+    const { leader } = await roles();
+    cluster.log.fault(leader.name, { away: 'held' });
+    const { database } = leader.db;
+    const call = (code: string, budgetMs: number): Promise<string> => {
+      const body = Buffer.from(JSON.stringify({ code, stock: 1 }));
+      return Promise.resolve(database.call('add', body, { budgetMs })).then(() => 'done', codeOf);
+    };
+    let isOver = false;
+    // The writer stands in the append of the first; the others are in its hands already, or in the queue.
+    const first = call('stands', 30_000).finally(() => {
+      isOver = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const said = await Promise.all(Array.from({ length: 40 }, (_, i) => call(`waits ${i}`, 200)));
+    const wasInTime = !isOver;
+    cluster.log.fault(leader.name, undefined);
+    // On a machine that stands still the append may be over first.
+    if (wasInTime) expect(new Set(said)).toEqual(new Set(['QUERY_TIMEOUT']));
+    await first;
+    const { leader: next } = await roles();
+    const there = await codes(next);
+    if (wasInTime) expect(there.filter((code) => code.startsWith('waits'))).toEqual([]);
+    expected.splice(0, expected.length, ...there);
+    await expectSame();
+  });
+
   test('K27 a log without room refuses, forgets nothing, and goes on', async () => {
     const { leader } = await roles();
     cluster.log.fault(leader.name, { full: 1000 });
