@@ -1,4 +1,4 @@
-// Writes that wait while the writer stands: they hear of the end of their time, and those that it has begun with do not.
+// Writes that wait while the writer stands: they hear of the end of their time; those that it has begun with do not.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { TrellisError } from '../../../engine/base/errors.js';
 import type { Call } from '../../../engine/database/call/call.js';
