@@ -1,6 +1,6 @@
 // Whether this process has stood still a moment ago: stopped by a signal, with its machine, or by a debugger. What is
-// read then may be of clients that have long given up, and their requests look like any other. Invariant: no clock but the
-// one that nobody sets.
+// read then may be of clients that have long given up, and their requests look like any other. Invariant: no clock
+// but the one that nobody sets.
 
 const tickMs = 200;
 /** So long without a turn of the event loop is no busy moment any more. */
