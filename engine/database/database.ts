@@ -106,6 +106,8 @@ export interface Database {
    */
   recall(type: string | undefined, request: RecallRequest): Promise<Recall[]>;
   status(): DatabaseStatus;
+  /** Whether the data are lost, as the status says: asked for every request, and made without one. */
+  isLost?(): boolean;
   /** Numbers for /metrics, by name (see operations.md 9.2). */
   metrics(): DatabaseSample[];
   /** Finishes queued writes, snapshots, closes. */

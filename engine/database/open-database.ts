@@ -1,6 +1,5 @@
-// Opens a database and wires it: data directory, storage, writer lane (schema, recovery), reader
-// lanes, and what judges calls before they get there. Implements the Database face. Owns the phase it
-// is in, and the order in which things open and close. The calling thread never writes LMDB itself.
+// Opens a database and wires it: data directory, storage, lanes, and what judges calls before.
+// Owns its phase, and the order in which things open and close. This thread never writes LMDB itself.
 import { join } from 'node:path';
 import { type ErrorData, fail } from '../base/errors.js';
 import type { DatabaseSample } from './meter/families.js';
@@ -46,7 +45,7 @@ import { VectorWatch } from './vectors/vector-watch.js';
 import { MemoryWatch } from './care/memory-watch.js';
 import { DiskWatch } from './care/watch.js';
 import { hasGivenUp, reopen } from './reopen.js';
-import { statusOf } from './status.js';
+import { isLost, statusOf } from './status.js';
 import { WriterLink, flightMax } from './lane/writer-link.js';
 
 /** Opens everything; resolves when calls may be made. */
@@ -441,6 +440,7 @@ class OpenedDatabase implements Database {
     return this.#vectors.measure(type, request);
   }
 
+  readonly isLost = (): boolean => isLost(this.#disk, this.#probe);
   status(): DatabaseStatus {
     const at = { phase: this.#phase, progress: this.#progress };
     const threads = { writer: this.#writer, dispatcher: this.#dispatcher, figures: this.#figures };

@@ -16,9 +16,13 @@ interface StatusParts {
   figures: Figures;
 }
 
+/** Nothing of them can be used any more. */
+export const isLost = (disk: DiskWatch, probe: ProbeWatch): boolean =>
+  disk.lost !== undefined || Boolean(probe.damage);
+
 export function statusOf(parts: StatusParts): DatabaseStatus {
   const { disk, probe, writer, dispatcher, figures, progress } = parts;
-  const phase = disk.lost !== undefined || probe.damage ? 'lost' : parts.phase;
+  const phase = isLost(disk, probe) ? 'lost' : parts.phase;
   const readOnlyReason = disk.lost ?? writer.readOnlyReason ?? disk.shortage;
   const writes = readOnlyReason === undefined && phase === 'serving';
   const { heartbeatAge } = figures;

@@ -215,7 +215,9 @@ export class House implements Serving {
   closedBy(): ErrorData | undefined {
     const phase = this.options.phase();
     // Asked for every request: nothing is allocated while all is well.
-    const status = this.#database?.status();
+    const database = this.#database;
+    if (phase === 'serving' && database?.isLost?.() === false) return undefined;
+    const status = database?.status();
     if (phase === 'serving' && status?.phase !== 'lost') return undefined;
     return refusalOf({ phase, status, checks: {}, opening: this.opening });
   }
