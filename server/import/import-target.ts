@@ -13,6 +13,8 @@ export interface ImportTarget {
   readonly resumed: number;
   /** The line of the stream up to which everything is done; 0 where that is not known. */
   readonly doneLine: number;
+  /** Whether anything is known of the data: a server has not answered yet, or is none. */
+  readonly isHeard: boolean;
   /** Everything was loaded by an earlier import: the counts are those of that time. */
   readonly repeated: boolean;
 }

@@ -64,6 +64,7 @@ export class RemoteImport implements ImportTarget {
   resumed = 0;
   repeated = false;
   readonly doneLine = 0;
+  isHeard = false;
   #parts: Uint8Array[] = [];
   #bytes = 0;
   /** Bytes of the parts before. */
@@ -109,6 +110,7 @@ export class RemoteImport implements ImportTarget {
     const foreign = noneOfOurs(url, response.status);
     const reply = toldValue(response.ok, answer, foreign) as ImportReply;
     if (!Array.isArray(reply?.rejects)) throw new TrellisError(foreign);
+    this.isHeard = true;
     this.nodes += reply.nodes;
     this.edges += reply.edges;
     this.vectors += reply.vectors;

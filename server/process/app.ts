@@ -174,8 +174,7 @@ export class App {
     const files = openFilesMax();
     const most = connectionsBelow(files, connections, { threads, databases });
     const fields = { open_files: files, connections: most };
-    if (most === connections) log('info', 'open files', fields);
-    else
+    if (most < connections)
       log('warn', 'the limit of open files bounds the connections', {
         ...fields,
         wanted: connections,

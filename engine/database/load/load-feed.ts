@@ -48,6 +48,7 @@ export class LoadFeed {
   rejected = 0;
   /** The line up to which all is done. */
   doneLine = 1;
+  readonly isHeard = true;
   /** What is no piece yet. */
   #rest: Uint8Array[] = [];
   #restBytes = 0;

@@ -124,7 +124,7 @@ function failed({ target, source }: Job, error: unknown): number {
     const args = { ...error.data.args, line: `${shownPath(path)}:${line}` };
     throw new TrellisError({ ...error.data, args });
   }
-  if (target === undefined) throw error;
+  if (!target?.isHeard) throw error;
   const left = leftAt(target, source);
   if (error instanceof TrellisError) {
     const hint = errorHint(error.data) ?? '';
