@@ -83,6 +83,7 @@ const check = shape(
       keep: integer(1, 16),
     }),
     workerHeapMb: integer(16, 2 ** 20),
+    processBytes: bytes,
     cluster: shape(
       {
         log: text,

@@ -95,10 +95,9 @@ describe('a crash leaves the old snapshot or the new one', () => {
     armFailpoint(`${point}@1:throw`);
     const other = join(folder, 'Test.2000.snap');
     expect(() => writeSnapshot(index, other, { ...identity, seq: 2000 })).toThrow();
-    expect(readdirSync(folder)).toContain('Test.2000.snap.tmp');
-    expect(readdirSync(folder)).not.toContain('Test.2000.snap');
+    // What a failed write has left is removed; a process that ends in it leaves the draft (test/crash).
+    expect(readdirSync(folder).filter((name) => name.startsWith('Test.2000'))).toEqual([]);
     expect(readSnapshot(path, 'Test', defaults, expected).index).toBeDefined();
-    rmSync(`${other}.tmp`);
   });
 
   test.each(['afterSnapshotRename', 'beforeDirFsync'])('%s', (point) => {
