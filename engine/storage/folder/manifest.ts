@@ -292,8 +292,12 @@ export function copyManifest(from: string, to: string, options: { newEpoch: bool
   });
 }
 
-/** What the next start compares the data file with. */
+/**
+ * What the next start compares the data file with. The file is synchronised first: LMDB has synchronised its pages, but
+ * not the room that lies ready behind them (disk-room.ts), and the size counts both.
+ */
 function factsOf(dataFile: string): { data_bytes: number; data_sums: SumsNote } {
+  syncPath(dataFile);
   return { data_bytes: statSync(dataFile).size, data_sums: writeSums(dataFile, sumsMs) };
 }
 

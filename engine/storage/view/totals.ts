@@ -32,7 +32,8 @@ export class Totals {
   #stored(): State {
     const state = readState(this.env.meta);
     this.#ahead = greatestUuid(this.env.uuid);
-    return { ...state, risenFrom: state.risenFrom || risenFromOf(this.env.uuid, state.nextId) };
+    state.risenFrom ||= risenFromOf(this.env.uuid, state.nextId);
+    return state;
   }
 
   /** The next element gets a new uuid of ours: each is above all of ours before. */
@@ -61,14 +62,16 @@ export class Totals {
   }
 
   begin(): void {
-    this.#stateBefore = { ...this.state };
+    this.#stateBefore = copyOf(this.state);
     this.#aheadBefore = this.#ahead;
     this.#totalsBefore.clear();
   }
 
   /** Back to `begin`. The newest uuid stays: ids rise even past requests that failed. */
   undo(): void {
-    this.state = { ...this.#stateBefore, lastUuid: this.state.lastUuid };
+    const { lastUuid } = this.state;
+    this.state = copyOf(this.#stateBefore);
+    this.state.lastUuid = lastUuid;
     this.#ahead = this.#aheadBefore;
     for (const [label, total] of this.#totalsBefore) this.#totals.set(label, total);
     this.#totalsBefore.clear();
@@ -88,7 +91,8 @@ export class Totals {
     if (change.count !== undefined && change.count < former.count) {
       this.state.departures = (this.state.departures + 1) >>> 0 || 1;
     }
-    this.#totals.set(label, { ...former, ...change });
+    const { count = former.count, dimension = former.dimension } = change;
+    this.#totals.set(label, { count, dimension });
     this.#unstored.add(label);
   }
 
@@ -96,8 +100,19 @@ export class Totals {
   store(): void {
     for (const label of this.#unstored) writeTotal(this.env.meta, label, this.of(label));
     this.#unstored.clear();
-    const { commits, departures } = this.state;
-    this.state = { ...this.state, commits: (commits + 1) >>> 0, departures: departures || 1 };
+    this.state = copyOf(this.state);
+    this.state.commits = (this.state.commits + 1) >>> 0;
+    this.state.departures ||= 1;
     writeState(this.env.meta, this.state);
   }
 }
+
+/** Member by member: a spread may make a hidden class of V8 at every call, and this is called for every write. */
+const copyOf = ({ nextId, commits, nextSeq, departures, risenFrom, lastUuid }: State): State => ({
+  nextId,
+  commits,
+  nextSeq,
+  departures,
+  risenFrom,
+  lastUuid,
+});
