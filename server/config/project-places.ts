@@ -20,6 +20,7 @@ const variableOf = (key: string): string => `TRELLIS_${key.replace('.', '_').toU
 /** Fails CONFIG_INVALID. */
 export function checkProjectPlaces(config: Config): void {
   const { projectDir, dataDir, settings, databases, keysFile, backup, cluster, server } = config;
+  const { audit } = config;
   const isOwnData = isOfProject(settings.get('storage.data_dir'));
   const check = (key: string, path: string, hint: string): void => {
     if (!isOfProject(settings.get(key)) || liesInside(projectDir, path)) return;
@@ -33,6 +34,8 @@ export function checkProjectPlaces(config: Config): void {
   check('auth.keys_file', keysFile, inVariable('auth.keys_file'));
   if (backup.dir !== '')
     check('backup.dir', resolve(projectDir, backup.dir), inVariable('backup.dir'));
+  if (audit.file !== '')
+    check('audit.file', resolve(projectDir, audit.file), inVariable('audit.file'));
   const socket = socketPathOf(server.host);
   if (socket !== undefined) check('server.host', socket, 'Say it with --host or in TRELLIS_HOST.');
   for (const [name, folder] of databases) {

@@ -17,9 +17,9 @@ import type { Access } from '../auth/security.js';
 import type { SlowLog } from '../observe/slow-log.js';
 import { indexesBody } from './vector-admin.js';
 
-/** An operator's action: what the query string asks, and the body; gives the answer's value, or
- * bytes. */
-export type Action = (asked: URLSearchParams, body: Uint8Array) => unknown;
+/** An operator's action: what the query string asks, the body, and whose share it counts to; gives the answer's
+ * value, or bytes. */
+export type Action = (asked: URLSearchParams, body: Uint8Array, holder: string) => unknown;
 
 export interface AdminOptions {
   version: string;
@@ -166,7 +166,8 @@ function actionEndpoints(options: AdminOptions): Map<string, Endpoint> {
       ofLeader: ofLeader.has(name),
       handle: async (exchange, body): Promise<Result> => {
         if (name === 'import') refuseOnce(exchange, 'imports have names instead');
-        const value = (await act(new URLSearchParams(exchange.query), body)) ?? {};
+        const asked = new URLSearchParams(exchange.query);
+        const value = (await act(asked, body, exchange.holder)) ?? {};
         if (!(value instanceof Uint8Array)) return jsonText(value);
         return { status: okStatus, headers: bytesHeaders, body: value };
       },

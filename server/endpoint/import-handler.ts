@@ -41,17 +41,19 @@ export class ImportHandler {
     return {};
   }
 
-  async handle(query: URLSearchParams, body: Uint8Array): Promise<ImportReply> {
+  /** `holder`: whose share of the places it counts to. */
+  async handle(query: URLSearchParams, body: Uint8Array, holder?: string): Promise<ImportReply> {
     const name = query.get('name');
     const part = { at: placeOf(query.get('at')), body, isMore: query.get('more') === '1' };
     const flag = (one: string): boolean => query.get(one) === '1';
-    const how = { again: flag('again'), isStrict: flag('strict'), replace: flag('replace') };
+    const isStrict = flag('strict');
+    const how = { again: flag('again'), isStrict, replace: flag('replace'), holder };
     if (name === null && (part.isMore || (part.at ?? 0) > 0)) {
       fail('PARAM_MISSING', { owner: 'import', param: 'name', type: 'String' });
     }
     if (name === null) {
-      const { isStrict } = how;
-      return this.#load(new RunningImport(this.database()!.load(undefined, { isStrict })), part);
+      const load = this.database()!.load(undefined, { isStrict, holder });
+      return this.#load(new RunningImport(load), part);
     }
     const running = await this.#take(name, part, how);
     const answer = running.answerOf(part);

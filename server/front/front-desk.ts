@@ -96,6 +96,10 @@ export class FrontDesk implements Receiver, Keys {
     this.#work = cost;
   };
 
+  /** Of one that is passed on, too: what it holds is held here. */
+  readonly #holderOf = (exchange: Exchange): string =>
+    this.#security.know(exchange)?.keyId ?? this.#security.source(exchange);
+
   constructor(private readonly options: FrontDeskOptions) {
     const { keys, security } = options;
     this.#keys = new KeyTable(keys.list);
@@ -147,6 +151,7 @@ export class FrontDesk implements Receiver, Keys {
 
   open(exchange: Exchange): boolean {
     this.options.hear(exchange.startedAt);
+    exchange.sourceOf = this.#holderOf;
     const route = this.#routeOf(exchange);
     if (route === undefined || !this.#admits(exchange, route)) {
       this.options.forwarder.open(exchange, route?.query);

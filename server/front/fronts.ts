@@ -8,6 +8,7 @@ import type { Accepted } from '../auth/accepted.js';
 import type { KeyList } from '../auth/keys.js';
 import type { SharedRates } from '../auth/rate.js';
 import type { SecurityRules } from '../auth/security.js';
+import { forgetShares, shareBuffer } from '../http/byte-shares.js';
 import type { DealingTransport, Receiver, TransportOptions } from '../http/transport.js';
 import { FrontFigures } from '../observe/front-figures.js';
 import type { Log } from '../observe/log.js';
@@ -68,6 +69,8 @@ interface Front {
 
 export class Fronts {
   readonly counts: SharedCounts;
+  /** What each caller holds of bodies and answers. */
+  readonly shares: SharedArrayBuffer;
   readonly #words = new SharedWords();
   readonly #fronts = new Set<Front>();
   #keys: { version: number; list: KeyList } = { version: 0, list: { keys: [], needed: false } };
@@ -78,6 +81,7 @@ export class Fronts {
 
   constructor(private readonly options: FrontsOptions) {
     this.counts = new SharedCounts(options.count);
+    this.shares = shareBuffer(options.count);
     options.mcp.familiar.onLearned = (pattern) => {
       for (const { worker } of this.#fronts) post(worker, { kind: 'calls', patterns: [pattern] });
     };
@@ -116,6 +120,7 @@ export class Fronts {
       row,
       rows: count,
       counts: this.counts.buffer,
+      shares: this.shares,
       words: this.#words.buffer,
       rates: {
         rate_per_key: rates.rate_per_key.buffer,
@@ -223,6 +228,7 @@ export class Fronts {
     if (front.descriptor !== undefined) this.#listener!.dealNoMore(front.descriptor);
     this.#unfollow(front);
     this.counts.forget(row);
+    forgetShares(this.shares, row);
     front.link.end();
   }
 

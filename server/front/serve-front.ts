@@ -69,6 +69,7 @@ class Front {
       receiver: this.#desk,
       counts: this.#counts.of(this.setup.row),
       total: (name) => this.#counts.total(name),
+      shares: { buffer: this.setup.shares, row: this.setup.row },
     });
     let isClosed = false;
     const closeTransport = (): void => {

@@ -19,6 +19,7 @@ export interface FrontSetup {
   row: number;
   rows: number;
   counts: SharedArrayBuffer;
+  shares: SharedArrayBuffer;
   words: SharedArrayBuffer;
   rates: { rate_per_key: SharedArrayBuffer; rate_per_address: SharedArrayBuffer };
   /** Of credentials that were accepted lately. */

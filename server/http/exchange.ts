@@ -3,6 +3,7 @@
 // (http.md 3.8); other headers are never kept. Invariant: after `settled` nothing is sent, and
 // `send` or `stream` is called at most once.
 import type { ClusterPosition, ShardReading } from '../../engine/index.js';
+import { sourceOf } from './address.js';
 import { type HeaderList, noHeaders } from './header-list.js';
 
 /** An answer that is sent piece by piece, for as long as both sides like. */
@@ -109,7 +110,7 @@ export abstract class Exchange {
 
   /** Whose share it counts to: the key's, else the address's. First asked for before the answer. */
   get holder(): string {
-    this.#holder ??= this.keyId || (this.sourceOf?.(this) ?? '');
+    this.#holder ??= this.keyId || (this.sourceOf?.(this) ?? sourceOf(this.peer()));
     return this.#holder;
   }
 

@@ -7,6 +7,7 @@ import { Server as TlsServer, createServer as createTlsServer } from 'node:https
 import type { AddressInfo, Socket } from 'node:net';
 import { TrellisError } from '../../engine/index.js';
 import { plainAddress, socketPeer } from './address.js';
+import { ByteShares, type Holding, longBytes } from './byte-shares.js';
 import { CountedConnections } from './connection-share.js';
 import { type AnswerStream, Exchange, hasBody, keepHeader } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
@@ -14,6 +15,7 @@ import type { HeaderList } from './header-list.js';
 import { framingRefusal, headersTooLargeRefusal } from './http-error.js';
 import { Linger } from './linger.js';
 import { clearSocket, failListening, openSocketTo, socketPathOf } from './listening.js';
+import { type BodyRoom, boundBodies, makeAnswerRoom } from './share-room.js';
 import { suites } from './tls-suites.js';
 import { type Transport, type TransportOptions, freshCounts, guarded } from './transport.js';
 
@@ -29,6 +31,9 @@ class NodeExchange extends Exchange {
   #chunks: Buffer[] = [];
   #buffered = 0;
   #unsentBytes = 0;
+  /** What counts to its caller. */
+  heldBody: Holding | undefined;
+  heldAnswer: Holding | undefined;
   #onEnd: (() => void) | undefined;
   #stream: AnswerStream | undefined;
   /** The answer waits for the end of the body. */
@@ -129,6 +134,10 @@ class NodeExchange extends Exchange {
   #keepUnsent(bytes: number): void {
     const { transport } = this;
     this.#unsentBytes = bytes;
+    if (bytes > longBytes) {
+      this.heldAnswer = transport.shares.holding('answers', this);
+      this.heldAnswer.hold(bytes);
+    }
     transport.counts.bufferedResponseBytes += bytes;
     transport.unread.add(this);
     transport.closeNonReaders();
@@ -137,7 +146,15 @@ class NodeExchange extends Exchange {
   releaseUnsent(): void {
     this.transport.counts.bufferedResponseBytes -= this.#unsentBytes;
     this.#unsentBytes = 0;
+    this.heldAnswer?.release();
     this.transport.unread.delete(this);
+  }
+
+  /** As `drop`, of a client that does not read. */
+  close(): void {
+    this.transport.counts.nonReadersClosed++;
+    this.drop();
+    this.releaseUnsent();
   }
 
   /** Node's parser stops at an offer to upgrade, and loses what comes behind it. */
@@ -178,10 +195,25 @@ class NodeExchange extends Exchange {
     this.transport.counts.bufferedBodyBytes -= this.#buffered;
     this.#buffered = 0;
     this.#chunks = [];
+    this.heldBody?.release();
+    this.transport.receiving.delete(this);
+  }
+
+  /** Whether its caller may have it: else it is refused. */
+  #holdBody(bytes: number): boolean {
+    const { shares, options } = this.transport;
+    this.heldBody ??= shares.holding('bodies', this);
+    const refusal = this.heldBody.refusalOfBody(bytes);
+    if (refusal === undefined) this.heldBody.hold(bytes);
+    else options.receiver.refuse(this, refusal);
+    return refusal === undefined;
   }
 
   readBody(): void {
     const { receiver } = this.transport.options;
+    const length = declaredLength(this);
+    // A long body counts to its caller before any of it is read.
+    if (length > longBytes && !this.#holdBody(length)) return;
     this.request.on('data', (chunk: Buffer) => {
       if (!this.settled) guarded(receiver, this, () => this.#take(chunk));
     });
@@ -205,12 +237,16 @@ class NodeExchange extends Exchange {
       return;
     }
     this.bytesIn += chunk.length;
+    const length = declaredLength(this);
+    // What comes at once is not kept.
+    if (this.#buffered > 0 || this.bytesIn !== length) {
+      if (!this.#holdBody(Math.max(this.bytesIn, length))) return;
+      this.transport.receiving.add(this);
+    }
     this.#buffered += chunk.length;
     counts.bufferedBodyBytes += chunk.length;
     this.#chunks.push(chunk);
-    if (counts.bufferedBodyBytes > limits.buffered_body_bytes) {
-      receiver.refuse(this, { code: 'OVERLOADED', args: { queue: 'The body buffer' } });
-    }
+    boundBodies(this, this.transport.bodyRoom);
   }
 }
 
@@ -219,6 +255,9 @@ class NodeTransport implements Transport {
   readonly counts = freshCounts();
   /** Answers not handed to the kernel yet, the oldest first. */
   readonly unread = new Set<NodeExchange>();
+  /** Bodies that are not complete, the latest last. */
+  readonly receiving = new Set<NodeExchange>();
+  readonly shares: ByteShares;
   /** Sockets whose last answer is on its way. */
   readonly closing = new WeakSet<Socket>();
   /** Whether clients come through a socket in the file system: then they have no address. */
@@ -227,6 +266,7 @@ class NodeTransport implements Transport {
   readonly #counted: CountedConnections;
 
   constructor(readonly options: TransportOptions) {
+    this.shares = new ByteShares(options);
     this.#counted = new CountedConnections(options.limits.connections_per_address);
   }
 
@@ -313,18 +353,24 @@ class NodeTransport implements Transport {
         const error = { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } } as const;
         return receiver.refuse(exchange, error);
       }
-      if (exchange.bodyDue) exchange.readBody();
+      const refusal = this.shares.refusalOfCall(exchange);
+      if (refusal !== undefined) receiver.refuse(exchange, refusal);
+      else if (exchange.bodyDue) exchange.readBody();
       else receiver.complete(exchange, new Uint8Array(0));
     });
   }
 
   closeNonReaders(): void {
-    for (const exchange of this.unread) {
-      if (this.counts.bufferedResponseBytes <= this.options.limits.buffered_response_bytes) return;
-      this.counts.nonReadersClosed++;
-      exchange.drop();
-      exchange.releaseUnsent();
-    }
+    const { buffered_response_bytes: most } = this.options.limits;
+    const total = (): number => this.counts.bufferedResponseBytes;
+    makeAnswerRoom({ shares: this.shares, unread: this.unread, total, most });
+  }
+
+  get bodyRoom(): BodyRoom {
+    const { receiving, shares, options } = this;
+    const { receiver, limits } = options;
+    const total = (): number => this.counts.bufferedBodyBytes;
+    return { receiving, shares, receiver, total, most: limits.buffered_body_bytes };
   }
 
   async listen(addresses: readonly string[], port: number): Promise<number> {

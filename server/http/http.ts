@@ -6,6 +6,7 @@
 import { createRequire } from 'node:module';
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { printAddress } from './address.js';
+import { ByteShares } from './byte-shares.js';
 import { SeenConnections } from './connection-share.js';
 import { type Exchange, hasBody, keepHeader } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
@@ -17,6 +18,7 @@ import {
   removeSocket,
   socketPathOf,
 } from './listening.js';
+import { type BodyRoom, makeAnswerRoom, makeBodyRoom } from './share-room.js';
 import {
   type DealingTransport,
   type TransportCounts,
@@ -92,6 +94,7 @@ class UwsTransport implements DealingTransport, UwsHouse {
   readonly #sockets: us_listen_socket[] = [];
   readonly #sweep: NodeJS.Timeout;
   readonly #seen: SeenConnections;
+  readonly shares: ByteShares;
   port: number;
   #turn = 0;
   #turnEnd: NodeJS.Immediate | undefined;
@@ -109,6 +112,7 @@ class UwsTransport implements DealingTransport, UwsHouse {
     this.port = port;
     const { connections_per_address: ofOne } = options.limits;
     this.#seen = new SeenConnections(ofOne, () => this.port);
+    this.shares = new ByteShares(options);
     this.counts = counts;
     this.onSocket = onSocket;
     this.#app = tls
@@ -120,6 +124,9 @@ class UwsTransport implements DealingTransport, UwsHouse {
     });
     this.#sweep = setInterval(() => {
       this.#dropSlowSenders();
+      // Of what too many bytes are held on all threads together, this one may hold those of one caller.
+      makeBodyRoom(this.bodyRoom);
+      this.closeNonReaders();
       for (const exchange of this.heard) exchange.renew();
     }, sweepMs);
     this.#sweep.unref();
@@ -171,11 +178,13 @@ class UwsTransport implements DealingTransport, UwsHouse {
 
   #readBody(exchange: UwsExchange): void {
     const { receiver, limits } = this.options;
-    if (!exchange.bodyDue) receiver.complete(exchange, emptyBody);
+    const refusal = this.shares.refusalOfCall(exchange);
+    if (refusal !== undefined) receiver.refuse(exchange, refusal);
+    else if (!exchange.bodyDue) receiver.complete(exchange, emptyBody);
     else if (declaredLength(exchange) > limits.body_bytes) {
       this.counts.bodiesTooLarge++;
       receiver.refuse(exchange, { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } });
-    }
+    } else exchange.expectBody();
   }
 
   #dropSlowSenders(): void {
@@ -193,11 +202,15 @@ class UwsTransport implements DealingTransport, UwsHouse {
 
   closeNonReaders(): void {
     const { buffered_response_bytes: most } = this.options.limits;
-    for (const exchange of this.slow) {
-      if (this.total('bufferedResponseBytes') <= most) return;
-      this.counts.nonReadersClosed++;
-      exchange.drop();
-    }
+    const total = (): number => this.total('bufferedResponseBytes');
+    makeAnswerRoom({ shares: this.shares, unread: this.slow, total, most });
+  }
+
+  get bodyRoom(): BodyRoom {
+    const { receiving, shares, options } = this;
+    const { receiver, limits } = options;
+    const total = (): number => this.total('bufferedBodyBytes');
+    return { receiving, shares, receiver, total, most: limits.buffered_body_bytes };
   }
 
   async listen(addresses: readonly string[], port: number): Promise<number> {

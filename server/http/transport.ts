@@ -41,6 +41,8 @@ export interface TransportOptions {
   /** Where this transport counts, and the sums over all threads that have one; its own if absent. */
   counts?: TransportCounts;
   total?: (name: keyof TransportCounts) => number;
+  /** Where it counts what each caller holds (byte-shares.ts), likewise. */
+  shares?: { buffer: SharedArrayBuffer; row: number };
   /** Whether the connections that it is dealt come through a socket in the file system. */
   onSocket?: boolean;
 }

@@ -3,9 +3,12 @@
 // handler. Invariant: a response object is touched only until it was ended or its abort was heard.
 import type { HttpResponse } from 'uWebSockets.js';
 import { printAddress, socketPeer } from './address.js';
+import { type ByteShares, type Holding, longBytes } from './byte-shares.js';
 import { type AnswerStream, Exchange } from './exchange.js';
+import { declaredLength } from './framing.js';
 import type { HeaderList } from './header-list.js';
 import { Linger } from './linger.js';
+import { type BodyRoom, boundBodies } from './share-room.js';
 import { okStatus } from './status-line.js';
 import { type TransportCounts, type TransportOptions, guarded } from './transport.js';
 
@@ -29,6 +32,8 @@ export interface UwsHouse {
   /** Of this count, all threads that take connections together. */
   total(name: keyof TransportCounts): number;
   closeNonReaders(): void;
+  readonly shares: ByteShares;
+  readonly bodyRoom: BodyRoom;
 }
 
 /** uWS closes what it reads from after 10 s of silence, give or take 2: well before. */
@@ -48,6 +53,9 @@ export class UwsExchange extends Exchange {
   #renewedAt = 0;
   #chunks: Uint8Array[] | undefined;
   #unsentBytes = 0;
+  /** What counts to its caller. */
+  heldBody: Holding | undefined;
+  heldAnswer: Holding | undefined;
   #stream: AnswerStream | undefined;
   /** The answer waits for the end of the body. */
   #linger: Linger | undefined;
@@ -107,6 +115,9 @@ export class UwsExchange extends Exchange {
 
   send(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
     if (this.settled) return;
+    // Whose answer it is can be told until it is under way.
+    if (body.length > wholeAnswerMax)
+      this.heldAnswer = this.transport.shares.holding('answers', this);
     this.#settle();
     const last = close || this.ends;
     if (last && this.bodyDue) this.#part(() => this.#uncorked(status, headers, body, true));
@@ -250,6 +261,7 @@ export class UwsExchange extends Exchange {
     const { transport } = this;
     transport.counts.bufferedResponseBytes += bytes - this.#unsentBytes;
     this.#unsentBytes = bytes;
+    this.heldAnswer?.hold(bytes);
     transport.slow.delete(this);
     transport.slow.add(this);
   }
@@ -257,12 +269,19 @@ export class UwsExchange extends Exchange {
   #releaseUnsent(): void {
     this.transport.counts.bufferedResponseBytes -= this.#unsentBytes;
     this.#unsentBytes = 0;
+    this.heldAnswer?.release();
     this.transport.slow.delete(this);
   }
 
   /** Ends the connection without an answer. */
   drop(): void {
     this.response.close();
+  }
+
+  /** As `drop`, of a client that does not read. */
+  close(): void {
+    this.transport.counts.nonReadersClosed++;
+    this.drop();
   }
 
   aborted(): void {
@@ -289,10 +308,27 @@ export class UwsExchange extends Exchange {
   }
 
   #releaseBody(): void {
+    this.heldBody?.release();
     if (this.#chunks === undefined) return;
     this.transport.counts.bufferedBodyBytes -= this.bytesIn;
     this.transport.receiving.delete(this);
     this.#chunks = undefined;
+  }
+
+  /** A long body counts to its caller before any of it is read. */
+  expectBody(): void {
+    const length = declaredLength(this);
+    if (length > longBytes) this.#holdBody(length);
+  }
+
+  /** Whether its caller may have it: else it is refused. */
+  #holdBody(bytes: number): boolean {
+    const { shares, options } = this.transport;
+    this.heldBody ??= shares.holding('bodies', this);
+    const refusal = this.heldBody.refusalOfBody(bytes);
+    if (refusal === undefined) this.heldBody.hold(bytes);
+    else options.receiver.refuse(this, refusal);
+    return refusal === undefined;
   }
 
   /** Takes a piece of the body; its memory is only valid now. */
@@ -314,6 +350,7 @@ export class UwsExchange extends Exchange {
     // Small copies share pooled memory: an ArrayBuffer of its own costs more than the copy.
     const piece = Buffer.from(new Uint8Array(chunk));
     if (last && this.#chunks === undefined) {
+      this.#releaseBody();
       this.#complete(piece);
       return;
     }
@@ -341,6 +378,7 @@ export class UwsExchange extends Exchange {
 
   #keepPiece(piece: Uint8Array): void {
     const { transport } = this;
+    if (!this.#holdBody(Math.max(this.bytesIn, declaredLength(this)))) return;
     if (this.#chunks === undefined) {
       this.#chunks = [];
       transport.receiving.add(this);
@@ -348,10 +386,7 @@ export class UwsExchange extends Exchange {
     }
     this.#chunks.push(piece);
     transport.counts.bufferedBodyBytes += piece.length;
-    const { limits, receiver } = transport.options;
-    if (transport.total('bufferedBodyBytes') > limits.buffered_body_bytes) {
-      receiver.refuse(this, { code: 'OVERLOADED', args: { queue: 'The body buffer' } });
-    }
+    boundBodies(this, transport.bodyRoom);
   }
 }
 

@@ -152,6 +152,7 @@ export class App {
     const counting = fronts && {
       counts: fronts.counts.of(0),
       total: (name: keyof TransportCounts) => fronts.counts.total(name),
+      shares: { buffer: fronts.shares, row: 0 },
     };
     this.#transport = await openTransport(
       config.server.transport,

@@ -56,7 +56,7 @@ export function databaseActions(
     return open && checkBody(open, body, rules);
   };
   return new Map<string, Action>([
-    ['import', (asked, body) => imports.handle(asked, body)],
+    ['import', (asked, body, holder) => imports.handle(asked, body, holder)],
     ['import-files', (asked, body) => imports.noteFiles(asked, body)],
     ['backup', (_, body) => backUp(config, database()!, body, ways)],
     ['verify', () => verifyRunning(config.dataDir)],

@@ -205,6 +205,7 @@ describe('folders that a project names', () => {
     ['storage.data_dir', (home) => join(home, 'data')],
     ['auth.keys_file', (home) => join(home, 'keys.json')],
     ['backup.dir', (home) => join(home, 'backups')],
+    ['audit.file', (home) => join(home, 'audit')],
     ['server.host', (home) => `unix:${join(home, 's')}`],
     ['cluster.databases.acme', (home) => join(home, 'acme')],
   ];

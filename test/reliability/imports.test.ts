@@ -41,8 +41,8 @@ async function open(folder?: string): Promise<void> {
 beforeAll(() => open());
 afterAll(() => opened.dispose());
 
-const send = (query: string, body: string | Uint8Array) =>
-  handler.handle(new URLSearchParams(query), Buffer.from(body as string));
+const send = (query: string, body: string | Uint8Array, holder?: string) =>
+  handler.handle(new URLSearchParams(query), Buffer.from(body as string), holder);
 const rows = (count: number, from = 0): string =>
   Array.from(
     { length: count },
@@ -81,6 +81,29 @@ const ways: Record<string, () => Promise<void>> = {
     );
     expect(new Set(refused)).toEqual(new Set(['OVERLOADED']));
     for (const one of open) await send(`name=${one}`, '');
+  },
+  'more than their share by one caller': async () => {
+    const begun: string[] = [];
+    const begin = (holder: string): Promise<string> => {
+      begun.push(name());
+      return codeOf(send(`name=${begun.at(-1)}&more=1`, rows(1), holder));
+    };
+    const told: string[] = [];
+    for (const who of ['hog', 'hog', 'hog', 'hog', 'other', 'other', 'third'])
+      told.push(`${who} ${await begin(who)}`);
+    expect(told).toEqual([
+      // Alone all but one, which is for whoever has none.
+      ...['hog none', 'hog none', 'hog none', 'hog SHARE_EXCEEDED'],
+      ...['other none', 'other SHARE_EXCEEDED', 'third OVERLOADED'],
+    ]);
+    // Their further parts, and one at a time.
+    for (const one of begun.slice(0, 3)) await send(`name=${one}`, rows(1), 'hog');
+    expect(await begin('third')).toBe('none');
+    expect(await begin('hog')).toBe('none');
+    expect(await begin('hog')).toBe('SHARE_EXCEEDED');
+    // One that is idle makes room for another of the same caller.
+    await pause(idleMs + 10);
+    expect(await begin('hog')).toBe('none');
   },
   'abandoned between two parts': async () => {
     for (let i = 0; i < 4; i++) await send(`name=${name()}&more=1`, rows(3));

@@ -33,6 +33,8 @@ export interface LoadName {
   replace?: boolean | undefined;
   /** A row that is refused ends the load and takes back all that it did. */
   isStrict?: boolean | undefined;
+  /** Whose share of the places it counts to; absent: nobody's. */
+  holder?: string | undefined;
 }
 
 /** The name of the first load that is not over, of all with the same rows. */
@@ -57,23 +59,24 @@ export class LoadDesk {
 
   /**
    * Begins a load, or goes on with the one of that name; without a name nobody can. `again`: with one
-   * that is not over, though loads of that name are. Fails OVERLOADED.
+   * that is not over, though loads of that name are. Fails OVERLOADED or SHARE_EXCEEDED.
    */
   begin(
-    { name, again = false, isAlone = false, isStrict = false, files, replace = false }: LoadName,
+    { name, again = false, isAlone = false, isStrict = false, ...given }: LoadName,
     view: ReadView,
     hooks: Omit<LoadHooks, 'admit' | 'leave' | 'over'>,
   ): BulkLoad {
     if (this.#isClosed) fail('SHUTTING_DOWN');
+    const { files, replace = false, holder } = given;
     const known = name !== undefined && again ? unfinished(view, name) : name;
     const key = known ?? `unnamed ${++this.#unnamed} ${wallMs()}`;
     const progress = readProgress(view, key);
     const isNew = progress.pieces === 0 && progress.end === undefined;
     const former = files && isNew && !again ? formerOf(view, files, replace) : undefined;
     if (former) this.#endFormer(former.digest);
-    this.#makeRoom(key);
+    this.#makeRoom(key, holder);
     const run: LoadRun = new LoadRun(
-      { name: key, isKept: name !== undefined, isAlone, isStrict, files, former },
+      { name: key, isKept: name !== undefined, isAlone, isStrict, files, former, holder },
       former?.progress ?? progress,
       readPieces(view, former?.digest ?? key),
       {
@@ -101,14 +104,30 @@ export class LoadDesk {
   }
 
   /** Sees to a free place, and to that nobody else has the name. */
-  #makeRoom(name: string): void {
+  #makeRoom(name: string, holder: string | undefined): void {
     const namesake = this.#open.get(name);
-    const candidates = namesake
-      ? [namesake]
-      : [...this.#open.values()].sort((a, b) => b.idleMs - a.idleMs);
-    if (!namesake && candidates.length < loadsMax) return;
-    const [idlest] = candidates;
-    if (idlest!.idleMs < this.idleMs) fail('OVERLOADED', { queue: 'The table of running loads' });
+    if (namesake === undefined) this.#keepShare(holder);
+    const open = [...this.#open.values()].sort((a, b) => b.idleMs - a.idleMs);
+    if (!namesake && open.length < loadsMax) return;
+    const idlest = namesake ?? open[0]!;
+    if (idlest.idleMs < this.idleMs) fail('OVERLOADED', { queue: 'The table of running loads' });
+    idlest.abandon(goneError(idlest.name));
+  }
+
+  /**
+   * Who has a load gets one more where that leaves a place to others, and no third one beside those of others
+   * (access.md 8). One that is idle gives its place to another of the same caller.
+   */
+  #keepShare(holder: string | undefined): void {
+    if (holder === undefined) return;
+    const open = [...this.#open.values()];
+    const mine = open.filter((run) => run.holder === holder).sort((a, b) => b.idleMs - a.idleMs);
+    const count = mine.length;
+    const isLastPlace = open.length >= loadsMax - 1;
+    const isBesideOthers = count >= loadsMax / 2 && count < open.length;
+    if (count === 0 || !(isLastPlace || isBesideOthers)) return;
+    const [idlest] = mine;
+    if (idlest!.idleMs < this.idleMs) fail('SHARE_EXCEEDED', { count, what: 'running imports' });
     idlest!.abandon(goneError(idlest!.name));
   }
 

@@ -99,6 +99,8 @@ interface KnownLoad {
   files: readonly LoadedFile[] | undefined;
   /** The load that it goes on with. */
   former: FormerLoad | undefined;
+  /** Whose share of the places it counts to. */
+  holder: string | undefined;
 }
 
 interface Waiting {
@@ -137,6 +139,10 @@ export class LoadRun implements BulkLoad {
 
   get isMendable(): boolean {
     return this.known.files !== undefined && this.progress.end === undefined;
+  }
+
+  get holder(): string | undefined {
+    return this.known.holder;
   }
 
   get isOver(): boolean {
