@@ -58,8 +58,8 @@ export const limitTable = {
   query_visits: count(0),
   txn_writes: count(1_000_000),
   txn_bytes: bytes(512 * MiB),
-  /** A quarter of a second of the one writer, at some 6 to 12 us an edge. */
-  drop_edges: count(20_000),
+  /** As many as fit into `txn_writes`: a record, an id and two lists each. */
+  drop_edges: count(250_000),
   /** Answers of writes under a key: when there are more, the oldest go. */
   kept_answers: count(1_000_000),
   kept_answer_bytes: bytes(256 * MiB),

@@ -21,3 +21,17 @@ export function onlyDeletes(plan: Plan): boolean {
   });
   return plan.writes && !stores;
 }
+
+const known = new WeakMap<Plan, boolean>();
+
+/** Whether a plan drops elements: how many, its form does not say. */
+export function drops(plan: Plan): boolean {
+  let found = known.get(plan);
+  if (found !== undefined) return found;
+  found = false;
+  eachPart([plan.statements, plan.output], ({ kind }) => {
+    found ||= kind === 'drop';
+  });
+  known.set(plan, found);
+  return found;
+}

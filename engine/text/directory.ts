@@ -34,6 +34,17 @@ export function findEntry(directory: Uint8Array, id: number): Place | undefined 
   return undefined;
 }
 
+/** All entries, in their order. */
+export function* entriesIn(directory: Uint8Array): Generator<Place> {
+  const reader = new VarintReader(directory);
+  while (!reader.isDone) {
+    const start = reader.at;
+    const upper = reader.word();
+    for (let left = 2 * reader.next(); left > 0; left--) reader.next();
+    yield { upper, start, end: reader.at };
+  }
+}
+
 /** The directory with other bytes in a place. */
 export function replaceEntry(
   directory: Uint8Array,

@@ -8,7 +8,14 @@ import { ByteWriter } from '../base/bytes.js';
 import { doubled } from '../base/words.js';
 import { intact } from '../base/intact.js';
 import type { DerivedStore } from '../storage/table/group-work.js';
-import { appendEntry, encodeEntry, findEntry, type Place, replaceEntry } from './directory.js';
+import {
+  appendEntry,
+  encodeEntry,
+  entriesIn,
+  findEntry,
+  type Place,
+  replaceEntry,
+} from './directory.js';
 import { BLOCK_MAX, type Block, decodeBlock, encodeBlock, newBlock } from './posting.js';
 import { appendToRecord, decodeRecord, encodeRecord, newRecord } from './term-record.js';
 import { blockKey, directoryKey, termKey } from './text-key.js';
@@ -121,8 +128,60 @@ export function removePosting(list: List, id: number): void {
     writeOlder(list, place);
   }
   record.df--;
-  if (record.df === 0) list.view.deleteDerived(key);
+  if (record.df === 0) list.view.deleteDerived(key, bytes);
   else putRecord(list, key, bytes);
+}
+
+/**
+ * Removes the postings of many documents, ascending, which the list holds: every block, the directory and the
+ * record are written once.
+ */
+export function removePostings(list: List, ids: Uint32Array): void {
+  if (ids.length === 1) return removePosting(list, ids[0]!);
+  const { view, label, term } = list;
+  const key = termKey(label, term);
+  const bytes = view.getDerived(key);
+  intact(bytes !== undefined, 'a removed document has no postings');
+  decodeRecord(bytes, record);
+  const { tail, df } = record;
+  intact(ids.length <= df, 'a removed document has no postings');
+  const directory = tail.count === df ? none : view.getDerived(directoryKey(label, term));
+  intact(directory !== undefined, 'the directory of a term is missing');
+  if (ids.length === df) {
+    for (const { upper } of entriesIn(directory)) view.deleteDerived(blockKey(label, term, upper));
+    if (directory.length > 0) view.deleteDerived(directoryKey(label, term));
+    view.deleteDerived(key, bytes);
+    return;
+  }
+  const older = removeOlder(list, directory, ids);
+  extractAll(tail, ids.subarray(older));
+  record.df -= ids.length;
+  putRecord(list, key, bytes);
+}
+
+const none = new Uint8Array(0);
+
+/** Takes those of the ids out that older blocks hold; how many of them those are. */
+function removeOlder(list: List, directory: Uint8Array, ids: Uint32Array): number {
+  const parts: Uint8Array[] = [];
+  let copied = 0;
+  let next = 0;
+  for (const { upper, start, end } of entriesIn(directory)) {
+    const first = next;
+    while (next < ids.length && ids[next]! <= upper) next++;
+    if (next === first) continue;
+    parts.push(directory.subarray(copied, start));
+    copied = end;
+    const key = blockKey(list.label, list.term, upper);
+    const bytes = list.view.getDerived(key);
+    intact(bytes !== undefined, 'a block of postings is missing');
+    decodeBlock(bytes, older);
+    extractAll(older, ids.subarray(first, next));
+    if (older.count === 0) list.view.deleteDerived(key);
+    else parts.push(putBlock(list, upper, older, 0, older.count));
+  }
+  if (next > 0) putDirectory(list, Buffer.concat([...parts, directory.subarray(copied)]));
+  return next;
 }
 
 /** Gives the posting of document `id`, which the list holds, another frequency and length. */
@@ -235,6 +294,23 @@ function extract(block: Block, id: number): void {
   intact(at < block.count && block.ids[at] === id, 'a removed document has no postings');
   move(block, at + 1, at);
   block.count--;
+}
+
+/** Takes ids, ascending, out of a block, which holds them. */
+function extractAll(block: Block, ids: Uint32Array): void {
+  let left = 0;
+  let next = 0;
+  for (let at = 0; at < block.count; at++) {
+    if (block.ids[at] === ids[next]) {
+      next++;
+      continue;
+    }
+    block.ids[left] = block.ids[at]!;
+    block.frequencies[left] = block.frequencies[at]!;
+    block.lengths[left++] = block.lengths[at]!;
+  }
+  intact(next === ids.length, 'a removed document has no postings');
+  block.count = left;
 }
 
 /** Moves the postings from `from` on so that they begin at `to`. */

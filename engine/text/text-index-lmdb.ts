@@ -7,6 +7,7 @@ import type { ReadView } from '../storage/table/store.js';
 import { analyze } from './analyzer.js';
 import { bestDocuments } from './best-documents.js';
 import type { Totals } from './bm25.js';
+import { GoneDocuments } from './gone-documents.js';
 import { type Document, NewDocuments } from './new-documents.js';
 import { type PostingStore, addPosting, removePosting, replacePosting } from './posting-list.js';
 import { TermCache } from './scored-term.js';
@@ -37,6 +38,19 @@ export function createTextIndex(limits: Limits): TextIndex {
       changeTotals(view, label, -1, -document.length);
       for (const term of document.frequencies.keys())
         removePosting({ view, label, term: termBytes(term) }, id);
+    },
+    removal() {
+      const gone = new GoneDocuments();
+      return {
+        add(label, id, texts) {
+          const document = countTerms(texts, limits.document_terms);
+          return document.length === 0 ? 0 : gone.add(label, id, document);
+        },
+        finish(view, tick) {
+          view.settle?.();
+          gone.remove(view, changeTotals, tick);
+        },
+      };
     },
     replace(view, label, id, before, after) {
       const max = limits.document_terms;

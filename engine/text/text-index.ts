@@ -21,6 +21,8 @@ export interface TextIndex {
   ): void;
   /** Removes it; `texts` are the ones it was added with. */
   remove(view: WriteView, label: number, id: number, texts: readonly string[]): void;
+  /** Begins to remove many. */
+  removal(): TextRemoval;
   /**
    * The k best documents of the label, best first, ties by ascending id. TEXT_TOO_LONG beyond the
    * limits.
@@ -32,4 +34,12 @@ export interface TextIndex {
     k: number,
     allow?: (id: number) => boolean,
   ): TextHit[];
+}
+
+/** Documents that go together: every list that some of them leave is written once. */
+export interface TextRemoval {
+  /** `texts`: those it was added with. Ids ascend within a label. Tells how many bytes are kept for it. */
+  add(label: number, id: number, texts: readonly string[]): number;
+  /** Removes all of them. `tick` hears of the postings as they go. */
+  finish(view: WriteView, tick: (postings: number) => void): void;
 }

@@ -51,7 +51,15 @@ function dispatcherOf(failures: number) {
 const callOf = (settle: () => void, cost: Call['cost'] = 'C'): Call => {
   const call = { query: 0, body: new Uint8Array(0), cost, slot: -1, settled: false };
   const time = { deadline: performance.now() + 60_000, budgetMs: 60_000 };
-  const turn = { caller: '', account: undefined, charged: 0, place: 0 };
+  const turn = {
+    caller: '',
+    account: undefined,
+    charged: 0,
+    place: 0,
+    drops: false,
+    expected: 0,
+    callerNumber: 0,
+  };
   return { ...call, ...time, ...turn, resolve: settle, reject: settle };
 };
 

@@ -35,7 +35,7 @@ function serve(port: MessagePort, random: Random, seen: Seen): void {
   const held: number[] = [];
   const answer = (): void => {
     const portion = held.splice(0, 1 + random.below(held.length));
-    const heads = portion.flatMap((slot) => [slot, 0, 0, 0, 1, 0, 0]);
+    const heads = portion.flatMap((slot) => [slot, 0, 0, 0, 1, 0, 0, 0]);
     port.postMessage(packBatch(0, heads));
     if (held.length > 0) setImmediate(answer);
   };
@@ -101,7 +101,14 @@ async function play(
           slot: -1,
           settled: false,
           caller: String(number % callers),
-          ...{ account: undefined, charged: 0, place: 0 },
+          ...{
+            account: undefined,
+            charged: 0,
+            place: 0,
+            drops: number % 5 === 0,
+            expected: 0,
+            callerNumber: 0,
+          },
           resolve: settled,
           reject: (error) => {
             failures.push(error.data);

@@ -38,6 +38,15 @@ function step(random: Random, view: WriteView, label: Label, documents: Document
     const texts = textOf(random);
     index.replace(view, label.id, id, documents.get(id)!, texts);
     documents.set(id, texts);
+  } else if (kind === 8) {
+    const going = random.some(ids, 0.5).sort((a, b) => a - b);
+    const removal = index.removal();
+    for (const one of going) {
+      removal.add(label.id, one, documents.get(one)!);
+      documents.delete(one);
+    }
+    removal.finish(view, () => undefined);
+    for (const one of going) view.remove(one);
   } else if (kind === 7) {
     index.remove(view, label.id, id, documents.get(id)!);
     documents.delete(id);
@@ -85,5 +94,55 @@ describe('keyword index of a group', () => {
     }
     expect(undone).toBeGreaterThan(50);
     storage.close();
+  });
+
+  it('is as a recount makes it when many documents go at once, of lists of many blocks', () => {
+    const random = new Random(32);
+    for (const share of [0.001, 0.02, 0.5, 0.95, 1]) {
+      const storage = openStorage(freshFolder(), { limits: defaultLimits, mode: 'create' });
+      const schema = { version: 1, nodes: [node('A')], edges: [], vectors: [] };
+      storage.applySchema({ schema, olderSchemas: [], migrations: [] }, { nowMs: 0 });
+      const label = storage.catalog.find('node', 'A')!;
+      const documents: Documents = new Map();
+      storage.commitGroup((group) =>
+        group.request(0, (view) => {
+          for (let i = 0; i < 1_500; i++) {
+            const id = view.createNode(label, new Map());
+            const texts = [`${textOf(random)[0]} own${i}`];
+            index.add(view, label.id, id, texts);
+            documents.set(id, texts);
+          }
+        }),
+      );
+      const isRecount = (): void => {
+        const all = [...documents].map(([id, texts]) => ({ id, texts }));
+        expect(checkTextIndex(storage.reader(), label.id, all, defaultLimits), `${share}`).toEqual(
+          [],
+        );
+      };
+      const drop = (view: WriteView, going: readonly number[]): void => {
+        const removal = index.removal();
+        for (const id of going) removal.add(label.id, id, documents.get(id)!);
+        removal.finish(view, () => undefined);
+        view.removeAll(Uint32Array.from(going), () => undefined);
+      };
+      for (let round = 0; round < 3; round++) {
+        const ids = [...documents.keys()];
+        const going = share === 1 ? ids : random.some(ids, share).sort((a, b) => a - b);
+        storage.commitGroup((group) => {
+          const work = (): void =>
+            group.request(0, (view) => {
+              drop(view, going);
+              throw new Undone();
+            });
+          expect(work).toThrow(Undone);
+        });
+        isRecount();
+        storage.commitGroup((group) => group.request(0, (view) => drop(view, going)));
+        for (const id of going) documents.delete(id);
+        isRecount();
+      }
+      storage.close();
+    }
   });
 });

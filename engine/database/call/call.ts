@@ -1,5 +1,6 @@
 // One request on its way through the database, as it waits for a lane and is there.
 import { TrellisError } from '../../base/errors.js';
+import { drops } from '../../plan/deletes.js';
 import type { Argument, ExecutionResult, ItemList } from '../../exec/row/execute.js';
 import type { CostClass, Plan } from '../../plan/plan.js';
 import type { Once } from '../answer/once.js';
@@ -10,6 +11,8 @@ export interface Cost {
   micros: number;
   rows: number;
   visits: number;
+  /** Micros of a write without its part in the commit, which it shares. */
+  own?: number;
 }
 
 /** What a plan is run with. */
@@ -50,6 +53,10 @@ export interface Call {
   account: unknown;
   charged: number;
   place: number;
+  /** Of a write: whether it drops elements, and what the writer is going to need for it, in micros. */
+  drops: boolean;
+  expected: number;
+  callerNumber: number;
   /** See CallOptions. */
   onWork?: ((cost: Cost) => void) | undefined;
   resolve: (result: ExecutionResult) => void;
@@ -94,6 +101,9 @@ export function callOf(
     account: undefined,
     charged: 0,
     place: 0,
+    drops: plan.writes && drops(plan),
+    expected: 0,
+    callerNumber: 0,
     onWork,
     resolve,
     reject,

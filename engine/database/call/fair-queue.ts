@@ -21,6 +21,8 @@ export interface Queued {
   /** Its caller's, and what it was charged, while it is away; set here. */
   account?: unknown;
   charged?: number;
+  /** Tells callers apart among all that is away; set here. */
+  callerNumber?: number;
 }
 
 /** Micros that everybody is given in turn. */
@@ -98,7 +100,10 @@ class Account<T> {
   #long = 5_000;
   #short = 100;
 
-  constructor(readonly caller: string) {}
+  constructor(
+    readonly caller: string,
+    readonly number: number,
+  ) {}
 
   /** It asks again, after all it had was answered. */
   asksAgain(now: number): void {
@@ -143,16 +148,19 @@ export class FairQueue<T extends Queued> {
   /** Those who are there. */
   readonly #present: Account<T>[] = [];
   #last: Account<T> | undefined;
+  #lastNumber = 0;
   #came = 0;
   length = 0;
   bytes = 0;
+  /** Whether the first of a caller's waits for something that is away; asked again when that is back. */
+  holds: ((item: T) => boolean) | undefined;
 
   #accountOf(caller: string): Account<T> {
     if (this.#last?.caller === caller) return this.#last;
     let account = this.#accounts.get(caller);
     if (account === undefined) {
       if (this.#accounts.size >= accountsMax) this.#forgetGone();
-      this.#accounts.set(caller, (account = new Account(caller)));
+      this.#accounts.set(caller, (account = new Account(caller, ++this.#lastNumber)));
     }
     this.#last = account;
     return account;
@@ -277,7 +285,8 @@ export class FairQueue<T extends Queued> {
     const [first, second] = this.#present;
     if (second === undefined) first!.credit = 0;
     const only = second === undefined ? first : undefined;
-    return only === undefined ? this.#choose(now, threads) : { item: this.#take(only) };
+    if (only === undefined) return this.#choose(now, threads);
+    return this.#isHeld(only.waiting.first!) ? undefined : { item: this.#take(only) };
   }
 
   #firstBefore(before: number): Turn<T> {
@@ -287,7 +296,11 @@ export class FairQueue<T extends Queued> {
       const at = account.waiting.first?.place ?? before;
       if (at < place) [first, place] = [account, at];
     }
-    return first && { item: this.#take(first) };
+    return first && !this.#isHeld(first.waiting.first!) ? { item: this.#take(first) } : undefined;
+  }
+
+  #isHeld(item: T): boolean {
+    return this.holds?.(item) === true;
   }
 
   #take(account: Account<T>): T {
@@ -336,6 +349,7 @@ export class FairQueue<T extends Queued> {
       const { first } = one.waiting;
       if (first === undefined || !mayLeave(one, first, share)) continue;
       if (first.isOrder && first.place !== oldest) continue;
+      if (this.#isHeld(first)) continue;
       if (account === undefined || one.credit > account.credit) account = one;
     }
     return account;
@@ -354,6 +368,7 @@ export class FairQueue<T extends Queued> {
     this.#list(account, now);
     const micros = account.expects(item.cost);
     item.account = account;
+    item.callerNumber = account.number;
     item.charged = micros;
     account.flying++;
     account.flyingMicros += micros;

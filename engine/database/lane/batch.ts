@@ -5,10 +5,12 @@
 //
 //   bodies, end to end | padding to 8 | heads, 8-byte floats | their count
 //
-//   to a lane     6 numbers per request   [slot, query, bodyStart, bodyEnd, deadline, budgetMs]
-//                   query = index in the program, -1 = extras has it; deadline in Unix ms
-//   from a lane   7 numbers per reply     [slot, outcome, start, end, micros, rows, visits]
-//                   outcome 0 = body, 1 = error, 2 = body and items; micros = work, for the costs
+//   to a lane     8 numbers per request   [slot, query, bodyStart, bodyEnd, deadline, budgetMs, expected, caller]
+//                   query = index in the program, -1 = extras has it; deadline in Unix ms;
+//                   expected = micros that a write is likely to take; caller = a number that tells callers apart
+//   from a lane   8 numbers per reply     [slot, outcome, start, end, micros, rows, visits, own]
+//                   outcome 0 = body, 1 = error, 2 = body and items; micros = work, for the costs;
+//                   own = of a write: without its part in the commit
 //
 // `slot` names the call on the way back and is also its cancel word (gate.ts). Plans, errors and
 // items travel in `extras`, keyed by slot; only then the message is an object around the buffer.
@@ -16,8 +18,8 @@ import type { ErrorData } from '../../base/errors.js';
 import type { ItemList } from '../../exec/row/execute.js';
 import type { Once } from '../answer/once.js';
 
-export const requestWords = 6;
-export const replyWords = 7;
+export const requestWords = 8;
+export const replyWords = 8;
 
 /** What a request carries beyond its body; `plan` and `args` are packed. */
 export interface RequestExtra {

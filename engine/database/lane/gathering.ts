@@ -7,21 +7,61 @@
 // waits for the log, in the same transaction (K30). But 54 to 59 of 64 writers are in the first one as it is (two
 // cores, 2026-11-26); with the few others the second would cost an entry of its own, and where the log refuses it,
 // the first, which is in the log already, would go with it.
-import type { Waiting } from './group-commit.js';
+import type { Outcome, Waiting } from './group-commit.js';
+import { longMicros } from './long-writes.js';
 
 /** A group closes at this many requests or bytes of bodies, so that one commit stays short. */
 const groupRequests = 1000;
 const groupBytes = 4 * 1024 * 1024;
 
-/** The next group leaves those who wait. */
+/**
+ * The next group leaves those who wait. Who is in it is answered when all of it is done: a long write is alone in
+ * its group, and lets those go first who wait when its turn comes; others together do not take much longer than one.
+ */
 export function takeGroup(waiting: Waiting[]): Waiting[] {
+  const first = waiting[0];
+  if (first !== undefined && isLong(first)) {
+    if (first.hasYielded || !letOthersPass(waiting)) return waiting.splice(0, 1);
+    first.hasYielded = true;
+  }
   let count = 0;
   let size = 0;
+  let micros = 0;
   while (count < waiting.length && count < groupRequests && size < groupBytes) {
-    size += waiting[count++]!.body.length;
+    const next = waiting[count]!;
+    if (count > 0 && (isLong(next) || micros >= longMicros)) break;
+    count++;
+    size += next.body.length;
+    micros += next.expected;
   }
   return count === waiting.length ? waiting.splice(0) : waiting.splice(0, count);
 }
+
+/** Puts those first that are not long, and whose callers have nothing long before them; false: there is none. */
+function letOthersPass(waiting: Waiting[]): boolean {
+  const passing: Waiting[] = [];
+  const staying: Waiting[] = [];
+  const held = new Set<number>();
+  for (const one of waiting) {
+    const stays = isLong(one) || held.has(one.caller);
+    if (stays) held.add(one.caller);
+    (stays ? staying : passing).push(one);
+  }
+  if (passing.length === 0) return false;
+  for (const [at, one] of [...passing, ...staying].entries()) waiting[at] = one;
+  return true;
+}
+
+/** Those of a group that ended behind a long write; others like it are taken for long, too. */
+export function leftBehind(group: Waiting[], outcomes: readonly Outcome[]): Waiting[] {
+  const left = group.slice(outcomes.length);
+  const last = group[outcomes.length - 1]!;
+  if ((outcomes.at(-1)?.micros ?? 0) < longMicros) return left;
+  for (const one of left) if (one.query === last.query) one.expected = longMicros;
+  return left;
+}
+
+const isLong = ({ expected }: Waiting): boolean => expected >= longMicros;
 
 /** Of the time that the last group took. */
 const share = 1 / 4;

@@ -108,6 +108,8 @@ export class Lane {
       heads[head + 3] = offset;
       heads[head + 4] = sharedOriginMs + call.deadline;
       heads[head + 5] = call.budgetMs;
+      heads[head + 6] = call.expected;
+      heads[head + 7] = call.callerNumber;
       if (call.plan !== undefined || call.embeddings !== undefined || call.once !== undefined) {
         const { slot, plan, args, schema, items, embeddings, once } = call;
         extras.push({ slot, plan, args, schema, items, embeddings, once });
@@ -134,7 +136,7 @@ export class Lane {
         call.resolve(extra?.kind === 'items' ? { body, items: extra.items } : { body });
       }
       const [micros, rows, visits] = [heads[at + 4]!, heads[at + 5]!, heads[at + 6]!];
-      this.events.onSettled(call, { micros, rows, visits });
+      this.events.onSettled(call, { micros, rows, visits, own: heads[at + 7]! });
     }
   }
 

@@ -4,6 +4,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { ByteWriter } from '../../base/bytes.js';
 import type { ExecutionResult } from '../../exec/row/execute.js';
 import { type ReplyExtra, packBatch, replyWords } from './batch.js';
+import type { Outcome } from './group-commit.js';
 import { errorDataOf } from '../../base/errors.js';
 
 const flushMicros = 200;
@@ -20,21 +21,35 @@ export class ReplyBatch {
     return this.#heads.length / replyWords;
   }
 
-  succeed(slot: number, result: ExecutionResult, micros: number): void {
+  succeed(slot: number, result: ExecutionResult, micros: number, own = 0): void {
     const start = this.#bytes.length;
     this.#bytes.append(result.body);
     const { items, rows = 0, visits = 0 } = result;
-    this.#add(slot, items ? 2 : 0, start, this.#bytes.length, micros, rows, visits);
+    this.#add(slot, items ? 2 : 0, start, this.#bytes.length, micros, rows, visits, own);
     if (items) this.#extras.push({ slot, kind: 'items', items });
   }
 
-  failWith(slot: number, error: unknown, micros: number): void {
-    this.#add(slot, 1, 0, 0, micros, 0, 0);
+  failWith(slot: number, error: unknown, micros: number, own = 0): void {
+    this.#add(slot, 1, 0, 0, micros, 0, 0, own);
     this.#extras.push({ slot, kind: 'error', ...errorDataOf(error) });
   }
 
+  /** Outcomes of the first of a group of writes. */
+  answer(
+    group: readonly { slot: number }[],
+    outcomes: readonly Outcome[],
+    micros: readonly number[],
+  ): void {
+    for (const [i, outcome] of outcomes.entries()) {
+      const { slot } = group[i]!;
+      const own = outcome.micros ?? 0;
+      if (outcome.ok) this.succeed(slot, outcome.result, micros[i]!, own);
+      else this.failWith(slot, outcome.error, micros[i]!, own);
+    }
+  }
+
   /** The words of a reply's head, as batch.ts has them. */
-  #add(...head: [number, number, number, number, number, number, number]): void {
+  #add(...head: [number, number, number, number, number, number, number, number]): void {
     if (this.#heads.length === 0) this.#openedAt = performance.now();
     this.#heads.push(...head);
   }

@@ -24,7 +24,7 @@ import type { TextIndex } from '../../text/text-index.js';
 import { Figures } from '../meter/figures.js';
 import { Gate } from '../call/gate.js';
 import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
-import { Gathering, takeGroup } from './gathering.js';
+import { Gathering, leftBehind, takeGroup } from './gathering.js';
 import { transactionHold } from './exit-hold.js';
 import { GroupCommit, type Waiting, workOf } from './group-commit.js';
 import { type LoadOrder, LoadWriter } from '../load/load-writer.js';
@@ -275,6 +275,8 @@ class WriterLane {
         body: bytes.subarray(heads[at + 2]!, heads[at + 3]!),
         deadline: heads[at + 4]! - sharedOriginMs,
         budgetMs: heads[at + 5]!,
+        expected: heads[at + 6]!,
+        caller: heads[at + 7]!,
         extra: extras.get(slot),
       });
     }
@@ -320,14 +322,11 @@ class WriterLane {
     const started = performance.now();
     const outcomes = this.#commits.run(group);
     const micros = workOf(outcomes, (performance.now() - started) * 1000);
-    for (let i = 0; i < group.length; i++) {
-      const outcome = outcomes[i]!;
-      if (outcome.ok) this.#replies.succeed(group[i]!.slot, outcome.result, micros[i]!);
-      else this.#replies.failWith(group[i]!.slot, outcome.error, micros[i]!);
-    }
+    this.#waiting.unshift(...leftBehind(group, outcomes));
+    this.#replies.answer(group, outcomes, micros);
     failpoint('W12');
     this.#replies.flush();
-    this.#gathering?.answered(group.length, performance.now() - started, this.#waiting.length);
+    this.#gathering?.answered(outcomes.length, performance.now() - started, this.#waiting.length);
   }
 
   /** Of a commit that failed, or a directory that is another's: nothing is written any more. */

@@ -16,6 +16,7 @@ import type { Batch, ReplyExtra } from './batch.js';
 import { buffersOf } from '../load/row/batch-buffers.js';
 import type { ClusterPosition } from '../../cluster/node.js';
 import type { CheckMark, ClusterOrder } from '../replica/check-mark.js';
+import { LongWrites } from './long-writes.js';
 import type { LoadOrder } from '../load/load-writer.js';
 import type { AddIndex, FromLane, HelpBuild } from './message.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
@@ -101,6 +102,7 @@ export class WriterLink {
   #lastId = 0;
   readonly #queue = new FairQueue<Turned>();
   readonly #bounds: QueueBounds;
+  readonly #long = new LongWrites();
   /** When the writer was last done with something. */
   #heardAt = 0;
   #holding: { timer: NodeJS.Timeout; since: number } | undefined;
@@ -119,6 +121,7 @@ export class WriterLink {
     this.#deadlines = new Deadlines(gate);
     this.#bounds = { calls: limits.write_queue, bytes: limits.write_queue_bytes };
     this.#queue.allowOrders();
+    this.#queue.holds = (item) => item.given === undefined && this.#long.holds(item);
   }
 
   get queued(): number {
@@ -134,10 +137,14 @@ export class WriterLink {
         else if (error) reject(error);
       });
       this.#lane = new Lane(port, this.gate, this.slots, {
-        onLost: (call) => this.#queue.back(call, performance.now()),
+        onLost: (call) => {
+          this.#long.back(call);
+          this.#queue.back(call, performance.now());
+        },
         onSettled: (call, cost) => {
           this.events.onSettled(call, cost);
           this.#heardAt = performance.now();
+          this.#long.back(call, cost.own);
           this.#queue.back(call, this.#heardAt, cost.micros);
           this.#feed();
         },
@@ -275,8 +282,10 @@ export class WriterLink {
 
   #go(item: Turned, now: number): void {
     this.#queue.sent(item, now);
-    if (item.given === undefined) this.#lane!.submit(item);
-    else {
+    if (item.given === undefined) {
+      this.#long.sent(item);
+      this.#lane!.submit(item);
+    } else {
       item.sentAt = now;
       this.#send(item.given);
     }

@@ -10,6 +10,7 @@ import type { Assignment } from '../../plan/expression.js';
 import { textsAmong, textsOf } from '../../storage/record/document.js';
 import { decodeProperty, kindOf, labelOf } from '../../storage/record/record.js';
 import type { Label, StoredProperty } from '../../storage/table/store.js';
+import type { TextRemoval } from '../../text/text-index.js';
 import type { Builder } from '../row/builder.js';
 import { convert } from '../row/declared-value.js';
 import { nameOf, resolveElement } from '../row/resolve.js';
@@ -264,6 +265,8 @@ export function dropElements(frame: Frame, ids: readonly number[]): number {
   const { write } = frame;
   frame.hasDropped = true;
   const nodes = new IdBuffer();
+  /** Those that have edges. */
+  const hubs = new IdBuffer();
   const edges = new IdBuffer();
   let ends = 0;
   let found = 0;
@@ -277,41 +280,43 @@ export function dropElements(frame: Frame, ids: readonly number[]): number {
       frame.expectDrops(edges.length);
     } else {
       nodes.push(id);
+      const degree = write.incidentCount(id, labelOf(record));
+      if (degree === 0) continue;
+      hubs.push(id);
       // An edge may have both its ends here.
-      ends += write.incidentCount(id);
+      ends += degree;
       frame.expectWrites(Math.ceil(ends / 2));
       frame.expectDrops(Math.ceil(ends / 2));
     }
   }
   frame.charge(4 * ends);
   const given = edges.length;
-  const others = nodes.take();
-  for (const id of others) edges.append(write.incident(id));
+  for (const id of hubs.take()) edges.append(write.incident(id));
   const gone = new IdBuffer();
   gone.append(distinct(edges.take()));
   frame.countWrites(gone.length - given);
   frame.countDrops(gone.length);
-  const documents = others.length > 0 ? documentsOf(frame, others) : [];
+  const others = distinct(nodes.take());
+  const documents = documentsOf(frame, others);
   gone.append(others);
-  write.removeAll(distinct(gone.take()), (count) => frame.tick(count));
-  for (const { label, id, texts } of documents) frame.context.text!.remove(write, label, id, texts);
+  const tick = (count: number): void => frame.tick(count);
+  write.removeAll(distinct(gone.take()), tick);
+  documents?.finish(write, tick);
   return found;
 }
 
-/** What the keyword index holds of elements that are about to go. */
-function documentsOf(
-  frame: Frame,
-  ids: Uint32Array,
-): { label: number; id: number; texts: string[] }[] {
-  if (frame.context.text === undefined) return [];
-  const documents: { label: number; id: number; texts: string[] }[] = [];
+/** What the keyword index holds of elements, ascending, that are about to go. */
+function documentsOf(frame: Frame, ids: Uint32Array): TextRemoval | undefined {
+  const { catalog } = frame.view;
+  const removal = ids.length > 0 ? frame.context.text?.removal() : undefined;
+  if (removal === undefined) return undefined;
   for (const id of ids) {
-    const record = frame.write.record(id)!;
-    const label = frame.view.catalog.label(labelOf(record));
+    const record = frame.write.recordShared(id)!;
+    const label = catalog.label(labelOf(record));
     const texts = textsOf(label, record);
     if (texts.length === 0) continue;
-    frame.charge(record.length);
-    documents.push({ label: label.id, id, texts });
+    frame.tick(1);
+    frame.charge(removal.add(label.id, id, texts));
   }
-  return documents;
+  return removal;
 }

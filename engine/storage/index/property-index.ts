@@ -138,7 +138,7 @@ export function removeEntries(
     const own = key.slice();
     for (const id of ids) {
       putId(own, id);
-      log.remove(table, own);
+      log.removeEmpty(table, own);
     }
     return;
   }

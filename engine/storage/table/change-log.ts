@@ -25,6 +25,8 @@ const made = 255;
 /** Instead of an end: nothing stood under the key. */
 const nothing = 0;
 
+const empty = new Uint8Array(0);
+
 /** Longer than any key that LMDB takes. */
 const keyBytesMax = 2048;
 
@@ -110,6 +112,11 @@ export class ChangeLog {
   cut<K>(table: Table<K>, key: K, former: Uint8Array): void {
     this.#note(table, key, former, 0);
     intact(table.remove(key), 'what was read is gone');
+  }
+
+  /** Removes a key whose value, if there is one, is known to be empty. */
+  removeEmpty<K>(table: Table<K>, key: K): void {
+    if (table.remove(key)) this.#note(table, key, empty, 0);
   }
 
   /** Counts puts that are yet to be made, `bytes` long in all. */

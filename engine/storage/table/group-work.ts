@@ -9,7 +9,7 @@ export interface DerivedStore {
   getDerived(key: Uint8Array): Uint8Array | undefined;
   /** `former`: a private copy of what the caller has just read under the key, if it has. */
   putDerived(key: Uint8Array, value: Uint8Array, former?: Uint8Array): void;
-  deleteDerived(key: Uint8Array): void;
+  deleteDerived(key: Uint8Array, former?: Uint8Array): void;
 }
 
 /** Work that waits; its owner decides what it is. */

@@ -209,7 +209,7 @@ export interface WriteView extends ReadView, DerivedStore {
   /** Ids of all edges of a node or vector, both directions, each once, ascending. */
   incident(id: number): Uint32Array;
   /** How many ends of edges it has, without reading them: one from it to itself has two. */
-  incidentCount(id: number): number;
+  incidentCount(id: number, label?: number): number;
   /** Vector changes of this request so far: searches must take them into account. */
   readonly pending: readonly VectorChange[];
   /** Those of earlier requests of the same group: committed with it, in no index yet. */

@@ -9,7 +9,6 @@ import type { ChangeLog } from '../table/change-log.js';
 import type { Table } from '../table/env.js';
 import { orderOf } from '../table/id-order.js';
 import { EntryLists } from '../index/entry-groups.js';
-import { entriesOf } from '../index/index-entry.js';
 import type { AdjacencyKey } from '../table/keys.js';
 import { removeFromList } from '../graph/label-list.js';
 import { removeEntries } from '../index/property-index.js';
@@ -81,8 +80,10 @@ export function removeElements(
     const id = ids[at]!;
     const record = records.subarray(starts[at]!, starts[at + 1]!);
     const label = catalog.label(labelOf(record));
-    for (const { property, prefix } of entriesOf(label, (one) => decodeFormer(record, one))) {
-      entries.add(property.indexId, prefix, id);
+    for (const property of label.properties) {
+      if (property.indexId === 0) continue;
+      const value = decodeFormer(record, property);
+      if (value !== null) entries.addValue(property, value, id);
     }
     if (kindOf(record) === 'vector') {
       log.remove(env.vectors, id);

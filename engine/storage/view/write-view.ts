@@ -47,6 +47,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   #unwritten: Unwritten | undefined;
   /** Made with the first edge. */
   #ends: EdgeEnds | undefined;
+  readonly #lists = new Map<number, { table: Table<AdjacencyKey>; label: number }[]>();
 
   constructor(
     private readonly context: WriteContext,
@@ -225,30 +226,35 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     });
   }
 
-  incidentCount(id: number): number {
+  incidentCount(id: number, own = labelOf(this.#existing(id))): number {
     let count = 0;
     this.#unwritten?.settleEdges();
-    for (const { table, label } of this.#listsOf(id)) count += readDegree(table, id, label);
+    for (const { table, label } of this.#listsAt(own)) count += readDegree(table, id, label);
     return count;
   }
 
   incident(id: number): Uint32Array {
     const edges: number[] = [];
     this.#unwritten?.settleEdges();
-    for (const { table, label } of this.#listsOf(id)) {
+    for (const { table, label } of this.#listsAt(labelOf(this.#existing(id)))) {
       const pairs = readAdjacency(table, id, label);
       for (let i = 0; i < pairs.length; i += 2) edges.push(pairs[i]!);
     }
     return distinct(Uint32Array.from(edges));
   }
 
-  *#listsOf(id: number): Generator<{ table: Table<AdjacencyKey>; label: number }> {
-    const own = labelOf(this.#existing(id));
-    for (const direction of ['out', 'in'] as const) {
-      for (const label of this.full.edgesAt(own, direction)) {
-        yield { table: this.env[direction], label };
-      }
-    }
+  /** The lists of edges that elements of a label may have. */
+  #listsAt(own: number): { table: Table<AdjacencyKey>; label: number }[] {
+    let lists = this.#lists.get(own);
+    if (lists !== undefined) return lists;
+    lists = (['out', 'in'] as const).flatMap((direction) =>
+      [...this.full.edgesAt(own, direction)].map((label) => ({
+        table: this.env[direction],
+        label,
+      })),
+    );
+    this.#lists.set(own, lists);
+    return lists;
   }
 
   putDerived(key: Uint8Array, value: Uint8Array, former?: Uint8Array): void {
@@ -257,8 +263,10 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     else log.replace(this.env.derived, key, former, value);
   }
 
-  deleteDerived(key: Uint8Array): void {
-    this.context.log.remove(this.env.derived, key);
+  deleteDerived(key: Uint8Array, former?: Uint8Array): void {
+    const { log } = this.context;
+    if (former === undefined) log.remove(this.env.derived, key);
+    else log.cut(this.env.derived, key, former);
   }
 
   #create(label: Label, values: PropertyValues, ends?: RecordHead['ends']): number {
