@@ -11,7 +11,7 @@ import { type Config, loadConfig } from '../../server/config/config.js';
 import { databaseOptions } from '../../server/config/database-options.js';
 import { createLog } from '../../server/observe/log.js';
 import { App } from '../../server/process/app.js';
-import type { ClusterPart } from '../../server/process/cluster/part.js';
+import { ClusterPart } from '../../server/process/cluster/part.js';
 import { CheckDesk } from '../../server/process/cluster/check-desk.js';
 import { Roster } from '../../server/process/cluster/roster.js';
 import { ClusterSettings } from '../../server/process/cluster/settings.js';
@@ -77,11 +77,12 @@ export async function startTenants(
   const nodes = more.nodesFor?.(config);
   const database = await openDatabase(databaseOptions(config, program as Program, log));
   const calls = nodes?.calls ?? new NodeCalls({ secure: false });
-  const waysOf = (of: () => Database) => ({
+  /** `part`: of whose database it is, as a node of its cluster. */
+  const waysOf = (of: () => Database, part: ClusterPart | undefined) => ({
     proof: nodes?.proof,
-    calls,
-    checks: new CheckDesk({ calls, log, members: [] }),
-    roster: new Roster({}, calls),
+    calls: part?.calls ?? calls,
+    checks: part?.checks ?? new CheckDesk({ calls, log, members: [] }),
+    roster: part?.roster ?? new Roster({}, calls),
     settings: new ClusterSettings(() => of().cluster),
   });
   const app = new App({
@@ -91,14 +92,17 @@ export async function startTenants(
     actions: databaseActions(
       config,
       () => database,
-      waysOf(() => database),
+      waysOf(() => database, nodes),
     ),
     sources: new SourceBook(),
     ...(nodes && { nodes }),
     tenants: {
       program,
       openDatabase,
-      actionsFor: (one, database) => databaseActions(one, database, waysOf(database)),
+      actionsFor: (one, database, given) => {
+        const part = given instanceof ClusterPart ? given : undefined;
+        return databaseActions(one, database, waysOf(database, part));
+      },
       ...(more.nodesFor && { nodesFor: more.nodesFor }),
     },
   });

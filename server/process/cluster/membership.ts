@@ -67,6 +67,8 @@ export class Membership {
       // Another one may not know of it, or may have other settings.
       if (leader?.node !== before?.node) this.#toldAt = Number.NEGATIVE_INFINITY;
       before = leader;
+      // Until the leader has heard of this node, another process may come under its name.
+      this.#claim(node);
     });
     this.#look();
     this.#timer = setInterval(() => this.#look(), lookMs).unref();

@@ -39,7 +39,14 @@ const endOf = async (server: Server): Promise<string> => {
   return server.stderr;
 };
 
+/** The leader has heard of that node. */
+const isHeard = (name: string): Promise<void> =>
+  expect
+    .poll(async () => (await servers.command('status', servers.get('a'))).stdout, patient)
+    .toContain(`${name} has all up to`);
+
 test('a process without data under the name of a node that is there is refused at its start', async () => {
+  await isHeard('b');
   for (const name of ['b', 'a']) {
     const second = await twin(name, {}, false);
     expect(await endOf(second)).toContain(`NODE_NAME_TAKEN: Another node of the cluster`);
@@ -53,10 +60,7 @@ test('one with data is none of the cluster, and the first one goes on', async ()
   rmSync(join(second.data, 'LOCK'), { force: true });
   await servers.get('b').start();
   await servers.takesRole('b', 'follower');
-  // The leader has heard of the first.
-  await expect
-    .poll(async () => (await servers.command('status', servers.get('a'))).stdout, patient)
-    .toContain('b has all up to');
+  await isHeard('b');
   await second.start();
   await expect.poll(() => faultOf('b-twin'), patient).toBe('NODE_NAME_TAKEN');
   const refused = await servers.call('b-twin', 'add', { name: 'two' });
