@@ -210,7 +210,7 @@ const table = {
     hint: 'All nodes have the same there: correct it, and start this node again.',
   },
   OUTCOME_UNKNOWN: {
-    message: 'The log did not answer for {ms} ms: the write may be done, or may not.',
+    message: 'What became of the write is not known after {ms} ms: it may be done, or may not.',
     hint: 'Read whether it is; a repeat under the same `Idempotency-Key` is done once.',
   },
   REPLICA_BEHIND: {

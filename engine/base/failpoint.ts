@@ -3,15 +3,16 @@
 // database arms them.
 import { holdThread } from './clock.js';
 
-type Action = 'kill' | 'throw' | 'sleep';
+/** `full`: what LMDB says of a page that finds no room on the disk. */
+type Action = 'kill' | 'throw' | 'sleep' | 'full';
 
 let armed: { point: string; left: number; action: Action } | undefined;
 
-/** Arms `point@n[:kill|throw|sleep]`; the n-th pass acts. Undefined disarms. */
+/** Arms `point@n[:kill|throw|sleep|full]`; the n-th pass acts. Undefined disarms. */
 export function armFailpoint(specification: string | undefined): void {
   armed = undefined;
   if (!specification) return;
-  const match = /^(\w+)@(\d+)(?::(kill|throw|sleep))?$/.exec(specification);
+  const match = /^(\w+)@(\d+)(?::(kill|throw|sleep|full))?$/.exec(specification);
   if (!match) return;
   armed = { point: match[1]!, left: Number(match[2]), action: (match[3] ?? 'kill') as Action };
 }
@@ -23,9 +24,12 @@ export function failpoint(point: string): void {
   const { action } = armed;
   armed = undefined;
   if (action === 'kill') process.kill(process.pid, 'SIGKILL');
-  if (action === 'sleep') holdThread(2000);
-  else throw new FailpointError(point);
+  if (action === 'sleep') return holdThread(2000);
+  if (action === 'full') throw Object.assign(new FailpointError(noRoom), { code: 28 });
+  throw new FailpointError(point);
 }
+
+const noRoom = 'Attempting to write page';
 
 class FailpointError extends Error {
   override readonly name = 'FailpointError';

@@ -1,5 +1,6 @@
 // Opens the store on any thread: reads everywhere, writes on the one thread that commits.
 import { fail } from '../base/errors.js';
+import { failpoint } from '../base/failpoint.js';
 import type { ShardPlace } from '../base/id.js';
 import type { Limits } from '../base/limits.js';
 import { type FullCatalog, catalogOf } from './catalog/catalog.js';
@@ -247,6 +248,7 @@ class OpenStorage implements Storage {
     this.env.transactLocally(() => {
       work(changesInto(this.env));
       this.env.meta.put(metaKey.position, position);
+      failpoint('follow');
       return true;
     });
     return Array.from(this.replay(before), ({ change }) => change);

@@ -47,6 +47,7 @@ export function readyReply(readiness: Readiness): Reply {
   const body = {
     ready: error === undefined,
     writes: error === undefined && (status?.writes ?? false),
+    ...(status?.readOnlyReason !== undefined && { read_only_reason: status.readOnlyReason }),
     phase: error?.code === 'STORAGE_LOST' ? 'lost' : phase,
     checks,
     ...(cluster && { cluster }),

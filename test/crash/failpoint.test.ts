@@ -46,6 +46,7 @@ const elsewhere: Record<string, string> = {
   midRestoreRename: 'test/load/data.test.ts',
   C6: 'test/cluster/converge.test.ts',
   C7: 'test/cluster/nodes/roles.test.ts',
+  follow: 'test/cluster/nodes/full-disk.test.ts',
   frontMessage: 'test/conformance/front-fail.test.ts',
 };
 

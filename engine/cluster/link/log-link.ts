@@ -2,8 +2,10 @@
 // commits them, and waits for the log's answer; on others it lets no change pass.
 //
 // Invariant: a transaction is committed only when its entry is in the log behind all that this node has
-// applied, and the position of that entry is part of it.
+// applied, and the position of that entry is part of it. What is in the log and found no room on this disk
+// is set aside: this node leads no more, and applies it as a follower does, before anything behind it.
 import type { MessagePort } from 'node:worker_threads';
+import { wallMs } from '../../base/clock.js';
 import { TrellisError, fail } from '../../base/errors.js';
 import { failpoint } from '../../base/failpoint.js';
 import type { Replication } from '../../storage/table/env-options.js';
@@ -15,7 +17,7 @@ import { type Intent, packIntent } from '../entry/intent.js';
 import { entryKind } from '../entry/kind.js';
 import { withEpoch } from './epochs.js';
 import { reachable } from './leader.js';
-import type { DataPosition, NotedPosition, WriterToLog } from './message.js';
+import type { DataPosition, LogToWriter, NotedPosition, WriterToLog } from './message.js';
 import { packPosition, readPosition } from './position.js';
 import { ClusterTally } from './tally.js';
 import { ClusterWords, appendState } from './words.js';
@@ -40,6 +42,20 @@ interface Manner {
   intent?: Intent;
 }
 
+export type LoggedEntry = (LogToWriter & { kind: 'entry' })['entry'];
+
+/** The entry of the open transaction, which is in the log. */
+interface Ahead {
+  kind: number;
+  intent: Intent | undefined;
+  startedAt: number;
+  /** Where the data are without it. */
+  before: Pick<LogLink, 'position' | 'isUnproven'>;
+}
+
+const asideHint =
+  'The disk of this node is full: the write is in the log, and is done here as soon as there is room.';
+
 /** Of a bulk load, whose own deadline is judged before: the log may take its time with the parts. */
 export const loadTimeoutMs = 600_000;
 
@@ -51,7 +67,9 @@ export class LogLink implements Replication {
   position: DataPosition = { epoch: 0, seq: 0, chain: 0n, leader: undefined, epochs: [] };
   #isLeading = false;
   #manner: Manner;
-  #isAhead = false;
+  #ahead: Ahead | undefined;
+  /** Takes the entry that found no room on this disk. */
+  onAside: ((entry: LoggedEntry) => void) | undefined;
   /** Where a change that this node makes itself, of an intent that it has read, has its place. */
   #replayed: DataPosition | undefined;
   /** Whether what was changed last was told as an intent, and nobody has compared what came of it. */
@@ -122,22 +140,44 @@ export class LogLink implements Replication {
     if (!this.#isLeading) throw this.refusal;
     const { intent, kind } = this.#manner;
     const isIntent = intent !== undefined && this.recorder.bytes > this.setup.schemaBytes;
-    const body = isIntent ? packIntent(intent) : this.#changesTaken();
+    const ahead = {
+      kind: isIntent ? entryKind.intent : kind,
+      intent: isIntent ? intent : undefined,
+      startedAt: performance.now(),
+      before: { position: this.position, isUnproven: this.isUnproven },
+    };
+    const body = this.#bodyOf(ahead);
     failpoint('C6');
-    this.inManner({ kind: isIntent ? entryKind.intent : kind }, () => this.#append(body));
-    this.#isAhead = true;
+    this.inManner({ kind: ahead.kind }, () => this.#append(body));
+    this.#ahead = ahead;
     failpoint('C7');
     this.isUnproven = isIntent;
     this.#put(meta, this.position);
   }
 
   get isAhead(): boolean {
-    return this.#isAhead;
+    return this.#ahead !== undefined;
+  }
+
+  setAside(): Error {
+    const ahead = this.#ahead!;
+    const body = this.#bodyOf(ahead);
+    const { epoch, seq, chain, key } = this.position;
+    const position = { epoch, seq, chain, ...(key !== undefined && { key }) };
+    Object.assign(this, ahead.before);
+    this.resign();
+    this.onAside?.({ kind: ahead.kind, body, time: wallMs(), position });
+    const args = { ms: Math.round(performance.now() - ahead.startedAt) };
+    return new TrellisError({ code: 'OUTCOME_UNKNOWN', args, hint: asideHint });
   }
 
   ended(): void {
-    this.#isAhead = false;
+    this.#ahead = undefined;
     this.recorder.clear();
+  }
+
+  #bodyOf({ intent }: Ahead): Uint8Array<ArrayBuffer> {
+    return intent === undefined ? this.#changesTaken() : packIntent(intent);
   }
 
   /** Fails TXN_TOO_LARGE. */

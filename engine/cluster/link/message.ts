@@ -21,6 +21,8 @@ export type WriterToLog =
   | { kind: 'append'; entryKind: number; epoch: number; body: Uint8Array; timeoutMs: number }
   /** Everything up to `seq` is applied. */
   | { kind: 'applied'; seq: number }
+  /** It cannot lead before it has applied more: another node may. */
+  | { kind: 'resign' }
   /** It cannot go on: this node takes no part any more. */
   | { kind: 'failed'; error: ErrorData };
 

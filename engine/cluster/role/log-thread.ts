@@ -85,6 +85,8 @@ class LogThread {
         return void this.#append(message);
       case 'applied':
         return this.#member?.applied(message.seq);
+      case 'resign':
+        return void this.#member?.resign();
       case 'failed':
         return this.#fail(new TrellisError(message.error));
       default:

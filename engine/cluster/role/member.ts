@@ -436,12 +436,22 @@ export class Member {
     this.#checkLeads();
     const { appendTimeoutMs: timeoutMs } = this.options;
     const { kind, body } = written;
-    const time = wallMs();
     const at = await this.#appendAs(written, { epoch: this.#head.epoch, timeoutMs });
     if (typeof at === 'string') return this.#refuse(at);
-    // The writer is told like of an entry that was read: it may still be committing the one before.
-    this.events.onEntry({ kind, id: new Uint8Array(16), time, body, first: at.seq, position: at });
+    this.#pass(kind, body, at);
     return at;
+  }
+
+  /** The writer is told like of an entry that was read: it may still be committing the one before. */
+  #pass(kind: number, body: Uint8Array, position: Position): void {
+    const [time, first] = [wallMs(), position.seq];
+    this.events.onEntry({ kind, id: new Uint8Array(16), time, body, first, position });
+  }
+
+  /** The writer cannot lead: whoever can shall, and this node again when it has applied all. */
+  resign(): Promise<unknown> {
+    // Where the log does not take the word for it, the lease of a node that is silent ends all the same.
+    return this.handOver(undefined).catch(() => this.#step('stepped_down'));
   }
 
   #checkLeads(): void {
@@ -473,6 +483,8 @@ export class Member {
       if (typeof at === 'string') return this.#refuse(at);
       this.#holdUntil = sharedMs() + 2 * leaseMs;
       this.#step('stepped_down');
+      // What it does not read again: without it this node would never have applied all, and never lead again.
+      this.#pass(entryKind.epoch, body, at);
       this.#leader = reachable(to);
       this.#become('follower', 'heard');
       return at;

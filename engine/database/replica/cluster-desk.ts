@@ -111,7 +111,9 @@ export class ClusterDesk {
       await swap(program);
       this.use(packed);
     } catch (error) {
-      this.node.setFault(errorDataOf(error).error);
+      const { error: data } = errorDataOf(error);
+      // The writer asks again when there is room.
+      if (data.code !== 'INSUFFICIENT_STORAGE') this.node.setFault(data);
     }
   }
 

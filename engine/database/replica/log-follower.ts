@@ -3,13 +3,15 @@
 // log says so.
 //
 // Invariant: entries are applied in the order of the log, each once, together with how far that is; a
-// program changes in the same turn as the data that belong to it.
+// program changes in the same turn as the data that belong to it. What fails before its commit point for want of
+// room, or of what else passes, is tried again, and nothing behind it is applied before.
 import type { MessagePort } from 'node:worker_threads';
-import { type ErrorData, errorDataOf, fail } from '../../base/errors.js';
+import { type ErrorData, TrellisError, errorDataOf, fail } from '../../base/errors.js';
+import { shortageOf } from '../../base/os/shortage.js';
 import { eachChange } from '../../cluster/entry/changes.js';
 import { intentOf } from '../../cluster/entry/intent.js';
 import { entryKind } from '../../cluster/entry/kind.js';
-import type { LogLink } from '../../cluster/link/log-link.js';
+import type { LogLink, LoggedEntry } from '../../cluster/link/log-link.js';
 import type { DataPosition, LogToWriter, NotedPosition } from '../../cluster/link/message.js';
 import { withEpoch } from '../../cluster/link/epochs.js';
 import { leaderOf } from '../../cluster/link/leader.js';
@@ -26,8 +28,6 @@ import { sourcesIn } from './source-archive.js';
 import { type CheckMark, type ClusterOrder, appendMark, checkMarkOf } from './check-mark.js';
 import { takeSnapshot } from './held-snapshot.js';
 import { compareTables, tellNodes, tellTables } from './table-check.js';
-
-type LoggedEntry = (LogToWriter & { kind: 'entry' })['entry'];
 
 export interface FollowParts {
   storage: Storage;
@@ -54,23 +54,40 @@ const bytesMax = 16 * 1024 * 1024;
 /** Entries without changes are noted on disk when there are so many. */
 const unnotedMax = 1024;
 
+/** Between two tries of what found no room. */
+const againMs = 250;
+
 export class LogFollower {
   #waiting: LoggedEntry[] = [];
   /** Waits for its program. */
   #held: LoggedEntry | undefined;
   /** A mark at which a snapshot is to be taken, before anything behind it is applied. */
   #mark: LoggedEntry | undefined;
+  /** Runs while what comes next waits for room. */
+  #again: NodeJS.Timeout | undefined;
   #isScheduled = false;
   #isOver = false;
 
   constructor(private readonly parts: FollowParts) {
     parts.port.on('message', (message: LogToWriter) => this.#receive(message));
+    parts.link.onAside = (entry) => {
+      this.#queue(entry);
+      this.#postpone();
+      parts.link.tell({ kind: 'resign' });
+    };
+  }
+
+  /** In the order of the log: what was set aside comes before what the log has said meanwhile. */
+  #queue(entry: LoggedEntry): void {
+    const { seq } = entry.position;
+    const before = this.#waiting.findLastIndex(({ position }) => position.seq < seq);
+    this.#waiting.splice(before + 1, 0, entry);
   }
 
   #receive(message: LogToWriter): void {
     switch (message.kind) {
       case 'entry':
-        this.#waiting.push(message.entry);
+        this.#queue(message.entry);
         return this.#schedule();
       case 'lead':
         return this.#lead(message.position);
@@ -83,13 +100,27 @@ export class LogFollower {
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#isOver) return;
+    if (this.#isScheduled || this.#isOver || this.#isHeld) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
       this.#guarded(() => this.#applySome());
-      if (this.#waiting.length > 0 && !this.#isHeld) this.#schedule();
+      if (this.#waiting.length > 0) this.#schedule();
     });
+  }
+
+  /** What fails before its commit point for want of something has changed nothing, and may be done later. */
+  #isPassing(error: unknown): boolean {
+    if (this.parts.storage.permit.denied !== undefined) return false;
+    const isFull = error instanceof TrellisError && error.code === 'INSUFFICIENT_STORAGE';
+    return isFull || shortageOf(error) !== undefined;
+  }
+
+  #postpone(): void {
+    this.#again ??= setTimeout(() => {
+      this.#again = undefined;
+      this.#schedule();
+    }, againMs);
   }
 
   /** What fails here fails for good: the data would lack what comes next. */
@@ -112,7 +143,7 @@ export class LogFollower {
   }
 
   get #isHeld(): boolean {
-    return this.#held !== undefined || this.#mark !== undefined;
+    return this.#held !== undefined || this.#mark !== undefined || this.#again !== undefined;
   }
 
   #applySome(): void {
@@ -132,6 +163,8 @@ export class LogFollower {
       const isIntent = first.kind === entryKind.intent;
       const sources = isIntent ? intentOf(first.body).sources : sourcesIn(first.body);
       if (sources !== undefined) {
+        const isFull = this.parts.storage.env.room.shortage(first.body.length) !== undefined;
+        if (isFull) return this.#postpone();
         this.#held = this.#waiting.shift()!;
         return this.parts.onSources(sources);
       }
@@ -160,7 +193,15 @@ export class LogFollower {
     const position = this.#positionAfter(entries);
     const changed = entries.filter(holdsChanges);
     if (changed.length > 0) {
-      figures.during(() => vectors.publish(this.#commit(changed, position)));
+      let changes: VectorChange[];
+      try {
+        changes = figures.during(() => this.#commit(changed, position));
+      } catch (error) {
+        if (!this.#isPassing(error)) throw error;
+        this.#waiting.unshift(...entries);
+        return this.#postpone();
+      }
+      figures.during(() => vectors.publish(changes));
       loads.distrust();
       figures.set('applied_seq', storage.committedSeq());
       gate.advance();
@@ -191,9 +232,21 @@ export class LogFollower {
     const { storage, link } = this.parts;
     if (position.seq <= link.position.seq) return;
     for (const { kind } of entries) checkKind(kind);
-    const isNoted = position.seq - link.words.durable >= unnotedMax;
-    if (isNoted) storage.note(link.pack(position));
+    const isDue = position.seq - link.words.durable >= unnotedMax;
+    const isNoted = isDue && storage.env.room.shortage() === undefined && this.#note(position);
     link.reach(position, isNoted);
+  }
+
+  /** Whether there was room: without it those entries are only heard again after a start. */
+  #note(position: DataPosition): boolean {
+    const { storage, link } = this.parts;
+    try {
+      storage.note(link.pack(position));
+      return true;
+    } catch (error) {
+      if (!this.#isPassing(error)) throw error;
+      return false;
+    }
   }
 
   #positionAfter(entries: readonly LoggedEntry[]): DataPosition {
@@ -209,6 +262,7 @@ export class LogFollower {
   #commit(entries: readonly LoggedEntry[], position: DataPosition): VectorChange[] {
     const { storage, link } = this.parts;
     for (const { kind } of entries) checkKind(kind);
+    storage.env.room.need(entries.reduce((sum, { body }) => sum + body.length, 0));
     return storage.follow(link.pack(position), (apply) => {
       for (const { body } of entries) eachChange(body, apply);
     });
@@ -253,7 +307,11 @@ export class LogFollower {
       else this.#commit([entry], position);
     } catch (error) {
       gate.countSchema(-1);
-      this.stop(error);
+      if (this.#isPassing(error)) {
+        // Its program is asked for again.
+        this.#queue(entry);
+        this.#postpone();
+      } else this.stop(error);
       throw error;
     }
     storage.reloadCatalog();
@@ -284,7 +342,8 @@ export class LogFollower {
   /** This node leads: what it knew for writes is of another time. */
   #lead(position: NotedPosition): void {
     this.#guarded(() => {
-      while (this.#waiting.length > 0) this.#applySome();
+      while (this.#waiting.length > 0 && !this.#isHeld) this.#applySome();
+      if (this.#waiting.length > 0) return this.parts.link.tell({ kind: 'resign' });
       this.parts.storage.renew();
       this.parts.loads.forget();
       this.parts.link.lead(position);
@@ -295,9 +354,10 @@ export class LogFollower {
 
   /** In order: what has been heard without changes need not be heard again. */
   close(): void {
-    const { storage, link, port } = this.parts;
+    const { link, port } = this.parts;
     const { words, position } = link;
-    if (!this.#isOver && words.durable < position.seq) storage.note(link.pack(position));
+    clearTimeout(this.#again);
+    if (!this.#isOver && words.durable < position.seq) this.#note(position);
     port.close();
   }
 }

@@ -40,6 +40,11 @@ export interface Replication {
   beforeCommit(meta: Table<Uint8Array>): void;
   /** Whether what the open transaction changes is durable elsewhere: it must be committed, or never be missed. */
   readonly isAhead: boolean;
+  /**
+   * The disk has no room for what is durable elsewhere: it is kept as an entry that this node has yet to apply, before
+   * anything else. Gives what whoever asked for it hears.
+   */
+  setAside(): Error;
   /** The transaction is over, one way or the other. */
   ended(): void;
 }

@@ -193,7 +193,8 @@ function envOf(root: RootDatabase, room: DiskRoom, given: EnvOptions): Env {
       commits = now;
     } catch (error) {
       const shortage = isPanic(root) ? undefined : room.shortageIn(error);
-      // What others have, and this disk has not, nothing may be built on.
+      // What others have, and this disk has not, nothing may be built on before it is here as well.
+      if (shortage !== undefined && replication?.isAhead) throw replication.setAside();
       if ((kept && shortage === undefined) || replication?.isAhead) permit?.failed(error);
       throw shortage ?? asDamage(error, 'data.mdb');
     } finally {

@@ -28,6 +28,8 @@ const leaseMs = 600;
 export class TestCluster {
   readonly root = mkdtempSync(join(tmpdir(), 'trellis-cluster-'));
   readonly nodes = new Map<string, TestNode>();
+  /** Of nodes whose data are on a disk of their own. */
+  readonly #places = new Map<string, string>();
 
   private constructor(
     readonly log: TcpLog,
@@ -63,7 +65,7 @@ export class TestCluster {
   }
 
   folderOf(name: string): string {
-    return join(this.root, name);
+    return this.#places.get(name) ?? join(this.root, name);
   }
 
   #optionsOf(name: string, more: OpenMore = {}): Parameters<typeof open>[0] {
@@ -92,6 +94,13 @@ export class TestCluster {
     const node = { name, folder: this.folderOf(name), db, cluster: db.database.cluster! };
     this.nodes.set(name, node);
     return node;
+  }
+
+  /** Opens a node whose data are in that folder from now on. */
+  move(name: string, folder: string, more: OpenMore = {}): Promise<TestNode> {
+    cpSync(this.folderOf(name), folder, { recursive: true });
+    this.#places.set(name, folder);
+    return this.open(name, more);
   }
 
   /** The node that leads, once one does and takes writes. */

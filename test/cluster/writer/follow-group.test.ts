@@ -42,6 +42,8 @@ function follower() {
     },
     committedSeq: () => 0,
     note: () => undefined,
+    permit: { denied: undefined },
+    env: { room: { need: () => undefined, shortage: () => undefined } },
   };
   const parts = {
     ...{

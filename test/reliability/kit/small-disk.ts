@@ -1,7 +1,7 @@
 // Small file systems of their own, for tests that fill one or cut its power: ext4 in a file, which needs
 // root and loop devices. Where there are none, tests say so and are skipped.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crashSources } from '../../crash/oracle.js';
 import { makeFolder, removeFolder, root, writeProject } from '../../support/project.js';
@@ -59,11 +59,15 @@ export class MemoryDisk {
     process.once('exit', () => this.#detach());
   }
 
-  /** To the last page. */
-  fill(): void {
+  /** To the last page, or to so many bytes before it. */
+  fill(left = 0): void {
     const page = Buffer.alloc(4096, 1);
+    const isLeft = (): boolean => {
+      const { bavail, bsize } = statfsSync(this.folder);
+      return bavail * bsize > left;
+    };
     try {
-      for (;;) writeFileSync(this.#filler, page, { flag: 'a' });
+      while (left === 0 || isLeft()) writeFileSync(this.#filler, page, { flag: 'a' });
     } catch {
       // There is no room for one more.
     }
