@@ -6,6 +6,7 @@ import {
   type Batch,
   openBatch,
   packBatch,
+  replyWords,
   requestWords,
 } from '../../engine/database/lane/batch.js';
 import type { Call } from '../../engine/database/call/call.js';
@@ -126,7 +127,8 @@ class FakeLane {
   }
 
   answerAll(): void {
-    const heads = this.calls.splice(0).flatMap((slot) => [slot, 0, 0, 0, 1, 0, 0]);
+    const empty = new Array<number>(replyWords).fill(0);
+    const heads = this.calls.splice(0).flatMap((slot) => empty.with(0, slot).with(4, 1));
     if (heads.length > 0) this.port.postMessage(packBatch(0, heads));
   }
 }
