@@ -1,9 +1,23 @@
 // Network addresses as text: printing what a socket reports, and telling whether it is this
 // machine.
 
-/** Text of a 4- or 16-byte address; an IPv4 address inside IPv6 is printed as IPv4. */
+/** Addresses of IPv4 that were printed lately: most requests are of few clients. */
+const printed = new Map<number, string>();
+const printedMax = 1_024;
+
+/** Text of a 4- or 16-byte address; an IPv4 address inside IPv6 is printed as IPv4. Empty for other lengths. */
 export function printAddress(bytes: Uint8Array): string {
-  if (bytes.length === 4) return bytes.join('.');
+  if (bytes.length !== 4) return printLongAddress(bytes);
+  const number = (bytes[0]! << 24) | (bytes[1]! << 16) | (bytes[2]! << 8) | bytes[3]!;
+  let text = printed.get(number);
+  if (text === undefined) {
+    if (printed.size >= printedMax) printed.clear();
+    printed.set(number, (text = bytes.join('.')));
+  }
+  return text;
+}
+
+function printLongAddress(bytes: Uint8Array): string {
   if (bytes.length !== 16) return '';
   const mapped = bytes.subarray(0, 10).every((b) => b === 0) && bytes[10] === 255;
   if (mapped && bytes[11] === 255) return bytes.subarray(12).join('.');

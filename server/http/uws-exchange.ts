@@ -45,6 +45,7 @@ export class UwsExchange extends Exchange {
   /** The response object is dead. */
   #gone = false;
   #paused = false;
+  #peer: string | undefined;
   /** Whether a callback of uWS runs for it: then the socket is corked already. */
   #corked = false;
   /** The turn of the event loop in which its call began. */
@@ -69,7 +70,9 @@ export class UwsExchange extends Exchange {
 
   peer(): string {
     if (this.transport.onSocket) return socketPeer;
-    return this.settled ? '' : printAddress(new Uint8Array(this.response.getRemoteAddress()));
+    if (this.settled) return '';
+    this.#peer ??= printAddress(new Uint8Array(this.response.getRemoteAddress()));
+    return this.#peer;
   }
 
   /**

@@ -28,6 +28,9 @@ import { errnoOf, isFullDisk } from './disk-trouble.js';
 const leastBytes = 1024 * 1024;
 /** Below this the pages that lie ready are looked after with every group of requests. */
 const lowBytes = 64 * leastBytes;
+/** From here on an answer of the disk holds for some milliseconds. */
+const plentyBytes = 16 * lowBytes;
+const freshMs = 20;
 /** Behind the last page. */
 const readyBytes = 256 * 1024;
 const blockBytes = 64 * 1024;
@@ -47,6 +50,9 @@ export type RoomListener = (shortage: TrellisError | undefined, errno?: string) 
 
 export class DiskRoom {
   #lacking = 0;
+  /** What was free when the disk was last asked, if that was plenty; and when that was. */
+  #plenty = 0;
+  #askedAt = Number.NEGATIVE_INFINITY;
   /** When what only deletes has found no room, either. */
   #deniedAt = Number.NEGATIVE_INFINITY;
   /** Hears when the disk is found full, and when it has room again. */
@@ -60,6 +66,16 @@ export class DiskRoom {
 
   get isFull(): boolean {
     return this.#lacking > 0;
+  }
+
+  /** Free bytes, as of a moment ago where there is plenty: nobody fills that much within it. */
+  get #recentlyFree(): number {
+    const now = performance.now();
+    if (this.#plenty > 0 && now - this.#askedAt < freshMs) return this.#plenty;
+    const { free } = this;
+    this.#askedAt = now;
+    this.#plenty = free >= plentyBytes ? free : 0;
+    return free;
   }
 
   /** Free bytes now; infinite where the disk does not tell. */
@@ -81,7 +97,7 @@ export class DiskRoom {
   /** Why so many bytes more would find no room, or undefined. */
   shortage(bytes = 0): TrellisError | undefined {
     const needed = leastBytes + bytes;
-    const { free } = this;
+    const free = this.#recentlyFree;
     if (free < lowBytes) this.layReady();
     if (!this.isFull && free >= needed) return undefined;
     return this.#lack(Math.max(this.#lacking, needed));
