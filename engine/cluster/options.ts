@@ -37,7 +37,7 @@ export interface ClusterOptions {
   secrets?: readonly string[];
   /** The file with the credentials of the log. */
   tokenFile?: string;
-  /** `ca`: the file of who vouches for the log's servers, or `system`: any authority that Node knows. */
+  /** `ca`: file of the authority that signs the log's servers, or `system` for the authorities that Node trusts. */
   tls?: { ca?: string; cert?: string; key?: string };
 }
 

@@ -6,7 +6,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { TrellisError, shortageDataOf } from '../base/errors.js';
 import { keepWorkingDirectory } from './working-directory.js';
 
-/** Throws where the system gives no thread. */
+/** Throws if the system cannot start a thread. */
 export function startThread(entry: URL | string, options: WorkerOptions): Worker {
   keepWorkingDirectory();
   return new Worker(entry, options);

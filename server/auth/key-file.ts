@@ -21,7 +21,7 @@ const text = { type: 'string' } as const;
 
 /**
  * Version 1 had no checksum, and those before 4 no keys with `former` texts: a file has version 4 as long as one has,
- * so that an older server refuses it. None is taken for another when it is damaged.
+ * so that an older server refuses it. A damaged file of one version never passes for a file of another version.
  */
 const fileSchemas = [
   {

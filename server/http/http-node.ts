@@ -15,7 +15,7 @@ import type { HeaderList } from './header-list.js';
 import { framingRefusal, headersTooLargeRefusal } from './http-error.js';
 import { Linger } from './linger.js';
 import { clearSocket, failListening, openSocketTo, socketPathOf } from './listening.js';
-import { type BodyRoom, boundBodies, makeAnswerRoom } from './share-room.js';
+import { type BodyRoom, boundBodies, holdBody, makeAnswerRoom } from './share-room.js';
 import { suites } from './tls-suites.js';
 import { type Transport, type TransportOptions, freshCounts, guarded } from './transport.js';
 
@@ -202,11 +202,7 @@ class NodeExchange extends Exchange {
   /** Whether its caller may have it: else it is refused. */
   #holdBody(bytes: number): boolean {
     const { shares, options } = this.transport;
-    this.heldBody ??= shares.holding('bodies', this);
-    const refusal = this.heldBody.refusalOfBody(bytes);
-    if (refusal === undefined) this.heldBody.hold(bytes);
-    else options.receiver.refuse(this, refusal);
-    return refusal === undefined;
+    return holdBody(this, bytes, shares, options.receiver);
   }
 
   readBody(): void {

@@ -9,7 +9,21 @@ const aboveBound = 1.25;
 
 /** A body that is kept while it comes. */
 interface KeptBody extends Exchange {
-  readonly heldBody: Holding | undefined;
+  heldBody: Holding | undefined;
+}
+
+/** Counts bytes of a body to its caller. Returns false if that is beyond the caller's share: the request is refused. */
+export function holdBody(
+  exchange: KeptBody,
+  bytes: number,
+  shares: ByteShares,
+  receiver: Receiver,
+): boolean {
+  exchange.heldBody ??= shares.holding('bodies', exchange);
+  const refusal = exchange.heldBody.refusalOfBody(bytes);
+  if (refusal === undefined) exchange.heldBody.hold(bytes);
+  else receiver.refuse(exchange, refusal);
+  return refusal === undefined;
 }
 
 export interface BodyRoom {

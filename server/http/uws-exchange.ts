@@ -8,7 +8,7 @@ import { type AnswerStream, Exchange } from './exchange.js';
 import { declaredLength } from './framing.js';
 import type { HeaderList } from './header-list.js';
 import { Linger } from './linger.js';
-import { type BodyRoom, boundBodies } from './share-room.js';
+import { type BodyRoom, boundBodies, holdBody } from './share-room.js';
 import { okStatus } from './status-line.js';
 import { type TransportCounts, type TransportOptions, guarded } from './transport.js';
 
@@ -327,11 +327,7 @@ export class UwsExchange extends Exchange {
   /** Whether its caller may have it: else it is refused. */
   #holdBody(bytes: number): boolean {
     const { shares, options } = this.transport;
-    this.heldBody ??= shares.holding('bodies', this);
-    const refusal = this.heldBody.refusalOfBody(bytes);
-    if (refusal === undefined) this.heldBody.hold(bytes);
-    else options.receiver.refuse(this, refusal);
-    return refusal === undefined;
+    return holdBody(this, bytes, shares, options.receiver);
   }
 
   /** Takes a piece of the body; its memory is only valid now. */

@@ -44,7 +44,7 @@ interface Manner {
 
 export type LoggedEntry = (LogToWriter & { kind: 'entry' })['entry'];
 
-/** The entry of the open transaction, which is in the log. */
+/** Entry of the open transaction. The log has it already. */
 interface Ahead {
   kind: number;
   intent: Intent | undefined;

@@ -9,7 +9,7 @@ import type { CostClass } from '../../plan/plan.js';
 
 /** What waits. */
 export interface Queued {
-  /** Whose it is: whatever tells callers apart. */
+  /** Identity of the caller. Equal strings are one caller. */
   readonly caller: string;
   readonly body: { readonly length: number };
   readonly cost: CostClass;
@@ -94,7 +94,7 @@ class Account<T> {
   isListed = false;
   /** When a call left, or came back, last. */
   movedAt = Number.NEGATIVE_INFINITY;
-  /** Milliseconds from the last answer to the next call, on the whole. */
+  /** Moving average of the milliseconds between a reply and the caller's next call. */
   #pauseMs = 0;
   /** What a call takes, of long ones and of others. */
   #long = 5_000;

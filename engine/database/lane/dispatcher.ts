@@ -224,7 +224,7 @@ export class Dispatcher {
     }
   }
 
-  /** Lanes with nothing to do, those included that are not there yet. */
+  /** Number of idle lanes, including lanes that are not started yet. */
   #idle(): number {
     const busy = this.#lanes.filter(({ load }) => load > 0).length;
     return this.options.count - busy;
