@@ -177,11 +177,11 @@ const runnerOf = ([file, bundle, started, keepAfterMs]) => {
   const name = parse(file).name;
   const mark = `${name}-${fingerprint([at('dist/bin', `${bundle}.cjs`)]).slice(0, 16)}`;
   const contents = `
-    import { runBundle } from './run-bundle.js';
+    import { runBundle } from './compile-cache.js';
     const url = new URL('./${bundle}.cjs', import.meta.url).href;
     const bundle = runBundle({ url, mark: '${mark}', keepAfterMs: ${keepAfterMs} });
     export default bundle.${started};`;
-  return { contents, resolveDir: at('dist/server/process') };
+  return { contents, resolveDir: at('dist/server/lifecycle') };
 };
 /** With native parts, a thread of their own, or of no use to most. */
 const external = ['lmdb', 'piscina', 'uWebSockets.js', 'uWebSockets.js-next', '@nats-io/*'];
@@ -243,9 +243,9 @@ const typical = '2_000';
 const bundles = {
   main: 'server/main.js',
   threads: `
-    export { default as lane } from './engine/database/lane/serve-lane.js';
+    export { default as lane } from './engine/database/lane/thread-main.js';
     import { parentPort, workerData } from 'node:worker_threads';
-    import { serveFront } from './server/front/serve-front.js';
+    import { serveFront } from './server/http-threads/http-thread.js';
     export const front = () => serveFront(parentPort, workerData);`,
   'compile-task': 'engine/database/schema/compile-task.js',
   'answer-task': 'engine/embed/answer-task.js',
@@ -260,7 +260,7 @@ const programs = [
     'default',
     `['serve', 'dev'].includes(process.argv[2]) ? ${typical} : undefined`,
   ],
-  ['front.js', 'threads', 'front()', typical],
+  ['http-thread-entry.js', 'threads', 'front()', typical],
   ['worker.cjs', 'threads', 'lane', typical],
   ['compile-thread.cjs', 'compile-task', 'default', 'undefined'],
   ['answer-thread.cjs', 'answer-task', 'default', 'undefined'],
@@ -268,7 +268,7 @@ const programs = [
   ['snapshot-worker.js', 'snapshot-worker', 'default', typical],
 ];
 // One file instead of 350: a process starts in half the time; in a third with the code that V8 has
-// made of it before, which it takes of scripts only, not of modules (server/process/run-bundle.ts).
+// made of it before, which it takes of scripts only, not of modules (server/lifecycle/compile-cache.ts).
 // The entries stay side by side, where they look for each other and, two folders up, for package.json
 // and dist/wasm.
 await step(
@@ -293,9 +293,10 @@ await step(
     await build({
       ...shared,
       plugins: [used],
-      entryPoints: ['dist/engine/index.js', 'dist/engine/storage/folder/probe-child.js'].map(
-        (path) => at(path),
-      ),
+      entryPoints: [
+        'dist/engine/index.js',
+        'dist/engine/storage/folder/preopen-check-child.js',
+      ].map((path) => at(path)),
       entryNames: '[name]',
       outdir: at('dist/bin'),
       splitting: true,
@@ -331,11 +332,11 @@ await step(
       });
     }
     chmodSync(at('dist/bin/main.js'), 0o755);
-    // By themselves: the client for browsers imports nothing, an adapter only its framework.
+    // By themselves: the client for browsers imports nothing, an integration only its framework.
     for (const [entry, name] of [
       ['client/client.js', 'client.js'],
-      ['adapter/langchain.js', 'langchain.js'],
-      ['adapter/mastra.js', 'mastra.js'],
+      ['integrations/langchain.js', 'langchain.js'],
+      ['integrations/mastra.js', 'mastra.js'],
     ]) {
       await build({
         entryPoints: [at('dist/server', entry)],
@@ -358,7 +359,7 @@ const entries = [
   ['engine/database/lane/worker.cjs', 'worker.cjs'],
   ['engine/database/schema/compile-thread.cjs', 'compile-thread.cjs'],
   ['engine/embed/answer-thread.cjs', 'answer-thread.cjs'],
-  ['server/front/front.js', 'front.js'],
+  ['server/http-threads/http-thread-entry.js', 'http-thread-entry.js'],
 ];
 // Tests and benches run what is compiled: their threads start from the bundles, with a fifth of the work
 // that loading 250 modules is.
@@ -464,5 +465,5 @@ await step(
       .map((name) => at('dist/bin', `${name}.cjs`))
       .filter(existsSync),
   ],
-  () => warm(root, at('dist/bin/code'), ['main', 'front', 'worker']),
+  () => warm(root, at('dist/bin/code'), ['main', 'http-thread-entry', 'worker']),
 );

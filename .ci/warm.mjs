@@ -1,5 +1,5 @@
 // Lets the bundled server run for a few seconds on a copy of the demo, so that it keeps the code V8 has
-// made of it (server/process/run-bundle.ts). Whatever fails here makes starts slower, and nothing else.
+// made of it (server/lifecycle/compile-cache.ts). Whatever fails here makes starts slower, and nothing else.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -15,7 +15,7 @@ export {
   throwShortage,
 } from './base/errors.js';
 export { type LimitName, type Limits, defaultLimits, limitTable } from './base/limits.js';
-export { holdThread, sharedOriginMs, wallMs } from './base/clock.js';
+export { sleepSync as holdThread, sharedOriginMs, wallMs } from './base/clock.js';
 export { refuseKilled, runChild } from './system/child.js';
 export { keepWorkingDirectory } from './system/working-directory.js';
 export { startThread } from './system/thread.js';
@@ -28,7 +28,7 @@ export {
   type SampleName,
   cellsOf,
   secondBounds,
-} from './base/sample.js';
+} from './base/metric.js';
 export { type ShardPlace, parseUuid, printUuid } from './base/id.js';
 export { emptySchema, printType } from './base/schema.js';
 export { defaultTexts } from './plan/default-text.js';
@@ -41,8 +41,8 @@ export type {
   Schema,
 } from './base/schema.js';
 export type { Plan, Query } from './plan/plan.js';
-export { embeddingPlan, lookPlan } from './plan/look.js';
-export type { EdgePlace, Look } from './plan/plan.js';
+export { embeddingPlan, inspectionPlan as lookPlan } from './plan/inspection-plan.js';
+export type { EdgePlace, InspectionRequest as Look } from './plan/plan.js';
 export { type Explanation, explain, printExplanation } from './plan/explain.js';
 export type { OutputType, ReplyType } from './plan/output-type.js';
 export { countUnknown } from './plan/output-type.js';
@@ -55,41 +55,41 @@ export {
 } from './contract/typescript.js';
 export { printPython } from './contract/python.js';
 export { ReplySchemas, parametersSchema, type JsonSchema } from './contract/json-schema.js';
-export { contractOf } from './contract/contract.js';
+export { contractOf } from './contract/contract-hash.js';
 export { openApiOf } from './contract/openapi.js';
 export { docTextOf } from './contract/doc-text.js';
-export { type DecodePlace, decodePlaces } from './contract/decode-place.js';
+export { type DecodePlace, decodePlaces } from './contract/decode-path.js';
 export { queryFacts } from './contract/query-facts.js';
 export { TypeNames } from './contract/type-name.js';
 export { statisticsOf } from './exec/statistics.js';
 export type { Program } from './plan/program.js';
 export { type Diagnostic, printDiagnostic } from './lang/syntax/diagnostic.js';
 export type { Database, DatabaseStatus, OpenDatabase } from './database/database.js';
-export { databaseFamilies } from './database/meter/families.js';
+export { databaseFamilies } from './database/metrics/definitions.js';
 export type { CallOptions, DatabaseOptions, ShardReading } from './database/call/options.js';
 export type { IndexInfo } from './database/vectors/index-list.js';
 export type { Recall } from './database/vectors/recall.js';
 export type { Embedder, EmbedderOptions } from './embed/embedder.js';
-export type { Catalog, Label, ReadView } from './storage/table/store.js';
+export type { Catalog, Label, ReadView } from './storage/table/view-types.js';
 export type { IndexOptions, Layout, Metric } from './vector/index.js';
-export { nearestName } from './base/nearest.js';
+export { nearestName } from './base/did-you-mean.js';
 export { scanBody } from './json/decode.js';
-export { describe as describeJson } from './json/fault.js';
+export { describe as describeJson } from './json/validation-error.js';
 export type { JsonView } from './json/view.js';
 export { connectionOf, findTool, prepare, toolboxOf } from './session/tool/prepare.js';
 export { schemaRecord } from './session/tool/schema-resource.js';
-export { nextPlan, windowOf } from './session/next.js';
-export { type Session, SessionStore } from './session/store.js';
-export type { Toolbox, Work } from './session/work.js';
+export { nextPlan, windowOf } from './session/next-window.js';
+export { type Session, SessionStore } from './session/session-store.js';
+export type { Toolbox, Work } from './session/tool-context.js';
 export { fragmentOf, labelOf, uuidAt } from './storage/record/record.js';
 export { visible } from './base/text/visible.js';
 export { createEmbedder } from './embed/create-embedder.js';
-export { modelDestination, modelFault } from './embed/model-fault.js';
+export { modelDestination, modelFault } from './embed/model-check.js';
 export { type Compilation, type Source, compile } from './lang/compile.js';
 export { type AdHocCompilation, compileAdHoc } from './lang/ad-hoc.js';
 export { type Analysis, analyze } from './lang/analysis/analyze.js';
 export { type Completion, complete } from './lang/analysis/complete.js';
-export { Memo } from './lang/memo.js';
+export { CompileCache as Memo } from './lang/compile-cache.js';
 export type { Occurrence } from './lang/analysis/occurrence.js';
 export type { OutlineItem } from './lang/analysis/outline.js';
 export { type Formatted, formatSource } from './lang/format/format.js';
@@ -101,13 +101,13 @@ export {
   readAdHocCall,
 } from './database/ad-hoc.js';
 export { checkCompiler, programCompiler } from './database/schema/compiler.js';
-export type { DocumentReport as OpenApiText } from './database/schema/document.js';
-export { openDatabase } from './database/open-database.js';
-export { Gatherer, type Replica, type Shard } from './database/scatter/gather.js';
+export type { DocumentReport as OpenApiText } from './database/schema/openapi-task.js';
+export { openDatabase } from './database/database-impl.js';
+export { ScatterGather as Gatherer, type Replica, type Shard } from './database/scatter/gather.js';
 export { mainProgram, shardProgram } from './plan/scatter-program.js';
-export { isOfEarlierLog } from './cluster/link/position.js';
-export { followedTo, foundCluster } from './database/found.js';
-export { hearLeader } from './cluster/role/hear-leader.js';
+export { isOfEarlierLog } from './cluster/ipc/position.js';
+export { followedTo, createCluster as foundCluster } from './database/create-cluster.js';
+export { findLeader as hearLeader } from './cluster/role/find-leader.js';
 export { keyFor, keyIdOf, keyIdsOf, printKey } from './cluster/entry/entry-keys.js';
 export {
   type CopiedFile,
@@ -116,39 +116,39 @@ export {
   isCopiedPath,
   makeNodeCopy,
   needsNodeCopy,
-} from './database/replica/node-copy.js';
+} from './database/replication/base-backup.js';
 export type { Violation } from './storage/check/check.js';
 export type { BulkLoad, PieceResult } from './database/load/load-run.js';
 export type { LoadProgress, StreamPart } from './database/load/load-progress.js';
 export type { LoadedFile } from './database/load/load-files.js';
-export type { LoadName } from './database/load/load-desk.js';
+export type { LoadName } from './database/load/load-registry.js';
 export type { Reject } from './database/load/row/row-batch.js';
-export { LoadFeed, type FedRow } from './database/load/load-feed.js';
-export { type DumpOptions, dump } from './database/care/dump.js';
-export { DumpReader } from './database/care/restore-dump.js';
-export { derivedInvariants, verifyStorage } from './database/care/verify.js';
+export { LoadStream as LoadFeed, type RejectedRow as FedRow } from './database/load/load-stream.js';
+export { type DumpOptions, dump } from './database/maintenance/dump.js';
+export { DumpReader } from './database/maintenance/restore-dump.js';
+export { derivedInvariants, verifyStorage } from './database/maintenance/verify.js';
 export { openDataDirectory, storageFormat } from './storage/folder/manifest.js';
-export { diskTrouble, isFullDisk } from './storage/lock/disk-trouble.js';
+export { asDiskError as diskTrouble, isFullDisk } from './storage/lock/disk-error.js';
 export { mayBeFilled } from './storage/folder/unfinished.js';
 export { type SchemaPreview, type Storage, openStorage } from './storage/open-storage.js';
-export { backUp, restore } from './database/care/backup.js';
-export { compactGraph } from './database/care/compact.js';
-export { rebuildData, repairDerived } from './database/care/repair.js';
-export { type Salvaged, salvage } from './database/care/salvage.js';
-export { checkData } from './storage/page/data-check.js';
+export { backUp, restore } from './database/maintenance/backup.js';
+export { compactGraph } from './database/maintenance/compact.js';
+export { rebuildData, repairDerived } from './database/maintenance/repair.js';
+export { type Salvaged, salvage } from './database/maintenance/recover-rows.js';
+export { checkData } from './storage/page/file-check.js';
 export { takeLock } from './storage/lock/lock.js';
-export { makeFolder, replaceFile, syncPath } from './file/durable-file.js';
-export { LargeFile, removeLargeFolder } from './file/large-file.js';
+export { makeFolder, replaceFile, syncPath } from './fs/durable-file.js';
+export { LargeFile, removeLargeFolder } from './fs/large-file.js';
 export { holderOf } from './storage/lock/lock-holder.js';
-export { probeData, refuseBroken } from './storage/folder/probe.js';
+export { probeData, failIfDamaged as refuseBroken } from './storage/folder/preopen-check.js';
 export { type EmbeddedDatabase, open } from './database/embedded.js';
-export type { Arguments } from './database/attach/calls.js';
+export type { Arguments } from './database/attach/query-caller.js';
 export type { Attachment } from './database/attach/attachment.js';
 export { type AttachedDatabase, attach } from './database/attach/attach.js';
-export { Attached } from './database/attach/attached.js';
+export { AttachedReader as Attached } from './database/attach/attached-reader.js';
 export type { OpenOptions } from './database/embedded-options.js';
 export { clusterFamilies } from './cluster/families.js';
-export { isBehind } from './cluster/link/epochs.js';
+export { isBehind } from './cluster/ipc/epochs.js';
 export type { ClusterOptions, ReadMode, SourceArchive } from './cluster/options.js';
 export {
   type ClusterLeader,

@@ -1,9 +1,9 @@
 // The program `trellis`: hands its arguments to the command line and ends with the code that gives.
 // Invariant: what was printed has arrived before it ends, or its code says that it has not.
 import { runCommand } from './command/cli.js';
-import { printErrorLine } from './observe/log.js';
-import { printed, watchPrinting } from './observe/printed.js';
-import { exitCodes } from './process/exit-code.js';
+import { printErrorLine } from './telemetry/log.js';
+import { printed, watchPrinting } from './telemetry/flush-output.js';
+import { exitCodes } from './lifecycle/exit-code.js';
 
 async function main(): Promise<void> {
   watchPrinting();

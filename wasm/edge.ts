@@ -5,8 +5,8 @@
 // A slot is published last: add = +inf first, add = its value at the end. A reader half-way sees
 // a wrong estimate at worst.
 import { EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_ENTRY_SEEN, H_MEAN, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES, H_VECTOR, N_HARD, N_NORM, N_USED, S_LOCK, S_PARTS } from './layout';
-import { nodeDistance } from './code';
-import { hasInner } from './order';
+import { nodeDistance } from './scalar-quantizer';
+import { hasInner } from './candidate-order';
 import { lock, mark, nodeAt, sketchesAt, unlock } from './memory';
 import { sumFloats } from './kernel/sum';
 

@@ -2,16 +2,16 @@
 // given.
 export { format, prepare, put, remove, takeSlot, reserveId, setId } from './segment';
 export { bulkStep, openBulk } from './segment';
-export { openLane, closeLane, freeLanes, openAllow } from './lane';
+export { openLane, closeLane, freeLanes, openAllow } from './scratch';
 export { beginQuery, clearQuery, addToQuery, codeQuery } from './query';
 export { searchGraph, searchAmong, searchFlat, searchScan, searchList, searchExact } from './query';
-export { answerNoise, listSlots } from './answer';
+export { answerNoise, listSlots } from './top-k';
 export { closeMarks, idWord, nodeAt, openMarks, slotOf } from './memory';
-export { maintain } from './maintain';
+export { maintain } from './consolidate';
 export { pageSum } from './kernel/checksum';
-export { rotate } from './kernel/rotate';
+export { rotate } from './kernel/hadamard';
 export { dotFloats, squareFloats, vectorDistance } from './kernel/distance';
-export { codeDistance, codeNoise, nodeDistance } from './code';
-export { fineDistance, fineNodes } from './fine';
-export { buildTable, scanEdges } from './kernel/scan';
+export { codeDistance, codeNoise, nodeDistance } from './scalar-quantizer';
+export { fineDistance, fineNodes } from './refine';
+export { buildTable, scanEdges } from './kernel/fastscan';
 export { parseFloats } from './kernel/parse-floats';

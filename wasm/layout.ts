@@ -69,10 +69,10 @@ export const NODE_LINKED = 2;
 /** A zero vector under cosine or dot: kept beside the graph, in the zero chain. */
 export const NODE_ZERO = 4;
 /** Equal to another node: kept beside the graph, in that node's chain. */
-export const NODE_TWIN = 8;
+export const NODE_DUPLICATE = 8;
 export const NODE_FREE = 16;
 /** Deleted and being cut out by the pass under way: nothing links to it any more. */
-export const NODE_DOOMED = 64;
+export const NODE_UNLINKING = 64;
 
 /** Segment states (H_STATE): exact scan only, as long as not all nodes are linked; graph. */
 export const STATE_SCAN = 0;
@@ -263,7 +263,7 @@ export const L_TOUCH = 144;
  * the inner product that is asked for.
  */
 export const L_WEIGHT = 148;
-/** Keys of an insertion's greatest inner products, behind the results (twofold.ts). */
+/** Keys of an insertion's greatest inner products, behind the results (dual-order-search.ts). */
 export const L_INNER_COUNT = 152;
 /** Keys at L_REJECTED. */
 export const L_REJECTED_COUNT = 156;

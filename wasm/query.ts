@@ -1,14 +1,14 @@
-// A search: bring the query into the segment's space, walk or scan, answer.
-import { isCrowded, walkAmong, walkAmongFine } from './among';
-import { answerResults, scanAllowed, scanSlots, writeAnswer } from './answer';
-import { centredOf, encodeQuery } from './code';
+// A search: bring the query into the segment's space, searchLayer or scan, answer.
+import { hasManyDeleted, searchFiltered, walkAmongFine } from './filtered-search';
+import { answerResults, scanAllowed, scanSlots, writeAnswer } from './top-k';
+import { centredOf, encodeQuery } from './scalar-quantizer';
 import { H_MEAN, H_METRIC, H_PADDED, H_SLOTS, H_STATE, L_ANSWERS, L_CENTRED, L_FINE, L_KEEP_ALL, L_NORM, L_RESULT, L_RESULT_COUNT, L_ROTATED, L_VISITED, L_WEIGHT, METRIC_DOT, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_LINKED, N_FLAGS, N_NORM, POOL_MAX, RESULT_MAX, STATE_SCAN } from './layout';
-import { distanceOf } from './kernel/pool';
-import { buildTable } from './kernel/scan';
+import { distanceOf } from './kernel/sorted-keys';
+import { buildTable } from './kernel/fastscan';
 import { nodeAt } from './memory';
 import { prepare } from './segment';
 import { buildBounds, scanBlocks, scanSketches } from './sketch';
-import { walk, walkFine } from './walk';
+import { searchLayer, searchRefined } from './search-layer';
 
 /** Prepares the query at L_QUERY for everything below. */
 export function beginQuery(lane: usize): void {
@@ -29,35 +29,35 @@ function wanted(k: i32): i32 {
   return min(max(32, 3 * k), RESULT_MAX);
 }
 
-/** What a search says whose walk was not wide enough. */
+/** What a search says whose searchLayer was not wide enough. */
 const TOO_NARROW: i32 = -1;
 
 /**
- * The k best by the graph, walked as `walk` says. Returns how many, or TOO_NARROW when deleted nodes
+ * The k best by the graph, walked as `searchLayer` says. Returns how many, or TOO_NARROW when deleted nodes
  * took too many places.
  */
 export function searchGraph(lane: usize, k: i32, ef: i32, follow: bool): i32 {
   buildTable(lane);
   store<u32>(lane, 0, L_KEEP_ALL);
   const want = wanted(k);
-  walk(lane, ef, want, follow);
-  if (isCrowded(lane)) return TOO_NARROW;
+  searchLayer(lane, ef, want, follow);
+  if (hasManyDeleted(lane)) return TOO_NARROW;
   if (!answerResults(lane, k, true)) {
-    walkFine(lane, ef, want);
+    searchRefined(lane, ef, want);
     answerResults(lane, k, true);
   }
   return writeAnswer(lane);
 }
 
 /**
- * The k best by the graph that are neither deleted nor refused by the lane's filter, walked as `walkAmong`
+ * The k best by the graph that are neither deleted nor refused by the lane's filter, walked as `searchFiltered`
  * says. Returns how many, or TOO_NARROW when more than `most` places would be needed.
  */
 export function searchAmong(lane: usize, k: i32, ef: i32, most: i32): i32 {
   buildTable(lane);
   store<u32>(lane, 0, L_KEEP_ALL);
   const want = wanted(k);
-  if (!walkAmong(lane, ef, most, want)) return TOO_NARROW;
+  if (!searchFiltered(lane, ef, most, want)) return TOO_NARROW;
   if (!answerResults(lane, k, true)) {
     if (!walkAmongFine(lane, ef, most, want)) return TOO_NARROW;
     answerResults(lane, k, true);
@@ -96,9 +96,9 @@ export function searchExact(lane: usize, k: i32): i32 {
   return writeAnswer(lane);
 }
 
-/** Width of the walk before a scan: it tells what is near enough. */
+/** Width of the searchLayer before a scan: it tells what is near enough. */
 const NARROW = 32;
-/** Answers beyond which a walk as wide as they are costs more than it spares. */
+/** Answers beyond which a searchLayer as wide as they are costs more than it spares. */
 const NARROW_MOST = 96;
 
 /**
@@ -111,7 +111,7 @@ export function searchScan(lane: usize, k: i32): i32 {
   buildBounds(lane);
   store<i32>(lane, 0, L_VISITED);
   scanBlocks(lane, want, worst, false);
-  // Less than was asked for: as far as the last of the walk, and no nearer, lie many.
+  // Less than was asked for: as far as the last of the searchLayer, and no nearer, lie many.
   if (load<i32>(lane, L_RESULT_COUNT) < want) scanBlocks(lane, want, Infinity, false);
   if (!answerResults(lane, k, false)) {
     store<u32>(lane, 1, L_FINE);
@@ -126,7 +126,7 @@ function farthestOfWalk(lane: usize, want: i32): f32 {
   store<u32>(lane, 0, L_FINE);
   if (want > NARROW_MOST) return Infinity;
   buildTable(lane);
-  walk(lane, max(NARROW, want), want, false);
+  searchLayer(lane, max(NARROW, want), want, false);
   if (load<i32>(lane, L_RESULT_COUNT) < want) return Infinity;
   return farthestOf(lane, want);
 }

@@ -1,12 +1,12 @@
 // Life of a segment: formatting for a dimension, taking in vectors, beginning the graph,
 // forgetting.
 
-import { freeSlot, unchain } from './chain';
-import { BULK_ROWS, EDGES, ENTRY_BLOCKS, E_PARTS, FORMAT_VERSION, HAS_EDGE_CODES, HAS_GRAPH, HEADER_BYTES, H_ADD, H_BEAM, H_BREAK, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_BULK_ROWS, H_BYTES_MAX, H_CAPACITY, H_CHANGED, H_CHUNKS, H_CHUNK_SHIFT, H_DELETED, H_DIMENSION, H_EDGES_END, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FINE, H_FREE, H_GRAPH_FROM, H_HARD, H_IDS, H_LAYOUT, H_LINKED, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SCALE, H_SIGNS, H_SKETCHES, H_SKETCH_BYTES, H_SLOTS, H_STAGED, H_STATE, H_STRIDE, H_VECTOR, H_VERSION, HALF_CODES, IDS_TOP, KEEP_VECTORS, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE, NODE_DELETED, NODE_FREE, NODE_LINKED, NODE_TWIN, NODE_ZERO, N_FLAGS, N_ID, N_NORM, SKETCH_BLOCKS, STAGED_MORE, STATE_GRAPH, STATE_SCAN, S_PARTS } from './layout';
+import { freeSlot, unchain } from './duplicates';
+import { BULK_ROWS, EDGES, ENTRY_BLOCKS, E_PARTS, FORMAT_VERSION, HAS_EDGE_CODES, HAS_GRAPH, HEADER_BYTES, H_ADD, H_BEAM, H_BREAK, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_BULK_ROWS, H_BYTES_MAX, H_CAPACITY, H_CHANGED, H_CHUNKS, H_CHUNK_SHIFT, H_DELETED, H_DIMENSION, H_EDGES_END, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FINE, H_FREE, H_GRAPH_FROM, H_HARD, H_IDS, H_LAYOUT, H_LINKED, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SCALE, H_SIGNS, H_SKETCHES, H_SKETCH_BYTES, H_SLOTS, H_STAGED, H_STATE, H_STRIDE, H_VECTOR, H_VERSION, HALF_CODES, IDS_TOP, KEEP_VECTORS, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE, NODE_DELETED, NODE_FREE, NODE_LINKED, NODE_DUPLICATE, NODE_ZERO, N_FLAGS, N_ID, N_NORM, SKETCH_BLOCKS, STAGED_MORE, STATE_GRAPH, STATE_SCAN, S_PARTS } from './layout';
 import { allocate, copyVector, ensureChunk, idWord, mark, nodeAt, slotOf, vectorAt } from './memory';
-import { beginGraph } from './begin';
-import { link } from './link';
-import { ROUNDS, fillSigns, rotate } from './kernel/rotate';
+import { beginGraph } from './centroid';
+import { link } from './insert';
+import { ROUNDS, fillSigns, rotate } from './kernel/hadamard';
 
 /** Staged nodes a single insertion links: more than the one it adds, so that it comes to an end. */
 const LINKED_PER_PUT = 2;
@@ -277,7 +277,7 @@ function forget(slot: u32): void {
   store<u32>(0, load<u32>(0, H_CHANGED) + 1, H_CHANGED);
   const flags = atomic.or<u32>(node + N_FLAGS, NODE_DELETED);
   mark(node, 64);
-  if (flags & (NODE_TWIN | NODE_ZERO)) unchain(node, slot);
+  if (flags & (NODE_DUPLICATE | NODE_ZERO)) unchain(node, slot);
   else if ((flags & NODE_LINKED) == 0) freeSlot(node, slot);
   else atomic.add<u32>(H_DELETED, 1);
 }

@@ -1,12 +1,12 @@
 // The scan of sketches: of all allowed slots, 32 at a time, a lower bound of the distance, from 1 bit
 // per dimension; what it does not rule out is judged by its code. One stream through a fortieth of
 // the memory that the records take, for filters that let many through.
-import { judge } from './code';
+import { distanceTo } from './scalar-quantizer';
 import { EDGES, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_REJECTED, L_SEEN, L_TOUCH, L_VISITED, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE_SUM, N_FLAGS, S_PARTS } from './layout';
 import { idWord, nodeAt, sketchesAt } from './memory';
-import { distanceOf, insertKey, keyOf } from './kernel/pool';
-import { buildTable, lowerEstimates, scanEdges } from './kernel/scan';
-import { offerResult } from './walk';
+import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
+import { buildTable, lowerEstimates, scanEdges } from './kernel/fastscan';
+import { collect } from './search-layer';
 
 /** Deviations of an estimate that a bound lies below it. */
 const DEVIATIONS: f32 = 2.5;
@@ -36,7 +36,7 @@ export function scanSketches(lane: usize, pool: i32, want: i32): bool {
     const full = load<i32>(lane, L_RESULT_COUNT) == want;
     if (full && distanceOf(key) >= distanceOf(load<u64>(last))) break;
     const node = nodeAt(<u32>key);
-    offerResult(lane, node, <u32>key, judge(lane, node));
+    collect(lane, node, <u32>key, distanceTo(lane, node));
   }
   store<i32>(lane, i, L_VISITED);
   return i < count || count < pool;
@@ -72,7 +72,7 @@ export function scanBlocks(lane: usize, want: i32, worst: f32, allowed: bool): v
     for (let at = fresh; at < end; at += 4) {
       const slot = load<u32>(at);
       const node = nodeAt(slot);
-      offerResult(lane, node, slot, judge(lane, node));
+      collect(lane, node, slot, distanceTo(lane, node));
     }
     if (load<i32>(lane, L_RESULT_COUNT) == want) worst = min(worst, distanceOf(load<u64>(last)));
   }

@@ -2,13 +2,13 @@
 // whoever reads it to check that: entries of several sizes, sealed and read with a signature and without, in turns. And
 // which share that is of the processor time that a write of a cluster takes (server/cluster.md).
 import { randomBytes } from 'node:crypto';
-import { Assembler } from '../../engine/cluster/entry/assemble.js';
+import { EntryDecoder } from '../../engine/cluster/entry/decode-entry.js';
 import { logStart } from '../../engine/cluster/entry/chain.js';
 import { EntryKeys } from '../../engine/cluster/entry/entry-keys.js';
 import { entryKind } from '../../engine/cluster/entry/kind.js';
-import { sealEntry } from '../../engine/cluster/entry/seal.js';
-import { numberOption } from '../kit/bench-option.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { encodeEntry } from '../../engine/cluster/entry/encode-entry.js';
+import { numberOption } from '../support/bench-option.js';
+import { type Cell, printTable } from '../support/table.js';
 
 /** Clients, writes that share an entry, bytes of it, and the leader's processor time a write as cluster.md has it. */
 const groups: [clients: number, writes: number, bytes: number, leaderUs: number][] = [
@@ -24,7 +24,7 @@ const signer = { keys, id: keys.newest };
 function timesOf(body: Uint8Array, isSigned: boolean, rounds: number): [number, number] {
   const id = randomBytes(16);
   const source = { kind: entryKind.genesis, epoch: 1, id, time: 0, body };
-  const seal = () => sealEntry(logStart, 0, source, isSigned ? signer : undefined);
+  const seal = () => encodeEntry(logStart, 0, source, isSigned ? signer : undefined);
   const sealed = seal();
   let from = process.cpuUsage();
   const since = (): number => {
@@ -35,7 +35,7 @@ function timesOf(body: Uint8Array, isSigned: boolean, rounds: number): [number, 
   for (let i = 0; i < rounds; i++) seal();
   const sealing = since();
   for (let i = 0; i < rounds; i++) {
-    const assembler = new Assembler(logStart, isSigned ? keys : undefined);
+    const assembler = new EntryDecoder(logStart, isSigned ? keys : undefined);
     assembler.push({ seq: 1, bytes: sealed.parts[0]!.bytes });
   }
   return [sealing, since()];

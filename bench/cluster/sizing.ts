@@ -1,9 +1,9 @@
 // `npm run bench -- sizing`: how many machines a graph needs that is divided over many databases, and what
 // asking all of them costs. Nothing is measured here: it is arithmetic and a simulation over figures that
 // were, each of which an option replaces.
-import { numberOption } from '../kit/bench-option.js';
-import { randomOf } from '../kit/seeded-random.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { randomOf } from '../support/seeded-random.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const standards = {
   vectors: 1e10,

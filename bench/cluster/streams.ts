@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { driver } from '../../engine/cluster/log/jetstream.js';
 import type { LogPlace, ReplicatedLog } from '../../engine/cluster/log/replicated-log.js';
-import { numberOption } from '../kit/bench-option.js';
-import { percentile } from '../kit/sample-times.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { percentile } from '../support/sample-times.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const three = [0, 1, 2];
 const keepBytes = 4 * 2 ** 20;

@@ -1,7 +1,7 @@
 // The data and requests of the graph-vector benchmark: users, items with vectors, edges between
 // them, and for every request the right answer, from the data set itself.
-import { dataSets } from '../kit/data-set.js';
-import { randomOf } from '../kit/seeded-random.js';
+import { dataSets } from '../support/data-set.js';
+import { randomOf } from '../support/seeded-random.js';
 
 const set = 'gvb-shape-10k-users';
 const vectorSet = 'lsa-wordnet-256-cosine';

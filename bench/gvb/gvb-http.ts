@@ -3,16 +3,16 @@
 import type { Workload } from './gvb-contender.js';
 import type { Gvb } from './gvb-data.js';
 import { type GvbStore, argumentsOf, gvbSettings, gvbSource } from './gvb-trellis.js';
-import { requestBytes, sendHttp } from '../kit/http-client.js';
+import { requestBytes, sendHttp } from '../support/http-client.js';
 import {
   type BenchServer,
   type Measured,
   cpuSeconds,
   measure,
   startBenchServer,
-} from '../kit/load.js';
-import { median } from '../kit/sample-times.js';
-import { type Cell, printTable } from '../kit/table.js';
+} from '../support/load.js';
+import { median } from '../support/sample-times.js';
+import { type Cell, printTable } from '../support/table.js';
 
 interface Options {
   seconds: number;

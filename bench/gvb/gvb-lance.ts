@@ -1,5 +1,5 @@
 // LanceDB as a contender of the graph-vector benchmark: vector search only, it has no graph.
-import { cacheFolder, timeLoad } from '../kit/bench-cache.js';
+import { cacheFolder, timeLoad } from '../support/bench-cache.js';
 import type { GvbContender } from './gvb-contender.js';
 import type { GvbData } from './gvb-data.js';
 import { loadPeers } from '../peer/peer-install.js';

@@ -1,7 +1,7 @@
 // SurrealDB and Kuzu as contenders of the graph-vector benchmark, each loaded in batches, with its
 // vector index, and asked by prepared statement or bound variables.
 import { join } from 'node:path';
-import { cacheFolder, timeLoad } from '../kit/bench-cache.js';
+import { cacheFolder, timeLoad } from '../support/bench-cache.js';
 import type { GvbContender } from './gvb-contender.js';
 import type { GvbData } from './gvb-data.js';
 import { type Column, type Kuzu, openKuzu } from '../peer/kuzu-peer.js';

@@ -3,7 +3,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { open } from '../../engine/index.js';
-import { cacheFolder, printLoad } from '../kit/bench-cache.js';
+import { cacheFolder, printLoad } from '../support/bench-cache.js';
 import type { GvbContender, Workload } from './gvb-contender.js';
 import type { GvbData, GvbRequest } from './gvb-data.js';
 import { importSeconds, writeRows } from '../import/import-run.js';

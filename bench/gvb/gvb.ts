@@ -3,15 +3,15 @@
 // embedded API beside embedded peers, and through the HTTP server. Loaded data stay in the
 // temporary folder between runs.
 import { availableParallelism } from 'node:os';
-import { listOption, numberOption } from '../kit/bench-option.js';
+import { listOption, numberOption } from '../support/bench-option.js';
 import { type GvbContender, type Workload, recallOf, workloads } from './gvb-contender.js';
 import { type Gvb, loadGvb } from './gvb-data.js';
 import { runGvbHttp } from './gvb-http.js';
 import { lanceContender } from './gvb-lance.js';
 import { kuzuContender, surrealContender } from './gvb-peer.js';
 import { fillStore, trellisEmbedded } from './gvb-trellis.js';
-import { type Timing, interleave, sideBySide } from '../kit/sample-times.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { type Timing, interleave, sideBySide } from '../support/sample-times.js';
+import { type Cell, printTable } from '../support/table.js';
 
 interface Options {
   scale: number;

@@ -5,10 +5,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { numberOption } from '../kit/bench-option.js';
+import { numberOption } from '../support/bench-option.js';
 import { importCost, importSeconds, writeRows } from './import-run.js';
-import { randomOf } from '../kit/seeded-random.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { randomOf } from '../support/seeded-random.js';
+import { type Cell, printTable } from '../support/table.js';
 import { writeSocialFiles } from './social-files.js';
 
 const source = `

@@ -3,7 +3,7 @@
 // edges of a seed. And the project and the mapping that load it.
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { randomOf } from '../kit/seeded-random.js';
+import { randomOf } from '../support/seeded-random.js';
 
 const nodes: [type: string, count: number][] = [
   ['Person', 1_700],

@@ -3,9 +3,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile, defaultLimits } from '../../engine/index.js';
-import { numberOption } from '../kit/bench-option.js';
-import { startBenchServer } from '../kit/load.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { startBenchServer } from '../support/load.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const rounds = 30;
 const properties = [

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { countUnknown } from '../../engine/index.js';
 import { type CorpusProject, findProjects, readProject } from './corpus-project.js';
 import { type RunCounts, runQueries } from './corpus-run.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const reasonsMax = 5;
 

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedDatabase, open } from '../../engine/index.js';
-import { listOption, numberOption } from '../kit/bench-option.js';
-import { randomOf } from '../kit/seeded-random.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { listOption, numberOption } from '../support/bench-option.js';
+import { randomOf } from '../support/seeded-random.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, INDEX age: U8, city: String, bio: String }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { open } from '../../engine/index.js';
 import { importSeconds } from '../import/import-run.js';
-import { cacheFolder, printLoad } from '../kit/bench-cache.js';
+import { cacheFolder, printLoad } from '../support/bench-cache.js';
 import { type Statement, openKuzu } from '../peer/kuzu-peer.js';
 import { type LdbcFolder, type TypeFile, writeProject } from './ldbc-folder.js';
 import { cypher, cypherRows, rowsOf } from './ldbc-query.js';

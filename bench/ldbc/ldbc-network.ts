@@ -1,7 +1,7 @@
 // A social network of a seed in the shape of LDBC SNB: persons who know each other, forums with posts
 // and threads of comments, likes, tags in classes, places and employers. As there, a few have most of
 // everything. Scale 1 has the counts of scale factor 0.1: 327 thousand nodes, 1.38 million edges.
-import { randomOf } from '../kit/seeded-random.js';
+import { randomOf } from '../support/seeded-random.js';
 import { edgeEnds } from './ldbc-shape.js';
 
 export type Value = number | string | boolean | null;

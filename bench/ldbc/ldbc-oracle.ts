@@ -1,6 +1,6 @@
 // What the queries must answer, found in the network itself by the most obvious means: lists of
 // neighbours, one step after another, sorted at the end.
-import { randomOf } from '../kit/seeded-random.js';
+import { randomOf } from '../support/seeded-random.js';
 import type { Network, Value } from './ldbc-network.js';
 
 /** A call and its answer: rows of named values, in order. */

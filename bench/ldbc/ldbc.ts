@@ -3,12 +3,12 @@
 // Each query is one query in its natural form; every answer of expected.json is checked, here and
 // beside Kuzu; then both take turns, embedded, and the server answers over HTTP.
 import { join } from 'node:path';
-import { cacheFolder } from '../kit/bench-cache.js';
-import { listOption, numberOption } from '../kit/bench-option.js';
-import { requestBytes, sendHttp } from '../kit/http-client.js';
-import { startBenchServer } from '../kit/load.js';
-import { type Timing, interleave, sideBySide } from '../kit/sample-times.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { cacheFolder } from '../support/bench-cache.js';
+import { listOption, numberOption } from '../support/bench-option.js';
+import { requestBytes, sendHttp } from '../support/http-client.js';
+import { startBenchServer } from '../support/load.js';
+import { type Timing, interleave, sideBySide } from '../support/sample-times.js';
+import { type Cell, printTable } from '../support/table.js';
 import {
   type LdbcContender,
   kuzuContender,

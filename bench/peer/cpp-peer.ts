@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { VectorSet, VectorShape } from '../kit/vector-data.js';
+import type { VectorSet, VectorShape } from '../support/vector-data.js';
 import type { Contender, FilteringContender } from './vector-peer.js';
 
 const folder = resolve('bench', 'peers');

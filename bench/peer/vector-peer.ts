@@ -6,8 +6,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { AllowList, Layout } from '../../engine/vector/index.js';
-import { createVectorIndex, type SharedIndex } from '../../engine/vector/open-index.js';
-import type { VectorSet } from '../kit/vector-data.js';
+import { createVectorIndex, type SharedIndex } from '../../engine/vector/shared-index.js';
+import type { VectorSet } from '../support/vector-data.js';
 
 export interface Contender {
   readonly name: string;

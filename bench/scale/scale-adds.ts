@@ -1,8 +1,8 @@
 // What one writer waits for, of `scale`: vectors added one after another, each durable before the next; then the
 // same while one snapshot of the index after another is written. The first figures on a server that has just started.
-import { requestBytes, sendHttp } from '../kit/http-client.js';
-import { randomOf } from '../kit/seeded-random.js';
-import type { VectorShape } from '../kit/vector-data.js';
+import { requestBytes, sendHttp } from '../support/http-client.js';
+import { randomOf } from '../support/seeded-random.js';
+import type { VectorShape } from '../support/vector-data.js';
 import { vectorOf } from './scale-data.js';
 import { type Started, post } from './scale-server.js';
 

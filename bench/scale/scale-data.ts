@@ -2,8 +2,8 @@
 // of Zipf-like words, vectors around centres. Of a seed, so that the small sets are parts of no other.
 import { join } from 'node:path';
 import { writeRows } from '../import/import-run.js';
-import { randomOf } from '../kit/seeded-random.js';
-import type { VectorShape } from '../kit/vector-data.js';
+import { randomOf } from '../support/seeded-random.js';
+import type { VectorShape } from '../support/vector-data.js';
 
 export const edgesPerNode = 5;
 

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endProcess, readyUrl } from '../kit/load.js';
-import { requestBytes, sendHttp } from '../kit/http-client.js';
+import { endProcess, readyUrl } from '../support/load.js';
+import { requestBytes, sendHttp } from '../support/http-client.js';
 
 const main = fileURLToPath(new URL('../../bin/main.js', import.meta.url));
 

@@ -5,12 +5,12 @@ import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { searchDecided } from '../../engine/vector/candidates.js';
-import type { SharedIndex } from '../../engine/vector/open-index.js';
+import { searchWithMargin } from '../../engine/vector/oversampling.js';
+import type { SharedIndex } from '../../engine/vector/shared-index.js';
 import { inspectSnapshot } from '../../engine/vector/snapshot.js';
-import { randomOf } from '../kit/seeded-random.js';
-import { median } from '../kit/sample-times.js';
-import type { VectorShape } from '../kit/vector-data.js';
+import { randomOf } from '../support/seeded-random.js';
+import { median } from '../support/sample-times.js';
+import type { VectorShape } from '../support/vector-data.js';
 import { vectorOf } from './scale-data.js';
 import type { Near, VectorPart } from './vector-part.js';
 
@@ -99,13 +99,13 @@ export function searchCosts(
   const index = readIndex(data);
   const asked = queries.map((query) => Float64Array.from(query));
   // Ids of an import go up with the rows: the lowest is that of number 0.
-  const first = searchDecided(index, asked[0]!, index.count, {}).ids.reduce((a, b) =>
+  const first = searchWithMargin(index, asked[0]!, index.count, {}).ids.reduce((a, b) =>
     Math.min(a, b),
   );
   const recallAt = (ef: number): number => {
     let hits = 0;
     for (const [i, query] of asked.entries()) {
-      const { ids, count } = searchDecided(index, query, k, { ef });
+      const { ids, count } = searchWithMargin(index, query, k, { ef });
       for (const id of ids.subarray(0, Math.min(k, count))) if (truth[i]!.has(id - first)) hits++;
     }
     return hits / (k * asked.length);
@@ -115,11 +115,11 @@ export function searchCosts(
     const times: number[] = [];
     const warm = performance.now() + 500;
     while (performance.now() < warm)
-      for (const query of asked) searchDecided(index, query, k, { ef });
+      for (const query of asked) searchWithMargin(index, query, k, { ef });
     for (let round = 0; round < 5; round++) {
       for (const query of asked) {
         const started = performance.now();
-        searchDecided(index, query, k, { ef });
+        searchWithMargin(index, query, k, { ef });
         times.push((performance.now() - started) * 1000);
       }
     }

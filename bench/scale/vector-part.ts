@@ -2,8 +2,8 @@
 // nearest to every query: the truth is found while the vectors are at hand.
 import { parentPort, workerData } from 'node:worker_threads';
 import { writeRows } from '../import/import-run.js';
-import { randomOf } from '../kit/seeded-random.js';
-import type { VectorShape } from '../kit/vector-data.js';
+import { randomOf } from '../support/seeded-random.js';
+import type { VectorShape } from '../support/vector-data.js';
 import { vectorOf } from './scale-data.js';
 
 export interface VectorPart {

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from '../../engine/index.js';
 import { bind, connect } from '../../server/client/client.js';
-import { numberOption } from '../kit/bench-option.js';
-import { startBenchServer } from '../kit/load.js';
-import { type Task, type Timing, interleave, oneByOne } from '../kit/sample-times.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { startBenchServer } from '../support/load.js';
+import { type Task, type Timing, interleave, oneByOne } from '../support/sample-times.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, age: U8, city: String }

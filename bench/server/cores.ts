@@ -5,14 +5,20 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { Gate, createGateBuffer } from '../../engine/database/call/gate.js';
-import { SharedCounts } from '../../server/front/shared-counts.js';
-import { SharedWords } from '../../server/front/shared-words.js';
-import { listOption, numberOption } from '../kit/bench-option.js';
-import { type BenchServer, type Load, cpuSeconds, measure, startBenchServer } from '../kit/load.js';
-import { randomOf } from '../kit/seeded-random.js';
-import { type Cell, printTable } from '../kit/table.js';
-import { hasWrk, runWrk } from '../kit/wrk.js';
+import { ControlBlock, createGateBuffer } from '../../engine/database/call/control-block.js';
+import { SharedCounts } from '../../server/http-threads/shared-counts.js';
+import { SharedState } from '../../server/http-threads/shared-state.js';
+import { listOption, numberOption } from '../support/bench-option.js';
+import {
+  type BenchServer,
+  type Load,
+  cpuSeconds,
+  measure,
+  startBenchServer,
+} from '../support/load.js';
+import { randomOf } from '../support/seeded-random.js';
+import { type Cell, printTable } from '../support/table.js';
+import { hasWrk, runWrk } from '../support/wrk.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, age: U8, city: String }
@@ -184,8 +190,8 @@ const partOf = (path: string): string => new URL(`../../${path}`, import.meta.ur
 /** What a request looks at that other threads write, and what it writes beside them. */
 async function printSharedParts(): Promise<void> {
   const counts = new SharedCounts(3);
-  const words = new SharedWords();
-  const gate = new Gate(createGateBuffer(1));
+  const words = new SharedState();
+  const gate = new ControlBlock(createGateBuffer(1));
   const time = (): number => {
     const rounds = 2e6;
     const started = performance.now();
@@ -194,23 +200,26 @@ async function printSharedParts(): Promise<void> {
       // At its head and with its body; its snapshot, its program, its schema before and after.
       const isSound =
         words.isOpen || words.keysVersion < 0 || words.isOpen || words.keysVersion < 0;
-      if (isSound || gate.moved() || gate.program() > 0 || gate.schema() + gate.schema() < 0)
+      if (isSound || gate.hasNewCommit() || gate.program() > 0 || gate.schema() + gate.schema() < 0)
         continue;
     }
     return ((performance.now() - started) * 1e6) / rounds;
   };
   time();
   const alone = time();
-  const modules = ['server/front/shared-counts.js', 'engine/database/call/gate.js'].map(partOf);
+  const modules = [
+    'server/http-threads/shared-counts.js',
+    'engine/database/call/control-block.js',
+  ].map(partOf);
   const script = `
     const { workerData } = require('node:worker_threads');
     Promise.all(${JSON.stringify(modules)}.map((path) => import(path)))
-      .then(([{ SharedCounts }, { Gate }]) => {
+      .then(([{ SharedCounts }, { ControlBlock }]) => {
       const counts = new SharedCounts(3, workerData.counts);
-      const gate = new Gate(workerData.gate);
+      const gate = new ControlBlock(workerData.gate);
       for (let i = 0; ; i++) {
         counts.hear(2, i);
-        if (i % 10_000 === 0) gate.advance();
+        if (i % 10_000 === 0) gate.publishCommit();
       }
     });
   `;

@@ -1,10 +1,10 @@
 // `npm run bench -- crud`: create, read, update, scan, delete, and the same for vectors, through HTTP
 // and durable: 10,000 operations one after another, and 10,000 by 64 clients (helix-bench's shape).
-import { numberOption } from '../kit/bench-option.js';
-import { type HttpTiming, requestBytes, sendHttp } from '../kit/http-client.js';
-import { type BenchServer, cpuSeconds, startBenchServer } from '../kit/load.js';
-import { randomOf } from '../kit/seeded-random.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { type HttpTiming, requestBytes, sendHttp } from '../support/http-client.js';
+import { type BenchServer, cpuSeconds, startBenchServer } from '../support/load.js';
+import { randomOf } from '../support/seeded-random.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const dimensions = 128;
 const source = `

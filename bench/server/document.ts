@@ -2,10 +2,10 @@
 // server take, with queries that are alike and with queries of which no two share a line; and how long another client
 // waits meanwhile. Every round is a server of its own.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { numberOption } from '../kit/bench-option.js';
-import { type BenchServer, cpuSeconds, startBenchServer } from '../kit/load.js';
-import { median } from '../kit/sample-times.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { type BenchServer, cpuSeconds, startBenchServer } from '../support/load.js';
+import { median } from '../support/sample-times.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const schema = Array.from(
   { length: 100 },

@@ -4,10 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedDatabase, open } from '../../engine/index.js';
-import { numberOption } from '../kit/bench-option.js';
-import { type Task, type Timing, interleave, oneByOne, sideBySide } from '../kit/sample-times.js';
-import { randomOf } from '../kit/seeded-random.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import {
+  type Task,
+  type Timing,
+  interleave,
+  oneByOne,
+  sideBySide,
+} from '../support/sample-times.js';
+import { randomOf } from '../support/seeded-random.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, age: U8, city: String }

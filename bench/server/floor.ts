@@ -15,11 +15,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { numberOption } from '../kit/bench-option.js';
-import { requestBytes, sendHttp } from '../kit/http-client.js';
-import { endProcess, startBenchServer } from '../kit/load.js';
-import { median, percentile } from '../kit/sample-times.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { requestBytes, sendHttp } from '../support/http-client.js';
+import { endProcess, startBenchServer } from '../support/load.js';
+import { median, percentile } from '../support/sample-times.js';
+import { type Cell, printTable } from '../support/table.js';
 import { peerEntry } from '../peer/peer-install.js';
 
 const source = `

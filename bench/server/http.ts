@@ -9,12 +9,12 @@ import {
   type Measured,
   measure,
   startBenchServer,
-} from '../kit/load.js';
-import { listOption, numberOption } from '../kit/bench-option.js';
-import { randomOf } from '../kit/seeded-random.js';
-import { decimals, sowVectors } from '../kit/served-vectors.js';
-import { type Cell, printTable } from '../kit/table.js';
-import { type VectorSet, generateSet } from '../kit/vector-data.js';
+} from '../support/load.js';
+import { listOption, numberOption } from '../support/bench-option.js';
+import { randomOf } from '../support/seeded-random.js';
+import { decimals, sowVectors } from '../support/served-vectors.js';
+import { type Cell, printTable } from '../support/table.js';
+import { type VectorSet, generateSet } from '../support/vector-data.js';
 import { measurePolled, pollColumns } from './polls.js';
 
 const source = `

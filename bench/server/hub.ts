@@ -2,10 +2,10 @@
 // DROP of a node with many edges takes, and how late other writes come meanwhile, which wait for the one
 // writer: small writes of another client, one after another. `--beside`: edges between the far ends for each
 // of the hub's own.
-import { numberOption, listOption } from '../kit/bench-option.js';
-import { type BenchServer, cpuSeconds, startBenchServer } from '../kit/load.js';
-import { median } from '../kit/sample-times.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption, listOption } from '../support/bench-option.js';
+import { type BenchServer, cpuSeconds, startBenchServer } from '../support/load.js';
+import { median } from '../support/sample-times.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const source = `
 N::Thing { INDEX name: String }

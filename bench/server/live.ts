@@ -1,12 +1,12 @@
 // `npm run bench -- live`: searches at a fixed rate over HTTP, alone and while vectors are added one by
 // one and in bulk, dropped until the index consolidates, and written to snapshots: nothing of that may
 // stall a search. Latencies count from when a search was due.
-import { numberOption } from '../kit/bench-option.js';
-import { type HttpTiming, requestBytes, sendHttp } from '../kit/http-client.js';
-import { startBenchServer } from '../kit/load.js';
-import { decimals, sowVectors } from '../kit/served-vectors.js';
-import { type Cell, printTable } from '../kit/table.js';
-import { generateSet } from '../kit/vector-data.js';
+import { numberOption } from '../support/bench-option.js';
+import { type HttpTiming, requestBytes, sendHttp } from '../support/http-client.js';
+import { startBenchServer } from '../support/load.js';
+import { decimals, sowVectors } from '../support/served-vectors.js';
+import { type Cell, printTable } from '../support/table.js';
+import { generateSet } from '../support/vector-data.js';
 
 const source = `
 V::Passage { no: I64 }

@@ -1,8 +1,8 @@
 // What the Model Context Protocol costs beside plain HTTP: the same point read as `POST /<Query>` and as
 // a call of its tool, by older clients and by modern ones, in turns on one server. `--rounds N`.
-import { listOption, numberOption } from '../kit/bench-option.js';
-import { type Load, type Measured, measure, startBenchServer } from '../kit/load.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { listOption, numberOption } from '../support/bench-option.js';
+import { type Load, type Measured, measure, startBenchServer } from '../support/load.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, age: U8, city: String }

@@ -1,11 +1,11 @@
 // `npm run bench -- mixed`: cheap point reads at a fixed rate, alone and while heavy two-hop queries
 // keep the reader lanes busy. Latencies count from when a read was due.
-import { numberOption } from '../kit/bench-option.js';
-import { type HttpTiming, requestBytes, sendHttp } from '../kit/http-client.js';
-import { type BenchServer, startBenchServer } from '../kit/load.js';
-import { median } from '../kit/sample-times.js';
-import { randomOf } from '../kit/seeded-random.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { type HttpTiming, requestBytes, sendHttp } from '../support/http-client.js';
+import { type BenchServer, startBenchServer } from '../support/load.js';
+import { median } from '../support/sample-times.js';
+import { randomOf } from '../support/seeded-random.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const source = `
 N::Person { name: String, age: U8 }

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
-import { numberOption } from '../kit/bench-option.js';
-import { type BenchServer, startBenchServer } from '../kit/load.js';
-import { median } from '../kit/sample-times.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { type BenchServer, startBenchServer } from '../support/load.js';
+import { median } from '../support/sample-times.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const demo = fileURLToPath(new URL('../../../server/demo', import.meta.url));
 const demoFiles = ['schema.hx', 'queries.hx', 'load.hx', 'seed.ndjson', 'trellis.toml'];

@@ -2,9 +2,9 @@
 // a second in every second round, and for nothing in the others. A page asks once a second: its share is too small to
 // stand out from the noise of a run, so it is measured that many times over and divided.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BenchServer, type Load, measure } from '../kit/load.js';
-import { percentile } from '../kit/sample-times.js';
-import type { Cell } from '../kit/table.js';
+import { type BenchServer, type Load, measure } from '../support/load.js';
+import { percentile } from '../support/sample-times.js';
+import type { Cell } from '../support/table.js';
 
 export const pollColumns = [
   'call',

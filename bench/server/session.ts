@@ -1,10 +1,10 @@
 // `npm run bench -- session`: many open sessions over HTTP: memory of an idle one, latency of `next`
 // while all are open, and the cost of `next` over long traversals, which must be linear.
 import { readFileSync } from 'node:fs';
-import { numberOption } from '../kit/bench-option.js';
-import { requestBytes, sendHttp } from '../kit/http-client.js';
-import { type BenchServer, startBenchServer } from '../kit/load.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { requestBytes, sendHttp } from '../support/http-client.js';
+import { type BenchServer, startBenchServer } from '../support/load.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const source = `
 N::Person { name: String, age: U8 }

@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { open } from '../../engine/index.js';
-import { numberOption } from '../kit/bench-option.js';
-import { endProcess, readyUrl } from '../kit/load.js';
-import { median, percentile } from '../kit/sample-times.js';
-import { randomOf } from '../kit/seeded-random.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { endProcess, readyUrl } from '../support/load.js';
+import { median, percentile } from '../support/sample-times.js';
+import { randomOf } from '../support/seeded-random.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const main = fileURLToPath(new URL('../../bin/main.js', import.meta.url));
 const demo = fileURLToPath(new URL('../../../server/demo', import.meta.url));

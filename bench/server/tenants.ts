@@ -3,10 +3,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { numberOption } from '../kit/bench-option.js';
-import { type BenchServer, cpuSeconds, startBenchServer } from '../kit/load.js';
-import { median, percentile } from '../kit/sample-times.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { type BenchServer, cpuSeconds, startBenchServer } from '../support/load.js';
+import { median, percentile } from '../support/sample-times.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String }

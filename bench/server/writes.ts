@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedDatabase, open } from '../../engine/index.js';
-import { listOption, numberOption } from '../kit/bench-option.js';
-import { median } from '../kit/sample-times.js';
-import { randomOf } from '../kit/seeded-random.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { listOption, numberOption } from '../support/bench-option.js';
+import { median } from '../support/sample-times.js';
+import { randomOf } from '../support/seeded-random.js';
+import { type Cell, printTable } from '../support/table.js';
 
 /** Types of nodes by what of them is indexed; `Text` alone has keyword documents. */
 const nodeTypes = {

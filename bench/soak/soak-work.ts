@@ -1,6 +1,6 @@
 // Mixed work on data that stay the same in number, for as long as one likes, and what a server uses
 // meanwhile: memory, file, descriptors, places of readers, latency. What is in order does not grow.
-import { requestBytes, sendHttp } from '../kit/http-client.js';
+import { requestBytes, sendHttp } from '../support/http-client.js';
 import { type Trend, trendOf } from './soak-trend.js';
 
 export const soakSource = `

@@ -1,10 +1,10 @@
 // `npm run bench -- soak [--minutes N] [--rate N]`: a server under mixed work on data that stay the
 // same in number: what it uses must not grow.
-import { numberOption } from '../kit/bench-option.js';
-import { startBenchServer } from '../kit/load.js';
+import { numberOption } from '../support/bench-option.js';
+import { startBenchServer } from '../support/load.js';
 import { soak, soakSource } from './soak-work.js';
 import type { Trend } from './soak-trend.js';
-import { printTable } from '../kit/table.js';
+import { printTable } from '../support/table.js';
 
 export async function run(args: string[]): Promise<void> {
   const minutes = numberOption(args, 'minutes', 30);

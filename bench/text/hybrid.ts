@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { type EmbeddedDatabase, open } from '../../engine/index.js';
-import { numberOption } from '../kit/bench-option.js';
-import { dataSets } from '../kit/data-set.js';
-import { interleave, oneByOne } from '../kit/sample-times.js';
-import { printTable } from '../kit/table.js';
+import { numberOption } from '../support/bench-option.js';
+import { dataSets } from '../support/data-set.js';
+import { interleave, oneByOne } from '../support/sample-times.js';
+import { printTable } from '../support/table.js';
 
 const set = 'ir-cranfield';
 

@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type EmbeddedDatabase, open } from '../../engine/index.js';
-import { numberOption } from '../kit/bench-option.js';
-import { requestBytes, sendHttp } from '../kit/http-client.js';
-import { startBenchServer } from '../kit/load.js';
+import { numberOption } from '../support/bench-option.js';
+import { requestBytes, sendHttp } from '../support/http-client.js';
+import { startBenchServer } from '../support/load.js';
 import { loadPeers } from '../peer/peer-install.js';
-import { type Timing, interleave, median, oneByOne } from '../kit/sample-times.js';
-import { randomOf } from '../kit/seeded-random.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { type Timing, interleave, median, oneByOne } from '../support/sample-times.js';
+import { randomOf } from '../support/seeded-random.js';
+import { type Cell, printTable } from '../support/table.js';
 
 const source = `
 N::Document { no: U32, body: String }

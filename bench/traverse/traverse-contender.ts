@@ -2,7 +2,7 @@
 // the rows it returned, or the steps of the path, so that every answer can be checked.
 import { join } from 'node:path';
 import { type EmbeddedDatabase, TrellisError, open } from '../../engine/index.js';
-import { cacheFolder, timeLoad } from '../kit/bench-cache.js';
+import { cacheFolder, timeLoad } from '../support/bench-cache.js';
 import { type Column, openKuzu } from '../peer/kuzu-peer.js';
 import { insertRows, openSurreal } from '../peer/surreal-peer.js';
 import type { TraverseRequest, WordNet, Workload } from './traverse-data.js';

@@ -1,7 +1,7 @@
 // Open English WordNet as a graph, by numbers: synsets, words, hypernyms between synsets, senses
 // from words to synsets; and the requests of the traversal benchmark with their right answers.
-import { dataSets } from '../kit/data-set.js';
-import { randomOf } from '../kit/seeded-random.js';
+import { dataSets } from '../support/data-set.js';
+import { randomOf } from '../support/seeded-random.js';
 
 const set = 'graph-english-wordnet';
 

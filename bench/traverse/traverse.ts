@@ -1,8 +1,8 @@
 // `npm run bench -- traverse`: hops and shortest paths over Open English WordNet, in this process,
 // beside Kuzu and SurrealDB. Every answer is checked against the data and its expected.json first.
-import { listOption, numberOption } from '../kit/bench-option.js';
-import { type Timing, interleave, sideBySide } from '../kit/sample-times.js';
-import { type Cell, printTable } from '../kit/table.js';
+import { listOption, numberOption } from '../support/bench-option.js';
+import { type Timing, interleave, sideBySide } from '../support/sample-times.js';
+import { type Cell, printTable } from '../support/table.js';
 import {
   type TraverseContender,
   type TrellisNet,

@@ -3,8 +3,8 @@
 // against brute force over the part; speed per second of CPU time, one thread, contenders in turn.
 import type { AllowList } from '../../engine/vector/index.js';
 import { usearchCpp } from '../peer/cpp-peer.js';
-import { printCell, printTable } from '../kit/table.js';
-import { type VectorSet, vectorSet } from '../kit/vector-data.js';
+import { printCell, printTable } from '../support/table.js';
+import { type VectorSet, vectorSet } from '../support/vector-data.js';
 import { build, recallOf, speedsOf } from './vector-measure.js';
 import { type FilteringContender, hnswlib, installPeers, ours } from '../peer/vector-peer.js';
 

@@ -5,10 +5,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { numberOption } from '../kit/bench-option.js';
-import { decimals } from '../kit/served-vectors.js';
-import { type Cell, printTable } from '../kit/table.js';
-import { generateSet, type VectorSet } from '../kit/vector-data.js';
+import { numberOption } from '../support/bench-option.js';
+import { decimals } from '../support/served-vectors.js';
+import { type Cell, printTable } from '../support/table.js';
+import { generateSet, type VectorSet } from '../support/vector-data.js';
 import {
   type Started,
   anonymousMb,

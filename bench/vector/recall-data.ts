@@ -3,7 +3,7 @@
 // data depend on nothing but the cell's metric-free axes, the size and the seed.
 import type { AllowList, Metric } from '../../engine/vector/index.js';
 import type { Cell, FilterKind, Norms } from './recall-axes.js';
-import { randomOf } from '../kit/seeded-random.js';
+import { randomOf } from '../support/seeded-random.js';
 
 /** Vectors per cluster: k = 10 nearest lie well within one, so that its inner order is asked for. */
 const perCluster = 120;

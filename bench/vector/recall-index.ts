@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IndexOptions, SearchOptions } from '../../engine/vector/index.js';
-import { createVectorIndex, type SharedIndex } from '../../engine/vector/open-index.js';
-import { searchDecided } from '../../engine/vector/candidates.js';
+import { createVectorIndex, type SharedIndex } from '../../engine/vector/shared-index.js';
+import { searchWithMargin } from '../../engine/vector/oversampling.js';
 import { readSnapshot, writeSnapshot } from '../../engine/vector/snapshot.js';
 import type { Cell } from './recall-axes.js';
 import type { Filter, RecallData, Truth } from './recall-data.js';
-import { randomOf } from '../kit/seeded-random.js';
+import { randomOf } from '../support/seeded-random.js';
 
 /** As a server has it that is told nothing. */
 export const standard = { m: 16, efConstruction: 128, efSearch: 128 };
@@ -99,7 +99,7 @@ export function measureOurs(
   const { queries } = truth.data;
   // As a server makes it: before the search, which is timed alone.
   const asked: SearchOptions[] = queries.map((_, q) => ({ ef, allow: filter(q) }));
-  const find = (q: number): Uint32Array => searchDecided(index, queries[q]!, k, asked[q]!).ids;
+  const find = (q: number): Uint32Array => searchWithMargin(index, queries[q]!, k, asked[q]!).ids;
   // The first few are not timed: they compile the search and touch the index.
   for (let q = 0; q < Math.min(5, queries.length); q++) find(q);
   const started = process.cpuUsage();

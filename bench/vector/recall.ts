@@ -7,7 +7,7 @@
 //   --metric --spread --norms --dimension --layout --history --filter VALUE,VALUE   parts of the grid
 //   --full          every combination of them; else every pair of values meets in some cell
 //   --size 3000 --queries 50 --seed 1 --k 10   --peer no   --failing (prints only those)
-import { listOption, numberOption } from '../kit/bench-option.js';
+import { listOption, numberOption } from '../support/bench-option.js';
 import { type Cell, type FilterKind, filters, type Selection, wholeGrid } from './recall-axes.js';
 import { everyCell, nameOf, pairedCells } from './recall-cells.js';
 import { type DataSize, filterOf, makeData, Truth } from './recall-data.js';

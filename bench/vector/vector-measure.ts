@@ -1,7 +1,7 @@
 // How the vector benches measure a contender: building in turns, recall, and speed by CPU time, which
 // a contender of another process takes itself.
-import { median } from '../kit/sample-times.js';
-import type { VectorSet } from '../kit/vector-data.js';
+import { median } from '../support/sample-times.js';
+import type { VectorSet } from '../support/vector-data.js';
 import type { Contender } from '../peer/vector-peer.js';
 
 /** Seconds of CPU time that `work` takes. */

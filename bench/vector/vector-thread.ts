@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { IndexHandle } from '../../engine/vector/index.js';
-import { attachVectorIndex } from '../../engine/vector/open-index.js';
+import { attachVectorIndex } from '../../engine/vector/shared-index.js';
 
 export interface ThreadTask {
   handle: IndexHandle;

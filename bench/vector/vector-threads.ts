@@ -2,9 +2,9 @@
 // searching beside bulk inserts. Rates are per second of the clock, so a busy machine shows; costs are
 // CPU time of the whole process.
 import { Worker } from 'node:worker_threads';
-import { createVectorIndex, type SharedIndex } from '../../engine/vector/open-index.js';
-import { printTable } from '../kit/table.js';
-import type { VectorSet } from '../kit/vector-data.js';
+import { createVectorIndex, type SharedIndex } from '../../engine/vector/shared-index.js';
+import { printTable } from '../support/table.js';
+import type { VectorSet } from '../support/vector-data.js';
 import type { ThreadTask } from './vector-thread.js';
 import type { BatchSearch } from '../peer/vector-peer.js';
 

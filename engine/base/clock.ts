@@ -18,7 +18,7 @@ function lacking(): number {
 }
 
 /** Holds this thread for so long: where nothing else of it could go on. */
-export function holdThread(ms: number): void {
+export function sleepSync(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 

@@ -1,7 +1,7 @@
 // Named places where a test build may kill, throw or sleep (operations.md 6.2). Off unless armed,
 // and then one comparison per pass. The engine never reads the environment: whoever opens a
 // database arms them.
-import { holdThread } from './clock.js';
+import { sleepSync } from './clock.js';
 
 /** `full`: what LMDB says of a page that finds no room on the disk. */
 type Action = 'kill' | 'throw' | 'sleep' | 'full';
@@ -24,7 +24,7 @@ export function failpoint(point: string): void {
   const { action } = armed;
   armed = undefined;
   if (action === 'kill') process.kill(process.pid, 'SIGKILL');
-  if (action === 'sleep') return holdThread(2000);
+  if (action === 'sleep') return sleepSync(2000);
   if (action === 'full') throw Object.assign(new FailpointError(noRoom), { code: 28 });
   throw new FailpointError(point);
 }

@@ -1,5 +1,5 @@
 // What a node of a cluster counts and measures: the catalogue of its numbers for /metrics.
-import type { Families, Sample, SampleName } from '../base/sample.js';
+import type { Families, Sample, SampleName } from '../base/metric.js';
 
 const counter = (help: string) => ({ type: 'counter', help }) as const;
 const gauge = (help: string) => ({ type: 'gauge', help }) as const;

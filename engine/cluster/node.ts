@@ -26,7 +26,7 @@ export interface ClusterLeader {
 }
 
 /** Who needs the log, behind which position. */
-export interface LogClaim {
+export interface ReplicationSlot {
   node: string;
   seq: number;
 }
@@ -79,7 +79,7 @@ export interface ClusterNode {
    * Whether every read of this node sees the entry at that position, of the log that the data are of: one that lost its
    * end has others there. Of data that the log is not yet known to have, nobody can say.
    */
-  sees(position: ClusterPosition): boolean;
+  hasApplied(position: ClusterPosition): boolean;
   /** Resolves when every read of this node sees the entry at that position. Fails REPLICA_BEHIND after `ms`. */
   waitFor(position: ClusterPosition, ms: number): Promise<void>;
   /**
@@ -90,12 +90,12 @@ export interface ClusterNode {
   /** That furthest position, where reads of this node do not see it yet; undefined: they see all. */
   readonly owed: ClusterPosition | undefined;
   /** Resolves with the leader once there is one, undefined after `ms`. */
-  whenLed(ms: number): Promise<ClusterLeader | undefined>;
+  waitForLeader(ms: number): Promise<ClusterLeader | undefined>;
   /**
    * A position at or behind all writes that were answered before the call: the leader appends one beat for
    * all who wait. Fails NOT_LEADER on others, who ask the leader and wait for what it says.
    */
-  strong(ms: number): Promise<ClusterPosition>;
+  readBarrier(ms: number): Promise<ClusterPosition>;
   /** The leader hands over: to `to`, or to whoever is first. Fails NOT_LEADER. */
   stepDown(to?: ClusterLeader): Promise<ClusterPosition>;
   /**
@@ -131,7 +131,7 @@ export interface ClusterNode {
   /** Forgets the log up to `upTo`, never beyond what the disk of this node has. Fails NOT_LEADER. */
   trim(upTo: number): Promise<void>;
   /** What the log keeps; may be stale. */
-  look(): Promise<{ first: number; last: number; bytes: number; claims: LogClaim[] }>;
+  look(): Promise<{ first: number; last: number; bytes: number; claims: ReplicationSlot[] }>;
   /** Hears of every change of role and leader; gives what stops it. */
   onChange(listener: (change: RoleChange) => void): () => void;
   /** Numbers for /metrics, all beginning with `cluster_`. */

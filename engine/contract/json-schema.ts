@@ -8,7 +8,7 @@ import type { Plan } from '../plan/plan.js';
 import { type ElementForm, elementMembers, hitOf } from './element-shape.js';
 import { type Bound, boundsOf } from './query-facts.js';
 import { TypeNames } from './type-name.js';
-import type { ToldPlan } from './told.js';
+import type { CallSignature } from './signature.js';
 import { isWideInteger } from './wide-integer.js';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -149,7 +149,7 @@ function givenObject(
 
 /** The body of a call. `about`: what the doc comment says of a parameter. */
 export const parametersSchema = (
-  plan: Plan | ToldPlan,
+  plan: Plan | CallSignature,
   about?: ReadonlyMap<string, string>,
   searchMost?: number,
 ): JsonSchema => {

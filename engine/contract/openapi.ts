@@ -3,11 +3,11 @@
 import { errorCodes } from '../base/errors.js';
 import type { TypeRef } from '../base/schema.js';
 import { mayBeAbsent } from '../plan/default-text.js';
-import { contractOf } from './contract.js';
+import { contractOf } from './contract-hash.js';
 import { type DocText, docTextOf } from './doc-text.js';
 import { type JsonSchema, parametersSchema, ReplySchemas } from './json-schema.js';
-import { SharedShapes } from './shared-shape.js';
-import type { Tellable } from './told.js';
+import { SharedShapes } from './schema-dedup.js';
+import type { HasSignatures } from './signature.js';
 
 export interface OpenApiOptions {
   /** Of the project. */
@@ -32,7 +32,7 @@ const sharedFrom = 1_000;
 
 const json = (schema: JsonSchema) => ({ 'application/json': { schema } });
 
-export function openApiOf(program: Tellable, options: OpenApiOptions): JsonSchema {
+export function openApiOf(program: HasSignatures, options: OpenApiOptions): JsonSchema {
   const { schema } = program;
   const replies = new ReplySchemas(schema, { refs, wideAsText: false, taken: ['Error'] });
   const queries = program.queries.filter(({ name }) => options.sees(name));
@@ -78,14 +78,14 @@ const errorReply = {
 };
 
 interface Shaped {
-  query: Tellable['queries'][number];
+  query: HasSignatures['queries'][number];
   doc: DocText;
   body: JsonSchema;
   reply: JsonSchema;
 }
 
 /** Plans that are one object have one schema, but for what is said of their parameters. */
-function shapesOf(queries: Tellable['queries'], replies: ReplySchemas): Shaped[] {
+function shapesOf(queries: HasSignatures['queries'], replies: ReplySchemas): Shaped[] {
   const bodies = new Map<object, JsonSchema>();
   return queries.map((query) => {
     const { plan, output } = query;

@@ -7,8 +7,8 @@ import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js
 import { mayBeAbsent } from '../plan/default-text.js';
 import type { Parameter, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import { contractOf } from './contract.js';
-import { type DecodePlace, decodePlaces } from './decode-place.js';
+import { contractOf } from './contract-hash.js';
+import { type DecodePlace, decodePlaces } from './decode-path.js';
 import { docTextOf } from './doc-text.js';
 import { type ElementForm, elementMembers } from './element-shape.js';
 import { formName } from './json-schema.js';

@@ -3,15 +3,15 @@
 // against: whoever asks the same again spares the compiler, and the executor finds its operators made.
 import { fail, TrellisError, type ErrorData } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
-import type { Argument } from '../json/argument.js';
+import type { Argument } from '../json/decoded-argument.js';
 import { decodeArguments, scanBody } from '../json/decode.js';
-import { describe } from '../json/fault.js';
+import { describe } from '../json/validation-error.js';
 import type { JsonView } from '../json/view.js';
 import { type AdHocCompilation, compileAdHoc } from '../lang/ad-hoc.js';
 import type { Diagnostic } from '../lang/syntax/diagnostic.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import type { DecodingRules } from './call/runner.js';
+import type { DecodingRules } from './call/run-request.js';
 import { checkCompiler } from './schema/compiler.js';
 
 /** The name under which callers reach queries that they bring. No query can be called so. */

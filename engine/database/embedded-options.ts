@@ -1,10 +1,10 @@
 // What `open` takes: every option checked, and what is left out, at any depth, at its default.
 import { defaultLimits, limitTable } from '../base/limits.js';
 import type { ClusterOptions } from '../cluster/options.js';
-import { judged } from '../embed/answer.js';
+import { judged } from '../embed/provider-response.js';
 import { createEmbedder } from '../embed/create-embedder.js';
 import type { DatabaseOptions } from './call/options.js';
-import { choice, integer, list, one, record, shape } from './option-shape.js';
+import { choice, integer, list, one, record, shape } from './option-schema.js';
 
 const { callback, flag, source, text } = one;
 

@@ -9,10 +9,10 @@ import type { DatabaseOptions } from './call/options.js';
 import { compile } from '../lang/compile.js';
 import { type Diagnostic, printDiagnostic } from '../lang/syntax/diagnostic.js';
 import type { Attachment } from './attach/attachment.js';
-import { type AnyQueries, type Calls, callsOf } from './attach/calls.js';
+import { type AnyQueries, type Calls, callsOf } from './attach/query-caller.js';
 import type { Database } from './database.js';
 import { type OpenOptions, completeOptions } from './embedded-options.js';
-import { openDatabase } from './open-database.js';
+import { openDatabase } from './database-impl.js';
 
 export type EmbeddedDatabase<Q = AnyQueries> = Calls<Q> & EmbeddedParts;
 

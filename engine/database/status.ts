@@ -1,23 +1,23 @@
 // How an open database is, from what its parts say.
-import type { ProbeWatch } from './care/probe.js';
-import type { DiskWatch } from './care/watch.js';
+import type { BackgroundCheck } from './maintenance/background-check.js';
+import type { DiskMonitor } from './maintenance/disk-monitor.js';
 import type { DatabaseStatus } from './database.js';
 import type { Dispatcher } from './lane/dispatcher.js';
-import type { WriterLink } from './lane/writer-link.js';
-import type { Figures } from './meter/figures.js';
+import type { WriterClient } from './lane/writer-client.js';
+import type { WriterMetrics } from './metrics/writer-metrics.js';
 
 interface StatusParts {
   phase: DatabaseStatus['phase'];
   progress: number;
-  disk: DiskWatch;
-  probe: ProbeWatch;
-  writer: WriterLink;
+  disk: DiskMonitor;
+  probe: BackgroundCheck;
+  writer: WriterClient;
   dispatcher: Dispatcher;
-  figures: Figures;
+  figures: WriterMetrics;
 }
 
 /** Nothing of them can be used any more. */
-export const isLost = (disk: DiskWatch, probe: ProbeWatch): boolean =>
+export const isLost = (disk: DiskMonitor, probe: BackgroundCheck): boolean =>
   disk.lost !== undefined || Boolean(probe.damage);
 
 export function statusOf(parts: StatusParts): DatabaseStatus {

@@ -1,8 +1,8 @@
 // Embeds the texts of a plan before its transaction opens: one batch per model.
 import { type ErrorData, TrellisError } from '../base/errors.js';
-import type { CarriedEmbeddings, Embedded } from '../embed/carried.js';
+import type { CarriedEmbeddings, Embedded } from '../embed/embedding-transfer.js';
 import type { Embedder } from '../embed/embedder.js';
-import { type Argument, embeddingKey } from '../exec/row/execute.js';
+import { type Argument, embeddingKey } from '../exec/runtime/execute.js';
 import { collectTexts } from '../exec/run.js';
 import type { EmbedSite, Plan } from '../plan/plan.js';
 import type { DatabaseOptions } from './call/options.js';

@@ -1,7 +1,7 @@
 // The body of a provider's answer, from bytes to vectors. Nothing but the task is needed for it, so that a
 // thread can do it as well as whoever called.
 import { fail } from '../base/errors.js';
-import { checkVectors } from './answer.js';
+import { checkVectors } from './provider-response.js';
 import type { ProviderName } from './model.js';
 import { vectorsOf } from './provider.js';
 

@@ -2,7 +2,7 @@
 // bounded, and no message carries the credential.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, TrellisError } from '../base/errors.js';
-import { messageOf } from './answer.js';
+import { messageOf } from './provider-response.js';
 import { CallSlots } from './call-slots.js';
 import { notConfigured } from './model.js';
 import { leadsInside } from './private-address.js';

@@ -5,12 +5,12 @@ import { instantFromMicros } from '../base/date.js';
 import { defaultLimits } from '../base/limits.js';
 import { explain } from '../plan/explain.js';
 import type { EmbedSite, Plan } from '../plan/plan.js';
-import type { Catalog, ReadView } from '../storage/table/store.js';
+import type { Catalog, ReadView } from '../storage/table/view-types.js';
 import { builtPlan, PlanBuilder } from './build/build.js';
-import { readText } from './row/step-argument.js';
-import type { CollectTexts, Execute, ExecutionContext } from './row/execute.js';
-import { rowsOf } from './row/flow.js';
-import { Frame } from './row/frame.js';
+import { readText } from './runtime/step-argument.js';
+import type { CollectTexts, Execute, ExecutionContext } from './runtime/execute.js';
+import { rowsOf } from './runtime/flow.js';
+import { Frame } from './runtime/frame.js';
 import type { Profile } from './build/profile.js';
 import { statisticsOf } from './statistics.js';
 

@@ -1,6 +1,6 @@
 // What a view tells the planner's estimates: the counters of types, the ends of edge types.
 import type { Statistics } from '../plan/estimate.js';
-import type { ReadView } from '../storage/table/store.js';
+import type { ReadView } from '../storage/table/view-types.js';
 
 export function statisticsOf(view: ReadView): Statistics {
   const { catalog } = view;

@@ -4,7 +4,7 @@ import { excerpt, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { GivenDefault, ParameterType } from '../base/schema.js';
 import type { Parameter } from '../plan/plan.js';
-import type { Argument } from './argument.js';
+import type { Argument } from './decoded-argument.js';
 import {
   addFault,
   type Decoding,
@@ -13,7 +13,7 @@ import {
   missing,
   throwFaults,
   wrongType,
-} from './fault.js';
+} from './validation-error.js';
 import { decodeScalar } from './scalar.js';
 import { scanJson } from './scan.js';
 import { pointerTo } from './pointer.js';

@@ -1,6 +1,6 @@
 // Number tokens of JSON: their grammar and their value, bit for bit as the language itself would
 // read it, in one pass and mostly without making a string.
-import { slice } from '../base/slice.js';
+import { slice } from '../base/byte-slice.js';
 
 // Powers of ten up to 22 are exact in a 64-bit float.
 const powers = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));

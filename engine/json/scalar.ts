@@ -6,7 +6,7 @@ import { canonicalUuid } from '../base/id.js';
 import { compactInteger, integerFits, integerRange, parseInteger } from '../base/integer.js';
 import type { ScalarName } from '../base/schema.js';
 import { type Scalar, Uuid } from '../base/value.js';
-import { addFault, type Decoding, quote, wrongType } from './fault.js';
+import { addFault, type Decoding, quote, wrongType } from './validation-error.js';
 import type { JsonView } from './view.js';
 
 /** More digits than any integer type holds. */

@@ -4,7 +4,7 @@
 // The tape and the stack below are scratch of one call: scanning is synchronous and never nested.
 import { excerpt, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
-import { readFloats } from '../vector/floats.js';
+import { readFloats } from '../vector/parse-floats.js';
 import { duplicateMember } from './duplicate.js';
 import { scanned, scanNumber } from './number.js';
 import { pointerTo } from './pointer.js';

@@ -15,7 +15,7 @@
 // checks.
 import { numberEnd } from './number.js';
 import { pointerTo } from './pointer.js';
-import { slice, sliceUtf8 } from '../base/slice.js';
+import { slice, sliceUtf8 } from '../base/byte-slice.js';
 import type { JsonKind, JsonView } from './view.js';
 
 export const KIND = { null: 0, boolean: 1, number: 2, string: 3, array: 4, object: 5 } as const;

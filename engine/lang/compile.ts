@@ -14,11 +14,11 @@ import {
 } from './syntax/diagnostic.js';
 import { buildMigrations } from './schema/migration-checker.js';
 import { docAbove, writtenAt } from './syntax/doc-comment.js';
-import type { Memo } from './memo.js';
+import type { CompileCache } from './compile-cache.js';
 import { parseFile } from './syntax/parser.js';
 import { type CheckOptions, checkQuery } from './query/query-checker.js';
 import { buildSchema, type Declared } from './schema/schema-checker.js';
-import type { Facts } from './type/facts.js';
+import type { Facts } from './type/semantic-model.js';
 import { indexSchema, type SchemaIndex } from './type/schema-index.js';
 import { positionOf, readSource, type SourceFile } from './syntax/source.js';
 
@@ -41,7 +41,7 @@ export interface CompileOptions {
   /** Who asks about places of the sources. */
   watch?: Watch;
   /** What was found of earlier states of the sources. */
-  memo?: Memo;
+  memo?: CompileCache;
   /** Leaves the queries that this is not true of unchecked: for whoever asks about one place. */
   only?: (path: string, declaration: QueryDeclaration) => boolean;
 }

@@ -3,8 +3,8 @@
 // thread and compared.
 import type { GivenDefault, ParameterType } from '../base/schema.js';
 import type { Expression, Pipeline, Step } from './expression.js';
-import type { Form } from './form.js';
-import type { Merge } from './merge.js';
+import type { Form } from './print-form.js';
+import type { Merge } from './scatter-merge.js';
 import type { ReplyType } from './output-type.js';
 
 export interface Parameter {
@@ -37,13 +37,13 @@ export type Statement =
     };
 
 /** What a dashboard asks to see. `id`: the 16 bytes of one. `count`: elements of a kind, at most. */
-export type Look =
+export type InspectionRequest =
   | { kind: 'node'; id: Uint8Array }
   | { kind: 'nodes'; type: string; count: number }
   | { kind: 'connections'; id: Uint8Array }
   /** Nodes with the edges among them; `title`: the property that names a node. */
   | { kind: 'graph'; count: number; title: string | null }
-  | Sight;
+  | ExplorerRequest;
 
 /** An edge in a neighbourhood: where the next page of it begins. */
 export interface EdgePlace {
@@ -53,7 +53,7 @@ export interface EdgePlace {
 }
 
 /** What our own pages ask to see: elements as they are printed in answers, in bounded pages. */
-export type Sight =
+export type ExplorerRequest =
   | {
       kind: 'neighbours';
       id: Uint8Array;
@@ -90,7 +90,7 @@ export type Output =
   /** A session's new traversal: item list kept, and the first item (or all items) answered. */
   | { kind: 'items'; value: Pipeline; answer: 'first' | 'all'; data: boolean }
   /** What a dashboard asks to see. */
-  | { kind: 'look'; look: Look };
+  | { kind: 'look'; look: InspectionRequest };
 
 /**
  * A text to embed before the transaction; `loops` are the FOR statements around it, outermost

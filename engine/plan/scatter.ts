@@ -2,7 +2,7 @@
 // the shards, what each of them runs in the query's place, and how their answers become one. Invariant:
 // what is not known to give the answer of one database is refused.
 import type { Expression, Member, Pipeline, Source } from './expression.js';
-import type { EmbeddedText, MergedMember, Merge } from './merge.js';
+import type { EmbeddedText, MergedMember, Merge } from './scatter-merge.js';
 import type { Parameter, Plan, Scatter, Statement } from './plan.js';
 import { eachPart, renameSlot, rewriter } from './rewrite.js';
 

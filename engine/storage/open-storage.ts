@@ -13,28 +13,28 @@ import {
 import { type Env, type Usage, openEnv } from './table/env.js';
 import type { LoadView } from './view/load-view.js';
 import { metaKey, readState } from './table/meta.js';
-import { readTrimmed } from './table/trimmed.js';
-import { oldestUnlisted } from './view/unlisted-edges.js';
+import { readTrimmed } from './table/vector-log-trim.js';
+import { oldestDeferredEdge } from './view/deferred-adjacency.js';
 import { LmdbView, type RefreshableView } from './view/read-view.js';
-import { Repacker } from './folder/repack.js';
+import { Repacker } from './folder/defragment.js';
 import {
   type Declarations,
   type SchemaOptions,
   type SchemaPreview,
   applySchema,
   previewSchema,
-} from './schema/schema-commit.js';
-import type { Catalog, VectorChange } from './table/store.js';
-import { WritePermit } from './lock/permit.js';
-import { changesInto } from './table/apply.js';
+} from './schema/apply-schema.js';
+import type { Catalog, VectorChange } from './table/view-types.js';
+import { WriteFence } from './lock/write-fence.js';
+import { changesInto } from './table/apply-changes.js';
 import type {
-  ChangeNotes,
+  Invalidations,
   CommitVisibility,
   Replication,
   TransactionHold,
 } from './table/env-options.js';
-import type { VisitChange } from './table/recorder.js';
-import { type LoggedChange, replayLog } from './record/vlog.js';
+import type { VisitChange } from './table/write-set.js';
+import { type LoggedChange, replayLog } from './record/vector-log.js';
 import type { VectorTypeOptions } from './view/write-context.js';
 import { type Loaded, type WriteGroup, Writer } from './view/writer.js';
 
@@ -52,11 +52,11 @@ export interface StorageOptions {
   /** Of the writer: which ids it makes. */
   shard?: ShardPlace;
   /** Of the writer: asked at every commit. */
-  permit?: WritePermit;
+  permit?: WriteFence;
   /** Of the writer: hears of every commit. */
   visibility?: CommitVisibility;
   /** Of all threads of a process that read and write the data. */
-  notes?: ChangeNotes;
+  notes?: Invalidations;
   /** Of the writer of a database in a cluster. */
   replication?: Replication;
   /** Of a writer on a thread of its own. */
@@ -82,11 +82,11 @@ export interface Storage {
   /**
    * One durable transaction of a bulk load: all of it or, when `work` throws, nothing. Returns what
    * `work` does and the vector changes committed, in sequence order. `isAlone`: nobody looks at the data
-   * until `listEdges`, which any other write does first; lists of edges are not whole before.
+   * until `flushAdjacency`, which any other write does first; lists of edges are not whole before.
    */
   load<T>(nowMs: number, work: (view: LoadView) => T, isAlone?: boolean): Loaded<T>;
   /** Writes the lists of edges that loads have left to later. */
-  listEdges(): void;
+  flushAdjacency(): void;
   /** Edges that were listed when it was opened, because a load had been cut off. */
   readonly listedAtOpen: number;
   /**
@@ -107,9 +107,9 @@ export interface Storage {
    */
   follow(position: Uint8Array, work: (apply: VisitChange) => void): VectorChange[];
   /** Notes how far this node is where nothing has changed. */
-  note(position: Uint8Array): void;
+  recordPosition(position: Uint8Array): void;
   /** Forgets what was known for further writes: somebody else has written since. */
-  renew(): void;
+  invalidateWriter(): void;
   /** As `follow` noted it last; undefined for a database that was never in a cluster. */
   position(): Uint8Array | undefined;
   /** Changes of vector indexes after a sequence, ascending. */
@@ -125,7 +125,7 @@ export interface Storage {
   /** Puts and removals since this thread opened the store. */
   readonly puts: number;
   /** Whether anything may be written, files beside the store included. */
-  readonly permit: WritePermit;
+  readonly permit: WriteFence;
   /** Raw tables, for `check` and statistics. */
   readonly env: Env;
   /** What the file holds, as of the newest commit. */
@@ -141,11 +141,11 @@ export interface Storage {
  * before it had listed its edges, and this thread may not do it.
  */
 export function openStorage(path: string, options: StorageOptions): Storage {
-  const { mode, permit = new WritePermit(), visibility, notes, replication, hold } = options;
+  const { mode, permit = new WriteFence(), visibility, notes, replication, hold } = options;
   const readOnly = mode === 'read';
   const env = openEnv(path, { readOnly, permit, visibility, notes, replication, hold });
   const storage = new OpenStorage(path, env, permit, options);
-  if (mode === 'attach' && oldestUnlisted(env) > 0) storage.completeLists();
+  if (mode === 'attach' && oldestDeferredEdge(env) > 0) storage.completeLists();
   return storage;
 }
 
@@ -164,7 +164,7 @@ class OpenStorage implements Storage {
   constructor(
     private readonly path: string,
     public env: Env,
-    readonly permit: WritePermit,
+    readonly permit: WriteFence,
     private readonly options: StorageOptions,
   ) {
     this.catalog = catalogOf(readCatalog(env.meta));
@@ -182,7 +182,7 @@ class OpenStorage implements Storage {
 
   /** Of everything but loads that are alone: with whole lists. */
   get #wholeWriting(): Writer {
-    this.listEdges();
+    this.flushAdjacency();
     return this.#writing;
   }
 
@@ -215,13 +215,13 @@ class OpenStorage implements Storage {
     return writer.load(this.catalog, nowMs, work, isAlone);
   }
 
-  listEdges(): void {
+  flushAdjacency(): void {
     this.#writer?.unlisted.list();
   }
 
   /** After a load that was cut off. */
   completeLists(): void {
-    if (this.permit.denied !== undefined || this.options.replication !== undefined) {
+    if (this.permit.closedBecause !== undefined || this.options.replication !== undefined) {
       const what = 'an import into these data was cut off, and lists of edges are not whole';
       const hint = 'Open them once for writing: start the server as usual, or repeat the import.';
       fail('DATA_DIR_BAD', { what }, { hint });
@@ -243,7 +243,7 @@ class OpenStorage implements Storage {
   }
 
   follow(position: Uint8Array, work: (apply: VisitChange) => void): VectorChange[] {
-    this.renew();
+    this.invalidateWriter();
     const before = this.committedSeq();
     this.env.transactLocally(() => {
       work(changesInto(this.env));
@@ -254,14 +254,14 @@ class OpenStorage implements Storage {
     return Array.from(this.replay(before), ({ change }) => change);
   }
 
-  note(position: Uint8Array): void {
+  recordPosition(position: Uint8Array): void {
     this.env.transactLocally(() => {
       this.env.meta.put(metaKey.position, position);
       return true;
     });
   }
 
-  renew(): void {
+  invalidateWriter(): void {
     this.#writer = undefined;
   }
 

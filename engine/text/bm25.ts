@@ -5,14 +5,14 @@ const k1 = 1.2;
 const b = 0.75;
 
 /** Counts of one label. */
-export interface Totals {
+export interface CollectionStats {
   documents: number;
   /** Terms of all documents together. */
   length: number;
 }
 
 /** Weight of a term that `df` of the documents hold. */
-export function idf(df: number, totals: Totals): number {
+export function idf(df: number, totals: CollectionStats): number {
   return Math.log(1 + (totals.documents - df + 0.5) / (df + 0.5));
 }
 

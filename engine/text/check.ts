@@ -1,11 +1,11 @@
 // Recounts the keyword index of one label from its documents (invariant I7 of operations.md):
 // postings, document lengths, document frequencies, totals, and the bounds of the directory.
 import type { Limits } from '../base/limits.js';
-import type { ReadView } from '../storage/table/store.js';
-import { encodeEntry, findEntry } from './directory.js';
+import type { ReadView } from '../storage/table/view-types.js';
+import { encodeEntry, findEntry } from './impacts.js';
 import { type Block, decodeBlock, newBlock } from './posting.js';
 import { decodeRecord, newRecord } from './term-record.js';
-import { countTerms, readTotals } from './text-index-lmdb.js';
+import { countTerms, readTotals } from './text-index.js';
 import {
   blockKey,
   directoryKey,

@@ -1,8 +1,8 @@
 // Documents of elements that go together: the list of each term is written once, however many of them hold
 // it. One by one, each of 100,000 documents would rewrite a block, a directory and a record for every term.
-import { doubled } from '../base/words.js';
-import type { DerivedStore } from '../storage/table/group-work.js';
-import type { Document } from './new-documents.js';
+import { doubled } from '../base/u32-array.js';
+import type { DerivedStore } from '../storage/table/deferred-work.js';
+import type { Document } from './document-buffer.js';
 import { removePosting, removePostings } from './posting-list.js';
 import { termBytes } from './text-key.js';
 

@@ -5,9 +5,9 @@
 // later would spare the rewriting of blocks and directories, but every search would have to look at
 // them and every count subtract them, and the merge would write the blocks after all.)
 import { ByteWriter } from '../base/bytes.js';
-import { doubled } from '../base/words.js';
-import { intact } from '../base/intact.js';
-import type { DerivedStore } from '../storage/table/group-work.js';
+import { doubled } from '../base/u32-array.js';
+import { checkIntegrity } from '../base/integrity.js';
+import type { DerivedStore } from '../storage/table/deferred-work.js';
 import {
   appendEntry,
   encodeEntry,
@@ -15,7 +15,7 @@ import {
   findEntry,
   type Place,
   replaceEntry,
-} from './directory.js';
+} from './impacts.js';
 import { BLOCK_MAX, type Block, decodeBlock, encodeBlock, newBlock } from './posting.js';
 import { appendToRecord, decodeRecord, encodeRecord, newRecord } from './term-record.js';
 import { blockKey, directoryKey, termKey } from './text-key.js';
@@ -32,7 +32,7 @@ interface List {
 
 // Scratch: lists are changed one at a time.
 const record = newRecord();
-const older = newBlock();
+const sealedBlocks = newBlock();
 const writer = new ByteWriter(2048);
 
 /** Adds the posting of document `id`, which the list does not hold yet. */
@@ -51,7 +51,7 @@ export function addPosting(list: List, id: number, frequency: number, length: nu
     insert(record.tail, id, frequency, length);
     if (record.tail.count > BLOCK_MAX) splitTail(list, id);
   } else {
-    insert(older, id, frequency, length);
+    insert(sealedBlocks, id, frequency, length);
     writeOlder(list, place);
   }
   record.df++;
@@ -118,13 +118,13 @@ export class NewPostings {
 export function removePosting(list: List, id: number): void {
   const key = termKey(list.label, list.term);
   const bytes = list.view.getDerived(key);
-  intact(bytes !== undefined, 'a removed document has no postings');
+  checkIntegrity(bytes !== undefined, 'a removed document has no postings');
   decodeRecord(bytes, record);
   const place = findOlder(list, id);
   if (place === undefined) {
     extract(record.tail, id);
   } else {
-    extract(older, id);
+    extract(sealedBlocks, id);
     writeOlder(list, place);
   }
   record.df--;
@@ -141,12 +141,12 @@ export function removePostings(list: List, ids: Uint32Array): void {
   const { view, label, term } = list;
   const key = termKey(label, term);
   const bytes = view.getDerived(key);
-  intact(bytes !== undefined, 'a removed document has no postings');
+  checkIntegrity(bytes !== undefined, 'a removed document has no postings');
   decodeRecord(bytes, record);
   const { tail, df } = record;
-  intact(ids.length <= df, 'a removed document has no postings');
+  checkIntegrity(ids.length <= df, 'a removed document has no postings');
   const directory = tail.count === df ? none : view.getDerived(directoryKey(label, term));
-  intact(directory !== undefined, 'the directory of a term is missing');
+  checkIntegrity(directory !== undefined, 'the directory of a term is missing');
   if (ids.length === df) {
     for (const { upper } of entriesIn(directory)) view.deleteDerived(blockKey(label, term, upper));
     if (directory.length > 0) view.deleteDerived(directoryKey(label, term));
@@ -174,11 +174,11 @@ function removeOlder(list: List, directory: Uint8Array, ids: Uint32Array): numbe
     copied = end;
     const key = blockKey(list.label, list.term, upper);
     const bytes = list.view.getDerived(key);
-    intact(bytes !== undefined, 'a block of postings is missing');
-    decodeBlock(bytes, older);
-    extractAll(older, ids.subarray(first, next));
-    if (older.count === 0) list.view.deleteDerived(key);
-    else parts.push(putBlock(list, upper, older, 0, older.count));
+    checkIntegrity(bytes !== undefined, 'a block of postings is missing');
+    decodeBlock(bytes, sealedBlocks);
+    extractAll(sealedBlocks, ids.subarray(first, next));
+    if (sealedBlocks.count === 0) list.view.deleteDerived(key);
+    else parts.push(putBlock(list, upper, sealedBlocks, 0, sealedBlocks.count));
   }
   if (next > 0) putDirectory(list, Buffer.concat([...parts, directory.subarray(copied)]));
   return next;
@@ -188,12 +188,12 @@ function removeOlder(list: List, directory: Uint8Array, ids: Uint32Array): numbe
 export function replacePosting(list: List, id: number, frequency: number, length: number): void {
   const key = termKey(list.label, list.term);
   const bytes = list.view.getDerived(key);
-  intact(bytes !== undefined, 'a changed document has no postings');
+  checkIntegrity(bytes !== undefined, 'a changed document has no postings');
   decodeRecord(bytes, record);
   const place = findOlder(list, id);
-  const block = place === undefined ? record.tail : older;
+  const block = place === undefined ? record.tail : sealedBlocks;
   const at = placeOf(block, id);
-  intact(at < block.count && block.ids[at] === id, 'a changed document has no postings');
+  checkIntegrity(at < block.count && block.ids[at] === id, 'a changed document has no postings');
   block.frequencies[at] = frequency;
   block.lengths[at] = length;
   if (place === undefined) putRecord(list, key, bytes);
@@ -211,12 +211,12 @@ function findOlder(list: List, id: number): OlderPlace | undefined {
   if (tail.count === df || (tail.count > 0 && id >= tail.ids[0]!)) return undefined;
   const { view, label, term } = list;
   const directory = view.getDerived(directoryKey(label, term));
-  intact(directory !== undefined, 'the directory of a term is missing');
+  checkIntegrity(directory !== undefined, 'the directory of a term is missing');
   const place = findEntry(directory, id);
   if (place === undefined) return undefined;
   const bytes = view.getDerived(blockKey(label, term, place.upper));
-  intact(bytes !== undefined, 'a block of postings is missing');
-  decodeBlock(bytes, older);
+  checkIntegrity(bytes !== undefined, 'a block of postings is missing');
+  decodeBlock(bytes, sealedBlocks);
   const { upper, start, end } = place;
   // Member by member: a member that is added to a copy makes a hidden class of V8 each time.
   return { upper, start, end, directory };
@@ -228,12 +228,15 @@ function findOlder(list: List, id: number): OlderPlace | undefined {
  */
 function writeOlder(list: List, place: OlderPlace): void {
   const { directory, upper } = place;
-  const { count } = older;
+  const { count } = sealedBlocks;
   const half = count > BLOCK_MAX ? count >>> 1 : 0;
   let entries: Uint8Array = new Uint8Array(0);
   if (half > 0)
-    entries = appendEntry(entries, putBlock(list, older.ids[half - 1]!, older, 0, half));
-  if (count > 0) entries = appendEntry(entries, putBlock(list, upper, older, half, count));
+    entries = appendEntry(
+      entries,
+      putBlock(list, sealedBlocks.ids[half - 1]!, sealedBlocks, 0, half),
+    );
+  if (count > 0) entries = appendEntry(entries, putBlock(list, upper, sealedBlocks, half, count));
   else list.view.deleteDerived(blockKey(list.label, list.term, upper));
   if (Buffer.compare(directory.subarray(place.start, place.end), entries) !== 0)
     putDirectory(list, replaceEntry(directory, place, entries));
@@ -281,7 +284,7 @@ function putRecord({ view }: List, key: Uint8Array, former?: Uint8Array): void {
 
 function insert(block: Block, id: number, frequency: number, length: number): void {
   const at = placeOf(block, id);
-  intact(at === block.count || block.ids[at] !== id, 'a new document has postings');
+  checkIntegrity(at === block.count || block.ids[at] !== id, 'a new document has postings');
   move(block, at, at + 1);
   block.ids[at] = id;
   block.frequencies[at] = frequency;
@@ -291,7 +294,7 @@ function insert(block: Block, id: number, frequency: number, length: number): vo
 
 function extract(block: Block, id: number): void {
   const at = placeOf(block, id);
-  intact(at < block.count && block.ids[at] === id, 'a removed document has no postings');
+  checkIntegrity(at < block.count && block.ids[at] === id, 'a removed document has no postings');
   move(block, at + 1, at);
   block.count--;
 }
@@ -309,7 +312,7 @@ function extractAll(block: Block, ids: Uint32Array): void {
     block.frequencies[left] = block.frequencies[at]!;
     block.lengths[left++] = block.lengths[at]!;
   }
-  intact(next === ids.length, 'a removed document has no postings');
+  checkIntegrity(next === ids.length, 'a removed document has no postings');
   block.count = left;
 }
 

@@ -1,7 +1,7 @@
 // Walks the postings of one query term by ascending document id. A block is read only when a
 // document in it is wanted; what it can score at most is known before.
-import type { ReadView } from '../storage/table/store.js';
-import type { ScoredTerm } from './scored-term.js';
+import type { ReadView } from '../storage/table/view-types.js';
+import type { ScoredTerm } from './term-cache.js';
 
 /** Above every id: the cursor is at its end. */
 export const END = 2 ** 32;
@@ -31,7 +31,7 @@ export class TermCursor {
   /** Goes to the block into which `id` falls, without reading it. Ids must not descend. */
   enter(id: number): void {
     if (id <= this.boundEnd) return;
-    const { older, tailEnd, tailBound } = this.term;
+    const { sealedBlocks: older, tailEnd, tailMaxScore: tailBound } = this.term;
     const { uppers, bounds, count } = older;
     let number = this.#number;
     while (number < count && uppers[number]! < id) number++;

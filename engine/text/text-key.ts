@@ -3,11 +3,11 @@
 //
 //   totals      54 00 label:2                   documents:f64 length:f64, length in terms
 //   term        54 01 label:2 term              df and the newest postings (posting.ts)
-//   directory   54 02 label:2 term              what each older block holds at best (directory.ts)
+//   directory   54 02 label:2 term              what each older block holds at best (impacts.ts)
 //   block       54 03 label:2 term 00 upper:4   older postings (posting.ts): ids above the previous
 //                                               upper, up to its own
 //   kept        54 04                           stands while every document has its postings; of
-//                                               database/text-upkeep.ts
+//                                               database/maintenance/rebuild-text-index.ts
 import { createHash } from 'node:crypto';
 
 const PREFIX = 0x54;

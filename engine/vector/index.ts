@@ -37,7 +37,7 @@ export interface Candidates {
   ids: Uint32Array;
   distances: Float32Array;
   /** By how much distances may be wrong, beyond the rounding of sums: what the codes of a layout leave open. */
-  blur: number;
+  distanceError: number;
 }
 
 /**
@@ -62,7 +62,7 @@ export interface VectorIndex {
   /** Live vectors. */
   readonly count: number;
   /** It holds nothing, for want of room: whoever searches looks at the vectors themselves. */
-  readonly isGivenUp: boolean;
+  readonly isDisabled: boolean;
   /**
    * Writer only. Inserts, or replaces when the id is present (tombstone + insert). Never throws on
    * any finite vector.

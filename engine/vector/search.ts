@@ -1,18 +1,18 @@
 // Searching all segments of an index from one thread: how each is searched, filters by cost,
 // merging.
 import { H_JUDGED, POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
-import { isScanCheaper, judgeMicros, scanMicros, walkMicros } from './cost.js';
+import { isScanCheaper, judgeMicros, scanMicros, walkMicros } from './search-cost.js';
 import type { AllowList, Candidates, Metric } from './index.js';
 import { graphFrom } from './options.js';
-import { searchWalk, standardEf, type Walk } from './pool.js';
+import { searchWalk, effectiveEf, type Walk } from './search-params.js';
 import type { Segment } from './segment.js';
-import { distanceUnit, exponentOf, queryFactor } from './size.js';
+import { distanceUnit, exponentOf, queryFactor } from './vector-scale.js';
 
 const none: Candidates = {
   count: 0,
   ids: new Uint32Array(0),
   distances: new Float32Array(0),
-  blur: 0,
+  distanceError: 0,
 };
 
 /** How wide walks are: as told by whoever searches, or as is standard for the index. */
@@ -75,7 +75,7 @@ function searchSegment(
   // Few are left in a graph: they are looked at one by one, as before there was one.
   if (segment.live < graphFrom && segment.slots <= scannedSlots)
     return answer(segment, kernel.searchExact(address, k));
-  const ef = width.isTold ? width.ef : standardEf(width.ef, segment, k);
+  const ef = width.isTold ? width.ef : effectiveEf(width.ef, segment, k);
   if (allow === undefined) {
     // A pool too small to meet k different nodes is widened; the exact scan is the last resort.
     const needed = Math.min(k, segment.live);
@@ -175,7 +175,12 @@ const filteredDeviations = 5;
 function answer(segment: Segment, count: number, allowed = deviations): Candidates {
   const { ids, distances } = segment.lane;
   const blur = allowed * segment.noiseOf(count);
-  return { count, ids: ids.slice(0, count), distances: distances.slice(0, count), blur };
+  return {
+    count,
+    ids: ids.slice(0, count),
+    distances: distances.slice(0, count),
+    distanceError: blur,
+  };
 }
 
 /** Every live, allowed vector judged, a piece at a time; for k beyond what the kernel sorts. */
@@ -194,7 +199,7 @@ function scanAll(segment: Segment, k: number): Candidates {
     count,
     ids: Uint32Array.from({ length: count }, (_, i) => found[i]!.id),
     distances: Float32Array.from({ length: count }, (_, i) => found[i]!.distance),
-    blur: 0,
+    distanceError: 0,
   };
 }
 
@@ -230,6 +235,6 @@ function merge(parts: readonly Part[], k: number): Candidates {
     distances[seen.size] = distance;
     seen.add(id);
   }
-  const blur = Math.max(...parts.map((part) => part.found.blur * part.unit));
-  return { count: seen.size, ids, distances, blur };
+  const blur = Math.max(...parts.map((part) => part.found.distanceError * part.unit));
+  return { count: seen.size, ids, distances, distanceError: blur };
 }

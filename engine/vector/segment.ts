@@ -56,7 +56,7 @@ import { assert } from '../base/assert.js';
 import { fail } from '../base/errors.js';
 import type { AllowList, IndexOptions } from './index.js';
 import { layoutFlags } from './options.js';
-import { hardEdges, insertionPool } from './pool.js';
+import { hardEdges, insertionPool } from './search-params.js';
 import { instantiate, type Kernel } from './wasm.js';
 
 interface Lane {

@@ -1,5 +1,5 @@
 // The on-disk image of a vector index (operations.md section 3). Derived data: at any doubt a
-// snapshot is refused and the index rebuilt. Written beside the writer thread (image.ts), read
+// snapshot is refused and the index rebuilt. Written beside the writer thread (snapshot-copy.ts), read
 // straight into shared memory.
 //
 //   header  4,096 B: magic u32, version u32, db uuid 36 B, type u32, dimension u32, metric u32,
@@ -15,13 +15,13 @@ import { crc32 } from 'node:zlib';
 import { H_LAYOUT, PAGE_BYTES } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import { failpoint } from '../base/failpoint.js';
-import { syncPath } from '../file/durable-file.js';
-import { LargeFile, unsyncedMax } from '../file/large-file.js';
+import { syncPath } from '../fs/durable-file.js';
+import { LargeFile, unsyncedMax } from '../fs/large-file.js';
 import type { IndexOptions, VectorIndex } from './index.js';
-import { ImageCopy, pagesOf } from './image.js';
-import { type IndexHooks, restoreIndex, SharedIndex } from './open-index.js';
+import { ImageCopy, pagesOf } from './snapshot-copy.js';
+import { type IndexHooks, restoreIndex, SharedIndex } from './shared-index.js';
 import { metricNumber, optionsOf } from './options.js';
-import { type PageRun, type ShareOut, readAll, readTogether } from './page-share.js';
+import { type PageRun, type ShareOut, readAll, readTogether } from './parallel-load.js';
 import { createMemory } from './wasm.js';
 
 const magic = 0x53564c54;

@@ -2,7 +2,7 @@
 // looks for keys that nobody needs. Invariant: it decides nothing; a file that is lost or damaged is begun anew.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { wallMs } from '../../engine/index.js';
-import type { Accepted } from './accepted.js';
+import type { Accepted } from './accepted-credentials.js';
 import type { KeyList } from './keys.js';
 
 const pathOf = (keysFile: string): string => `${keysFile}.used`;

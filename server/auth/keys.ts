@@ -140,7 +140,7 @@ export class Keyring implements Keys {
   }
 
   /** The ids of keys that were revoked, have expired or open something else since the last call. */
-  lapsed(now: number): string[] {
+  expired(now: number): string[] {
     const inForce = this.list.keys.filter((key) => key.expiresAt > now);
     const before = this.#inForce;
     this.#inForce = new Map(inForce.map(({ caller }) => [caller.keyId, JSON.stringify(caller)]));

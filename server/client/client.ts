@@ -3,7 +3,7 @@
 // not to have been done; the deadline holds over all tries.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type Fault, TrellisError } from './error.js';
-import { type Place, UnsafeIntegerError, decode, encode } from './exact-json.js';
+import { type Place, UnsafeIntegerError, decode, encode } from './lossless-json.js';
 import { Nodes } from './nodes.js';
 
 export { type Place, TrellisError, UnsafeIntegerError, decode, encode };

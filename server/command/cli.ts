@@ -1,10 +1,10 @@
 // The commands of `trellis` (operations.md 1), in the order in which help names them, and the road
 // from arguments to an exit code. What a command takes and does stands in its own file.
 import { excerpt, fail, nearestName } from '../../engine/index.js';
-import { exitCodes, reportFailure } from '../process/exit-code.js';
+import { exitCodes, reportFailure } from '../lifecycle/exit-code.js';
 import type { Command } from '../terminal/command.js';
-import { helpOf, parseCommandLine } from '../terminal/command-line.js';
-import { printLine } from '../observe/log.js';
+import { helpOf, parseCommandLine } from '../terminal/parse-flags.js';
+import { printLine } from '../telemetry/log.js';
 import { backup } from './data/backup.js';
 import { check } from './project/check.js';
 import { compact } from './data/compact.js';

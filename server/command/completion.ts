@@ -1,9 +1,9 @@
 // `trellis completion SHELL`: the script that a shell asks for its completions with. What there is to offer says
 // `trellis __complete WORDS`, each time anew.
 import { excerpt, fail } from '../../engine/index.js';
-import { printLine } from '../observe/log.js';
-import { exitCodes } from '../process/exit-code.js';
-import { configOf } from '../project/line-config.js';
+import { printLine } from '../telemetry/log.js';
+import { exitCodes } from '../lifecycle/exit-code.js';
+import { configFromArguments } from './support/cli-config.js';
 import { loadProgram, programOptions } from '../project/program.js';
 import type { Command } from '../terminal/command.js';
 import { completeWords } from '../terminal/complete-words.js';
@@ -63,7 +63,9 @@ function programIn(words: readonly string[]) {
   const at = words.indexOf('--project');
   const flags = new Map(at < 0 ? [] : [['project', words[at + 1] ?? '']]);
   try {
-    return loadProgram(programOptions(configOf({ words: [], flags, switches: new Set() }))).program;
+    return loadProgram(
+      programOptions(configFromArguments({ words: [], flags, switches: new Set() })),
+    ).program;
   } catch {
     return undefined;
   }

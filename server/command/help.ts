@@ -1,10 +1,10 @@
 // `trellis help`: what there is, one sentence each; `trellis help COMMAND`: what one takes.
 import { excerpt, fail, nearestName } from '../../engine/index.js';
-import { exitCodes } from '../process/exit-code.js';
-import { packageVersion } from '../process/program-file.js';
+import { exitCodes } from '../lifecycle/exit-code.js';
+import { packageVersion } from '../lifecycle/program-file.js';
 import type { Command } from '../terminal/command.js';
-import { columns, helpOf } from '../terminal/command-line.js';
-import { printLine } from '../observe/log.js';
+import { columns, helpOf } from '../terminal/parse-flags.js';
+import { printLine } from '../telemetry/log.js';
 
 /** Of a table that may still grow; `help` itself belongs to it. */
 export function helpAmong(table: readonly Command[]): Command {

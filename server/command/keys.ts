@@ -2,16 +2,16 @@
 // itself.
 import { excerpt, fail, wallMs } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
-import { exitCodes } from '../process/exit-code.js';
+import { exitCodes } from '../lifecycle/exit-code.js';
 import { changeKeyFile, readKeyFile } from '../auth/key-file.js';
 import { type KeyRecord, type Role, makeKey, roles, rotateKey } from '../auth/key-record.js';
 import { readKeyUse } from '../auth/key-use.js';
 import { ignoreInGit } from '../project/git-ignore.js';
-import { configOf } from '../project/line-config.js';
+import { configFromArguments } from './support/cli-config.js';
 import { type Command, type CommandLine, projectFlags } from '../terminal/command.js';
-import { usageOf } from '../terminal/command-line.js';
-import { shownPath } from '../terminal/wording.js';
-import { printErrorLine, printLine } from '../observe/log.js';
+import { usageOf } from '../terminal/parse-flags.js';
+import { shownPath } from '../terminal/format.js';
+import { printErrorLine, printLine } from '../telemetry/log.js';
 
 export const keys: Command = {
   name: 'keys',
@@ -31,13 +31,13 @@ function changeKeys(line: CommandLine): number {
   const { words, flags } = line;
   switch (words[0]) {
     case 'add':
-      return add(words[1], flags, configOf(line, words[2]));
+      return add(words[1], flags, configFromArguments(line, words[2]));
     case 'list':
-      return list(configOf(line, words[1]).keysFile);
+      return list(configFromArguments(line, words[1]).keysFile);
     case 'rotate':
-      return rotate(words[1], flags.get('overlap'), configOf(line, words[2]).keysFile);
+      return rotate(words[1], flags.get('overlap'), configFromArguments(line, words[2]).keysFile);
     case 'revoke':
-      return revoke(words[1], configOf(line, words[2]).keysFile);
+      return revoke(words[1], configFromArguments(line, words[2]).keysFile);
     default:
       return fail(
         'CONFIG_INVALID',

@@ -1,8 +1,8 @@
 // `trellis version`.
-import { exitCodes } from '../process/exit-code.js';
-import { packageVersion } from '../process/program-file.js';
+import { exitCodes } from '../lifecycle/exit-code.js';
+import { packageVersion } from '../lifecycle/program-file.js';
 import type { Command } from '../terminal/command.js';
-import { printLine } from '../observe/log.js';
+import { printLine } from '../telemetry/log.js';
 
 export const version: Command = {
   name: 'version',

@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type ClusterOptions, fail } from '../../engine/index.js';
-import { readSecrets } from '../auth/node-secrets.js';
+import { readSecrets } from '../cluster/node-secrets.js';
 import { isLoopback } from '../http/address.js';
 import type { Config } from './config.js';
 import { checkLogGuard } from './log-guard.js';

@@ -7,7 +7,7 @@ import { type Limits, type ShardPlace, fail, nearestName } from '../../engine/in
 import { type ConfigValues, type VectorTypeConfig, keySchemas, schemaOf } from './config-schema.js';
 import { readValue } from './config-value.js';
 import { type HelixConfig, ignoredNote, readHelixJson, readHelixToml } from './helix-config.js';
-import { socketPathOf } from '../http/listening.js';
+import { socketPathOf } from '../http/listen-socket.js';
 import { readProjectFile } from '../folder/project-file.js';
 import { providerSettings } from './provider-source.js';
 import { defaultIn, indexBytes, memoryBytes, readersIn } from './memory.js';

@@ -12,7 +12,7 @@ import { memoryBytes } from './memory.js';
 import type { Config } from './config.js';
 import type { VectorTypeConfig } from './config-schema.js';
 import { openMost, programFor } from './tenant-config.js';
-import type { Log } from '../observe/log.js';
+import type { Log } from '../telemetry/log.js';
 
 const MiB = 1024 * 1024;
 

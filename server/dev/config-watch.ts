@@ -6,7 +6,7 @@ import { TrellisError, errorMessage } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import { printConfig } from '../config/secrets.js';
 
-const lookMs = 300;
+const pollIntervalMs = 300;
 
 /** `reread`: the configuration as it would be now. Ends with the function that it gives. */
 export function watchConfig(
@@ -26,7 +26,7 @@ export function watchConfig(
       tell(`trellis.toml: ${errorMessage(error.data)} The server would not start again.`);
     }
   };
-  watchFile(path, { interval: lookMs, persistent: false }, look);
+  watchFile(path, { interval: pollIntervalMs, persistent: false }, look);
   return () => unwatchFile(path, look);
 }
 

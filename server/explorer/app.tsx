@@ -3,12 +3,12 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
 import { fetchCanvas } from './canvas/lazy-canvas.js';
-import { Login } from './page/login.js';
-import { Overview } from './page/overview.js';
-import { Finder } from './part/finder.js';
-import { Later } from './part/later.js';
-import { withStyle } from './part/page-style.js';
-import { Waiting } from './part/waiting.js';
+import { Login } from './pages/login.js';
+import { Overview } from './pages/overview.js';
+import { Finder } from './components/search-box.js';
+import { Later } from './components/lazy.js';
+import { withStyle } from './components/page-style.js';
+import { Waiting } from './components/loading-or-error.js';
 import { isOffline } from './state/api.js';
 import { forgetKey, hasKey, keyAsked } from './state/key.js';
 import { linkTo, route, visits } from './state/router.js';
@@ -29,14 +29,14 @@ const later = (id: string, name: string, load: () => Promise<ComponentType>): En
 
 const pages: Entry[] = [
   { id: 'overview', name: 'Overview' },
-  later('schema', 'Schema', () => import('./page/schema.js').then((m) => m.Schema)),
-  later('query', 'Query', () => import('./page/query.js').then((m) => m.Query)),
-  later('graph', 'Graph', () => import('./page/graph.js').then((m) => m.Graph)),
-  later('vectors', 'Vectors', () => import('./page/vectors.js').then((m) => m.Vectors)),
-  later('session', 'Session', () => import('./page/session.js').then((m) => m.Session)),
-  later('source', 'Source', () => import('./page/source.js').then((m) => m.Source)),
-  later('slow', 'Slow log', () => import('./page/slow.js').then((m) => m.SlowLog)),
-  later('api', 'Api', () => import('./page/api.js').then((m) => m.Api)),
+  later('schema', 'Schema', () => import('./pages/schema.js').then((m) => m.Schema)),
+  later('query', 'Query', () => import('./pages/query.js').then((m) => m.Query)),
+  later('graph', 'Graph', () => import('./pages/graph.js').then((m) => m.Graph)),
+  later('vectors', 'Vectors', () => import('./pages/vectors.js').then((m) => m.Vectors)),
+  later('session', 'Session', () => import('./pages/session.js').then((m) => m.Session)),
+  later('source', 'Source', () => import('./pages/source.js').then((m) => m.Source)),
+  later('slow', 'Slow log', () => import('./pages/slow.js').then((m) => m.SlowLog)),
+  later('api', 'Api', () => import('./pages/api.js').then((m) => m.Api)),
 ];
 
 /** The files of the page that the address names come while the server is still being asked what it is. */

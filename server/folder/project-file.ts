@@ -2,7 +2,7 @@
 // it is followed (as in a mounted ConfigMap, whose files are links to `..data`), one that leads out is refused.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { fail, throwShortage } from '../../engine/index.js';
-import { isMissing, isWithin } from './inside.js';
+import { isMissing, isWithin } from './contained-path.js';
 
 /**
  * The real path of a file of the project; undefined where there is none, `outside` where a link leads out of the

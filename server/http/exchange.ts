@@ -53,7 +53,7 @@ export abstract class Exchange {
   ifNoneMatch = '';
   /** With `read` a caller gives up the right to write, for this request. */
   accessHeader = '';
-  /** How fresh an answer must be, and behind which position (request/consistency.ts). */
+  /** How fresh an answer must be, and behind which position (forward/consistency.ts). */
   consistency = '';
   after = '';
   /** Of the database that it is about, where a server has several. */
@@ -71,7 +71,7 @@ export abstract class Exchange {
   /** How fresh the shards of a scattered type must be, and how far those were that have answered. */
   shards: ShardReading | undefined;
   shardsAt: Map<string, ClusterPosition> | undefined;
-  /** By what another node of the cluster proves that it is one (auth/node-proof.ts). */
+  /** By what another node of the cluster proves that it is one (cluster/node-auth.ts). */
   nodeProof = '';
   /** Something else than an address says that a proxy passed this on. */
   forwarded = false;
@@ -79,7 +79,7 @@ export abstract class Exchange {
   requestId = '';
   /** How far the rates have counted it: 1 for its address, 2 for its key. */
   rated = 0;
-  /** What its credential was found to be, once that was looked at (auth/key-judge.ts). */
+  /** What its credential was found to be, once that was looked at (auth/authenticator.ts). */
   judged: unknown;
   /** It asks for what only administrators may. */
   asksAdmin = false;
@@ -104,7 +104,7 @@ export abstract class Exchange {
   /** The head is sound and promises a body, whose end has not come. */
   bodyDue = false;
   /** What the receiver remembers between the head and the answer. */
-  memo: unknown;
+  context: unknown;
   /** Of the answer, besides those that it is sent with. */
   headers: HeaderList = noHeaders;
 
@@ -121,10 +121,10 @@ export abstract class Exchange {
    * A call is under way: a client that has sent all it had is not taken for gone, because it may
    * well wait for the answer.
    */
-  abstract hold(): void;
+  abstract keepAlive(): void;
 
   /** From now on a client that has stopped sending has gone. */
-  abstract letGo(): void;
+  abstract allowDisconnect(): void;
 
   /** More fields for the answer, whatever it will be. */
   addHeaders(list: HeaderList): void {

@@ -1,5 +1,5 @@
 // What a transport is: it turns sockets into exchanges, enforces framing, sizes and times, and
-// sends answers. Two exist: http.ts (uWebSockets.js) and http-node.ts (Node's own); everything
+// sends answers. Two exist: http.ts (uWebSockets.js) and node-transport.ts (Node's own); everything
 // above sees only this file.
 import { networkInterfaces } from 'node:os';
 import type { ErrorData } from '../../engine/index.js';
@@ -77,7 +77,7 @@ export interface Transport {
 }
 
 /** A transport that can share its ports with those of other threads. */
-export interface DealingTransport extends Transport {
+export interface SharedListener extends Transport {
   readonly onSocket: boolean;
   /** The package of its add-on, which was looked at before it was loaded: other threads load no other. */
   readonly addOn: string;
@@ -86,7 +86,7 @@ export interface DealingTransport extends Transport {
   /** What it is known by on other threads. */
   readonly descriptor: number;
   /** The transport of this descriptor gets its share of the connections, until it gets no more. */
-  dealTo(descriptor: number): void;
+  distributeTo(descriptor: number): void;
   dealNoMore(descriptor: number): void;
 }
 

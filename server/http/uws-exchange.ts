@@ -7,7 +7,7 @@ import { type ByteShares, type Holding, longBytes } from './byte-shares.js';
 import { type AnswerStream, Exchange } from './exchange.js';
 import { declaredLength } from './framing.js';
 import type { HeaderList } from './header-list.js';
-import { Linger } from './linger.js';
+import { LingeringClose } from './lingering-close.js';
 import { type BodyRoom, boundBodies, holdBody } from './share-room.js';
 import { okStatus } from './status-line.js';
 import { type TransportCounts, type TransportOptions, guarded } from './transport.js';
@@ -16,7 +16,7 @@ import { type TransportCounts, type TransportOptions, guarded } from './transpor
 const wholeAnswerMax = 64 * 1024;
 
 /** What exchanges of one transport share. */
-export interface UwsHouse {
+export interface UwsTransportState {
   readonly options: TransportOptions;
   /** Whether clients come through a socket in the file system: then they have no address. */
   readonly onSocket: boolean;
@@ -59,11 +59,11 @@ export class UwsExchange extends Exchange {
   heldAnswer: Holding | undefined;
   #stream: AnswerStream | undefined;
   /** The answer waits for the end of the body. */
-  #linger: Linger | undefined;
+  #linger: LingeringClose | undefined;
 
   constructor(
     private readonly response: HttpResponse,
-    private readonly transport: UwsHouse,
+    private readonly transport: UwsTransportState,
   ) {
     super();
   }
@@ -80,7 +80,7 @@ export class UwsExchange extends Exchange {
    * connection, answer or not. The timer that the pause takes away must not come back either, which
    * is what a handler of its own does when the socket reports itself writable.
    */
-  hold(): void {
+  keepAlive(): void {
     if (this.settled) return;
     this.#paused = true;
     this.#heldTurn = this.transport.turn();
@@ -88,7 +88,7 @@ export class UwsExchange extends Exchange {
     this.response.pause();
   }
 
-  letGo(): void {
+  allowDisconnect(): void {
     if (this.settled || this.transport.heard.has(this)) return;
     this.#resume();
     this.#renewedAt = performance.now();
@@ -130,7 +130,7 @@ export class UwsExchange extends Exchange {
   }
 
   #part(send: () => void): void {
-    this.#linger = new Linger(() => {
+    this.#linger = new LingeringClose(() => {
       this.#linger = undefined;
       this.later(send);
     });

@@ -2,7 +2,7 @@
 // of one run. Counts them by reason. Invariant: nothing but such a file is written over.
 import { appendFileSync, closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { type FedRow, errorMessage, fail } from '../../engine/index.js';
-import { shownPath } from '../terminal/wording.js';
+import { shownPath } from '../terminal/format.js';
 import type { ImportSource } from './import-source.js';
 
 /** Reasons that are told; the file has them all. */

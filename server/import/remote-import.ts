@@ -8,7 +8,7 @@ import {
   excerpt,
   fail,
 } from '../../engine/index.js';
-import { toldValue } from '../request/told-error.js';
+import { parseRemoteJson } from '../http/remote-error.js';
 import type { ImportTarget } from './import-target.js';
 
 const partBytes = 8 * 1024 * 1024;
@@ -81,7 +81,7 @@ export class RemoteImport implements ImportTarget {
     const body = Buffer.from(JSON.stringify(files));
     const { response, answer } = await this.#post('import-files', query, body);
     if (response.status === 404) return;
-    toldValue(response.ok, answer, noneOfOurs(this.to.url, response.status));
+    parseRemoteJson(response.ok, answer, noneOfOurs(this.to.url, response.status));
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -108,7 +108,7 @@ export class RemoteImport implements ImportTarget {
     }
     const { response, answer } = await this.#post('import', query, body);
     const foreign = noneOfOurs(url, response.status);
-    const reply = toldValue(response.ok, answer, foreign) as ImportReply;
+    const reply = parseRemoteJson(response.ok, answer, foreign) as ImportReply;
     if (!Array.isArray(reply?.rejects)) throw new TrellisError(foreign);
     this.isHeard = true;
     this.nodes += reply.nodes;

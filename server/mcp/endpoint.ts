@@ -3,18 +3,18 @@
 // every other path.
 import { fail, type Limits, TrellisError } from '../../engine/index.js';
 import type { Caller } from '../auth/keys.js';
-import { readingOnly } from '../auth/rights.js';
+import { readingOnly } from '../auth/permissions.js';
 import type { Exchange } from '../http/exchange.js';
 import { statusOf } from '../http/http-error.js';
-import type { Metrics } from '../observe/metrics.js';
-import type { Endpoint, Result, StreamReply } from '../request/routes.js';
-import { type Era, eraOf } from './message/era.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import type { Endpoint, Result, StreamReply } from '../pipeline/router.js';
+import { type ProtocolStyle, eraOf } from './message/protocol-version.js';
 import type { McpMetrics } from './message/metrics.js';
 import type { Answer, Asked, Method } from './message/method.js';
 import { faultReply, notedReply, RpcFault, rpcCodes } from './message/rpc-reply.js';
 import { type ResultForms, resultFormsOf, resultOf } from './message/tool-reply.js';
-import { type Frame, readFrame } from './message/wire.js';
-import type { FamiliarCall, FamiliarCalls } from './tool/familiar-calls.js';
+import { type Frame, readFrame } from './message/json-rpc.js';
+import type { TemplateMatch, CallTemplateCache } from './tool/call-template-cache.js';
 import { MalformedArguments } from './tool/tool-methods.js';
 
 export interface McpEndpointOptions {
@@ -27,10 +27,10 @@ export interface McpEndpointOptions {
   hasKeys: () => boolean;
   methods: ReadonlyMap<string, Method>;
   /** Messages of which only the arguments are read. */
-  familiar: FamiliarCalls;
+  familiar: CallTemplateCache;
   /** Undefined where the message is to be read as a whole. Fails with MalformedArguments. */
-  callFamiliar: (
-    call: FamiliarCall,
+  callMatched: (
+    call: TemplateMatch,
     exchange: Exchange,
     key: Caller | undefined,
   ) => Answer | Promise<Answer> | undefined;
@@ -49,9 +49,9 @@ export function mcpEndpoint(given: McpEndpointOptions): Endpoint {
     metrics: routes.route('/mcp'),
     access: 'any',
     writes: false,
-    always: false,
-    tellsState: true,
-    endCancels: true,
+    availableDuringStartup: false,
+    reportsStartup: true,
+    cancelOnHalfClose: true,
     budgetMs: Math.max(limits.query_time, limits.write_time) + extraMs,
     handle: (exchange, body, key) => {
       if (!enabled) {
@@ -70,7 +70,7 @@ interface ConversationOptions extends McpEndpointOptions {
 
 /** One request and its answer. */
 class Conversation {
-  #era: Era | undefined;
+  #era: ProtocolStyle | undefined;
   #method = 'other';
   #id = 'null';
 
@@ -82,15 +82,15 @@ class Conversation {
 
   answer(body: Uint8Array): Result | Promise<Result> {
     const call = this.options.familiar.find(body, this.exchange);
-    return (call && this.#answerFamiliar(call, body)) ?? this.#answerAnew(body);
+    return (call && this.#answerFamiliar(call, body)) ?? this.#answerParsed(body);
   }
 
-  #answerFamiliar(call: FamiliarCall, body: Uint8Array): Result | Promise<Result> | undefined {
+  #answerFamiliar(call: TemplateMatch, body: Uint8Array): Result | Promise<Result> | undefined {
     this.#id = call.id;
     this.#era = call.era;
     this.#method = 'tools/call';
     try {
-      const answer = this.options.callFamiliar(call, this.exchange, this.key);
+      const answer = this.options.callMatched(call, this.exchange, this.key);
       if (!(answer instanceof Promise)) return answer && this.#result(answer);
       return answer.then(
         (answer) => this.#result(answer),
@@ -103,10 +103,10 @@ class Conversation {
 
   /** Nothing was done for a message that turns out to be another one than was thought. */
   #orAnew(error: unknown, body: Uint8Array): Result | Promise<Result> | undefined {
-    return error instanceof MalformedArguments ? this.#answerAnew(body) : undefined;
+    return error instanceof MalformedArguments ? this.#answerParsed(body) : undefined;
   }
 
-  #answerAnew(body: Uint8Array): Result | Promise<Result> {
+  #answerParsed(body: Uint8Array): Result | Promise<Result> {
     this.#id = 'null';
     this.#era = undefined;
     this.#method = 'other';

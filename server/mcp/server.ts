@@ -4,27 +4,27 @@
 import type { Database, Limits, Program } from '../../engine/index.js';
 import type { Caller } from '../auth/keys.js';
 import type { ConfigValues } from '../config/config-schema.js';
-import type { McpHandler } from '../endpoint/mcp-handler.js';
-import type { FrontMcp } from '../front/fronts.js';
-import type { ServerSample } from '../observe/families.js';
-import type { Metrics } from '../observe/metrics.js';
-import type { CallOnLeader } from '../request/consistency.js';
-import type { Endpoint } from '../request/routes.js';
-import { catalogueTools } from './tool/catalogue-tool.js';
+import type { SessionService } from '../handlers/sessions.js';
+import type { FrontMcp } from '../http-threads/http-thread-pool.js';
+import type { ServerSample } from '../telemetry/metric-definitions.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import type { CallOnLeader } from '../cluster/forward/consistency.js';
+import type { Endpoint } from '../pipeline/router.js';
+import { catalogueTools } from './tool/query-catalog.js';
 import { mcpEndpoint } from './endpoint.js';
-import { greetings } from './greeting.js';
-import { OpenStreams, Subscriptions, type World } from './listen/subscriptions.js';
+import { greetings } from './initialize.js';
+import { OpenStreams, Subscriptions, type World } from './subscriptions/subscriptions.js';
 import { McpMetrics } from './message/metrics.js';
 import type { Methods } from './message/method.js';
 import type { Prompt } from './prompt/prompt.js';
 import { readPrompts } from './prompt/prompt-file.js';
 import { allOf, promptMethods } from './prompt/prompt-methods.js';
 import { resourceMethods, schemaPageUri, schemaUri } from './resource/resource-methods.js';
-import { seenBy } from './resource/seen.js';
+import { visibleTo } from './resource/visibility.js';
 import { queryTool } from './tool/query-tool.js';
 import { sessionTools } from './tool/session-tool.js';
-import { FamiliarCalls } from './tool/familiar-calls.js';
-import { callFamiliar, type ToolMethodOptions, toolMethods } from './tool/tool-methods.js';
+import { CallTemplateCache } from './tool/call-template-cache.js';
+import { callMatched, type ToolMethodOptions, toolMethods } from './tool/tool-methods.js';
 import { Toolset } from './tool/toolset.js';
 
 export interface McpServerOptions {
@@ -36,7 +36,7 @@ export interface McpServerOptions {
   warn: (line: string) => void;
   /** Fails NOT_READY and the like while calls are refused. */
   database: () => Database;
-  sessions: () => McpHandler;
+  sessions: () => SessionService;
   /** Of a cluster: has the leader do what writes; undefined where it is done here. */
   callOnLeader: CallOnLeader;
   /** Likewise: when this node is as fresh as a read asks; undefined: it is. */
@@ -65,7 +65,7 @@ export class McpServer {
       streams: options.streams ?? new OpenStreams(limits),
       worldOf,
     });
-    const familiar = new FamiliarCalls(limits, mcp.body_bytes);
+    const familiar = new CallTemplateCache(limits, mcp.body_bytes);
     const tools: ToolMethodOptions = {
       toolset: () => this.#toolset(),
       outputChars: mcp.output_chars,
@@ -91,7 +91,7 @@ export class McpServer {
       hasKeys,
       methods: new Map(this.#methods(tools)),
       familiar,
-      callFamiliar: (call, exchange, key) => callFamiliar(call, exchange, key, tools),
+      callMatched: (call, exchange, key) => callMatched(call, exchange, key, tools),
       routes: metrics,
       metrics: this.#metrics,
     });
@@ -137,7 +137,7 @@ export class McpServer {
   /** What a caller has of everything that may change. */
   #worldOf(caller: Caller | undefined): World {
     const tools = this.#toolset().listed(caller);
-    const seen = seenBy(this.options.database().program, caller);
+    const seen = visibleTo(this.options.database().program, caller);
     const queries = seen.queries.map(({ written, doc }) => [written, doc]);
     const schema = JSON.stringify([seen.schema, queries], (_, value: unknown) =>
       typeof value === 'bigint' ? String(value) : value,

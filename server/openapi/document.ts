@@ -7,8 +7,8 @@ import {
   openApiOf,
   type Program,
 } from '../../engine/index.js';
-import { adminPaths, graphPaths, openPaths } from './fixed.js';
-import { walkPaths } from './walk-path.js';
+import { adminPaths, graphPaths, openPaths } from './built-in-paths.js';
+import { walkPaths } from './session-paths.js';
 
 export interface DocumentOptions {
   /** Of the project. */

@@ -1,9 +1,9 @@
 // A project that has to compile: for commands that say what its queries are.
 import { type Program, type Source, fail } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
-import { printErrorLine } from '../observe/log.js';
-import { counted } from '../terminal/wording.js';
-import { countErrors, loadProgram, pictureOf, programOptions } from './program.js';
+import { printErrorLine } from '../telemetry/log.js';
+import { counted } from '../terminal/format.js';
+import { countErrors, loadProgram, codeFrameOf, programOptions } from './program.js';
 
 /** Prints the errors and fails SOURCE_INVALID where there are any. */
 export function requireProgram(config: Config): { program: Program; sources: Source[] } {
@@ -12,7 +12,7 @@ export function requireProgram(config: Config): { program: Program; sources: Sou
   if (program !== undefined) return { program, sources };
   for (const diagnostic of diagnostics) {
     if (diagnostic.severity !== 'error') continue;
-    printErrorLine(pictureOf(diagnostic, compiled, process.stderr));
+    printErrorLine(codeFrameOf(diagnostic, compiled, process.stderr));
   }
   const errors = counted(countErrors(diagnostics), 'error');
   return fail('SOURCE_INVALID', { what: `The sources have ${errors}.` });

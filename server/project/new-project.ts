@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { excerpt, fail, nearestName } from '../../engine/index.js';
 import { keySchemas } from '../config/config-schema.js';
-import { isThere } from '../folder/inside.js';
+import { isThere } from '../folder/contained-path.js';
 import type { Command } from '../terminal/command.js';
-import { shownPath } from '../terminal/wording.js';
+import { shownPath } from '../terminal/format.js';
 
 export interface NewProject {
   folder: string;

@@ -11,9 +11,9 @@ import {
   printDiagnostic,
 } from '../../engine/index.js';
 import { type Config, processEnvironment } from '../config/config.js';
-import { paintPicture, painterFor } from '../terminal/colour.js';
-import { shownPath } from '../terminal/wording.js';
-import { rulesOf } from './compile-rules.js';
+import { colourCodeFrame, painterFor } from '../terminal/colour.js';
+import { shownPath } from '../terminal/format.js';
+import { rulesOf } from './compile-options.js';
 import { readSources } from './project.js';
 
 export interface Compiled {
@@ -72,7 +72,7 @@ export function archiveOf(
 }
 
 /** One diagnostic with its picture, for whoever reads `stream` in the working directory. */
-export function pictureOf(
+export function codeFrameOf(
   diagnostic: Diagnostic,
   { sources, projectDir }: Pick<Compiled, 'sources' | 'projectDir'>,
   stream: { isTTY?: boolean } = {},
@@ -84,7 +84,7 @@ export function pictureOf(
     source === undefined ? '' : textOf(source),
   );
   const paint = painterFor(stream, processEnvironment);
-  return paintPicture(paint, picture, diagnostic.severity === 'error');
+  return colourCodeFrame(paint, picture, diagnostic.severity === 'error');
 }
 
 export const textOf = ({ text }: Source): string =>

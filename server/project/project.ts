@@ -4,9 +4,9 @@
 import { type Dirent, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type Source, fail, throwShortage } from '../../engine/index.js';
-import { isWithin } from '../folder/inside.js';
+import { isWithin } from '../folder/contained-path.js';
 import { leadsOut } from '../folder/project-file.js';
-import { shownPath } from '../terminal/wording.js';
+import { shownPath } from '../terminal/format.js';
 
 /** Beyond this nobody wrote a source by hand; the compiler's own limit is far below. */
 const fileBytesMax = 64 * 1024 * 1024;

@@ -12,7 +12,7 @@ import {
   TrellisError,
 } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
-import { type OwnFileRules, makeOwnFolder, writeOwnFile } from '../folder/own-file.js';
+import { type OwnFileRules, makeOwnFolder, writeOwnFile } from '../folder/generated-file.js';
 
 type TypesConfig = Pick<Config['types'], 'int64' | 'dates' | 'split'>;
 

@@ -19,7 +19,7 @@ export function painterFor(stream: { isTTY?: boolean }, environment: Environment
 }
 
 /** A diagnostic's picture: its head by how bad it is, the carets, the hint. */
-export function paintPicture(paint: Paint, picture: string, isError: boolean): string {
+export function colourCodeFrame(paint: Paint, picture: string, isError: boolean): string {
   const colour = isError ? 'red' : 'yellow';
   return picture
     .split('\n')

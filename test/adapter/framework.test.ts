@@ -73,7 +73,7 @@ describe.skipIf(typeof found === 'string')('Node 22', () => {
     own = join(folder, 'node_modules/trellisdb');
     rmSync(own, { recursive: true, force: true });
     mkdirSync(join(own, 'server'), { recursive: true });
-    for (const part of ['package.json', 'dist/bin', 'dist/types', 'server/adapter'])
+    for (const part of ['package.json', 'dist/bin', 'dist/types', 'server/integrations'])
       cpSync(join(root, part), join(own, part), { recursive: true });
   });
   afterAll(() => server?.dispose());
@@ -128,7 +128,7 @@ describe.skipIf(typeof found === 'string')('Node 22', () => {
   });
 
   test('W16 Mastra stores and finds vectors', async () => {
-    const example = exampleOf('server/adapter/README.md', 'trellisdb/mastra', server.port);
+    const example = exampleOf('server/integrations/README.md', 'trellisdb/mastra', server.port);
     const print = `
       import { MastraVector } from '@mastra/core/vector';
       const stats = await store.describeIndex({ indexName: 'Chunk' });
@@ -152,7 +152,7 @@ describe.skipIf(typeof found === 'string')('Node 22', () => {
   });
 
   test('W16 the types of the Mastra adapter are those of its framework', async () => {
-    const example = exampleOf('server/adapter/README.md', 'trellisdb/mastra', server.port);
+    const example = exampleOf('server/integrations/README.md', 'trellisdb/mastra', server.port);
     const file = join(folder, 'mastra-types.mts');
     const use = `import type { MastraVector } from '@mastra/core/vector';
 const any: MastraVector<Filter> = store;

@@ -9,8 +9,8 @@ import type {
   Document,
   TrellisGraphRetriever,
   TrellisVectorStore,
-} from '../../server/adapter/langchain.js';
-import type { Filter } from '../../server/adapter/filter.js';
+} from '../../server/integrations/langchain.js';
+import type { Filter } from '../../server/integrations/filter.js';
 import { connect } from '../../server/client/client.js';
 import { packages } from '../support/packages.js';
 import { makeFolder, removeFolder, root } from '../support/project.js';

@@ -4,8 +4,8 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Filter } from '../../server/adapter/filter.js';
-import type { TrellisVector } from '../../server/adapter/mastra.js';
+import type { Filter } from '../../server/integrations/filter.js';
+import type { TrellisVector } from '../../server/integrations/mastra.js';
 import { makeFolder, removeFolder, root } from '../support/project.js';
 
 const schema = `

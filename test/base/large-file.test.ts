@@ -8,7 +8,7 @@ import {
   LargeFile,
   removeLargeFile,
   removeLargeFolder,
-} from '../../engine/file/large-file.js';
+} from '../../engine/fs/large-file.js';
 import { makeFolder } from '../support/project.js';
 
 /** More than is removed at once, and not a multiple of it. */

@@ -2,7 +2,12 @@
 // all, and what the hints rely on: one slip of the hand is always seen through.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { didYouMean, editDistance, nearestName, rankedNames } from '../../engine/base/nearest.js';
+import {
+  didYouMean,
+  editDistance,
+  nearestName,
+  rankedNames,
+} from '../../engine/base/did-you-mean.js';
 import { expectFigure } from '../support/run/figure.js';
 
 const runs = process.env.TRELLIS_TEST_LONG === '1' ? 20_000 : 400;

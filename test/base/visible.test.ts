@@ -1,13 +1,13 @@
 // Characters that nobody sees as what they are stand as escapes wherever people read: in tables, log lines, pictures of
 // faults, and what errors quote. Programs get them as they are.
 import { describe, expect, test } from 'vitest';
-import { messageOf } from '../../engine/embed/answer.js';
+import { messageOf } from '../../engine/embed/provider-response.js';
 import { type TrellisError, errorMessage, excerpt, fail } from '../../engine/base/errors.js';
 import { visible } from '../../engine/base/text/visible.js';
 import { defaultLimits, printDiagnostic } from '../../engine/index.js';
 import { compile } from '../../engine/lang/compile.js';
-import { createLog } from '../../server/observe/log.js';
-import { printAnswer } from '../../server/shell/answer-form.js';
+import { createLog } from '../../server/telemetry/log.js';
+import { printAnswer } from '../../server/repl/result-format.js';
 
 /** Each by its number: this file must not be read the other way round. */
 const kinds: Record<string, number[]> = {

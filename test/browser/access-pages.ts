@@ -115,7 +115,7 @@ const looks: Record<string, Look> = {
     'source/queries.hx',
     async (page) => {
       await page.click('.margin button >> nth=0');
-      await page.waitForSelector('.plan-here .plan');
+      await page.waitForSelector('.inline-plan .plan');
     },
   ],
   'slow log': ['slow', seen('table.slow td')],

@@ -247,7 +247,7 @@ test('E10: a field of numbers takes the vector of an element, or of a text', asy
 test('the plan of a query stands in the margin of its source; names lead to their declaration', async () => {
   const { page, faults, close } = await openPage(origin, '#/source/queries.hx');
   await page.click('.margin button[aria-label^="Plan of worksOf,"]');
-  await page.waitForSelector('.plan-here .plan tbody tr >> nth=1');
+  await page.waitForSelector('.inline-plan .plan tbody tr >> nth=1');
   await page.click('.lines a:text-is("Person") >> nth=0');
   await page.waitForSelector('.list a[aria-current]:has-text("schema.hx")');
   expect(await hashOf(page)).toContain('line=');

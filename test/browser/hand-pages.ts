@@ -118,7 +118,7 @@ test('E18: by keyboard alone: every other page does what it is for', async () =>
   await enter(page, '.list a[href="#/source/queries.hx"]');
   await page.waitForSelector('.margin button');
   await enter(page, '.margin button');
-  await page.waitForSelector('.plan-here .plan');
+  await page.waitForSelector('.inline-plan .plan');
   // Api: the query's own page.
   await goTo(page, 'api');
   await page.waitForSelector('.contracts');

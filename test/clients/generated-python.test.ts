@@ -255,7 +255,7 @@ except Exception as error:
       'server/demo',
       'server/template/graphrag',
       'server/template/memory',
-      'test/exec/kit/garden.hx',
+      'test/exec/support/garden.hx',
       'test/contract/odd.hx',
     ];
     const names = places.map((place, at) => {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { check } from '../../engine/storage/check/check.js';
 import { openEnv } from '../../engine/storage/table/env.js';
-import { TestCluster, type TestNode } from './kit/nodes.js';
-import { Workload, source } from './kit/workload.js';
+import { TestCluster, type TestNode } from './support/nodes.js';
+import { Workload, source } from './support/workload.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 const names = ['a', 'b', 'c'];

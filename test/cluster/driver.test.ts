@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { driverOf } from '../../engine/cluster/log/driver-of.js';
+import { driverOf } from '../../engine/cluster/log/drivers.js';
 import { natsAddress } from '../../engine/cluster/log/jetstream-connect.js';
-import { Patience } from '../../engine/cluster/log/patience.js';
+import { LossDetector } from '../../engine/cluster/log/loss-detector.js';
 
 test.each(['', 'nats', 'http://a', 'postgres://a', '__proto__://a', 'constructor://a', 'NATS://a'])(
   'no driver is named by `%s`',
@@ -83,7 +83,7 @@ test('the client packages run on every supported version of Node', () => {
 });
 
 test('one look never makes a log lost', () => {
-  const patience = new Patience();
+  const patience = new LossDetector();
   for (let i = 0; i < 100; i++) patience.heard(i % 2 === 0 ? 'it is gone' : undefined);
   patience.heard('it is gone');
 });

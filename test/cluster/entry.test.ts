@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
-import { Assembler, type Entry } from '../../engine/cluster/entry/assemble.js';
+import { EntryDecoder, type Entry } from '../../engine/cluster/entry/decode-entry.js';
 import { eachChange, ChangeWriter } from '../../engine/cluster/entry/changes.js';
 import { logStart, type Position } from '../../engine/cluster/entry/chain.js';
 import { entryKind } from '../../engine/cluster/entry/kind.js';
@@ -13,8 +13,8 @@ import {
   type EntrySource,
   partBytes,
   type SealedEntry,
-  sealEntry,
-} from '../../engine/cluster/entry/seal.js';
+  encodeEntry,
+} from '../../engine/cluster/entry/encode-entry.js';
 import { root } from '../support/project.js';
 
 type Message = { seq: number; bytes: Uint8Array };
@@ -39,7 +39,7 @@ class Book {
 
   /** Appends the first `parts` of an entry; it counts only with all of them. */
   append(one: EntrySource, parts = Number.POSITIVE_INFINITY): SealedEntry {
-    const sealed = sealEntry(this.position, this.messages.length, one);
+    const sealed = encodeEntry(this.position, this.messages.length, one);
     for (const { bytes } of sealed.parts.slice(0, parts))
       this.messages.push({ seq: this.messages.length + 1, bytes });
     if (parts >= sealed.parts.length) {
@@ -52,7 +52,7 @@ class Book {
 
 /** What a reader gets of messages, and the code of the error that ended it. */
 function follow(messages: readonly Message[], from = logStart): { got: Entry[]; code?: string } {
-  const assembler = new Assembler(from);
+  const assembler = new EntryDecoder(from);
   const got: Entry[] = [];
   try {
     for (const message of messages) {
@@ -172,7 +172,7 @@ describe('K05 entries', () => {
     book.append(source(entryKind.genesis, 0, 1, new Uint8Array(0)));
     book.append(source(entryKind.epoch, 1, 2, new Uint8Array(0)));
     book.append(source(entryKind.changes, 1, 3, new Uint8Array(3 * partBytes)), 2);
-    const assembler = new Assembler(logStart);
+    const assembler = new EntryDecoder(logStart);
     for (const message of book.messages) assembler.push(message);
     expect([assembler.position.seq, assembler.end, assembler.voided]).toEqual([2, 4, 0]);
     book.append(source(entryKind.epoch, 2, 4, new Uint8Array(0)));
@@ -228,9 +228,9 @@ describe('K05 entries', () => {
       book.append(source(entryKind.changes, 3, 3, Uint8Array.of(1)));
     }
     expect(follow([one.messages[0]!, ...other.messages.slice(1)]).code).toBe('LOG_LOST');
-    const old = sealEntry(one.position, 3, source(entryKind.changes, 2, 4, Uint8Array.of(2)));
+    const old = encodeEntry(one.position, 3, source(entryKind.changes, 2, 4, Uint8Array.of(2)));
     expect(follow([...one.messages, { seq: 4, bytes: old.parts[0]!.bytes }]).code).toBe('LOG_LOST');
-    const bad = sealEntry(one.position, 3, source(entryKind.changes, 3, 4, Uint8Array.of(2)));
+    const bad = encodeEntry(one.position, 3, source(entryKind.changes, 3, 4, Uint8Array.of(2)));
     bad.parts[0]!.bytes[5] = 1;
     expect(follow([...one.messages, { seq: 4, bytes: bad.parts[0]!.bytes }]).code).toBe('LOG_LOST');
     expect(follow([{ seq: 1, bytes: Buffer.from('not ours') }]).code).toBe('LOG_LOST');

@@ -20,8 +20,8 @@ import {
   changeIn,
   isSameFile,
   readKeyChange,
-} from '../../server/auth/shared-keys.js';
-import { randomOf } from '../../bench/kit/seeded-random.js';
+} from '../../server/cluster/membership/shared-keys.js';
+import { randomOf } from '../../bench/support/seeded-random.js';
 
 const keyOf = (id: string, name = id): KeyRecord => ({
   id,

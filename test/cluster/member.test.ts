@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Entry } from '../../engine/cluster/entry/assemble.js';
+import type { Entry } from '../../engine/cluster/entry/decode-entry.js';
 import type { Position } from '../../engine/cluster/entry/chain.js';
 import { entryKind } from '../../engine/cluster/entry/kind.js';
-import { SilenceWatch } from '../../engine/cluster/role/stopwatch.js';
-import { closeMembers, founded, join, leaseMs, read, until } from './kit/members.js';
-import type { MemoryLog } from './kit/memory-log.js';
+import { LeaseTimer } from '../../engine/cluster/role/lease-timer.js';
+import { closeMembers, founded, join, leaseMs, read, until } from './support/members.js';
+import type { MemoryLog } from './support/memory-log.js';
 import { expectFigure } from '../support/run/figure.js';
 
 afterEach(closeMembers);
@@ -91,7 +91,7 @@ describe('members', () => {
   });
 
   test('K15 the stopwatch runs only while the log is heard, and not while this process stands still', () => {
-    const watch = new SilenceWatch(100, 10, 0);
+    const watch = new LeaseTimer(100, 10, 0);
     watch.tick(1000);
     expect(watch.silence).toBe(0);
     watch.hear(1000);

@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import type { Position } from '../../engine/cluster/entry/chain.js';
-import { withEpoch } from '../../engine/cluster/link/epochs.js';
-import { firstEpoch, packPosition, readPosition } from '../../engine/cluster/link/position.js';
-import { ClusterWords } from '../../engine/cluster/link/words.js';
+import { withEpoch } from '../../engine/cluster/ipc/epochs.js';
+import { firstEpoch, packPosition, readPosition } from '../../engine/cluster/ipc/position.js';
+import { ClusterState } from '../../engine/cluster/ipc/shared-state.js';
 import type { ClusterPosition } from '../../engine/cluster/node.js';
 import { root } from '../support/project.js';
 
@@ -20,9 +20,9 @@ interface Place {
 }
 
 /** As the node says it: of what it remembers after a restart. */
-function wordsOf({ position, epochs }: Place): ClusterWords {
+function wordsOf({ position, epochs }: Place): ClusterState {
   const stored = packPosition({ ...position, chain: 1n, leader: undefined, epochs }, 'r');
-  const words = new ClusterWords();
+  const words = new ClusterState();
   words.reach(readPosition(stored, 'r'));
   return words;
 }
@@ -81,7 +81,7 @@ test('CT2 a node has all that a token tells of, or says no: in one log, and acro
   let [yes, no] = [0, 0];
   for (const node of all)
     for (const token of all) {
-      const sees = wordsOf(node).sees(token.position);
+      const sees = wordsOf(node).hasApplied(token.position);
       expect([node.position, token.position, sees]).toEqual([
         node.position,
         token.position,
@@ -117,18 +117,18 @@ test('K16 CT2 a log that lost its end: a node takes no token of the one for one 
             ({ position }) => position.seq === seq && position.epoch === token.position.epoch,
           );
           const reaches = seq <= node.position.seq;
-          expect(words.sees(token.position)).toBe(has(node, token) || (fits && reaches));
-          if (words.sees(token.position) !== has(node, token)) alike++;
+          expect(words.hasApplied(token.position)).toBe(has(node, token) || (fits && reaches));
+          if (words.hasApplied(token.position) !== has(node, token)) alike++;
           else told++;
           if (!isBefore || node.position.seq <= left.position.seq) continue;
           // It has learned what it has in common with the log.
           words.shareEpochs(start(node)!.epoch);
-          expect(words.sees(token.position)).toBe(
+          expect(words.hasApplied(token.position)).toBe(
             has(node, token) && token.position.epoch <= epoch,
           );
           apart++;
           words.shareEpochs('all');
-          expect(words.sees(token.position)).toBe(has(node, token) || (fits && reaches));
+          expect(words.hasApplied(token.position)).toBe(has(node, token) || (fits && reaches));
         }
     }
   }
@@ -138,9 +138,9 @@ test('K16 CT2 a log that lost its end: a node takes no token of the one for one 
 test('data of a version that remembered no epochs', () => {
   const stored = { epoch: 5, seq: 90, chain: '00000000000000ff', restoreEpoch: 'r' };
   const position = readPosition(Buffer.from(JSON.stringify(stored)), 'r');
-  const words = new ClusterWords();
+  const words = new ClusterState();
   words.reach(position);
-  const sees = (epoch: number, seq: number): boolean => words.sees({ epoch, seq });
+  const sees = (epoch: number, seq: number): boolean => words.hasApplied({ epoch, seq });
   expect([sees(5, 90), sees(4, 80), sees(5, 91), sees(6, 1)]).toEqual([true, true, false, false]);
   words.reach({
     epoch: 6,
@@ -151,12 +151,12 @@ test('data of a version that remembered no epochs', () => {
 });
 
 test('CT2 a position that moves is never seen with the epoch of another', async () => {
-  const words = new ClusterWords();
-  const file = pathToFileURL(join(root, 'dist/engine/cluster/link/words.js')).href;
+  const words = new ClusterState();
+  const file = pathToFileURL(join(root, 'dist/engine/cluster/ipc/shared-state.js')).href;
   const text = `
     const { workerData } = require('node:worker_threads');
-    import(${JSON.stringify(file)}).then(({ ClusterWords }) => {
-      const words = new ClusterWords(workerData);
+    import(${JSON.stringify(file)}).then(({ ClusterState }) => {
+      const words = new ClusterState(workerData);
       // Each entry is of an epoch of its own.
       for (let n = 1; n <= 5e5; n++) {
         const epochs = [{ epoch: n, seq: n, chain: 0n }];

@@ -1,7 +1,7 @@
 // 2.1, K09, K16, K26: logs in an S3-compatible store. Answers are lost and refused at random, writers race and
 // stand still, objects vanish. With a real store: real/s3.test.ts.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { driverOf } from '../../engine/cluster/log/driver-of.js';
+import { driverOf } from '../../engine/cluster/log/drivers.js';
 import type { LogDriver, ReplicatedLog } from '../../engine/cluster/log/replicated-log.js';
 import { s3Address } from '../../engine/cluster/log/s3.js';
 import { signed } from '../../engine/cluster/log/s3-sign.js';

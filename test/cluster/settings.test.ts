@@ -7,7 +7,7 @@ import {
   type Mark,
   marksOf,
   packSettings,
-} from '../../server/process/cluster/settings.js';
+} from '../../server/cluster/membership/settings.js';
 
 /** A leader in that epoch, with marks that were made before. */
 function leaderIn(epoch: number, marks: Mark[] = []) {

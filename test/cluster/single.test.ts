@@ -9,7 +9,7 @@ import { openEnv } from '../../engine/storage/table/env.js';
 import { metaKey } from '../../engine/storage/table/meta.js';
 import { makeFolder, root } from '../support/project.js';
 
-const ofCluster = /@nats-io|log-thread|log\/(jetstream|s3|driver-of)|hear-leader/;
+const ofCluster = /@nats-io|log-thread|log\/(jetstream|s3|drivers)|find-leader/;
 
 /** What of a cluster a program loads, on its own thread and all that it starts. */
 function loadedBy(program: string, folder: string): string[] {
@@ -55,11 +55,11 @@ await db.close();`;
 test('K51 the watch sees what is loaded, also on another thread', () => {
   const folder = makeFolder();
   const thread = join(folder, 'thread.mjs');
-  writeFileSync(thread, `await import(${urlOf('cluster/log/driver-of.js')});`);
+  writeFileSync(thread, `await import(${urlOf('cluster/log/drivers.js')});`);
   const program = `import { Worker } from 'node:worker_threads';
 await import(${urlOf('cluster/log/jetstream.js')});
 new Worker(${JSON.stringify(thread)});`;
   const loaded = loadedBy(program, folder).join(' ');
   expect(loaded).toMatch(/@nats-io\/(jetstream|transport-node)/);
-  expect(loaded).toContain('driver-of.js');
+  expect(loaded).toContain('drivers.js');
 }, 30_000);

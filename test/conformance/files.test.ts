@@ -19,7 +19,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { makeFolder } from '../support/project.js';
 import { commandHere } from '../support/server/command-here.js';
 import { type Server, StartFailed, startServer } from '../support/server/server.js';
-import { random } from '../crash/oracle.js';
+import { random } from '../reliability/crash/oracle.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 

@@ -41,10 +41,10 @@ test('a key lapses once, when it expires', () => {
   const { record } = makeKey({ name: 'brief', role: 'read', expires }, new Date(0));
   writeKeyFile(path, [record]);
   const keys = new Keyring(path);
-  expect(keys.lapsed(1_000)).toEqual([]);
-  expect(keys.lapsed(4_999)).toEqual([]);
-  expect(keys.lapsed(5_000)).toEqual([record.id]);
-  expect(keys.lapsed(6_000)).toEqual([]);
+  expect(keys.expired(1_000)).toEqual([]);
+  expect(keys.expired(4_999)).toEqual([]);
+  expect(keys.expired(5_000)).toEqual([record.id]);
+  expect(keys.expired(6_000)).toEqual([]);
   removeFolder(folder);
 });
 

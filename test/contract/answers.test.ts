@@ -25,7 +25,7 @@ const projects: [string, { path: string; text: string }[]][] = [
   ...['demo', 'template/start', 'template/graphrag', 'template/memory'].map(
     (place): [string, { path: string; text: string }[]] => [place, sourcesOf(`server/${place}`)],
   ),
-  ['a garden', sourcesOf('test/exec/kit/garden.hx')],
+  ['a garden', sourcesOf('test/exec/support/garden.hx')],
   ['what is odd', sourcesOf('test/contract/odd.hx')],
   ['the garden of the cases', fixture('garden')],
   ['the library of the cases', fixture('library')],

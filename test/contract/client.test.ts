@@ -4,7 +4,7 @@ import { getEventListeners } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { decodeReply } from '../../engine/contract/decode.js';
+import { decodeReply } from '../../engine/contract/decode-reply.js';
 import {
   bind,
   connect,

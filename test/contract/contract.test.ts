@@ -1,7 +1,7 @@
 // What callers rely on (client.md 6): an addition is no change of it, everything else is told by the
 // name of the query or type that it is about.
 import { expect, test } from 'vitest';
-import { contractOf } from '../../engine/contract/contract.js';
+import { contractOf } from '../../engine/contract/contract-hash.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { OutputMember, OutputType } from '../../engine/plan/output-type.js';
 import { bind } from '../../server/client/client.js';

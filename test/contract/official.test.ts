@@ -45,7 +45,7 @@ const places = [
   'server/demo',
   'server/template/graphrag',
   'server/template/memory',
-  'test/exec/kit/garden.hx',
+  'test/exec/support/garden.hx',
   'test/contract/odd.hx',
   // The examples of the specification, and what the cases run.
   'test/lang/garden.hx test/lang/examples.hx',
@@ -178,12 +178,15 @@ describe.skipIf(typeof found === 'string')('official', () => {
       writeFileSync(join(folder, 'trellis.gen.ts'), printTypeScript(program, types));
       const page = readFileSync(join(folder, 'README.md'), 'utf8');
       const [, example] = /```ts\n(.*?)```/s.exec(page)!;
-      writeFileSync(join(folder, 'app.ts'), `${example}export const all = await db.people();\n`);
+      writeFileSync(
+        join(folder, 'http-server.ts'),
+        `${example}export const all = await db.people();\n`,
+      );
       mkdirSync(join(folder, 'node_modules'));
       symlinkSync(root, join(folder, 'node_modules/trellisdb'), 'junction');
       // Nothing but what the page names: other libraries of the language, and checks left out, would hide faults.
       const files = { module: 'nodenext', target: 'es2022', strict: true, noEmit: true, types: [] };
-      const config = { compilerOptions: files, files: ['app.ts'] };
+      const config = { compilerOptions: files, files: ['http-server.ts'] };
       writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
       expect(await checked(compiler, folder)).toEqual([0, '']);
     },

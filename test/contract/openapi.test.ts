@@ -5,12 +5,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database, Program } from '../../engine/index.js';
 import { errorCodes } from '../../engine/base/errors.js';
 import { openApiOf } from '../../engine/contract/openapi.js';
-import { packTold, unpackTold } from '../../engine/database/call/packed-told.js';
+import {
+  serializeSignatures,
+  unpackTold,
+} from '../../engine/database/call/serialized-signature.js';
 import { compile } from '../../engine/lang/compile.js';
 import { type Caller, scopeNames } from '../../server/auth/keys.js';
-import { openApiReplies } from '../../server/endpoint/openapi.js';
+import { openApiReplies } from '../../server/handlers/openapi.js';
 import type { Exchange } from '../../server/http/exchange.js';
-import type { Reply } from '../../server/request/routes.js';
+import type { Reply } from '../../server/pipeline/router.js';
 import { documentOf } from '../../server/openapi/document.js';
 import { root, sourcesOf } from '../support/project.js';
 import { commandHere } from '../support/server/command-here.js';
@@ -295,7 +298,7 @@ const withAll = (_: string, part: unknown): unknown =>
 test.each([
   'server/demo',
   'server/template/graphrag',
-  'test/exec/kit/garden.hx',
+  'test/exec/support/garden.hx',
   'test/contract/odd.hx',
 ])('shapes of %s that are said once are the ones that were said again and again', (place) => {
   const { program } = compile(sourcesOf(place), { compat: false });
@@ -317,7 +320,7 @@ test.each([
   );
   expect(JSON.stringify(document).length).toBeLessThanOrEqual(JSON.stringify(plain).length);
   // Of what the thread that prints is given, the same bytes: parts that are alike are one object there.
-  const told = unpackTold(packTold(program!));
+  const told = unpackTold(serializeSignatures(program!));
   for (const shared of [false, true]) {
     const settings = { ...about, types: true, shared };
     expect(JSON.stringify(openApiOf(told, settings))).toBe(
@@ -356,5 +359,5 @@ test('ten thousand queries that are much alike have a document of at most 8 MiB'
   const document = documentOf(program!, { title: 'x', version: '1', keys: true, admin: true });
   expect(JSON.stringify(document).length).toBeLessThanOrEqual((count * 8 * 1024 * 1024) / 10_000);
   // The thread that prints it is given little: unpacking the plans took longer than printing.
-  expect(packTold(program!).length).toBeLessThan(count * 80);
+  expect(serializeSignatures(program!).length).toBeLessThan(count * 80);
 });

@@ -19,11 +19,11 @@ function programOf(...paths: string[]): Program {
 
 const demo = (): Program =>
   programOf('server/demo/schema.hx', 'server/demo/queries.hx', 'server/demo/load.hx');
-const garden = (): Program => programOf('test/exec/kit/garden.hx');
+const garden = (): Program => programOf('test/exec/support/garden.hx');
 const standard = { version: '1.0.0', files: 3, int64: 'number', dates: 'string' } as const;
 
 const calls = fileURLToPath(
-  new URL('../../dist/engine/database/attach/calls.d.ts', import.meta.url),
+  new URL('../../dist/engine/database/attach/query-caller.d.ts', import.meta.url),
 );
 /** What the import of the generated module means to the compiler, without the disk. */
 const client = clientModules();

@@ -15,7 +15,7 @@ import {
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { families } from '../../server/observe/families.js';
+import { families } from '../../server/telemetry/metric-definitions.js';
 import { makeFolder, removeFolder, root } from '../support/project.js';
 import { promtool } from '../support/promtool.js';
 import { startServer } from '../support/server/server.js';

@@ -9,7 +9,7 @@ import {
 } from '../../engine/base/errors.js';
 import type { ErrorCode } from '../../engine/base/errors.js';
 import { statusOf } from '../../server/http/http-error.js';
-import { exitCodeOf } from '../../server/process/exit-code.js';
+import { exitCodeOf } from '../../server/lifecycle/exit-code.js';
 
 const intro = `# Errors
 

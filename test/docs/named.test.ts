@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { errorCodes, errorHint, errorMessage } from '../../engine/base/errors.js';
 import { commands } from '../../server/command/cli.js';
 import { keySchemas } from '../../server/config/config-schema.js';
-import { adminPaths, graphPaths, openPaths } from '../../server/openapi/fixed.js';
+import { adminPaths, graphPaths, openPaths } from '../../server/openapi/built-in-paths.js';
 import { blocksOf, readManual } from '../support/page.js';
 import { readSources } from '../support/source-tree.js';
 import { faultsOf } from './named.js';

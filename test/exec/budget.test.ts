@@ -5,8 +5,8 @@ import { defaultLimits, type Limits } from '../../engine/base/limits.js';
 import type { TypeRef } from '../../engine/base/schema.js';
 import { execute } from '../../engine/exec/run.js';
 import type { Expression } from '../../engine/plan/expression.js';
-import { Garden, plan, uuid } from './kit/garden.js';
-import { kit } from './kit/kit.js';
+import { Garden, plan, uuid } from './support/garden.js';
+import { kit } from './support/kit.js';
 
 const {
   byId,

@@ -1,10 +1,10 @@
 // The texts that must be embedded before a transaction opens, from parameters alone.
 import { describe, expect, it } from 'vitest';
-import { type Argument, embeddingKey } from '../../engine/exec/row/execute.js';
+import { type Argument, embeddingKey } from '../../engine/exec/runtime/execute.js';
 import { collectTexts, execute } from '../../engine/exec/run.js';
 import type { Expression } from '../../engine/plan/expression.js';
-import { Garden, plan } from './kit/garden.js';
-import { kit } from './kit/kit.js';
+import { Garden, plan } from './support/garden.js';
+import { kit } from './support/kit.js';
 
 const { get, list, lit, parameter, set, slot } = kit;
 

@@ -8,8 +8,8 @@ import { execute } from '../../engine/exec/run.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { Expression } from '../../engine/plan/expression.js';
 import type { Statement } from '../../engine/plan/plan.js';
-import { Garden, plan } from './kit/garden.js';
-import { kit } from './kit/kit.js';
+import { Garden, plan } from './support/garden.js';
+import { kit } from './support/kit.js';
 
 const { compare, get, list, lit, many, of, order, record, scan, slot } = kit;
 

@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { parseDate } from '../../engine/base/date.js';
 import { TrellisError } from '../../engine/base/errors.js';
 import type { Scalar, ScalarList } from '../../engine/base/value.js';
-import { sessionTruth } from '../../engine/exec/evaluate/test.js';
+import { sessionTruth } from '../../engine/exec/expression/session-filter.js';
 import type { CompareOperator, Expression, SessionOperand } from '../../engine/plan/expression.js';
-import { Garden, plan, uuid } from './kit/garden.js';
-import { kit } from './kit/kit.js';
+import { Garden, plan, uuid } from './support/garden.js';
+import { kit } from './support/kit.js';
 
 const { aggregate, byId, compare, get, list, lit, many, math, one, out, scan, single, slot } = kit;
 

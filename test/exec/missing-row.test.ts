@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { instantFromMicros } from '../../engine/base/date.js';
 import { TrellisError } from '../../engine/base/errors.js';
-import type { Argument } from '../../engine/exec/row/execute.js';
+import type { Argument } from '../../engine/exec/runtime/execute.js';
 import { compile } from '../../engine/lang/compile.js';
 import { blockKey, directoryKey, termBytes } from '../../engine/text/text-key.js';
 import { LoneEngine } from '../support/server/lone-engine.js';

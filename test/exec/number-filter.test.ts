@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { EmbeddedDatabase, open as openType } from '../../engine/index.js';
 import { root } from '../support/project.js';
-import { freshFolder } from '../storage/kit/garden.js';
+import { freshFolder } from '../storage/support/garden.js';
 
 const operators = ['EQ', 'NEQ', 'GT', 'GTE', 'LT', 'LTE'] as const;
 const reads = operators.map(

@@ -5,8 +5,8 @@ import { compareValues } from '../../engine/base/value.js';
 import { TopK } from '../../engine/exec/operators/top-k.js';
 import { IdSet } from '../../engine/base/id-set.js';
 import type { Expression, Step } from '../../engine/plan/expression.js';
-import { Garden, gardenSchema, plan } from './kit/garden.js';
-import { kit } from './kit/kit.js';
+import { Garden, gardenSchema, plan } from './support/garden.js';
+import { kit } from './support/kit.js';
 
 const {
   aggregate,

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { breadthFirst, cheapest, type PathGraph } from '../../engine/exec/search/path-search.js';
-import type { FoundPath } from '../../engine/exec/search/two-ended.js';
+import type { FoundPath } from '../../engine/exec/search/bidirectional-bfs.js';
 
 interface Edge {
   id: number;

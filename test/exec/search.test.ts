@@ -3,14 +3,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { execute } from '../../engine/exec/run.js';
-import { similarity } from '../../engine/exec/row/similarity.js';
+import { similarity } from '../../engine/exec/runtime/similarity.js';
 import type { Access, ItemExpression } from '../../engine/plan/expression.js';
 import { decodeProperty } from '../../engine/storage/record/record.js';
 import type { Metric } from '../../engine/vector/index.js';
-import { candidatesFor } from '../../engine/vector/candidates.js';
+import { numCandidates } from '../../engine/vector/oversampling.js';
 import { MemoryIndex } from '../support/memory-index.js';
-import { Garden, gardenSchema, plan } from './kit/garden.js';
-import { kit } from './kit/kit.js';
+import { Garden, gardenSchema, plan } from './support/garden.js';
+import { kit } from './support/kit.js';
 
 const { compare, get, lit, many, slot } = kit;
 
@@ -158,7 +158,7 @@ describe('vector search', () => {
     for (let id = 1; id <= 30; id++) garden.view.remove(id);
     garden.view.pending.length = 0;
     expect(search(garden, [1, 0], 5).map(([id]) => id)).toEqual([31, 32, 33, 34, 35]);
-    const first = candidatesFor(index.options, 2, 5);
+    const first = numCandidates(index.options, 2, 5);
     expect(index.asked.slice(0, 2)).toEqual([first, 2 * first]);
     expect(search(garden, [1, 0], 100).length).toBe(20);
   });
@@ -207,7 +207,7 @@ describe('vector search', () => {
     garden.commit();
     const index = garden.indexes.get(label.id)!;
     const hits = search(garden, [1, 0], 20, 'b');
-    expect(index.asked).toEqual([candidatesFor(index.options, 2, 20)]);
+    expect(index.asked).toEqual([numCandidates(index.options, 2, 20)]);
     expect(hits.length).toBe(20);
     expect(hits.every(([id]) => (id - 1) % 10 !== 0)).toBe(true);
     expect(search(garden, [1, 0], 20, 'c')).toEqual([]);

@@ -1,10 +1,10 @@
 // Plans of sessions: items kept as ids and scores, items handed back in, deleted ones skipped.
 import { describe, expect, it } from 'vitest';
-import type { ItemList } from '../../engine/exec/row/execute.js';
+import type { ItemList } from '../../engine/exec/runtime/execute.js';
 import { execute } from '../../engine/exec/run.js';
 import type { Pipeline } from '../../engine/plan/expression.js';
-import { denseId, Garden, named, plan } from './kit/garden.js';
-import { kit } from './kit/kit.js';
+import { denseId, Garden, named, plan } from './support/garden.js';
+import { kit } from './support/kit.js';
 
 const { get, lit, many, of, order, out, range, scan, slot, where, compare } = kit;
 

@@ -1,8 +1,8 @@
 // Searches, rerankers, paths and projections on the garden: what each yields, as data.
 import { describe, expect, it } from 'vitest';
 import type { Expression, Step } from '../../engine/plan/expression.js';
-import { Garden, outcome, plan, uuid } from './kit/garden.js';
-import { kit } from './kit/kit.js';
+import { Garden, outcome, plan, uuid } from './support/garden.js';
+import { kit } from './support/kit.js';
 
 const {
   lit,

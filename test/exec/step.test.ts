@@ -1,8 +1,8 @@
 // Sources, graph steps, conditions and shaping on the garden: what each yields, as data.
 import { describe, expect, it } from 'vitest';
 import type { Expression } from '../../engine/plan/expression.js';
-import { Garden, outcome, uuid } from './kit/garden.js';
-import { kit } from './kit/kit.js';
+import { Garden, outcome, uuid } from './support/garden.js';
+import { kit } from './support/kit.js';
 
 const {
   lit,

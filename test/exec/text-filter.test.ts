@@ -1,7 +1,7 @@
 // A text in a condition against all texts that are stored, by their bytes or not: unset, empty, with
 // characters that JSON escapes, and prefixes of each other.
 import { afterAll, expect, test } from 'vitest';
-import type { WriteView } from '../../engine/storage/table/store.js';
+import type { WriteView } from '../../engine/storage/table/view-types.js';
 import { compileShop, Shop } from '../plan/shop.js';
 
 const texts = [

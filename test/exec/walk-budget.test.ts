@@ -4,8 +4,8 @@ import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
 import { execute } from '../../engine/exec/run.js';
 import type { Expression, Step } from '../../engine/plan/expression.js';
-import { Garden, plan } from './kit/garden.js';
-import { kit } from './kit/kit.js';
+import { Garden, plan } from './support/garden.js';
+import { kit } from './support/kit.js';
 
 const { count, exists, first, many, of, one, opt, scan } = kit;
 

@@ -1,10 +1,10 @@
 // Variables and loops in plans that write: the image of a binding, the order of rounds, limits.
 import { describe, expect, it } from 'vitest';
-import type { Argument } from '../../engine/exec/row/execute.js';
+import type { Argument } from '../../engine/exec/runtime/execute.js';
 import type { Statement } from '../../engine/plan/plan.js';
-import { plan } from './kit/garden.js';
-import { kit } from './kit/kit.js';
-import { writing } from './kit/writing.js';
+import { plan } from './support/garden.js';
+import { kit } from './support/kit.js';
+import { writing } from './support/writing.js';
 
 const {
   lit,

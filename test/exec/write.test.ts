@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Scalar } from '../../engine/base/value.js';
 import type { End, Expression } from '../../engine/plan/expression.js';
-import { kit } from './kit/kit.js';
-import { writing } from './kit/writing.js';
+import { kit } from './support/kit.js';
+import { writing } from './support/writing.js';
 
 const {
   lit,

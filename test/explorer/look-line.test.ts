@@ -1,7 +1,7 @@
 // Looks of a key stand in a line (E05): never more than two run, in the order in which they came, none is
 // lost when one fails, and a line that is too long refuses.
 import { expect, test } from 'vitest';
-import { LookLine } from '../../server/endpoint/explore/look-line.js';
+import { KeyedSemaphore } from '../../server/handlers/explorer/per-key-limit.js';
 
 const atOnce = 2;
 const waitingMax = 32;
@@ -23,7 +23,7 @@ function heldLook(begun: number[], no: number) {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('E05: of one key two looks run, the others wait for their turn, and too many are refused', async () => {
-  const line = new LookLine();
+  const line = new KeyedSemaphore();
   const begun: number[] = [];
   const looks = Array.from({ length: atOnce + waitingMax }, (_, no) => heldLook(begun, no));
   const answers = looks.map(({ work }) => line.run('a', work).catch(String));

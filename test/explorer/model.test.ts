@@ -5,7 +5,7 @@ import { openApiOf } from '../../engine/contract/openapi.js';
 import { compile } from '../../engine/lang/compile.js';
 import { hatching, isHatched } from '../../server/explorer/model/colour.js';
 import { readContract } from '../../server/explorer/model/contract.js';
-import { printExact, printValue } from '../../server/explorer/model/exact.js';
+import { printExact, printValue } from '../../server/explorer/model/lossless-json.js';
 import { GraphModel } from '../../server/explorer/model/graph-model.js';
 import {
   packIds,
@@ -17,7 +17,7 @@ import type { Item } from '../../server/explorer/model/item.js';
 import { beginningOf, shortened } from '../../server/explorer/model/short-text.js';
 import { addressOf, typedOf } from '../../server/explorer/model/query-address.js';
 import { type Field, membersOf, typedFrom } from '../../server/explorer/model/value-form.js';
-import { unpackWalk } from '../../server/explorer/model/walk.js';
+import { unpackWalk } from '../../server/explorer/model/session.js';
 import { sourcesOf } from '../support/project.js';
 
 const hasRaw = 'rawJSON' in JSON;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeKeyFile } from '../../server/auth/key-file.js';
 import { makeKey } from '../../server/auth/key-record.js';
-import { ExplorerAssets } from '../../server/endpoint/explore/assets.js';
+import { ExplorerAssets } from '../../server/handlers/explorer/assets.js';
 import type { Exchange } from '../../server/http/exchange.js';
 import { makeFolder, root } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';

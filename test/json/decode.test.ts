@@ -6,7 +6,7 @@ import { integerRange } from '../../engine/base/integer.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import type { ParameterType, ScalarName } from '../../engine/base/schema.js';
 import { Instant, Uuid } from '../../engine/base/value.js';
-import type { Argument } from '../../engine/json/argument.js';
+import type { Argument } from '../../engine/json/decoded-argument.js';
 import { decodeParameters } from '../../engine/json/decode.js';
 import type { Parameter } from '../../engine/plan/plan.js';
 

@@ -1,8 +1,8 @@
-// Queries that change, written together with what they mean (test/support/sentence): what either plan
+// Queries that change, written together with what they mean (test/support/query-generator): what either plan
 // answers and what is stored afterwards is what the text says, failures included.
 import { expect, test } from 'vitest';
 import { nextTurn } from '../support/run/next-turn.js';
-import { ChangePlay } from '../support/sentence/change-play.js';
+import { ChangePlay } from '../support/query-generator/execute-writes.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 const first = Number(process.env.TRELLIS_TEST_SEED ?? (isLong ? 100 : 1));

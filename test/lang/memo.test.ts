@@ -1,9 +1,9 @@
-// A memo shows in nothing but time (engine/lang/memo.ts): whatever is typed anywhere in a project, its
+// A memo shows in nothing but time (engine/lang/compile-cache.ts): whatever is typed anywhere in a project, its
 // analysis and what could be typed next are those of a compiler that knows nothing of before.
 import { expect, test } from 'vitest';
 import { type Analysis, analyze } from '../../engine/lang/analysis/analyze.js';
 import { complete } from '../../engine/lang/analysis/complete.js';
-import { Memo } from '../../engine/lang/memo.js';
+import { CompileCache } from '../../engine/lang/compile-cache.js';
 import { Random } from '../support/random.js';
 import { nextTurn } from '../support/run/next-turn.js';
 import { examplesText, gardenText } from './garden.js';
@@ -56,7 +56,7 @@ function edited(text: string, random: Random): { text: string; at: number } {
 
 test('an analysis that remembers tells what one tells that does not', async () => {
   const random = new Random(17);
-  const memo = new Memo();
+  const memo = new CompileCache();
   let texts = whole;
   for (let edit = 0; edit < edits; edit++) {
     if (edit % 100 === 99) await nextTurn();
@@ -75,7 +75,7 @@ test('an analysis that remembers tells what one tells that does not', async () =
 });
 
 test('a query that is what it was is not checked again', () => {
-  const memo = new Memo();
+  const memo = new CompileCache();
   const plansOf = (texts: Record<string, string>) => {
     const analysis = analyze(sourcesOf(texts), { ...options, memo });
     return analysis.paths.flatMap((path) =>

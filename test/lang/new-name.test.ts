@@ -5,7 +5,7 @@ import { defaultLimits } from '../../engine/base/limits.js';
 import { decodeParameters } from '../../engine/json/decode.js';
 import { compile } from '../../engine/lang/compile.js';
 import { LoneEngine } from '../support/server/lone-engine.js';
-import { now } from '../support/sentence/world.js';
+import { now } from '../support/query-generator/fixture.js';
 
 const names = [
   ...['UNION', 'EXCEPT', 'INTERSECT', 'IF', 'COALESCE', 'RerankRRF', 'UpsertE'],

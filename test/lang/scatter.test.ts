@@ -6,7 +6,7 @@ import {
   checkVectors,
   packSources,
   programOf,
-} from '../../engine/database/replica/source-archive.js';
+} from '../../engine/database/replication/source-archive.js';
 import { compile } from '../../engine/lang/compile.js';
 import { mainProgram, shardProgram } from '../../engine/plan/scatter-program.js';
 

@@ -1,8 +1,8 @@
-// Whole queries written together with what they mean (test/support/sentence): the answer of either plan
+// Whole queries written together with what they mean (test/support/query-generator): the answer of either plan
 // is what the text says, failures included.
 import { expect, test } from 'vitest';
 import { nextTurn } from '../support/run/next-turn.js';
-import { SentencePlay } from '../support/sentence/play.js';
+import { SentencePlay } from '../support/query-generator/execute.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 const first = Number(process.env.TRELLIS_TEST_SEED ?? (isLong ? 100 : 1));

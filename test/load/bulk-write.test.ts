@@ -2,13 +2,13 @@
 // together must be what single puts leave, to the byte, and be seen as if it had been put at once.
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { hashTables } from '../../engine/database/replica/table-check.js';
-import { EntryGroups } from '../../engine/storage/index/entry-groups.js';
+import { hashTables } from '../../engine/database/replication/table-check.js';
+import { EntryGroups } from '../../engine/storage/index/index-entry-buffer.js';
 import type { Storage } from '../../engine/storage/open-storage.js';
 import { check } from '../../engine/storage/check/check.js';
 import { decodeProperty, labelOf } from '../../engine/storage/record/record.js';
-import type { WriteView } from '../../engine/storage/table/store.js';
-import { freshFolder, labelNamed, openGarden, values, write } from '../storage/kit/garden.js';
+import type { WriteView } from '../../engine/storage/table/view-types.js';
+import { freshFolder, labelNamed, openGarden, values, write } from '../storage/support/garden.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 
@@ -181,7 +181,7 @@ describe('many writes of one request', () => {
         expect(former).toEqual(tablesOf(plain));
         const fail = (view: WriteView) => {
           tried.makeAll(view, failing);
-          view.settle?.();
+          view.flushDeferred?.();
           throw new Deliberate();
         };
         // Beside one that stays, so that the transaction is kept.

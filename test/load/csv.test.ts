@@ -5,7 +5,7 @@ import { TrellisError } from '../../engine/base/errors.js';
 import type { ElementType } from '../../engine/base/schema.js';
 import { CsvReader } from '../../server/import/csv.js';
 import { dateReader, plainDate } from '../../server/import/csv-date.js';
-import { node } from '../storage/kit/declare.js';
+import { node } from '../storage/support/declare.js';
 import { Random } from '../support/random.js';
 
 const type: ElementType = node('P', { name: 'String', age: 'I64', born: 'Date', tags: '[String]' });

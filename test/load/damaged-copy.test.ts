@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { backUp, restore } from '../../engine/database/care/backup.js';
-import { dump } from '../../engine/database/care/dump.js';
+import { backUp, restore } from '../../engine/database/maintenance/backup.js';
+import { dump } from '../../engine/database/maintenance/dump.js';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
 import type { Config } from '../../server/config/config.js';
 import { loadDump } from '../../server/command/data/load.js';
 import { mutated } from '../support/byte-mutation.js';
 import { Random } from '../support/random.js';
 import { foundIn } from './found.js';
-import { freshFolder, labelNamed, openGarden, values, write } from '../storage/kit/garden.js';
+import { freshFolder, labelNamed, openGarden, values, write } from '../storage/support/garden.js';
 
 const rounds = process.env.TRELLIS_TEST_LONG ? 600 : 10;
 const seed = Number(process.env.TRELLIS_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));

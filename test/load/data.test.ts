@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { verifyStorage } from '../../engine/database/care/verify.js';
+import { verifyStorage } from '../../engine/database/maintenance/verify.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
 import { makeFolder } from '../support/project.js';
 import { commandHere } from '../support/server/command-here.js';

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { dump } from '../../engine/database/care/dump.js';
+import { dump } from '../../engine/database/maintenance/dump.js';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
 

@@ -4,9 +4,9 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { noProgress } from '../../engine/database/load/load-progress.js';
 import type { LoadedPiece } from '../../engine/database/load/load-piece.js';
-import { LoadFeed } from '../../engine/database/load/load-feed.js';
+import { LoadStream } from '../../engine/database/load/load-stream.js';
 import type { BulkLoad } from '../../engine/database/load/load-run.js';
-import { randomOf } from '../../bench/kit/seeded-random.js';
+import { randomOf } from '../../bench/support/seeded-random.js';
 
 const mebi = 1024 * 1024;
 
@@ -72,7 +72,7 @@ function linesOf(seed: number, total: number): Uint8Array {
 
 async function feed(load: BulkLoad, bytes: Uint8Array, blockOf: () => number): Promise<string[]> {
   const texts: string[] = [];
-  const loadFeed = new LoadFeed(load, {
+  const loadFeed = new LoadStream(load, {
     onRejects: (rows) => texts.push(...rows.map(({ text }) => text)),
   });
   for (let at = 0; at < bytes.length; ) {

@@ -4,13 +4,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { randomOf } from '../../bench/kit/seeded-random.js';
+import { randomOf } from '../../bench/support/seeded-random.js';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { dump } from '../../engine/database/care/dump.js';
-import { DumpReader } from '../../engine/database/care/restore-dump.js';
-import { verifyStorage } from '../../engine/database/care/verify.js';
+import { dump } from '../../engine/database/maintenance/dump.js';
+import { DumpReader } from '../../engine/database/maintenance/restore-dump.js';
+import { verifyStorage } from '../../engine/database/maintenance/verify.js';
 import { type Storage, openStorage } from '../../engine/storage/open-storage.js';
-import { freshFolder } from '../storage/kit/garden.js';
+import { freshFolder } from '../storage/support/garden.js';
 import { makeFolder, writeProject } from '../support/project.js';
 import { commandHere } from '../support/server/command-here.js';
 import { type Server, runCli, startServer } from '../support/server/server.js';

@@ -5,8 +5,8 @@ import { defaultLimits } from '../../engine/base/limits.js';
 import { NameTable } from '../../engine/database/load/row/name-table.js';
 import { RowReader } from '../../engine/database/load/row/row-reader.js';
 import { type Storage, openStorage } from '../../engine/storage/open-storage.js';
-import { edge, node } from '../storage/kit/declare.js';
-import { freshFolder } from '../storage/kit/garden.js';
+import { edge, node } from '../storage/support/declare.js';
+import { freshFolder } from '../storage/support/garden.js';
 import { Random } from '../support/random.js';
 import { nextTurn } from '../support/run/next-turn.js';
 

@@ -17,8 +17,8 @@ const { trellisContender } = await built<typeof import('../../bench/ldbc/ldbc-co
 const { importFiles } = await built<typeof import('../../server/command/data/import.js')>(
   'server/command/data/import.js',
 );
-const { parseCommandLine } = await built<typeof import('../../server/terminal/command-line.js')>(
-  'server/terminal/command-line.js',
+const { parseCommandLine } = await built<typeof import('../../server/terminal/parse-flags.js')>(
+  'server/terminal/parse-flags.js',
 );
 
 const long = process.env.TRELLIS_TEST_LONG === '1';

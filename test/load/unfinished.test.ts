@@ -6,13 +6,13 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { backUp, restore } from '../../engine/database/care/backup.js';
-import { dump } from '../../engine/database/care/dump.js';
+import { backUp, restore } from '../../engine/database/maintenance/backup.js';
+import { dump } from '../../engine/database/maintenance/dump.js';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
 import type { Config } from '../../server/config/config.js';
 import { loadDump } from '../../server/command/data/load.js';
 import { foundIn } from './found.js';
-import { freshFolder, labelNamed, openGarden, values, write } from '../storage/kit/garden.js';
+import { freshFolder, labelNamed, openGarden, values, write } from '../storage/support/garden.js';
 
 const step = process.env.TRELLIS_TEST_LONG ? 1 : 7;
 

@@ -4,8 +4,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { runBridge } from '../../server/mcp/bridge/bridge.js';
-import { LineReader } from '../../server/mcp/bridge/line-reader.js';
+import { runBridge } from '../../server/mcp/stdio/bridge.js';
+import { LineReader } from '../../server/mcp/stdio/line-reader.js';
 import { randomSource } from './random-json.js';
 import { modern, type RunningMcp, startMcp } from './running-mcp.js';
 

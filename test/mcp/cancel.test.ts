@@ -10,8 +10,8 @@ import { type RunningApp, startApp, transports } from '../server/running-app.js'
 import { expectFigure } from '../support/run/figure.js';
 
 const { open } = await built<typeof import('../../engine/index.js')>('engine/index.js');
-const { Gate } = await built<typeof import('../../engine/database/call/gate.js')>(
-  'engine/database/call/gate.js',
+const { ControlBlock } = await built<typeof import('../../engine/database/call/control-block.js')>(
+  'engine/database/call/control-block.js',
 );
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}';
@@ -120,14 +120,14 @@ interface Words {
 }
 
 function cancelWords(): Words {
-  const { cancel, clear } = Gate.prototype;
-  const restore = () => void Object.assign(Gate.prototype, { cancel, clear });
+  const { cancel, clear } = ControlBlock.prototype;
+  const restore = () => void Object.assign(ControlBlock.prototype, { cancel, clear });
   const words: Words = { taken: 0, set: [], restore };
-  Gate.prototype.clear = function (slot) {
+  ControlBlock.prototype.clear = function (slot) {
     clear.call(this, slot);
     words.taken++;
   };
-  Gate.prototype.cancel = function (slot) {
+  ControlBlock.prototype.cancel = function (slot) {
     cancel.call(this, slot);
     words.set.push(this.isCancelled(slot));
   };

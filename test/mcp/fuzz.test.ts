@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
 import type { Exchange } from '../../server/http/exchange.js';
-import { readFrame } from '../../server/mcp/message/wire.js';
-import { FamiliarCalls } from '../../server/mcp/tool/familiar-calls.js';
+import { readFrame } from '../../server/mcp/message/json-rpc.js';
+import { CallTemplateCache } from '../../server/mcp/tool/call-template-cache.js';
 import { type Message, messageSource } from './mutated-message.js';
 import { type Expected, expectedOf, isInteger, type Read, readJson } from './plain-reading.js';
 import { type RunningMcp, startMcp } from './running-mcp.js';
@@ -93,7 +93,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
 });
 
 test('what is told by its bytes is what a plain reading finds', () => {
-  const familiar = new FamiliarCalls(defaultLimits, 4 * 2 ** 20);
+  const familiar = new CallTemplateCache(defaultLimits, 4 * 2 ** 20);
   const messages = messageSource(13, tools);
   let found = 0;
   for (let i = 0; i < (isLong ? 200_000 : 5_000); i++) {

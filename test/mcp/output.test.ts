@@ -1,6 +1,6 @@
 // What a tool's answer becomes: exact integers as text, long lists cut between items.
 import { expect, test } from 'vitest';
-import { outlineOf } from '../../server/mcp/tool/reply-outline.js';
+import { outlineOf } from '../../server/mcp/tool/json-outline.js';
 import { outputOf } from '../../server/mcp/tool/output.js';
 import { randomSource } from './random-json.js';
 

@@ -10,9 +10,9 @@ import { loadConfig } from '../../server/config/config.js';
 import { changeKeyFile } from '../../server/auth/key-file.js';
 import { digestOf } from '../../server/auth/credential.js';
 import { makeKey, type Role } from '../../server/auth/key-record.js';
-import { SourceBook } from '../../server/project/source-book.js';
-import { createLog } from '../../server/observe/log.js';
-import { App } from '../../server/process/app.js';
+import { SourceStatus } from '../../server/project/source-status.js';
+import { createLog } from '../../server/telemetry/log.js';
+import { HttpServer } from '../../server/lifecycle/http-server.js';
 import { MemoryDatabase } from '../session/memory-database.js';
 import { Client, type Reply } from '../support/server/http.js';
 
@@ -52,7 +52,7 @@ export interface Told {
 }
 
 export interface RunningMcp {
-  app: App;
+  app: HttpServer;
   database: MemoryDatabase;
   /** A request of the protocol, in one era or the other. */
   ask(method: string, params?: object, ask?: Ask): Promise<Told>;
@@ -96,12 +96,12 @@ export async function startMcp(
   const config = loadConfig({ projectDir: folder, flags, environment: {} });
   const database = new MemoryDatabase(programOf(source));
   const log = createLog({ level: 'error', format: 'json', write: () => {} });
-  const app = new App({
+  const app = new HttpServer({
     config,
     log,
     version: '1.0.0',
     actions: new Map(),
-    sources: new SourceBook(),
+    sources: new SourceStatus(),
   });
   const port = await app.listen();
   app.attach(faceOf(database));

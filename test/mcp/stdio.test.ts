@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { holderOf } from '../../engine/storage/lock/lock-holder.js';
-import { hostConfig, hosts } from '../../server/mcp/bridge/host-config.js';
+import { hostConfig, hosts } from '../../server/mcp/stdio/host-config.js';
 import { makeFolder, removeFolder, root, writeProject } from '../support/project.js';
 import { expectFigure } from '../support/run/figure.js';
 import { built } from '../support/server/embedded-server.js';
@@ -13,8 +13,8 @@ import { runCli } from '../support/server/server.js';
 
 const { loadConfig } =
   await built<typeof import('../../server/config/config.js')>('server/config/config.js');
-const { ServerLink } = await built<typeof import('../../server/mcp/bridge/server-link.js')>(
-  'server/mcp/bridge/server-link.js',
+const { ServerLink } = await built<typeof import('../../server/mcp/stdio/server-link.js')>(
+  'server/mcp/stdio/server-link.js',
 );
 
 const main = join(root, 'dist/bin/main.js');

@@ -2,7 +2,7 @@
 // looks at little more than the better of reading the type from its beginning and of going the whole path.
 import { afterAll, expect, test } from 'vitest';
 import type { Uuid } from '../../engine/base/value.js';
-import type { WriteView } from '../../engine/storage/table/store.js';
+import type { WriteView } from '../../engine/storage/table/view-types.js';
 import { compileShop, Shop } from './shop.js';
 
 const size = 2_000;

@@ -2,7 +2,7 @@
 // written, errors included, and the memory is that of the groups.
 import { afterAll, describe, expect, test } from 'vitest';
 import { printPlan } from '../../engine/plan/print.js';
-import type { WriteView } from '../../engine/storage/table/store.js';
+import type { WriteView } from '../../engine/storage/table/view-types.js';
 import { compileShop, Shop } from './shop.js';
 
 const shop = new Shop();

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { printUuid } from '../../engine/base/id.js';
 import { Uuid } from '../../engine/base/value.js';
 import { uuidAt } from '../../engine/storage/record/record.js';
-import type { WriteView } from '../../engine/storage/table/store.js';
+import type { WriteView } from '../../engine/storage/table/view-types.js';
 import { compileShop, Shop } from './shop.js';
 
 /** Items in a ring, each of which likes the next ten; an owner of forty; a hub that likes all. */

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import { addUnits, truncate } from '../../engine/base/calendar.js';
 import { parseDate, printDate } from '../../engine/base/date.js';
 import { Instant } from '../../engine/base/value.js';
-import type { WriteView } from '../../engine/storage/table/store.js';
+import type { WriteView } from '../../engine/storage/table/view-types.js';
 import { compileShop, Shop } from './shop.js';
 
 const units = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'];

@@ -3,7 +3,7 @@
 // what they reach, the edges are looked at twice at most instead of once per item.
 import { afterAll, expect, test } from 'vitest';
 import type { Uuid } from '../../engine/base/value.js';
-import type { WriteView } from '../../engine/storage/table/store.js';
+import type { WriteView } from '../../engine/storage/table/view-types.js';
 import { compileShop, Shop } from './shop.js';
 
 /** Small graphs side by side: a ring with a tail, two that point at each other, a loop, a star, alone. */

@@ -9,7 +9,7 @@ import { TrellisError } from '../../engine/base/errors.js';
 import { printUuid } from '../../engine/base/id.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { type Scalar, type ScalarList, Uuid } from '../../engine/base/value.js';
-import type { ExecutionContext } from '../../engine/exec/row/execute.js';
+import type { ExecutionContext } from '../../engine/exec/runtime/execute.js';
 import { execute } from '../../engine/exec/run.js';
 import { decodeParameters } from '../../engine/json/decode.js';
 import { compile } from '../../engine/lang/compile.js';
@@ -17,9 +17,9 @@ import type { Query } from '../../engine/plan/plan.js';
 import type { Program } from '../../engine/plan/program.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
 import { uuidAt } from '../../engine/storage/record/record.js';
-import type { WriteView } from '../../engine/storage/table/store.js';
-import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
-import type { TextIndex } from '../../engine/text/text-index.js';
+import type { WriteView } from '../../engine/storage/table/view-types.js';
+import { createTextIndex } from '../../engine/text/text-index.js';
+import type { TextIndex } from '../../engine/text/text-index-types.js';
 
 export const shopText = `
 N::Item { UNIQUE INDEX key: String, INDEX year: I32, INDEX price: F64, INDEX weight: F32,

@@ -1,7 +1,7 @@
 // Which way is taken to the oldest few of a range of an index, and to rows deep in a type: the answer
 // is that of reading the type from its beginning, and the work stays small wherever they lie.
 import { afterAll, expect, test } from 'vitest';
-import type { WriteView } from '../../engine/storage/table/store.js';
+import type { WriteView } from '../../engine/storage/table/view-types.js';
 import { compileShop, parameterText, Shop } from './shop.js';
 
 const size = 6_000;

@@ -5,10 +5,10 @@ import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { compileStorage } from '../storage/kit/compiled.js';
+import { compileStorage } from '../storage/support/compiled.js';
 import { makeFolder } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';
-import { compiled, whyNoC } from './kit/compiled.js';
+import { compiled, whyNoC } from './support/compiled.js';
 
 const day = 86_400;
 const sources = {

@@ -25,9 +25,14 @@ function classesMade(lines: readonly string[]): Map<string, number> {
 }
 
 it('a call makes no hidden class', () => {
-  const bundle = bundled('test/exec/kit/hidden-class-child.ts');
+  const bundle = bundled('test/exec/support/hidden-class-child.ts');
   const flags = ['--log-maps', '--no-log-maps-details', '--no-logfile-per-isolate'];
-  const argv = [`--logfile=${log}`, bundle, join(root, 'test/exec/kit/garden.hx'), String(times)];
+  const argv = [
+    `--logfile=${log}`,
+    bundle,
+    join(root, 'test/exec/support/garden.hx'),
+    String(times),
+  ];
   execFileSync(process.execPath, [...flags, ...argv], { stdio: 'ignore' });
   const lines = readFileSync(log, 'latin1').split('\n');
   const made = classesMade(lines.filter((line) => line.startsWith('map,')));

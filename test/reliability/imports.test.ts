@@ -7,9 +7,9 @@ import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { Gate, createGateBuffer } from '../../engine/database/call/gate.js';
-import { LoadDesk } from '../../engine/database/load/load-desk.js';
-import type { ImportHandler } from '../../server/endpoint/import-handler.js';
+import { ControlBlock, createGateBuffer } from '../../engine/database/call/control-block.js';
+import { LoadRegistry } from '../../engine/database/load/load-registry.js';
+import type { ImportHandler } from '../../server/handlers/import-handler.js';
 import { type EmbeddedServer, openEmbedded } from '../support/server/embedded-server.js';
 import { root } from '../support/project.js';
 import { expectFigure } from '../support/run/figure.js';
@@ -25,7 +25,7 @@ const project = {
   config: { 'limits.import_idle': `${idleMs}ms` },
 };
 
-const built = join(root, 'dist/server/endpoint/import-handler.js');
+const built = join(root, 'dist/server/handlers/import-handler.js');
 const handlers = (await import(pathToFileURL(built).href)) as {
   ImportHandler: typeof ImportHandler;
 };
@@ -244,7 +244,7 @@ describe('an import that begins and does not end', () => {
       filename: join(root, 'dist/engine/database/lane/worker.cjs'),
       maxThreads: 1,
     });
-    const desk = new LoadDesk(1e9);
+    const desk = new LoadRegistry(1e9);
     const setup = {
       role: 'loader',
       graphPath: join(opened.folder, 'data/graph'),
@@ -338,11 +338,11 @@ describe('a database that takes no writes', () => {
 });
 
 it('a thread that reads and does not end is ended', { timeout: 20_000 }, async () => {
-  const pool = join(root, 'dist/engine/database/lane/pool.js');
-  const { ThreadPair } = (await import(
+  const pool = join(root, 'dist/engine/database/lane/thread-pool.js');
+  const { ThreadPool } = (await import(
     pathToFileURL(pool).href
-  )) as typeof import('../../engine/database/lane/pool.js');
-  const threads = new ThreadPair(64, new Gate(createGateBuffer(0)));
+  )) as typeof import('../../engine/database/lane/thread-pool.js');
+  const threads = new ThreadPool(64, new ControlBlock(createGateBuffer(0)));
   const setup = {
     role: 'loader' as const,
     graphPath: join(opened.folder, 'data/graph'),

@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answerKey, order } from '../../engine/database/answer/answer-record.js';
-import { verifyStorage } from '../../engine/database/care/verify.js';
+import { answerKey, order } from '../../engine/database/idempotency/stored-reply.js';
+import { verifyStorage } from '../../engine/database/maintenance/verify.js';
 import type { EmbeddedDatabase, OpenOptions } from '../../engine/index.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { openStorage } from '../../engine/storage/open-storage.js';

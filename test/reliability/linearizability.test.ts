@@ -6,7 +6,7 @@ import { Client } from '../support/server/http.js';
 import { noteProof } from '../support/proof.js';
 import { Random } from '../support/random.js';
 import { startServer } from '../support/server/server.js';
-import { faultOfGrowing, faultOfRegister, type Operation } from './kit/linearizable.js';
+import { faultOfGrowing, faultOfRegister, type Operation } from './support/linearizable.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const rounds = 24;

@@ -4,30 +4,34 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
 import type { Call } from '../../engine/database/call/call.js';
-import { Gate, SlotPool, createGateBuffer } from '../../engine/database/call/gate.js';
+import {
+  ControlBlock,
+  SlotPool,
+  createGateBuffer,
+} from '../../engine/database/call/control-block.js';
 import {
   type Batch,
   openBatch,
   packBatch,
   requestWords,
-} from '../../engine/database/lane/batch.js';
-import { leftBehind, takeGroup } from '../../engine/database/lane/gathering.js';
-import type { Waiting } from '../../engine/database/lane/group-commit.js';
+} from '../../engine/database/lane/message-batch.js';
+import { leftBehind, takeGroup } from '../../engine/database/lane/commit-delay.js';
+import type { QueuedWrite } from '../../engine/database/lane/group-commit.js';
 import { longMicros } from '../../engine/database/lane/long-writes.js';
 import type { ToLane } from '../../engine/database/lane/message.js';
-import type { ThreadPair } from '../../engine/database/lane/pool.js';
+import type { ThreadPool } from '../../engine/database/lane/thread-pool.js';
 import {
   type WriterEvents,
-  WriterLink,
+  WriterClient,
   flightMax,
-} from '../../engine/database/lane/writer-link.js';
+} from '../../engine/database/lane/writer-client.js';
 
-const waitingOf = (slot: number, expected: number, query = slot, caller = slot): Waiting => {
+const waitingOf = (slot: number, expected: number, query = slot, caller = slot): QueuedWrite => {
   return { slot, query, body: new Uint8Array(8), deadline: 0, budgetMs: 0, expected, caller };
 };
 
 /** Groups as they are made when nothing more comes. */
-function groupsOf(waiting: Waiting[]): number[][] {
+function groupsOf(waiting: QueuedWrite[]): number[][] {
   const groups: number[][] = [];
   while (waiting.length > 0) groups.push(takeGroup(waiting).map(({ slot }) => slot));
   return groups;
@@ -118,9 +122,9 @@ describe('the queue before the writer', () => {
         serve(port2, (query) => (query === small ? 1 : micros), seen);
         return port1;
       },
-    } as unknown as ThreadPair;
-    const gate = new Gate(createGateBuffer(flightMax));
-    const link = new WriterLink(gate, new SlotPool(gate), defaultLimits, silent);
+    } as unknown as ThreadPool;
+    const gate = new ControlBlock(createGateBuffer(flightMax));
+    const link = new WriterClient(gate, new SlotPool(gate), defaultLimits, silent);
     await link.start(threads, {} as never);
     const order: number[] = [];
     const call = (caller: string, { query, drops }: { query: number; drops: boolean }) =>

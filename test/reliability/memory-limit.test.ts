@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { MemoryWatch } from '../../engine/database/care/memory-watch.js';
+import { MemoryWatch } from '../../engine/database/maintenance/memory-watch.js';
 import { defaultIn, indexBytes, readersIn } from '../../server/config/memory.js';
 import { makeFolder, writeProject } from '../support/project.js';
 import { noteProof } from '../support/proof.js';

@@ -7,10 +7,10 @@ import { noteProof } from '../support/proof.js';
 import { Random } from '../support/random.js';
 import { commandHere } from '../support/server/command-here.js';
 import { StartFailed, startServer, type Server } from '../support/server/server.js';
-import { ImageEngine } from './kit/image-engine.js';
-import { worldSources } from './kit/world.js';
-import { checkWorld } from './kit/world-check.js';
-import { World } from './kit/world-load.js';
+import { ImageEngine } from './support/image-engine.js';
+import { worldSources } from './support/world.js';
+import { checkWorld } from './support/world-check.js';
+import { World } from './support/world-load.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 /** Of each of the seeds, which run beside each other. */

@@ -8,15 +8,19 @@ import {
   packBatch,
   replyWords,
   requestWords,
-} from '../../engine/database/lane/batch.js';
+} from '../../engine/database/lane/message-batch.js';
 import type { Call } from '../../engine/database/call/call.js';
 import type { ToLane } from '../../engine/database/lane/message.js';
-import { packProgram } from '../../engine/database/call/packed-program.js';
+import { packProgram } from '../../engine/database/call/serialized-program.js';
 import { compile } from '../../engine/index.js';
 import { openEmbedded } from '../support/server/embedded-server.js';
 import { Random } from '../support/random.js';
 import { Dispatcher } from '../../engine/database/lane/dispatcher.js';
-import { Gate, SlotPool, createGateBuffer } from '../../engine/database/call/gate.js';
+import {
+  ControlBlock,
+  SlotPool,
+  createGateBuffer,
+} from '../../engine/database/call/control-block.js';
 
 const program = packProgram(compile([], { compat: false }).program!);
 
@@ -27,7 +31,7 @@ const soon = { interval: 2 };
 /** A dispatcher of one lane whose first `failures` threads end at once. */
 function dispatcherOf(failures: number) {
   let starts = 0;
-  const gate = new Gate(createGateBuffer(64));
+  const gate = new ControlBlock(createGateBuffer(64));
   const dispatcher = new Dispatcher(gate, new SlotPool(gate), {
     count: 1,
     queueMax: 10,
@@ -136,7 +140,7 @@ class FakeLane {
 async function growing(count: number) {
   const lanes: FakeLane[] = [];
   let generation = 0;
-  const gate = new Gate(createGateBuffer(1024));
+  const gate = new ControlBlock(createGateBuffer(1024));
   const dispatcher = new Dispatcher(gate, new SlotPool(gate), {
     count,
     queueMax: 1000,

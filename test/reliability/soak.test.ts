@@ -57,7 +57,7 @@ test.runIf(long)(
     const config = { 'storage.ballast': 0, 'storage.min_free': 0 };
     const folder = makeFolder();
     const log = join(folder, 'retained');
-    const collector = pathToFileURL(join(root, 'test/reliability/kit/retained.mjs'));
+    const collector = pathToFileURL(join(root, 'test/reliability/support/retained.mjs'));
     const env = { TEST_RETAINED: log, NODE_OPTIONS: `--import ${collector}` };
     const sources = { 'main.hx': soakSource };
     const server = await startServer({ sources, config, workers: 2, env });

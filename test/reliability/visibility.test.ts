@@ -2,7 +2,7 @@
 // published, when nobody has been told of it yet (linearizability, T25, at its narrowest place).
 import { describe, expect, test } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { Gate, createGateBuffer } from '../../engine/database/call/gate.js';
+import { ControlBlock, createGateBuffer } from '../../engine/database/call/control-block.js';
 import { SchemaGuard } from '../../engine/database/schema/schema-guard.js';
 import { compile } from '../../engine/lang/compile.js';
 import { type Storage, openStorage } from '../../engine/storage/open-storage.js';
@@ -11,15 +11,15 @@ import { makeFolder } from '../support/project.js';
 const { program } = compile([{ path: 'a.hx', text: 'N::Item { n: I64 }' }], { compat: false });
 
 /** A writer and three reading threads' views of one store, driven by hand. */
-function open(): { writer: Storage; gate: Gate; seen: (() => number)[] } {
+function open(): { writer: Storage; gate: ControlBlock; seen: (() => number)[] } {
   const folder = makeFolder();
   const buffer = createGateBuffer(1);
-  const gate = new Gate(buffer);
+  const gate = new ControlBlock(buffer);
   const writer = openStorage(folder, { limits: defaultLimits, mode: 'create', visibility: gate });
   writer.applySchema(program!, { text: undefined, nowMs: 0 });
   const seen = [0, 1, 2].map(() => {
     const storage = openStorage(folder, { limits: defaultLimits, mode: 'read' });
-    const guard = new SchemaGuard(new Gate(buffer), storage);
+    const guard = new SchemaGuard(new ControlBlock(buffer), storage);
     guard.equip(gate.schema());
     const label = storage.catalog.find('node', 'Item')!;
     return () => guard.run(gate.schema(), (view) => view.count(label.id));
@@ -42,21 +42,21 @@ describe('between a commit and its announcement', () => {
       const news = seen[2]!();
       expect(news).toBe(n + 1);
       expect(seen.slice(0, 2).map((read) => read())).toEqual([news, news]);
-      gate.advance();
+      gate.publishCommit();
     }
   });
 
   test('during the commit itself every look is a fresh one, afterwards the first', () => {
-    const gate = new Gate(createGateBuffer(1));
-    gate.moved();
-    expect(gate.moved()).toBe(false);
+    const gate = new ControlBlock(createGateBuffer(1));
+    gate.hasNewCommit();
+    expect(gate.hasNewCommit()).toBe(false);
     gate.beginCommit();
-    expect([gate.moved(), gate.moved()]).toEqual([true, true]);
+    expect([gate.hasNewCommit(), gate.hasNewCommit()]).toEqual([true, true]);
     gate.endCommit();
-    expect([gate.moved(), gate.moved()]).toEqual([true, false]);
+    expect([gate.hasNewCommit(), gate.hasNewCommit()]).toEqual([true, false]);
     gate.endCommit();
-    expect(gate.moved()).toBe(false);
-    gate.advance();
-    expect([gate.moved(), gate.moved()]).toEqual([true, false]);
+    expect(gate.hasNewCommit()).toBe(false);
+    gate.publishCommit();
+    expect([gate.hasNewCommit(), gate.hasNewCommit()]).toEqual([true, false]);
   });
 });

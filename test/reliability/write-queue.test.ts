@@ -9,16 +9,20 @@ import {
   openBatch,
   packBatch,
   requestWords,
-} from '../../engine/database/lane/batch.js';
+} from '../../engine/database/lane/message-batch.js';
 import type { Call } from '../../engine/database/call/call.js';
-import { Gate, SlotPool, createGateBuffer } from '../../engine/database/call/gate.js';
+import {
+  ControlBlock,
+  SlotPool,
+  createGateBuffer,
+} from '../../engine/database/call/control-block.js';
 import type { ToLane } from '../../engine/database/lane/message.js';
-import type { ThreadPair } from '../../engine/database/lane/pool.js';
+import type { ThreadPool } from '../../engine/database/lane/thread-pool.js';
 import {
   type WriterEvents,
-  WriterLink,
+  WriterClient,
   flightMax,
-} from '../../engine/database/lane/writer-link.js';
+} from '../../engine/database/lane/writer-client.js';
 import { openEmbedded } from '../support/server/embedded-server.js';
 import { Random } from '../support/random.js';
 
@@ -66,17 +70,17 @@ async function linkTo(random: Random, seen: Seen) {
       serve(port2, random, seen);
       return port1;
     },
-  } as unknown as ThreadPair;
-  const gate = new Gate(createGateBuffer(flightMax));
+  } as unknown as ThreadPool;
+  const gate = new ControlBlock(createGateBuffer(flightMax));
   const limits = { ...defaultLimits, write_queue: 1e6 };
-  const link = new WriterLink(gate, new SlotPool(gate), limits, silent);
+  const link = new WriterClient(gate, new SlotPool(gate), limits, silent);
   await link.start(threads, {} as never);
   return { link, end, close: () => port2.close() };
 }
 
 /** Submits calls and orders as `random` has it; resolves with how often each call was answered. */
 async function play(
-  link: WriterLink,
+  link: WriterClient,
   random: Random,
   count: number,
   { callers = 1, onStep }: { callers?: number; onStep?: () => void } = {},

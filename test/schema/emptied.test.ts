@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { random } from '../crash/oracle.js';
+import { random } from '../reliability/crash/oracle.js';
 import { LoneDatabase, type LoneOptions } from './lone-database.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';

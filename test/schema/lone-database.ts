@@ -5,20 +5,20 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Limits, defaultLimits } from '../../engine/base/limits.js';
-import { type Equipment, decodeCall, run } from '../../engine/database/call/runner.js';
-import { changeSchema, openSchema } from '../../engine/database/schema/schema-swap.js';
+import { type ExecutorServices, decodeCall, run } from '../../engine/database/call/run-request.js';
+import { changeSchema, openSchema } from '../../engine/database/schema/migrate-store.js';
 import {
   type VectorStore,
   type VectorStoreOptions,
   openVectorStore,
 } from '../../engine/database/vectors/vector-store.js';
-import { verifyStorage } from '../../engine/database/care/verify.js';
+import { verifyStorage } from '../../engine/database/maintenance/verify.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { Program } from '../../engine/plan/program.js';
 import { metaKey } from '../../engine/storage/table/meta.js';
 import { type Storage, openStorage } from '../../engine/storage/open-storage.js';
-import type { ReadView, WriteView } from '../../engine/storage/table/store.js';
-import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
+import type { ReadView, WriteView } from '../../engine/storage/table/view-types.js';
+import { createTextIndex } from '../../engine/text/text-index.js';
 
 export const dbUuid = '0190a1b2-0000-7000-8000-000000000001';
 
@@ -53,7 +53,7 @@ export class LoneDatabase {
     return this.options.textEnabled ?? true;
   }
 
-  get #equipment(): Equipment {
+  get #equipment(): ExecutorServices {
     return {
       limits: this.limits,
       strict: false,
@@ -116,7 +116,7 @@ export class LoneDatabase {
   reload(source: string): void {
     const program = programOf(source);
     changeSchema(this.storage, this.vectors, program, this.#equipment.text, this.#nowMs, {
-      countSchema: () => {},
+      bumpSchemaVersion: () => {},
     });
     this.#program = program;
   }

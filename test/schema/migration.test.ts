@@ -3,7 +3,7 @@
 // kills around it, gives the answers of an oracle that applies it to plain data.
 import { expect, test } from 'vitest';
 import { armFailpoint } from '../../engine/base/failpoint.js';
-import { random } from '../crash/oracle.js';
+import { random } from '../reliability/crash/oracle.js';
 import { LoneDatabase, type LoneOptions } from './lone-database.js';
 import { type Element, World, metricOf, words } from './world.js';
 

@@ -4,14 +4,14 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { repairDerived } from '../../engine/database/care/repair.js';
-import { derivedInvariants, verifyStorage } from '../../engine/database/care/verify.js';
+import { repairDerived } from '../../engine/database/maintenance/repair.js';
+import { derivedInvariants, verifyStorage } from '../../engine/database/maintenance/verify.js';
 import type { Env } from '../../engine/storage/table/env.js';
 import { indexKey, prefixOf } from '../../engine/storage/index/index-key.js';
 import { metaKey, readState, writeState, writeTotal } from '../../engine/storage/table/meta.js';
 import { uuidAt } from '../../engine/storage/record/record.js';
 import type { Scalar } from '../../engine/base/value.js';
-import type { SharedIndex } from '../../engine/vector/open-index.js';
+import type { SharedIndex } from '../../engine/vector/shared-index.js';
 import { inspectSnapshot, writeSnapshot } from '../../engine/vector/snapshot.js';
 import { LoneDatabase, dbUuid } from './lone-database.js';
 

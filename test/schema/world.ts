@@ -1,6 +1,6 @@
 // Random schemas, what becomes of them from version to version, and the plain data that a migration
 // turns into plain data: the oracle of the migration test. Deliberately naive.
-import { similarity } from '../../engine/exec/row/similarity.js';
+import { similarity } from '../../engine/exec/runtime/similarity.js';
 import type { Metric } from '../../engine/vector/index.js';
 
 export type Kind = 'node' | 'vector' | 'edge';

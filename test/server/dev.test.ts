@@ -4,10 +4,10 @@ import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { defaultLimits } from '../../engine/index.js';
 import { compile } from '../../engine/lang/compile.js';
-import { programChanges } from '../../server/dev/program-change.js';
+import { programChanges } from '../../server/dev/schema-diff.js';
 import { openPage } from '../../server/dev/open-page.js';
-import { RequestLines } from '../../server/dev/request-lines.js';
-import { obeyKeys, readyScreen } from '../../server/dev/screen.js';
+import { RequestLines } from '../../server/dev/request-printer.js';
+import { obeyKeys, readyScreen } from '../../server/dev/dev-banner.js';
 
 afterEach(() => void vi.useRealTimers());
 

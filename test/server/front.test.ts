@@ -7,14 +7,19 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { SharedRate } from '../../server/auth/rate.js';
-import { ForwardedExchange } from '../../server/front/forwarded-exchange.js';
-import { writeHead } from '../../server/front/head-text.js';
-import { SharedCounts } from '../../server/front/shared-counts.js';
-import { type Batch, type FrontItem, type MainItem, Outbox } from '../../server/front/wire.js';
+import { SharedRate } from '../../server/auth/rate-limiter.js';
+import { ForwardedExchange } from '../../server/http-threads/main-exchange.js';
+import { writeHead } from '../../server/http-threads/head-codec.js';
+import { SharedCounts } from '../../server/http-threads/shared-counts.js';
+import {
+  type Batch,
+  type FrontItem,
+  type MainItem,
+  Outbox,
+} from '../../server/http-threads/messages.js';
 import { keepHeader } from '../../server/http/exchange.js';
-import { FrontFigures } from '../../server/observe/front-figures.js';
-import { Metrics } from '../../server/observe/metrics.js';
+import { FrontFigures } from '../../server/telemetry/thread-metrics.js';
+import { Metrics } from '../../server/telemetry/metrics.js';
 import { hasUws } from '../support/server/has-uws.js';
 import { Random } from '../support/random.js';
 import { root } from '../support/project.js';
@@ -65,7 +70,7 @@ describe('messages between a front and the main thread', () => {
     // Sends back what it hears; its own bursts are not those that came.
     const thread = threadOf(`
       import { parentPort } from 'node:worker_threads';
-      const { Outbox } = await import(${built('server/front/wire.js')});
+      const { Outbox } = await import(${built('server/http-threads/messages.js')});
       const outbox = new Outbox(parentPort);
       const echo = ({ items, bytes }) => {
         for (const [, id, start, end] of items) {
@@ -126,7 +131,7 @@ describe('the end of a thread that has connections', () => {
     const thread = threadOf(
       `
       import { parentPort } from 'node:worker_threads';
-      const { guardHeap } = await import(${built('server/front/heap-guard.js')});
+      const { guardHeap } = await import(${built('server/http-threads/heap-guard.js')});
       const kept = [];
       const leak = setInterval(() => {
         for (let i = 0; i < 3_000; i++) kept.push({ i, text: [i] });
@@ -196,7 +201,7 @@ describe('rates of all threads', () => {
     // Each thread's clock begins with it: the second is that of the clock they share.
     const script = `
       import { parentPort, workerData } from 'node:worker_threads';
-      const { SharedRate } = await import(${built('server/auth/rate.js')});
+      const { SharedRate } = await import(${built('server/auth/rate-limiter.js')});
       const { sharedOriginMs } = await import(${built('engine/base/clock.js')});
       const rate = new SharedRate(5_000, workerData);
       let passed = 0;

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { compile, type ErrorCode, errorCodes } from '../../engine/index.js';
 import { isLoopback, printAddress } from '../../server/http/address.js';
 import { errorBody, errorHeaders, statusOf } from '../../server/http/http-error.js';
-import { introspection } from '../../server/endpoint/introspect.js';
+import { introspection } from '../../server/handlers/introspect.js';
 import { scopeNames } from '../../server/auth/keys.js';
-import { createLog } from '../../server/observe/log.js';
-import { printMetrics, RouteMetrics } from '../../server/observe/metrics.js';
-import { normalPath } from '../../server/request/routes.js';
+import { createLog } from '../../server/telemetry/log.js';
+import { printMetrics, RouteMetrics } from '../../server/telemetry/metrics.js';
+import { normalPath } from '../../server/pipeline/router.js';
 
 /** Status of every code, as published; 0: never travels over HTTP. */
 const published: Record<ErrorCode, number> = {

@@ -4,11 +4,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedMs } from '../../engine/base/clock.js';
-import { Histogram } from '../../engine/base/sample.js';
-import { Figures, createFiguresBuffer } from '../../engine/database/meter/figures.js';
-import { families } from '../../server/observe/families.js';
-import { printMetrics } from '../../server/observe/metrics.js';
-import { SlowLog } from '../../server/observe/slow-log.js';
+import { Histogram } from '../../engine/base/metric.js';
+import {
+  WriterMetrics,
+  createFiguresBuffer,
+} from '../../engine/database/metrics/writer-metrics.js';
+import { families } from '../../server/telemetry/metric-definitions.js';
+import { printMetrics } from '../../server/telemetry/metrics.js';
+import { SlowLog } from '../../server/telemetry/slow-log.js';
 import { promtool } from '../support/promtool.js';
 import { readScrape } from '../support/prometheus.js';
 import { root } from '../support/project.js';
@@ -169,8 +172,8 @@ it('reads no scrape that is out of form', () => {
 });
 
 it('ages the heartbeat, but not while the writer is known to work', () => {
-  const writer = new Figures(createFiguresBuffer());
-  const watcher = new Figures(writer.buffer);
+  const writer = new WriterMetrics(createFiguresBuffer());
+  const watcher = new WriterMetrics(writer.buffer);
   expect(watcher.heartbeatAge).toBe(0);
   writer.set('heartbeat', sharedMs() - 7000);
   expect(watcher.heartbeatAge).toBeGreaterThanOrEqual(7);

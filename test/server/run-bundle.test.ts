@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { runBundle } from '../../server/process/run-bundle.js';
+import { runBundle } from '../../server/lifecycle/compile-cache.js';
 import { makeFolder } from '../support/project.js';
 
 /** Of the same length whatever the digit: V8 itself tells texts apart by no more. */
@@ -46,7 +46,7 @@ describe('a bundle', () => {
     await keep();
     expect(existsSync(code)).toBe(true);
     // The text of `keep` in a process of its own: V8 takes the code of before.
-    const runner = new URL('../../dist/server/process/run-bundle.js', import.meta.url).href;
+    const runner = new URL('../../dist/server/lifecycle/compile-cache.js', import.meta.url).href;
     const source = `import { runBundle } from '${runner}';
       const found = runBundle({ url: '${url}', mark: 'a' });
       console.log(Object.keys(await found.load('node:path')).includes('join'));`;

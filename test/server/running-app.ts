@@ -3,10 +3,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { App } from '../../server/process/app.js';
+import { HttpServer } from '../../server/lifecycle/http-server.js';
 import { loadConfig } from '../../server/config/config.js';
-import { SourceBook } from '../../server/project/source-book.js';
-import { createLog } from '../../server/observe/log.js';
+import { SourceStatus } from '../../server/project/source-status.js';
+import { createLog } from '../../server/telemetry/log.js';
 import { hasUws } from '../support/server/has-uws.js';
 import { FakeDatabase } from '../support/fake-database.js';
 import {
@@ -20,7 +20,7 @@ export const transports = (['uws', 'node'] as const).filter((name) => hasUws || 
 export type TransportName = (typeof transports)[number];
 
 export interface RunningApp {
-  app: App;
+  app: HttpServer;
   port: number;
   database: FakeDatabase;
   folder: string;
@@ -49,11 +49,11 @@ export async function startApp(
   const lines: string[] = [];
   const log = createLog({ level: 'debug', format: 'json', write: (line) => lines.push(line) });
   const database = new FakeDatabase();
-  const app = new App({
+  const app = new HttpServer({
     config,
     log,
     version: '1.0.0',
-    sources: new SourceBook(),
+    sources: new SourceStatus(),
     actions: new Map(actions.map((name) => [name, () => ({})])),
   });
   const port = await app.listen();

@@ -1,7 +1,7 @@
 // `log.values`: what callers send is in the log and in /slowlog where the operator wants it, and only
 // there; credentials never are.
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { SentValues, keptOf } from '../../server/observe/sent-values.js';
+import { SentValues, keptOf } from '../../server/telemetry/logged-parameters.js';
 import { type RunningApp, startApp, transports } from './running-app.js';
 
 const secret = 'planted-provider-key';

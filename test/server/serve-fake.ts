@@ -2,8 +2,8 @@
 // executes.
 import { loadConfig, processEnvironment } from '../../server/config/config.js';
 import { runCommand } from '../../server/command/cli.js';
-import { reportFailure } from '../../server/process/exit-code.js';
-import { serve } from '../../server/process/serve.js';
+import { reportFailure } from '../../server/lifecycle/exit-code.js';
+import { serve } from '../../server/lifecycle/server.js';
 import { FakeDatabase } from '../support/fake-database.js';
 
 async function serveFake(projectDir: string): Promise<number> {

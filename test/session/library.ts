@@ -4,10 +4,10 @@ import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
 import type { Property, PropertyType, ScalarName, Schema } from '../../engine/base/schema.js';
 import {
-  createMcpHandler,
-  type McpHandler,
-  type McpOptions,
-} from '../../server/endpoint/mcp-handler.js';
+  createSessionService,
+  type SessionService,
+  type SessionOptions,
+} from '../../server/handlers/sessions.js';
 import { memoryUuid } from '../support/memory-view.js';
 import { MemoryDatabase } from './memory-database.js';
 
@@ -88,16 +88,16 @@ export type Answer = { ok: unknown } | { code: string; path?: string; hint?: str
 /** A handler over a library, with a clock that only moves when told. */
 export class Bench {
   readonly database: MemoryDatabase;
-  readonly handler: McpHandler;
+  readonly handler: SessionService;
   clock = 0;
   budgetMs = 30_000;
   #random = 0;
 
-  constructor(limits: Partial<Limits> = {}, options: Partial<McpOptions> = {}) {
+  constructor(limits: Partial<Limits> = {}, options: Partial<SessionOptions> = {}) {
     const all = { ...defaultLimits, ...limits };
     this.database = new MemoryDatabase(librarySchema, all);
     fillLibrary(this.database);
-    this.handler = createMcpHandler({
+    this.handler = createSessionService({
       database: this.database.face,
       limits: all,
       now: () => this.clock,

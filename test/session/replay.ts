@@ -10,7 +10,7 @@ import {
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
 import { hashEmbedding } from '../../engine/embed/hash.js';
 import type { Program } from '../../engine/plan/program.js';
-import { createMcpHandler, type McpHandler } from '../../server/endpoint/mcp-handler.js';
+import { createSessionService, type SessionService } from '../../server/handlers/sessions.js';
 import type { Case } from '../support/corpus/case.js';
 import { statusOfCode } from '../support/corpus/catalogue.js';
 import type { Connection, Reply } from '../support/server/http.js';
@@ -24,7 +24,7 @@ const seconds = (text: string): number => Number(/^(\d+)s$/.exec(text)![1]) * 10
 
 export class Replay {
   readonly database: MemoryDatabase;
-  readonly #handler: McpHandler;
+  readonly #handler: SessionService;
   #clock = 0;
 
   constructor(
@@ -40,7 +40,7 @@ export class Replay {
     this.database = new MemoryDatabase(program, limits);
     const hash = /^hash:(\d+)$/.exec(String(config['embedding.model']));
     if (hash) this.database.model = (text) => hashEmbedding(text, Number(hash[1]));
-    this.#handler = createMcpHandler({
+    this.#handler = createSessionService({
       database: this.database.face,
       limits,
       now: () => this.#clock,

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
-import { SessionStore } from '../../engine/session/store.js';
+import { SessionStore } from '../../engine/session/session-store.js';
 
 const minute = 60_000;
 const hour = 60 * minute;

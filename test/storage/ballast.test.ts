@@ -4,8 +4,8 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepBallast } from '../../engine/database/care/ballast.js';
-import { freshFolder } from './kit/garden.js';
+import { keepBallast } from '../../engine/database/maintenance/ballast.js';
+import { freshFolder } from './support/garden.js';
 
 const bytes = 3 * 1024 * 1024 + 17;
 const delayMs = 10_000;

@@ -6,7 +6,7 @@ import type { Env } from '../../engine/storage/table/env.js';
 import { indexKey, prefixOf } from '../../engine/storage/index/index-key.js';
 import { metaKey, readState, writeState, writeTotal } from '../../engine/storage/table/meta.js';
 import { uuidAt } from '../../engine/storage/record/record.js';
-import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './support/garden.js';
 
 const path = freshFolder();
 const storage = openGarden(path);

@@ -11,7 +11,7 @@ import { defaultLimits } from '../../engine/base/limits.js';
 import type { ScalarName } from '../../engine/base/schema.js';
 import { type Scalar, type ScalarList, Uuid, compareValues } from '../../engine/base/value.js';
 import { printScalar, printValue, readFragment } from '../../engine/storage/record/fragment.js';
-import { writeOrdered } from '../../engine/storage/index/order.js';
+import { writeOrdered } from '../../engine/storage/index/ordered-encoding.js';
 import { encodeRecord, headOf } from '../../engine/storage/record/record-writer.js';
 import {
   decodeProperty,
@@ -21,9 +21,9 @@ import {
   labelOf,
   toOf,
 } from '../../engine/storage/record/record.js';
-import type { StoredProperty } from '../../engine/storage/table/store.js';
+import type { StoredProperty } from '../../engine/storage/table/view-types.js';
 import { encodeVector, storedVector } from '../../engine/storage/record/vector-record.js';
-import { properties, typeNamed } from './kit/declare.js';
+import { properties, typeNamed } from './support/declare.js';
 
 const runs = process.env.TRELLIS_TEST_LONG === '1' ? 5_000 : 100;
 const numRuns = { numRuns: runs };

@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { check } from '../../engine/storage/check/check.js';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
 import { decodeProperty } from '../../engine/storage/record/record.js';
-import { compileStorage } from './kit/compiled.js';
-import { freshFolder, labelNamed, openGarden } from './kit/garden.js';
+import { compileStorage } from './support/compiled.js';
+import { freshFolder, labelNamed, openGarden } from './support/garden.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const cycles = long ? 200 : 3;

@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
-import { dump } from '../../engine/database/care/dump.js';
-import { probe } from '../../engine/database/care/probe.js';
+import { dump } from '../../engine/database/maintenance/dump.js';
+import { probe } from '../../engine/database/maintenance/background-check.js';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { uuidAt } from '../../engine/storage/record/record.js';
 import { Random } from '../support/random.js';
-import { type Spoil, anywhere, fill, ofPages, pageOf, pageSize } from './kit/damage.js';
-import { freshFolder, openGarden } from './kit/garden.js';
+import { type Spoil, anywhere, fill, ofPages, pageOf, pageSize } from './support/damage.js';
+import { freshFolder, openGarden } from './support/garden.js';
 
 const rounds = process.env.TRELLIS_TEST_LONG ? 1200 : 20;
 /** Everything that reads can show. Fails DATA_CORRUPT. */

@@ -17,9 +17,9 @@ import { describe, expect, it } from 'vitest';
 import { check } from '../../engine/storage/check/check.js';
 import { checkDataFile } from '../../engine/storage/folder/data-file.js';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
-import type * as Probe from '../../engine/storage/folder/probe.js';
-import { compileStorage } from './kit/compiled.js';
-import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden.js';
+import type * as Probe from '../../engine/storage/folder/preopen-check.js';
+import { compileStorage } from './support/compiled.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './support/garden.js';
 
 const withCode = (code: string) => expect.objectContaining({ code });
 const dataFile = (path: string) => join(path, 'graph', 'data.mdb');
@@ -213,7 +213,7 @@ describe('the lock', () => {
 describe('reading the data file', () => {
   it('tells rows that are damaged from pages that are gone', async () => {
     const { probeData } = (await import(
-      `${await compileStorage()}/storage/folder/probe.js`
+      `${await compileStorage()}/storage/folder/preopen-check.js`
     )) as typeof Probe;
     const path = filled();
     const whole = await probeData(join(path, 'graph'));

@@ -14,12 +14,12 @@ import { gunzipSync } from 'node:zlib';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { dump } from '../../engine/database/care/dump.js';
-import { verifyStorage } from '../../engine/database/care/verify.js';
+import { dump } from '../../engine/database/maintenance/dump.js';
+import { verifyStorage } from '../../engine/database/maintenance/verify.js';
 import { openDataDirectory, storageFormat } from '../../engine/storage/folder/manifest.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
 import { openEmbedded } from '../support/server/embedded-server.js';
-import { freshFolder } from './kit/garden.js';
+import { freshFolder } from './support/garden.js';
 
 const golden = fileURLToPath(new URL('../corpus/golden', import.meta.url));
 

@@ -19,8 +19,8 @@ import { createInterface } from 'node:readline';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
 import { LockFile } from '../../engine/storage/lock/lock-file.js';
-import { compileStorage } from './kit/compiled.js';
-import { freshFolder } from './kit/garden.js';
+import { compileStorage } from './support/compiled.js';
+import { freshFolder } from './support/garden.js';
 import { expectFigure } from '../support/run/figure.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
@@ -36,14 +36,14 @@ import { createInterface } from 'node:readline';
 const [path] = process.argv.slice(1);
 const { openDataDirectory } = await import('${compiled}/storage/folder/manifest.js');
 const { openStorage } = await import('${compiled}/storage/open-storage.js');
-const { WritePermit } = await import('${compiled}/storage/lock/permit.js');
+const { WriteFence } = await import('${compiled}/storage/lock/write-fence.js');
 const { defaultLimits } = await import('${compiled}/base/limits.js');
 const say = (text) => console.log(text);
 try {
   const began = performance.now();
   const directory = openDataDirectory(path);
   directory.onLost(() => say('lost'));
-  const permit = new WritePermit(directory.lock, () => {});
+  const permit = new WriteFence(directory.lock, () => {});
   const storage = openStorage(path + '/graph', { limits: defaultLimits, mode: 'create', permit });
   const { env } = storage;
   say('held ' + Math.round(performance.now() - began));

@@ -6,9 +6,9 @@ import { check } from '../../engine/storage/check/check.js';
 import { convertScalar } from '../../engine/storage/schema/cast.js';
 import type { Migration } from '../../engine/base/migration.js';
 import { fromOf, labelOf } from '../../engine/storage/record/record.js';
-import { edge, node, vector } from './kit/declare.js';
-import { Documents, add, apply, lookup, open, read, refused, schema } from './kit/evolve.js';
-import { freshFolder, labelNamed, values, write } from './kit/garden.js';
+import { edge, node, vector } from './support/declare.js';
+import { Documents, add, apply, lookup, open, read, refused, schema } from './support/evolve.js';
+import { freshFolder, labelNamed, values, write } from './support/garden.js';
 
 describe('a migration', () => {
   const tool = schema(1, {

@@ -6,9 +6,9 @@ import { TrellisError } from '../../engine/base/errors.js';
 import { check } from '../../engine/storage/check/check.js';
 import { labelOf } from '../../engine/storage/record/record.js';
 import type { Storage } from '../../engine/storage/open-storage.js';
-import type { VectorChange, WriteView } from '../../engine/storage/table/store.js';
-import { freshFolder, labelNamed, openGarden } from './kit/garden.js';
-import { Model, expectEqual } from './kit/model.js';
+import type { VectorChange, WriteView } from '../../engine/storage/table/view-types.js';
+import { freshFolder, labelNamed, openGarden } from './support/garden.js';
+import { Model, expectEqual } from './support/model.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const numRuns = long ? 500 : 8;

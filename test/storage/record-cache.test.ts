@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { RecordCache } from '../../engine/storage/record/record-cache.js';
 import { Random } from '../support/random.js';
 import { nextTurn } from '../support/run/next-turn.js';
-import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './support/garden.js';
 
 const storage = openGarden(freshFolder(), {});
 afterAll(() => storage.close());
@@ -30,7 +30,7 @@ describe('kept records', () => {
         for (const { kind, which } of acts) {
           const id = known[which % Math.max(known.length, 1)];
           write(storage, (txn) => {
-            expect(txn.keptRecords?.()).toBeUndefined();
+            expect(txn.recordCache?.()).toBeUndefined();
             const city = values({ city: `city ${round++}` });
             if (kind === 'create') known.push(txn.createNode(gardener, city));
             else if (id === undefined || txn.record(id) === undefined) return;
@@ -38,7 +38,7 @@ describe('kept records', () => {
             else if (kind === 'remove') txn.remove(id);
           });
           view.refresh();
-          const kept = view.keptRecords!()!;
+          const kept = view.recordCache!()!;
           for (const each of known) expect(kept.get(each)).toEqual(view.record(each));
           // A second look is answered without reading.
           for (const each of known) expect(kept.get(each)).toEqual(view.record(each));

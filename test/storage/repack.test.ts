@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type Env, openEnv } from '../../engine/storage/table/env.js';
-import { copyDense, Repacker } from '../../engine/storage/folder/repack.js';
+import { copyDense, Repacker } from '../../engine/storage/folder/defragment.js';
 import { Random } from '../support/random.js';
-import { freshFolder } from './kit/garden.js';
+import { freshFolder } from './support/garden.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 
@@ -27,7 +27,7 @@ const keyOf: Record<Named, (i: number) => never> = {
 function contents(env: Env, table: Named): string {
   const hash = createHash('sha256');
   for (let from = env[table].first; ; ) {
-    const found = env[table].sealed(from as never, 1001);
+    const found = env[table].withChecksum(from as never, 1001);
     for (const { key, value } of found.slice(0, 1000)) {
       hash.update(env[table].keyBytes(key as never)).update(value);
     }

@@ -7,20 +7,20 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { dump } from '../../engine/database/care/dump.js';
-import { rebuildData } from '../../engine/database/care/repair.js';
-import { type Salvaged, salvage } from '../../engine/database/care/salvage.js';
-import { verifyStorage } from '../../engine/database/care/verify.js';
-import { checkData, tablesOf } from '../../engine/storage/page/data-check.js';
+import { dump } from '../../engine/database/maintenance/dump.js';
+import { rebuildData } from '../../engine/database/maintenance/repair.js';
+import { type Salvaged, salvage } from '../../engine/database/maintenance/recover-rows.js';
+import { verifyStorage } from '../../engine/database/maintenance/verify.js';
+import { checkData, tablesOf } from '../../engine/storage/page/file-check.js';
 import { openDataDirectory } from '../../engine/storage/folder/manifest.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
 import { PageFile } from '../../engine/storage/page/page.js';
 import { metasOf, newestOf } from '../../engine/storage/page/page-meta.js';
-import { PageWalk } from '../../engine/storage/page/page-walk.js';
+import { PageWalk } from '../../engine/storage/page/btree-walk.js';
 import type { TableName } from '../../engine/storage/table/table-name.js';
 import { Random } from '../support/random.js';
-import { fill, ofPages, pageSize } from './kit/damage.js';
-import { freshFolder, openGarden } from './kit/garden.js';
+import { fill, ofPages, pageSize } from './support/damage.js';
+import { freshFolder, openGarden } from './support/garden.js';
 
 const rounds = process.env.TRELLIS_TEST_LONG ? 60 : 3;
 

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { instantOf } from '../../engine/base/date.js';
 import { type Scalar, Uuid } from '../../engine/base/value.js';
 import { check } from '../../engine/storage/check/check.js';
-import { edge, node, vector } from './kit/declare.js';
-import { Documents, add, apply, lookup, open, read, refused, schema } from './kit/evolve.js';
-import { freshFolder, labelNamed, values, write } from './kit/garden.js';
+import { edge, node, vector } from './support/declare.js';
+import { Documents, add, apply, lookup, open, read, refused, schema } from './support/evolve.js';
+import { freshFolder, labelNamed, values, write } from './support/garden.js';
 
 describe('an edited schema', () => {
   const first = schema(1, {

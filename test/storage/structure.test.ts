@@ -8,21 +8,21 @@ import {
   removeEdges,
   writeAdjacency,
 } from '../../engine/storage/graph/adjacency.js';
-import { ChangeLog } from '../../engine/storage/table/change-log.js';
+import { UndoLog } from '../../engine/storage/table/undo-log.js';
 import { openEnv } from '../../engine/storage/table/env.js';
-import { addAllToList, removeFromList, scanList } from '../../engine/storage/graph/label-list.js';
+import { addAllToList, removeFromList, scanList } from '../../engine/storage/graph/label-bitmap.js';
 import { indexKey, prefixOf } from '../../engine/storage/index/index-key.js';
-import { idsWithin } from '../../engine/storage/index/index-walk.js';
+import { idsWithin } from '../../engine/storage/index/index-scan.js';
 import { addEntry, idsUnder, removeEntries } from '../../engine/storage/index/property-index.js';
 import { isTaken } from '../../engine/storage/index/unique-value.js';
-import type { IndexBounds, StoredProperty } from '../../engine/storage/table/store.js';
-import { typeNamed } from './kit/declare.js';
-import { freshFolder } from './kit/garden.js';
+import type { IndexBounds, StoredProperty } from '../../engine/storage/table/view-types.js';
+import { typeNamed } from './support/declare.js';
+import { freshFolder } from './support/garden.js';
 
 const env = openEnv(freshFolder());
 afterAll(() => env.close());
 
-const log = new ChangeLog({ txn_writes: 1e9, txn_bytes: 1e12 });
+const log = new UndoLog({ txn_writes: 1e9, txn_bytes: 1e12 });
 const numRuns = process.env.TRELLIS_TEST_LONG === '1' ? 2000 : 20;
 
 /** Runs inside a transaction that is given up at the end: no run sees another. */

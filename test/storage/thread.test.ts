@@ -2,8 +2,8 @@
 // (operations.md L12).
 import { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it } from 'vitest';
-import { compileStorage } from './kit/compiled.js';
-import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden.js';
+import { compileStorage } from './support/compiled.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './support/garden.js';
 
 const rounds = process.env.TRELLIS_TEST_LONG === '1' ? 5000 : 300;
 

@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { type Storage, openStorage } from '../../engine/storage/open-storage.js';
-import { IdPlaces } from '../../engine/storage/record/id-places.js';
-import { Touched, touchedWords } from '../../engine/storage/view/touched.js';
+import { IdHashTable } from '../../engine/storage/record/id-hash-table.js';
+import { InvalidationQueue, touchedWords } from '../../engine/storage/view/invalidation-queue.js';
 import { Random } from '../support/random.js';
 import { nextTurn } from '../support/run/next-turn.js';
-import { garden } from './kit/declare.js';
-import { freshFolder, labelNamed, values, write } from './kit/garden.js';
+import { garden } from './support/declare.js';
+import { freshFolder, labelNamed, values, write } from './support/garden.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 
@@ -20,11 +20,11 @@ const sharedWords = (): Uint32Array<SharedArrayBuffer> =>
 function openThreads(readers: number, words = sharedWords()) {
   const path = freshFolder();
   const limits = defaultLimits;
-  const writer = openStorage(path, { limits, mode: 'create', notes: new Touched(words) });
+  const writer = openStorage(path, { limits, mode: 'create', notes: new InvalidationQueue(words) });
   writer.applySchema({ schema: garden, olderSchemas: [], migrations: [] }, { nowMs: 0 });
   const silent = openStorage(path, { limits, mode: 'attach' });
   const seeing = Array.from({ length: readers }, () =>
-    openStorage(path, { limits, mode: 'read', notes: new Touched(words) }),
+    openStorage(path, { limits, mode: 'read', notes: new InvalidationQueue(words) }),
   );
   const close = () => Promise.all([writer, silent, ...seeing].map((one) => one.close()));
   return { writer, silent, seeing, close };
@@ -64,10 +64,10 @@ class World {
       // More than the ring holds, for whoever has not looked meanwhile.
       for (let i = 0; i < 12; i++) this.#write(writer, { ...one, kind: 'many' }, 4000);
     } else if (one.kind === 'silent') {
-      silent.renew();
+      silent.invalidateWriter();
       silent.reader();
       this.#write(silent, { ...one, kind: 'update' });
-      writer.renew();
+      writer.invalidateWriter();
       writer.reader();
     } else this.#write(writer, one, 9000);
   }
@@ -119,11 +119,11 @@ class World {
   check(reader: number): void {
     const view = this.views[reader]!;
     for (let look = 0; look < 2; look++) {
-      const records = view.keptRecords!()!;
+      const records = view.recordCache!()!;
       for (const id of [...this.people, ...this.plants, ...this.#edges]) {
         expect(records.get(id)).toEqual(view.record(id));
       }
-      const edges = view.keptEdges!()!;
+      const edges = view.edgeCache!()!;
       for (const [ids, direction] of [
         [this.people, 'out'] as const,
         [this.plants, 'in'] as const,
@@ -183,8 +183,8 @@ it('is kept: after a commit that touches one element, only what is its own is re
     const before = reads;
     view.refresh();
     for (const id of ids) {
-      view.keptRecords!()!.get(id);
-      view.keptEdges!()!.of(follows!.id, 'out').get(id);
+      view.recordCache!()!.get(id);
+      view.edgeCache!()!.of(follows!.id, 'out').get(id);
     }
     return reads - before;
   };
@@ -201,7 +201,7 @@ it('is kept: after a commit that touches one element, only what is its own is re
 
 it('a thread that begins amid a commit keeps nothing from it', () => {
   const words = sharedWords();
-  const [writer, reader] = [new Touched(words), new Touched(words).since()];
+  const [writer, reader] = [new InvalidationQueue(words), new InvalidationQueue(words).since()];
   const dropped: number[] = [];
   const move = (commits: number) => reader.move(commits, (id) => dropped.push(id));
   const commit = (before: number, ...ids: number[]): void => {
@@ -236,12 +236,12 @@ it('tells of all that differs or that it does not know: any order of writing, lo
     const words = sharedWords();
     // As words counted modulo 2^32 are that are about to begin anew.
     if (random.chance(0.5)) words[0] = words[1] = 2 ** 32 - random.below(3000);
-    const writer = new Touched(words);
+    const writer = new InvalidationQueue(words);
     /** Ids by commit, and what each reader has heard of since it last forgot. */
     const changed: number[][] = [[]];
     const readers = Array.from({ length: 3 }, () => ({
       at: -1,
-      since: new Touched(words).since(),
+      since: new InvalidationQueue(words).since(),
     }));
     let known = 0;
     let hasFailed = false;
@@ -282,7 +282,7 @@ it('places of ids are those that were given last, removed ones none', async () =
   const property = fc.asyncProperty(fc.nat(), async (seed) => {
     await nextTurn();
     const random = new Random(seed);
-    const [places, model] = [new IdPlaces(), new Map<number, number>()];
+    const [places, model] = [new IdHashTable(), new Map<number, number>()];
     const span = random.pick([5, 300, 4000]);
     for (let word = 1; word < 6000; word++) {
       const id = 1 + random.below(span) * random.pick([1, 65_536]);

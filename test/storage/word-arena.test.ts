@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { EdgeCache } from '../../engine/storage/graph/edge-cache.js';
 import { RecordCache } from '../../engine/storage/record/record-cache.js';
-import { WordArena } from '../../engine/storage/record/word-arena.js';
+import { WordArena } from '../../engine/storage/record/cache-arena.js';
 import { Random } from '../support/random.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';

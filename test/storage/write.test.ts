@@ -12,10 +12,10 @@ import {
   toOf,
   uuidAt,
 } from '../../engine/storage/record/record.js';
-import type { WriteView } from '../../engine/storage/table/store.js';
+import type { WriteView } from '../../engine/storage/table/view-types.js';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { garden } from './kit/declare.js';
-import { freshFolder, labelNamed, openGarden, values, write } from './kit/garden.js';
+import { garden } from './support/declare.js';
+import { freshFolder, labelNamed, openGarden, values, write } from './support/garden.js';
 
 const storage = openGarden(freshFolder(), {
   txn_writes: 3000,

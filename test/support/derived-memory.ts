@@ -1,5 +1,5 @@
 // A view whose derived table is a sorted array in memory: enough storage for the keyword index.
-import type { WriteView } from '../../engine/storage/table/store.js';
+import type { WriteView } from '../../engine/storage/table/view-types.js';
 
 const textOf = (key: Uint8Array): string => Buffer.from(key).toString('latin1');
 

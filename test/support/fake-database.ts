@@ -3,11 +3,11 @@
 // can be tested alone.
 import { type ErrorData, TrellisError, fail } from '../../engine/base/errors.js';
 import type { Database, DatabaseStatus } from '../../engine/database/database.js';
-import type { DatabaseSample } from '../../engine/database/meter/families.js';
+import type { DatabaseSample } from '../../engine/database/metrics/definitions.js';
 import type { CallOptions } from '../../engine/database/call/options.js';
 import type { Plan, Query } from '../../engine/plan/plan.js';
 import type { Program } from '../../engine/plan/program.js';
-import type { ReadView } from '../../engine/storage/table/store.js';
+import type { ReadView } from '../../engine/storage/table/view-types.js';
 
 type Behaviour = (body: Uint8Array, options: CallOptions) => Uint8Array | Promise<Uint8Array>;
 

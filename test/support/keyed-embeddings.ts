@@ -1,5 +1,5 @@
 // Embeddings of a plan's texts as the executor finds them: one vector of a text, whatever type it is asked of.
-import { embeddingKey } from '../../engine/exec/row/execute.js';
+import { embeddingKey } from '../../engine/exec/runtime/execute.js';
 import type { Plan } from '../../engine/plan/plan.js';
 
 export function keyedEmbeddings(

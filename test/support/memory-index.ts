@@ -1,6 +1,6 @@
 // A vector index that looks at every vector: exact, so that tests of searches have one right
 // answer.
-import { similarity } from '../../engine/exec/row/similarity.js';
+import { similarity } from '../../engine/exec/runtime/similarity.js';
 import type {
   AllowList,
   Candidates,
@@ -21,7 +21,7 @@ const defaults: IndexOptions = {
 };
 
 export class MemoryIndex implements VectorIndex {
-  readonly isGivenUp = false;
+  readonly isDisabled = false;
   readonly vectors = new Map<number, Float64Array>();
   readonly options: IndexOptions;
   /** The `k` of every search, to see what the executor asked for. */
@@ -68,7 +68,7 @@ export class MemoryIndex implements VectorIndex {
       count: found.length,
       ids: Uint32Array.from(found, (hit) => hit.id),
       distances: Float32Array.from(found, (hit) => hit.distance),
-      blur: 0,
+      distanceError: 0,
     };
   }
 

@@ -28,7 +28,7 @@ import type {
   StoredProperty,
   VectorChange,
   WriteView,
-} from '../../engine/storage/table/store.js';
+} from '../../engine/storage/table/view-types.js';
 import { type DerivedMemory, derivedMemory } from './derived-memory.js';
 
 /** A catalog that numbers the types and indexes of a schema in declaration order. */

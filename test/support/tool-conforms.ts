@@ -1,7 +1,7 @@
 // Whether a reply, as a tool of the Model Context Protocol hands it on, is of the schema that the tool
 // shows: printed from the query's type, and checked by a validator of its own.
 import Schema from 'typebox/schema';
-import { decodePlaces } from '../../engine/contract/decode-place.js';
+import { decodePlaces } from '../../engine/contract/decode-path.js';
 import type { Query } from '../../engine/plan/plan.js';
 import type { Program } from '../../engine/plan/program.js';
 import { outputOf } from '../../server/mcp/tool/output.js';

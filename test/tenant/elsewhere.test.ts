@@ -1,7 +1,7 @@
 // Tenants whose databases another node has: asked for anywhere, answered where they are, and by whoever may.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { FakeDatabase } from '../support/fake-database.js';
-import { ClusterPart } from '../../server/process/cluster/part.js';
+import { ClusterNodeService } from '../../server/cluster/membership/cluster-node.js';
 import { type RunningTenants, startTenants } from './running-tenants.js';
 
 const source = `
@@ -35,8 +35,9 @@ async function start(
     'cluster.wait': '200ms',
     'limits.auth_failures': '1000000',
   };
-  const nodesFor = (config: ConstructorParameters<typeof ClusterPart>[0]): ClusterPart =>
-    new ClusterPart(config, () => undefined);
+  const nodesFor = (
+    config: ConstructorParameters<typeof ClusterNodeService>[0],
+  ): ClusterNodeService => new ClusterNodeService(config, () => undefined);
   const server = await startTenants(source, open, settings, given, { nodesFor });
   servers.push(server);
   return server;

@@ -2,8 +2,8 @@
 // leader hands over.
 import { expect, test } from 'vitest';
 import type { ClusterLeader, ClusterNode } from '../../engine/index.js';
-import { type Member, handOver, ranked, readMembers } from '../../server/house/placement.js';
-import type { NodeCalls } from '../../server/request/node-call.js';
+import { type Member, handOver, ranked, readMembers } from '../../server/cluster/placement.js';
+import type { NodeClient } from '../../server/cluster/node-client.js';
 
 const members = ['a', 'b', 'c', 'd'].map((node): Member => ({ node, address: `${node}:1` }));
 const names = Array.from({ length: 2_000 }, (_, i) => `tenant-${i}`);
@@ -50,7 +50,7 @@ async function handedTo(at: Member, role: string, says: object | undefined, stat
       if (says === undefined) throw new Error('nobody is there');
       return { status, reason: '', header: () => '', body: Buffer.from(JSON.stringify(says)) };
     },
-  } as unknown as NodeCalls;
+  } as unknown as NodeClient;
   const has = await handOver('acme', node, members, calls);
   expect(given.length).toBe(has ? 1 : 0);
   return { to: given[0]?.node, asked };

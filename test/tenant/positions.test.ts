@@ -9,7 +9,7 @@ import {
   parsePosition,
   parsePositions,
   printPositions,
-} from '../../server/request/position.js';
+} from '../../server/cluster/read/consistency-token.js';
 
 const position = fc.record({
   epoch: fc.nat({ max: 2 ** 31 }),

@@ -9,19 +9,19 @@ import { digestOf } from '../../server/auth/credential.js';
 import { type KeyRecord, idIn } from '../../server/auth/key-record.js';
 import { type Config, loadConfig } from '../../server/config/config.js';
 import { databaseOptions } from '../../server/config/database-options.js';
-import { createLog } from '../../server/observe/log.js';
-import { App } from '../../server/process/app.js';
-import { ClusterPart } from '../../server/process/cluster/part.js';
-import { CheckDesk } from '../../server/process/cluster/check-desk.js';
-import { Roster } from '../../server/process/cluster/roster.js';
-import { ClusterSettings } from '../../server/process/cluster/settings.js';
-import { databaseActions } from '../../server/process/database-actions.js';
-import { SourceBook } from '../../server/project/source-book.js';
-import { NodeCalls } from '../../server/request/node-call.js';
+import { createLog } from '../../server/telemetry/log.js';
+import { HttpServer } from '../../server/lifecycle/http-server.js';
+import { ClusterNodeService } from '../../server/cluster/membership/cluster-node.js';
+import { CheckDesk } from '../../server/cluster/membership/consistency-check.js';
+import { Roster } from '../../server/cluster/membership/known-nodes.js';
+import { ClusterSettings } from '../../server/cluster/membership/settings.js';
+import { databaseActions } from '../../server/lifecycle/database-actions.js';
+import { SourceStatus } from '../../server/project/source-status.js';
+import { NodeClient } from '../../server/cluster/node-client.js';
 import { Client, type Reply } from '../support/server/http.js';
 
 export interface RunningTenants {
-  app: App;
+  app: HttpServer;
   port: number;
   config: Config;
   log: string[];
@@ -41,7 +41,7 @@ const keyOf = (text: string): KeyRecord => ({
 
 /** What nodes of a cluster need besides. */
 export interface MoreOfServer {
-  nodesFor?: (config: Config) => ClusterPart;
+  nodesFor?: (config: Config) => ClusterNodeService;
   /** Before anything is opened. */
   prepare?: (config: Config, program: Program) => Promise<void>;
 }
@@ -76,16 +76,16 @@ export async function startTenants(
   await more.prepare?.(config, program);
   const nodes = more.nodesFor?.(config);
   const database = await openDatabase(databaseOptions(config, program as Program, log));
-  const calls = nodes?.calls ?? new NodeCalls({ secure: false });
+  const calls = nodes?.calls ?? new NodeClient({ secure: false });
   /** `part`: of whose database it is, as a node of its cluster. */
-  const waysOf = (of: () => Database, part: ClusterPart | undefined) => ({
+  const waysOf = (of: () => Database, part: ClusterNodeService | undefined) => ({
     proof: nodes?.proof,
     calls: part?.calls ?? calls,
     checks: part?.checks ?? new CheckDesk({ calls, log, members: [] }),
     roster: part?.roster ?? new Roster({}, calls),
     settings: new ClusterSettings(() => of().cluster),
   });
-  const app = new App({
+  const app = new HttpServer({
     config,
     log,
     version: '1.0.0',
@@ -94,13 +94,13 @@ export async function startTenants(
       () => database,
       waysOf(() => database, nodes),
     ),
-    sources: new SourceBook(),
+    sources: new SourceStatus(),
     ...(nodes && { nodes }),
     tenants: {
       program,
       openDatabase,
       actionsFor: (one, database, given) => {
-        const part = given instanceof ClusterPart ? given : undefined;
+        const part = given instanceof ClusterNodeService ? given : undefined;
         return databaseActions(one, database, waysOf(database, part));
       },
       ...(more.nodesFor && { nodesFor: more.nodesFor }),

@@ -9,8 +9,8 @@ import {
   defaultLimits,
 } from '../../engine/index.js';
 import type { Query } from '../../engine/plan/plan.js';
-import { shardPlaces } from '../../server/house/shard-places.js';
-import type { NodeAnswer, NodeCalls, PassedCall } from '../../server/request/node-call.js';
+import { shardReplicas } from '../../server/cluster/shard/shard-replicas.js';
+import type { NodeAnswer, NodeClient, PassedCall } from '../../server/cluster/node-client.js';
 
 interface Given {
   role?: string;
@@ -45,7 +45,7 @@ function placesOf(given: Given) {
       sees: (at: { seq: number }) => at.seq <= seq,
       strong: async () => void waited.push('beat'),
       leader: leader && { node: leader, address: `${leader}:1` },
-      whenLed: async () => undefined,
+      waitForLeader: async () => undefined,
       waitFor: async (at: unknown) => {
         waited.push(at);
         if (given.isCut) throw new TrellisError(behind);
@@ -65,18 +65,18 @@ function placesOf(given: Given) {
   const calls = {
     vouches,
     ask: async () => ({ status: 200, body: Buffer.from('{"position":"2.30"}') }),
-    passOn: async (address: string, one: PassedCall) => {
+    forward: async (address: string, one: PassedCall) => {
       asked.push([address, one]);
       const told = says?.(address, one);
       if (told === undefined) return undefined;
       return { status: 200, header: () => '2.8', body: Buffer.from(`"${address}"`), ...told };
     },
-  } as unknown as NodeCalls;
+  } as unknown as NodeClient;
   const others = [
     { node: 'b', address: 'b:1' },
     { node: 'c', address: 'c:1' },
   ];
-  const places = shardPlaces({ name: 't-1', database: database as never, others, calls, waitMs });
+  const places = shardReplicas({ name: 't-1', database: database as never, others, calls, waitMs });
   return { places, asked, local, waited };
 }
 const body = Buffer.from('{}');

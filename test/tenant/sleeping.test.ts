@@ -2,7 +2,7 @@
 // the program that was given last.
 import { expect, it } from 'vitest';
 import { type Program, TrellisError } from '../../engine/index.js';
-import { SleepingDatabase } from '../../server/house/sleeping-database.js';
+import { OnDemandDatabase } from '../../server/database/pool/on-demand-database.js';
 import { FakeDatabase } from '../support/fake-database.js';
 
 const { program } = new FakeDatabase();
@@ -22,7 +22,7 @@ it.each(cases)('a reload while it is %s (fault: %s) is not forgotten', async (mo
   const fail = (): void => {
     if (isFaulty) throw new TrellisError({ code: fault!, args: { queue: '', holder: '' } });
   };
-  const database = new SleepingDatabase({
+  const database = new OnDemandDatabase({
     tenant: 'acme',
     program: named(1),
     open: async (given) => {
@@ -33,31 +33,31 @@ it.each(cases)('a reload while it is %s (fault: %s) is not forgotten', async (mo
       fake.program = given;
       return fake;
     },
-    makeRoom: async () => {
+    acquireSlot: async () => {
       if (fault === 'OVERLOADED') fail();
     },
     left: () => undefined,
     onProgram: () => undefined,
     warn: () => undefined,
   });
-  const waking = moment === 'closed' ? undefined : database.wake();
+  const waking = moment === 'closed' ? undefined : database.ensureOpen();
   const isOpen = waking?.then(
     () => true,
     () => false,
   );
   if (moment !== 'opening') await isOpen;
-  const falling = moment === 'closing' ? database.sleep() : undefined;
+  const falling = moment === 'closing' ? database.closeIdle() : undefined;
   await database.reload(named(2));
   await falling;
   await isOpen;
   isFaulty = false;
-  await database.sleep();
+  await database.closeIdle();
   // What could not be opened is tried again after a second.
   await expect
     .poll(
       async () =>
         database
-          .wake()
+          .ensureOpen()
           ?.then(() => '')
           ?.catch(String),
       wait,

@@ -3,7 +3,11 @@
 import { describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../engine/index.js';
 import { Random } from '../support/random.js';
-import { type Clock, type Holder, Turns } from '../../server/house/turns.js';
+import {
+  type Clock,
+  type Holder,
+  AdmissionQueue,
+} from '../../server/database/pool/admission-queue.js';
 import { startTenants } from './running-tenants.js';
 
 /** Time that goes on when it is told to: neither other work of this process nor the machine has a part in it. */
@@ -58,14 +62,14 @@ class Busy implements Holder {
     readonly name: string,
     readonly ms: { open: number; close: number },
     readonly clock: OwnClock,
-    readonly turns: () => Turns,
+    readonly turns: () => AdmissionQueue,
   ) {}
 
   get openMs(): number {
     return this.isOpen ? this.clock.now() - this.#openedAt : 0;
   }
 
-  wake(): Promise<void> | undefined {
+  ensureOpen(): Promise<void> | undefined {
     if (this.isOpen && !this.#isResting) return undefined;
     this.#waking ??= this.#wake().finally(() => {
       this.#waking = undefined;
@@ -81,12 +85,12 @@ class Busy implements Holder {
     this.longestMs = Math.max(this.longestMs, this.#openedAt - this.askedAt);
   }
 
-  async rest(): Promise<boolean> {
+  async drain(): Promise<boolean> {
     this.#isResting = true;
     this.askedAt = this.clock.now();
     await this.clock.pause(this.ms.close);
     this.isOpen = this.#isResting = false;
-    this.turns().left(this.name);
+    this.turns().releaseSlot(this.name);
     return true;
   }
 }
@@ -105,14 +109,14 @@ describe('with a clock of its own', () => {
     const ms = { open: 100, close: 200 };
     const clock = new OwnClock();
     const find = (name: string): Busy => all.find((one) => one.name === name)!;
-    const turns: Turns = new Turns(most, find, clock);
+    const turns: AdmissionQueue = new AdmissionQueue(most, find, clock);
     const all = Array.from({ length: count }, (_, i) => new Busy(`t${i}`, ms, clock, () => turns));
     let isOver = false;
     let mostOpen = 0;
     const ask = async (one: Busy): Promise<void> => {
       while (!isOver) {
         try {
-          await one.wake();
+          await one.ensureOpen();
           if (one.isOpen) one.answered++;
         } catch {
           // Refused for now.
@@ -139,7 +143,7 @@ describe('with a clock of its own', () => {
   it('keeps the turn of one whose request has left, and none for who is not asked for any more', async () => {
     const ms = { open: 1, close: 1 };
     const clock = new OwnClock();
-    const turns: Turns = new Turns(1, (name) => (name === 'a' ? a : b), clock);
+    const turns: AdmissionQueue = new AdmissionQueue(1, (name) => (name === 'a' ? a : b), clock);
     const [a, b] = [new Busy('a', ms, clock, () => turns), new Busy('b', ms, clock, () => turns)];
     const settle = async (work: Promise<unknown>, forMs: number): Promise<string> => {
       const end = work.then(
@@ -149,21 +153,21 @@ describe('with a clock of its own', () => {
       await clock.advance(forMs);
       return end;
     };
-    expect(await settle(a.wake()!, 10)).toBe('open');
-    expect(await settle(b.wake()!, 1_010)).toBe('OVERLOADED');
+    expect(await settle(a.ensureOpen()!, 10)).toBe('open');
+    expect(await settle(b.ensureOpen()!, 1_010)).toBe('OVERLOADED');
     expect([a.isOpen, b.isOpen]).toEqual([true, false]);
     await clock.advance(1_200);
     expect([a.isOpen, b.isOpen]).toEqual([false, true]);
     // While one loads, others wait; who gave up long ago is given nothing.
     b.isLoading = true;
-    expect(await settle(a.wake()!, 1_010)).toBe('OVERLOADED');
+    expect(await settle(a.ensureOpen()!, 1_010)).toBe('OVERLOADED');
     await clock.advance(12_000);
     b.isLoading = false;
     await clock.advance(5_000);
     expect([a.isOpen, b.isOpen]).toEqual([false, true]);
     // An idle one goes before its turn is over.
     b.idleMs = 60;
-    expect(await settle(a.wake()!, 100)).toBe('open');
+    expect(await settle(a.ensureOpen()!, 100)).toBe('open');
     turns.close();
   });
 });

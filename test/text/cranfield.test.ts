@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
+import { createTextIndex } from '../../engine/text/text-index.js';
 import { derivedMemory } from '../support/derived-memory.js';
 
 const folder = new URL('../../../shared/data/ir-cranfield/', import.meta.url);

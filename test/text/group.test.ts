@@ -3,11 +3,11 @@
 import { describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
-import type { Label, WriteView } from '../../engine/storage/table/store.js';
+import type { Label, WriteView } from '../../engine/storage/table/view-types.js';
 import { checkTextIndex } from '../../engine/text/check.js';
-import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
-import { node } from '../storage/kit/declare.js';
-import { freshFolder } from '../storage/kit/garden.js';
+import { createTextIndex } from '../../engine/text/text-index.js';
+import { node } from '../storage/support/declare.js';
+import { freshFolder } from '../storage/support/garden.js';
 import { Random } from '../support/random.js';
 
 const index = createTextIndex(defaultLimits);

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits } from '../../engine/base/limits.js';
-import type { ReadView } from '../../engine/storage/table/store.js';
+import type { ReadView } from '../../engine/storage/table/view-types.js';
 import { analyze } from '../../engine/text/analyzer.js';
 import { checkTextIndex } from '../../engine/text/check.js';
-import type { TextHit } from '../../engine/text/text-index.js';
-import { createTextIndex } from '../../engine/text/text-index-lmdb.js';
+import type { TextHit } from '../../engine/text/text-index-types.js';
+import { createTextIndex } from '../../engine/text/text-index.js';
 import { derivedMemory } from '../support/derived-memory.js';
 import { nextTurn } from '../support/run/next-turn.js';
 

@@ -4,7 +4,7 @@
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SharedIndex } from '../../engine/vector/open-index.js';
+import type { SharedIndex } from '../../engine/vector/shared-index.js';
 import { POOL_MAX } from '../../wasm/layout.js';
 import { readSnapshot } from '../../engine/vector/snapshot.js';
 import { Client } from '../support/server/http.js';

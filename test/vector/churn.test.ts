@@ -2,7 +2,7 @@
 // found, none alive is lost.
 import { describe, expect, test } from 'vitest';
 import type { Layout } from '../../engine/vector/index.js';
-import { createVectorIndex, type SharedIndex } from '../../engine/vector/open-index.js';
+import { createVectorIndex, type SharedIndex } from '../../engine/vector/shared-index.js';
 import { nextTurn } from '../support/run/next-turn.js';
 import { defaults, long, naiveSearch, recallOf } from './fixture.js';
 import { clustered, randomFrom } from './random.js';

@@ -2,7 +2,7 @@
 // graph), recall is held and k answers come whenever k vectors match.
 import { describe, expect, test } from 'vitest';
 import type { AllowList, Layout, Metric } from '../../engine/vector/index.js';
-import type { SharedIndex } from '../../engine/vector/open-index.js';
+import type { SharedIndex } from '../../engine/vector/shared-index.js';
 import { asMap, indexOf, naiveDistance, naiveSearch } from './fixture.js';
 import { clustered, randomFrom } from './random.js';
 

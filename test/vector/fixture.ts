@@ -4,7 +4,7 @@ import {
   createVectorIndex,
   type IndexHooks,
   type SharedIndex,
-} from '../../engine/vector/open-index.js';
+} from '../../engine/vector/shared-index.js';
 import { nextTurn } from '../support/run/next-turn.js';
 
 export const long = process.env.TRELLIS_TEST_LONG === '1';

@@ -1,7 +1,7 @@
 // The compiled reader of floats against the language's own: what it reads is bit for bit the same,
 // and whatever it is not sure about it leaves.
 import { describe, expect, test } from 'vitest';
-import { readFloats } from '../../engine/vector/floats.js';
+import { readFloats } from '../../engine/vector/parse-floats.js';
 import { long } from './fixture.js';
 import { randomFrom } from './random.js';
 

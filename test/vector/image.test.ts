@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as at from '../../wasm/layout.js';
-import { LargeFile } from '../../engine/file/large-file.js';
-import { ImageCopy } from '../../engine/vector/image.js';
+import { LargeFile } from '../../engine/fs/large-file.js';
+import { ImageCopy } from '../../engine/vector/snapshot-copy.js';
 import type { Layout, Metric } from '../../engine/vector/index.js';
-import type { SharedIndex } from '../../engine/vector/open-index.js';
+import type { SharedIndex } from '../../engine/vector/shared-index.js';
 import { defaults, indexOf, long } from './fixture.js';
 import { clustered, randomFrom } from './random.js';
 

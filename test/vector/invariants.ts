@@ -17,14 +17,14 @@ export function blockFaults(segment: Segment): string[] {
     const isCurrent = segment.kernel.slotOf(id) === slot + 1;
     if (flags & at.NODE_DELETED) {
       if (isCurrent) say('is deleted but has its id');
-      if ((flags & at.NODE_TWIN) === 0) counts.deleted++;
+      if ((flags & at.NODE_DUPLICATE) === 0) counts.deleted++;
     } else {
       counts.live++;
       if (!isCurrent) say('lives without its id');
     }
     if ((flags & at.NODE_LINKED) === 0) say('is not linked');
     checkChain(reader, slot, node, say);
-    if (flags & at.NODE_TWIN) continue;
+    if (flags & at.NODE_DUPLICATE) continue;
     checkCode(reader, slot, node, say);
     checkEdges(reader, slot, node, say);
   }
@@ -87,7 +87,7 @@ function checkChain(reader: Reader, slot: number, node: number, say: Say): void 
   const next = reader.word(node + at.N_NEXT);
   const previous = reader.word(node + at.N_PREVIOUS);
   if (next && reader.word(reader.node(next - 1) + at.N_PREVIOUS) !== slot + 1) say('broken chain');
-  const isTwin = (reader.word(node + at.N_FLAGS) & at.NODE_TWIN) !== 0;
+  const isTwin = (reader.word(node + at.N_FLAGS) & at.NODE_DUPLICATE) !== 0;
   if (!isTwin) return;
   if (previous === 0) say('a twin of nobody');
   else if (reader.word(reader.node(previous - 1) + at.N_NEXT) !== slot + 1) say('unlisted twin');
@@ -133,7 +133,7 @@ function checkEdges(reader: Reader, slot: number, node: number, say: Say): void 
 
 function checkEdge(reader: Reader, node: number, e: number, target: number, say: Say): void {
   const flags = reader.word(target + at.N_FLAGS);
-  if (flags & (at.NODE_FREE | at.NODE_TWIN)) return say(`edge ${e} goes to what is no node`);
+  if (flags & (at.NODE_FREE | at.NODE_DUPLICATE)) return say(`edge ${e} goes to what is no node`);
   const [p, x] = [reader.vector(node), reader.vector(target)];
   const codes = node + reader.word(at.H_EDGE_CODES);
   let squares = 0;

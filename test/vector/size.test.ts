@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Layout, Metric } from '../../engine/vector/index.js';
-import { createVectorIndex, type SharedIndex } from '../../engine/vector/open-index.js';
+import { createVectorIndex, type SharedIndex } from '../../engine/vector/shared-index.js';
 import { readSnapshot, writeImage } from '../../engine/vector/snapshot.js';
 import { asMap, defaults, indexOf, long, recallOf } from './fixture.js';
 import { clustered } from './random.js';

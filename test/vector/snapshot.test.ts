@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { armFailpoint } from '../../engine/base/failpoint.js';
-import type { SharedIndex } from '../../engine/vector/open-index.js';
+import type { SharedIndex } from '../../engine/vector/shared-index.js';
 import { readSnapshot, writeSnapshot } from '../../engine/vector/snapshot.js';
 import { FORMAT_VERSION, FORMAT_VERSION_SQUARED, H_VERSION } from '../../wasm/layout.js';
 import { defaults, indexOf, long } from './fixture.js';
@@ -95,7 +95,7 @@ describe('a crash leaves the old snapshot or the new one', () => {
     armFailpoint(`${point}@1:throw`);
     const other = join(folder, 'Test.2000.snap');
     expect(() => writeSnapshot(index, other, { ...identity, seq: 2000 })).toThrow();
-    // What a failed write has left is removed; a process that ends in it leaves the draft (test/crash).
+    // What a failed write has left is removed; a process that ends in it leaves the draft (test/reliability/crash).
     expect(readdirSync(folder).filter((name) => name.startsWith('Test.2000'))).toEqual([]);
     expect(readSnapshot(path, 'Test', defaults, expected).index).toBeDefined();
   });

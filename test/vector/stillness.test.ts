@@ -3,14 +3,14 @@
 import { expect, test } from 'vitest';
 import {
   createStillnessBuffer,
-  stillnessOf,
-  WriterTurn,
-} from '../../engine/database/vectors/stillness.js';
+  snapshotLatchOf,
+  WriterLatch,
+} from '../../engine/database/vectors/snapshot-latch.js';
 
 test('the snapshot thread gets the sequence of the last finished change', () => {
   const buffer = createStillnessBuffer(7);
-  const writer = new WriterTurn(buffer);
-  const snapshot = stillnessOf(buffer);
+  const writer = new WriterLatch(buffer);
+  const snapshot = snapshotLatchOf(buffer);
   expect(snapshot.begin()).toBe(7);
   expect(writer.tryBegin()).toBe(false);
   snapshot.end();
@@ -22,16 +22,16 @@ test('the snapshot thread gets the sequence of the last finished change', () => 
 
 test('who is told to give up does so at its next tick', () => {
   const buffer = createStillnessBuffer(1);
-  const snapshot = stillnessOf(buffer);
+  const snapshot = snapshotLatchOf(buffer);
   snapshot.tick();
-  new WriterTurn(buffer).giveUp();
+  new WriterLatch(buffer).giveUp();
   expect(() => snapshot.tick()).toThrow();
 });
 
 test('a snapshot thread that shows no life loses its image, and the writer goes on', () => {
   const buffer = createStillnessBuffer(1);
-  const writer = new WriterTurn(buffer, 20);
-  const snapshot = stillnessOf(buffer);
+  const writer = new WriterLatch(buffer, 20);
+  const snapshot = snapshotLatchOf(buffer);
   snapshot.begin();
   writer.begin();
   expect(() => snapshot.tick()).toThrow();

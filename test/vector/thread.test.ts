@@ -3,12 +3,12 @@
 import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
-import type { SharedIndex } from '../../engine/vector/open-index.js';
+import type { SharedIndex } from '../../engine/vector/shared-index.js';
 import { asMap, defaults, long, recallOf } from './fixture.js';
 import { blockFaults } from './invariants.js';
 import { clustered, randomFrom } from './random.js';
 
-const module = new URL('../../dist/engine/vector/open-index.js', import.meta.url);
+const module = new URL('../../dist/engine/vector/shared-index.js', import.meta.url);
 const built = existsSync(module);
 if (!built) console.log('thread tests skipped: dist is not built');
 
@@ -38,8 +38,8 @@ async function start(
   return { worker, report };
 }
 
-const load = async (): Promise<typeof import('../../engine/vector/open-index.js')> =>
-  (await import(module.href)) as typeof import('../../engine/vector/open-index.js');
+const load = async (): Promise<typeof import('../../engine/vector/shared-index.js')> =>
+  (await import(module.href)) as typeof import('../../engine/vector/shared-index.js');
 
 describe.skipIf(!built)('threads', () => {
   test('searches go on while a writer puts, replaces, deletes and tidies', async () => {

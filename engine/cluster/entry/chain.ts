@@ -3,7 +3,7 @@
 // into the log of another database sees it there.
 import { createHash } from 'node:crypto';
 import { bodyOf } from './head.js';
-import { chainAt, sumAt } from './head-places.js';
+import { chainAt, sumAt } from './head-layout.js';
 
 /** How far a log has been followed: the end of an entry. */
 export interface Position {

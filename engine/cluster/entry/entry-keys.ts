@@ -13,7 +13,7 @@ import {
 } from 'node:crypto';
 import { fail } from '../../base/errors.js';
 import type { Head } from './head.js';
-import { macAt, macBytes, signedHeadBytes } from './head-places.js';
+import { macAt, macBytes, signedHeadBytes } from './head-layout.js';
 
 const leastBytes = 16;
 const keyBytes = 32;

@@ -19,7 +19,7 @@
 //   72  HMAC, 32 bytes      of all of the message but itself
 import { crc32 } from 'node:zlib';
 import { fail } from '../../base/errors.js';
-import { chainAt, headBytes, keyAt, macAt, signedHeadBytes, sumAt } from './head-places.js';
+import { chainAt, headBytes, keyAt, macAt, signedHeadBytes, sumAt } from './head-layout.js';
 
 export interface Head {
   /** One of `entryKind`, or of a newer version. */

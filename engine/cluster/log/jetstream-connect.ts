@@ -8,7 +8,7 @@ import {
   type NodeConnectionOptions,
 } from '@nats-io/transport-node';
 import { fail } from '../../base/errors.js';
-import { rootsOf } from './place-of.js';
+import { rootsOf } from './log-address.js';
 import type { LogPlace } from './replicated-log.js';
 
 export interface NatsAddress {

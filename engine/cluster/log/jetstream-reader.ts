@@ -10,7 +10,7 @@ import {
 } from '@nats-io/jetstream';
 import { fail, TrellisError } from '../../base/errors.js';
 import { refusalOf } from './jetstream-code.js';
-import { Patience } from './patience.js';
+import { LossDetector } from './loss-detector.js';
 import type { Heard, Logged } from './replicated-log.js';
 
 /** Bytes that a consumer may be ahead of its reader. */
@@ -35,7 +35,7 @@ export class StreamReader {
   #received = 0;
   /** Whether the log waits for its reader, and not the reader for the log. */
   #isHanding = false;
-  readonly #patience = new Patience();
+  readonly #patience = new LossDetector();
 
   constructor(
     private readonly client: JetStreamClient,

@@ -2,7 +2,7 @@
 // servers that lose power together have lost whole streams. They are asked in two ways: over NATS,
 // which needs the credentials of the system account, and by their monitoring ports.
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { LogLook } from './replicated-log.js';
+import type { LogStatus } from './replicated-log.js';
 
 /** What is read of the answers of both ways. */
 interface ServerReport {
@@ -17,11 +17,11 @@ const waitMs = 1_000;
 const reportMost = 4 * 1024 * 1024;
 
 /** Asks all servers; at least `replicas` must say that they sync. */
-export async function lookAtServers(
+export async function checkSyncSettings(
   connection: NatsConnection,
   monitors: readonly string[],
   replicas: number,
-): Promise<Omit<LogLook, 'exists'>> {
+): Promise<Omit<LogStatus, 'exists'>> {
   const answers = [...(await overNats(connection)), ...(await byMonitor(monitors))];
   const names = new Set<string>();
   for (const { name, always } of answers) {

@@ -15,8 +15,8 @@ import { fail } from '../../base/errors.js';
 import { refusalOf } from './jetstream-code.js';
 import { connectNats, natsAddress } from './jetstream-connect.js';
 import { JetStreamLog, messageBytes } from './jetstream-log.js';
-import { lookAtServers } from './jetstream-safety.js';
-import { Patience } from './patience.js';
+import { checkSyncSettings } from './jetstream-safety.js';
+import { LossDetector } from './loss-detector.js';
 import type { LogDriver, LogPlace } from './replicated-log.js';
 
 const streamOf = ({ name }: LogPlace): string => `TRELLIS_${name}`;
@@ -80,7 +80,7 @@ export const driver: LogDriver = {
     const connection = await connectNats(place);
     try {
       const manager = await managerOf(connection);
-      const patience = new Patience();
+      const patience = new LossDetector();
       let config = await configOf(manager, place);
       while (config === undefined) {
         patience.heard(`there is no stream ${streamOf(place)}; \`trellis cluster init\` makes it`);
@@ -107,7 +107,7 @@ export const driver: LogDriver = {
       const manager = await managerOf(connection);
       if ((await configOf(manager, place)) !== undefined)
         fail('CONFIG_INVALID', { what: `the stream ${streamOf(place)} exists already` });
-      const { durable, note } = await lookAtServers(connection, monitors, replicas);
+      const { durable, note } = await checkSyncSettings(connection, monitors, replicas);
       if (place.allowLazy !== true && durable !== true) fail('LOG_UNSAFE', { what: note });
       if (place.allowLazy !== true && replicas < 3)
         fail('LOG_UNSAFE', { what: `${replicas} server holds it` });
@@ -127,7 +127,7 @@ export const driver: LogDriver = {
     const connection = await connectNats(place);
     try {
       const exists = (await configOf(await managerOf(connection), place)) !== undefined;
-      return { exists, ...(await lookAtServers(connection, monitors, replicas)) };
+      return { exists, ...(await checkSyncSettings(connection, monitors, replicas)) };
     } finally {
       await connection.close();
     }

@@ -52,7 +52,7 @@ export interface ReplicatedLog {
 }
 
 /** What is known of a log before anybody uses it. */
-export interface LogLook {
+export interface LogStatus {
   exists: boolean;
   /** Whether every server syncs what it acknowledges; undefined where it cannot be asked. */
   durable: boolean | undefined;
@@ -66,7 +66,7 @@ export interface LogDriver {
   open(place: LogPlace): Promise<ReplicatedLog>;
   /** Makes an empty log. Fails LOG_UNSAFE unless it is durable, CONFIG_INVALID where there is one. */
   create(place: LogPlace): Promise<void>;
-  look(place: LogPlace): Promise<LogLook>;
+  look(place: LogPlace): Promise<LogStatus>;
 }
 
 export interface LogPlace {

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { fail } from '../../base/errors.js';
-import { rootsOf } from './place-of.js';
+import { rootsOf } from './log-address.js';
 import type { LogDriver, LogPlace } from './replicated-log.js';
 import { Bucket, type S3Address } from './s3-bucket.js';
 import { makingOf, S3Log } from './s3-log.js';

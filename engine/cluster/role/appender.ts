@@ -3,8 +3,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { errorDataOf, fail } from '../../base/errors.js';
 import { readHead } from '../entry/head.js';
-import type { SealedEntry } from '../entry/seal.js';
-import type { ClusterTally } from '../link/tally.js';
+import type { SealedEntry } from '../entry/encode-entry.js';
+import type { ClusterTally } from '../ipc/cluster-metrics.js';
 import type { ReplicatedLog } from '../log/replicated-log.js';
 
 /**
@@ -14,7 +14,7 @@ import type { ReplicatedLog } from '../log/replicated-log.js';
 export type Outcome = 'ok' | 'behind' | 'unknown' | 'full' | 'held' | 'lost';
 
 /** The message behind which an entry goes. */
-export interface Before {
+export interface PreviousEntry {
   seq: number;
   /** Of the entry that it is a part of. */
   chain: bigint;
@@ -28,9 +28,9 @@ const againMs = 100;
  * Whether the log has that message. A sequence alone says little: a log that lost its end, and got as many others in
  * their place, would take what is made to follow the lost ones. False: nobody says. Fails LOG_LOST.
  */
-export async function holds(
+export async function hasEntry(
   log: Pick<ReplicatedLog, 'at'>,
-  { seq, chain }: Pick<Before, 'seq' | 'chain'>,
+  { seq, chain }: Pick<PreviousEntry, 'seq' | 'chain'>,
 ): Promise<boolean> {
   const bytes = await log.at(seq).catch(() => undefined);
   if (bytes === undefined) return false;
@@ -49,7 +49,7 @@ interface AppendOptions {
 export async function appendEntry(
   log: Pick<ReplicatedLog, 'append' | 'at'>,
   { parts, position }: SealedEntry,
-  before: Before,
+  before: PreviousEntry,
   { timeoutMs, tally, onFault }: AppendOptions,
 ): Promise<Outcome> {
   const started = performance.now();
@@ -83,11 +83,11 @@ export async function appendEntry(
 async function appendOnce(
   log: Pick<ReplicatedLog, 'append' | 'at'>,
   bytes: Uint8Array,
-  before: Before,
+  before: PreviousEntry,
   id: string,
 ): Promise<Outcome> {
   const { seq, isSure } = before;
-  if (!isSure && seq > 0 && !(await holds(log, before))) {
+  if (!isSure && seq > 0 && !(await hasEntry(log, before))) {
     await pause(againMs);
     return 'held';
   }

@@ -2,8 +2,8 @@
 // which it has heard of. Invariant: no node that was heard of within the time that the log is kept is stopped by it;
 // what a log was signed by once, older keys sign no more.
 import { type EntryKeys, printKey } from '../entry/entry-keys.js';
-import type { LogKeeper } from './log-keeper.js';
-import type { Member, MemberEvents } from './member.js';
+import type { LogRetention } from './log-retention.js';
+import type { ElectionState, MemberEvents } from './leader-election.js';
 
 /** Nodes tell so often in the time of one look, and a moment later: who is there was heard in twice that. */
 const looksHeard = 2;
@@ -15,7 +15,7 @@ export class LogSigning {
 
   constructor(
     private readonly keys: EntryKeys,
-    private readonly keeper: LogKeeper,
+    private readonly keeper: LogRetention,
   ) {}
 
   /** This node leads from now on: it has heard nobody yet. */
@@ -25,7 +25,7 @@ export class LogSigning {
 
   /** Signs by a newer key where that can be. */
   async look(
-    member: Pick<Member, 'head' | 'signBy'>,
+    member: Pick<ElectionState, 'head' | 'signBy'>,
     now: number,
     log: MemberEvents['log'],
   ): Promise<void> {

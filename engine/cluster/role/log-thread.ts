@@ -6,26 +6,31 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { sharedMs } from '../../base/clock.js';
 import { type ErrorCode, TrellisError, errorDataOf, fail } from '../../base/errors.js';
-import type { Entry } from '../entry/assemble.js';
+import type { Entry } from '../entry/decode-entry.js';
 import { EntryKeys } from '../entry/entry-keys.js';
 import type {
   Ask,
-  LogLook,
+  LogProbe,
   LogToServer,
   LogToWriter,
   NotedPosition,
   ServerToLog,
   WriterToLog,
-} from '../link/message.js';
-import { ClusterTally } from '../link/tally.js';
-import { ClusterWords, appendState } from '../link/words.js';
-import { driverOf } from '../log/driver-of.js';
+} from '../ipc/message.js';
+import { ClusterTally } from '../ipc/cluster-metrics.js';
+import { ClusterState, appendState } from '../ipc/shared-state.js';
+import { driverOf } from '../log/drivers.js';
 import type { LogPlace, ReplicatedLog } from '../log/replicated-log.js';
 import type { ClusterPosition } from '../node.js';
-import { type KeepOptions, LogKeeper } from './log-keeper.js';
+import { type KeepOptions, LogRetention } from './log-retention.js';
 import { LogSigning } from './log-signing.js';
-import { Member, type MemberEvents, type MemberOptions, refusalOf } from './member.js';
-import { sharedEpoch } from './shared-epochs.js';
+import {
+  ElectionState,
+  type MemberEvents,
+  type MemberOptions,
+  refusalOf,
+} from './leader-election.js';
+import { commonEpoch } from './common-epoch.js';
 
 export interface LogThreadSetup {
   place: LogPlace;
@@ -45,12 +50,12 @@ const retryMs = 500;
 const isOfAnother = new Set<ErrorCode>(['LOG_LOST', 'LOG_TRUNCATED']);
 
 class LogThread {
-  readonly #words: ClusterWords;
+  readonly #words: ClusterState;
   readonly #tally: ClusterTally;
-  #member: Member | undefined;
+  #member: ElectionState | undefined;
   #log: ReplicatedLog | undefined;
   #isClosed = false;
-  readonly #keeper: LogKeeper;
+  readonly #keeper: LogRetention;
   readonly #keeping: NodeJS.Timeout;
   readonly #keys: EntryKeys | undefined;
   readonly #signing: LogSigning | undefined;
@@ -59,9 +64,9 @@ class LogThread {
     private readonly setup: LogThreadSetup,
     private readonly server: MessagePort,
   ) {
-    this.#words = new ClusterWords(setup.words);
+    this.#words = new ClusterState(setup.words);
     this.#tally = new ClusterTally(setup.tally);
-    this.#keeper = new LogKeeper(setup.keep);
+    this.#keeper = new LogRetention(setup.keep);
     this.#keys = EntryKeys.of(setup.secrets, setup.place.name);
     this.#signing = this.#keys && new LogSigning(this.#keys, this.#keeper);
     this.#keeping = setInterval(() => void this.#keep(), this.#keeper.everyMs);
@@ -114,7 +119,7 @@ class LogThread {
     this.#member = this.#memberOf(this.#log!, position);
   }
 
-  #memberOf(log: ReplicatedLog, position: NotedPosition): Member {
+  #memberOf(log: ReplicatedLog, position: NotedPosition): ElectionState {
     const events: MemberEvents = {
       onEntry: (entry) => this.#pass(entry),
       onLead: (position) => {
@@ -139,7 +144,7 @@ class LogThread {
       log: (level, message, fields) => this.#tell({ kind: 'log', level, message, fields }),
     };
     const options = { ...this.setup.member, keys: this.#keys };
-    return new Member(log, position, options, events, this.#tally);
+    return new ElectionState(log, position, options, events, this.#tally);
   }
 
   /**
@@ -148,7 +153,7 @@ class LogThread {
    */
   async #compareEpochs(log: ReplicatedLog): Promise<void> {
     this.#words.shareEpochs(undefined);
-    this.#words.shareEpochs(await sharedEpoch(log, this.#words.epochs));
+    this.#words.shareEpochs(await commonEpoch(log, this.#words.epochs));
   }
 
   #pass({ kind, body, time, position }: Entry): void {
@@ -194,7 +199,7 @@ class LogThread {
     }
   }
 
-  async #answer(ask: Ask): Promise<ClusterPosition | LogLook> {
+  async #answer(ask: Ask): Promise<ClusterPosition | LogProbe> {
     const [member, log] = [this.#member, this.#log];
     if (member === undefined || log === undefined)
       fail('LOG_UNAVAILABLE', { what: 'it was not reached yet' });
@@ -215,7 +220,7 @@ class LogThread {
   }
 
   /** What stands at the end stays: it tells whoever joins whether the log is theirs. */
-  async #trim(member: Member, log: ReplicatedLog, upTo: number): Promise<ClusterPosition> {
+  async #trim(member: ElectionState, log: ReplicatedLog, upTo: number): Promise<ClusterPosition> {
     if (member.role !== 'leader') throw new TrellisError(refusalOf(undefined));
     const last = Math.min(upTo, this.#words.durable);
     if (last > 0) await log.trim(last);

@@ -1,9 +1,9 @@
 // `attach`: the calls of a database on a thread that did not open it.
 import { MessagePort } from 'node:worker_threads';
 import { excerpt, fail } from '../../base/errors.js';
-import { Attached } from './attached.js';
+import { AttachedReader } from './attached-reader.js';
 import type { Attachment } from './attachment.js';
-import { type AnyQueries, type Calls, callsOf } from './calls.js';
+import { type AnyQueries, type Calls, callsOf } from './query-caller.js';
 
 export type AttachedDatabase<Q = AnyQueries> = Calls<Q> & {
   /** Lets go of the database, which goes on for all others. */
@@ -20,7 +20,7 @@ export async function attach<Q = AnyQueries>(attachment: Attachment): Promise<At
     const got = excerpt(String(attachment));
     fail('PARAM_TYPE', { param: 'attachment', type: 'what `attachment()` gives', got });
   }
-  const attached = new Attached(attachment);
+  const attached = new AttachedReader(attachment);
   await attached.ready;
   const calls = callsOf({
     send: (name, body) => attached.call(name, body),

@@ -1,9 +1,9 @@
-// What another thread of this process is given to read the database in place (attached.ts), and what it
-// and the thread that opened it tell each other from then on (host.ts).
+// What another thread of this process is given to read the database in place (attached-reader.ts), and what it
+// and the thread that opened it tell each other from then on (attach-host.ts).
 import type { MessagePort } from 'node:worker_threads';
 import type { ErrorData } from '../../base/errors.js';
-import type { AddIndex, Equip } from '../lane/message.js';
-import type { ReadingSetup } from '../lane/reading-thread.js';
+import type { AddIndex, ConfigureLane } from '../lane/message.js';
+import type { ReadingSetup } from '../lane/reader-context.js';
 
 /** For one thread: post it with `port` in the list of what is transferred. */
 export interface Attachment extends ReadingSetup {
@@ -13,7 +13,7 @@ export interface Attachment extends ReadingSetup {
 }
 
 export type ToAttached =
-  | Equip
+  | ConfigureLane
   | AddIndex
   /** Lets go of the data file, for good or until `reopen`. */
   | { kind: 'release' }
@@ -24,5 +24,5 @@ export type FromAttached =
   | { kind: 'released' }
   /** What is not read in place. */
   | { kind: 'call'; id: number; name: string; body: Uint8Array }
-  /** Where reads are counted from now on that are made in place (shared-tally.ts). */
+  /** Where reads are counted from now on that are made in place (shared-query-metrics.ts). */
   | { kind: 'tally'; names: readonly string[]; buffer: SharedArrayBuffer };

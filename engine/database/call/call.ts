@@ -1,10 +1,10 @@
 // One request on its way through the database, as it waits for a lane and is there.
 import { TrellisError } from '../../base/errors.js';
 import { drops } from '../../plan/deletes.js';
-import type { Argument, ExecutionResult, ItemList } from '../../exec/row/execute.js';
+import type { Argument, ExecutionResult, ItemList } from '../../exec/runtime/execute.js';
 import type { CostClass, Plan } from '../../plan/plan.js';
-import type { Once } from '../answer/once.js';
-import { pack } from './pack.js';
+import type { Once } from '../idempotency/idempotency-key.js';
+import { pack } from './serialize-plan.js';
 
 /** What a call took: micros of work, rows printed, elements visited. */
 export interface Cost {

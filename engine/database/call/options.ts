@@ -4,11 +4,11 @@ import type { ClusterOptions } from '../../cluster/options.js';
 import type { ShardPlace } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import type { Embedder } from '../../embed/embedder.js';
-import type { Argument } from '../../exec/row/execute.js';
+import type { Argument } from '../../exec/runtime/execute.js';
 import type { Plan } from '../../plan/plan.js';
 import type { Program } from '../../plan/program.js';
 import type { IndexOptions } from '../../vector/index.js';
-import type { Claim } from '../answer/once.js';
+import type { Claim } from '../idempotency/idempotency-key.js';
 import type { Cost, Whose } from './call.js';
 
 export interface DatabaseOptions {

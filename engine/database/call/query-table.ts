@@ -4,7 +4,7 @@
 // neighbour.
 import { excerpt, fail } from '../../base/errors.js';
 import type { Query } from '../../plan/plan.js';
-import { nearestName } from '../../base/nearest.js';
+import { nearestName } from '../../base/did-you-mean.js';
 
 /** Above `limits.source_queries`, which is 10,000. */
 const placesMax = 2 ** 16;

@@ -1,7 +1,7 @@
 // Writes whose time is over while the writer stands, in a slow sync or before a log that does not answer: whoever waits
 // hears of it in time. Invariant: nobody hears that nothing was done of a write that the writer has begun with.
 import { type Call, timeOut } from '../call/call.js';
-import type { Gate } from '../call/gate.js';
+import type { ControlBlock } from '../call/control-block.js';
 
 const lookMs = 100;
 
@@ -10,7 +10,7 @@ export class Deadlines {
   readonly #calls = new Set<Call>();
   #looking: NodeJS.Timeout | undefined;
 
-  constructor(private readonly gate: Pick<Gate, 'withdraw'>) {}
+  constructor(private readonly gate: Pick<ControlBlock, 'withdraw'>) {}
 
   watch(call: Call): void {
     this.#calls.add(call);

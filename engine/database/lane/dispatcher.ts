@@ -8,9 +8,9 @@ import { type ErrorData, TrellisError, errorDataOf } from '../../base/errors.js'
 import { type Call, type Cost, type Whose, timeOut } from '../call/call.js';
 import { FairQueue } from '../call/fair-queue.js';
 import { type QueueBounds, makeRoom, refusalOf } from '../call/queue-share.js';
-import type { Gate, SlotPool } from '../call/gate.js';
+import type { ControlBlock, SlotPool } from '../call/control-block.js';
 import { Lane } from './lane.js';
-import type { Equip, ToLane } from './message.js';
+import type { ConfigureLane, ToLane } from './message.js';
 
 /**
  * Cost units a lane may have in flight: many cheap calls, or two heavy ones. A call takes one at
@@ -37,7 +37,7 @@ export interface DispatcherOptions {
   /** A lane can take calls. */
   onReady?: () => void;
   /** What a fresh lane must know: calls of earlier programs may still come to it. */
-  equip: () => Equip;
+  equip: () => ConfigureLane;
   onSettled: (call: Call, cost: Cost) => void;
   onRestart: (reason: string) => void;
 }
@@ -61,7 +61,7 @@ export class Dispatcher {
   restarts = 0;
 
   constructor(
-    private readonly gate: Gate,
+    private readonly gate: ControlBlock,
     private readonly slots: SlotPool,
     private readonly options: DispatcherOptions,
   ) {

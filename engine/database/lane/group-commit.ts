@@ -7,27 +7,27 @@ import { wallMs } from '../../base/clock.js';
 import { TrellisError, fail } from '../../base/errors.js';
 import { shortageOf } from '../../base/os/shortage.js';
 import { failpoint } from '../../base/failpoint.js';
-import type { ExecutionResult } from '../../exec/row/execute.js';
-import { type LogLink, isRefusal } from '../../cluster/link/log-link.js';
+import type { ExecutionResult } from '../../exec/runtime/execute.js';
+import { type LogClient, isRefusal } from '../../cluster/ipc/log-client.js';
 import { onlyDeletes } from '../../plan/deletes.js';
 import type { Plan } from '../../plan/plan.js';
 import type { Storage } from '../../storage/open-storage.js';
-import type { WritePermit } from '../../storage/lock/permit.js';
-import type { VectorChange, WriteView } from '../../storage/table/store.js';
+import type { WriteFence } from '../../storage/lock/write-fence.js';
+import type { VectorChange, WriteView } from '../../storage/table/view-types.js';
 import type { WriteGroup } from '../../storage/view/writer.js';
-import { answerOnce, claimOnce } from '../answer/answer-once.js';
-import type { RequestExtra } from './batch.js';
-import type { Figures } from '../meter/figures.js';
-import type { Gate } from '../call/gate.js';
+import { runIdempotent, reserveKey } from '../idempotency/idempotent-write.js';
+import type { RequestExtra } from './message-batch.js';
+import type { WriterMetrics } from '../metrics/writer-metrics.js';
+import type { ControlBlock } from '../call/control-block.js';
 import { longMicros } from './long-writes.js';
 import type { LoadWriter } from '../load/load-writer.js';
-import { unpack } from '../call/pack.js';
+import { unpack } from '../call/serialize-plan.js';
 import type { QueryTable } from '../call/query-table.js';
-import { type Equipment, decodeCall, run } from '../call/runner.js';
+import { type ExecutorServices, decodeCall, run } from '../call/run-request.js';
 import type { VectorStore } from '../vectors/vector-store.js';
 
 /** A write that waits for its group. */
-export interface Waiting {
+export interface QueuedWrite {
   slot: number;
   query: number;
   body: Uint8Array;
@@ -49,15 +49,15 @@ export type Outcome = ({ ok: true; result: ExecutionResult } | { ok: false; erro
 
 export interface CommitParts {
   storage: Storage;
-  permit: WritePermit;
-  figures: Figures;
-  gate: Gate;
+  permit: WriteFence;
+  figures: WriterMetrics;
+  gate: ControlBlock;
   queries: QueryTable;
-  equipment: Equipment;
+  equipment: ExecutorServices;
   vectors: VectorStore;
   loads: LoadWriter;
   /** Of a database in a cluster. */
-  link: LogLink | undefined;
+  link: LogClient | undefined;
 }
 
 export class GroupCommit {
@@ -74,9 +74,9 @@ export class GroupCommit {
    * the file itself. Damage that no request can be blamed for, as of a page of a tree, fails the whole transaction:
    * then halves of the group are tried alone, down to the requests that meet it.
    */
-  run(group: Waiting[]): Outcome[] {
+  run(group: QueuedWrite[]): Outcome[] {
     const { link } = this.parts;
-    if (this.parts.permit.denied !== undefined) return this.#refuse(group);
+    if (this.parts.permit.closedBecause !== undefined) return this.#refuse(group);
     if (link?.isLeading === false) return failAll(group, link.refusal);
     let commit: { outcomes: Outcome[]; changes: VectorChange[] };
     const { room } = this.parts.storage.env;
@@ -86,10 +86,10 @@ export class GroupCommit {
       commit = this.#commit(group);
     } catch (error) {
       if (isRefusal(error)) return failAll(group, error);
-      if (isShortage(error) && this.parts.permit.denied === undefined)
+      if (isShortage(error) && this.parts.permit.closedBecause === undefined)
         return this.#runDeletes(group, error);
       // It failed before its commit point, for want of what the next one may find.
-      const isWhole = this.parts.permit.denied === undefined;
+      const isWhole = this.parts.permit.closedBecause === undefined;
       if (isWhole && shortageOf(error) !== undefined) return failAll(group, error);
       if (!isOfSome(error)) {
         this.parts.permit.failed(error);
@@ -106,13 +106,13 @@ export class GroupCommit {
       // The writes are done: nobody may hear that they are not. But no search would see further ones.
       this.parts.permit.failed(error);
     }
-    this.parts.gate.advance();
+    this.parts.gate.publishCommit();
     link?.publish();
     return commit.outcomes;
   }
 
   /** W5 to W9 of operations.md 6.1. */
-  #commit(group: Waiting[]): { outcomes: Outcome[]; changes: VectorChange[] } {
+  #commit(group: QueuedWrite[]): { outcomes: Outcome[]; changes: VectorChange[] } {
     let outcomes: Outcome[] = [];
     const figures = this.parts.figures;
     const { puts } = this.parts.storage;
@@ -151,13 +151,13 @@ export class GroupCommit {
   #publish(changes: VectorChange[]): void {
     const figures = this.parts.figures;
     failpoint('W10');
-    this.parts.loads.distrust();
+    this.parts.loads.invalidateNames();
     figures.during(() => this.parts.vectors.publish(changes));
     figures.set('applied_seq', this.parts.storage.committedSeq());
     failpoint('W11');
   }
 
-  #runOne(waiting: Waiting, nowMs: number, transaction: WriteGroup): Outcome {
+  #runOne(waiting: QueuedWrite, nowMs: number, transaction: WriteGroup): Outcome {
     const once = waiting.extra?.once;
     const { limits } = this.parts.equipment;
     try {
@@ -166,9 +166,9 @@ export class GroupCommit {
       if (this.#shortage !== undefined) this.#checkRoom(waiting);
       const result = transaction.request(nowMs, (view) => {
         const now = { ms: nowMs, limits };
-        if (once?.claim !== undefined) return claimOnce(view, once, waiting.body, now);
+        if (once?.claim !== undefined) return reserveKey(view, once, waiting.body, now);
         const work = () => this.#execute(waiting, nowMs, view);
-        const answer = once ? answerOnce(view, once, waiting.body, now, work) : work();
+        const answer = once ? runIdempotent(view, once, waiting.body, now, work) : work();
         this.parts.vectors.reserve(view.pending);
         return answer;
       });
@@ -178,7 +178,7 @@ export class GroupCommit {
     }
   }
 
-  #execute(waiting: Waiting, nowMs: number, view: WriteView): ExecutionResult {
+  #execute(waiting: QueuedWrite, nowMs: number, view: WriteView): ExecutionResult {
     const { extra, slot } = waiting;
     const entry = waiting.query < 0 ? undefined : this.parts.queries.at(waiting.query);
     const schema = entry ? this.parts.queries.schemaOf(waiting.query) : extra!.schema;
@@ -205,14 +205,14 @@ export class GroupCommit {
   }
 
   /** Of a group that found no room. */
-  #runDeletes(group: Waiting[], error: TrellisError): Outcome[] {
+  #runDeletes(group: QueuedWrite[], error: TrellisError): Outcome[] {
     const deletes = group.filter((waiting) => this.#onlyDeletes(waiting));
     if (deletes.length === 0) return failAll(group, error);
     if (deletes.length === group.length) {
       this.parts.storage.env.room.denyDeletes();
       return failAll(group, error);
     }
-    const done = new Map<Waiting, Outcome>();
+    const done = new Map<QueuedWrite, Outcome>();
     while (done.size < deletes.length) {
       const rest = deletes.slice(done.size);
       for (const [at, outcome] of this.run(rest).entries()) done.set(rest[at]!, outcome);
@@ -220,23 +220,23 @@ export class GroupCommit {
     return group.map((waiting) => done.get(waiting) ?? { ok: false, error });
   }
 
-  #checkRoom(waiting: Waiting): void {
+  #checkRoom(waiting: QueuedWrite): void {
     const shortage = this.#onlyDeletes(waiting) ? this.#shortageOfDeletes : this.#shortage;
     if (shortage !== undefined) throw shortage;
   }
 
-  #onlyDeletes({ extra, query }: Waiting): boolean {
+  #onlyDeletes({ extra, query }: QueuedWrite): boolean {
     if (extra?.once !== undefined) return false;
     const plan = query < 0 ? unpack<Plan>(extra!.plan) : this.parts.queries.at(query)?.plan;
     return plan !== undefined && onlyDeletes(plan);
   }
 
-  #refuse(group: Waiting[]): Outcome[] {
+  #refuse(group: QueuedWrite[]): Outcome[] {
     return failAll(group, this.parts.permit.refusal);
   }
 }
 
-const failAll = (group: readonly Waiting[], error: unknown): Outcome[] =>
+const failAll = (group: readonly QueuedWrite[], error: unknown): Outcome[] =>
   group.map(() => ({ ok: false, error }));
 
 const isShortage = (error: unknown): error is TrellisError =>

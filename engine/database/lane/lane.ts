@@ -6,7 +6,7 @@ import { type ErrorData, errorOf } from '../../base/errors.js';
 import { sharedOriginMs } from '../../base/clock.js';
 import { assert } from '../../base/assert.js';
 import type { Call, Cost } from '../call/call.js';
-import type { Gate, SlotPool } from '../call/gate.js';
+import type { ControlBlock, SlotPool } from '../call/control-block.js';
 import {
   type Batch,
   type ReplyExtra,
@@ -16,7 +16,7 @@ import {
   packBatch,
   replyWords,
   requestWords,
-} from './batch.js';
+} from './message-batch.js';
 import type { FromLane, ToLane } from './message.js';
 
 const costUnits = { A: 1, B: 1, C: 32, W: 1 } as const;
@@ -40,7 +40,7 @@ export class Lane {
 
   constructor(
     readonly port: MessagePort,
-    private readonly gate: Gate,
+    private readonly gate: ControlBlock,
     private readonly slots: SlotPool,
     private readonly events: LaneEvents,
   ) {

@@ -1,24 +1,30 @@
-// What travels between the main thread and the lanes beside requests and replies (batch.ts): programs,
+// What travels between the main thread and the lanes beside requests and replies (message-batch.ts): programs,
 // vector memories, orders to the writer and its news.
+import type { MessagePort } from 'node:worker_threads';
+import type { ShardPlace } from '../../base/id.js';
+import type { Limits } from '../../base/limits.js';
+import type { LogLinkSetup } from '../../cluster/ipc/log-client.js';
+import type { LockToken } from '../../storage/lock/lock-file.js';
+import type { VectorStoreOptions } from '../vectors/vector-store.js';
 import type { ClusterPosition } from '../../cluster/node.js';
-import type { CheckMark, ClusterOrder } from '../replica/check-mark.js';
+import type { CheckMark, ClusterOrder } from '../replication/check-mark.js';
 import type { ErrorData } from '../../base/errors.js';
-import type { PackedProgram } from '../call/packed-program.js';
+import type { PackedProgram } from '../call/serialized-program.js';
 import type { IndexHandle } from '../../vector/index.js';
-import type { Batch, ReplyExtra, RequestExtra } from './batch.js';
+import type { Batch, ReplyExtra, RequestExtra } from './message-batch.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
 import type { LoadOrder } from '../load/load-writer.js';
 
 /** Tells a lane what it needs to run plans: sent before its first batch and after every reload. */
-export interface Equip {
+export interface ConfigureLane {
   kind: 'equip';
   program: PackedProgram;
   /** How many reloads came before it. */
   generation: number;
-  /** Of its schema: see gate.ts. */
+  /** Of its schema: see control-block.ts. */
   schema: number;
   /** For a lane that was not there yet: the programs before it, oldest first. */
-  earlier?: readonly Pick<Equip, 'program' | 'generation' | 'schema'>[];
+  earlier?: readonly Pick<ConfigureLane, 'program' | 'generation' | 'schema'>[];
   indexes: { label: number; handle: IndexHandle }[];
 }
 
@@ -48,7 +54,7 @@ export interface Reload {
 
 export type ToLane =
   | Batch<RequestExtra>
-  | Equip
+  | ConfigureLane
   | AddIndex
   | HelpBuild
   | Reload
@@ -57,7 +63,7 @@ export type ToLane =
   | { kind: 'preview'; id: number; program: unknown }
   | { kind: 'load'; id: number; order: LoadOrder }
   | { kind: 'snapshot'; id: number }
-  /** Lets go of the data file (reopen.ts); a reader says `released`, and opens it again. */
+  /** Lets go of the data file (reopen-after-failure.ts); a reader says `released`, and opens it again. */
   | { kind: 'release'; id: number }
   | { kind: 'reopen' }
   | { kind: 'close'; id: number; snapshot: boolean };
@@ -103,4 +109,28 @@ export type FromLane =
 export interface LaneFault {
   error: ErrorData;
   stack?: string;
+}
+
+/** What a writer lane is made with: the message that starts its thread. */
+export interface WriterSetup {
+  role: 'writer';
+  port: MessagePort;
+  gate: SharedArrayBuffer;
+  graphPath: string;
+  limits: Limits;
+  textEnabled: boolean;
+  /** Shared: see metrics/writer-metrics.ts. */
+  figures: SharedArrayBuffer;
+  strict: boolean;
+  program: PackedProgram;
+  vectors: VectorStoreOptions;
+  failpoint?: string;
+  /** Looked for before every commit. */
+  lock: LockToken;
+  /** Why nothing may be written from the start. */
+  readOnlyReason?: string | undefined;
+  /** Of a database in a cluster. */
+  cluster?: LogLinkSetup | undefined;
+  /** Of a share of a scattered type. */
+  shard?: ShardPlace | undefined;
 }

@@ -1,17 +1,23 @@
 // The thread side of a read lane: one never-ending task that runs batches against LMDB snapshots.
-// Invariant: the snapshot is refreshed before the first read after any commit (gate.ts), and none
+// Invariant: the snapshot is refreshed before the first read after any commit (control-block.ts), and none
 // outlives a batch.
 import type { MessagePort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../../base/clock.js';
-import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
-import type { Equip, ToLane } from './message.js';
-import { unpack } from '../call/pack.js';
-import { PackedQueries } from '../call/packed-program.js';
+import {
+  type Batch,
+  type RequestExtra,
+  isBatch,
+  openBatch,
+  requestWords,
+} from './message-batch.js';
+import type { ConfigureLane, ToLane } from './message.js';
+import { unpack } from '../call/serialize-plan.js';
+import { PackedQueries } from '../call/serialized-program.js';
 import { ReplyBatch } from './reply-batch.js';
 import { QueryTable } from '../call/query-table.js';
-import { decodeCall, run } from '../call/runner.js';
-import { type ReadingSetup, ReadingThread } from './reading-thread.js';
-import type { Argument } from '../../exec/row/execute.js';
+import { decodeCall, run } from '../call/run-request.js';
+import { type ReadingSetup, ReaderContext } from './reader-context.js';
+import type { Argument } from '../../exec/runtime/execute.js';
 import type { Plan } from '../../plan/plan.js';
 
 /** A lane that had no request for this long helps to build, this long at a time. */
@@ -30,7 +36,7 @@ export function serveReads(setup: ReaderSetup): Promise<void> {
 
 class ReaderLane {
   readonly #port: MessagePort;
-  readonly #thread: ReadingThread;
+  readonly #thread: ReaderContext;
   readonly #replies: ReplyBatch;
   readonly #queries = new QueryTable();
   #lastBatchAt = Number.NEGATIVE_INFINITY;
@@ -43,7 +49,7 @@ class ReaderLane {
     private readonly onClosed: () => void,
   ) {
     this.#port = setup.port;
-    this.#thread = new ReadingThread(setup);
+    this.#thread = new ReaderContext(setup);
     this.#replies = new ReplyBatch(setup.port);
     this.#port.on('message', (message: ToLane) => this.#receive(message));
   }
@@ -70,7 +76,7 @@ class ReaderLane {
     }
   }
 
-  #equip(message: Equip): void {
+  #equip(message: ConfigureLane): void {
     for (const { generation, program, schema } of [...(message.earlier ?? []), message]) {
       this.#queries.add(generation, new PackedQueries(program), schema);
     }

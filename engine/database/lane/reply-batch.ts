@@ -2,8 +2,8 @@
 // about every 200 microseconds of work, so that early answers do not wait for late ones.
 import type { MessagePort } from 'node:worker_threads';
 import { ByteWriter } from '../../base/bytes.js';
-import type { ExecutionResult } from '../../exec/row/execute.js';
-import { type ReplyExtra, packBatch, replyWords } from './batch.js';
+import type { ExecutionResult } from '../../exec/runtime/execute.js';
+import { type ReplyExtra, packBatch, replyWords } from './message-batch.js';
 import type { Outcome } from './group-commit.js';
 import { errorDataOf } from '../../base/errors.js';
 

@@ -9,64 +9,41 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../../base/clock.js';
 import { type ErrorData, errorDataOf, errorMessage } from '../../base/errors.js';
 import { armFailpoint, failpoint } from '../../base/failpoint.js';
-import type { Limits } from '../../base/limits.js';
-import { LogLink, type LogLinkSetup, loadTimeoutMs } from '../../cluster/link/log-link.js';
-import { diskTrouble } from '../../storage/lock/disk-trouble.js';
-import type { ShardPlace } from '../../base/id.js';
+import { LogClient, loadTimeoutMs } from '../../cluster/ipc/log-client.js';
+import { asDiskError } from '../../storage/lock/disk-error.js';
 import { fileIdentity } from '../../storage/lock/file-identity.js';
-import type { LockToken } from '../../storage/lock/lock-file.js';
-import type { Declarations } from '../../storage/schema/schema-commit.js';
+import type { Declarations } from '../../storage/schema/apply-schema.js';
 import { type SchemaPreview, type Storage, openStorage } from '../../storage/open-storage.js';
-import type { VectorChange } from '../../storage/table/store.js';
-import { WritePermit } from '../../storage/lock/permit.js';
-import { createTextIndex } from '../../text/text-index-lmdb.js';
-import type { TextIndex } from '../../text/text-index.js';
-import { Figures } from '../meter/figures.js';
-import { Gate } from '../call/gate.js';
-import { type Batch, type RequestExtra, isBatch, openBatch, requestWords } from './batch.js';
-import { Gathering, leftBehind, takeGroup } from './gathering.js';
-import { transactionHold } from './exit-hold.js';
-import { GroupCommit, type Waiting, workOf } from './group-commit.js';
+import type { VectorChange } from '../../storage/table/view-types.js';
+import { WriteFence } from '../../storage/lock/write-fence.js';
+import { createTextIndex } from '../../text/text-index.js';
+import type { TextIndex } from '../../text/text-index-types.js';
+import { WriterMetrics } from '../metrics/writer-metrics.js';
+import { ControlBlock } from '../call/control-block.js';
+import {
+  type Batch,
+  type RequestExtra,
+  isBatch,
+  openBatch,
+  requestWords,
+} from './message-batch.js';
+import { CommitDelay, leftBehind, takeGroup } from './commit-delay.js';
+import { transactionHold } from './safe-exit.js';
+import { GroupCommit, type QueuedWrite, workOf } from './group-commit.js';
 import { type LoadOrder, LoadWriter } from '../load/load-writer.js';
 import type { LaneFault, Reload, ToLane } from './message.js';
-import { unpack } from '../call/pack.js';
-import { headOf, type PackedProgram, PackedQueries } from '../call/packed-program.js';
+import { unpack } from '../call/serialize-plan.js';
+import { headOf, PackedQueries } from '../call/serialized-program.js';
+import type { WriterSetup } from './message.js';
 import { ReplyBatch } from './reply-batch.js';
-import { watchRoom } from './room-watch.js';
+import { watchRoom } from './disk-space-retry.js';
 import { QueryTable } from '../call/query-table.js';
-import { changeSchema, fitSchema, openSchema } from '../schema/schema-swap.js';
-import { LogFollower } from '../replica/log-follower.js';
-import { asSchemaEntry } from '../replica/schema-entry.js';
-import { tellTables } from '../replica/table-check.js';
-import type { Equipment } from '../call/runner.js';
-import {
-  type VectorStore,
-  type VectorStoreOptions,
-  openVectorStore,
-} from '../vectors/vector-store.js';
-
-export interface WriterSetup {
-  role: 'writer';
-  port: MessagePort;
-  gate: SharedArrayBuffer;
-  graphPath: string;
-  limits: Limits;
-  textEnabled: boolean;
-  /** Shared: see figures.ts. */
-  figures: SharedArrayBuffer;
-  strict: boolean;
-  program: PackedProgram;
-  vectors: VectorStoreOptions;
-  failpoint?: string;
-  /** Looked for before every commit. */
-  lock: LockToken;
-  /** Why nothing may be written from the start. */
-  readOnlyReason?: string | undefined;
-  /** Of a database in a cluster. */
-  cluster?: LogLinkSetup | undefined;
-  /** Of a share of a scattered type. */
-  shard?: ShardPlace | undefined;
-}
+import { changeSchema, fitSchema, openSchema } from '../schema/migrate-store.js';
+import { LogFollower } from '../replication/log-follower.js';
+import { asSchemaEntry } from '../replication/schema-entry.js';
+import { appendTableHashes } from '../replication/table-check.js';
+import type { ExecutorServices } from '../call/run-request.js';
+import { type VectorStore, openVectorStore } from '../vectors/vector-store.js';
 
 /** Upkeep of the vector indexes runs in slices this long, with pauses between them. */
 const upkeepMs = 5;
@@ -84,31 +61,31 @@ export function serveWrites(setup: WriterSetup): Promise<LaneFault | undefined> 
     } catch (error) {
       setup.port.close();
       const place = { path: setup.graphPath, name: 'the data directory', bytes: 2 ** 20 };
-      resolve(errorDataOf(diskTrouble(error, place)));
+      resolve(errorDataOf(asDiskError(error, place)));
     }
   });
 }
 
 class WriterLane {
   readonly #port: MessagePort;
-  readonly #gate: Gate;
-  readonly #figures: Figures;
+  readonly #gate: ControlBlock;
+  readonly #figures: WriterMetrics;
   readonly #storage: Storage;
-  readonly #equipment: Equipment;
+  readonly #equipment: ExecutorServices;
   readonly #queries = new QueryTable();
   readonly #vectors: VectorStore;
   readonly #loads: LoadWriter;
   readonly #replies: ReplyBatch;
   readonly #commits: GroupCommit;
-  #waiting: Waiting[] = [];
+  #waiting: QueuedWrite[] = [];
   /** An order that came while a group was drained, and what came after it. */
   #held: ToLane[] = [];
-  readonly #gathering: Gathering | undefined;
+  readonly #gathering: CommitDelay | undefined;
   #scheduled = false;
   #isReleased = false;
-  readonly #link: LogLink | undefined;
+  readonly #link: LogClient | undefined;
   #follower: LogFollower | undefined;
-  readonly #permit: WritePermit;
+  readonly #permit: WriteFence;
   #keeping: NodeJS.Timeout | undefined;
   #lastSnapshotAt = performance.now();
 
@@ -117,17 +94,17 @@ class WriterLane {
     private readonly onClosed: () => void,
   ) {
     this.#port = setup.port;
-    this.#gate = new Gate(setup.gate);
-    this.#figures = new Figures(setup.figures);
+    this.#gate = new ControlBlock(setup.gate);
+    this.#figures = new WriterMetrics(setup.figures);
     this.#replies = new ReplyBatch(setup.port);
-    this.#permit = new WritePermit(
+    this.#permit = new WriteFence(
       setup.lock,
       (reason, cause) => this.#stopWriting(reason, cause),
       setup.readOnlyReason,
       fileIdentity(join(setup.graphPath, 'data.mdb')),
     );
-    this.#link = setup.cluster && new LogLink(setup.cluster, () => this.#figures.beat());
-    this.#gathering = setup.cluster && new Gathering();
+    this.#link = setup.cluster && new LogClient(setup.cluster, () => this.#figures.beat());
+    this.#gathering = setup.cluster && new CommitDelay();
     this.#storage = openStorage(setup.graphPath, {
       limits: setup.limits,
       mode: 'attach',
@@ -159,7 +136,7 @@ class WriterLane {
         this.#vectors.reserve(changes);
       },
       publish: (changes: readonly VectorChange[]) => this.#vectors.publish(changes),
-      settle: () => this.#vectors.settle(),
+      settle: () => this.#vectors.finishMaintenance(),
     };
     this.#loads = new LoadWriter(this.#storage, loads, text);
     this.#equipment = {
@@ -200,7 +177,7 @@ class WriterLane {
   }
 
   /** Takes its place in the cluster. */
-  #follow(port: MessagePort, link: LogLink): void {
+  #follow(port: MessagePort, link: LogClient): void {
     this.#follower = new LogFollower({
       port,
       link,
@@ -222,7 +199,7 @@ class WriterLane {
 
   /** Brings the data to the program's schema, and the keyword index to its switch. */
   #openSchema(program: Declarations, text: TextIndex | undefined): void {
-    const isGiven = this.#permit.denied !== undefined || this.#link !== undefined;
+    const isGiven = this.#permit.closedBecause !== undefined || this.#link !== undefined;
     if (isGiven) return fitSchema(this.#storage, program, text, this.setup);
     const { listedAtOpen: edges } = this.#storage;
     const cutOff = 'listed the edges of an import that was cut off';
@@ -236,10 +213,10 @@ class WriterLane {
 
   #receive(message: ToLane): void {
     if (this.#held.length > 0) this.#held.push(message);
-    else this.#obey(message);
+    else this.#execute(message);
   }
 
-  #obey(message: ToLane): void {
+  #execute(message: ToLane): void {
     if (isBatch(message)) {
       this.#accept(message);
       return this.#schedule();
@@ -308,16 +285,16 @@ class WriterLane {
       else {
         // An order waits for the writes that came before it, and what follows waits for it.
         this.#held.push(received.message);
-        setImmediate(() => this.#obeyHeld());
+        setImmediate(() => this.#executeHeld());
       }
     }
   }
 
-  #obeyHeld(): void {
-    for (const message of this.#held.splice(0)) this.#obey(message);
+  #executeHeld(): void {
+    for (const message of this.#held.splice(0)) this.#execute(message);
   }
 
-  #commitGroup(group: Waiting[]): void {
+  #commitGroup(group: QueuedWrite[]): void {
     if (group.length === 0) return;
     const started = performance.now();
     const outcomes = this.#commits.run(group);
@@ -384,20 +361,20 @@ class WriterLane {
       changeSchema(this.#storage, this.#vectors, program, text, nowMs, this.#gate, sources),
     );
     adopt();
-    this.#gate.advance();
+    this.#gate.publishCommit();
     this.#link?.publish();
     // Nothing is written before all nodes can see that they have made the same of it.
-    if (this.#link?.isUnproven) tellTables(this.#storage, this.#link);
+    if (this.#link?.needsTableCheck) appendTableHashes(this.#storage, this.#link);
     return this.#gate.schema();
   }
 
   #load(order: LoadOrder): unknown {
     try {
-      const work = () => this.#loads.obey(order, wallMs());
+      const work = () => this.#loads.execute(order, wallMs());
       const manner = { timeoutMs: loadTimeoutMs };
-      const result = this.#link === undefined ? work() : this.#link.inManner(manner, work);
+      const result = this.#link === undefined ? work() : this.#link.withAppendOptions(manner, work);
       this.#figures.set('applied_seq', this.#storage.committedSeq());
-      this.#gate.advance();
+      this.#gate.publishCommit();
       this.#link?.publish();
       this.#keepUp();
       return result;
@@ -412,7 +389,7 @@ class WriterLane {
     return this.#vectors.snapshots.round().catch((error: unknown) => {
       this.#figures.add('snapshot_failures_total');
       // A commit behind it failed: that is no defect of the snapshot.
-      throw this.#permit.denied === undefined ? error : this.#permit.refusal;
+      throw this.#permit.closedBecause === undefined ? error : this.#permit.refusal;
     });
   }
 
@@ -437,13 +414,13 @@ class WriterLane {
    * small share of the time of a writer that never has one.
    */
   #maintain(): void {
-    if (this.#permit.denied !== undefined || this.#storage.env.room.isFull) return;
+    if (this.#permit.closedBecause !== undefined || this.#storage.env.room.isFull) return;
     if (!this.#scheduled) this.#snapshotIfDue();
     this.#keepUp();
   }
 
   #keepUp(): void {
-    if (this.#permit.denied !== undefined || this.#storage.env.room.isFull) return;
+    if (this.#permit.closedBecause !== undefined || this.#storage.env.room.isFull) return;
     this.#keeping ??= setTimeout(() => {
       this.#keeping = undefined;
       const isMore = this.#vectors.maintain(upkeepMs);
@@ -453,7 +430,7 @@ class WriterLane {
 
   /** A step of repacking; damage in its way leaves the data as they are, to be met by requests. */
   #repack(): boolean {
-    if (this.#permit.denied !== undefined) return false;
+    if (this.#permit.closedBecause !== undefined) return false;
     try {
       return this.#storage.repack();
     } catch {
@@ -472,7 +449,7 @@ class WriterLane {
     }
   }
 
-  /** Lets go of the file, into which nothing is written any more: see reopen.ts. */
+  /** Lets go of the file, into which nothing is written any more: see reopen-after-failure.ts. */
   #release(id: number): void {
     this.#finishWrites();
     this.#isReleased = true;
@@ -484,7 +461,7 @@ class WriterLane {
     try {
       this.#finishWrites();
       failpoint('inShutdown');
-      if (snapshot && this.#permit.denied === undefined)
+      if (snapshot && this.#permit.closedBecause === undefined)
         this.#figures.during(() => this.#finishSnapshots());
       else this.#vectors.snapshots.abandon();
       this.#follower?.close();

@@ -2,7 +2,7 @@
 // again, mended. A file is known by its name and its first rows: other rows under an old name are another
 // file. Invariant: no rows are loaded beside those of an earlier state of their file without a word.
 import { fail } from '../../base/errors.js';
-import type { ReadView } from '../../storage/table/store.js';
+import type { ReadView } from '../../storage/table/view-types.js';
 import { filesKey } from './load-key.js';
 import { type LoadProgress, readProgress } from './load-progress.js';
 import { readPieces } from './load-piece.js';

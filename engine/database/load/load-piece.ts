@@ -1,7 +1,7 @@
 // The pieces of a load, as the store keeps what is known of each: what its rows became, so that a load that
 // was cut short finds again what their names stand for, tells again which were refused, and can be taken back.
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import type { ReadView } from '../../storage/table/store.js';
+import type { ReadView } from '../../storage/table/view-types.js';
 import { digestOf, pieceKey } from './load-key.js';
 import { type LoadCounts, type LoadPosition, readNote, readProgress } from './load-progress.js';
 import type { Reject } from './row/row-batch.js';

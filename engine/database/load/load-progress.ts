@@ -5,7 +5,7 @@
 //
 // Invariant: what is noted of a piece is noted in its transaction, that the load is over in that of
 // its last piece.
-import type { ReadView } from '../../storage/table/store.js';
+import type { ReadView } from '../../storage/table/view-types.js';
 import { digestOf, progressKey } from './load-key.js';
 
 /** A place between two rows of a load: all of its files are one stream. */

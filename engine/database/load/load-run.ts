@@ -16,7 +16,7 @@ import type { LoadOrder } from './load-writer.js';
 import type { FormerLoad, LoadedFile } from './load-files.js';
 import type { LoadEnd, LoadPosition, LoadProgress } from './load-progress.js';
 import { type LoadedPiece, rejectsOf } from './load-piece.js';
-import type { FromLoader, ReadPiece, ToLoader } from './loader.js';
+import type { FromLoader, ReadPiece, ToLoader } from './row-reader-thread.js';
 import type { BatchResult, Reject, RetriedRow, RowBatch, RowText } from './row/row-batch.js';
 
 /** Rows that were refused, of those of a piece that was committed before. */

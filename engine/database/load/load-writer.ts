@@ -2,14 +2,14 @@
 // each running load stand for.
 import { failpoint } from '../../base/failpoint.js';
 import type { Storage } from '../../storage/open-storage.js';
-import type { VectorChange } from '../../storage/table/store.js';
+import type { VectorChange } from '../../storage/table/view-types.js';
 import type { LoadView } from '../../storage/view/load-view.js';
-import type { TextIndex } from '../../text/text-index.js';
+import type { TextIndex } from '../../text/text-index-types.js';
 import type { LoadedFile } from './load-files.js';
-import { adoptLoad, forgetLoad, noteEnd, noteFiles, notePiece } from './load-note.js';
+import { adoptLoad, forgetLoad, noteEnd, noteFiles, notePiece } from './load-checkpoint.js';
 import type { LoadEnd, LoadPosition } from './load-progress.js';
 import type { LoadedPiece } from './load-piece.js';
-import { dropUndo, noteFormer, takeBackPart } from './load-take-back.js';
+import { dropUndo, noteFormer, takeBackPart } from './load-rollback.js';
 import { NameIds } from './name-ids.js';
 import { type BatchResult, type RowBatch, rowWords } from './row/row-batch.js';
 import { RowWriter } from './row-writer.js';
@@ -68,7 +68,7 @@ export class LoadWriter {
   ) {}
 
   /** Any other write may delete what names stand for. */
-  distrust(): void {
+  invalidateNames(): void {
     for (const names of this.#names.values()) names.isTrusted = false;
   }
 
@@ -77,7 +77,7 @@ export class LoadWriter {
     this.#names.clear();
   }
 
-  obey(order: LoadOrder, nowMs: number): BatchResult | boolean | undefined {
+  execute(order: LoadOrder, nowMs: number): BatchResult | boolean | undefined {
     switch (order.step) {
       case 'rows':
         return this.#write(order, nowMs);
@@ -103,7 +103,7 @@ export class LoadWriter {
       case 'dropUndo':
         return this.storage.load(nowMs, (view) => dropUndo(view, order.name, undoAtOnce)).result;
       case 'settle':
-        this.storage.listEdges();
+        this.storage.flushAdjacency();
         this.events.settle();
         return undefined;
       case 'forget':
@@ -112,7 +112,7 @@ export class LoadWriter {
         return undefined;
       case 'drop':
         this.#names.delete(order.name);
-        this.storage.listEdges();
+        this.storage.flushAdjacency();
         return undefined;
     }
   }
@@ -145,8 +145,8 @@ export class LoadWriter {
 
   #takeBack(order: LoadOrder & { step: 'takeBack' }, nowMs: number): boolean {
     // What is listed later is not there to be removed.
-    this.storage.listEdges();
-    this.distrust();
+    this.storage.flushAdjacency();
+    this.invalidateNames();
     const work = (view: LoadView): boolean => {
       const left = takeBackPart(view, order, this.text);
       this.events.reserve(view.changes);

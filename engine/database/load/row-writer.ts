@@ -4,17 +4,17 @@
 // Invariant: accepted rows of a batch get ids without gaps, in their order.
 import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
-import { intact } from '../../base/intact.js';
+import { checkIntegrity } from '../../base/integrity.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
-import { type Place, fillEnd } from '../../storage/record/blank-record.js';
-import { textsOf } from '../../storage/record/document.js';
+import { type Place, fillEnd } from '../../storage/record/record-template.js';
+import { textsOf } from '../../storage/record/text-document.js';
 import type { LoadView } from '../../storage/view/load-view.js';
 import { decodeProperty, labelOf, uuidAt } from '../../storage/record/record.js';
-import type { Label } from '../../storage/table/store.js';
-import type { FormerElement } from './load-take-back.js';
+import type { Label } from '../../storage/table/view-types.js';
+import type { FormerElement } from './load-rollback.js';
 import { NewPostings, addNewPostings } from '../../text/posting-list.js';
-import { changeTotals } from '../../text/text-index-lmdb.js';
-import type { TextIndex } from '../../text/text-index.js';
+import { changeTotals } from '../../text/text-index.js';
+import type { TextIndex } from '../../text/text-index-types.js';
 import type { NameIds } from './name-ids.js';
 import { type BatchResult, type RowBatch, entryWords, keyBase, rowWords } from './row/row-batch.js';
 import { termWords } from './row/term-batch.js';
@@ -138,7 +138,7 @@ export class RowWriter {
     const vector = label.kind === 'vector' ? this.#vector() : undefined;
     if (vector) view.checkDimension(label, vector.length);
     const former = view.record(id);
-    intact(former, 'the element of a unique value is gone');
+    checkIntegrity(former, 'the element of a unique value is gone');
     if (this.keepsFormer) {
       const own = vector && view.vector(id);
       this.former.push({ id, record: former.slice(), vector: own });

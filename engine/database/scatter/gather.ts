@@ -6,12 +6,12 @@ import { TrellisError, fail, isRetryable } from '../../base/errors.js';
 import { parseUuid, shardOf } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import { scanBody } from '../../json/decode.js';
-import type { Merge } from '../../plan/merge.js';
+import type { Merge } from '../../plan/scatter-merge.js';
 import type { Plan, Query } from '../../plan/plan.js';
 import type { Program } from '../../plan/program.js';
-import type { Claim } from '../answer/once.js';
+import type { Claim } from '../idempotency/idempotency-key.js';
 import type { CallOptions } from '../call/options.js';
-import { checkAgreed, whenAgreed } from './agreement.js';
+import { checkAgreed, whenAgreed } from './program-agreement.js';
 import { mergeReplies } from './merge.js';
 
 /** One place that has a shard. */
@@ -43,7 +43,7 @@ export interface GatherOptions {
   waitMs: number;
 }
 
-export class Gatherer {
+export class ScatterGather {
   #next = 0;
   /** Keys whose writes are under way: those of one key go one after another. */
   readonly #keys = new Map<string, Promise<unknown>>();

@@ -2,8 +2,8 @@
 // distance or score, then by id; then conditions, then new ranks. Invariant: what a hit looks like is passed
 // on as its shard has printed it.
 import { fail } from '../../base/errors.js';
-import type { MergedMember } from '../../plan/merge.js';
-import { type Span, itemsOf, membersOf } from './spans.js';
+import type { MergedMember } from '../../plan/scatter-merge.js';
+import { type Span, itemsOf, membersOf } from './json-spans.js';
 
 interface Reply {
   text: Buffer;

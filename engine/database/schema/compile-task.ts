@@ -4,10 +4,10 @@ import { compileAdHoc } from '../../lang/ad-hoc.js';
 import { type CompileOptions, compile, type Source } from '../../lang/compile.js';
 import type { Limits } from '../../base/limits.js';
 import type { Diagnostic } from '../../lang/syntax/diagnostic.js';
-import { pack } from '../call/pack.js';
-import { headOf, type PackedProgram, packProgram } from '../call/packed-program.js';
-import { unpackTold } from '../call/packed-told.js';
-import { type DocumentReport, type DocumentTask, documentOf } from './document.js';
+import { pack } from '../call/serialize-plan.js';
+import { headOf, type PackedProgram, packProgram } from '../call/serialized-program.js';
+import { unpackTold } from '../call/serialized-signature.js';
+import { type DocumentReport, type DocumentTask, documentOf } from './openapi-task.js';
 
 export interface CompileTask {
   sources: readonly Source[];

@@ -7,10 +7,10 @@ import type { Limits } from '../../base/limits.js';
 import type { AdHocCompilation } from '../../lang/ad-hoc.js';
 import { type Compilation, compile, type Source } from '../../lang/compile.js';
 import type { Program } from '../../plan/program.js';
-import { unpack } from '../call/pack.js';
-import { headOf, packProgram, unpackInTurns } from '../call/packed-program.js';
+import { unpack } from '../call/serialize-plan.js';
+import { headOf, packProgram, unpackInTurns } from '../call/serialized-program.js';
 import type { AdHocReport, AdHocTask, CompileReport, CompileTask, Task } from './compile-task.js';
-import { type DocumentReport, type DocumentTask, documentOf } from './document.js';
+import { type DocumentReport, type DocumentTask, documentOf } from './openapi-task.js';
 
 /** Bytes of sources that take a few milliseconds. */
 const smallBytes = 16 * 1024;

@@ -5,7 +5,7 @@
 // answer comes from a program, a catalog, data and indexes of one schema, or it does not come.
 import { fail } from '../../base/errors.js';
 import type { RefreshableView, Storage } from '../../storage/open-storage.js';
-import type { Gate } from '../call/gate.js';
+import type { ControlBlock } from '../call/control-block.js';
 
 export class SchemaGuard {
   /** Of the newest commit. */
@@ -16,7 +16,7 @@ export class SchemaGuard {
   #isKnown = false;
 
   constructor(
-    private readonly gate: Gate,
+    private readonly gate: ControlBlock,
     private readonly storage: Storage,
   ) {
     this.view = storage.reader();
@@ -43,7 +43,7 @@ export class SchemaGuard {
    * that was found out afterwards only.
    */
   run<T>(made: number, work: (view: RefreshableView) => T): T {
-    if (this.gate.moved()) this.view.refresh();
+    if (this.gate.hasNewCommit()) this.view.refresh();
     this.#check(made);
     let result: T;
     try {
@@ -68,7 +68,7 @@ export class SchemaGuard {
 
   /** A look at data and catalog alone, whatever program they belong to. */
   look<T>(work: (view: RefreshableView) => T): T {
-    if (this.gate.moved()) this.view.refresh();
+    if (this.gate.hasNewCommit()) this.view.refresh();
     // As long as this thread does not let go, it sees one state of the data.
     if (!this.storage.isCurrent()) this.#readCatalog();
     return work(this.view);

@@ -3,7 +3,7 @@
 // memory, and what a change of the schema has replaced or taken away is let go of.
 import { assert } from '../../base/assert.js';
 import type { IndexHandle } from '../../vector/index.js';
-import { type SharedIndex, attachVectorIndex } from '../../vector/open-index.js';
+import { type SharedIndex, attachVectorIndex } from '../../vector/shared-index.js';
 
 interface LabelHandle {
   label: number;

@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { readCatalog } from '../../storage/catalog/catalog-record.js';
 import type { Violation } from '../../storage/check/check.js';
 import type { Env } from '../../storage/table/env.js';
-import { scanList } from '../../storage/graph/label-list.js';
+import { scanList } from '../../storage/graph/label-bitmap.js';
 import { readState, readTotal } from '../../storage/table/meta.js';
-import { readTrimmed } from '../../storage/table/trimmed.js';
+import { readTrimmed } from '../../storage/table/vector-log-trim.js';
 import { readVector } from '../../storage/record/vector-record.js';
-import { replayLog } from '../../storage/record/vlog.js';
-import { holdsVector, idsIn } from '../../vector/contents.js';
-import type { SharedIndex } from '../../vector/open-index.js';
+import { replayLog } from '../../storage/record/vector-log.js';
+import { holdsVector, idsIn } from '../../vector/index-contents.js';
+import type { SharedIndex } from '../../vector/shared-index.js';
 import { inspectSnapshot } from '../../vector/snapshot.js';
-import { notedReach } from './snapshot-reach.js';
+import { notedReach } from './snapshot-position.js';
 
 /** Vectors of a type that are compared number by number. */
 const comparedMax = 1_000;
@@ -60,7 +60,7 @@ function checkFile(
     seq,
   });
   if (read.index === undefined) {
-    // A server that goes on has removed it meanwhile (file/large-file.ts).
+    // A server that goes on has removed it meanwhile (fs/large-file.ts).
     if (!read.isDamaged || !existsSync(join(folder, file))) return [];
     return [{ invariant: 'I13', what: `snapshot ${file}: ${read.reason}` }];
   }

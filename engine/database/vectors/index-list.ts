@@ -1,9 +1,9 @@
 // What indexes a database has, in numbers: one entry per vector type, per indexed property and per type
 // with keywords. A look at one moment, for operators; nothing here decides anything.
-import type { Label, ReadView } from '../../storage/table/store.js';
-import { readTotals } from '../../text/text-index-lmdb.js';
+import type { Label, ReadView } from '../../storage/table/view-types.js';
+import { readTotals } from '../../text/text-index.js';
 import type { IndexOptions } from '../../vector/index.js';
-import type { SharedIndex } from '../../vector/open-index.js';
+import type { SharedIndex } from '../../vector/shared-index.js';
 import { chosenLayout } from '../../vector/options.js';
 import type { SnapshotInfo } from './vector-snapshot.js';
 
@@ -88,9 +88,9 @@ function vectorInfo(
     ...options,
     layoutUsed: dimension === 0 ? undefined : chosenLayout(options, dimension),
     graph: dimension > 0 && index.segments[0]!.hasGraph,
-    givenUp: index.isGivenUp,
+    givenUp: index.isDisabled,
     efMeasured: index.widthMeasured,
-    vectors: index.isGivenUp ? count : index.count,
+    vectors: index.isDisabled ? count : index.count,
     tombstones: index.tombstones,
     segments: index.segments.length,
     bytes: index.bytes,

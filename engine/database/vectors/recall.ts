@@ -1,10 +1,10 @@
 // How many of the true nearest neighbours an index finds, measured on the data themselves: stored
 // vectors are taken as queries, the truth is an exact scan of the rows in the store, and the vector
 // itself does not count. Runs in slices on a thread that does other work between them.
-import type { ReadView } from '../../storage/table/store.js';
-import { similarity } from '../../exec/row/similarity.js';
-import { searchDecided } from '../../vector/candidates.js';
-import type { SharedIndex } from '../../vector/open-index.js';
+import type { ReadView } from '../../storage/table/view-types.js';
+import { similarity } from '../../exec/runtime/similarity.js';
+import { searchWithMargin } from '../../vector/oversampling.js';
+import type { SharedIndex } from '../../vector/shared-index.js';
 import { idsOf } from './vector-build.js';
 
 export interface RecallRequest {
@@ -57,7 +57,7 @@ export async function measureRecall(
   for (const sample of taken) {
     await rest();
     const started = performance.now();
-    const candidates = searchDecided(index, sample.vector, k + 1, {});
+    const candidates = searchWithMargin(index, sample.vector, k + 1, {});
     micros += (performance.now() - started) * 1000;
     const least = sample.nearest.filter(Number.isFinite);
     wanted += least.length;

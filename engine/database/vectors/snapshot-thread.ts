@@ -1,6 +1,6 @@
 // The thread that makes one snapshot: attaches to the index, writes its image while the writer goes
 // on, reports and ends. What it leaves unfinished is a `.tmp`, which the next start deletes. And the threads
-// that help a start to read a large one (vector/page-share.ts).
+// that help a start to read a large one (vector/parallel-load.ts).
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
@@ -8,10 +8,10 @@ import { DefectError } from '../../base/assert.js';
 import { armFailpoint } from '../../base/failpoint.js';
 import type { IndexHandle } from '../../vector/index.js';
 import { startFailure, startThread } from '../../system/thread.js';
-import { attachVectorIndex } from '../../vector/open-index.js';
-import type { PageShare } from '../../vector/page-share.js';
+import { attachVectorIndex } from '../../vector/shared-index.js';
+import type { PageShare } from '../../vector/parallel-load.js';
 import { placeSnapshot, type SnapshotWritten, writeImage } from '../../vector/snapshot.js';
-import { stillnessOf } from './stillness.js';
+import { snapshotLatchOf } from './snapshot-latch.js';
 
 export interface SnapshotTask {
   handle: IndexHandle;
@@ -68,7 +68,7 @@ export function makeSnapshot(task: SnapshotTask): SnapshotReport {
   armFailpoint(task.failpoint);
   const index = attachVectorIndex(task.handle);
   const temporary = join(task.folder, `${task.handle.name}.tmp`);
-  const written = writeImage(index, temporary, task, stillnessOf(task.stillness));
+  const written = writeImage(index, temporary, task, snapshotLatchOf(task.stillness));
   if (written === undefined) return undefined;
   const file = snapshotName(task.handle.name, written.seq);
   placeSnapshot(temporary, join(task.folder, file));

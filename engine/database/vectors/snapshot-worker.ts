@@ -1,6 +1,6 @@
 // Entry of the threads that make one snapshot, or help to read one.
 import { parentPort, workerData } from 'node:worker_threads';
-import { type PageShare, readShare } from '../../vector/page-share.js';
+import { type PageShare, readShare } from '../../vector/parallel-load.js';
 import { makeSnapshot, type SnapshotTask } from './snapshot-thread.js';
 
 const task = workerData as SnapshotTask | PageShare;

@@ -1,7 +1,7 @@
 // What building an index from many vectors at once needs beside the index: which changes of a
 // commit may go together, the ids of a type, and how far a rebuild has come.
-import type { Label, ReadView, VectorChange } from '../../storage/table/store.js';
-import { joinWords } from '../../storage/table/word.js';
+import type { Label, ReadView, VectorChange } from '../../storage/table/view-types.js';
+import { joinWords } from '../../storage/table/little-endian.js';
 
 export interface BuildEvents {
   progress: (phase: string, progress: number) => void;

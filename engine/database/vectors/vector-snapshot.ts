@@ -6,16 +6,16 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { wallMs } from '../../base/clock.js';
 import { failpoint } from '../../base/failpoint.js';
-import { goneMark, removeLargeFile } from '../../file/large-file.js';
+import { goneMark, removeLargeFile } from '../../fs/large-file.js';
 import { readCatalog } from '../../storage/catalog/catalog-record.js';
-import { diskTrouble, isFullDisk } from '../../storage/lock/disk-trouble.js';
+import { asDiskError, isFullDisk } from '../../storage/lock/disk-error.js';
 import type { Storage } from '../../storage/open-storage.js';
-import type { Label } from '../../storage/table/store.js';
-import type { SharedIndex } from '../../vector/open-index.js';
+import type { Label } from '../../storage/table/view-types.js';
+import type { SharedIndex } from '../../vector/shared-index.js';
 import { type SnapshotWritten, writeSnapshot } from '../../vector/snapshot.js';
-import { type Reach, writeReach } from './snapshot-reach.js';
+import { type Reach, writeReach } from './snapshot-position.js';
 import { type SnapshotReport, snapshotName, startSnapshot } from './snapshot-thread.js';
-import { createStillnessBuffer, WriterTurn } from './stillness.js';
+import { createStillnessBuffer, WriterLatch } from './snapshot-latch.js';
 
 export interface SnapshotRules {
   /** Folder of the files. */
@@ -53,14 +53,14 @@ const attemptsMax = 3;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export class Snapshots {
+export class VectorSnapshots {
   /** Changes since the last round began. */
   changes = 0;
   /** Sequence of the last change of each label. */
   readonly #changedAt = new Map<number, number>();
   readonly #newest = new Map<number, { file: string; seq: number }>();
   #round: Promise<void> | undefined;
-  #turn: WriterTurn | undefined;
+  #turn: WriterLatch | undefined;
   #endWorker: (() => void) | undefined;
   #closed = false;
 
@@ -133,7 +133,7 @@ export class Snapshots {
 
   /** Deletes files of names that no vector type has any more, hidden ones included, where anything may be written. */
   sweep(): void {
-    if (this.storage.permit.denied !== undefined) return;
+    if (this.storage.permit.closedBecause !== undefined) return;
     const { labels } = readCatalog(this.storage.env.meta);
     const names = labels.flatMap(({ kind, name }) => (kind === 'vector' ? [name] : []));
     for (const file of this.#names) {
@@ -242,7 +242,7 @@ export class Snapshots {
         stillness,
         ...(armed === undefined ? {} : { failpoint: armed }),
       });
-      this.#turn = new WriterTurn(stillness);
+      this.#turn = new WriterLatch(stillness);
       this.#endWorker = () => void worker.terminate();
       return await report;
     } catch (error) {
@@ -345,7 +345,7 @@ export class Snapshots {
 
   #fileTrouble(error: unknown, { bytes }: SharedIndex): unknown {
     const { folder: path } = this.rules;
-    return diskTrouble(error, { path, name: 'the folder of vector snapshots', bytes });
+    return asDiskError(error, { path, name: 'the folder of vector snapshots', bytes });
   }
 
   /**

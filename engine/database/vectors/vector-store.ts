@@ -2,11 +2,11 @@
 // vector log, publication after a commit, snapshots, room. One index per vector label. LMDB is the
 // truth; everything here can be rebuilt from it.
 import { join } from 'node:path';
-import { holdThread } from '../../base/clock.js';
+import { sleepSync } from '../../base/clock.js';
 import { fail } from '../../base/errors.js';
 import { failpoint } from '../../base/failpoint.js';
 import type { Storage } from '../../storage/open-storage.js';
-import type { Label, ReadView, VectorChange } from '../../storage/table/store.js';
+import type { Label, ReadView, VectorChange } from '../../storage/table/view-types.js';
 import type { VectorTypeOptions } from '../../storage/view/write-context.js';
 import type { IndexHandle, IndexOptions, VectorIndex } from '../../vector/index.js';
 import { bulkFrom } from '../../vector/bulk.js';
@@ -16,13 +16,13 @@ import {
   createVectorIndex,
   fitsIn,
   renamedIndex,
-} from '../../vector/open-index.js';
+} from '../../vector/shared-index.js';
 import { readSnapshot } from '../../vector/snapshot.js';
-import type { RebuildReason } from '../meter/figures.js';
-import { readReach } from './snapshot-reach.js';
+import type { RebuildReason } from '../metrics/writer-metrics.js';
+import { readReach } from './snapshot-position.js';
 import { shareOut } from './snapshot-thread.js';
 import { type BuildEvents, idsOf, progressLog, runOfPuts } from './vector-build.js';
-import { type SnapshotEvents, Snapshots } from './vector-snapshot.js';
+import { type SnapshotEvents, VectorSnapshots } from './vector-snapshot.js';
 
 export interface VectorStoreOptions {
   /** Folder of snapshot files. */
@@ -50,7 +50,7 @@ export interface VectorStoreEvents extends BuildEvents, SnapshotEvents {
 
 export interface VectorStore {
   readonly indexes: Map<number, VectorIndex>;
-  readonly snapshots: Snapshots;
+  readonly snapshots: VectorSnapshots;
   handles(): { label: number; handle: IndexHandle }[];
   /** A transaction begins: no room is spoken for. */
   beginReserving(): void;
@@ -64,7 +64,7 @@ export interface VectorStore {
   /** Repairs and reclaims for about `budgetMs`; whether more is to do. */
   maintain(budgetMs: number): boolean;
   /** The same to its end, where nobody waits; what takes longer than a minute is left. */
-  settle(): void;
+  finishMaintenance(): void;
   /** Brings the indexes to a schema that has changed, and to what the change has logged. */
   follow(): void;
 }
@@ -93,11 +93,11 @@ class Store implements VectorStore {
   /** Vectors of each label that the requests of the open transaction add. */
   readonly #reserved = new Map<number, number>();
   readonly indexes = new Map<number, SharedIndex>();
-  readonly snapshots: Snapshots;
+  readonly snapshots: VectorSnapshots;
   /** Sequence of the last change that the indexes hold. */
   #applied = 0;
   /** Labels changed since their index was last kept up, or never kept up by this process. */
-  readonly #unkempt = new Set<number>();
+  readonly #needsMaintenance = new Set<number>();
 
   constructor(
     private readonly storage: Storage,
@@ -111,7 +111,7 @@ class Store implements VectorStore {
     const rules = { folder, dbUuid, keep, logMax, failpoint: armed };
     const labels = () =>
       this.#labels().map((label) => ({ label, index: this.indexes.get(label.id)! }));
-    this.snapshots = new Snapshots(storage, rules, labels, events);
+    this.snapshots = new VectorSnapshots(storage, rules, labels, events);
   }
 
   #labels(): Label[] {
@@ -133,7 +133,7 @@ class Store implements VectorStore {
   }
 
   recover(): void {
-    if (this.storage.permit.denied === undefined) this.snapshots.prepareFolder();
+    if (this.storage.permit.closedBecause === undefined) this.snapshots.prepareFolder();
     const labels = this.#labels();
     const from = new Map<number, number>();
     const missing = new Map<number, RebuildReason>();
@@ -143,7 +143,7 @@ class Store implements VectorStore {
       const loaded = this.#hasRoomFor(label) ? this.#load(label) : undefined;
       this.indexes.set(label.id, loaded?.index ?? this.#create(label));
       if (loaded) from.set(label.id, loaded.seq);
-      this.#unkempt.add(label.id);
+      this.#needsMaintenance.add(label.id);
     }
     const oldest = this.storage.oldestLoggedSeq();
     for (const label of labels) {
@@ -195,14 +195,14 @@ class Store implements VectorStore {
         }
         this.events.log('warn', 'vector snapshot refused', { file, reason: read.reason });
       }
-      if (this.storage.permit.denied === undefined) this.snapshots.remove(file);
+      if (this.storage.permit.closedBecause === undefined) this.snapshots.remove(file);
     }
     return undefined;
   }
 
   #rebuild(label: Label, reason: RebuildReason): void {
     this.snapshots.forget(label.id);
-    if (!this.#hasRoomFor(label)) return this.#giveUp(label.id);
+    if (!this.#hasRoomFor(label)) return this.#disable(label.id);
     const view = this.storage.reader();
     const total = view.count(label.id);
     if (total === 0) return;
@@ -219,7 +219,7 @@ class Store implements VectorStore {
       return this.#vectorOf(view, label, ids[i]!);
     });
     index.finishGraph();
-    this.#unkempt.add(label.id);
+    this.#needsMaintenance.add(label.id);
     this.snapshots.note(label.id, total);
   }
 
@@ -266,18 +266,18 @@ class Store implements VectorStore {
    * What others have room for and this node has not is searched without an index, until a start with more
    * room. Its memory is given back as soon as every thread has heard of that.
    */
-  #giveUp(id: number): void {
+  #disable(id: number): void {
     const label = this.#labels().find((each) => each.id === id);
     const before = this.indexes.get(id);
-    if (label === undefined || before?.isGivenUp) return;
+    if (label === undefined || before?.isDisabled) return;
     this.#tellGivenUp(label);
-    before?.giveUp();
+    before?.disable();
     before?.close();
     const index = this.#create(label);
-    index.giveUp();
+    index.disable();
     this.indexes.set(id, index);
     this.snapshots.forget(id);
-    this.#unkempt.delete(id);
+    this.#needsMaintenance.delete(id);
     this.events.onIndex(id, index.handle());
   }
 
@@ -292,14 +292,14 @@ class Store implements VectorStore {
 
   #apply(change: VectorChange): void {
     const index = this.indexes.get(change.label);
-    if (!index || index.isGivenUp) return;
+    if (!index || index.isDisabled) return;
     if (change.kind === 'put') index.put(change.id, change.vector);
     else index.delete(change.id);
     this.#note(change.label, 1);
   }
 
   #note(label: number, changes: number): void {
-    this.#unkempt.add(label);
+    this.#needsMaintenance.add(label);
     this.snapshots.note(label, changes);
   }
 
@@ -318,7 +318,7 @@ class Store implements VectorStore {
     for (const [label, { count, dimension }] of more) {
       const index = this.indexes.get(label);
       const all = (this.#reserved.get(label) ?? 0) + count;
-      if (index && (index.isGivenUp || !index.hasRoom(all, dimension)))
+      if (index && (index.isDisabled || !index.hasRoom(all, dimension)))
         fail('VECTOR_CAPACITY', { type: index.name });
       this.#reserved.set(label, all);
     }
@@ -331,7 +331,7 @@ class Store implements VectorStore {
     if (this.options.isFollowing !== true) return;
     for (const id of new Set(changes.map(({ label }) => label))) {
       const index = this.indexes.get(id);
-      if (index !== undefined && !index.hasRoom(0, index.dimension)) this.#giveUp(id);
+      if (index !== undefined && !index.hasRoom(0, index.dimension)) this.#disable(id);
     }
   }
 
@@ -339,7 +339,7 @@ class Store implements VectorStore {
     for (let at = 0; at < changes.length; ) {
       const run = runOfPuts(changes, at);
       const index = this.indexes.get(changes[at]!.label);
-      if (run.length >= bulkFrom && index && !index.isGivenUp) {
+      if (run.length >= bulkFrom && index && !index.isDisabled) {
         const ids = Uint32Array.from(run, ({ id }) => id);
         index.insertBatch(ids, (i) => run[i]!.vector);
         this.#note(changes[at]!.label, run.length);
@@ -355,19 +355,19 @@ class Store implements VectorStore {
   maintain(budgetMs: number): boolean {
     let isMore = false;
     const ran = this.snapshots.changeIfStill(() => {
-      for (const label of this.#unkempt) {
+      for (const label of this.#needsMaintenance) {
         if (this.indexes.get(label)!.maintain(budgetMs)) isMore = true;
-        else this.#unkempt.delete(label);
+        else this.#needsMaintenance.delete(label);
       }
     });
     return isMore || !ran;
   }
 
-  settle(): void {
+  finishMaintenance(): void {
     const until = performance.now() + settleMs;
     while (this.maintain(settleStepMs) && performance.now() < until) {
       // A snapshot may have its turn.
-      holdThread(1);
+      sleepSync(1);
     }
   }
 
@@ -393,7 +393,7 @@ class Store implements VectorStore {
   #drop(id: number): void {
     this.indexes.get(id)!.close();
     this.indexes.delete(id);
-    this.#unkempt.delete(id);
+    this.#needsMaintenance.delete(id);
     this.snapshots.forget(id);
   }
 

@@ -2,24 +2,24 @@
 // yield them as the plain steps would. A path that does not apply to the values of this execution,
 // or turns out to lead to most of the type, is left for those steps.
 import type { AccessPath } from '../../plan/expression.js';
-import type { IdWindow, Label, StoredProperty } from '../../storage/table/store.js';
-import { indexKey } from '../row/declared-value.js';
-import { storedLabel } from '../row/element.js';
-import { asRows, type Flow, type IdFlow, type RowFlow, rowsOf } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
-import { IdBuffer } from '../row/id-buffer.js';
-import { mergedIds } from '../row/merged.js';
-import { countOf, isInhabited } from '../row/pull.js';
-import { findElement } from '../row/resolve.js';
-import { isListValue } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
+import type { IdWindow, Label, StoredProperty } from '../../storage/table/view-types.js';
+import { indexKey } from '../runtime/declared-value.js';
+import { storedLabel } from '../runtime/element.js';
+import { asRows, type Flow, type IdFlow, type RowFlow, rowsOf } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import { IdBuffer } from '../runtime/id-buffer.js';
+import { mergedIds } from '../runtime/merge-ids.js';
+import { countOf, isInhabited } from '../runtime/collect.js';
+import { findElement } from '../runtime/resolve.js';
+import { isListValue } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
 import { where } from '../operators/filter.js';
 import { slice } from '../operators/slice.js';
-import type { Find } from './find.js';
-import { type FirstRows, firstRows } from './first-rows.js';
+import type { IdLookup } from './id-lookup.js';
+import { type FirstRows, firstRows } from './limit-scan.js';
 
 export interface Covered {
-  find: Find;
+  find: IdLookup;
   rest: { slot: number; condition: Evaluate } | undefined;
   /** The steps that path and rest stand for, on the whole type. */
   plain: Flow;
@@ -78,7 +78,7 @@ const isAscending = (ids: Uint32Array): boolean => {
 };
 
 /** The elements of a label that ids or elements name. */
-export function findIds(label: Label, value: Evaluate, list: boolean): Find {
+export function findIds(label: Label, value: Evaluate, list: boolean): IdLookup {
   return (frame) => {
     const wanted = value(frame);
     const found = new IdBuffer();
@@ -92,14 +92,14 @@ export function findIds(label: Label, value: Evaluate, list: boolean): Find {
 }
 
 /** Elements whose property equals a value. Unset values are in no index: null is left alone. */
-export function findEqual(property: StoredProperty, value: Evaluate): Find {
+export function findEqual(property: StoredProperty, value: Evaluate): IdLookup {
   const found = (frame: Frame, window?: IdWindow) => {
     const wanted = value(frame);
     if (wanted === null) return undefined;
     const key = indexKey(frame, property.type, wanted);
     return key === undefined ? [] : frame.view.lookupPieces(property, key, window);
   };
-  const find: Find = (frame) => found(frame);
+  const find: IdLookup = (frame) => found(frame);
   find.from = (frame, skip, most) => found(frame, { skip, most });
   return find;
 }
@@ -108,7 +108,7 @@ export function findEqual(property: StoredProperty, value: Evaluate): Find {
 const fewValues = 64;
 
 /** Elements whose property equals an item of a list; null equals nothing there. */
-export function findAmong(label: Label, property: StoredProperty, value: Evaluate): Find {
+export function findAmong(label: Label, property: StoredProperty, value: Evaluate): IdLookup {
   return (frame) => {
     const wanted = value(frame);
     const items = isListValue(wanted) ? rowsOf(wanted) : [wanted];
@@ -139,7 +139,7 @@ export function findTouching(
   edge: number,
   { direction, take, list }: Extract<AccessPath, { kind: 'touching' }>,
   value: Evaluate,
-): Find {
+): IdLookup {
   const at = take === 'far' ? 1 : 0;
   return (frame) => {
     const wanted = value(frame);
@@ -149,7 +149,7 @@ export function findTouching(
       const id = findElement(frame, item);
       frame.tick(1);
       if (id === 0) continue;
-      frame.foresee(id, edge, direction);
+      frame.checkAllowance(id, edge, direction);
       const pairs = frame.adjacency(id, edge, direction);
       if (found.length + (pairs.length >>> 1) > most) return undefined;
       for (let i = at; i < pairs.length; i += 2) found.push(pairs[i]!);
@@ -161,7 +161,7 @@ export function findTouching(
 }
 
 /** What one of several paths leads to, oldest first. */
-export function findAny(finds: readonly Find[]): Find {
+export function findAny(finds: readonly IdLookup[]): IdLookup {
   return (frame) => {
     const lists: Iterable<Uint32Array>[] = [];
     for (const find of finds) {

@@ -5,12 +5,12 @@ import { compactInteger, integerRange } from '../../base/integer.js';
 import type { ScalarName } from '../../base/schema.js';
 import type { Scalar } from '../../base/value.js';
 import type { Bound } from '../../plan/expression.js';
-import type { IndexBounds, StoredProperty } from '../../storage/table/store.js';
-import { indexKey } from '../row/declared-value.js';
-import type { Frame } from '../row/frame.js';
-import type { Value } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
-import { type Found, partEdge } from './part-bounds.js';
+import type { IndexBounds, StoredProperty } from '../../storage/table/view-types.js';
+import { indexKey } from '../runtime/declared-value.js';
+import type { Frame } from '../runtime/frame.js';
+import type { Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
+import { type Found, partEdge } from './function-bounds.js';
 
 export interface Range {
   property: StoredProperty;

@@ -1,14 +1,14 @@
 // Access paths along the order of a property index: a range of values, and ORDER by the property.
 import type { AccessPath } from '../../plan/expression.js';
-import type { IndexBounds, Label, StoredProperty } from '../../storage/table/store.js';
-import type { Frame } from '../row/frame.js';
-import { IdBuffer } from '../row/id-buffer.js';
+import type { IndexBounds, Label, StoredProperty } from '../../storage/table/view-types.js';
+import type { Frame } from '../runtime/frame.js';
+import { IdBuffer } from '../runtime/id-buffer.js';
 import { IdSet } from '../../base/id-set.js';
-import { asRows, type Flow, type IdFlow } from '../row/flow.js';
-import { Element } from '../row/value.js';
+import { asRows, type Flow, type IdFlow } from '../runtime/flow.js';
+import { Element } from '../runtime/value.js';
 import { indexBounds } from './index-bounds.js';
-import type { Evaluate } from '../row/compiled.js';
-import type { Find } from './find.js';
+import type { Evaluate } from '../runtime/compiled.js';
+import type { IdLookup } from './id-lookup.js';
 
 /** Entries of an index that may be read before reading the type would have been better. */
 const smallRange = 64;
@@ -34,7 +34,7 @@ export interface IndexRange {
 }
 
 /** Elements whose property lies between bounds, oldest first. */
-export function findBetween(range: IndexRange): Find {
+export function findBetween(range: IndexRange): IdLookup {
   const { label, property, most } = range;
   return (frame, counted) => {
     const bounds = indexBounds(frame, range);
@@ -60,7 +60,7 @@ export function findBetween(range: IndexRange): Find {
       if (!isEither) return undefined;
       return [oldestOfEither(frame, range, { batches, found, limit, bounds, worth })];
     }
-    frame.charge(4 * found.length);
+    frame.reserveMemory(4 * found.length);
     return [found.take().sort()];
   };
 }
@@ -96,7 +96,7 @@ function oldestOfEither(
   const reach = Math.ceil(4 * Math.sqrt(limit * total));
   let ahead = judgedPerEntry * found.length;
   let [read, looked, from, guessed] = [found.length, 0, 0, false];
-  frame.charge(4 * room);
+  frame.reserveMemory(4 * room);
   try {
     for (;;) {
       const { value: ids, done } = scan.next();
@@ -162,7 +162,7 @@ function someOf(batches: Iterable<Uint32Array>, most: number): Uint32Array {
 }
 
 /** Elements in the order of an indexed property, equal ones oldest first, unset ones last. */
-export function findInOrder(range: IndexRange): Find {
+export function findInOrder(range: IndexRange): IdLookup {
   const within = (
     frame: Frame,
     walk: (bounds: IndexBounds) => Iterable<Uint32Array>,
@@ -171,7 +171,7 @@ export function findInOrder(range: IndexRange): Find {
     if (bounds === undefined) return undefined;
     return bounds === 'nothing' ? [] : walk(bounds);
   };
-  const find: Find = (frame) => within(frame, (bounds) => inOrder(frame, range, bounds));
+  const find: IdLookup = (frame) => within(frame, (bounds) => inOrder(frame, range, bounds));
   find.from = (frame, start, most) =>
     within(frame, (bounds) => inOrderFrom(frame, range, bounds, { start, most }));
   return find;

@@ -3,18 +3,18 @@
 import { unreachable } from '../../base/assert.js';
 import { TrellisError } from '../../base/errors.js';
 import type { AccessPath, ReachedPath, Source } from '../../plan/expression.js';
-import type { Label, StoredProperty } from '../../storage/table/store.js';
-import { buildIdentity } from '../evaluate/identity.js';
+import type { Label, StoredProperty } from '../../storage/table/view-types.js';
+import { buildIdentity } from '../expression/identity.js';
 import { rowsOfValue } from '../operators/source.js';
-import { type Builder, edgeLabels, labelOf } from '../row/builder.js';
-import type { Flow, IdFlow } from '../row/flow.js';
+import { type Builder, edgeLabels, labelOf } from '../runtime/build-context.js';
+import type { Flow, IdFlow } from '../runtime/flow.js';
 import { access, findAny, findAmong, findEqual, findIds, findTouching } from '../access/access.js';
-import type { Find } from '../access/find.js';
-import type { FirstRows } from '../access/first-rows.js';
+import type { IdLookup } from '../access/id-lookup.js';
+import type { FirstRows } from '../access/limit-scan.js';
 import { findBetween, findInOrder } from '../access/index-range.js';
-import { findLeast } from '../access/least.js';
-import { findReached, type WayBack } from '../access/reached.js';
-import type { Most } from '../access/worth.js';
+import { shortestList } from '../access/shortest-list.js';
+import { findReached, type ReverseTraversal } from '../access/reverse-traversal.js';
+import type { RowLimit } from '../access/scan-budget.js';
 
 /** The covered steps on the whole type; the first of them, if it is a condition, on any rows. */
 interface Covered {
@@ -27,7 +27,7 @@ export function buildAccess(
   builder: Builder,
   source: Extract<Source, { kind: 'scan' }>,
   { plain, among }: Covered,
-  most: Most,
+  most: RowLimit,
 ): Flow {
   const [type] = source.types;
   const { path, rest } = source.access!;
@@ -54,7 +54,7 @@ function firstOf(
   builder: Builder,
   label: Label,
   path: AccessPath,
-  most: NonNullable<Most>,
+  most: NonNullable<RowLimit>,
 ): { first?: Omit<FirstRows, 'find' | 'rowsAt' | 'otherwise'> } {
   const findAll = guarded(findOf(builder, label, path, unknown));
   return findAll ? { first: { label, most, findAll } } : {};
@@ -62,7 +62,7 @@ function firstOf(
 
 /** What is known of the rows that a path leads to. */
 interface Wanted {
-  most: Most;
+  most: RowLimit;
   /** What is found is not tested. */
   isAlone?: boolean;
   /** Keeps what the path would lead to; undefined where that is not all that is asked. */
@@ -76,15 +76,15 @@ export function buildFind(
   builder: Builder,
   label: Label,
   path: AccessPath,
-  most: Most,
-): Find | undefined {
+  most: RowLimit,
+): IdLookup | undefined {
   return guarded(findOf(builder, label, path, { most, among: undefined }));
 }
 
-function guarded(find: Find | undefined): Find | undefined {
+function guarded(find: IdLookup | undefined): IdLookup | undefined {
   if (find === undefined) return undefined;
   const { from } = find;
-  const own: Find = (frame, counted) => orPlain(() => find(frame, counted));
+  const own: IdLookup = (frame, counted) => orPlain(() => find(frame, counted));
   if (from) own.from = (frame, start, most) => orPlain(() => from(frame, start, most));
   return own;
 }
@@ -109,7 +109,7 @@ function findOf(
   label: Label,
   path: AccessPath,
   wanted: Wanted,
-): Find | undefined {
+): IdLookup | undefined {
   switch (path.kind) {
     case 'id':
       return findIds(label, buildIdentity(builder, path.value), path.list);
@@ -144,7 +144,7 @@ function findOf(
         const find = findOf(builder, label, each, unknown);
         return find ? [{ find, isWhole: isReadWhole(each) }] : [];
       });
-      return findLeast(label, finds, wanted.most);
+      return shortestList(label, finds, wanted.most);
     }
     case 'any': {
       const finds = path.of.map((each) => findOf(builder, label, each, unknown));
@@ -162,7 +162,7 @@ function findOf(
   }
 }
 
-export function buildWayBack(builder: Builder, path: ReachedPath): WayBack {
+export function buildWayBack(builder: Builder, path: ReachedPath): ReverseTraversal {
   const { value } = path;
   const known =
     value.kind === 'pipeline' && value.result === 'many'

@@ -1,15 +1,15 @@
 // Builds a plan once per catalog: every name resolved, every expression a closure. What is built is
 // kept as long as plan and catalog live, so that a request pays for running only.
 import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
-import type { Form } from '../../plan/form.js';
+import type { Form } from '../../plan/print-form.js';
 import type { Plan } from '../../plan/plan.js';
-import type { Catalog } from '../../storage/table/store.js';
+import type { Catalog } from '../../storage/table/view-types.js';
 import { buildFlow } from './flow.js';
-import type { Builder } from '../row/builder.js';
+import type { Builder } from '../runtime/build-context.js';
 import { buildExpression } from './expression.js';
-import type { Flow } from '../row/flow.js';
-import { memberReader, type MemberReader } from '../row/member.js';
-import type { PrintStyle, Evaluate, Print } from '../row/compiled.js';
+import type { Flow } from '../runtime/flow.js';
+import { memberReader, type MemberReader } from '../runtime/member.js';
+import type { PrintStyle, Evaluate, Print } from '../runtime/compiled.js';
 import { buildPrint } from '../reply/print-expression.js';
 import { Profile } from './profile.js';
 import { type BuiltOutput, buildOutput } from '../reply/output.js';

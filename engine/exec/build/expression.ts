@@ -3,20 +3,20 @@
 import { assert, unreachable } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import type { Expression } from '../../plan/expression.js';
-import { embeddingKey } from '../row/execute.js';
-import { readText } from '../row/step-argument.js';
-import type { Builder } from '../row/builder.js';
-import { buildAggregate } from '../evaluate/aggregate.js';
-import { buildCompare } from '../evaluate/compare.js';
-import { buildCoalesce, buildIf } from '../evaluate/branch.js';
-import { buildDate } from '../evaluate/date.js';
-import { buildText } from '../evaluate/text.js';
-import { buildLets } from '../evaluate/lets.js';
-import { buildOnce } from '../evaluate/once.js';
-import { buildMath } from '../evaluate/math.js';
-import { buildTest } from '../evaluate/test.js';
-import { buildAmong } from './among.js';
-import { collect, firstOf, isInhabited } from '../row/pull.js';
+import { embeddingKey } from '../runtime/execute.js';
+import { readText } from '../runtime/step-argument.js';
+import type { Builder } from '../runtime/build-context.js';
+import { buildAggregate } from '../expression/aggregate.js';
+import { buildCompare } from '../expression/compare.js';
+import { buildCoalesce, buildIf } from '../expression/branch.js';
+import { buildDate } from '../expression/date.js';
+import { buildText } from '../expression/text.js';
+import { buildLets } from '../expression/let-binding.js';
+import { buildHoisted } from '../expression/hoisted-operand.js';
+import { buildMath } from '../expression/math.js';
+import { buildTest } from '../expression/session-filter.js';
+import { buildSemiJoin } from './semi-join.js';
+import { collect, firstOf, isInhabited } from '../runtime/collect.js';
 import {
   buildAddEdge,
   buildAddNode,
@@ -24,11 +24,11 @@ import {
   buildAddVectors,
   buildUpsertEdge,
 } from '../change/create.js';
-import { drop } from '../change/change.js';
+import { drop } from '../change/update-steps.js';
 import { rowsOfValue } from '../operators/source.js';
 import { buildProject } from '../reply/project.js';
-import { isListValue, RecordValue, type Value } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
+import { isListValue, RecordValue, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
 
 type Kind<K extends Expression['kind']> = Extract<Expression, { kind: K }>;
 
@@ -56,9 +56,9 @@ export function buildExpression(builder: Builder, expression: Expression): Evalu
     case 'kept':
       return buildKept(builder, expression);
     case 'once':
-      return buildOnce(builder, expression);
+      return buildHoisted(builder, expression);
     case 'among':
-      return buildAmong(builder, expression);
+      return buildSemiJoin(builder, expression);
     case 'with': {
       const fill = buildLets(builder, expression);
       const value = builder.value(expression.value);
@@ -167,7 +167,8 @@ function buildKept(builder: Builder, { key, of, value }: Kind<'kept'>): Evaluate
   const compute = builder.value(value);
   return (frame) => {
     const bound = item(frame);
-    const kept = typeof bound === 'object' && bound !== null ? frame.keptOf(bound, key) : undefined;
+    const kept =
+      typeof bound === 'object' && bound !== null ? frame.retainedValue(bound, key) : undefined;
     return kept === undefined ? compute(frame) : kept;
   };
 }

@@ -3,22 +3,22 @@
 // a bounded heap.
 import { unreachable } from '../../base/assert.js';
 import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
-import { fuseEdgeEnd } from '../../plan/rule/fuse.js';
+import { fuseEdgeEnd } from '../../plan/rule/fuse-edge-steps.js';
 import type { TypeRef } from '../../base/schema.js';
-import type { Label } from '../../storage/table/store.js';
-import type { Allowed } from '../search/allowed.js';
-import { readBound } from '../row/step-argument.js';
+import type { Label } from '../../storage/table/view-types.js';
+import type { Allowed } from '../search/allow-list.js';
+import { readBound } from '../runtime/step-argument.js';
 import { buildAccess, comesInOrder } from './access.js';
-import { buildCombined } from './combined.js';
+import { buildCombined } from './set-and-fusion.js';
 import { buildGrouping } from './grouping.js';
 import { buildPaging, buildSeek, type SeekSource } from './paging.js';
 import { buildWhere } from './where.js';
-import { type Builder, declared, edgeLabels, labelOf } from '../row/builder.js';
-import type { Flow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
-import { buildAssignments } from '../change/mutate.js';
+import { type Builder, declared, edgeLabels, labelOf } from '../runtime/build-context.js';
+import type { Flow } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import { buildAssignments } from '../change/element-writer.js';
 import { addEdges } from '../change/create.js';
-import { update, upsertNode, upsertVector } from '../change/change.js';
+import { update, upsertNode, upsertVector } from '../change/update-steps.js';
 import { dedup, dedupBy, intersect, map } from '../operators/filter.js';
 import { group } from '../operators/group.js';
 import { edgeEnds, edges, edgesOrEnds, neighbours } from '../operators/neighbour.js';
@@ -26,16 +26,22 @@ import { order } from '../operators/order.js';
 import { page } from '../page/page.js';
 import { rerankMMR, rerankRRF } from '../search/rerank.js';
 import { shortestPath } from '../search/shortest-path.js';
-import { batch, byIds, byProperty } from '../operators/batch.js';
+import { batch, byIds, byProperty } from '../operators/batch-lookup.js';
 import { count, first, slice } from '../operators/slice.js';
 import { edgesBehind } from '../page/list-seek.js';
-import { itemIds, itemRows } from '../operators/item.js';
+import { itemIds, itemRows } from '../operators/session-items.js';
 import { byId, lookup, nothing, rowsOfValue, scan } from '../operators/source.js';
 import { searchText } from '../search/text-search.js';
 import { searchAnyVector, searchVector, searchWithin } from '../search/vector-search.js';
-import { bothEnds, otherEnds, repeated, walked, withOrigin } from '../operators/walk.js';
-import { repeatedTogether } from '../operators/walk-together.js';
-import type { Evaluate } from '../row/compiled.js';
+import {
+  bothEnds,
+  otherEnds,
+  expandRepeated,
+  expandEdges,
+  withOrigin,
+} from '../operators/expand.js';
+import { expandRepeatedFromAll } from '../operators/multi-source-bfs.js';
+import type { Evaluate } from '../runtime/compiled.js';
 
 type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
 
@@ -334,10 +340,10 @@ function buildWalk(builder: Builder, input: Flow, step: StepOf<'walk'>): Flow {
   const walk = { labels, direction, condition: test };
   if (hops) {
     const bounds = { min: hops.min, max: optional(builder, hops.max) };
-    return (hops.together ? repeatedTogether : repeated)(input, walk, bounds);
+    return (hops.together ? expandRepeatedFromAll : expandRepeated)(input, walk, bounds);
   }
   const isPlain = test === undefined && direction === 'both' && take === 'far';
-  return isPlain ? bothEnds(input, labels) : walked(input, walk, take);
+  return isPlain ? bothEnds(input, labels) : expandEdges(input, walk, take);
 }
 
 const ids = (labels: readonly Label[]): number[] => labels.map((label) => label.id);

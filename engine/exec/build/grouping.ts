@@ -2,8 +2,8 @@
 import type { Step } from '../../plan/expression.js';
 import { accumulateWhere, type Accumulate, firstOnes, total } from '../operators/accumulate.js';
 import type { Grouping } from '../operators/group.js';
-import { buildKeep } from './keep.js';
-import type { Builder } from '../row/builder.js';
+import { buildKeep } from './capture.js';
+import type { Builder } from '../runtime/build-context.js';
 
 type Group = Extract<Step, { kind: 'group' }>;
 type Accumulated = NonNullable<Group['accumulate']>[number];

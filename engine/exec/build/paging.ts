@@ -1,13 +1,13 @@
 // Compiles PAGE, and the source that it or the first rows of an ORDER seek in.
 import type { Source, Step } from '../../plan/expression.js';
-import type { Label } from '../../storage/table/store.js';
+import type { Label } from '../../storage/table/view-types.js';
 import { buildFind } from './access.js';
-import { fewOr } from '../access/few.js';
+import { filterOrOrderedScan } from '../access/filter-or-ordered-scan.js';
 import { fromId, fromKey, type Seek } from '../page/page-seek.js';
 import type { Paging } from '../page/page.js';
-import { type Builder, labelOf } from '../row/builder.js';
-import type { IdFlow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
+import { type Builder, labelOf } from '../runtime/build-context.js';
+import type { IdFlow } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
 
 type Page = Extract<Step, { kind: 'page' }>;
 type Sort = Page | Extract<Step, { kind: 'order' }>;
@@ -53,7 +53,7 @@ export function buildSeek(
   const wanted = sort.kind === 'page' ? countOf(builder, sort) : most;
   const [find, findAll] = [wanted, undefined].map((each) => buildFind(builder, label, few, each));
   if (!find || !findAll || !wanted) return undefined;
-  return { seek, flow: fewOr(walk, { label, find, findAll, most: wanted }, seek) };
+  return { seek, flow: filterOrOrderedScan(walk, { label, find, findAll, most: wanted }, seek) };
 }
 
 function countOf(builder: Builder, { count }: Page): (frame: Frame) => number {

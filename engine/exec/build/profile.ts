@@ -2,8 +2,8 @@
 // or step they were built from. Time includes the steps before; the clock is the caller's.
 import type { Measured } from '../../plan/explain.js';
 import type { Source, Step } from '../../plan/expression.js';
-import type { Flow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
+import type { Flow } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
 
 export class Profile {
   readonly measured = new Map<Source | Step, Measured>();

@@ -1,12 +1,12 @@
 // Statements of a plan: bindings, effects, deletions and loops (helixql.md 3.3, 3.13).
 import { unreachable } from '../../base/assert.js';
 import type { Plan, Statement } from '../../plan/plan.js';
-import { type Builder, mentions } from '../row/builder.js';
-import { rowsOf } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
-import { drop } from '../change/change.js';
+import { type Builder, containsObject } from '../runtime/build-context.js';
+import { rowsOf } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import { drop } from '../change/update-steps.js';
 import { rowsOfValue } from '../operators/source.js';
-import { buildKeep, type Capture, captured, writes } from './keep.js';
+import { buildKeep, type Capture, captured, writes } from './capture.js';
 
 /** One statement, ready to run. */
 export type Act = (frame: Frame) => void;
@@ -26,9 +26,9 @@ const measures = new Set<unknown>(['rerankMMR', 'searchWithin']);
 function losesVectors({ statements, output, compat }: Plan): boolean {
   const parts = [statements, output];
   return (
-    mentions(parts, ({ kind }) => kind === 'upsertVector' || kind === 'drop') &&
+    containsObject(parts, ({ kind }) => kind === 'upsertVector' || kind === 'drop') &&
     (compat ||
-      mentions(
+      containsObject(
         parts,
         ({ kind, name }) => measures.has(kind) || (kind === 'property' && name === 'data'),
       ))

@@ -3,8 +3,8 @@ import type { ItemExpression } from '../../plan/expression.js';
 import { where } from '../operators/filter.js';
 import { numberFilter, whereNumber } from '../operators/number-filter.js';
 import { textFilter, whereText } from '../operators/text-filter.js';
-import type { Builder } from '../row/builder.js';
-import type { Flow } from '../row/flow.js';
+import type { Builder } from '../runtime/build-context.js';
+import type { Flow } from '../runtime/flow.js';
 
 export function buildWhere(
   builder: Builder,

@@ -1,11 +1,11 @@
 // Creations as expressions: AddN, AddV, BatchAddV, AddE, UpsertE; and AddE as a step, one edge per
 // row (helixql.md 3.11).
 import type { End, Expression } from '../../plan/expression.js';
-import type { Label } from '../../storage/table/store.js';
-import { readVector, vectorOf } from '../row/step-argument.js';
-import { type Builder, declared } from '../row/builder.js';
-import { batchesOf, type Flow, openRows, type RowFlow, rowsOf } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
+import type { Label } from '../../storage/table/view-types.js';
+import { readVector, vectorOf } from '../runtime/step-argument.js';
+import { type Builder, declared } from '../runtime/build-context.js';
+import { batchesOf, type Flow, openRows, type RowFlow, rowsOf } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
 import {
   type Assign,
   buildAssignments,
@@ -14,9 +14,9 @@ import {
   createVector,
   resolveEnd,
   updateElements,
-} from './mutate.js';
-import { Element, isListValue, type Value } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
+} from './element-writer.js';
+import { Element, isListValue, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
 
 type Kind<K extends Expression['kind']> = Extract<Expression, { kind: K }>;
 

@@ -1,12 +1,12 @@
 // What groups keep of their items instead of all of them: sums, counts, extremes, and the first few in
 // an order. Invariant: what is kept is, to whoever reads it, what the list of all items would give.
-import { better, Sum } from '../evaluate/aggregate.js';
-import { type Frame, rowBytes } from '../row/frame.js';
-import { keep } from '../row/pull.js';
+import { better, Sum } from '../expression/aggregate.js';
+import { type Frame, rowBytes } from '../runtime/frame.js';
+import { keep } from '../runtime/collect.js';
 import { type Keyed, keyedBy, type Ordering } from './order.js';
 import { TopK } from './top-k.js';
-import type { Evaluate } from '../row/compiled.js';
-import type { Value } from '../row/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
+import type { Value } from '../runtime/value.js';
 
 /** Of one group. */
 export interface Accumulator {
@@ -69,7 +69,7 @@ export function firstOnes(ordering: Ordering, most: number): Accumulate {
     return {
       add(item) {
         if (!top.offer(keyed(item))) return;
-        frame.charge((1 + ordering.keys.length) * rowBytes);
+        frame.reserveMemory((1 + ordering.keys.length) * rowBytes);
         keep(frame, item);
       },
       value: () => top.sorted().map(({ row }) => row),

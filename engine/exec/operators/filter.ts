@@ -1,10 +1,10 @@
 // Steps that look at rows one by one: WHERE, map (also `::ID`), DEDUP and INTERSECT.
-import { type Flow, type IdFlow, openRows, type RowFlow, rowsOf } from '../row/flow.js';
-import { type Frame, rowBytes } from '../row/frame.js';
+import { type Flow, type IdFlow, openRows, type RowFlow, rowsOf } from '../runtime/flow.js';
+import { type Frame, rowBytes } from '../runtime/frame.js';
 import { IdSet } from '../../base/id-set.js';
-import { keyOf, keyOfAll } from '../row/key.js';
-import { Element, type Value } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
+import { keyOf, keyOfAll } from '../runtime/key.js';
+import { Element, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
 
 /** Rows for which the condition, evaluated with the row in `slot`, is true. */
 export function where(input: Flow, slot: number, condition: Evaluate): Flow {
@@ -87,7 +87,7 @@ function* dedupRows(frame: Frame, input: RowFlow): Iterable<readonly Value[]> {
       }
       const key = keyOf(frame, row);
       if (keys.has(key)) continue;
-      frame.charge(rowBytes + 2 * key.length);
+      frame.reserveMemory(rowBytes + 2 * key.length);
       keys.add(key);
       kept.push(row);
     }
@@ -118,7 +118,7 @@ function* dedupByRows(
       });
       const key = keyOfAll(frame, values);
       if (seen.has(key)) continue;
-      frame.charge(rowBytes + 2 * key.length);
+      frame.reserveMemory(rowBytes + 2 * key.length);
       seen.add(key);
       kept.push(row);
     }
@@ -147,7 +147,7 @@ function* intersectRows(
         const key = item instanceof Element ? `e${item.id}` : keyOf(frame, item);
         if (!next.has(key)) next.set(key, item);
       }
-      frame.charge(common === undefined ? next.size * 2 * rowBytes : 0);
+      frame.reserveMemory(common === undefined ? next.size * 2 * rowBytes : 0);
       if (common === undefined) common = next;
       else for (const key of common.keys()) if (!next.has(key)) common.delete(key);
       if (common.size === 0) return;

@@ -1,12 +1,12 @@
 // GROUP_BY and AGGREGATE_BY: one record per combination of typed keys, first seen first (helixql.md
 // 3.9).
 import { fail } from '../../base/errors.js';
-import { batchesOf, type Flow, openRows } from '../row/flow.js';
-import { type Frame, rowBytes } from '../row/frame.js';
-import { keyOf, keyOfAll } from '../row/key.js';
-import { keep } from '../row/pull.js';
-import { Element, GroupRecord, RecordValue, type Value } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
+import { batchesOf, type Flow, openRows } from '../runtime/flow.js';
+import { type Frame, rowBytes } from '../runtime/frame.js';
+import { keyOf, keyOfAll } from '../runtime/key.js';
+import { keep } from '../runtime/collect.js';
+import { Element, GroupRecord, RecordValue, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
 import type { Accumulate, Accumulator } from './accumulate.js';
 
 export interface Grouping {
@@ -89,9 +89,9 @@ function gather(
       let found = groups.get(key);
       if (found === undefined) {
         if (groups.size === most) fail('RESULT_TOO_LARGE', { max: most, unit: 'groups' });
-        frame.charge(3 * rowBytes + 2 * key.length);
+        frame.reserveMemory(3 * rowBytes + 2 * key.length);
         const kept = accumulate?.map(({ make }) => make(frame)) ?? nothing;
-        frame.charge(kept.length * rowBytes);
+        frame.reserveMemory(kept.length * rowBytes);
         const items: Value[] = [];
         found = { keys: values, count: 0, items, rows: grouping.rows && whole ? [] : items, kept };
         groups.set(key, found);
@@ -109,7 +109,7 @@ function take(frame: Frame, grouping: Grouping, { items, rows, kept }: Group, ro
   if (grouping.keep !== undefined && row instanceof Element) {
     // The same element may be in other groups, which compute other values.
     item = Object.assign(new Element(row.id), row);
-    frame.keepCopy(row, item);
+    frame.copyRetained(row, item);
     grouping.keep(frame, item);
   }
   frame.slots[slot] = item;

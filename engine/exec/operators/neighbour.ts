@@ -2,12 +2,12 @@
 // dense ids alone, so that chains of them make no element objects. Results come per row, within a
 // row by age of the edge.
 import type { Direction } from '../../plan/expression.js';
-import { edgeEnd } from '../row/element.js';
-import type { Flow, IdFlow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
-import { IdBuffer } from '../row/id-buffer.js';
-import { adjacent } from '../row/edge-list.js';
-import { Element } from '../row/value.js';
+import { edgeEnd } from '../runtime/element.js';
+import type { Flow, IdFlow } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import { IdBuffer } from '../runtime/id-buffer.js';
+import { adjacent } from '../runtime/edge-list.js';
+import { Element } from '../runtime/value.js';
 
 const flushLength = 1024;
 

@@ -5,14 +5,14 @@
 // Invariant: keeps the rows that `where` keeps. What is out of the ordinary (no cache, values of
 // more digits than a float holds, labels whose member is no integer) is left to the condition.
 import type { CompareOperator, Expression } from '../../plan/expression.js';
-import type { Builder } from '../row/builder.js';
-import { batchSizes, type IdFlow, type RowFlow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
-import { memberTable } from '../row/member.js';
+import type { Builder } from '../runtime/build-context.js';
+import { batchSizes, type IdFlow, type RowFlow } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import { memberTable } from '../runtime/member.js';
 import { fragmentOf } from '../../storage/record/record.js';
-import type { KeptRecords } from '../../storage/table/store.js';
-import { Element, type Value } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
+import type { RecordCacheView } from '../../storage/table/view-types.js';
+import { Element, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
 import { whereRows } from './filter.js';
 
 /** Integers of up to so many characters are exact as numbers. */
@@ -116,7 +116,7 @@ function isTrue(frame: Frame, id: number, slot: number, condition: Evaluate): bo
 }
 
 function judge(
-  records: KeptRecords,
+  records: RecordCacheView,
   id: number,
   { test, unset, slotIn }: NumberFilter,
   limit: number,

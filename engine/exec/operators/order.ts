@@ -2,13 +2,13 @@
 // asked for first (helixql.md 3.9, 6.4).
 // Followed by a slice that is known beforehand, only the rows of that slice are kept.
 import { compareValues, kindRank } from '../../base/value.js';
-import { uuidOf } from '../row/element.js';
-import { batchesOf, type Flow, openRows } from '../row/flow.js';
-import { type Frame, rowBytes } from '../row/frame.js';
-import { keep } from '../row/pull.js';
+import { uuidOf } from '../runtime/element.js';
+import { batchesOf, type Flow, openRows } from '../runtime/flow.js';
+import { type Frame, rowBytes } from '../runtime/frame.js';
+import { keep } from '../runtime/collect.js';
 import { TopK } from './top-k.js';
-import { Element, isListValue, type Value } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
+import { Element, isListValue, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
 
 interface Keys {
   keys: readonly Value[];
@@ -81,7 +81,7 @@ function all(frame: Frame, batches: Batches, ordering: Ordering): Keyed[] {
   const { keyed, compare } = keyedBy(frame, ordering);
   for (const batch of batches) {
     frame.tick(batch.length);
-    frame.charge(batch.length * (1 + ordering.keys.length) * rowBytes);
+    frame.reserveMemory(batch.length * (1 + ordering.keys.length) * rowBytes);
     for (const row of batch) rows.push(keyed(keep(frame, row)));
   }
   return rows.sort(compare);
@@ -106,7 +106,7 @@ function best(frame: Frame, batches: Batches, ordering: Ordering, k: number): Ke
       if (isBehind && isSorted()) return top.sorted();
       if (!top.offer(entry)) continue;
       if (++kept === k && isSorted()) last = entry;
-      frame.charge((1 + keys.length) * rowBytes);
+      frame.reserveMemory((1 + keys.length) * rowBytes);
       keep(frame, row);
     }
   }

@@ -5,13 +5,13 @@
 // read when it is needed.
 import { IdSet } from '../../base/id-set.js';
 import type { Source } from '../../plan/expression.js';
-import { asRows, batchesOf, type Flow, type IdFlow, type RowFlow } from '../row/flow.js';
-import { type Frame, rowBytes } from '../row/frame.js';
-import { keyOf } from '../row/key.js';
-import { elementIds } from '../evaluate/membership.js';
-import { collect } from '../row/pull.js';
-import type { Evaluate } from '../row/compiled.js';
-import { Element, type Value } from '../row/value.js';
+import { asRows, batchesOf, type Flow, type IdFlow, type RowFlow } from '../runtime/flow.js';
+import { type Frame, rowBytes } from '../runtime/frame.js';
+import { keyOf } from '../runtime/key.js';
+import { elementIds } from '../expression/membership.js';
+import { collect } from '../runtime/collect.js';
+import type { Evaluate } from '../runtime/compiled.js';
+import { Element, type Value } from '../runtime/value.js';
 
 type SetOperation = Extract<Source, { kind: 'set' }>['operation'];
 
@@ -57,7 +57,7 @@ function readIds(frame: Frame, list: IdFlow): IdFlow {
   const read: Uint32Array[] = [];
   for (const ids of list.open(frame)) {
     frame.tick(ids.length);
-    frame.charge(ids.byteLength);
+    frame.reserveMemory(ids.byteLength);
     read.push(ids);
   }
   return { kind: 'ids', open: () => read };
@@ -132,7 +132,7 @@ class RowSet {
     if (row instanceof Element) return this.#ids.add(row.id);
     const key = keyOf(this.frame, row);
     if (this.#keys.has(key)) return false;
-    this.frame.charge(rowBytes + 2 * key.length);
+    this.frame.reserveMemory(rowBytes + 2 * key.length);
     this.#keys.add(key);
     return true;
   }

@@ -1,10 +1,10 @@
 // Steps that keep some rows by position: FIRST, RANGE, and COUNT, which keeps none but their
 // number. They ask for no more than they need.
 import { compactInteger } from '../../base/integer.js';
-import type { Flow } from '../row/flow.js';
-import { countOf } from '../row/pull.js';
-import type { Frame } from '../row/frame.js';
-import type { Value } from '../row/value.js';
+import type { Flow } from '../runtime/flow.js';
+import { countOf } from '../runtime/collect.js';
+import type { Frame } from '../runtime/frame.js';
+import type { Value } from '../runtime/value.js';
 
 /** Positions start <= i < end of the rows. */
 export type Window = (frame: Frame) => { start: number; end: number };

@@ -3,16 +3,16 @@ import { excerpt, fail } from '../../base/errors.js';
 import type { PropertyType } from '../../base/schema.js';
 import type { Miss } from '../../plan/expression.js';
 import { decodeProperty, labelOf } from '../../storage/record/record.js';
-import type { IdWindow, Label, StoredProperty } from '../../storage/table/store.js';
-import { indexKey } from '../row/declared-value.js';
-import { uuidOf } from '../row/element.js';
-import { findElement, nameOf } from '../row/resolve.js';
-import { equal, roundF32 } from '../evaluate/compare.js';
-import { batchesOf, type Flow, type IdFlow, type RowFlow, rowsOf } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
-import { IdBuffer } from '../row/id-buffer.js';
-import { Element, type Value } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
+import type { IdWindow, Label, StoredProperty } from '../../storage/table/view-types.js';
+import { indexKey } from '../runtime/declared-value.js';
+import { uuidOf } from '../runtime/element.js';
+import { findElement, nameOf } from '../runtime/resolve.js';
+import { equal, roundF32 } from '../expression/compare.js';
+import { batchesOf, type Flow, type IdFlow, type RowFlow, rowsOf } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import { IdBuffer } from '../runtime/id-buffer.js';
+import { Element, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
 
 /** No rows: a session may name types that a reload has taken away. */
 export const nothing: Flow = { kind: 'ids', open: () => [], count: () => 0 };

@@ -6,13 +6,13 @@
 // left to the condition.
 import type { Expression } from '../../plan/expression.js';
 import { fragmentOf } from '../../storage/record/record.js';
-import type { KeptRecords } from '../../storage/table/store.js';
-import type { Builder } from '../row/builder.js';
-import type { Evaluate } from '../row/compiled.js';
-import type { Flow, RowFlow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
-import { memberTable } from '../row/member.js';
-import { Element, type Value } from '../row/value.js';
+import type { RecordCacheView } from '../../storage/table/view-types.js';
+import type { Builder } from '../runtime/build-context.js';
+import type { Evaluate } from '../runtime/compiled.js';
+import type { Flow, RowFlow } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import { memberTable } from '../runtime/member.js';
+import { Element, type Value } from '../runtime/value.js';
 import { whereRows } from './filter.js';
 
 export interface TextFilter {
@@ -77,7 +77,7 @@ function* whereTextRows(
 
 /** Whether the stored text is certainly another one. */
 function differs(
-  records: KeptRecords,
+  records: RecordCacheView,
   id: number,
   slotIn: TextFilter['slotIn'],
   wanted: Uint8Array,

@@ -2,8 +2,8 @@
 // where ids rise with the numbers of elements. Of several elements, and where ids do not rise, all edges come
 // as they stand, and the page orders them.
 import type { Direction } from '../../plan/expression.js';
-import type { Flow, IdFlow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
+import type { Flow, IdFlow } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
 import { edges, idsOf } from '../operators/neighbour.js';
 import { lastUpTo, risenFrom } from './page-ids.js';
 import type { Seek } from './page-seek.js';

@@ -1,11 +1,11 @@
 // The order of rows by their ids. Where these rise with the numbers of elements, the numbers are compared, and
 // no record is read. Invariant: it is the order of the ids as texts.
 import { parseUuid } from '../../base/id.js';
-import { uuidOf } from '../row/element.js';
-import type { IdFlow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
-import { Element, type Value } from '../row/value.js';
-import type { Position } from './page-position.js';
+import { uuidOf } from '../runtime/element.js';
+import type { IdFlow } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import { Element, type Value } from '../runtime/value.js';
+import type { Position } from './page-cursor.js';
 
 /** From which number on ids rise; beyond all where nobody knows. */
 export const risenFrom = (frame: Frame): number =>

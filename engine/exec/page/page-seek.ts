@@ -2,14 +2,14 @@
 // among all ids. What comes first may still lie before the position, of equal keys.
 import { IdSet } from '../../base/id-set.js';
 import { parseUuid } from '../../base/id.js';
-import type { Label, StoredProperty } from '../../storage/table/store.js';
-import { indexKey } from '../row/declared-value.js';
-import { storedLabel } from '../row/element.js';
-import type { IdFlow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
-import { IdBuffer } from '../row/id-buffer.js';
-import type { MemberReader } from '../row/member.js';
-import { Element, isListValue, type Value } from '../row/value.js';
+import type { Label, StoredProperty } from '../../storage/table/view-types.js';
+import { indexKey } from '../runtime/declared-value.js';
+import { storedLabel } from '../runtime/element.js';
+import type { IdFlow } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import { IdBuffer } from '../runtime/id-buffer.js';
+import type { MemberReader } from '../runtime/member.js';
+import { Element, isListValue, type Value } from '../runtime/value.js';
 
 /** Filled by the page when it is opened. */
 export interface Seek {
@@ -39,7 +39,7 @@ function* idsFrom(frame: Frame, label: Label, seek: Seek): Iterable<Uint32Array>
     looked += ids.length;
     frame.tick(ids.length);
     const own = ids.filter((id) => storedLabel(frame, id) === label.id);
-    frame.charge(4 * own.length);
+    frame.reserveMemory(4 * own.length);
     for (let i = 0; i < own.length; i++) yielded.add(own[i]!);
     yield own;
     seek.ordered = looked < worth;

@@ -2,16 +2,16 @@
 // them (extensions.md 9.2). Equal keys are told apart by ids: where these rise with the numbers of elements,
 // the numbers are compared, and only the rows of the page are read for their ids.
 // Invariant: whatever the depth of a page, no more than its rows are kept.
-import { readK } from '../row/step-argument.js';
-import { type Flow, openRows, type RowFlow } from '../row/flow.js';
-import { type Frame, rowBytes } from '../row/frame.js';
-import { keep } from '../row/pull.js';
-import { Element, RecordValue, type Value } from '../row/value.js';
+import { readK } from '../runtime/step-argument.js';
+import { type Flow, openRows, type RowFlow } from '../runtime/flow.js';
+import { type Frame, rowBytes } from '../runtime/frame.js';
+import { keep } from '../runtime/collect.js';
+import { Element, RecordValue, type Value } from '../runtime/value.js';
 import { byIds, candidates, Placed } from './page-ids.js';
 import type { Seek } from './page-seek.js';
-import type { Evaluate } from '../row/compiled.js';
+import type { Evaluate } from '../runtime/compiled.js';
 import { keyedBy, type Ordering } from '../operators/order.js';
-import { fingerprintOf, type Position, readPosition, writePosition } from './page-position.js';
+import { fingerprintOf, type Position, readPosition, writePosition } from './page-cursor.js';
 import { TopK } from '../operators/top-k.js';
 
 export interface Paging extends Ordering {
@@ -68,7 +68,7 @@ function* pageRows(
       if (isPast && seek?.ordered) break search;
       if (!top.offer(placed)) continue;
       if (++kept > most && seek?.ordered) full = placed;
-      frame.charge((2 + keys.length) * rowBytes);
+      frame.reserveMemory((2 + keys.length) * rowBytes);
       keep(frame, row);
       if (full && keys.length === 0) break search;
     }

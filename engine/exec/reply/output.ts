@@ -5,14 +5,14 @@ import { unreachable } from '../../base/assert.js';
 import type { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
 import type { Output } from '../../plan/plan.js';
-import type { Builder } from '../row/builder.js';
-import type { Flow, IdFlow, RowFlow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
-import type { ItemList } from '../row/execute.js';
-import { buildLook } from './look.js';
+import type { Builder } from '../runtime/build-context.js';
+import type { Flow, IdFlow, RowFlow } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import type { ItemList } from '../runtime/execute.js';
+import { buildLook } from './dashboard.js';
 import { nameBytes, printElement } from './print.js';
-import type { PrintStyle } from '../row/compiled.js';
-import { Element } from '../row/value.js';
+import type { PrintStyle } from '../runtime/compiled.js';
+import { Element } from '../runtime/value.js';
 
 /** Prints the reply; gives the items of a new traversal if there is one. */
 export type BuiltOutput = (frame: Frame, out: ByteWriter) => ItemList | undefined;

@@ -3,20 +3,20 @@
 // is evaluated and printed.
 import type { ByteWriter } from '../../base/bytes.js';
 import type { Expression, Pipeline, Step } from '../../plan/expression.js';
-import type { Form } from '../../plan/form.js';
+import type { Form } from '../../plan/print-form.js';
 import { labelOf } from '../../storage/record/record.js';
-import { buildLets } from '../evaluate/lets.js';
-import type { Builder } from '../row/builder.js';
-import { recordOf } from '../row/element.js';
-import { asRows, type RowFlow } from '../row/flow.js';
-import { firstOf } from '../row/pull.js';
-import type { Frame } from '../row/frame.js';
-import { memberTable } from '../row/member.js';
-import { printFormed } from './formed.js';
+import { buildLets } from '../expression/let-binding.js';
+import type { Builder } from '../runtime/build-context.js';
+import { recordOf } from '../runtime/element.js';
+import { asRows, type RowFlow } from '../runtime/flow.js';
+import { firstOf } from '../runtime/collect.js';
+import type { Frame } from '../runtime/frame.js';
+import { memberTable } from '../runtime/member.js';
+import { printCompat } from './print-compat.js';
 import { nameBytes, printMember, printValue } from './print.js';
 import { buildPrintShape } from './project.js';
-import { Element, type Value } from '../row/value.js';
-import type { Print } from '../row/compiled.js';
+import { Element, type Value } from '../runtime/value.js';
+import type { Print } from '../runtime/compiled.js';
 
 type PrintItem = (frame: Frame, out: ByteWriter, item: Value) => void;
 
@@ -67,7 +67,7 @@ function printEvaluated(builder: Builder, expression: Expression, form?: Form): 
 
 function valuePrinter({ style }: Builder, form: Form | undefined): PrintItem {
   if (form === undefined) return (frame, out, value) => printValue(frame, out, value, style);
-  return (frame, out, value) => printFormed(frame, out, value, style, form);
+  return (frame, out, value) => printCompat(frame, out, value, style, form);
 }
 
 /** A stream's rows as an array, or its first row. A final map is applied while printing. */

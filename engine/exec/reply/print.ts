@@ -5,15 +5,21 @@ import { Instant, Uuid } from '../../base/value.js';
 import { fragmentOf, labelOf, uuidAt } from '../../storage/record/record.js';
 import { checkFloats } from '../../storage/record/stored-float.js';
 import { isFloat, numberText, printScalar } from '../../storage/record/fragment.js';
-import type { Label } from '../../storage/table/store.js';
-import { isHit, recordOf } from '../row/element.js';
-import type { Frame } from '../row/frame.js';
-import { vectorOf } from '../row/image.js';
-import type { PrintStyle } from '../row/compiled.js';
-import { appendFractions, printFraction } from './fraction.js';
-import { type Layout, layoutMembers, layoutOf, printLayout, writeUuid } from './layout.js';
-import { type Member, memberOf, scoreOf } from '../row/member.js';
-import { Element, RecordValue, type Value } from '../row/value.js';
+import type { Label } from '../../storage/table/view-types.js';
+import { isHit, recordOf } from '../runtime/element.js';
+import type { Frame } from '../runtime/frame.js';
+import { vectorOf } from '../runtime/bound-element.js';
+import type { PrintStyle } from '../runtime/compiled.js';
+import { appendFractions, printFraction } from './print-compat-float.js';
+import {
+  type Layout,
+  layoutMembers,
+  layoutOf,
+  printLayout,
+  writeUuid,
+} from './element-template.js';
+import { type Member, memberOf, scoreOf } from '../runtime/member.js';
+import { Element, RecordValue, type Value } from '../runtime/value.js';
 
 const encoder = new TextEncoder();
 

@@ -2,13 +2,13 @@
 // the result goes into the reply it is printed member by member; elsewhere it becomes records.
 import type { ByteWriter } from '../../base/bytes.js';
 import type { Expression, Member } from '../../plan/expression.js';
-import type { Form } from '../../plan/form.js';
+import type { Form } from '../../plan/print-form.js';
 import { labelOf } from '../../storage/record/record.js';
-import type { Builder } from '../row/builder.js';
-import { recordOf } from '../row/element.js';
-import type { Frame } from '../row/frame.js';
-import { type Layout, layoutMembers, layoutOf, printLayout } from './layout.js';
-import { memberOf, type memberReader } from '../row/member.js';
+import type { Builder } from '../runtime/build-context.js';
+import { recordOf } from '../runtime/element.js';
+import type { Frame } from '../runtime/frame.js';
+import { type Layout, layoutMembers, layoutOf, printLayout } from './element-template.js';
+import { memberOf, type memberReader } from '../runtime/member.js';
 import {
   elementMembers,
   isMarked,
@@ -17,8 +17,8 @@ import {
   printElementMembers,
   printValue,
 } from './print.js';
-import { Element, RecordValue, type Value } from '../row/value.js';
-import type { Evaluate, Print } from '../row/compiled.js';
+import { Element, RecordValue, type Value } from '../runtime/value.js';
+import type { Evaluate, Print } from '../runtime/compiled.js';
 
 type Project = Extract<Expression, { kind: 'project' }>;
 

@@ -2,8 +2,8 @@
 // an estimate (Hart, Nilsson, Raphael 1968), which is Dijkstra's algorithm (1959) when the estimate
 // is 0. Knows the graph by functions only. Among equal paths the one through the earlier edges
 // wins, compared edge by edge from the start. Without weights and conditions a search goes from both
-// ends at once (two-ended.ts).
-import { type FoundPath, fromBothEnds } from './two-ended.js';
+// ends at once (bidirectional-bfs.ts).
+import { type FoundPath, fromBothEnds } from './bidirectional-bfs.js';
 
 export interface PathGraph {
   /** Outgoing adjacency [edge, far, …], oldest edge first. */

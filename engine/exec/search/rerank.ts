@@ -3,19 +3,19 @@
 // selection.
 import { excerpt, fail } from '../../base/errors.js';
 import type { Metric } from '../../vector/index.js';
-import { readNumber } from '../row/step-argument.js';
-import type { Flow, RowFlow } from '../row/flow.js';
-import { collect } from '../row/pull.js';
-import type { Frame } from '../row/frame.js';
-import { copyOf, vectorOf } from '../row/image.js';
-import { similarity } from '../row/similarity.js';
-import { Element, type Value } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
+import { readNumber } from '../runtime/step-argument.js';
+import type { Flow, RowFlow } from '../runtime/flow.js';
+import { collect } from '../runtime/collect.js';
+import type { Frame } from '../runtime/frame.js';
+import { copyOf, vectorOf } from '../runtime/bound-element.js';
+import { similarity } from '../runtime/similarity.js';
+import { Element, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
 
 export const rankConstant = 60;
 
 /** A copy of the hit with another score. */
-export function rescored(frame: Frame, element: Element, score: number): Element {
+export function withScores(frame: Frame, element: Element, score: number): Element {
   const copy = copyOf(frame, element);
   copy.distance = element.distance;
   copy.score = score;
@@ -36,7 +36,7 @@ function* rerankRRFRows(
   const given = constant?.(frame) ?? null;
   const n = given === null ? rankConstant : readNumber('k', given, 0, Number.MAX_VALUE, false);
   yield collect(input, frame).map((row, i) =>
-    row instanceof Element ? rescored(frame, row, 1 / (n + i + 1)) : row,
+    row instanceof Element ? withScores(frame, row, 1 / (n + i + 1)) : row,
   );
 }
 
@@ -79,7 +79,7 @@ function relevanceOf({ score, share }: Element): number {
 
 function select(frame: Frame, hits: Element[], lambda: number, metric: Metric): Element[] {
   const vectors = hits.map((hit) => vectorOf(frame, hit));
-  frame.charge(vectors.reduce((sum, vector) => sum + 8 * (vector?.length ?? 0), 0));
+  frame.reserveMemory(vectors.reduce((sum, vector) => sum + 8 * (vector?.length ?? 0), 0));
   const closest = new Float64Array(hits.length).fill(Number.NEGATIVE_INFINITY);
   const left = hits.map((_, i) => i);
   const taken: Element[] = [];
@@ -95,7 +95,7 @@ function select(frame: Frame, hits: Element[], lambda: number, metric: Metric): 
       if (best < 0 || score > bestScore) [best, bestScore] = [at, score];
     }
     const [chosen] = left.splice(best, 1) as [number];
-    taken.push(rescored(frame, hits[chosen]!, bestScore));
+    taken.push(withScores(frame, hits[chosen]!, bestScore));
     for (const i of left)
       closest[i] = Math.max(closest[i]!, between(metric, vectors[chosen], vectors[i]));
   }

@@ -1,18 +1,18 @@
 // ShortestPath steps (helixql.md 3.18): resolves the ends, walks outgoing edges, yields {path,
 // edges, total_weight, hop_count} per start.
 import { fail } from '../../base/errors.js';
-import { arithmetic, checkFloat } from '../evaluate/math.js';
-import { uuidOf } from '../row/element.js';
-import { resolveElement } from '../row/resolve.js';
-import { IdBuffer } from '../row/id-buffer.js';
-import { type Flow, openRows, type RowFlow } from '../row/flow.js';
-import { type Frame, rowBytes } from '../row/frame.js';
-import type { MemberReader } from '../row/member.js';
+import { arithmetic, checkFloat } from '../expression/math.js';
+import { uuidOf } from '../runtime/element.js';
+import { resolveElement } from '../runtime/resolve.js';
+import { IdBuffer } from '../runtime/id-buffer.js';
+import { type Flow, openRows, type RowFlow } from '../runtime/flow.js';
+import { type Frame, rowBytes } from '../runtime/frame.js';
+import type { MemberReader } from '../runtime/member.js';
 import { breadthFirst, cheapest, type PathGraph } from './path-search.js';
-import type { FoundPath } from './two-ended.js';
-import { Element, RecordValue, type Value } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
-import { touching } from '../row/edge-list.js';
+import type { FoundPath } from './bidirectional-bfs.js';
+import { Element, RecordValue, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
+import { incidentEdges } from '../runtime/edge-list.js';
 
 export interface PathStep {
   algorithm: 'bfs' | 'dijkstra' | 'astar';
@@ -86,9 +86,9 @@ function graphOf(frame: Frame, step: PathStep): PathGraph {
     return condition!.value(frame) === true;
   };
   const read = (id: number, way: 'out' | 'in' | 'both'): Uint32Array => {
-    const pairs = touching(frame, id, labels, way);
+    const pairs = incidentEdges(frame, id, labels, way);
     frame.tick(1 + (pairs.length >> 1));
-    frame.charge((pairs.length >> 1) * rowBytes);
+    frame.reserveMemory((pairs.length >> 1) * rowBytes);
     return pairs;
   };
   return {
@@ -125,7 +125,7 @@ function weightOf(value: Value, path: string): number {
 }
 
 function recordOfPath(frame: Frame, { nodes, edges, weight }: FoundPath): RecordValue {
-  frame.charge((nodes.length + edges.length) * rowBytes);
+  frame.reserveMemory((nodes.length + edges.length) * rowBytes);
   const path = nodes.map((id) => new Element(id));
   return new RecordValue(names, [path, edges.map((id) => new Element(id)), weight, edges.length]);
 }

@@ -1,13 +1,13 @@
 // Keyword search (helixql.md 3.15): BM25 hits of one type from the text index, best first, each
 // with its score.
 import { fail } from '../../base/errors.js';
-import type { Label } from '../../storage/table/store.js';
-import { readK, readText } from '../row/step-argument.js';
-import type { RowFlow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
-import { type Allowed, allowedIds, allowListOf, isAllowed } from './allowed.js';
-import { Element, type Value } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
+import type { Label } from '../../storage/table/view-types.js';
+import { readK, readText } from '../runtime/step-argument.js';
+import type { RowFlow } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import { type Allowed, allowedIds, allowListOf, isAllowed } from './allow-list.js';
+import { Element, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
 
 export interface TextSearch {
   text: Evaluate;

@@ -1,12 +1,12 @@
 // A map of the vectors of one type (explorer.md 5.6): a sample by a hash of the ids, its places on the two
 // principal axes, and each one's neighbours within the sample as the index itself finds them, with how many
 // of the true ones those are. Invariant: the same data and seed give the same map; embeddings stay here.
-import type { Label } from '../../storage/table/store.js';
+import type { Label } from '../../storage/table/view-types.js';
 import type { AllowList, Metric } from '../../vector/index.js';
-import { searchDecided } from '../../vector/candidates.js';
-import type { Frame } from '../row/frame.js';
-import { similarity } from '../row/similarity.js';
-import { placesOf } from './principal-axes.js';
+import { searchWithMargin } from '../../vector/oversampling.js';
+import type { Frame } from '../runtime/frame.js';
+import { similarity } from '../runtime/similarity.js';
+import { placesOf } from './pca.js';
 import { servedIndex } from './vector-search.js';
 
 export interface MapAsked {
@@ -44,7 +44,7 @@ export function mapOf(frame: Frame, asked: MapAsked): VectorMap {
   const { label, neighbours } = asked;
   const dimension = frame.view.dimension(label.id);
   const ids = sampleOf(frame, asked);
-  frame.charge(ids.length * dimension * Float64Array.BYTES_PER_ELEMENT);
+  frame.reserveMemory(ids.length * dimension * Float64Array.BYTES_PER_ELEMENT);
   const rows = ids.map((id) => frame.expected(frame.view.vector(id), id)!);
   const metric = frame.context.vectors(label.id)?.options.metric ?? 'cosine';
   const sample = new Sample(frame, label, ids, rows, metric);
@@ -120,9 +120,9 @@ class Sample {
   found(at: number, count: number): Near[] {
     const index = servedIndex(this.frame, this.label);
     const row = this.rows[at]!;
-    if (index === undefined || index.isGivenUp) return this.exact(at, count);
+    if (index === undefined || index.isDisabled) return this.exact(at, count);
     if (index.dimension !== row.length) return [];
-    const found = searchDecided(index, row, count + 1, { allow: this.#allow });
+    const found = searchWithMargin(index, row, count + 1, { allow: this.#allow });
     this.frame.tick(found.count);
     const near: Near[] = [];
     for (const id of found.ids.subarray(0, found.count)) {

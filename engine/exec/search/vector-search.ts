@@ -2,19 +2,19 @@
 // vectors; what the transaction does not have is dropped and what it has not yet committed is
 // added. Exactly min(k, vectors) hits.
 import { fail } from '../../base/errors.js';
-import type { Label, WriteView } from '../../storage/table/store.js';
+import type { Label, WriteView } from '../../storage/table/view-types.js';
 import type { AllowList, Metric, VectorIndex } from '../../vector/index.js';
-import { candidatesFor, wantedNext } from '../../vector/candidates.js';
-import { readK, readNumber, readVector } from '../row/step-argument.js';
-import { proposedLabel, storedLabel } from '../row/element.js';
-import { asRows, type Flow, type RowFlow } from '../row/flow.js';
-import type { Frame } from '../row/frame.js';
-import { copyOf } from '../row/image.js';
-import { similarity } from '../row/similarity.js';
+import { numCandidates, nextCandidateCount } from '../../vector/oversampling.js';
+import { readK, readNumber, readVector } from '../runtime/step-argument.js';
+import { proposedLabel, storedLabel } from '../runtime/element.js';
+import { asRows, type Flow, type RowFlow } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import { copyOf } from '../runtime/bound-element.js';
+import { similarity } from '../runtime/similarity.js';
 import { TopK } from '../operators/top-k.js';
-import { Element, type Value } from '../row/value.js';
-import type { Evaluate } from '../row/compiled.js';
-import { type Allowed, allowedIds, allowListOf, isAllowed } from './allowed.js';
+import { Element, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
+import { type Allowed, allowedIds, allowListOf, isAllowed } from './allow-list.js';
 
 export interface VectorSearch {
   vector: Evaluate;
@@ -130,7 +130,7 @@ function searchIndex(
   allow: AllowList | undefined,
 ): void {
   const index = servedIndex(frame, label);
-  if (index === undefined || index.isGivenUp) {
+  if (index === undefined || index.isDisabled) {
     offerExactly(frame, hits, label, frame.view.scan(label.id));
     return;
   }
@@ -143,7 +143,7 @@ function searchIndex(
   if (index.dimension !== query.vector.length) return;
   let live = 0;
   const known = new Set<number>();
-  let want = candidatesFor(index.options, index.dimension, query.k);
+  let want = numCandidates(index.options, index.dimension, query.k);
   while (want > 0) {
     const found = index.search(query.vector, want, { allow });
     for (let i = 0; i < found.count; i++) {
@@ -156,7 +156,7 @@ function searchIndex(
       live++;
       hits.offer(id, metric, vectorOf(frame, id));
     }
-    want = wantedNext(found, want, query.k, live);
+    want = nextCandidateCount(found, want, query.k, live);
   }
 }
 
@@ -182,7 +182,7 @@ export function searchVector(
       return hits.sorted();
     }
     const ids = allowedIds(frame, allowed);
-    const isLookedAt = servedIndex(frame, label)?.isGivenUp === true;
+    const isLookedAt = servedIndex(frame, label)?.isDisabled === true;
     if (isLookedAt || ids.length <= Math.max(exactCount, 4 * query.k))
       offerExactly(frame, hits, label, [ids]);
     else searchIndex(frame, hits, label, query, allowListOf(ids));

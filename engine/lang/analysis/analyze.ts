@@ -3,19 +3,19 @@
 import type { Limits } from '../../base/limits.js';
 import type { Query } from '../../plan/plan.js';
 import { type CompileOptions, type ReadSource, type Source, compile } from '../compile.js';
-import type { Memo } from '../memo.js';
+import type { CompileCache } from '../compile-cache.js';
 import type { Diagnostic } from '../syntax/diagnostic.js';
-import { FactBook } from '../type/facts.js';
+import { SemanticModel } from '../type/semantic-model.js';
 import type { SchemaIndex } from '../type/schema-index.js';
 import { type Occurrence, OccurrenceWalk } from './occurrence.js';
 import { commentAbove, type OutlineItem, outlineOf } from './outline.js';
-import { typeKey } from './target.js';
+import { typeKey } from './symbol-key.js';
 
 export interface AnalyzeOptions {
   compat: boolean;
   limits?: Limits;
   /** What was found of earlier states of the sources, where there were some. */
-  memo?: Memo;
+  memo?: CompileCache;
 }
 
 /** What compiling one state of the sources found out. */
@@ -24,14 +24,14 @@ export interface Findings {
   sources: readonly ReadSource[];
   schema: SchemaIndex;
   queries: readonly Query[];
-  facts: FactBook;
+  facts: SemanticModel;
 }
 
 export function findingsOf(
   sources: readonly Source[],
   options: AnalyzeOptions & Pick<CompileOptions, 'only' | 'literal'>,
 ): Findings {
-  const facts = new FactBook();
+  const facts = new SemanticModel();
   let found: Pick<Findings, 'sources' | 'schema' | 'queries'> | undefined;
   const watch = {
     facts,

@@ -6,14 +6,14 @@ import type { ElementKind } from '../../base/schema.js';
 import type { Call, Chain, Expr } from '../syntax/ast-expression.js';
 import type { TypeNode } from '../syntax/ast-schema.js';
 import { findName, type Scope, visibleNames } from '../type/scope.js';
-import { isList, type Term } from '../type/term.js';
+import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import type { Source } from '../compile.js';
 import type { Span } from '../syntax/source.js';
 import { scalarNames } from '../schema/schema-checker.js';
 import { type AnalyzeOptions, type Findings, findingsOf } from './analyze.js';
 import { printTerm } from './occurrence.js';
-import { typesMeant } from './target.js';
+import { typesMeant } from './symbol-key.js';
 
 export interface Completion {
   label: string;
@@ -155,7 +155,7 @@ function valuesIn(scope: Scope): Completion[] {
   ];
 }
 
-function membersOf({ schema }: Findings, { type, shape }: Term): Completion[] {
+function membersOf({ schema }: Findings, { type, shape }: TypedExpr): Completion[] {
   const own = (shape?.members ?? []).flatMap((member): Completion[] =>
     member.kind === 'value'
       ? [{ label: member.name, kind: 'property', detail: printTerm(member.term) }]
@@ -181,7 +181,7 @@ const ofList = /^(RANGE|FIRST|COUNT|DEDUP|ORDER|WHERE|GROUP_BY|AGGREGATE_BY|INTE
 const ofEdge = /^(From|To)[NV]$|^Other$/;
 
 /** Steps that an item of this type may take. */
-function stepsFor(input: Term): Completion[] {
+function stepsFor(input: TypedExpr): Completion[] {
   return stepNames
     .filter((name) => applies(name, input))
     .map((label) => {
@@ -189,7 +189,7 @@ function stepsFor(input: Term): Completion[] {
     });
 }
 
-function applies(step: string, input: Term): boolean {
+function applies(step: string, input: TypedExpr): boolean {
   const { type, shape } = input;
   if (shape?.members.length === 1 && comparing.test(step)) return true;
   if (type.kind === 'scalar' && type.name === 'Unknown') return true;

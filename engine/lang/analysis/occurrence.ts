@@ -7,11 +7,11 @@ import type { Name } from '../syntax/ast-literal.js';
 import type { QueryDeclaration, SourceTree, Statement } from '../syntax/ast-query.js';
 import type { Field, TypeNode } from '../syntax/ast-schema.js';
 import type { SourceFile, Span } from '../syntax/source.js';
-import type { FactBook } from '../type/facts.js';
-import { isList, type Term } from '../type/term.js';
+import type { SemanticModel } from '../type/semantic-model.js';
+import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import type { ItemType } from '../type/type.js';
-import { propertyKey, typeKey, typesMeant } from './target.js';
+import { propertyKey, typeKey, typesMeant } from './symbol-key.js';
 
 export type Role =
   | 'type'
@@ -38,7 +38,7 @@ export interface Occurrence {
 }
 
 /** A value's type as people write it. */
-export function printTerm(term: Term): string {
+export function printTerm(term: TypedExpr): string {
   const text = printItemType(term.type);
   if (isList(term)) return `[${text}]`;
   return term.cardinality === 'opt' ? `${text}?` : text;
@@ -54,7 +54,7 @@ export class OccurrenceWalk {
 
   constructor(
     private readonly file: SourceFile,
-    private readonly facts: FactBook,
+    private readonly facts: SemanticModel,
     /** Keys of all declared types. */
     private readonly declared: ReadonlySet<string>,
   ) {}
@@ -119,7 +119,7 @@ export class OccurrenceWalk {
     this.#add(name, role, [target], detail, true);
   }
 
-  #use(name: Name, locals: Locals, term: Term | undefined): void {
+  #use(name: Name, locals: Locals, term: TypedExpr | undefined): void {
     let at: Locals | undefined = locals;
     while (at !== undefined && !at.names.has(name.text)) at = at.parent;
     const local = at?.names.get(name.text);
@@ -219,7 +219,7 @@ export class OccurrenceWalk {
     locals: Locals,
     owners: readonly { kind: ElementKind; name: string }[],
     closure?: Name,
-    input?: Term,
+    input?: TypedExpr,
   ): void {
     const inner = closure === undefined ? locals : inside(locals);
     if (closure !== undefined) {
@@ -241,7 +241,7 @@ export class OccurrenceWalk {
     call: Extract<Step, { kind: 'call' }>,
     locals: Locals,
     role: 'step' | 'function',
-    output: Term | undefined,
+    output: TypedExpr | undefined,
   ): void {
     const { name, types = [], args = [], hops } = call;
     this.#add(name, role, [], output ? printTerm(output) : '');
@@ -262,9 +262,9 @@ export class OccurrenceWalk {
   }
 }
 
-const itemOf = (type: ItemType, list: Term): ItemType =>
+const itemOf = (type: ItemType, list: TypedExpr): ItemType =>
   !isList(list) && type.kind === 'list' ? type.of : type;
 
-function ownersOf(input: Term | undefined): readonly { kind: ElementKind; name: string }[] {
+function ownersOf(input: TypedExpr | undefined): readonly { kind: ElementKind; name: string }[] {
   return input?.type.kind === 'element' ? input.type.types : [];
 }

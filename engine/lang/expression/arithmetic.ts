@@ -5,13 +5,13 @@ import { argument, countOf } from '../step/call-argument.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
-import { scalarTerm, unknownTerm } from '../type/new-term.js';
+import { scalarTerm, unknownExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import { type Term, wholeType } from '../type/term.js';
+import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isInteger, isNumber } from '../type/type-relation.js';
-import { type Basic, isBasic, isVague, type ItemType } from '../type/type.js';
+import { type Basic, isBasic, isUnknownOrNull, type ItemType } from '../type/type.js';
 
 /** How a function's result is typed: by its arguments, or always F64. */
 type Result = 'kept' | 'float';
@@ -64,7 +64,7 @@ export function isArithmetic(name: string): boolean {
   return Object.hasOwn(signatures, name) || aggregates.has(name);
 }
 
-export function checkArithmetic(context: Context, call: Call, scope: Scope): Term {
+export function checkArithmetic(context: Context, call: Call, scope: Scope): TypedExpr {
   const name = call.name.text;
   const args = call.args ?? [];
   const isNamed = args.some((arg) => arg.name !== undefined);
@@ -81,7 +81,7 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Ter
     const message = `\`${name}\` has ${has}; it takes ${wanted}.`;
     const shown = ['a', 'b'].slice(0, Math.min(most, 2)).join(', ');
     context.report('E305', call.span, message, `Write \`${name}(${shown})\`.`);
-    return unknownTerm();
+    return unknownExpr();
   }
   const inner = innerScope(scope, { lenient: true });
   const terms = args.map(({ value }) => {
@@ -90,7 +90,7 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Ter
     const type = printItemType(term.type);
     const hint = isBasic(term.type, 'String') ? 'Texts are joined by `CONCAT(a, b)`.' : undefined;
     context.report('E205', value.span, `\`${name}\` takes numbers, not ${type}.`, hint);
-    return unknownTerm();
+    return unknownExpr();
   });
   const integer = result === 'kept' && terms.every((term) => isInteger(term.type));
   const of = terms.map((term) => term.expression);
@@ -100,13 +100,13 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Ter
 }
 
 /** What may be an integer or a float at run time stays open. */
-function resultType(terms: Term[], result: Result, integer: boolean): Basic {
+function resultType(terms: TypedExpr[], result: Result, integer: boolean): Basic {
   if (integer) return 'Integer';
-  const isOpen = result === 'kept' && terms.some((term) => isVague(term.type));
+  const isOpen = result === 'kept' && terms.some((term) => isUnknownOrNull(term.type));
   return isOpen ? 'Unknown' : 'F64';
 }
 
-function checkAggregate(context: Context, call: Call, scope: Scope): Term {
+function checkAggregate(context: Context, call: Call, scope: Scope): TypedExpr {
   const name = call.name.text as AggregateFunction;
   const written = argument(context, call, `${name}(list)`)!;
   const term = bare(context, context.check(written, scope));
@@ -117,17 +117,17 @@ function checkAggregate(context: Context, call: Call, scope: Scope): Term {
     return scalarTerm('U64', { kind: 'aggregate', function: name, of, integer: true });
   }
   const isExtreme = name === 'MIN' || name === 'MAX';
-  if (isExtreme && (isBasic(item, 'Date') || isBasic(item, 'String')) && !isVague(item)) {
+  if (isExtreme && (isBasic(item, 'Date') || isBasic(item, 'String')) && !isUnknownOrNull(item)) {
     const expression: Expression = { kind: 'aggregate', function: name, of, integer: false };
     return { type: item, cardinality: 'opt', expression };
   }
   if (!isNumber(item)) {
     const message = `\`${name}\` takes a list of numbers, not of ${printItemType(item)}.`;
     context.report('E205', written.span, message, 'Name a property: `x::{p}`.');
-    return unknownTerm();
+    return unknownExpr();
   }
   const integer = name !== 'AVG' && isInteger(item);
-  const type = integer ? 'Integer' : isVague(item) && name !== 'AVG' ? 'Unknown' : 'F64';
+  const type = integer ? 'Integer' : isUnknownOrNull(item) && name !== 'AVG' ? 'Unknown' : 'F64';
   const expression: Expression = { kind: 'aggregate', function: name, of, integer };
   return { ...scalarTerm(type, expression), cardinality: 'opt' };
 }
@@ -135,8 +135,8 @@ function checkAggregate(context: Context, call: Call, scope: Scope): Term {
 const embedding: ItemType = { kind: 'list', of: { kind: 'scalar', name: 'F64' } };
 
 /** `Embed(text)`: the text is also put on the list of what is embedded before the transaction. */
-export function checkEmbed(context: Context, call: Call, scope: Scope): Term {
-  const nothing = unknownTerm();
+export function checkEmbed(context: Context, call: Call, scope: Scope): TypedExpr {
+  const nothing = unknownExpr();
   const written = argument(context, call, 'Embed(text)');
   if (written === undefined) return nothing;
   const term = bare(context, context.check(written, scope));
@@ -146,7 +146,7 @@ export function checkEmbed(context: Context, call: Call, scope: Scope): Term {
     context.report('E660', written.span, message);
     return nothing;
   }
-  if (!term.known && !isVague(type)) {
+  if (!term.known && !isUnknownOrNull(type)) {
     const message = 'This text is known only inside the transaction, too late to embed it.';
     context.report('E707', written.span, message, 'Pass the text as a parameter.');
     return nothing;

@@ -1,5 +1,5 @@
 // Chains: the head, then step after step. Holds the tables of all heads and steps there are.
-import { isShown } from '../type/shown.js';
+import { isShown } from '../type/visible-member.js';
 import { argument } from '../step/call-argument.js';
 import { checkArithmetic, checkEmbed, isArithmetic } from './arithmetic.js';
 import { checkFusion } from './fusion.js';
@@ -17,7 +17,7 @@ import {
   checkAddVectors,
   checkUpsertEdges,
 } from '../step/create-step.js';
-import { scalarTerm, unknownTerm } from '../type/new-term.js';
+import { scalarTerm, unknownExpr } from '../type/make-typed.js';
 import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
 import { bare, groupItems, hasMembers, memberNames, memberOf } from '../type/shape.js';
 import { checkTextSearch, checkVectorSearch } from '../step/source-step.js';
@@ -44,13 +44,13 @@ import { checkSelection } from '../step/selection.js';
 import { checkRerankMMR, checkRerankRRF, checkSearchWithin } from '../step/step-search.js';
 import { checkProperty, checkShape, hasMember } from '../step/step-shape.js';
 import { checkOther, checkWalk, refuseHops } from '../step/step-walk.js';
-import { didYouMean, nearestName } from '../../base/nearest.js';
-import { foreignStep, foreignWord } from '../syntax/foreign.js';
-import { isList, type Term } from '../type/term.js';
+import { didYouMean, nearestName } from '../../base/did-you-mean.js';
+import { foreignStep, foreignWord } from '../syntax/dialect-hints.js';
+import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { foreignFunctions, functions } from '../function/functions.js';
 
-type HeadChecker = (context: Context, call: Call, scope: Scope, place: ChainPlace) => Term;
+type HeadChecker = (context: Context, call: Call, scope: Scope, place: ChainPlace) => TypedExpr;
 
 const heads: Record<string, HeadChecker> = {
   N: checkSelection,
@@ -134,7 +134,7 @@ export const headNames: readonly string[] = Object.keys(heads);
 export const stepNames: readonly string[] = Object.keys(steps);
 
 /** Types a chain; the result no longer grows. */
-export function checkChain(context: Context, chain: Chain, scope: Scope): Term {
+export function checkChain(context: Context, chain: Chain, scope: Scope): TypedExpr {
   const place: ChainPlace = { chain, next: 0, comparisons: 0 };
   let term = checkHead(context, chain, scope, place);
   context.facts?.head(chain.head, term);
@@ -150,11 +150,11 @@ export function checkChain(context: Context, chain: Chain, scope: Scope): Term {
 
 function checkStep(
   context: Context,
-  input: Term,
+  input: TypedExpr,
   call: Call,
   scope: Scope,
   place: ChainPlace,
-): Term {
+): TypedExpr {
   const name = call.name.text;
   const step = own(steps, name);
   const isProperty = call.types === undefined && call.args === undefined;
@@ -179,7 +179,7 @@ function checkStep(
     ? `Write \`RANGE(0, ${limitOf(call)})\`.`
     : (foreignStep(name) ?? didYouMean(name, [...names, 'From', 'To']));
   context.report('E602', call.name.span, `There is no step \`${name}\`.`, hint);
-  return unknownTerm();
+  return unknownExpr();
 }
 
 function limitOf(call: Call): string {
@@ -188,12 +188,12 @@ function limitOf(call: Call): string {
   return isNumber ? String(value.value.kind === 'integer' && value.value.value) : 'n';
 }
 
-function checkHead(context: Context, chain: Chain, scope: Scope, place: ChainPlace): Term {
+function checkHead(context: Context, chain: Chain, scope: Scope, place: ChainPlace): TypedExpr {
   const { head } = chain;
   switch (head.kind) {
     case 'item': {
       if (scope.item !== undefined) {
-        const ofGroup = (of: Term, { text }: Name): Term | undefined =>
+        const ofGroup = (of: TypedExpr, { text }: Name): TypedExpr | undefined =>
           text === 'data' && !isShown(of, text) ? groupItems(context, of) : undefined;
         return head.members.reduce(
           (of, name) => ofGroup(of, name) ?? checkMember(context, of, name),
@@ -202,7 +202,7 @@ function checkHead(context: Context, chain: Chain, scope: Scope, place: ChainPla
       }
       const message = '`_` stands for the current item, and there is none here.';
       context.report('E601', head.span, message, 'Name a variable.');
-      return unknownTerm();
+      return unknownExpr();
     }
     case 'path':
       return sourceWithout(context, chain, scope, place) ?? checkPathHead(context, head, scope);
@@ -217,7 +217,7 @@ function sourceWithout(
   { head, steps: [step] }: Chain,
   scope: Scope,
   place: ChainPlace,
-): Term | undefined {
+): TypedExpr | undefined {
   if (head.kind !== 'path' || head.names.length > 1 || step?.kind !== 'call') return undefined;
   const [{ text, span }] = head.names;
   if (!/^[NEV]$/.test(text) || own(steps, step.name.text) || findName(scope, text))
@@ -225,10 +225,10 @@ function sourceWithout(
   const hint = `Write \`${text}<${step.name.text}>\`.`;
   context.report('E304', span, `\`${text}\` needs a type argument.`, hint);
   place.next = 1;
-  return unknownTerm();
+  return unknownExpr();
 }
 
-function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainPlace): Term {
+function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainPlace): TypedExpr {
   const name = call.name.text;
   // `E()` is the number; `E(id)` is a source that lacks its type.
   const isNumber = name !== 'E' || (call.args ?? []).length === 0;
@@ -252,7 +252,7 @@ function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainP
       typeHint(context, name) ??
       foreignWord(name));
   context.report('E001', call.name.span, `There is no function or source \`${name}\`.`, hint);
-  return unknownTerm();
+  return unknownExpr();
 }
 
 /** What is meant by the name of a type where a value is expected. */
@@ -277,7 +277,7 @@ const needsType = new Set([
 ]);
 
 /** A name, and members of it: `order.customer.email`. */
-function checkPathHead(context: Context, path: Path, scope: Scope): Term {
+function checkPathHead(context: Context, path: Path, scope: Scope): TypedExpr {
   const [first, ...members] = path.names;
   let term = findName(scope, first.text) ?? missingName(context, first, scope);
   if (term.parameter !== undefined) context.usedParameters.add(term.parameter);
@@ -285,16 +285,16 @@ function checkPathHead(context: Context, path: Path, scope: Scope): Term {
   return term;
 }
 
-function missingName(context: Context, name: Name, scope: Scope): Term {
+function missingName(context: Context, name: Name, scope: Scope): TypedExpr {
   if (name.text === 'NOW') return scalarTerm('Date', { kind: 'now' });
   if (needsType.has(name.text)) {
     const hint = `Write \`${name.text}<Type>\`.`;
     context.report('E304', name.span, `\`${name.text}\` needs a type argument.`, hint);
-    return unknownTerm();
+    return unknownExpr();
   }
   const message = `\`${name.text}\` is not known here.`;
   context.report('E301', name.span, message, hintOfMissing(context, name.text, scope));
-  return unknownTerm();
+  return unknownExpr();
 }
 
 /** A property of the item at hand, a word of another language, a type, or the nearest name. */
@@ -313,7 +313,7 @@ function hintOfMissing(context: Context, name: string, scope: Scope): string | u
   );
 }
 
-function checkMember(context: Context, of: Term, name: Name): Term {
+function checkMember(context: Context, of: TypedExpr, name: Name): TypedExpr {
   const owner = of.cardinality === 'lookup' ? single(of, 'error', `\`.${name.text}\``) : of;
   if (isList(owner) || !hasMembers(owner.type)) {
     const list = isList(owner) ? 'a list' : printItemType(owner.type);
@@ -321,7 +321,7 @@ function checkMember(context: Context, of: Term, name: Name): Term {
     const plain = foreignStep(name.text) ?? 'Use the value itself.';
     const hint = hasMembers(owner.type) ? `Write \`x::{${name.text}}\`.` : plain;
     context.report('E104', name.span, message, hint);
-    return unknownTerm();
+    return unknownExpr();
   }
   const member = memberOf(context, owner, name.text);
   if (member !== undefined) return member;
@@ -329,10 +329,10 @@ function checkMember(context: Context, of: Term, name: Name): Term {
   const names = memberNames(context, owner);
   const known = names.length > 0 ? `There are ${names.slice(0, 12).join(', ')}.` : undefined;
   context.report('E658', name.span, message, didYouMean(name.text, names, known));
-  return unknownTerm();
+  return unknownExpr();
 }
 
-function checkJunction(context: Context, call: Call, scope: Scope): Term {
+function checkJunction(context: Context, call: Call, scope: Scope): TypedExpr {
   const name = call.name.text;
   const args = call.args ?? [];
   if (args.length === 0 || args.some((arg) => arg.name !== undefined)) {
@@ -343,9 +343,9 @@ function checkJunction(context: Context, call: Call, scope: Scope): Term {
   return scalarTerm('Boolean', { kind: name === 'AND' ? 'and' : 'or', of });
 }
 
-function checkExists(context: Context, call: Call, scope: Scope): Term {
+function checkExists(context: Context, call: Call, scope: Scope): TypedExpr {
   const written = argument(context, call, 'EXISTS(_::Out<EdgeType>)');
-  if (written === undefined) return unknownTerm();
+  if (written === undefined) return unknownExpr();
   const of = context.check(written, innerScope(scope, { miss: 'none' }));
   const { expression } = bare(context, of);
   return scalarTerm('Boolean', { kind: 'exists', of: expression });

@@ -7,25 +7,25 @@ import type { LiteralValue } from '../syntax/ast-literal.js';
 import { checkChain } from './chain.js';
 import type { Context } from '../type/context.js';
 import { listExpression } from '../type/load-conversion.js';
-import { scalarTerm, unknownTerm } from '../type/new-term.js';
+import { scalarTerm, unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
-import { checkDropped } from '../step/dropped.js';
+import { checkDropped } from '../step/drop-target.js';
 import { printed } from '../type/shape.js';
 import { booleanOf } from '../step/step-condition.js';
-import { type Term, wholeType } from '../type/term.js';
+import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { unify } from '../type/type-relation.js';
 import { type Basic, type ItemType, unknownType } from '../type/type.js';
 
-export function checkExpression(context: Context, expr: Expr, scope: Scope): Term {
+export function checkExpression(context: Context, expr: Expr, scope: Scope): TypedExpr {
   context.spend();
   switch (expr.kind) {
     case 'literal':
       return literalTerm(expr.value);
     case 'faulty':
-      return unknownTerm();
+      return unknownExpr();
     case 'not': {
       const of = booleanOf(context, expr.of, scope, 'E306');
-      return of === undefined ? unknownTerm() : scalarTerm('Boolean', { kind: 'not', of });
+      return of === undefined ? unknownExpr() : scalarTerm('Boolean', { kind: 'not', of });
     }
     case 'array':
       return arrayTerm(context, expr, scope);
@@ -49,7 +49,7 @@ const literalTypes: Record<LiteralValue['kind'], Basic> = {
   now: 'Date',
 };
 
-function literalTerm(literal: LiteralValue): Term {
+function literalTerm(literal: LiteralValue): TypedExpr {
   const value = 'value' in literal ? literal.value : null;
   const expression: Expression =
     literal.kind === 'now' ? { kind: 'now' } : { kind: 'literal', value };
@@ -58,7 +58,11 @@ function literalTerm(literal: LiteralValue): Term {
   return { ...scalarTerm(literalTypes[literal.kind], expression), literal, known };
 }
 
-function arrayTerm(context: Context, expr: Extract<Expr, { kind: 'array' }>, scope: Scope): Term {
+function arrayTerm(
+  context: Context,
+  expr: Extract<Expr, { kind: 'array' }>,
+  scope: Scope,
+): TypedExpr {
   const items = expr.items.map((item) => printed(context, context.check(item, scope)));
   const of = unify(items.map(wholeType));
   if (of === undefined) {
@@ -72,19 +76,23 @@ function arrayTerm(context: Context, expr: Extract<Expr, { kind: 'array' }>, sco
 }
 
 /** The type of items some of which may be null, where nothing else says so. */
-function sparseOf({ drops }: Context, of: ItemType, items: readonly Term[]): ItemType {
+function sparseOf({ drops }: Context, of: ItemType, items: readonly TypedExpr[]): ItemType {
   if (of.kind !== 'element' && of.kind !== 'record') return of;
-  const isSure = ({ cardinality, type }: Term) =>
+  const isSure = ({ cardinality, type }: TypedExpr) =>
     cardinality !== 'opt' && type.kind !== 'scalar' && drops === 0;
   return items.every(isSure) ? of : { ...of, sparse: true };
 }
 
 /** How many elements were deleted. */
-function dropTerm(context: Context, expr: Extract<Expr, { kind: 'drop' }>, scope: Scope): Term {
+function dropTerm(
+  context: Context,
+  expr: Extract<Expr, { kind: 'drop' }>,
+  scope: Scope,
+): TypedExpr {
   return scalarTerm('U64', { kind: 'drop', of: checkDropped(context, expr.of, scope) });
 }
 
-function objectTerm(context: Context, expr: ObjectLiteral, scope: Scope): Term {
+function objectTerm(context: Context, expr: ObjectLiteral, scope: Scope): TypedExpr {
   const types = new Map<string, ItemType>();
   const members = expr.members.map(({ name, value }) => {
     if (types.has(name.text)) {

@@ -3,28 +3,28 @@
 import type { Expression } from '../../plan/expression.js';
 import type { Argument, Call, Expr } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
-import { unknownTerm } from '../type/new-term.js';
+import { unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { rowsOf, sourceTerm } from '../type/stream.js';
-import { isList, type Term, wholeType } from '../type/term.js';
+import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isNumber, unify } from '../type/type-relation.js';
-import { isVague, type ItemType, unknownType } from '../type/type.js';
-import { numberArgument } from '../step/position.js';
+import { isUnknownOrNull, type ItemType, unknownType } from '../type/type.js';
+import { numberArgument } from '../step/argument-kind.js';
 import { namedArguments } from '../step/step-search.js';
 import { checkReadOnly } from '../step/read-only.js';
 
 const form = 'a, b, k: 60, weights: [1, 1]';
 
-export function checkFusion(context: Context, call: Call, scope: Scope): Term {
+export function checkFusion(context: Context, call: Call, scope: Scope): TypedExpr {
   const args = call.args ?? [];
   const firstNamed = args.findIndex((arg) => arg.name !== undefined);
   const count = firstNamed < 0 ? args.length : firstNamed;
   if (count === 0 || call.types !== undefined) {
     const message = '`RerankRRF` fuses one or more lists here.';
     context.report('E305', call.span, message, `Write \`RerankRRF(${form})\`.`);
-    return unknownTerm();
+    return unknownExpr();
   }
   const lists = args.slice(0, count).map(({ value }) => rankedList(context, value, scope, call));
   const known = namedArguments(context, call, args.slice(count), ['k', 'weights'], form);
@@ -32,24 +32,29 @@ export function checkFusion(context: Context, call: Call, scope: Scope): Term {
   const k = constant && numberArgument(context, constant.value, scope, '`k`');
   const weights = weightsOf(context, known.get('weights'), count, scope);
   const found = lists.filter((list) => list !== undefined);
-  if (found.length < count || (constant && k === undefined)) return unknownTerm();
+  if (found.length < count || (constant && k === undefined)) return unknownExpr();
   const of = found.map((list): Expression => list.expression);
   const source = { kind: 'fuse', of, k: k?.expression ?? null, weights } as const;
   return sourceTerm(source, fusedType(found), 'many');
 }
 
-function fusedType(lists: readonly Term[]): ItemType {
-  const known = lists.map((list) => list.type).filter((type) => !isVague(type));
+function fusedType(lists: readonly TypedExpr[]): ItemType {
+  const known = lists.map((list) => list.type).filter((type) => !isUnknownOrNull(type));
   const type = known.length === 0 ? unknownType : unify(known)!;
   return type.kind === 'element' ? { ...type, hit: 'reranked' } : type;
 }
 
 /** A list of elements, without its shape; undefined after a report. */
-function rankedList(context: Context, value: Expr, scope: Scope, call: Call): Term | undefined {
+function rankedList(
+  context: Context,
+  value: Expr,
+  scope: Scope,
+  call: Call,
+): TypedExpr | undefined {
   const { shape, ...items } = checkReadOnly(context, value, scope);
   const rows = rowsOf(items);
   const isElements = rows.type.kind === 'element' && isList(rows);
-  if (!isElements && !isVague(rows.type)) {
+  if (!isElements && !isUnknownOrNull(rows.type)) {
     const what = isList(rows) ? `a list of ${printItemType(rows.type)}` : printItemType(rows.type);
     const hint = 'Give it a search or another list of elements.';
     context.report('E716', value.span, `\`RerankRRF\` fuses lists of elements, not ${what}.`, hint);
@@ -72,7 +77,7 @@ function weightsOf(
   const { value } = written;
   const term = bare(context, checkReadOnly(context, value, scope));
   const type = wholeType(term);
-  if (!isVague(type) && !(type.kind === 'list' && isNumber(type.of))) {
+  if (!isUnknownOrNull(type) && !(type.kind === 'list' && isNumber(type.of))) {
     const message = `\`weights\` is a list of numbers, not ${printItemType(type)}.`;
     context.report('E205', value.span, message);
   } else if (value.kind === 'array' && value.items.length !== count) {

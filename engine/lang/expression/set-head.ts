@@ -1,29 +1,29 @@
 // UNION, EXCEPT and INTERSECT at the head of a chain: lists of elements, of scalars or of records as
 // one. What they yield is of all the types that the lists may hold.
-import { oneName } from '../type/shown.js';
+import { singleMember } from '../type/visible-member.js';
 import type { Expression, Source } from '../../plan/expression.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
-import { unknownTerm } from '../type/new-term.js';
+import { unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { rowsOf, sourceTerm } from '../type/stream.js';
-import { oneWay } from '../type/reached-way.js';
-import type { Term } from '../type/term.js';
+import { withOrigins } from '../type/edge-origin.js';
+import type { TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { unify } from '../type/type-relation.js';
-import { isVague, type ItemType, unknownType } from '../type/type.js';
+import { isUnknownOrNull, type ItemType, unknownType } from '../type/type.js';
 import { checkReadOnly } from '../step/read-only.js';
 
-export function checkSet(context: Context, call: Call, scope: Scope): Term {
+export function checkSet(context: Context, call: Call, scope: Scope): TypedExpr {
   const name = call.name.text;
   const args = call.args ?? [];
   if (args.length === 0 || call.types !== undefined || args.some((arg) => arg.name)) {
     const message = `\`${name}\` takes one or more lists.`;
     context.report('E305', call.span, message, `Write \`${name}(a, b)\`.`);
-    return unknownTerm();
+    return unknownExpr();
   }
-  const lists = oneWay(
+  const lists = withOrigins(
     args.map(({ value }) => listOf(context, checkReadOnly(context, value, scope), call)),
   );
   const type = typeOfAll(lists.map((list) => list.type));
@@ -31,7 +31,7 @@ export function checkSet(context: Context, call: Call, scope: Scope): Term {
     const kinds = lists.map((list) => printItemType(list.type)).join(' and ');
     const hint = 'Project all of them to the same: `a::{p}`.';
     context.report('E709', call.span, `\`${name}\` of ${kinds}: they are of unlike kinds.`, hint);
-    return unknownTerm();
+    return unknownExpr();
   }
   const operation = name.toLowerCase() as Extract<Source, { kind: 'set' }>['operation'];
   const of = lists.map((list): Expression => list.expression);
@@ -46,8 +46,8 @@ function asIn(first: ItemType, all: ItemType): ItemType {
 }
 
 /** The rows of an argument: a projection of one name is its values, any other shape is dropped. */
-function listOf(context: Context, term: Term, call: Call): Term {
-  if (oneName(term.shape) !== undefined) return rowsOf(bare(context, term));
+function listOf(context: Context, term: TypedExpr, call: Call): TypedExpr {
+  if (singleMember(term.shape) !== undefined) return rowsOf(bare(context, term));
   const { shape, ...items } = term;
   if (shape !== undefined) {
     const message = `\`${call.name.text}\` drops this ${shape.form}.`;
@@ -58,7 +58,7 @@ function listOf(context: Context, term: Term, call: Call): Term {
 
 /** The type of what is in any of the lists; undefined: they hold unlike kinds. */
 function typeOfAll(types: readonly ItemType[]): ItemType | undefined {
-  const known = types.filter((type) => !isVague(type));
+  const known = types.filter((type) => !isUnknownOrNull(type));
   const [first] = known;
   if (first === undefined) return unknownType;
   if (first.kind === 'list' || known.some((type) => type.kind !== first.kind)) return undefined;

@@ -9,7 +9,7 @@ import { tokenise } from '../syntax/lexer.js';
 import { parseFile } from '../syntax/parser.js';
 import { readSource, type SourceFile } from '../syntax/source.js';
 import { commentLines, layOut, leadLines, pad } from './layout.js';
-import { type Piece, piecesOf } from './piece.js';
+import { type TokenWithTrivia, piecesOf } from './token-trivia.js';
 
 const indentStep = 4;
 /** Breaking a bracket may let a chain stand on one line, whose brackets are then read as broken. */
@@ -42,7 +42,7 @@ export function formatSource(
 }
 
 /** Every token and every comment, in order; nothing of where they stand. */
-function fingerprint(pieces: readonly Piece[]): string {
+function fingerprint(pieces: readonly TokenWithTrivia[]): string {
   const parts = pieces.flatMap(({ text, lead, inline, trail }) => [
     ...lead.map((comment) => comment.text),
     ...[inline, text, trail].filter((part) => part !== ''),
@@ -51,7 +51,7 @@ function fingerprint(pieces: readonly Piece[]): string {
 }
 
 class Formatter {
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly TokenWithTrivia[];
   readonly #lines: string[] = [];
   /** Places of tokens by the offset at which they begin. */
   readonly #at: Map<number, number>;

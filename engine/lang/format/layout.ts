@@ -1,37 +1,41 @@
 // Lines of one statement or declaration: on one line where it fits, else broken at the steps of its
 // chain, else inside its brackets. A bracket that was broken by whoever wrote it stays so.
 import { isApart } from './spacing.js';
-import type { Comment, Piece } from './piece.js';
+import type { Comment, TokenWithTrivia } from './token-trivia.js';
 
 const widthMax = 100;
 const indentStep = 4;
 
 interface Group {
-  open: Piece;
+  open: TokenWithTrivia;
   /** Each with its comma. */
   items: Node[][];
-  close: Piece;
+  close: TokenWithTrivia;
   /** Broken into lines. */
   broken: boolean;
 }
-type Node = Piece | Group;
+type Node = TokenWithTrivia | Group;
 
 const closers: Record<string, string> = { '(': ')', '[': ']', '{': '}', '<': '>' };
 const isGroup = (node: Node): node is Group => 'items' in node;
-const isSign = ({ token }: Piece, text: string): boolean =>
+const isSign = ({ token }: TokenWithTrivia, text: string): boolean =>
   token.kind === 'symbol' && token.text === text;
 
 export const pad = (indent: number): string => ' '.repeat(indent);
 
 /** The text of pieces, without the comments before the first and behind the last of them. */
-export function layOut(pieces: readonly Piece[], indent: number, spaced: boolean): string {
+export function layOut(
+  pieces: readonly TokenWithTrivia[],
+  indent: number,
+  spaced: boolean,
+): string {
   const nodes = readNodes(pieces);
   if (spaced) breakAround(nodes);
   if (isAwkward(nodes)) return verbatim(pieces, indent, spaced);
   return best(nodes, indent, indent, spaced);
 }
 
-function readNodes(pieces: readonly Piece[]): Node[] {
+function readNodes(pieces: readonly TokenWithTrivia[]): Node[] {
   let at = 0;
   const read = (until: string | undefined): Node[][] => {
     const items: Node[][] = [];
@@ -59,11 +63,11 @@ function readNodes(pieces: readonly Piece[]): Node[] {
   return read(undefined).flat();
 }
 
-const firstOf = (nodes: readonly Node[]): Piece => {
+const firstOf = (nodes: readonly Node[]): TokenWithTrivia => {
   const [first] = nodes as [Node];
   return isGroup(first) ? first.open : first;
 };
-const lastOf = (nodes: readonly Node[]): Piece => {
+const lastOf = (nodes: readonly Node[]): TokenWithTrivia => {
   const last = nodes.at(-1)!;
   return isGroup(last) ? last.close : last;
 };
@@ -79,7 +83,11 @@ function breakAround(nodes: readonly Node[]): boolean {
   return isBroken;
 }
 
-function hasComments(items: readonly Node[][], open: Piece, close: Piece): boolean {
+function hasComments(
+  items: readonly Node[][],
+  open: TokenWithTrivia,
+  close: TokenWithTrivia,
+): boolean {
   if (open.trail !== '' || close.lead.length > 0) return true;
   return items.some((item) => firstOf(item).lead.length > 0 || lastOf(item).trail !== '');
 }
@@ -148,7 +156,7 @@ function split(nodes: readonly Node[], begins: (at: number) => boolean): Node[][
 
 function inline(nodes: readonly Node[], indent: number, spaced: boolean): string {
   let text = '';
-  let before: Piece | undefined;
+  let before: TokenWithTrivia | undefined;
   for (const node of nodes) {
     const first = isGroup(node) ? node.open : node;
     text += joint(before, first, spaced);
@@ -158,7 +166,11 @@ function inline(nodes: readonly Node[], indent: number, spaced: boolean): string
   return text;
 }
 
-function joint(before: Piece | undefined, piece: Piece, spaced: boolean): string {
+function joint(
+  before: TokenWithTrivia | undefined,
+  piece: TokenWithTrivia,
+  spaced: boolean,
+): string {
   if (piece.inline !== '') return before === undefined ? `${piece.inline} ` : ` ${piece.inline} `;
   return before !== undefined && isApart(before.token, piece.token, spaced) ? ' ' : '';
 }
@@ -189,7 +201,7 @@ function groupText(group: Group, indent: number, spaced: boolean): string {
 }
 
 /** Comments above a piece and the blank lines of their author, one of each. */
-export function leadLines(piece: Piece, indent: number, isFirst: boolean): string[] {
+export function leadLines(piece: TokenWithTrivia, indent: number, isFirst: boolean): string[] {
   const lines = commentLines(piece.lead, indent, isFirst);
   if (piece.blank && !(isFirst && lines.length === 0)) lines.push('');
   return lines;
@@ -207,7 +219,7 @@ export function commentLines(
 }
 
 /** Lines as they are, each where its brackets put it. */
-function verbatim(pieces: readonly Piece[], indent: number, spaced: boolean): string {
+function verbatim(pieces: readonly TokenWithTrivia[], indent: number, spaced: boolean): string {
   let text = '';
   let depth = 0;
   for (const [at, piece] of pieces.entries()) {

@@ -5,29 +5,29 @@ import { checkReadOnly } from '../step/read-only.js';
 import { booleanOf } from '../step/step-condition.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
-import { unknownTerm } from '../type/new-term.js';
+import { unknownExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import { oneWay } from '../type/reached-way.js';
+import { withOrigins } from '../type/edge-origin.js';
 import { rowsOf, sourceTerm } from '../type/stream.js';
-import { type Cardinality, isList, type Term } from '../type/term.js';
+import { type Cardinality, isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { familyOf, unify } from '../type/type-relation.js';
-import { isBasic, isVague, type ItemType, scalarType, unknownType } from '../type/type.js';
+import { isBasic, isUnknownOrNull, type ItemType, scalarType, unknownType } from '../type/type.js';
 
 /** `IF(c, a, b)`, `IF(c, a)`. */
-export function checkIf(context: Context, call: Call, scope: Scope): Term {
+export function checkIf(context: Context, call: Call, scope: Scope): TypedExpr {
   const args = valuesOf(context, call, 2, 3, 'IF(condition, a, b)');
-  if (args === undefined) return unknownTerm();
+  if (args === undefined) return unknownExpr();
   const [asked, ...written] = args as [Expr, ...Expr[]];
   if (asked.kind === 'literal' && asked.value.kind === 'boolean')
     reportUnreached(context, asked, 'This condition is always the same.');
   const before = context.writes;
   const condition = booleanOf(context, asked, scope, 'E659');
   if (context.writes > before) checkReadOnly(context, asked, scope);
-  const branches = oneWay(written.map((expr) => branchOf(context, expr, scope)));
+  const branches = withOrigins(written.map((expr) => branchOf(context, expr, scope)));
   const term = joined(context, call, branches);
-  if (condition === undefined || term === undefined) return unknownTerm();
+  if (condition === undefined || term === undefined) return unknownExpr();
   const [value, otherwise] = branches;
   const nothing: Expression = { kind: 'literal', value: null };
   const expression: Expression = {
@@ -41,18 +41,18 @@ export function checkIf(context: Context, call: Call, scope: Scope): Term {
 }
 
 /** `COALESCE(a, …)`: what is missing inside an argument is null. */
-export function checkCoalesce(context: Context, call: Call, scope: Scope): Term {
+export function checkCoalesce(context: Context, call: Call, scope: Scope): TypedExpr {
   const args = valuesOf(context, call, 1, Number.POSITIVE_INFINITY, 'COALESCE(a, b)');
-  if (args === undefined) return unknownTerm();
+  if (args === undefined) return unknownExpr();
   const inner = innerScope(scope, { miss: 'none' });
-  const branches = oneWay(args.map((expr) => branchOf(context, expr, inner)));
+  const branches = withOrigins(args.map((expr) => branchOf(context, expr, inner)));
   const sure = branches.findIndex((each) => isNeverNull(context, each));
   const unreached = sure < 0 ? undefined : args[sure + 1];
   if (unreached !== undefined) {
     reportUnreached(context, unreached, 'The value before this is never null.');
   }
   const term = joined(context, call, branches);
-  if (term === undefined) return unknownTerm();
+  if (term === undefined) return unknownExpr();
   const of = branches.map(({ expression }) => expression);
   return finished(context, term, { kind: 'coalesce', of }, isNeverNull(context, branches.at(-1)!));
 }
@@ -70,7 +70,7 @@ function reportUnreached(context: Context, expr: Expr, message: string): void {
   context.report('W118', expr.span, message, 'Remove it.');
 }
 
-function branchOf(context: Context, expr: Expr, scope: Scope): Term {
+function branchOf(context: Context, expr: Expr, scope: Scope): TypedExpr {
   const term = bare(context, checkReadOnly(context, expr, scope));
   if (term.shape === undefined) return term;
   const { shape: _, ...items } = term;
@@ -78,13 +78,17 @@ function branchOf(context: Context, expr: Expr, scope: Scope): Term {
   return items;
 }
 
-const isNone = (term: Term): boolean => term.literal?.kind === 'none';
+const isNone = (term: TypedExpr): boolean => term.literal?.kind === 'none';
 
 /** The type and the cardinality that all branches share; undefined after a report. */
-function joined(context: Context, call: Call, branches: readonly Term[]): Term | undefined {
+function joined(
+  context: Context,
+  call: Call,
+  branches: readonly TypedExpr[],
+): TypedExpr | undefined {
   const values = branches.filter((term) => !isNone(term));
-  const isAny = (term: Term) => isList(term) || term.type.kind === 'list';
-  const known = values.filter((term) => isList(term) || !isVague(term.type));
+  const isAny = (term: TypedExpr) => isList(term) || term.type.kind === 'list';
+  const known = values.filter((term) => isList(term) || !isUnknownOrNull(term.type));
   const lists = known.filter(isAny);
   if (lists.length > 0 && lists.length < known.length) {
     return refused(context, call, 'a list', 'a single value');
@@ -117,7 +121,7 @@ const printed = (type: ItemType): string =>
 
 /** One type of several; undefined when they are unlike. */
 function joinedType(types: readonly ItemType[]): ItemType | undefined {
-  const [first, ...rest] = types.filter((type) => !isVague(type));
+  const [first, ...rest] = types.filter((type) => !isUnknownOrNull(type));
   if (first === undefined) return unknownType;
   if (rest.every((type) => sameType(first, type))) return first;
   if (rest.some((type) => type.kind !== first.kind)) return undefined;
@@ -132,7 +136,7 @@ function joinedType(types: readonly ItemType[]): ItemType | undefined {
 }
 
 /** Records of several forms get all members of all forms; a list that is not there is empty. */
-function finished(context: Context, term: Term, made: Expression, isSure: boolean): Term {
+function finished(context: Context, term: TypedExpr, made: Expression, isSure: boolean): TypedExpr {
   const type = withAll(term.type);
   const expression =
     type.kind === 'record' ? withMembers(context, made, type.members.keys()) : made;
@@ -161,7 +165,7 @@ function withMembers(context: Context, of: Expression, names: Iterable<string>):
 }
 
 /** Whether a value is surely there; a property may be unset. */
-function isNeverNull(context: Context, term: Term): boolean {
+function isNeverNull(context: Context, term: TypedExpr): boolean {
   if (isList(term)) return !isNullable(context, term.expression);
   if (term.cardinality === 'opt' || isNone(term)) return false;
   const { type, expression } = term;

@@ -6,10 +6,10 @@ import type { Context } from '../type/context.js';
 import { dateLiteral, single } from '../type/load-conversion.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import { type Term, wholeType } from '../type/term.js';
+import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isInteger } from '../type/type-relation.js';
-import { isBasic, isVague, type ItemType } from '../type/type.js';
+import { isBasic, isUnknownOrNull, type ItemType } from '../type/type.js';
 
 /** What an argument must be; `position`: an integer from 0 up; `unit`: a unit of time. */
 export type Parameter = 'text' | 'separator' | 'scalar' | 'date' | 'integer' | 'position' | 'unit';
@@ -27,7 +27,7 @@ const wanted: Record<Parameter, string> = {
 const units = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'];
 
 function suits(parameter: Parameter, type: ItemType): boolean {
-  if (isVague(type)) return true;
+  if (isUnknownOrNull(type)) return true;
   switch (parameter) {
     case 'scalar':
       return type.kind === 'scalar';
@@ -48,7 +48,7 @@ export function checkArguments(
   scope: Scope,
   parameters: readonly Parameter[],
   form: string,
-): Term[] | undefined {
+): TypedExpr[] | undefined {
   const args = call.args ?? [];
   const isPlain = call.types === undefined && args.every(({ name }) => name === undefined);
   if (!isPlain || args.length !== parameters.length) {
@@ -66,7 +66,7 @@ function argumentOf(
   written: Expr,
   scope: Scope,
   parameter: Parameter,
-): Term | undefined {
+): TypedExpr | undefined {
   const name = `\`${call.name.text}\``;
   const term = single(bare(context, checkReadOnly(context, written, scope)), scope.miss, name);
   const known = term.known === true;
@@ -85,7 +85,12 @@ function argumentOf(
 }
 
 /** Whether a literal is one that every call would refuse; it is reported. */
-function isRefused(context: Context, term: Term, { span }: Expr, parameter: Parameter): boolean {
+function isRefused(
+  context: Context,
+  term: TypedExpr,
+  { span }: Expr,
+  parameter: Parameter,
+): boolean {
   const { literal } = term;
   if (parameter === 'position' && literal?.kind === 'integer' && literal.value < 0) {
     context.report('E633', span, 'A bound is an integer from 0 up, not a negative number.');
@@ -102,5 +107,5 @@ function isRefused(context: Context, term: Term, { span }: Expr, parameter: Para
   return true;
 }
 
-export const allKnown = (terms: readonly Term[]): boolean =>
+export const allKnown = (terms: readonly TypedExpr[]): boolean =>
   terms.every((term) => term.known === true);

@@ -2,7 +2,7 @@
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import type { Scope } from '../type/scope.js';
-import type { Term } from '../type/term.js';
+import type { TypedExpr } from '../type/typed-expression.js';
 import { checkCoalesce, checkIf } from './branch.js';
 import {
   checkDateFunction,
@@ -11,7 +11,7 @@ import {
   textFunctions,
 } from './scalar-function.js';
 
-type FunctionChecker = (context: Context, call: Call, scope: Scope) => Term;
+type FunctionChecker = (context: Context, call: Call, scope: Scope) => TypedExpr;
 
 export const functions: Record<string, FunctionChecker> = {
   IF: checkIf,

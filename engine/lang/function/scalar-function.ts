@@ -2,9 +2,9 @@
 import type { DateFunction, TextFunction } from '../../plan/function-name.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
-import { scalarTerm, unknownTerm } from '../type/new-term.js';
+import { scalarTerm, unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
-import type { Term } from '../type/term.js';
+import type { TypedExpr } from '../type/typed-expression.js';
 import { type Basic, scalarType } from '../type/type.js';
 import { allKnown, checkArguments, type Parameter } from './function-call.js';
 
@@ -78,17 +78,17 @@ function parametersFor({ parameters, optional = 0, repeats }: Signature, count: 
   return count >= parameters.length - optional ? parameters.slice(0, count) : parameters;
 }
 
-export function checkTextFunction(context: Context, call: Call, scope: Scope): Term {
+export function checkTextFunction(context: Context, call: Call, scope: Scope): TypedExpr {
   const name = call.name.text as TextFunction;
   const made = checkScalar(context, call, scope, texts[name]);
-  if (made === undefined) return unknownTerm();
+  if (made === undefined) return unknownExpr();
   return { ...made, expression: { kind: 'text', function: name, of: made.of } };
 }
 
-export function checkDateFunction(context: Context, call: Call, scope: Scope): Term {
+export function checkDateFunction(context: Context, call: Call, scope: Scope): TypedExpr {
   const name = call.name.text as DateFunction;
   const made = checkScalar(context, call, scope, dates[name]);
-  if (made === undefined) return unknownTerm();
+  if (made === undefined) return unknownExpr();
   return { ...made, expression: { kind: 'date', function: name, of: made.of } };
 }
 

@@ -1,7 +1,7 @@
 // What a returned term answers, as an OutputType: follows the very rules by which shapes.ts turns
 // terms into what is printed. Invariant: nothing that may be null is said to be sure; a stored
 // property may always be unset.
-import { oneName } from '../type/shown.js';
+import { singleMember } from '../type/visible-member.js';
 import type { Expression } from '../../plan/expression.js';
 import {
   nullable,
@@ -12,13 +12,13 @@ import {
 import type { Context } from '../type/context.js';
 import { elementMember, elementMembers } from '../type/schema-index.js';
 import { keepsShape } from '../type/shape.js';
-import { isList, type Shape, type Term } from '../type/term.js';
-import { isSparse, type ItemType } from '../type/type.js';
+import { isList, type Shape, type TypedExpr } from '../type/typed-expression.js';
+import { isNullable, type ItemType } from '../type/type.js';
 
 /** How a shape leaves the query: `bare`, a projection of one name as the value of that name. */
 type Leaving = 'bare' | 'object';
 
-export function outputTypeOf(context: Context, term: Term, leaving: Leaving): OutputType {
+export function outputTypeOf(context: Context, term: TypedExpr, leaving: Leaving): OutputType {
   return new TypeReader(context).whole(term, leaving);
 }
 
@@ -37,7 +37,10 @@ const partsMax = 5_000;
 class TypeReader {
   readonly #types = new Map<ItemType, OutputType>();
   readonly #given = new Map<ItemType, OutputType>();
-  readonly #wholes = { bare: new Map<Term, OutputType>(), object: new Map<Term, OutputType>() };
+  readonly #wholes = {
+    bare: new Map<TypedExpr, OutputType>(),
+    object: new Map<TypedExpr, OutputType>(),
+  };
   readonly #parts = new Map<OutputType, number>();
   /** Slots that hold an item of the value being shaped: it is there. */
   readonly #items = new Set<number>();
@@ -45,7 +48,7 @@ class TypeReader {
   constructor(private readonly context: Context) {}
 
   /** Lists and nulls included. */
-  whole(term: Term, leaving: Leaving): OutputType {
+  whole(term: TypedExpr, leaving: Leaving): OutputType {
     const known = this.#wholes[leaving];
     const found = known.get(term) ?? this.#bounded(this.#read(term, leaving));
     known.set(term, found);
@@ -70,9 +73,9 @@ class TypeReader {
     return parts;
   }
 
-  #read(term: Term, leaving: Leaving): OutputType {
+  #read(term: TypedExpr, leaving: Leaving): OutputType {
     const { shape } = term;
-    const only = leaving === 'bare' ? oneName(shape) : undefined;
+    const only = leaving === 'bare' ? singleMember(shape) : undefined;
     if (only !== undefined) {
       const of = this.#within(shape!, () => this.whole(only, 'bare'));
       return this.#spread(term, of);
@@ -89,7 +92,7 @@ class TypeReader {
   }
 
   /** A shaped value by its cardinality: null stays null. */
-  #spread(term: Term, of: OutputType): OutputType {
+  #spread(term: TypedExpr, of: OutputType): OutputType {
     if (isList(term)) return { kind: 'list', of: this.#isSureRow(term) ? of : nullable(of) };
     return this.#isSure(term) ? of : nullable(of);
   }
@@ -101,7 +104,7 @@ class TypeReader {
     return found;
   }
 
-  #shaped(term: Term, shape: Shape): OutputMember[] {
+  #shaped(term: TypedExpr, shape: Shape): OutputMember[] {
     return this.#within(shape, () =>
       shape.members.flatMap((member): OutputMember[] => {
         if (member.kind === 'hidden') return [];
@@ -140,7 +143,7 @@ class TypeReader {
     return [...own, ...added];
   }
 
-  #item({ type, expression, items }: Term): OutputType {
+  #item({ type, expression, items }: TypedExpr): OutputType {
     const isGiven = expression.kind === 'property' || expression.kind === 'parameter';
     return this.type(type, isGiven || items?.every((item) => this.#isSure(item)) === true);
   }
@@ -160,7 +163,7 @@ class TypeReader {
         if (groups !== undefined) return groups;
         const of = this.type(type.of, given);
         const isWhole = type.of.kind === 'element' || type.of.kind === 'record';
-        const isSure = !isSparse(type.of) && (given || isWhole);
+        const isSure = !isNullable(type.of) && (given || isWhole);
         return { kind: 'list', of: isSure ? of : nullable(of) };
       }
       case 'element': {
@@ -214,7 +217,7 @@ class TypeReader {
   }
 
   /** Whether a single value is never null. */
-  #isSure(term: Term): boolean {
+  #isSure(term: TypedExpr): boolean {
     if (term.cardinality === 'opt') return false;
     if (term.type.kind === 'element' || term.type.kind === 'record') {
       return this.#isSureExpression(term.expression, true);
@@ -272,8 +275,8 @@ class TypeReader {
   }
 
   /** Whether no row of a list is null. */
-  #isSureRow({ type, expression }: Term): boolean {
-    if (isSparse(type)) return false;
+  #isSureRow({ type, expression }: TypedExpr): boolean {
+    if (isNullable(type)) return false;
     if (type.kind === 'element' || type.kind === 'record') return true;
     if (expression.kind !== 'pipeline') return false;
     const last = expression.steps.at(-1);

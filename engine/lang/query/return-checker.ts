@@ -1,6 +1,6 @@
 // RETURN (helixql.md 3.19, 7): which values leave a query, under which keys, in which shape.
 import type { Expression } from '../../plan/expression.js';
-import type { Form } from '../../plan/form.js';
+import type { Form } from '../../plan/print-form.js';
 import type { ReplyType } from '../../plan/output-type.js';
 import type { Output } from '../../plan/plan.js';
 import type { Expr } from '../syntax/ast-expression.js';
@@ -9,7 +9,7 @@ import type { Context } from '../type/context.js';
 import { findName, type Scope } from '../type/scope.js';
 import { printed, projected } from '../type/shape.js';
 import { formOf } from '../type/form.js';
-import { type Term, wholeType } from '../type/term.js';
+import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { outputTypeOf } from './reply-type.js';
 
 /** `NONE` written literally. */
@@ -68,7 +68,7 @@ export function checkReturns(context: Context, query: QueryDeclaration, scope: S
 }
 
 /** [compat] a one-name projection leaves as bare values, else as objects with one member. */
-function leave(context: Context, term: Term): { value: Expression; form?: Form } {
+function leave(context: Context, term: TypedExpr): { value: Expression; form?: Form } {
   if (!context.compat) return { value: projected(context, term).expression };
   const left = printed(context, term);
   const form = formOf(wholeType(left));

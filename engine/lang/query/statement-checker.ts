@@ -1,22 +1,22 @@
 // Statements (helixql.md 3.3): bindings, effects, DROP and FOR, with their scopes.
-import { oneName } from '../type/shown.js';
+import { singleMember } from '../type/visible-member.js';
 import { unreachable } from '../../base/assert.js';
 import type { Statement as PlanStatement } from '../../plan/plan.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Statement } from '../syntax/ast-query.js';
 import type { Context } from '../type/context.js';
-import { keptTerm } from '../type/keep.js';
-import { slotTerm, unknownTerm, valueTerm } from '../type/new-term.js';
+import { keptTerm } from '../type/capture-shape.js';
+import { slotExpr, unknownExpr, valueTerm } from '../type/make-typed.js';
 import { checkName, isWord } from '../schema/parameter-checker.js';
 import { findName, innerScope, type Scope } from '../type/scope.js';
 import { bare, hasMembers, memberNames, memberOf } from '../type/shape.js';
 import { itemOf } from '../step/step-condition.js';
 import { rowsOf, sourceTerm } from '../type/stream.js';
-import { didYouMean } from '../../base/nearest.js';
-import { checkDropped } from '../step/dropped.js';
-import { isList, type Term, wholeType } from '../type/term.js';
+import { didYouMean } from '../../base/did-you-mean.js';
+import { checkDropped } from '../step/drop-target.js';
+import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
-import { isVague } from '../type/type.js';
+import { isUnknownOrNull } from '../type/type.js';
 
 type For = Extract<Statement, { kind: 'for' }>;
 
@@ -41,7 +41,7 @@ function checkStatement(
       const before = context.writes;
       const { expression, type } = context.check(statement.value, scope);
       // What is not understood has been reported.
-      if (context.writes === before && !isVague(type)) {
+      if (context.writes === before && !isUnknownOrNull(type)) {
         const message = 'This statement changes nothing and its value is not used.';
         context.report('W115', statement.value.span, message, 'Bind it: `x <- …`.');
       }
@@ -79,12 +79,12 @@ function checkBinding(
 function checkLoop(context: Context, loop: For, scope: Scope): PlanStatement {
   const written = context.check(loop.in, scope);
   // Values are looped over bare; destructuring may want the elements behind them.
-  const isValue = !loop.destructured && oneName(written.shape) !== undefined;
+  const isValue = !loop.destructured && singleMember(written.shape) !== undefined;
   const looped = rowsOf(isValue ? bare(context, written) : written);
   const { term: list, keep } = keptTerm(context, looped);
   // [compat] a selection that is a list here is one element there; both are loops.
   const isRow = context.compat && list.type.kind === 'element';
-  if (!isList(list) && !isVague(list.type) && !isRow) {
+  if (!isList(list) && !isUnknownOrNull(list.type) && !isRow) {
     const message = `\`FOR\` runs over lists; this is ${printItemType(wholeType(list))}.`;
     context.report('E651', loop.in.span, message);
   }
@@ -112,12 +112,12 @@ function checkLoop(context: Context, loop: For, scope: Scope): PlanStatement {
 function bindItems(
   context: Context,
   loop: For,
-  list: Term,
+  list: TypedExpr,
   scope: Scope,
   prelude: PlanStatement[],
 ): { slots: number[]; members?: string[] } {
   const { known } = list;
-  const item = (slot: number): Term => {
+  const item = (slot: number): TypedExpr => {
     const term = { ...itemOf(list), ...valueTerm(list.type, { kind: 'slot', slot }) };
     return known ? { ...term, known } : term;
   };
@@ -130,7 +130,7 @@ function bindItems(
     const message = `The items are ${printItemType(list.type)} and have no members.`;
     const name = loop.names[0]!;
     context.report('E653', name.span, message, `Write \`FOR ${name.text} IN …\`.`);
-    for (const other of loop.names) bindLoopName(context, other, unknownTerm(), scope);
+    for (const other of loop.names) bindLoopName(context, other, unknownExpr(), scope);
     return { slots: [context.fresh()] };
   }
   if (list.shape !== undefined) {
@@ -154,28 +154,28 @@ const storedMember = (name: string): string => (name === 'ID' ? 'id' : name);
 function bindShaped(
   context: Context,
   name: Name,
-  item: Term,
+  item: TypedExpr,
   scope: Scope,
   prelude: PlanStatement[],
 ): void {
   const member = loopMember(context, name, item);
   const slot = context.fresh();
   prelude.push({ kind: 'bind', slot, value: member.expression });
-  const { expression } = slotTerm(slot, member.type);
+  const { expression } = slotExpr(slot, member.type);
   bindLoopName(context, name, { ...member, expression, growing: false }, scope);
 }
 
-function loopMember(context: Context, name: Name, item: Term): Term {
+function loopMember(context: Context, name: Name, item: TypedExpr): TypedExpr {
   const member = memberOf(context, item, name.text);
   if (member !== undefined) return member;
   const names = memberNames(context, item);
   const known = names.length > 0 ? `There are ${names.slice(0, 12).join(', ')}.` : undefined;
   const message = `The items have no member \`${name.text}\`.`;
   context.report('E652', name.span, message, didYouMean(name.text, names, known));
-  return unknownTerm();
+  return unknownExpr();
 }
 
-function bindLoopName(context: Context, name: Name, term: Term, scope: Scope): void {
+function bindLoopName(context: Context, name: Name, term: TypedExpr, scope: Scope): void {
   if (isWord(name.text)) {
     const message = `\`${name.text}\` cannot be the name of a value.`;
     context.report('E105', name.span, message, 'Rename it.');

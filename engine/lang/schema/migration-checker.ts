@@ -12,7 +12,7 @@ import type { FieldRule, Migration, TypeMigration } from '../../base/migration.j
 import type { Mapping, MappingRule, MigrationDeclaration } from '../syntax/ast-schema.js';
 import type { Report } from '../syntax/diagnostic.js';
 import { defaultValue, scalarOf } from './schema-checker.js';
-import { didYouMean } from '../../base/nearest.js';
+import { didYouMean } from '../../base/did-you-mean.js';
 
 export interface DeclaredMigration {
   declaration: MigrationDeclaration;

@@ -5,13 +5,13 @@ import type { Expression } from '../../plan/expression.js';
 import type { Parameter } from '../../plan/plan.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Field, TypeNode } from '../syntax/ast-schema.js';
-import { foreignType } from '../syntax/foreign.js';
+import { foreignType } from '../syntax/dialect-hints.js';
 import type { Context } from '../type/context.js';
-import { unknownTerm, valueTerm } from '../type/new-term.js';
+import { unknownExpr, valueTerm } from '../type/make-typed.js';
 import { defaultOf } from './parameter-default.js';
 import { isScalarName, scalarNames, scalarOf } from './schema-checker.js';
 import { findName, type Scope } from '../type/scope.js';
-import { didYouMean } from '../../base/nearest.js';
+import { didYouMean } from '../../base/did-you-mean.js';
 import { typeOfParameter } from '../type/parameter-type.js';
 import { unknownType } from '../type/type.js';
 
@@ -46,7 +46,7 @@ export function declareParameters(context: Context, fields: readonly Field[], sc
 export function checkName(context: Context, name: Name, scope: Scope): boolean {
   if (refuseWord(context, name)) {
     // Its uses are no further faults.
-    scope.names.set(name.text, unknownTerm());
+    scope.names.set(name.text, unknownExpr());
     return false;
   }
   if (findName(scope, name.text) === undefined) return true;

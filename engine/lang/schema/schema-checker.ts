@@ -12,10 +12,10 @@ import {
 } from '../../base/schema.js';
 import type { Literal, Name } from '../syntax/ast-literal.js';
 import type { Field, TypeDeclaration, TypeNode } from '../syntax/ast-schema.js';
-import { foreignType } from '../syntax/foreign.js';
+import { foreignType } from '../syntax/dialect-hints.js';
 import { literalAs } from '../type/load-conversion.js';
 import type { Report } from '../syntax/diagnostic.js';
-import { didYouMean } from '../../base/nearest.js';
+import { didYouMean } from '../../base/did-you-mean.js';
 
 /** A declaration with the way to report about it. */
 export interface Declared {

@@ -3,7 +3,7 @@ import type { ElementKind } from '../../base/schema.js';
 import type { Call, Expr, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Context } from '../type/context.js';
-import { didYouMean } from '../../base/nearest.js';
+import { didYouMean } from '../../base/did-you-mean.js';
 
 /**
  * Exactly `count` arguments, none named; undefined after a report. `form` shows how it is written.

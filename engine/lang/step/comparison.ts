@@ -11,31 +11,31 @@ import { checkReadOnly } from './read-only.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { ChainPlace, Context } from '../type/context.js';
 import { dateLiteral, idLiteral, listExpression, single } from '../type/load-conversion.js';
-import { scalarTerm, unknownTerm } from '../type/new-term.js';
+import { scalarTerm, unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import type { Span } from '../syntax/source.js';
-import { isList, type Term } from '../type/term.js';
+import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { comparable, familyOf, isInteger } from '../type/type-relation.js';
-import { isBasic, isVague, type ItemType } from '../type/type.js';
+import { isBasic, isUnknownOrNull, type ItemType } from '../type/type.js';
 
 export function checkComparison(
   context: Context,
-  input: Term,
+  input: TypedExpr,
   call: Call,
   scope: Scope,
   place: ChainPlace,
-): Term {
+): TypedExpr {
   if (++place.comparisons > context.limits.source_depth) {
     const message = `A chain has at most ${context.limits.source_depth} comparisons.`;
     context.report('E005', call.span, message, 'The limit is `limits.source_depth`.');
-    return unknownTerm();
+    return unknownExpr();
   }
   const operator = call.name.text as CompareOperator;
   const form = operator === 'IS_IN' ? '[a, b]' : 'value';
   const written = argument(context, call, `${operator}(${form})`);
-  if (written === undefined) return unknownTerm();
+  if (written === undefined) return unknownExpr();
   const left = bare(context, input);
   const isAffix = operator === 'STARTS_WITH' || operator === 'ENDS_WITH';
   const operand = isAffix ? checkReadOnly(context, written, scope) : context.check(written, scope);
@@ -50,15 +50,15 @@ export function checkComparison(
 interface Pair {
   context: Context;
   operator: CompareOperator;
-  left: Term;
-  right: Term;
+  left: TypedExpr;
+  right: TypedExpr;
   scope: Scope;
   call: Call;
   /** Of the operand. */
   span: Span;
 }
 
-function relation(pair: Pair): Term {
+function relation(pair: Pair): TypedExpr {
   const { context, operator, left, right, scope, call, span } = pair;
   const ordered = operator !== 'EQ' && operator !== 'NEQ';
   // Of everything it may be asked whether it is there.
@@ -73,24 +73,25 @@ function relation(pair: Pair): Term {
   }
   const one = left.type.kind === 'list' ? right : single(right, scope.miss, `\`${operator}\``);
   const operand = readAs(context, one, left.type, span);
-  if (operand === undefined) return unknownTerm();
+  if (operand === undefined) return unknownExpr();
   if (operand === 'misfit') return misfit(pair, left.type, right.type);
   warnConstant(context, left, one, call);
   return comparison(pair, operand, isList(left));
 }
 
-function isIn(pair: Pair): Term {
+function isIn(pair: Pair): TypedExpr {
   const { context, left, right, span } = pair;
   if (left.type.kind === 'record') return noComparison(pair);
   const item = isList(right) ? right.type : right.type.kind === 'list' ? right.type.of : undefined;
-  if (item === undefined && !isVague(right.type)) return misfit(pair, left.type, right.type);
+  if (item === undefined && !isUnknownOrNull(right.type))
+    return misfit(pair, left.type, right.type);
   if (item !== undefined && !comparable(left.type, item)) {
     const wantsText = left.type.kind === 'element' || isReadable(left.type);
     const literals = right.items?.map((term) => readAs(context, term, left.type, span));
     if (literals === undefined || !wantsText || literals.includes('misfit')) {
       return misfit(pair, left.type, item);
     }
-    if (literals.includes(undefined)) return unknownTerm();
+    if (literals.includes(undefined)) return unknownExpr();
     return comparison(pair, listExpression(literals as Expression[]), isList(left));
   }
   const items = right.items ?? [];
@@ -99,7 +100,7 @@ function isIn(pair: Pair): Term {
   return comparison(pair, right.expression, isList(left));
 }
 
-function contains(pair: Pair): Term {
+function contains(pair: Pair): TypedExpr {
   const { context, left, right, scope, span } = pair;
   const { type } = left;
   const elements = isList(left) && type.kind === 'element';
@@ -109,13 +110,13 @@ function contains(pair: Pair): Term {
   }
   const one = single(right, scope.miss, '`CONTAINS`');
   const operand = readAs(context, one, item ?? type, span);
-  if (operand === undefined) return unknownTerm();
+  if (operand === undefined) return unknownExpr();
   if (operand === 'misfit') return misfit(pair, item ?? type, right.type);
   return comparison(pair, operand, isList(left) && !elements);
 }
 
 /** The beginning or the end of a String; of a stream of Strings, of any of them. */
-function affix(pair: Pair): Term {
+function affix(pair: Pair): TypedExpr {
   const { context, operator, left, right, scope } = pair;
   if (!isBasic(left.type, 'String') && !isBasic(left.type, 'Null')) return noComparison(pair);
   const one = single(right, scope.miss, `\`${operator}\``);
@@ -126,7 +127,7 @@ function affix(pair: Pair): Term {
   return comparison(pair, operand, isList(left));
 }
 
-function comparison(pair: Pair, right: Expression, any: boolean): Term {
+function comparison(pair: Pair, right: Expression, any: boolean): TypedExpr {
   const { operator, left } = pair;
   const f32 = isSingle(left.type) || isSingle(pair.right.type);
   const kind = 'compare';
@@ -145,7 +146,7 @@ const isReadable = (type: ItemType): boolean =>
  */
 export function readAs(
   context: Context,
-  term: Term,
+  term: TypedExpr,
   type: ItemType,
   span: Span,
 ): Expression | 'misfit' | undefined {
@@ -163,14 +164,19 @@ export function readAs(
 }
 
 /** Whether no value of the type equals the literal: beyond its range, or a fraction. */
-function neverHolds(type: ItemType, { literal }: Term): boolean {
+function neverHolds(type: ItemType, { literal }: TypedExpr): boolean {
   if (type.kind !== 'scalar' || type.name === 'Integer' || !isInteger(type)) return false;
   if (literal?.kind === 'float') return !Number.isInteger(literal.value);
   return literal?.kind === 'integer' && !integerFits(literal.value, type.name as 'I8');
 }
 
 /** Warns of a literal that the type never holds; a fraction still divides what it is ordered by. */
-export function warnConstant(context: Context, left: Term, right: Term, call: Call): void {
+export function warnConstant(
+  context: Context,
+  left: TypedExpr,
+  right: TypedExpr,
+  call: Call,
+): void {
   const { literal } = right;
   if (literal?.kind !== 'integer' && literal?.kind !== 'float') return;
   const isOrdered = /^[GL]TE?$/.test(call.name.text);
@@ -180,7 +186,7 @@ export function warnConstant(context: Context, left: Term, right: Term, call: Ca
   context.report('W109', call.span, message);
 }
 
-function misfit(pair: Pair, left: ItemType, right: ItemType): Term {
+function misfit(pair: Pair, left: ItemType, right: ItemType): TypedExpr {
   const [a, b] = [printItemType(left), printItemType(right)];
   const isText = right.kind === 'scalar' && right.name === 'String' && isReadable(left);
   const hint = isText ? `Declare the parameter as \`${a}\`.` : `The value before it is ${a}.`;
@@ -188,17 +194,17 @@ function misfit(pair: Pair, left: ItemType, right: ItemType): Term {
   return unknownBoolean();
 }
 
-function noComparison(pair: Pair): Term {
+function noComparison(pair: Pair): TypedExpr {
   const type = printItemType(pair.left.type);
   pair.context.report('E621', pair.call.span, `${type} has no \`${pair.operator}\`.`);
   return unknownBoolean();
 }
 
-function nothingBefore(pair: Pair): Term {
+function nothingBefore(pair: Pair): TypedExpr {
   const { operator, call, context } = pair;
   const message = `\`${operator}\` has no value before it.`;
   context.report('E657', call.span, message, `Name a property: \`_::{p}::${operator}(…)\`.`);
   return unknownBoolean();
 }
 
-const unknownBoolean = (): Term => scalarTerm('Boolean', { kind: 'literal', value: null });
+const unknownBoolean = (): TypedExpr => scalarTerm('Boolean', { kind: 'literal', value: null });

@@ -7,17 +7,17 @@ import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { ChainPlace, Context, StepChecker } from '../type/context.js';
 import { convert } from '../type/load-conversion.js';
 import { edgeEnds, type EndTerm, reportMissingEnds, warnEnd } from './edge-end.js';
-import { slotTerm, unknownTerm } from '../type/new-term.js';
-import { vectorArgument } from './position.js';
+import { slotExpr, unknownExpr } from '../type/make-typed.js';
+import { vectorArgument } from './argument-kind.js';
 import { innerScope, type Scope } from '../type/scope.js';
-import { forgetShape } from '../type/shape-loss.js';
+import { dropShape } from '../type/drop-shape.js';
 import { elements } from './source-step.js';
 import { append, rowsOf } from '../type/stream.js';
-import { isList, sameCardinality, type Term } from '../type/term.js';
+import { isList, sameCardinality, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
-import { isVague } from '../type/type.js';
+import { isUnknownOrNull } from '../type/type.js';
 
-export function checkAddNode(context: Context, call: Call, scope: Scope): Term {
+export function checkAddNode(context: Context, call: Call, scope: Scope): TypedExpr {
   context.writes++;
   const type = typeArgument(context, call, 'node');
   const object = objectArgument(context, call, 'AddN<Type>({property: value})', true);
@@ -29,13 +29,17 @@ export function checkAddNode(context: Context, call: Call, scope: Scope): Term {
 }
 
 /** The values are checked even when the type they are for is not known. */
-function checkMembers(context: Context, object: ObjectLiteral | undefined, scope: Scope): Term {
+function checkMembers(
+  context: Context,
+  object: ObjectLiteral | undefined,
+  scope: Scope,
+): TypedExpr {
   for (const { value } of object?.members ?? []) context.check(value, scope);
-  return unknownTerm();
+  return unknownExpr();
 }
 
 /** `AddV<T>(vector, {…}, …)`: several objects are merged. */
-export function checkAddVector(context: Context, call: Call, scope: Scope): Term {
+export function checkAddVector(context: Context, call: Call, scope: Scope): TypedExpr {
   context.writes++;
   const type = typeArgument(context, call, 'vector');
   const form = 'AddV<Type>(vector, {property: value})';
@@ -51,7 +55,7 @@ export function checkAddVector(context: Context, call: Call, scope: Scope): Term
   if (type === undefined) return checkMembers(context, merged, scope);
   const ref: TypeRef = { kind: 'vector', name: type.text };
   const set = assignmentsOf(context, [ref], merged, scope);
-  if (vector === undefined) return { ...unknownTerm(), type: elements([ref]) };
+  if (vector === undefined) return { ...unknownExpr(), type: elements([ref]) };
   const expression = { kind: 'addVector', type: ref.name, vector, set } as const;
   return { type: elements([ref]), cardinality: 'one', expression };
 }
@@ -61,13 +65,13 @@ const vectorList: PropertyType = {
   of: { kind: 'list', of: { kind: 'scalar', name: 'F64' } },
 };
 
-export function checkAddVectors(context: Context, call: Call, scope: Scope): Term {
+export function checkAddVectors(context: Context, call: Call, scope: Scope): TypedExpr {
   context.writes++;
   const type = typeArgument(context, call, 'vector');
   const written = argument(context, call, 'BatchAddV<Type>(vectors)');
   const term = written && context.check(written, scope);
   const vectors = term && convert(context, term, vectorList, written.span, 'the vectors');
-  if (type === undefined || vectors === undefined) return unknownTerm();
+  if (type === undefined || vectors === undefined) return unknownExpr();
   const expression = { kind: 'addVectors', type: type.text, vectors } as const;
   const items = elements([{ kind: 'vector', name: type.text }]);
   return { type: items, cardinality: 'many', expression };
@@ -99,17 +103,22 @@ function edgeCall(context: Context, call: Call, scope: Scope): EdgeCall | undefi
 }
 
 /** `AddE<L>({…})::From(a)::To(b)`. */
-export function checkAddEdge(context: Context, call: Call, scope: Scope, place: ChainPlace): Term {
+export function checkAddEdge(
+  context: Context,
+  call: Call,
+  scope: Scope,
+  place: ChainPlace,
+): TypedExpr {
   context.writes++;
   const made = edgeCall(context, call, scope);
   const ends = edgeEnds(context, place, scope);
   reportMissingEnds(context, call, ends.written, ['To', 'From'], place);
   const { from, to } = ends;
-  if (made === undefined) return unknownTerm();
+  if (made === undefined) return unknownExpr();
   const { ref, edge, set } = made;
   if (from) warnEnd(context, edge, 'from', from.term, from.call);
   if (to) warnEnd(context, edge, 'to', to.term, to.call);
-  if (from === undefined || to === undefined) return { ...unknownTerm(), type: elements([ref]) };
+  if (from === undefined || to === undefined) return { ...unknownExpr(), type: elements([ref]) };
   const [a, b] = [endOf(from), endOf(to)];
   const expression = { kind: 'addEdge', type: ref.name, set, from: a, to: b } as const;
   const cardinality = a.many || b.many ? 'many' : 'one';
@@ -122,7 +131,7 @@ export function checkUpsertEdges(
   call: Call,
   scope: Scope,
   place: ChainPlace,
-): Term {
+): TypedExpr {
   context.writes++;
   const type = typeArgument(context, call, 'edge');
   const object = objectArgument(context, call, 'UpsertE<Type>({property: value})', true);
@@ -134,9 +143,9 @@ export function checkUpsertEdges(
   if (from) warnEnd(context, edge, 'from', from.term, from.call);
   if (to) warnEnd(context, edge, 'to', to.term, to.call);
   const slot = context.fresh();
-  const inner = innerScope(scope, { item: slotTerm(slot, elements([ref]), 'opt') });
+  const inner = innerScope(scope, { item: slotExpr(slot, elements([ref]), 'opt') });
   const set = object === undefined ? [] : assignmentsOf(context, [ref], object, inner);
-  if (from === undefined || to === undefined) return { ...unknownTerm(), type: elements([ref]) };
+  if (from === undefined || to === undefined) return { ...unknownExpr(), type: elements([ref]) };
   const [a, b] = [endOf(from), endOf(to)];
   const expression = { kind: 'upsertEdge', type: ref.name, slot, set, from: a, to: b } as const;
   const cardinality = a.many || b.many ? 'many' : 'one';
@@ -152,20 +161,20 @@ function endOf({ term, value }: EndTerm): End {
 /** `x::AddE<L>({…})::To(b)`: an edge per item, the item `_` being the end that is not written. */
 export const checkAddEdgeStep: StepChecker = (context, input, call, scope, place) => {
   context.writes++;
-  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, rowsOf(input), call.name, place.chain);
   const slot = context.fresh();
-  const each = innerScope(scope, { item: slotTerm(slot, from.type), miss: scope.miss });
+  const each = innerScope(scope, { item: slotExpr(slot, from.type), miss: scope.miss });
   const made = edgeCall(context, call, each);
   const ends = edgeEnds(context, place, scope);
   if (ends.written.size === 0) reportMissingEnds(context, call, ends.written, ['To'], place);
-  if (from.type.kind !== 'element' && !isVague(from.type)) {
+  if (from.type.kind !== 'element' && !isUnknownOrNull(from.type)) {
     const message = `Edges join elements, not ${printItemType(from.type)}.`;
     context.report('E601', call.name.span, message);
-    return unknownTerm();
+    return unknownExpr();
   }
-  if (made === undefined) return unknownTerm();
+  if (made === undefined) return unknownExpr();
   const { ref, edge, set } = made;
-  const item: Term = { ...from };
+  const item: TypedExpr = { ...from };
   if (ends.from) warnEnd(context, edge, 'from', ends.from.term, ends.from.call);
   else warnEnd(context, edge, 'from', item, call);
   if (ends.to) warnEnd(context, edge, 'to', ends.to.term, ends.to.call);

@@ -3,13 +3,13 @@ import type { EdgeType, TypeRef } from '../../base/schema.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Call, Step } from '../syntax/ast-expression.js';
 import { type ChainPlace, type Context, takeEnds } from '../type/context.js';
-import { endArgument } from './position.js';
+import { endArgument } from './argument-kind.js';
 import type { Scope } from '../type/scope.js';
-import type { Term } from '../type/term.js';
+import type { TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 
 export interface EndTerm {
-  term: Term;
+  term: TypedExpr;
   /** Exactly one element, or an error at run time. */
   value: Expression;
   call: Call;
@@ -40,7 +40,7 @@ export function warnEnd(
   context: Context,
   edge: EdgeType,
   side: 'from' | 'to',
-  term: Term,
+  term: TypedExpr,
   call: Call,
 ): void {
   const { type } = term;

@@ -4,10 +4,10 @@ import type { Expr } from '../syntax/ast-expression.js';
 import type { Span } from '../syntax/source.js';
 import type { Context } from '../type/context.js';
 import type { Scope } from '../type/scope.js';
-import type { Term } from '../type/term.js';
+import type { TypedExpr } from '../type/typed-expression.js';
 
 /** Types an expression; one that creates, changes or deletes anything is E711. */
-export function checkReadOnly(context: Context, expr: Expr, scope: Scope): Term {
+export function checkReadOnly(context: Context, expr: Expr, scope: Scope): TypedExpr {
   return refuseWrites(context, expr.span, () => context.check(expr, scope));
 }
 

@@ -5,18 +5,18 @@ import type { Argument, Call, ObjectLiteral } from '../syntax/ast-expression.js'
 import type { Span } from '../syntax/source.js';
 import type { ChainPlace, Context } from '../type/context.js';
 import { listExpression, single } from '../type/load-conversion.js';
-import { unknownTerm } from '../type/new-term.js';
+import { unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { sourceTerm } from '../type/stream.js';
-import { isList, type Term, wholeType } from '../type/term.js';
+import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { comparable } from '../type/type-relation.js';
 import { typeOfParameter } from '../type/parameter-type.js';
 import { type ItemType, scalarType } from '../type/type.js';
 import { argumentsOf, isDeclared, typeArgument } from './call-argument.js';
 import { readAs } from './comparison.js';
-import { identityArgument } from './position.js';
+import { identityArgument } from './argument-kind.js';
 import { reportWrites } from './read-only.js';
 import { checkLookup, elements, reportProperty } from './source-step.js';
 
@@ -27,13 +27,13 @@ export function checkSelection(
   call: Call,
   scope: Scope,
   place: ChainPlace,
-): Term {
+): TypedExpr {
   const kind = kindOf[call.name.text]!;
   const types = call.types ?? [];
   const { args } = call;
   if (types.length === 0) {
     typeArgument(context, call, kind);
-    return unknownTerm();
+    return unknownExpr();
   }
   const declared = types.filter((name) => isDeclared(context, kind, name));
   // A type that stands there twice yields its elements once.
@@ -42,7 +42,7 @@ export function checkSelection(
   const [type] = refs;
   if (type === undefined) {
     for (const arg of args ?? []) if (arg.value.kind !== 'object') context.check(arg.value, scope);
-    return unknownTerm();
+    return unknownExpr();
   }
   if (args === undefined) {
     const source: Source = { kind: 'scan', types: refs };
@@ -51,7 +51,7 @@ export function checkSelection(
   }
   const { rest, nulls } = withoutNulls(context, call);
   const [selector] = argumentsOf(context, rest, 1, `${call.name.text}<${type.name}>(id)`) ?? [];
-  if (selector === undefined) return unknownTerm();
+  if (selector === undefined) return unknownExpr();
   if (selector.kind === 'object') {
     const batch = checkBatch(context, refs, selector, scope, nulls);
     return batch ?? checkLookup(context, type, selector, scope, place);
@@ -97,7 +97,7 @@ function checkBatch(
   selector: ObjectLiteral,
   scope: Scope,
   nulls: Argument | undefined,
-): Term | undefined {
+): TypedExpr | undefined {
   const [member, extra] = selector.members;
   if (member === undefined || extra !== undefined) return undefined;
   const { name, value } = member;
@@ -138,7 +138,7 @@ function checkBatch(
   return sourceTerm(source, items, isMany ? 'many' : 'lookup');
 }
 
-function misfit(context: Context, wanted: ItemType, term: Term, span: Span): undefined {
+function misfit(context: Context, wanted: ItemType, term: TypedExpr, span: Span): undefined {
   const [a, b] = [printItemType(wanted), printItemType(wholeType(term))];
   context.report('E205', span, `${a} is needed here, not ${b}.`);
   return undefined;
@@ -146,7 +146,7 @@ function misfit(context: Context, wanted: ItemType, term: Term, span: Span): und
 
 function listOf(
   context: Context,
-  term: Term,
+  term: TypedExpr,
   declared: ItemType,
   span: Span,
 ): Expression | undefined {
@@ -162,7 +162,7 @@ function listOf(
 /** One value as a list of it. */
 function oneOf(
   context: Context,
-  term: Term,
+  term: TypedExpr,
   declared: ItemType,
   span: Span,
   scope: Scope,

@@ -8,13 +8,13 @@ import type { Name } from '../syntax/ast-literal.js';
 import { readAs, warnConstant } from './comparison.js';
 import type { ChainPlace, Context } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
-import { unknownTerm } from '../type/new-term.js';
-import { resultCount, vectorArgument } from './position.js';
+import { unknownExpr } from '../type/make-typed.js';
+import { resultCount, vectorArgument } from './argument-kind.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { sourceTerm } from '../type/stream.js';
-import { didYouMean } from '../../base/nearest.js';
-import { type Term, wholeType } from '../type/term.js';
+import { didYouMean } from '../../base/did-you-mean.js';
+import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { typeOfParameter } from '../type/parameter-type.js';
 import { type Hit, isBasic, type ItemType } from '../type/type.js';
@@ -32,7 +32,7 @@ export function checkLookup(
   selector: ObjectLiteral,
   scope: Scope,
   place: ChainPlace,
-): Term {
+): TypedExpr {
   const items = elements([type]);
   const [member, extra] = selector.members;
   if (member === undefined || extra !== undefined) {
@@ -95,13 +95,13 @@ function upserts(place: ChainPlace): boolean {
 }
 
 /** `SearchV<T>(vector, k)`. */
-export function checkVectorSearch(context: Context, call: Call, scope: Scope): Term {
+export function checkVectorSearch(context: Context, call: Call, scope: Scope): TypedExpr {
   const type = typeArgument(context, call, 'vector');
   const args = argumentsOf(context, call, 2, 'SearchV<Type>(vector, k)');
   const [written, count] = args ?? [];
   const vector = written && vectorArgument(context, written, scope, type?.text ?? '');
   const k = count && resultCount(context, count, scope);
-  if (type === undefined) return unknownTerm();
+  if (type === undefined) return unknownExpr();
   const ref: TypeRef = { kind: 'vector', name: type.text };
   const items = elements([ref], 'vector');
   if (vector === undefined || k === undefined) {
@@ -111,7 +111,7 @@ export function checkVectorSearch(context: Context, call: Call, scope: Scope): T
 }
 
 /** `SearchBM25<T>(text, k)`: T is a node type, or else a vector type. */
-export function checkTextSearch(context: Context, call: Call, scope: Scope): Term {
+export function checkTextSearch(context: Context, call: Call, scope: Scope): TypedExpr {
   const name = call.types?.[0];
   const isVector =
     name !== undefined &&
@@ -123,7 +123,7 @@ export function checkTextSearch(context: Context, call: Call, scope: Scope): Ter
   const [written, count] = args ?? [];
   const k = count && resultCount(context, count, scope);
   const text = written && textArgument(context, written, scope);
-  if (type === undefined) return unknownTerm();
+  if (type === undefined) return unknownExpr();
   const ref: TypeRef = { kind, name: type.text };
   const items = elements([ref], 'text');
   if (text === undefined || k === undefined) {

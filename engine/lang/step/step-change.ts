@@ -6,30 +6,30 @@ import { assignmentsOf } from './assignment.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { ChainPlace, Context, StepChecker } from '../type/context.js';
 import { edgeEnds, reportMissingEnds, warnEnd } from './edge-end.js';
-import { slotTerm, unknownTerm } from '../type/new-term.js';
-import { vectorArgument } from './position.js';
+import { slotExpr, unknownExpr } from '../type/make-typed.js';
+import { vectorArgument } from './argument-kind.js';
 import { innerScope, type Scope } from '../type/scope.js';
-import { forgetShape } from '../type/shape-loss.js';
+import { dropShape } from '../type/drop-shape.js';
 import { elements } from './source-step.js';
 import { append, rowsOf } from '../type/stream.js';
-import { sameCardinality, type Term } from '../type/term.js';
+import { sameCardinality, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { joinHits } from '../type/type-relation.js';
-import { isVague, type ItemType } from '../type/type.js';
+import { isUnknownOrNull, type ItemType } from '../type/type.js';
 
 export const checkUpdate: StepChecker = (context, input, call, scope, place) => {
   context.writes++;
-  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, rowsOf(input), call.name, place.chain);
   const object = objectArgument(context, call, 'UPDATE({property: value})');
   if (object === undefined) return from;
   if (from.type.kind !== 'element') {
-    if (isVague(from.type)) return from;
+    if (isUnknownOrNull(from.type)) return from;
     const message = `\`UPDATE\` changes elements, not ${printItemType(from.type)}.`;
     context.report('E604', call.name.span, message);
-    return unknownTerm();
+    return unknownExpr();
   }
   const slot = context.fresh();
-  const item = slotTerm(slot, from.type);
+  const item = slotExpr(slot, from.type);
   const set = assignmentsOf(context, from.type.types, object, innerScope(scope, { item }));
   const change = { type: from.type, cardinality: sameCardinality(from) };
   return append(from, { kind: 'update', slot, set }, change);
@@ -40,11 +40,11 @@ const upsertOf = { node: 'UpsertN', edge: 'UpsertE', vector: 'UpsertV' } as cons
 /** The one type of the chain, of this kind; undefined after a report. */
 function upsertType(
   context: Context,
-  from: Term,
+  from: TypedExpr,
   kind: ElementKind,
   call: Call,
 ): TypeRef | undefined {
-  if (isVague(from.type)) return undefined;
+  if (isUnknownOrNull(from.type)) return undefined;
   const types = from.type.kind === 'element' ? from.type.types : [];
   const [type] = types;
   if (type === undefined || types.some((other) => other.kind !== kind)) {
@@ -59,34 +59,34 @@ function upsertType(
   return undefined;
 }
 
-function warnBoundLookup(context: Context, input: Term, call: Call, place: ChainPlace): void {
+function warnBoundLookup(context: Context, input: TypedExpr, call: Call, place: ChainPlace): void {
   if (input.uniqueLookup !== true || place.chain.head.kind !== 'path') return;
   const message = 'This can never create: the selection before it has failed already.';
   context.report('W110', call.name.span, message, 'Write the selection in the same chain.');
 }
 
 /** One that was found keeps what the search has set; one that is made has none of it. */
-function upserted({ compat }: Context, { type }: Term): ItemType {
+function upserted({ compat }: Context, { type }: TypedExpr): ItemType {
   return compat || type.kind !== 'element' ? type : { ...type, hit: joinHits([type.hit, 'none']) };
 }
 
 /** Checks values whose type is not known, so that their own faults are reported. */
-function checkLoose(context: Context, written: Expr | undefined, scope: Scope): Term {
+function checkLoose(context: Context, written: Expr | undefined, scope: Scope): TypedExpr {
   if (written?.kind === 'object') {
     for (const { value } of written.members) context.check(value, scope);
   }
-  return unknownTerm();
+  return unknownExpr();
 }
 
 export const checkUpsertNode: StepChecker = (context, input, call, scope, place) => {
   context.writes++;
   warnBoundLookup(context, input, call, place);
-  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, rowsOf(input), call.name, place.chain);
   const object = objectArgument(context, call, 'UpsertN({property: value})');
   const type = upsertType(context, from, 'node', call);
   if (type === undefined || object === undefined) return checkLoose(context, object, scope);
   const slot = context.fresh();
-  const inner = innerScope(scope, { item: slotTerm(slot, from.type, 'opt') });
+  const inner = innerScope(scope, { item: slotExpr(slot, from.type, 'opt') });
   const set = assignmentsOf(context, [type], object, inner);
   const step = { kind: 'upsertNode', type: type.name, slot, set } as const;
   return append(from, step, { type: upserted(context, from), cardinality: 'one' });
@@ -95,23 +95,23 @@ export const checkUpsertNode: StepChecker = (context, input, call, scope, place)
 export const checkUpsertVector: StepChecker = (context, input, call, scope, place) => {
   context.writes++;
   warnBoundLookup(context, input, call, place);
-  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, rowsOf(input), call.name, place.chain);
   const form = 'UpsertV(vector, {property: value})';
   const [written, second, ...extra] = call.args ?? [];
   if (written === undefined || extra.length > 0) {
     const message = `\`UpsertV\` has ${call.args?.length ?? 0} arguments.`;
     context.report('E305', call.span, message, `Write \`${form}\`.`);
-    return unknownTerm();
+    return unknownExpr();
   }
   const type = upsertType(context, from, 'vector', call);
   const slot = context.fresh();
-  const inner = innerScope(scope, { item: slotTerm(slot, from.type, 'opt') });
+  const inner = innerScope(scope, { item: slotExpr(slot, from.type, 'opt') });
   const vector = vectorArgument(context, written.value, inner, type?.name ?? '');
   const object = second && asObject(context, second.value, form);
   if (type === undefined) return checkLoose(context, object, inner);
   const set = object === undefined ? [] : assignmentsOf(context, [type], object, inner);
   const change = { type: upserted(context, from), cardinality: 'one' } as const;
-  if (vector === undefined) return { ...unknownTerm(), ...change };
+  if (vector === undefined) return { ...unknownExpr(), ...change };
   const step = { kind: 'upsertVector', type: type.name, slot, vector, set } as const;
   return append(from, step, change);
 };
@@ -123,7 +123,7 @@ export const checkUpsertEdge: StepChecker = (context, input, call, scope, place)
   const object = written && asObject(context, written, 'UpsertE({property: value})');
   const ends = edgeEnds(context, place, scope);
   reportMissingEnds(context, call, ends.written, ['To', 'From'], place);
-  const before = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const before = dropShape(context, rowsOf(input), call.name, place.chain);
   const type = upsertType(context, before, 'edge', call);
   if (type === undefined) return checkLoose(context, object, scope);
   const edge = context.schema.find('edge', type.name) as EdgeType;
@@ -131,10 +131,10 @@ export const checkUpsertEdge: StepChecker = (context, input, call, scope, place)
   if (from) warnEnd(context, edge, 'from', from.term, from.call);
   if (to) warnEnd(context, edge, 'to', to.term, to.call);
   const slot = context.fresh();
-  const item = slotTerm(slot, elements([type]), 'opt');
+  const item = slotExpr(slot, elements([type]), 'opt');
   const set = object ? assignmentsOf(context, [type], object, innerScope(scope, { item })) : [];
   const result = { type: elements([type]), cardinality: 'one' } as const;
-  if (from === undefined || to === undefined) return { ...unknownTerm(), ...result };
+  if (from === undefined || to === undefined) return { ...unknownExpr(), ...result };
   const [a, b] = [from, to].map(({ value }) => ({ value, many: false })) as [End, End];
   const expression = { kind: 'upsertEdge', type: type.name, slot, set, from: a, to: b } as const;
   return { ...result, expression };

@@ -3,12 +3,12 @@ import type { Expression, ItemExpression, Source } from '../../plan/expression.j
 import { argument } from './call-argument.js';
 import type { Expr } from '../syntax/ast-expression.js';
 import type { Context, StepChecker } from '../type/context.js';
-import { slotTerm } from '../type/new-term.js';
+import { slotExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { append, rowsOf } from '../type/stream.js';
 import { substitute } from '../type/substitute.js';
-import type { Term } from '../type/term.js';
+import type { TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isBasic } from '../type/type.js';
 
@@ -30,7 +30,7 @@ export function booleanOf(
   return undefined;
 }
 
-function anyTrue(term: Term): Expression {
+function anyTrue(term: TypedExpr): Expression {
   const { expression: left } = term;
   if (term.cardinality === 'one' || term.cardinality === 'opt') return left;
   const right: Expression = { kind: 'literal', value: true };
@@ -44,7 +44,7 @@ export const checkWhere: StepChecker = (context, input, call, scope) => {
   const written = argument(context, call, form);
   if (written === undefined) return from;
   const slot = context.fresh();
-  const item = { ...itemOf(from), ...slotTerm(slot, from.type) };
+  const item = { ...itemOf(from), ...slotExpr(slot, from.type) };
   const inner = innerScope(scope, { item, miss: 'none' });
   const value = booleanOf(context, written, inner, 'E659');
   if (value === undefined) return from;
@@ -58,7 +58,7 @@ export const checkWhere: StepChecker = (context, input, call, scope) => {
 /**
  * One item of a stream as `_` sees it: its type and shape, nothing of how the stream came to be.
  */
-export function itemOf(term: Term): Term {
+export function itemOf(term: TypedExpr): TypedExpr {
   const { type, expression, shape } = term;
   return { type, expression, cardinality: 'one', ...(shape && { shape }) };
 }
@@ -74,7 +74,7 @@ function bareSearch(expression: Expression): Search | undefined {
 }
 
 /** The searches that a filter directly behind them is for: one, or all that are fused. */
-function searchesOf(input: Term): (Search | undefined)[] {
+function searchesOf(input: TypedExpr): (Search | undefined)[] {
   const { expression, growing, shape } = input;
   if (!growing || shape !== undefined || expression.kind !== 'pipeline') return [undefined];
   const { source, steps } = expression;
@@ -93,7 +93,7 @@ export const checkPrefilter: StepChecker = (context, input, call, scope) => {
   }
   if (written === undefined) return input;
   const slot = context.fresh();
-  const item = slotTerm(slot, input.type);
+  const item = slotExpr(slot, input.type);
   const value = booleanOf(context, written, innerScope(scope, { item, miss: 'none' }), 'E659');
   if (value === undefined) return input;
   for (const [at, search] of searches.entries())

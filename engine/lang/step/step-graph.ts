@@ -1,36 +1,36 @@
 // Graph steps (helixql.md 3.6, INTERSECT in 3.7): from elements to their edges and neighbours, from
 // edges to ends.
 import type { TypeRef } from '../../base/schema.js';
-import { type GraphStep, inferTypes } from '../../plan/infer.js';
+import { type GraphStep, inferTypes } from '../../plan/infer-types.js';
 import { argument, isDeclared } from './call-argument.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context, StepChecker } from '../type/context.js';
-import { slotTerm, unknownTerm } from '../type/new-term.js';
+import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
-import { forgetShape } from '../type/shape-loss.js';
+import { dropShape } from '../type/drop-shape.js';
 import { elements } from './source-step.js';
 import { append, rowsOf } from '../type/stream.js';
-import { type Cardinality, sameCardinality, type Term } from '../type/term.js';
+import { type Cardinality, sameCardinality, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
-import { isVague } from '../type/type.js';
+import { isUnknownOrNull } from '../type/type.js';
 
 /** `Out<L>`, `In<L>`, `OutE<L>`, `InE<L>`. */
 export const checkEdgeStep: StepChecker = (context, input, call, scope, place) => {
   const name = call.name.text;
   const direction = name.startsWith('Out') ? 'out' : 'in';
   const kind = name.endsWith('E') ? 'edges' : 'neighbours';
-  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, rowsOf(input), call.name, place.chain);
   const types = call.types ?? [];
   if (types.length === 0 || call.args !== undefined) {
     const message = `\`${name}\` takes edge types and at most one condition.`;
     context.report('E305', call.span, message, `Write \`${name}<EdgeType>\`.`);
-    return unknownTerm();
+    return unknownExpr();
   }
   const declared = types.filter((type) => isDeclared(context, 'edge', type));
-  if (declared.length < types.length) return unknownTerm();
+  if (declared.length < types.length) return unknownExpr();
   const step = { kind, direction, edges: declared.map((type) => type.text) } as const;
   const reached = reach(context, from, step, call, scope);
-  if (reached === undefined) return unknownTerm();
+  if (reached === undefined) return unknownExpr();
   const type = elements(reached);
   if (kind === 'neighbours' || type.kind !== 'element') {
     return append(from, step, { type, cardinality: 'many' });
@@ -41,19 +41,19 @@ export const checkEdgeStep: StepChecker = (context, input, call, scope, place) =
   return append(from, step, { type: { ...type, reached: marked }, cardinality: 'many' });
 };
 
-const startsOf = ({ type }: Term): readonly TypeRef[] =>
+const startsOf = ({ type }: TypedExpr): readonly TypeRef[] =>
   type.kind === 'element' ? type.types : [];
 
 /** What the step reaches; undefined after a report. */
 export function reach(
   context: Context,
-  from: Term,
+  from: TypedExpr,
   step: GraphStep,
   call: Call,
   scope: Scope,
 ): readonly TypeRef[] | undefined {
   const { schema } = context.schema;
-  if (isVague(from.type)) {
+  if (isUnknownOrNull(from.type)) {
     const everything = [...schema.nodes, ...schema.edges, ...schema.vectors];
     const inferred = inferTypes(schema, everything, step);
     return 'types' in inferred ? inferred.types : [];
@@ -99,7 +99,7 @@ const wrongEnd = { FromN: 'E623', ToN: 'E624', FromV: 'E625', ToV: 'E626' } as c
 /** `FromN`, `ToN`, `FromV`, `ToV`. */
 export const checkEndStep: StepChecker = (context, input, call, scope, place) => {
   const name = call.name.text as keyof typeof wrongEnd;
-  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, rowsOf(input), call.name, place.chain);
   if (call.types !== undefined || call.args !== undefined) {
     const message = `\`${name}\` takes no arguments.`;
     context.report('E305', call.span, message, `Write \`${name}\`.`);
@@ -108,7 +108,7 @@ export const checkEndStep: StepChecker = (context, input, call, scope, place) =>
   const kind = name.endsWith('N') ? 'node' : 'vector';
   const step: GraphStep = { kind: 'end', end };
   const reached = reach(context, from, step, call, scope);
-  if (reached === undefined) return unknownTerm();
+  if (reached === undefined) return unknownExpr();
   if (reached.length > 0 && !reached.some((type) => type.kind === kind)) {
     const right = `${end === 'from' ? 'From' : 'To'}${kind === 'node' ? 'V' : 'N'}`;
     const message = `These edges have no ${kind} at this end.`;
@@ -119,7 +119,7 @@ export const checkEndStep: StepChecker = (context, input, call, scope, place) =>
 };
 
 /** Of what is no edge there is no end. */
-export function endsOf(from: Term): Cardinality {
+export function endsOf(from: TypedExpr): Cardinality {
   const { type } = from;
   const mayBeOther = type.kind === 'element' && type.types.some(({ kind }) => kind !== 'edge');
   const same = sameCardinality(from);
@@ -128,17 +128,17 @@ export function endsOf(from: Term): Cardinality {
 
 /** `INTERSECT(_::…)`. */
 export const checkIntersect: StepChecker = (context, input, call, scope, place) => {
-  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, rowsOf(input), call.name, place.chain);
   const written = argument(context, call, 'INTERSECT(_::Out<EdgeType>)');
-  if (written === undefined) return unknownTerm();
+  if (written === undefined) return unknownExpr();
   const slot = context.fresh();
-  const item = slotTerm(slot, from.type);
+  const item = slotExpr(slot, from.type);
   const reached = context.check(written, innerScope(scope, { item, miss: 'none' }));
   for (const { type } of [from, reached]) {
-    if (type.kind === 'element' || isVague(type)) continue;
+    if (type.kind === 'element' || isUnknownOrNull(type)) continue;
     const message = `\`INTERSECT\` is for elements, not ${printItemType(type)}.`;
     context.report('E601', type === from.type ? call.name.span : written.span, message);
-    return unknownTerm();
+    return unknownExpr();
   }
   const of = { slot, value: reached.expression };
   return append(from, { kind: 'intersect', of }, { type: reached.type, cardinality: 'many' });

@@ -1,25 +1,25 @@
 // Shaping steps (helixql.md 3.9): RANGE, FIRST, COUNT, ORDER, DEDUP, ID, GROUP_BY, AGGREGATE_BY.
-import { oneName } from '../type/shown.js';
+import { singleMember } from '../type/visible-member.js';
 import type { Expression } from '../../plan/expression.js';
-import type { Groups } from '../../plan/form.js';
+import type { Groups } from '../../plan/print-form.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { ChainPlace, Context, StepChecker } from '../type/context.js';
-import { groupShape } from '../type/keep.js';
+import { groupShape } from '../type/capture-shape.js';
 import { idOf, single } from '../type/load-conversion.js';
-import { slotTerm, unknownTerm } from '../type/new-term.js';
+import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare, hasMembers, memberNames, memberOf, printed } from '../type/shape.js';
 import { checkReadOnly } from './read-only.js';
 import { itemOf } from './step-condition.js';
 import { append, type Change, rowsOf } from '../type/stream.js';
-import { didYouMean } from '../../base/nearest.js';
-import { isList, type Term, wholeType } from '../type/term.js';
+import { didYouMean } from '../../base/did-you-mean.js';
+import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isInteger } from '../type/type-relation.js';
-import { isVague, type ItemType, scalarType } from '../type/type.js';
+import { isUnknownOrNull, type ItemType, scalarType } from '../type/type.js';
 
-export const many = ({ type, shape }: Term): Change => ({
+export const many = ({ type, shape }: TypedExpr): Change => ({
   type,
   cardinality: 'many',
   ...(shape && { shape }),
@@ -54,15 +54,16 @@ export const checkRange: StepChecker = (context, input, call, scope) => {
     context.report('W106', call.span, 'This range is always empty.');
   }
   if (terms.includes(undefined)) return { ...from, cardinality: 'many' };
-  const [low, high] = terms as [Term, Term];
+  const [low, high] = terms as [TypedExpr, TypedExpr];
   const step = { kind: 'range', start: low.expression, end: high.expression } as const;
   return append(from, step, many(from));
 };
 
-function boundOf(context: Context, written: Expr, scope: Scope): Term | undefined {
+function boundOf(context: Context, written: Expr, scope: Scope): TypedExpr | undefined {
   const term = single(bare(context, context.check(written, scope)), scope.miss, '`RANGE`');
   const isNegative = term.literal?.kind === 'integer' && term.literal.value < 0;
-  if ((isInteger(term.type) || isVague(term.type)) && !isNegative && !isList(term)) return term;
+  if ((isInteger(term.type) || isUnknownOrNull(term.type)) && !isNegative && !isList(term))
+    return term;
   const got = isNegative ? 'a negative number' : printItemType(wholeType(term));
   context.report('E633', written.span, `A bound is an integer from 0 up, not ${got}.`);
   return undefined;
@@ -82,7 +83,7 @@ export const checkCount: StepChecker = (context, input, call, _scope, place) => 
   const following = place.chain.steps[place.next];
   if (following?.kind === 'call' && /^(GROUP|AGGREGATE)_BY$/.test(following.name.text))
     return input;
-  const only = oneName(input.shape);
+  const only = singleMember(input.shape);
   const isListValue = only !== undefined && wholeType(only).kind === 'list' && !isList(input);
   const { shape: _, ...items } = isListValue ? bare(context, input) : input;
   const from = rowsOf(items);
@@ -99,7 +100,7 @@ export const checkDedup: StepChecker = (context, input, call, scope) => {
     return append(from, { kind: 'dedup' }, many(from));
   }
   const slot = context.fresh();
-  const item = { ...itemOf(from), ...slotTerm(slot, from.type) };
+  const item = { ...itemOf(from), ...slotExpr(slot, from.type) };
   const inner = innerScope(scope, { item, miss: 'none' });
   const keys = args.map(({ value }) => {
     return printed(context, checkReadOnly(context, value, inner)).expression;
@@ -111,24 +112,24 @@ export const checkId: StepChecker = (context, input, call) => {
   plain(context, call);
   const from = rowsOf(input);
   const { shape: _, ...items } = from;
-  if (from.type.kind === 'element' || isVague(from.type)) return idOf(context, items);
+  if (from.type.kind === 'element' || isUnknownOrNull(from.type)) return idOf(context, items);
   const isRecord = from.type.kind === 'record' && from.type.members.has('id');
   if (isRecord && !isList(from)) return memberOf(context, items, 'id')!;
   context.report('E601', call.name.span, `${printItemType(from.type)} has no id.`);
-  return unknownTerm();
+  return unknownExpr();
 };
 
 export const checkGroup: StepChecker = (context, input, call, _scope, place) => {
   const from = rowsOf(input);
   const data = call.name.text === 'AGGREGATE_BY';
   const names = groupNames(context, call);
-  if (names === undefined) return unknownTerm();
+  if (names === undefined) return unknownExpr();
   const slot = context.fresh();
-  const item = { ...itemOf(from), ...slotTerm(slot, from.type) };
+  const item = { ...itemOf(from), ...slotExpr(slot, from.type) };
   if (!hasMembers(from.type)) {
     const message = `${printItemType(from.type)} has no properties to group by.`;
     context.report('E601', call.name.span, message);
-    return unknownTerm();
+    return unknownExpr();
   }
   reportRepeated(context, names);
   const keys = names.map((name) => groupKey(context, item, name, data));
@@ -204,7 +205,7 @@ function reportRepeated(context: Context, names: readonly Name[]): void {
 
 function groupKey(
   context: Context,
-  item: Term,
+  item: TypedExpr,
   name: Name,
   data: boolean,
 ): { name: string; value: Expression; type: ItemType } {
@@ -214,7 +215,7 @@ function groupKey(
     context.report('E702', name.span, message, 'Rename the property in a projection before.');
   }
   const key = { name: name.text };
-  const nothing = unknownTerm();
+  const nothing = unknownExpr();
   const member = isTaken ? nothing : memberOf(context, item, name.text);
   if (member !== undefined) {
     const value = printed(context, member);

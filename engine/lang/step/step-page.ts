@@ -4,14 +4,14 @@ import type { Expression, Step } from '../../plan/expression.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { ChainPlace, Context, StepChecker } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
-import { slotTerm, unknownTerm } from '../type/new-term.js';
+import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import { bare, printed, projected } from '../type/shape.js';
 import { append, rowsOf } from '../type/stream.js';
-import { type Term, wholeType } from '../type/term.js';
+import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isInteger } from '../type/type-relation.js';
-import { isBasic, isVague, type ItemType, scalarType } from '../type/type.js';
+import { isBasic, isUnknownOrNull, type ItemType, scalarType } from '../type/type.js';
 import { argumentsOf } from './call-argument.js';
 import { checkReadOnly } from './read-only.js';
 import { itemOf } from './step-condition.js';
@@ -24,20 +24,20 @@ export const checkPage: StepChecker = (context, input, call, scope, place) => {
   const from = rowsOf(input);
   const args = (call.args ?? []).length === 1 ? 1 : 2;
   const [first, second] = argumentsOf(context, call, args, form) ?? [];
-  if (refuseStepBehind(context, call, place)) return unknownTerm();
-  if (first === undefined || isVague(from.type)) return unknownTerm();
+  if (refuseStepBehind(context, call, place)) return unknownExpr();
+  if (first === undefined || isUnknownOrNull(from.type)) return unknownExpr();
   const { type } = from;
   if (type.kind !== 'element' || type.hit !== 'none') {
     const what = type.kind === 'element' ? 'hits' : printItemType(type);
     const message = `\`PAGE\` needs elements with an order of their own, not ${what}.`;
     context.report('E714', call.name.span, message, 'Cut with `RANGE(0, 20)`.');
-    return unknownTerm();
+    return unknownExpr();
   }
   const count = countOf(context, first, scope);
   const after = second && positionOf(context, second, scope);
-  if (count === undefined) return unknownTerm();
+  if (count === undefined) return unknownExpr();
   const { rest, slot, keys } = takeOrder(context, from);
-  const item = { ...itemOf(from), ...slotTerm(slot, type) };
+  const item = { ...itemOf(from), ...slotExpr(slot, type) };
   // As RETURN prints them.
   const shaped = from.shape && (context.compat ? printed(context, item) : projected(context, item));
   const step: Step = {
@@ -71,7 +71,7 @@ function refuseStepBehind(context: Context, { name }: Call, { chain, next }: Cha
 function countOf(context: Context, written: Expr, scope: Scope): Expression | undefined {
   const term = single(bare(context, checkReadOnly(context, written, scope)), scope.miss, '`PAGE`');
   const type = wholeType(term);
-  if (isInteger(type) || isVague(type)) return term.expression;
+  if (isInteger(type) || isUnknownOrNull(type)) return term.expression;
   const message = `The number of items is an integer, not ${printItemType(type)}.`;
   context.report('E205', written.span, message, `Write \`${form}\`.`);
   return undefined;
@@ -80,7 +80,7 @@ function countOf(context: Context, written: Expr, scope: Scope): Expression | un
 function positionOf(context: Context, written: Expr, scope: Scope): Expression | undefined {
   const term = single(bare(context, checkReadOnly(context, written, scope)), 'none', '`PAGE`');
   const type = wholeType(term);
-  if (isBasic(type, 'String') || isVague(type)) return term.expression;
+  if (isBasic(type, 'String') || isUnknownOrNull(type)) return term.expression;
   const message = `A position is the String \`next\` of the page before, not ${printItemType(type)}.`;
   context.report('E205', written.span, message, 'Declare `after?: String`.');
   return undefined;
@@ -88,13 +88,13 @@ function positionOf(context: Context, written: Expr, scope: Scope): Expression |
 
 interface Ordered {
   /** The stream without its ORDER, each item once. */
-  rest: Term;
+  rest: TypedExpr;
   slot: number;
   keys: SortKey[];
 }
 
 /** Takes the ORDER away that stands directly before, or before conditions. */
-function takeOrder(context: Context, from: Term): Ordered {
+function takeOrder(context: Context, from: TypedExpr): Ordered {
   const { expression } = from;
   const steps = expression.kind === 'pipeline' ? expression.steps : [];
   const at = steps.findLastIndex(({ kind }) => kind !== 'where');

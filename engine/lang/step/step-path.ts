@@ -5,19 +5,19 @@ import { countOf, isDeclared } from './call-argument.js';
 import type { Call } from '../syntax/ast-expression.js';
 import { type ChainPlace, type Context, type StepChecker, takeEnds } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
-import { slotTerm, unknownTerm } from '../type/new-term.js';
-import { endArgument } from './position.js';
+import { slotExpr, unknownExpr } from '../type/make-typed.js';
+import { endArgument } from './argument-kind.js';
 import { innerScope, type Scope } from '../type/scope.js';
-import { forgetShape } from '../type/shape-loss.js';
+import { dropShape } from '../type/drop-shape.js';
 import { bare } from '../type/shape.js';
 import { elements } from './source-step.js';
 import { edgeCondition, edgesReached } from './step-walk.js';
 import { append, rowsOf } from '../type/stream.js';
-import { didYouMean } from '../../base/nearest.js';
+import { didYouMean } from '../../base/did-you-mean.js';
 import { printItemType } from '../type/type-print.js';
 import { isNumber } from '../type/type-relation.js';
 import { typeOfParameter } from '../type/parameter-type.js';
-import { isVague, type ItemType, scalarType } from '../type/type.js';
+import { isUnknownOrNull, type ItemType, scalarType } from '../type/type.js';
 
 type PathStep = Extract<Step, { kind: 'shortestPath' }>;
 
@@ -38,18 +38,18 @@ const forms: Record<PathStep['algorithm'], string> = {
 const counts: Record<PathStep['algorithm'], number> = { bfs: 0, dijkstra: 1, astar: 2 };
 
 export const checkPath: StepChecker = (context, input, call, scope, place) => {
-  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, rowsOf(input), call.name, place.chain);
   const algorithm = algorithms[call.name.text]!;
   const edges = pathEdges(context, call);
   const end = pathEnd(context, call, scope, place);
   const isBoth = end?.both === true;
   const cost = pathCost(context, call, algorithm, edges, isBoth ? 'both' : 'out', scope);
-  if (from.type.kind !== 'element' && !isVague(from.type)) {
+  if (from.type.kind !== 'element' && !isUnknownOrNull(from.type)) {
     const message = `A path starts at an element, not at ${printItemType(from.type)}.`;
     context.report('E601', call.name.span, message);
-    return unknownTerm();
+    return unknownExpr();
   }
-  if (end === undefined || cost === undefined) return unknownTerm();
+  if (end === undefined || cost === undefined) return unknownExpr();
   const step: PathStep = {
     kind: 'shortestPath',
     algorithm,
@@ -127,7 +127,7 @@ function weightCost(
 ): Pick<PathStep, 'weight' | 'heuristic'> | undefined {
   if (weight === undefined) return {};
   const slot = context.fresh();
-  const item = slotTerm(slot, edgesReached(context, edges, direction));
+  const item = slotExpr(slot, edgesReached(context, edges, direction));
   const inner = innerScope(scope, { item, miss: 'none' });
   const term = single(bare(context, context.check(weight.value, inner)), 'none', 'the weight');
   if (!isNumber(term.type)) {

@@ -3,18 +3,23 @@ import { argumentsOf, typeArgument } from './call-argument.js';
 import type { Argument, Call } from '../syntax/ast-expression.js';
 import type { Context, StepChecker } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
-import { numberArgument, resultCount, vectorArgument } from './position.js';
+import { numberArgument, resultCount, vectorArgument } from './argument-kind.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { elements } from './source-step.js';
 import { append, rowsOf } from '../type/stream.js';
-import { type Term, wholeType } from '../type/term.js';
+import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
-import { isBasic, isVague, type ItemType } from '../type/type.js';
+import { isBasic, isUnknownOrNull, type ItemType } from '../type/type.js';
 
 /** The vectors of a stream, of one type or any; undefined after a report. */
-function vectorsOf(context: Context, from: Term, call: Call, name?: string): ItemType | undefined {
-  if (isVague(from.type)) return from.type;
+function vectorsOf(
+  context: Context,
+  from: TypedExpr,
+  call: Call,
+  name?: string,
+): ItemType | undefined {
+  if (isUnknownOrNull(from.type)) return from.type;
   const types = from.type.kind === 'element' ? from.type.types : [];
   const vectors = types.filter(
     (t) => t.kind === 'vector' && (name === undefined || t.name === name),
@@ -71,7 +76,7 @@ export function namedArguments(
   return found;
 }
 
-const reranked = (from: Term): Term['type'] =>
+const reranked = (from: TypedExpr): TypedExpr['type'] =>
   from.type.kind === 'element' ? { ...from.type, hit: 'reranked' } : from.type;
 
 export const checkRerankRRF: StepChecker = (context, input, call, scope) => {

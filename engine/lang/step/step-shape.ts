@@ -1,46 +1,46 @@
 // Shape steps (helixql.md 3.10): projections, closures, exclusions, and a bare property name as a
 // step.
-import { isBesideGroup } from '../type/shown.js';
+import { isBesideGroup } from '../type/visible-member.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Chain, Path, ProjectionItem, Step } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Context } from '../type/context.js';
 import { type Let, withLets } from '../type/lets.js';
-import { slotTerm, unknownTerm } from '../type/new-term.js';
+import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import { checkName, refuseWord } from '../schema/parameter-checker.js';
 import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
 import { hasMembers, memberNames, memberOf, projected } from '../type/shape.js';
 import { refuseWrites } from './read-only.js';
 import { itemOf } from './step-condition.js';
 import { rowsOf } from '../type/stream.js';
-import { didYouMean } from '../../base/nearest.js';
-import { foreignStep } from '../syntax/foreign.js';
-import { isList, type Shape, type ShapeMember, type Term } from '../type/term.js';
+import { didYouMean } from '../../base/did-you-mean.js';
+import { foreignStep } from '../syntax/dialect-hints.js';
+import { isList, type Shape, type ShapeMember, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
-import { isVague } from '../type/type.js';
+import { isUnknownOrNull } from '../type/type.js';
 
 type ProjectionStep = Exclude<Step, { kind: 'call' }>;
 
 /** Attaches the shape that a `::{…}`, `::|u|{…}` or `::!{…}` describes. */
 export function checkShape(
   context: Context,
-  input: Term,
+  input: TypedExpr,
   step: ProjectionStep,
   scope: Scope,
-): Term {
+): TypedExpr {
   const { span } = step;
   // A list of scalars is no stream of things with members.
   const from = input.type.kind === 'list' && !isList(input) ? rowsOf(input) : input;
-  const canExclude = from.type.kind === 'element' || isVague(from.type);
+  const canExclude = from.type.kind === 'element' || isUnknownOrNull(from.type);
   if (!hasMembers(from.type) || (step.kind === 'exclusion' && !canExclude)) {
     const message = `${printItemType(from.type)} has no members to project.`;
     const [only] = step.kind === 'projection' ? step.items : [];
     const foreign = only?.kind === 'member' ? foreignStep(only.name.text) : undefined;
     context.report('E203', span, message, foreign ?? 'Project before taking the value.');
-    return unknownTerm();
+    return unknownExpr();
   }
   const slot = context.fresh();
-  const item = { ...itemOf(from), ...slotTerm(slot, from.type) };
+  const item = { ...itemOf(from), ...slotExpr(slot, from.type) };
   if (step.kind === 'exclusion') {
     const members = excluded(context, item, step.names);
     return { ...from, shape: { slot, form: 'exclusion', members, span } };
@@ -55,11 +55,11 @@ export function checkShape(
 /** `x::p`, short for `x::{p}`; it may be meant for one of the `steps`. */
 export function checkProperty(
   context: Context,
-  input: Term,
+  input: TypedExpr,
   name: Name,
   scope: Scope,
   steps: Iterable<string>,
-): Term {
+): TypedExpr {
   const isMember = !hasMembers(input.type) || memberOf(context, itemOf(input), name.text);
   if (!isMember) return reportMember(context, itemOf(input), name, steps, scope.lenient, true);
   const items: ProjectionItem[] = [{ kind: 'member', name }];
@@ -68,25 +68,25 @@ export function checkProperty(
 }
 
 /** Whether the items have a member of this name for sure. */
-export function hasMember(context: Context, input: Term, name: string): boolean {
-  if (!hasMembers(input.type) || isVague(input.type)) return false;
+export function hasMember(context: Context, input: TypedExpr, name: string): boolean {
+  if (!hasMembers(input.type) || isUnknownOrNull(input.type)) return false;
   return memberOf(context, itemOf(input), name) !== undefined;
 }
 
-function bindClosure(context: Context, scope: Scope, name: Name, item: Term): void {
+function bindClosure(context: Context, scope: Scope, name: Name, item: TypedExpr): void {
   if (!refuseWord(context, name) && findName(scope, name.text) !== undefined) {
     context.report('W107', name.span, `\`${name.text}\` hides the name outside.`, 'Rename it.');
   }
   scope.names.set(name.text, item);
 }
 
-function excluded(context: Context, item: Term, names: Name[]): ShapeMember[] {
+function excluded(context: Context, item: TypedExpr, names: Name[]): ShapeMember[] {
   const except = new Set<string>();
   for (const { text, span } of names) {
     const name = text === 'ID' ? 'id' : text;
     if (except.has(name)) {
       context.report('E643', span, `\`${text}\` is excluded twice.`);
-    } else if (memberOf(context, { ...item, shape: undefined } as Term, name) === undefined) {
+    } else if (memberOf(context, { ...item, shape: undefined } as TypedExpr, name) === undefined) {
       reportMember(context, item, { text, span });
     }
     except.add(name);
@@ -96,7 +96,7 @@ function excluded(context: Context, item: Term, names: Name[]): ShapeMember[] {
 
 function projectionMembers(
   context: Context,
-  item: Term,
+  item: TypedExpr,
   items: ProjectionItem[],
   scope: Scope,
 ): ShapeMember[] {
@@ -148,7 +148,7 @@ type BindingItem = Extract<ProjectionItem, { kind: 'binding' }>;
 /** `name <- value`: a name for the members behind it; undefined when it cannot be one. */
 function bindMember(
   context: Context,
-  item: Term,
+  item: TypedExpr,
   { name, value }: BindingItem,
   scope: Scope,
   names: Set<string>,
@@ -163,7 +163,7 @@ function bindMember(
   const slot = context.fresh();
   const key = context.fresh();
   const read: Expression = { kind: 'slot', slot };
-  const term: Term = { type, cardinality, expression: read, ...(shape && { shape }) };
+  const term: TypedExpr = { type, cardinality, expression: read, ...(shape && { shape }) };
   const bound: Let = { slot, key, value: expression };
   lets.push(bound);
   context.bindings.push({ ...bound, name });
@@ -196,7 +196,12 @@ function barePath(value: NonNullable<MemberItem['value']>): Path | undefined {
   return isPath ? ((value as Chain).head as Path) : undefined;
 }
 
-function memberTerm(context: Context, item: Term, written: MemberItem, scope: Scope): Term {
+function memberTerm(
+  context: Context,
+  item: TypedExpr,
+  written: MemberItem,
+  scope: Scope,
+): TypedExpr {
   const { name, value } = written;
   if (value === undefined) return namedMember(context, item, name, scope);
   if (value.kind === 'nested') return nestedMember(context, item, value, scope);
@@ -210,26 +215,26 @@ function memberTerm(context: Context, item: Term, written: MemberItem, scope: Sc
     const hint = `Write \`_::{${only.text}}\` for the member, or rename the variable.`;
     context.report('W117', only.span, `\`${only.text}\` is the variable here.`, hint);
   }
-  if (member !== undefined && !isVague(item.type) && !isHidden) return member;
+  if (member !== undefined && !isUnknownOrNull(item.type) && !isHidden) return member;
   const isValue = only.text === 'NOW' || findName(scope, only.text) !== undefined;
   if (isValue) return context.check(value, scope);
   if (member !== undefined) return member;
   return reportMember(context, item, only, visibleNames(scope));
 }
 
-function namedMember(context: Context, item: Term, name: Name, scope: Scope): Term {
+function namedMember(context: Context, item: TypedExpr, name: Name, scope: Scope): TypedExpr {
   const member = memberOf(context, item, name.text);
   return member ?? reportMember(context, item, name, [], scope.lenient);
 }
 
 function reportMember(
   context: Context,
-  item: Term,
+  item: TypedExpr,
   name: Name,
   others: Iterable<string> = [],
   lenient = false,
   isStep = false,
-): Term {
+): TypedExpr {
   const names = memberNames(context, item);
   const known = names.length > 0 ? `There are ${names.slice(0, 12).join(', ')}.` : undefined;
   const near = didYouMean(name.text, [...names, ...others]);
@@ -243,13 +248,13 @@ function reportMember(
     `${what} has no member \`${name.text}\`.`,
     hint,
   );
-  return unknownTerm();
+  return unknownExpr();
 }
 
 /** `alias: { … }`: an object over the same item. */
-function nestedMember(context: Context, item: Term, value: Nested, scope: Scope): Term {
+function nestedMember(context: Context, item: TypedExpr, value: Nested, scope: Scope): TypedExpr {
   const slot = context.fresh();
-  const inner = { ...item, ...slotTerm(slot, item.type) };
+  const inner = { ...item, ...slotExpr(slot, item.type) };
   const within = innerScope(scope, { item: inner });
   const members = projectionMembers(context, inner, value.items, within);
   const shape: Shape = { slot, form: 'projection', members, span: value.span };

@@ -2,13 +2,13 @@
 import type { Expression, Step } from '../../plan/expression.js';
 import type { Argument, Call } from '../syntax/ast-expression.js';
 import type { Context, StepChecker } from '../type/context.js';
-import { slotTerm } from '../type/new-term.js';
+import { slotExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { append, rowsOf } from '../type/stream.js';
-import { isList, type Term } from '../type/term.js';
+import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
-import { isVague } from '../type/type.js';
+import { isUnknownOrNull } from '../type/type.js';
 import { argumentsOf } from './call-argument.js';
 import { refuseWrites } from './read-only.js';
 import { itemOf } from './step-condition.js';
@@ -33,7 +33,7 @@ export const checkOrder: StepChecker = (context, input, call, scope) => {
     context.report('E305', call.span, message, hint);
   }
   const slot = context.fresh();
-  const item = { ...itemOf(from), ...slotTerm(slot, from.type) };
+  const item = { ...itemOf(from), ...slotExpr(slot, from.type) };
   const inner = innerScope(scope, { item, miss: 'none' });
   const isPlain = args.length === 1 && call.nulls?.every((place) => place === undefined) !== false;
   const keys = args.map((arg, i): SortKey => {
@@ -66,7 +66,7 @@ function directionsOf(context: Context, call: Call): Omit<SortKey, 'value'>[] {
 
 function keyOf(context: Context, { value }: Argument, scope: Scope): Expression {
   const key = bare(context, context.check(value, scope));
-  if (key.type.kind === 'record' || (key.type.kind === 'element' && !isVague(key.type))) {
+  if (key.type.kind === 'record' || (key.type.kind === 'element' && !isUnknownOrNull(key.type))) {
     const message = `A key is a scalar, not ${printItemType(key.type)}.`;
     context.report('E205', value.span, message, 'Order by a property: `_::{p}`.');
   }
@@ -74,6 +74,6 @@ function keyOf(context: Context, { value }: Argument, scope: Scope): Expression 
 }
 
 /** A key that is a list counts as its first item. */
-function firstOf(key: Term): Expression {
+function firstOf(key: TypedExpr): Expression {
   return append(key, { kind: 'first' }, { type: key.type, cardinality: 'opt' }).expression;
 }

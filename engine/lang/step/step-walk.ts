@@ -2,20 +2,20 @@
 // other end of an edge that a step has reached.
 import type { TypeRef } from '../../base/schema.js';
 import type { Expression, Step } from '../../plan/expression.js';
-import { inferTypes } from '../../plan/infer.js';
+import { inferTypes } from '../../plan/infer-types.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { Span } from '../syntax/source.js';
 import type { Context, StepChecker } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
-import { slotTerm, unknownTerm } from '../type/new-term.js';
+import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import { forgetShape } from '../type/shape-loss.js';
+import { dropShape } from '../type/drop-shape.js';
 import { append, rowsOf } from '../type/stream.js';
-import { isList, type Term, wholeType } from '../type/term.js';
+import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isInteger } from '../type/type-relation.js';
-import { isVague, type ItemType } from '../type/type.js';
+import { isUnknownOrNull, type ItemType } from '../type/type.js';
 import { isDeclared } from './call-argument.js';
 import { refuseWrites } from './read-only.js';
 import { elements } from './source-step.js';
@@ -32,20 +32,20 @@ const hopMost = 2 ** 32 - 1;
 /** `Both<L>`, `BothE<L>`, and any edge step with a condition or repetition. */
 export const checkWalk: StepChecker = (context, input, call, scope, place) => {
   const name = call.name.text;
-  const from = forgetShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, rowsOf(input), call.name, place.chain);
   const types = call.types ?? [];
   const [written, extra] = call.args ?? [];
   if (types.length === 0 || extra || written?.name || (call.args && !written)) {
     const message = `\`${name}\` takes edge types and at most one condition.`;
     context.report('E305', call.span, message, `Write \`${name}<EdgeType>\`.`);
-    return unknownTerm();
+    return unknownExpr();
   }
   const declared = types.filter((type) => isDeclared(context, 'edge', type));
-  if (declared.length < types.length) return unknownTerm();
+  if (declared.length < types.length) return unknownExpr();
   const edges = declared.map((type) => type.text);
   const step = walkOf(name, edges);
   const first = reach(context, from, step, call, scope);
-  if (first === undefined) return unknownTerm();
+  if (first === undefined) return unknownExpr();
   const far = { ...step, take: 'far' } as const;
   const starts = startsOf(context, from);
   if (step.take === 'edge') {
@@ -71,7 +71,7 @@ function walkOf(name: string, edges: string[]): WalkStep {
 const withCondition = (step: WalkStep, condition: WalkStep['condition']): WalkStep =>
   condition === undefined ? step : { ...step, condition };
 
-function startsOf(context: Context, { type }: Term): readonly TypeRef[] {
+function startsOf(context: Context, { type }: TypedExpr): readonly TypeRef[] {
   if (type.kind === 'element') return type.types.filter(({ kind }) => kind !== 'edge');
   const { schema } = context.schema;
   const types = [...schema.nodes, ...schema.vectors];
@@ -114,7 +114,7 @@ function conditionOn(
   scope: Scope,
 ): WalkStep['condition'] {
   const slot = context.fresh();
-  const item = slotTerm(slot, edge);
+  const item = slotExpr(slot, edge);
   const inner = innerScope(scope, { item, miss: 'none' });
   const value = refuseWrites(context, written.span, () =>
     booleanOf(context, written, inner, 'E659'),
@@ -170,7 +170,8 @@ function hopsOf(context: Context, { low, high, span }: HopBounds, scope: Scope):
   }
   const isName = high.kind === 'chain' && high.head.kind === 'path' && high.steps.length === 0;
   const term = single(bare(context, context.check(high, scope)), scope.miss, 'the bound');
-  const isFit = isName && !isList(term) && (isInteger(term.type) || isVague(wholeType(term)));
+  const isFit =
+    isName && !isList(term) && (isInteger(term.type) || isUnknownOrNull(wholeType(term)));
   if (!isFit) reportBound(context, high.span);
   return { plan: { min, max: term.expression }, most: Number.POSITIVE_INFINITY };
 }
@@ -245,18 +246,18 @@ export const checkOther: StepChecker = (context, input, call, scope, place) => {
   if (!isPlain) {
     context.report('E305', call.span, '`Other` takes no arguments.', 'Write `Other`.');
   }
-  const from = forgetShape(context, rowsOf(input), name, place.chain);
-  if (isVague(from.type)) return unknownTerm();
+  const from = dropShape(context, rowsOf(input), name, place.chain);
+  if (isUnknownOrNull(from.type)) return unknownExpr();
   const { type } = from;
   if (type.kind !== 'element' || !type.types.some(({ kind }) => kind === 'edge')) {
     const message = `\`Other\` needs edges, not ${printItemType(type)}.`;
     context.report('E601', name.span, message);
-    return unknownTerm();
+    return unknownExpr();
   }
   if (type.reached === undefined) {
     const message = 'No step has reached these edges from an end.';
     context.report('E715', name.span, message, 'Write `ToN`, `FromN`, `ToV` or `FromV`.');
-    return unknownTerm();
+    return unknownExpr();
   }
   const { way, far } = type.reached;
   const step = { kind: 'end', end: ends[way] } as const;

@@ -1,7 +1,7 @@
 // What a list of tokens shows by its form alone: where items of the file begin, and brackets that are
 // never closed: that fault is where one was opened, not where its absence is noticed.
 import { type Cursor, isSymbol, peek } from './cursor.js';
-import { syntaxFault, unexpected } from './expectation.js';
+import { syntaxFault, unexpected } from './expect.js';
 import type { Token } from './lexer.js';
 
 const closers: Record<string, string> = { '(': ')', '[': ']', '{': '}' };

@@ -16,7 +16,7 @@ export interface Cursor {
   /** Brackets consumed and not yet closed. */
   open: number;
   depth: number;
-  /** Steps on the longest way into the expressions parsed so far (reach.ts). */
+  /** Steps on the longest way into the expressions parsed so far (nesting-limit.ts). */
   steps: number;
   /** Levels of objects and lists in the values parsed so far, and in the query's variables. */
   levels: number;

@@ -2,7 +2,7 @@
 // over, so that the parser always receives a complete list that ends with an `end` token.
 import { compactInteger } from '../../base/integer.js';
 import type { Report } from './diagnostic.js';
-import { foreignHint } from './foreign.js';
+import { dialectHint } from './dialect-hints.js';
 import { lineEnd, type SourceFile } from './source.js';
 
 /** `faulty` stands where a malformed literal or a foreign sign was; it has been reported. */
@@ -164,7 +164,7 @@ function reportForeign(
     ? `Character U+${point.toString(16).toUpperCase().padStart(4, '0')}`
     : `\`${isQuoted || sign.length > 3 ? String.fromCodePoint(point) : sign}\``;
   const isJoined = /^\w$/.test(text[start - 1] ?? '') && /^\w$/.test(text[end] ?? '');
-  const hint = foreignHint(isQuoted ? sign[0]! : sign, before, isJoined);
+  const hint = dialectHint(isQuoted ? sign[0]! : sign, before, isJoined);
   // It is a token, in front of a default.
   if (sign === '=') report('E001', { start, end }, `Unexpected ${shown}.`, hint);
   else report('E003', { start, end }, `${shown} begins no token.`, hint);

@@ -15,13 +15,13 @@ import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } f
 import {
   expect,
   expectName,
-  passStray,
+  skipUnexpected,
   refuseForeign,
   syntaxFault,
   unexpected,
-} from './expectation.js';
+} from './expect.js';
 import { literalOf } from './parser-literal.js';
-import { bindVariables, chainReach, oneLevel, readVariable } from './reach.js';
+import { bindVariables, chainReach, nestedOnce, readVariable } from './nesting-limit.js';
 import { guarded, listUntil, nested, startsItem } from './recovery.js';
 
 type HopBounds = NonNullable<Call['hops']>;
@@ -30,7 +30,7 @@ type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;
 export function parseExpression(cursor: Cursor): Expr {
   return nested(cursor, () => {
     // A sign in front of a name is no part of it.
-    if (/^[$@&+-]$/.test(peek(cursor).text)) passStray(cursor);
+    if (/^[$@&+-]$/.test(peek(cursor).text)) skipUnexpected(cursor);
     const token = peek(cursor);
     if (accept(cursor, '!')) {
       const of = parseExpression(cursor);
@@ -50,7 +50,7 @@ export function parseExpression(cursor: Cursor): Expr {
 
 function parseArray(cursor: Cursor): Expr {
   const { start } = peek(cursor);
-  return oneLevel(cursor, () => {
+  return nestedOnce(cursor, () => {
     expect(cursor, '[');
     const items = listUntil(cursor, ']', () => parseExpression(cursor));
     return { kind: 'array', items, span: spanFrom(cursor, start) };
@@ -58,7 +58,7 @@ function parseArray(cursor: Cursor): Expr {
 }
 
 function parseObject(cursor: Cursor): ObjectLiteral {
-  return oneLevel(cursor, () => {
+  return nestedOnce(cursor, () => {
     const { start } = expect(cursor, '{');
     const members = listUntil(cursor, '}', () => {
       const name = expectName(cursor, 'A member name');
@@ -269,7 +269,7 @@ function parseItems(cursor: Cursor): ProjectionItem[] {
     }
     return items;
   };
-  return nested(cursor, () => oneLevel(cursor, parse));
+  return nested(cursor, () => nestedOnce(cursor, parse));
 }
 
 function parseItem(cursor: Cursor): ProjectionItem {

@@ -4,8 +4,8 @@ import type { Name } from './ast-literal.js';
 import type { Field, TypeNode } from './ast-schema.js';
 import { closeOf, expectClose } from './bracket.js';
 import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './cursor.js';
-import { expect, expectName, passStray, unexpected } from './expectation.js';
-import { foreignType } from './foreign.js';
+import { expect, expectName, skipUnexpected, unexpected } from './expect.js';
+import { foreignType } from './dialect-hints.js';
 import { parseExpression } from './parser-expression.js';
 import { parseLiteral } from './parser-literal.js';
 import { guarded, nested, startsItem } from './recovery.js';
@@ -116,7 +116,7 @@ function parseType(cursor: Cursor): TypeNode {
     if (accept(cursor, '[')) {
       const opener = cursor.index - 1;
       const of = parseType(cursor);
-      passStray(cursor, ']');
+      skipUnexpected(cursor, ']');
       expectClose(cursor, opener, ']');
       return { kind: 'list', of, span: spanFrom(cursor, start) };
     }

@@ -1,7 +1,7 @@
 // Parses literals: strings, numbers, `true`, `false`, `NONE` and `NOW`.
 import type { Faulty, Literal, LiteralValue } from './ast-literal.js';
 import { type Cursor, next, peek } from './cursor.js';
-import { unexpected } from './expectation.js';
+import { unexpected } from './expect.js';
 import type { Token } from './lexer.js';
 
 /** The literal at hand, or undefined when the token begins none. */

@@ -5,11 +5,11 @@ import type { Macro, QueryDeclaration, Statement } from './ast-query.js';
 import type { Field } from './ast-schema.js';
 import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } from './cursor.js';
 import { closeOf, expectClose } from './bracket.js';
-import { expect, expectName, expectWord, syntaxFault, unexpected } from './expectation.js';
-import { foreignWord, formHints } from './foreign.js';
+import { expect, expectName, expectWord, syntaxFault, unexpected } from './expect.js';
+import { foreignWord, formHints } from './dialect-hints.js';
 import { parseExpression } from './parser-expression.js';
 import { parseTyped } from './parser-field.js';
-import { beginReach, bindVariables } from './reach.js';
+import { resetNesting, bindVariables } from './nesting-limit.js';
 import { guarded, listUntil, nested, startsItem } from './recovery.js';
 
 /** `#[mcp]`, `#[model("…")]`. */
@@ -120,7 +120,7 @@ function parseStatements(cursor: Cursor, budget: { left: number }): Statement[] 
 function parseStatement(cursor: Cursor, budget: { left: number }): Statement | undefined {
   const { open } = cursor;
   const recover = () => skipStatement(cursor, open);
-  beginReach(cursor);
+  resetNesting(cursor);
   if (peek(cursor).stray) {
     // What was to be assigned goes with its sign.
     const isAssigned = peek(cursor, -1).text !== ')';
@@ -135,7 +135,7 @@ function parseStatement(cursor: Cursor, budget: { left: number }): Statement | u
     // A faulty value still binds its name, so that its uses are not reported as unknown.
     const value = guarded(cursor, () => parseBound(cursor), recover);
     // What is refused is not held against those who read it.
-    if (value === undefined) beginReach(cursor);
+    if (value === undefined) resetNesting(cursor);
     bindVariables(cursor, [name.text]);
     return {
       kind: 'bind',
@@ -154,7 +154,7 @@ function parseBound(cursor: Cursor): Expr {
   if (!isDrop || cursor.levelsOf.has('DROP')) return parseExpression(cursor);
   next(cursor);
   const of = parseExpression(cursor);
-  beginReach(cursor);
+  resetNesting(cursor);
   return { kind: 'drop', of, span: spanFrom(cursor, start) };
 }
 
@@ -250,7 +250,7 @@ function parseReturn(cursor: Cursor): Expr[] {
     if (items.length > 0 && startsItem(cursor)) break;
     const { open } = cursor;
     const recover = () => skipReturn(cursor, open);
-    beginReach(cursor);
+    resetNesting(cursor);
     const item = guarded(cursor, () => parseExpression(cursor), recover);
     items.push(item ?? { kind: 'faulty', span: peek(cursor) });
   } while (accept(cursor, ','));

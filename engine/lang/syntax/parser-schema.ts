@@ -11,10 +11,10 @@ import type {
 } from './ast-schema.js';
 import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './cursor.js';
 import { anyType } from './diagnostic.js';
-import { didYouMean } from '../../base/nearest.js';
+import { didYouMean } from '../../base/did-you-mean.js';
 import { expectClose, refuseClose } from './bracket.js';
-import { expect, expectName, expectWord, syntaxFault, unexpected } from './expectation.js';
-import { formHints } from './foreign.js';
+import { expect, expectName, expectWord, syntaxFault, unexpected } from './expect.js';
+import { formHints } from './dialect-hints.js';
 import { goesOn, parseBody } from './parser-field.js';
 import { parseLiteral } from './parser-literal.js';
 import { guarded, listUntil, startsItem } from './recovery.js';

@@ -3,11 +3,11 @@
 import type { Limits } from '../../base/limits.js';
 import type { Macro, SourceTree } from './ast-query.js';
 import type { TypeDeclaration, Version } from './ast-schema.js';
-import { nearestName } from '../../base/nearest.js';
+import { nearestName } from '../../base/did-you-mean.js';
 import { type Cursor, isName, isSymbol, next, peek } from './cursor.js';
 import type { Collector, Report } from './diagnostic.js';
-import { unexpected } from './expectation.js';
-import { foreignItem } from './foreign.js';
+import { unexpected } from './expect.js';
+import { foreignItem } from './dialect-hints.js';
 import { type Token, tokenise } from './lexer.js';
 import { parseMacro, parseQuery } from './parser-query.js';
 import { parseBlock, parseDeclaration, parseMigration, parseVersion } from './parser-schema.js';

@@ -1,7 +1,7 @@
 // Nesting, lists, and getting back on its feet after a fault: whoever can resume catches it.
 import { beginsItem, refuseClose } from './bracket.js';
 import { accept, type Cursor, isSymbol, next, peek } from './cursor.js';
-import { passStray, syntaxFault } from './expectation.js';
+import { skipUnexpected, syntaxFault } from './expect.js';
 
 /** Parses one level deeper; too deep is E005. */
 export function nested<T>(cursor: Cursor, parse: () => T): T {
@@ -64,7 +64,7 @@ export function listUntil<T>(cursor: Cursor, close: string, item: () => T): T[] 
   while (!isSymbol(cursor, close)) {
     if (peek(cursor).kind === 'end') refuseClose(cursor, opener, close, '');
     items.push(item());
-    passStray(cursor, ',', close);
+    skipUnexpected(cursor, ',', close);
     if (accept(cursor, ',')) continue;
     if (!isSymbol(cursor, close)) refuseClose(cursor, opener, close, `\`,\` or \`${close}\``);
   }

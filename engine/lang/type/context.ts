@@ -6,13 +6,13 @@ import type { EmbedSite, Parameter } from '../../plan/plan.js';
 import type { Call, Chain, Expr } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Report } from '../syntax/diagnostic.js';
-import type { Facts } from './facts.js';
+import type { Facts } from './semantic-model.js';
 import type { Span } from '../syntax/source.js';
 import type { Let } from './lets.js';
 import type { SchemaIndex } from './schema-index.js';
 import type { Scope } from './scope.js';
 import type { SlotSupply } from './substitute.js';
-import type { Term } from './term.js';
+import type { TypedExpr } from './typed-expression.js';
 
 export interface Context extends SlotSupply {
   readonly schema: SchemaIndex;
@@ -41,7 +41,7 @@ export interface Context extends SlotSupply {
   /** Hears what is found out, where somebody asks. */
   readonly facts?: Facts | undefined;
   /** Types an expression; the way back into the recursion for those who type its parts. */
-  check(expr: Expr, scope: Scope): Term;
+  check(expr: Expr, scope: Scope): TypedExpr;
 }
 
 /** A chain being read; whoever takes a step of several parts moves `next`. */
@@ -55,11 +55,11 @@ export interface ChainPlace {
 
 export type StepChecker = (
   context: Context,
-  input: Term,
+  input: TypedExpr,
   call: Call,
   scope: Scope,
   place: ChainPlace,
-) => Term;
+) => TypedExpr;
 
 const edgeEnds = new Set(['From', 'To']);
 const pathEnds = new Set(['From', 'To', 'Both']);

@@ -1,6 +1,6 @@
-// [compat] The form in which a value of a static type is printed (plan/form.ts). Types share parts
+// [compat] The form in which a value of a static type is printed (plan/print-form.ts). Types share parts
 // where variables hold variables, so each part is looked at once.
-import type { Form } from '../../plan/form.js';
+import type { Form } from '../../plan/print-form.js';
 import type { ItemType } from './type.js';
 
 /** Undefined where the value prints as everywhere. */

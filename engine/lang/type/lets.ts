@@ -2,13 +2,13 @@
 // branch that may not be taken is given them by itself, so that what only it needs is computed when it is
 // taken.
 import type { Expression } from '../../plan/expression.js';
-import { slotsOf } from '../../plan/rule/slots.js';
-import type { Shape, ShapeMember, Term } from './term.js';
+import { freeSlots } from '../../plan/rule/free-slots.js';
+import type { Shape, ShapeMember, TypedExpr } from './typed-expression.js';
 
 export type Let = Extract<Expression, { kind: 'with' }>['lets'][number];
 
 /** The term with the names that it reads, for the item `of`; those of its shape's members as well. */
-export function withLets(term: Term, of: Expression, lets: readonly Let[]): Term {
+export function withLets(term: TypedExpr, of: Expression, lets: readonly Let[]): TypedExpr {
   if (lets.length === 0) return term;
   const expression = given(term.expression, of, lets);
   const { shape } = term;
@@ -45,9 +45,9 @@ function given(expression: Expression, of: Expression, lets: readonly Let[]): Ex
 
 /** In the order in which they were bound. */
 function neededBy(expression: Expression, lets: readonly Let[]): Let[] {
-  const wanted = new Set(slotsOf(expression));
+  const wanted = new Set(freeSlots(expression));
   for (const each of lets.toReversed()) {
-    if (wanted.has(each.slot)) for (const slot of slotsOf(each.value)) wanted.add(slot);
+    if (wanted.has(each.slot)) for (const slot of freeSlots(each.value)) wanted.add(slot);
   }
   return lets.filter(({ slot }) => wanted.has(slot));
 }

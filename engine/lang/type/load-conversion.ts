@@ -12,10 +12,10 @@ import type { Report } from '../syntax/diagnostic.js';
 import { bare } from './shape.js';
 import type { Span } from '../syntax/source.js';
 import { append, rowsOf } from './stream.js';
-import { isList, type Term, wholeType } from './term.js';
+import { isList, type TypedExpr, wholeType } from './typed-expression.js';
 import { printItemType } from './type-print.js';
 import { fits } from './type-relation.js';
-import { isSparse, type ItemType } from './type.js';
+import { isNullable, type ItemType } from './type.js';
 
 const f32Max = 3.4028235677973366e38;
 
@@ -85,7 +85,12 @@ export function idLiteral(text: string, span: Span, report: Report): Uuid | unde
 }
 
 /** One value out of a list where a single one is needed; `strict` refuses null as well. */
-export function single(term: Term, miss: 'error' | 'none', place: string, strict = false): Term {
+export function single(
+  term: TypedExpr,
+  miss: 'error' | 'none',
+  place: string,
+  strict = false,
+): TypedExpr {
   if (!isList(term) && !(strict && term.cardinality === 'opt')) return term;
   const expression: Expression = { kind: 'single', of: term.expression, miss, place };
   const cardinality = miss === 'none' ? 'opt' : 'one';
@@ -98,7 +103,7 @@ export function single(term: Term, miss: 'error' | 'none', place: string, strict
  */
 export function convert(
   context: Context,
-  value: Term,
+  value: TypedExpr,
   type: PropertyType,
   span: Span,
   place: string,
@@ -125,7 +130,7 @@ export function convert(
 
 function convertItems(
   context: Context,
-  items: Term[],
+  items: TypedExpr[],
   type: PropertyType,
   span: Span,
   place: string,
@@ -143,7 +148,7 @@ export function listExpression(items: Expression[]): Expression {
 }
 
 /** Elements stored as IDs become their ids. */
-function idsOf(context: Context, term: Term, type: PropertyType): Expression {
+function idsOf(context: Context, term: TypedExpr, type: PropertyType): Expression {
   if (type.kind === 'scalar') {
     if (term.type.kind !== 'element') return term.expression;
     return { kind: 'property', of: term.expression, name: 'id' };
@@ -154,11 +159,11 @@ function idsOf(context: Context, term: Term, type: PropertyType): Expression {
 }
 
 /** The id of each element. */
-export function idOf(context: Context, term: Term): Term {
+export function idOf(context: Context, term: TypedExpr): TypedExpr {
   const type: ItemType = {
     kind: 'scalar',
     name: 'ID',
-    ...(isSparse(term.type) && { sparse: true }),
+    ...(isNullable(term.type) && { sparse: true }),
   };
   if (!isList(term)) {
     const expression: Expression = { kind: 'property', of: term.expression, name: 'id' };

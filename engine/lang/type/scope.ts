@@ -1,13 +1,13 @@
 // Names in sight (helixql.md 3.3, 3.4). A scope is a block or a binder of `_`; it sees what its
 // parents see.
 import type { Miss } from '../../plan/expression.js';
-import type { Term } from './term.js';
+import type { TypedExpr } from './typed-expression.js';
 
 export interface Scope {
   readonly parent?: Scope;
-  readonly names: Map<string, Term>;
+  readonly names: Map<string, TypedExpr>;
   /** What `_` stands for. */
-  readonly item?: Term;
+  readonly item?: TypedExpr;
   /** What a lookup that finds nothing does here. */
   readonly miss: Miss;
   /** The vector type for which a vector is being computed: it decides the model of `Embed`. */
@@ -34,7 +34,7 @@ export function innerScope(
   };
 }
 
-export function findName(scope: Scope, name: string): Term | undefined {
+export function findName(scope: Scope, name: string): TypedExpr | undefined {
   for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) {
     const found = at.names.get(name);
     if (found !== undefined) return found;

@@ -1,27 +1,33 @@
 // Shapes at work (helixql.md 3.4, 3.10): reading a member of an item, taking the bare value of a
 // one-name projection, and turning a shape into a `project` where a value leaves the query or
 // enters a record.
-import { oneName, isShown } from './shown.js';
+import { singleMember, isShown } from './visible-member.js';
 import type { Expression, Member } from '../../plan/expression.js';
 import type { Context } from './context.js';
-import { slotTerm, unknownTerm, valueTerm } from './new-term.js';
+import { slotExpr, unknownExpr, valueTerm } from './make-typed.js';
 import { elementMember, elementMembers } from './schema-index.js';
 import { append, sourceTerm } from './stream.js';
 import { substitute } from './substitute.js';
-import { isList, type Shape, type ShapeMember, type Term, wholeType } from './term.js';
-import { isBasic, isSparse, type ItemType, scalarType, unknownType } from './type.js';
+import {
+  isList,
+  type Shape,
+  type ShapeMember,
+  type TypedExpr,
+  wholeType,
+} from './typed-expression.js';
+import { isBasic, isNullable, type ItemType, scalarType, unknownType } from './type.js';
 
 /**
  * Member `name` of one item: of its shape first, then of the element or record. Undefined: there is
  * none.
  */
-export function memberOf(context: Context, item: Term, name: string): Term | undefined {
+export function memberOf(context: Context, item: TypedExpr, name: string): TypedExpr | undefined {
   const shaped = item.shape?.members.find((m) => m.kind !== 'spread' && m.name === name);
   if (shaped !== undefined && shaped.kind !== 'spread') {
     return instantiate(context, item.shape!, shaped.term, item);
   }
   const { type } = item;
-  if (type.kind === 'scalar' && type.name === 'Null') return unknownTerm();
+  if (type.kind === 'scalar' && type.name === 'Null') return unknownExpr();
   // Only running shows what the items of a mixed list are.
   const found = isBasic(type, 'Unknown') ? unknownType : memberType(context, type, name);
   if (found === undefined) return groupMember(context, item, name);
@@ -32,7 +38,7 @@ export function memberOf(context: Context, item: Term, name: string): Term | und
 }
 
 /** The items of a group, its keys where they are not printed, or the values of a property of its items. */
-function groupMember(context: Context, item: Term, name: string): Term | undefined {
+function groupMember(context: Context, item: TypedExpr, name: string): TypedExpr | undefined {
   const { type, expression: of } = item;
   if (type.kind !== 'record' || type.hidden === undefined) return undefined;
   const hidden = type.hidden.get(name);
@@ -45,7 +51,10 @@ function groupMember(context: Context, item: Term, name: string): Term | undefin
 }
 
 /** The items of a group in the shape they had; undefined: the item is no group. */
-export function groupItems(context: Context, { type, expression: of }: Term): Term | undefined {
+export function groupItems(
+  context: Context,
+  { type, expression: of }: TypedExpr,
+): TypedExpr | undefined {
   if (type.kind !== 'record' || type.items === undefined) return undefined;
   context.readsGroups = true;
   const { name, type: each, shape } = type.items;
@@ -54,11 +63,11 @@ export function groupItems(context: Context, { type, expression: of }: Term): Te
 }
 
 /** The list of the values that items have under a name, unset ones included. */
-function valuesOf(context: Context, items: Term, name: string): Term | undefined {
+function valuesOf(context: Context, items: TypedExpr, name: string): TypedExpr | undefined {
   const { type, shape, expression: of } = items;
   if (!isShown(items, name) && memberType(context, type, name) === undefined) return undefined;
   const slot = context.fresh();
-  const item = { ...slotTerm(slot, type), ...(shape && { shape }) };
+  const item = { ...slotExpr(slot, type), ...(shape && { shape }) };
   const value = printed(context, memberOf(context, item, name)!);
   const found = wholeType(value);
   const each = found.kind === 'scalar' ? ({ ...found, sparse: true } as const) : found;
@@ -94,7 +103,7 @@ function storedName(context: Context, type: ItemType, name: string): string {
 }
 
 /** Names of the members of an item, for hints. */
-export function memberNames(context: Context, item: Term): string[] {
+export function memberNames(context: Context, item: TypedExpr): string[] {
   const names = new Set<string>();
   for (const member of item.shape?.members ?? [])
     if (member.kind === 'value') names.add(member.name);
@@ -118,7 +127,12 @@ export function hasMembers(type: ItemType): boolean {
  * The value of a shape's member for one item. Items that cost something to compute are computed
  * once.
  */
-function instantiate(context: Context, shape: Shape, member: Term, item: Term): Term {
+function instantiate(
+  context: Context,
+  shape: Shape,
+  member: TypedExpr,
+  item: TypedExpr,
+): TypedExpr {
   const { expression } = item;
   const { expression: inner } = member;
   if (inner.kind === 'property' && inner.of.kind === 'slot' && inner.of.slot === shape.slot) {
@@ -144,7 +158,11 @@ function instantiate(context: Context, shape: Shape, member: Term, item: Term): 
   return { ...opened, growing: false, ...shaped };
 }
 
-function replaceSlot(context: Context, term: Term, values: ReadonlyMap<number, Expression>): Term {
+function replaceSlot(
+  context: Context,
+  term: TypedExpr,
+  values: ReadonlyMap<number, Expression>,
+): TypedExpr {
   const expression = substitute(term.expression, values, context);
   const { shape, ...rest } = term;
   if (shape === undefined) return { ...rest, expression, growing: false };
@@ -157,8 +175,8 @@ function replaceSlot(context: Context, term: Term, values: ReadonlyMap<number, E
 }
 
 /** The value where values are wanted: of a one-name projection its bare value or list of values. */
-export function bare(context: Context, term: Term): Term {
-  const only = oneName(term.shape);
+export function bare(context: Context, term: TypedExpr): TypedExpr {
+  const only = singleMember(term.shape);
   if (only === undefined) return term;
   context.spend();
   const { shape, ...items } = term;
@@ -169,26 +187,26 @@ export function bare(context: Context, term: Term): Term {
 }
 
 /** The value as a part of a record or list: shaped, one-name projections bare. */
-export function printed(context: Context, term: Term): Term {
+export function printed(context: Context, term: TypedExpr): TypedExpr {
   if (term.shape === undefined) return term;
-  return oneName(term.shape) === undefined ? projected(context, term) : bare(context, term);
+  return singleMember(term.shape) === undefined ? projected(context, term) : bare(context, term);
 }
 
 /**
  * A member of a projection. [compat] what is reached from the item keeps its shape, `{titles:
  * _::Out<W>::{title}}` are objects; a name of the item itself is its value.
  */
-function nested(context: Context, term: Term): Term {
+function nested(context: Context, term: TypedExpr): TypedExpr {
   return keepsShape(context, term) ? projected(context, term) : printed(context, term);
 }
 
 /** Whether a member of a projection is an object even if it has one name only. */
-export function keepsShape({ compat }: Context, term: Term): boolean {
+export function keepsShape({ compat }: Context, term: TypedExpr): boolean {
   return compat && (isList(term) || term.expression.kind !== 'slot');
 }
 
 /** The shape applied: objects with its members. */
-export function projected(context: Context, term: Term): Term {
+export function projected(context: Context, term: TypedExpr): TypedExpr {
   const { shape } = term;
   if (shape === undefined) return term;
   context.spend();
@@ -209,14 +227,14 @@ export function projected(context: Context, term: Term): Term {
   }
   const { slot } = shape;
   const expression: Expression = { kind: 'project', of: term.expression, slot, members };
-  const sparse = isSparse(term.type) && ({ sparse: true } as const);
+  const sparse = isNullable(term.type) && ({ sparse: true } as const);
   const parts = partial.size > 0 && { partial };
   const type: ItemType = { kind: 'record', members: types, ...sparse, ...parts };
   return { type, cardinality: term.cardinality, expression };
 }
 
 /** What elements of only some of the types have: `..` shows it of those. */
-function ofSome({ schema }: Context, { type }: Term): string[] {
+function ofSome({ schema }: Context, { type }: TypedExpr): string[] {
   if (type.kind !== 'element') return [];
   const each = type.types.map((of) => new Set(elementMembers(schema, [of])));
   return elementMembers(schema, type.types).filter((name) => !each.every((own) => own.has(name)));
@@ -227,17 +245,17 @@ function ofSome({ schema }: Context, { type }: Term): string[] {
  */
 function spreadMembers(
   context: Context,
-  term: Term,
+  term: TypedExpr,
   except: string[],
   types: Map<string, ItemType>,
 ): Member[] {
   const { type, shape } = term;
-  const names = memberNames(context, { ...term, shape: undefined } as Term);
+  const names = memberNames(context, { ...term, shape: undefined } as TypedExpr);
   const rest = names.filter((name) => !except.includes(name) && name !== 'data');
   for (const name of rest) types.set(name, memberType(context, type, name) ?? unknownType);
   if (type.kind !== 'record') return [{ kind: 'spread', except }];
   return rest.map((name) => {
-    const of = slotTerm(shape!.slot, type).expression;
+    const of = slotExpr(shape!.slot, type).expression;
     return { kind: 'value', name, value: { kind: 'property', of, name } };
   });
 }

@@ -1,19 +1,19 @@
 // Terms as streams of rows: sources, lists opened into rows, and the growing of pipelines.
 import type { Pipeline, Source, Step } from '../../plan/expression.js';
-import { type Cardinality, isList, type Term } from './term.js';
+import { type Cardinality, isList, type TypedExpr } from './typed-expression.js';
 import type { ItemType } from './type.js';
 
 const resultOf = (cardinality: Cardinality): Pipeline['result'] =>
   cardinality === 'one' || cardinality === 'opt' ? cardinality : 'many';
 
-export function sourceTerm(source: Source, type: ItemType, cardinality: Cardinality): Term {
+export function sourceTerm(source: Source, type: ItemType, cardinality: Cardinality): TypedExpr {
   const result = resultOf(cardinality);
   const expression: Pipeline = { kind: 'pipeline', source, steps: [], result };
   return { type, cardinality, expression, growing: true };
 }
 
 /** The term as rows: a list of scalars that is one value opens into its items. */
-export function rowsOf(term: Term): Term {
+export function rowsOf(term: TypedExpr): TypedExpr {
   if (isList(term) || term.type.kind !== 'list') return term;
   const { type, expression } = term;
   // The row of a pipeline is the list itself, so that a further step needs a source that opens it.
@@ -24,14 +24,14 @@ export function rowsOf(term: Term): Term {
 }
 
 /** What a step makes of the rows before it; `shape` is kept only when named. */
-export type Change = Pick<Term, 'type' | 'cardinality' | 'shape'>;
+export type Change = Pick<TypedExpr, 'type' | 'cardinality' | 'shape'>;
 
 /** Adds a step. `input` must not be used afterwards while it is growing. */
-export function append(input: Term, step: Step, change: Change): Term {
+export function append(input: TypedExpr, step: Step, change: Change): TypedExpr {
   return { ...change, expression: grow(input, step, change.cardinality), growing: true };
 }
 
-function grow(input: Term, step: Step, cardinality: Cardinality): Pipeline {
+function grow(input: TypedExpr, step: Step, cardinality: Cardinality): Pipeline {
   const { expression } = input;
   const result = resultOf(cardinality);
   if (expression.kind !== 'pipeline') {

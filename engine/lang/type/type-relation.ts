@@ -1,7 +1,14 @@
 // Which types go together: numbers, comparable pairs, what may be stored as what (helixql.md 3.8,
 // 4.3).
 import type { PropertyType, TypeRef } from '../../base/schema.js';
-import { type Basic, type Hit, isSparse, isVague, type ItemType, unknownType } from './type.js';
+import {
+  type Basic,
+  type Hit,
+  isNullable,
+  isUnknownOrNull,
+  type ItemType,
+  unknownType,
+} from './type.js';
 
 const integers = new Set<Basic>(['I8', 'I16', 'I32', 'I64', 'U8', 'U16', 'U32', 'U64', 'U128']);
 
@@ -18,12 +25,12 @@ export function familyOf(type: ItemType): string | undefined {
 }
 
 export function isNumber(type: ItemType): boolean {
-  return familyOf(type) === 'number' || isVague(type);
+  return familyOf(type) === 'number' || isUnknownOrNull(type);
 }
 
 /** Whether values of the two types can be equal (helixql.md 3.8). */
 export function comparable(a: ItemType, b: ItemType): boolean {
-  if (isVague(a) || isVague(b)) return true;
+  if (isUnknownOrNull(a) || isUnknownOrNull(b)) return true;
   if (a.kind === 'list' && b.kind === 'list') return comparable(a.of, b.of);
   const family = familyOf(a);
   return family !== undefined && family === familyOf(b);
@@ -31,7 +38,7 @@ export function comparable(a: ItemType, b: ItemType): boolean {
 
 /** Whether a value may be stored as `target`, possibly converted (helixql.md 4.3). */
 export function fits(type: ItemType, target: PropertyType): boolean {
-  if (isVague(type)) return true;
+  if (isUnknownOrNull(type)) return true;
   if (target.kind === 'list') return type.kind === 'list' && fits(type.of, target.of);
   const { name } = target;
   if (name === 'ID') return familyOf(type) === 'ID';
@@ -44,7 +51,7 @@ export function fits(type: ItemType, target: PropertyType): boolean {
  * The type of every item of a list with these items, or undefined when they are of different kinds.
  */
 export function unify(types: readonly ItemType[]): ItemType | undefined {
-  const known = types.filter((type) => !isVague(type));
+  const known = types.filter((type) => !isUnknownOrNull(type));
   const [first, ...rest] = known;
   if (first === undefined) return types.length === 0 ? unknownType : types[0];
   if (first.kind !== 'scalar') {
@@ -54,7 +61,7 @@ export function unify(types: readonly ItemType[]): ItemType | undefined {
   const family = familyOf(first);
   if (rest.some((type) => familyOf(type) !== family)) return undefined;
   const name = family !== 'number' ? first.name : known.every(isInteger) ? 'Integer' : 'F64';
-  return { kind: 'scalar', name, ...(types.some(isSparse) && { sparse: true }) };
+  return { kind: 'scalar', name, ...(types.some(isNullable) && { sparse: true }) };
 }
 
 function joinTypes(first: ItemType, rest: readonly ItemType[]): ItemType {
@@ -88,7 +95,7 @@ function joinRecords(list: readonly RecordItem[]): ItemType {
     if (types.length < list.length) partial.add(name);
     members.set(name, unify(types) ?? unknownType);
   }
-  const sparse = list.some(isSparse) && ({ sparse: true } as const);
+  const sparse = list.some(isNullable) && ({ sparse: true } as const);
   return { kind: 'record', members, ...sparse, ...(partial.size > 0 && { partial }) };
 }
 
@@ -115,7 +122,7 @@ function joinElements(list: readonly ElementItem[]): ItemType {
     kind: 'element',
     types,
     hit: joinHits(list.map(({ hit }) => hit)),
-    ...(list.some(isSparse) && { sparse: true }),
+    ...(list.some(isNullable) && { sparse: true }),
     ...(list.some((type) => type.hops) && { hops: true }),
     ...(isOneWay && { reached: { way: way.way, far } }),
   };

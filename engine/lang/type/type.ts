@@ -1,7 +1,7 @@
 // Static types of values in queries (helixql.md 4.1): what an item of a stream is, and which types
 // go together.
 import type { ScalarName, TypeRef } from '../../base/schema.js';
-import type { Groups } from '../../plan/form.js';
+import type { Groups } from '../../plan/print-form.js';
 
 /**
  * `Integer`: of no particular width, up to 128 bits. `Null`: `NONE`. `Unknown`: known only at run
@@ -44,7 +44,7 @@ export const scalarType = (name: Basic): ItemType => ({ kind: 'scalar', name });
 export const unknownType: ItemType = scalarType('Unknown');
 
 /** Whether null may stand among items of the type. */
-export function isSparse(type: ItemType): boolean {
+export function isNullable(type: ItemType): boolean {
   return type.kind !== 'list' && type.sparse === true;
 }
 
@@ -53,6 +53,6 @@ export function isBasic(type: ItemType, name: Basic): boolean {
   return type.kind === 'scalar' && (type.name === name || type.name === 'Unknown');
 }
 
-export function isVague(type: ItemType): boolean {
+export function isUnknownOrNull(type: ItemType): boolean {
   return type.kind === 'scalar' && (type.name === 'Unknown' || type.name === 'Null');
 }

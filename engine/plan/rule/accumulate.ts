@@ -6,9 +6,9 @@
 import type { Expression, Pipeline, Step } from '../expression.js';
 import type { Plan } from '../plan.js';
 import { eachOnce, type Part, rewriter } from '../rewrite.js';
-import { isSafe, type Parameters } from '../safe.js';
-import { isItems, itemsLeft, placesOf, slotsOfGroups } from './group-place.js';
-import { slotsOf } from './slots.js';
+import { cannotThrow, type Parameters } from '../can-throw.js';
+import { isItems, itemsLeft, findUses, slotsOfGroups } from './group-uses.js';
+import { freeSlots } from './free-slots.js';
 
 type Aggregate = Extract<Expression, { kind: 'aggregate' }>;
 type Accumulated = NonNullable<Extract<Step, { kind: 'group' }>['accumulate']>[number];
@@ -25,12 +25,12 @@ export function accumulate(plan: Plan): Plan {
 
 /** The plan with one group that keeps no items; undefined: they are read. */
 function accumulated(plan: Plan, slot: number): Plan | undefined {
-  const held = slotsOfGroups(placesOf(plan), slot);
+  const held = slotsOfGroups(findUses(plan), slot);
   if (held === undefined) return undefined;
   const keeper: Keeper = { held, group: slot, parameters: plan.parameters, kept: [] };
   const look = rewriter((part) => replaced(keeper, part) ?? part);
   const read = { ...plan, statements: look(plan.statements), output: look(plan.output) };
-  if (itemsLeft(placesOf(read), held)) return undefined;
+  if (itemsLeft(findUses(read), held)) return undefined;
   const mark = rewriter((part) => {
     const isIt = part.kind === 'group' && part.slot === slot;
     return isIt ? { ...part, accumulate: keeper.kept } : part;
@@ -156,4 +156,4 @@ function heldItems({ held }: Keeper, of: Expression): HeldItems | undefined {
 
 /** Whether it is the same whenever it is asked of the item in the slot. */
 const isOfItem = ({ parameters }: Keeper, slot: number, value: Expression): boolean =>
-  isSafe(value, parameters) && slotsOf(value).every((each) => each === slot);
+  cannotThrow(value, parameters) && freeSlots(value).every((each) => each === slot);

@@ -2,7 +2,7 @@
 // looked for. Along edges of the item itself nothing is gained: how many those are is known.
 import type { Expression, Pipeline, Step } from '../expression.js';
 import { rewriter } from '../rewrite.js';
-import { isSafePipeline, type Parameters } from '../safe.js';
+import { pipelineCannotThrow, type Parameters } from '../can-throw.js';
 
 type Compare = Extract<Expression, { kind: 'compare' }>;
 
@@ -16,7 +16,7 @@ const isDecidedBy = new Map<string, number>([
   ['NEQ', 1],
 ]);
 
-export function boundCounts<T>(value: T, parameters: Parameters): T {
+export function limitCounts<T>(value: T, parameters: Parameters): T {
   return rewriter((part) => (part.kind === 'compare' ? (bounded(part, parameters) ?? part) : part))(
     value,
   );
@@ -28,7 +28,7 @@ function bounded(compare: Compare, parameters: Parameters): Compare | undefined 
   const list = listCounted(left);
   if (any || further === undefined || list === undefined || !isWorth(list)) return undefined;
   const most = right.kind === 'literal' ? numberOf(right.value) : undefined;
-  if (most === undefined || !isSafePipeline(list, parameters)) return undefined;
+  if (most === undefined || !pipelineCannotThrow(list, parameters)) return undefined;
   const end: Expression = { kind: 'literal', value: most + further };
   const range: Step = { kind: 'range', start: { kind: 'literal', value: 0 }, end };
   const cut: Pipeline = { ...list, steps: [...list.steps, range] };

@@ -14,13 +14,13 @@ import type {
   ItemExpression,
   Step,
 } from '../expression.js';
-import { isSafe } from '../safe.js';
-import { conjunctsOf, failsAtOnce, oneOf } from './conjuncts.js';
+import { cannotThrow } from '../can-throw.js';
+import { conjunctsOf, failsOnFirstRow, oneOf } from './conjuncts.js';
 import { indexPath, isBound, partPath } from './index-path.js';
-import type { Planning } from './planning.js';
-import { reachedPath } from './reached-path.js';
-import { slotsOf } from './slots.js';
-import { type Spread, spread } from './spread.js';
+import type { Planning } from './planner-context.js';
+import { reachedPath } from './reverse-traversal.js';
+import { freeSlots } from './free-slots.js';
+import { type Spread, alternativesOf } from './disjunction.js';
 
 /** A path with the conditions it decides, as positions among the conjuncts. */
 interface Candidate {
@@ -91,7 +91,7 @@ function orderedAccess(
   if (more !== undefined) return tiedAccess(planning, walk, order, filter, next);
   if (filter === undefined) return { path: walk, covers: 1 };
   const { condition, best } = filter;
-  if (!failsAtOnce(condition.value, condition.slot, planning.parameters)) return undefined;
+  if (!failsOnFirstRow(condition.value, condition.slot, planning.parameters)) return undefined;
   if (best === undefined) {
     return isLimit(next) ? accessOf({ path: walk, decides: [] }, condition, 2) : undefined;
   }
@@ -114,8 +114,10 @@ function tiedAccess(
 ): Access | undefined {
   if (!isLimit(next) || filter?.best !== undefined) return undefined;
   const { value, slot } = filter?.condition ?? {};
-  if (value !== undefined && !failsAtOnce(value, slot!, parameters)) return undefined;
-  return keys.every(({ value }) => isSafe(value, parameters)) ? { path, covers: 0 } : undefined;
+  if (value !== undefined && !failsOnFirstRow(value, slot!, parameters)) return undefined;
+  return keys.every(({ value }) => cannotThrow(value, parameters))
+    ? { path, covers: 0 }
+    : undefined;
 }
 
 /** Lower is better; ties go to the condition that stands first. */
@@ -168,8 +170,8 @@ function bestPath(
   const candidates: Candidate[] = [];
   const conjuncts = conjunctsOf(value);
   for (const [at, condition] of conjuncts.entries()) {
-    const either = spread(turned(condition, slot));
-    const found = either && isSafe(condition, planning.parameters);
+    const either = alternativesOf(turned(condition, slot));
+    const found = either && cannotThrow(condition, planning.parameters);
     if (found) {
       const any = alternatives(planning, type, slot, either);
       if (any) candidates.push({ path: any.path, decides: any.whole ? [at] : [] });
@@ -177,7 +179,7 @@ function bestPath(
     const path = pathOf(planning, type, slot, condition);
     if (path?.kind === 'between') addBounds(candidates, path, at);
     else if (path !== undefined) candidates.push({ path, decides: [at] });
-    if (!isSafe(condition, planning.parameters)) break;
+    if (!cannotThrow(condition, planning.parameters)) break;
   }
   candidates.sort((a, b) => rank(a) - rank(b));
   return leastOf(candidates) ?? leastRead(candidates) ?? candidates[0];
@@ -218,7 +220,7 @@ function alternatives(
   let whole = exact;
   let leads = false;
   for (const value of values) {
-    const given = conjunctsOf(value).filter((each) => !slotsOf(each).includes(slot));
+    const given = conjunctsOf(value).filter((each) => !freeSlots(each).includes(slot));
     const best = bestPath(planning, type, { slot, value });
     if (best === undefined && given.length === 0) return undefined;
     leads ||= best !== undefined;
@@ -259,8 +261,8 @@ function turned(condition: Expression, slot: number): Expression {
   if (condition.kind !== 'compare' || condition.any) return condition;
   const { operator, left, right } = condition;
   const other = turnedOperators[operator];
-  if (other === undefined || slotsOf(left).includes(slot)) return condition;
-  return slotsOf(right).includes(slot)
+  if (other === undefined || freeSlots(left).includes(slot)) return condition;
+  return freeSlots(right).includes(slot)
     ? { ...condition, operator: other, left: right, right: left }
     : condition;
 }
@@ -277,7 +279,7 @@ function pathOf(
   if (condition.kind === 'exists') return reachedPath(planning, type, slot, condition, choose);
   if (condition.kind !== 'compare') return undefined;
   const { operator, left, right, any } = condition;
-  if (slotsOf(right).includes(slot)) return undefined;
+  if (freeSlots(right).includes(slot)) return undefined;
   const reached = reachedPath(planning, type, slot, condition, choose);
   if (reached !== undefined) return reached;
   if (any || left.kind === 'pipeline') {

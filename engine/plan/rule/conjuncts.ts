@@ -1,7 +1,7 @@
 // Conditions that stand side by side.
 import type { Expression } from '../expression.js';
-import { isSafe, type Parameters } from '../safe.js';
-import { slotsOf } from './slots.js';
+import { cannotThrow, type Parameters } from '../can-throw.js';
+import { freeSlots } from './free-slots.js';
 
 /** What all of has to be true for the condition to be. */
 export const conjunctsOf = (value: Expression): readonly Expression[] =>
@@ -15,10 +15,10 @@ export const oneOf = (kind: 'and' | 'or', of: readonly Expression[]): Expression
  * Whether a condition on the item in the slot fails for no item, or for whichever is the first that it is
  * asked of: what passes has been compared with every operand, so that it may be asked of few, in any order.
  */
-export function failsAtOnce(value: Expression, slot: number, parameters: Parameters): boolean {
+export function failsOnFirstRow(value: Expression, slot: number, parameters: Parameters): boolean {
   return conjunctsOf(value).every((each) => {
-    if (isSafe(each, parameters)) return true;
-    if (each.kind !== 'compare' || !isSafe(each.left, parameters)) return false;
-    return !slotsOf(each.right).includes(slot);
+    if (cannotThrow(each, parameters)) return true;
+    if (each.kind !== 'compare' || !cannotThrow(each.left, parameters)) return false;
+    return !freeSlots(each.right).includes(slot);
   });
 }

@@ -1,55 +1,55 @@
 // The planner's rules on plans. Every rule keeps the answer exactly: same rows, same order, same
 // failures (but for those of rows that an early stop may or may not look at). In order:
 //
-//   variables read once join the chain that reads them            inline.ts
+//   variables read once join the chain that reads them            inline-binding.ts
 //   OutE then ToN is Out, InE then FromN is In
 //   conditions in a row are one; a condition goes below an ORDER; COUNT forgets an ORDER
 //   COUNT above 0 is EXISTS, which stops at the first hit
 //   a scan gets an access path: ids, indexes, edges                choose-access.ts
-//   a condition on lists taken together is one on each           set-filter.ts
+//   a condition on lists taken together is one on each           push-filter-into-set.ts
 //   an ORDER that is cut off keeps its best rows only
-//   a repetition from each of many is one search from all         shared-walk.ts
+//   a repetition from each of many is one search from all         multi-source-search.ts
 //   a filter that fused searches share is evaluated once          shared-filter.ts
 //   a page begins at its position                                 page-seek.ts
 //   groups keep sums and the first of their items, not all         accumulate.ts
 //   a count that is compared with a number goes no further         bounded-count.ts
-//   what is asked of many items is looked up in what leads there    among.ts
-//   what a comparison asks of every item alike is asked once       once.ts
+//   what is asked of many items is looked up in what leads there    semi-join.ts
+//   what a comparison asks of every item alike is asked once       hoist-invariant.ts
 import type { TypeRef } from '../../base/schema.js';
 import type { Expression, Pipeline, Source, Step } from '../expression.js';
 import { accumulate } from './accumulate.js';
-import { testAmong } from './among.js';
-import { boundCounts } from './bounded-count.js';
+import { planSemiJoins } from './semi-join.js';
+import { limitCounts } from './bounded-count.js';
 import { chooseAccess, chooseEach } from './choose-access.js';
-import { conjunctsOf, failsAtOnce } from './conjuncts.js';
-import type { Declarations, Planning } from './planning.js';
-import { fuseEdgeEnd } from './fuse.js';
-import { inlineBindings } from './inline.js';
-import { evaluateOnce } from './once.js';
-import { slotsOf } from './slots.js';
+import { conjunctsOf, failsOnFirstRow } from './conjuncts.js';
+import type { Declarations, Planning } from './planner-context.js';
+import { fuseEdgeEnd } from './fuse-edge-steps.js';
+import { inlineBindings } from './inline-binding.js';
+import { hoistInvariants } from './hoist-invariant.js';
+import { freeSlots } from './free-slots.js';
 import { seeking, seekingInList } from './page-seek.js';
 import { shareFilters } from './shared-filter.js';
-import { filterParts } from './set-filter.js';
-import { searchTogether } from './shared-walk.js';
+import { filterParts } from './push-filter-into-set.js';
+import { planMultiSource } from './multi-source-search.js';
 import type { Plan, Statement } from '../plan.js';
 import { type Part, renameSlot, rewriter } from '../rewrite.js';
-import { isSafe, isSafePipeline, type Parameters } from '../safe.js';
+import { cannotThrow, pipelineCannotThrow, type Parameters } from '../can-throw.js';
 
-export type { Declarations } from './planning.js';
+export type { Declarations } from './planner-context.js';
 
 export function optimize(plan: Plan, declarations: Declarations): Plan {
   const inlined = inlineBindings(plan);
   const { parameters, slotCount: slots } = plan;
   const planning: Planning = { declarations, parameters, filters: 0, slots };
-  const rewrite = rewriter((part) => searchTogether(planPart(planning, part), plan.parameters));
+  const rewrite = rewriter((part) => planMultiSource(planPart(planning, part), plan.parameters));
   const { statements, output } = inlined;
   const planned = { statements: rewrite(statements), output: rewrite(output) };
-  const counted = boundCounts(planned, parameters);
+  const counted = limitCounts(planned, parameters);
   const kept = accumulate({ ...inlined, ...counted, slotCount: planning.slots });
   if (plan.writes) return kept;
   const bound = slotsBound(statements);
-  const asked = testAmong(planning, readsOf(kept), bound);
-  return { ...kept, ...evaluateOnce(asked, bound), slotCount: planning.slots };
+  const asked = planSemiJoins(planning, readsOf(kept), bound);
+  return { ...kept, ...hoistInvariants(asked, bound), slotCount: planning.slots };
 }
 
 function planPart(planning: Planning, part: Part): Part {
@@ -176,10 +176,11 @@ function bothConditions(first: StepOf<'where'>, second: StepOf<'where'>): Step {
 
 /** A condition gives the same rows before an ORDER, COUNT the same number without it. */
 function mayPass(step: Step, { keys }: StepOf<'order'>, parameters: Parameters): boolean {
-  if (!keys.every((key) => isSafe(key.value, parameters))) return false;
+  if (!keys.every((key) => cannotThrow(key.value, parameters))) return false;
   return (
     step.kind === 'count' ||
-    (step.kind === 'where' && failsAtOnce(step.condition.value, step.condition.slot, parameters))
+    (step.kind === 'where' &&
+      failsOnFirstRow(step.condition.value, step.condition.slot, parameters))
   );
 }
 
@@ -205,7 +206,7 @@ function countTest(
     number === 0 ? operator === 'EQ' || operator === 'LTE' : number === 1 && operator === 'LT';
   if (!asksAny && !asksNone) return undefined;
   const of: Pipeline = { ...left, steps: left.steps.slice(0, -1), result: 'many' };
-  if (!isSafePipeline(of, parameters)) return undefined;
+  if (!pipelineCannotThrow(of, parameters)) return undefined;
   const exists: Expression = { kind: 'exists', of };
   return asksAny ? exists : { kind: 'not', of: exists };
 }
@@ -224,7 +225,7 @@ function sameTest(
   const { operator, left, right, any } = value;
   const named = left.kind === 'property' && left.name === 'id' ? left.of : left;
   if (operator !== 'EQ' || any || named.kind !== 'slot' || named.slot !== slot) return undefined;
-  if (!isSafe(right, parameters) || slotsOf(right).includes(slot)) return undefined;
+  if (!cannotThrow(right, parameters) || freeSlots(right).includes(slot)) return undefined;
   const steps = of.steps.slice(0, -1);
   const ids: Step[] = named === left ? [] : [{ kind: 'map', value: { slot, value: left } }];
   return { ...value, left: { ...of, steps: [...steps, ...ids] }, any: true };

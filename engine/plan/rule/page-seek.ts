@@ -6,9 +6,9 @@
 // there. A condition that an index decides is asked first: where it leads to few, those are sorted.
 import type { Property, TypeRef } from '../../base/schema.js';
 import type { Access, AccessPath, Step } from '../expression.js';
-import { isSafe } from '../safe.js';
-import { failsAtOnce } from './conjuncts.js';
-import type { Planning } from './planning.js';
+import { cannotThrow } from '../can-throw.js';
+import { failsOnFirstRow } from './conjuncts.js';
+import type { Planning } from './planner-context.js';
 
 type Sort = Extract<Step, { kind: 'page' | 'order' }>;
 
@@ -23,9 +23,9 @@ export function seeking(
   const [first, sort] = [steps[0], steps[at]];
   const { parameters } = planning;
   const test = first?.kind === 'where' ? first.condition : undefined;
-  if (test && !failsAtOnce(test.value, test.slot, parameters)) return undefined;
+  if (test && !failsOnFirstRow(test.value, test.slot, parameters)) return undefined;
   if (sort?.kind !== 'page' && sort?.kind !== 'order') return undefined;
-  if (!sort.keys.every(({ value }) => isSafe(value, parameters))) return undefined;
+  if (!sort.keys.every(({ value }) => cannotThrow(value, parameters))) return undefined;
   const seek =
     sort.kind === 'page' && steps.length > at + 1
       ? undefined
@@ -85,7 +85,7 @@ export function seekingInList(
     if (step.kind === 'dedup') return step.by === undefined;
     if (step.kind !== 'where') return false;
     const { value, slot } = step.condition;
-    return failsAtOnce(value, slot, parameters);
+    return failsOnFirstRow(value, slot, parameters);
   });
   if (!mayEndEarly) return undefined;
   const seek = { property: null, descending: false, list: true } as const;

@@ -2,9 +2,9 @@
 // of them. Where none is a vector search, each asks only about the few elements it proposes, which is
 // less work.
 import type { Expression, ItemExpression, Source } from '../expression.js';
-import { isSafe, type Parameters } from '../safe.js';
-import type { Planning } from './planning.js';
-import { slotsOf } from './slots.js';
+import { cannotThrow, type Parameters } from '../can-throw.js';
+import type { Planning } from './planner-context.js';
+import { freeSlots } from './free-slots.js';
 
 type Fuse = Extract<Source, { kind: 'fuse' }>;
 type Search = Extract<Source, { kind: 'searchVector' | 'searchText' }>;
@@ -44,7 +44,7 @@ function searchOf(list: Expression): Search | undefined {
 function filterOf(list: Expression, parameters: Parameters): string | undefined {
   const search = searchOf(list);
   const prefilter = search?.prefilter;
-  if (prefilter === undefined || !isSafe(prefilter.value, parameters)) return undefined;
+  if (prefilter === undefined || !cannotThrow(prefilter.value, parameters)) return undefined;
   const type = search!.kind === 'searchVector' ? `vector ${search!.type}` : textType(search!);
   return `${type} ${canonical(prefilter)}`;
 }
@@ -53,7 +53,7 @@ const textType = ({ type }: Extract<Search, { kind: 'searchText' }>): string =>
   `${type.kind} ${type.name}`;
 
 function canonical({ slot, value }: ItemExpression): string {
-  const outer = new Set(slotsOf(value));
+  const outer = new Set(freeSlots(value));
   const names = new Map([[slot, 'item']]);
   const nameOf = (each: number): string => {
     if (each !== slot && outer.has(each)) return `outer ${each}`;

@@ -2,7 +2,7 @@
 // fault.
 import { fail } from '../../base/errors.js';
 import { parseInteger } from '../../base/integer.js';
-import { quote } from '../../json/fault.js';
+import { quote } from '../../json/validation-error.js';
 import type { JsonView } from '../../json/view.js';
 import { type Arguments, optional, required, wrongKind } from './tool-argument.js';
 

@@ -6,7 +6,7 @@ import { toFloat32 } from '../../base/float.js';
 import { parseUuid } from '../../base/id.js';
 import type { PropertyType, ScalarName } from '../../base/schema.js';
 import { type Scalar, Uuid } from '../../base/value.js';
-import { describe, quote } from '../../json/fault.js';
+import { describe, quote } from '../../json/validation-error.js';
 import type { JsonView } from '../../json/view.js';
 import type { SessionOperand, SessionTest } from '../../plan/expression.js';
 import { integerOperand, isDecimal } from './decimal.js';

@@ -1,8 +1,8 @@
 // Where a tool's arguments stand in a body. A tool reads `data` first
 // and the top level where `data` lacks the member; traversal filters read their `args`.
 import { excerpt, fail } from '../../base/errors.js';
-import { nearestName } from '../../base/nearest.js';
-import { describe } from '../../json/fault.js';
+import { nearestName } from '../../base/did-you-mean.js';
+import { describe } from '../../json/validation-error.js';
 import type { JsonView } from '../../json/view.js';
 
 /** The arguments of one call. */

@@ -9,7 +9,7 @@ import type {
   TypeRef,
 } from '../../base/schema.js';
 import { excerpt, fail } from '../../base/errors.js';
-import { rankedNames } from '../../base/nearest.js';
+import { rankedNames } from '../../base/did-you-mean.js';
 
 /**
  * One property name: which types have it, and its type where it is a member that any item may have.

@@ -6,7 +6,7 @@
 // one. An undefined expression stands for "always true".
 import { excerpt, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
-import { describe } from '../../json/fault.js';
+import { describe } from '../../json/validation-error.js';
 import type { JsonView } from '../../json/view.js';
 import type { Expression, SessionTest, Step } from '../../plan/expression.js';
 import { type Arguments, inside, missing, optional, wrongKind } from '../argument/tool-argument.js';

@@ -1,6 +1,6 @@
 // Tools that read or arrange the whole traversal: collect, order_by, group_by, aggregate_by.
 import { excerpt, fail } from '../../base/errors.js';
-import { quote } from '../../json/fault.js';
+import { quote } from '../../json/validation-error.js';
 import type { JsonView } from '../../json/view.js';
 import type { Step } from '../../plan/expression.js';
 import {
@@ -16,7 +16,7 @@ import { lengthOf } from '../session.js';
 import { costOf, itemsSource, pipeline, propertyOf, sessionPlan } from '../session-plan.js';
 import { overItems } from './traversal-tool.js';
 import { type Meaning, meaningOf, type Vocabulary } from '../argument/vocabulary.js';
-import { includeData, type Tool } from '../work.js';
+import { includeData, type Tool } from '../tool-context.js';
 
 /** The items at positions of `range`; drops the traversal unless told otherwise. */
 export const collect: Tool = (args, { traversal }) => {

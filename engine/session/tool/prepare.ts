@@ -13,11 +13,11 @@ import {
   wrongKind,
 } from '../argument/tool-argument.js';
 import { requiredText } from '../argument/argument-value.js';
-import { nearestName } from '../../base/nearest.js';
+import { nearestName } from '../../base/did-you-mean.js';
 import { callQuery, queryOfTool, toolOfQuery } from './query-tool.js';
 import { vocabularyOf } from '../argument/vocabulary.js';
 import { callableTools, sessionTools } from './tool.js';
-import type { Caller, Tool, Toolbox, Work } from '../work.js';
+import type { Caller, Tool, Toolbox, Work } from '../tool-context.js';
 
 /** Other names that `tool_call` knows. */
 const aliases = new Map([

@@ -7,7 +7,7 @@ import type { Plan, Query } from '../../plan/plan.js';
 import type { Program } from '../../plan/program.js';
 import type { Expression } from '../../plan/expression.js';
 import { type Arguments, find } from '../argument/tool-argument.js';
-import { includeData, type Toolbox, type Work } from '../work.js';
+import { includeData, type Toolbox, type Work } from '../tool-context.js';
 
 const suffix = 'Mcp';
 

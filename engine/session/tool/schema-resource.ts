@@ -7,7 +7,7 @@ import type { Program } from '../../plan/program.js';
 import type { Plan, Query } from '../../plan/plan.js';
 import { optional } from '../argument/tool-argument.js';
 import { textOf } from '../argument/argument-value.js';
-import type { Tool } from '../work.js';
+import type { Tool } from '../tool-context.js';
 
 /** The record, or the same record as text inside a JSON string. */
 export const schemaResource: Tool = (args, _, { program, schemaFormat }) => {

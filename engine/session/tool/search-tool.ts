@@ -3,7 +3,7 @@
 import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import { decodeVector } from '../../json/decode.js';
-import { type Decoding, throwFaults } from '../../json/fault.js';
+import { type Decoding, throwFaults } from '../../json/validation-error.js';
 import type { TypeRef } from '../../base/schema.js';
 import type { CostClass, Output } from '../../plan/plan.js';
 import type { Expression, Source, Step } from '../../plan/expression.js';
@@ -12,7 +12,7 @@ import { countOf, numberOf, requiredText } from '../argument/argument-value.js';
 import { lengthOf } from '../session.js';
 import { costOf, itemsSource, literal, pipeline, sessionPlan } from '../session-plan.js';
 import { unknownType } from '../argument/vocabulary.js';
-import { includeData, type Tool } from '../work.js';
+import { includeData, type Tool } from '../tool-context.js';
 
 /** The only argument of the plans that search vectors. */
 const vectorArgument: Expression = { kind: 'parameter', index: 0 };

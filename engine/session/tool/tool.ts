@@ -3,7 +3,7 @@ import { collect, groupTool, orderBy } from './list-tool.js';
 import { schemaResource } from './schema-resource.js';
 import { searchKeyword, searchVector, searchVectorText } from './search-tool.js';
 import { filterItems, fromType, stepTool } from './traversal-tool.js';
-import { includeData, type Tool } from '../work.js';
+import { includeData, type Tool } from '../tool-context.js';
 
 /** Tools that `tool_call` may name. */
 export const callableTools: ReadonlyMap<string, Tool> = new Map<string, Tool>([

@@ -9,7 +9,7 @@ import { lengthOf } from '../session.js';
 import { costOf, costOfReach, itemsSource, pipeline, sessionPlan } from '../session-plan.js';
 import { stepOf, type StepTool } from './step-tool.js';
 import { unknownType } from '../argument/vocabulary.js';
-import { type Caller, includeData, type Tool, type Work } from '../work.js';
+import { type Caller, includeData, type Tool, type Work } from '../tool-context.js';
 
 /** `n_from_type` and `e_from_type`: all elements of a type, oldest first. */
 export function fromType(kind: 'node' | 'edge'): Tool {

@@ -6,7 +6,7 @@ import type { Default, ElementType, TypeRef } from '../../base/schema.js';
 import type { Scalar } from '../../base/value.js';
 import type { CatalogField, CatalogLabel, StoredCatalog } from './catalog-record.js';
 import { printScalar, readFragment } from '../record/fragment.js';
-import type { Catalog, Direction, Label } from '../table/store.js';
+import type { Catalog, Direction, Label } from '../table/view-types.js';
 
 /** The stored form of a default. */
 export function packDefault(value: Default | undefined): CatalogField['default'] {

@@ -2,25 +2,25 @@
 // edge's record; as lists are ascending, equal totals then prove that no edge is missing. Also the
 // chunk invariants of adjacency.ts.
 import { readAdjacency, readDegree } from '../graph/adjacency.js';
-import { type Census, type Report, everyEntry, peekSound } from './check-report.js';
+import { type RecordSummary, type Report, everyEntry, peekSound } from './check-report.js';
 import type { FullCatalog } from '../catalog/catalog.js';
 import type { Env } from '../table/env.js';
 import { fromOf, labelOf, toOf } from '../record/record.js';
-import type { Direction } from '../table/store.js';
-import { getWord } from '../table/word.js';
-import { oldestUnlisted } from '../view/unlisted-edges.js';
+import type { Direction } from '../table/view-types.js';
+import { getWord } from '../table/little-endian.js';
+import { oldestDeferredEdge } from '../view/deferred-adjacency.js';
 
 export function checkAdjacency(
   env: Env,
   catalog: FullCatalog,
-  census: Census,
+  census: RecordSummary,
   report: Report,
 ): void {
   const unique = new Set<number>();
   for (const { id, type } of catalog.allLabels()) {
     if (type.kind === 'edge' && type.unique) unique.add(id);
   }
-  const isWhole = oldestUnlisted(env) === 0;
+  const isWhole = oldestDeferredEdge(env) === 0;
   for (const direction of ['out', 'in'] as const) {
     let entries = 0;
     let sealed = 0;

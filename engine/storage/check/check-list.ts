@@ -1,19 +1,19 @@
 // I5 and the label lists: every index entry and every listed id against its record, then the
 // totals.
 import type { FullCatalog } from '../catalog/catalog.js';
-import { type Census, type Report, everyEntry, peekSound } from './check-report.js';
+import { type RecordSummary, type Report, everyEntry, peekSound } from './check-report.js';
 import type { Env } from '../table/env.js';
-import { blockBytes, scanList } from '../graph/label-list.js';
+import { blockBytes, scanList } from '../graph/label-bitmap.js';
 import { idOfKey, indexStart, prefixOf } from '../index/index-key.js';
-import { indexKeys } from '../index/index-walk.js';
-import { isSpread, listIds } from '../index/property-index.js';
+import { indexKeys } from '../index/index-scan.js';
+import { isSplit, listIds } from '../index/property-index.js';
 import { labelOf } from '../record/record.js';
 import { decodeFormer } from '../record/stored-float.js';
-import type { Label, StoredProperty } from '../table/store.js';
-import { getWord } from '../table/word.js';
+import type { Label, StoredProperty } from '../table/view-types.js';
+import { getWord } from '../table/little-endian.js';
 
 /** Label lists hold exactly the elements of the label. */
-export function checkLists(env: Env, census: Census, report: Report): void {
+export function checkLists(env: Env, census: RecordSummary, report: Report): void {
   const labels = new Set<number>();
   for (const { key, value } of everyEntry.blocks(env.labels, report)) {
     labels.add(key.label);
@@ -36,7 +36,12 @@ export function checkLists(env: Env, census: Census, report: Report): void {
 }
 
 /** Index entries and set values correspond; a unique value has one element. */
-export function checkIndexes(env: Env, catalog: FullCatalog, census: Census, report: Report): void {
+export function checkIndexes(
+  env: Env,
+  catalog: FullCatalog,
+  census: RecordSummary,
+  report: Report,
+): void {
   const owned = new Set<number>();
   for (const label of catalog.labels()) {
     for (const property of label.properties) {
@@ -87,7 +92,7 @@ function checkIndex(env: Env, label: Label, property: StoredProperty, report: Re
       check(prefix, id);
       continue;
     }
-    list = { prefix, isMark: value.length === 4 && isSpread(value) };
+    list = { prefix, isMark: value.length === 4 && isSplit(value) };
     last = 0;
     if (list.isMark) continue;
     if (value.length === 0 || value.length % 4 !== 0 || value.length > listIds * 4) {

@@ -15,7 +15,7 @@ export interface Report {
 }
 
 /** What the elements say, collected in one pass over the records. */
-export interface Census {
+export interface RecordSummary {
   labels: Map<number, number>;
   counts: Map<number, number>;
   edges: number;

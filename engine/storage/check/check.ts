@@ -5,7 +5,7 @@ import { printUuid } from '../../base/id.js';
 import { checkAdjacency } from './check-adjacency.js';
 import { checkIndexes, checkLists } from './check-list.js';
 import {
-  type Census,
+  type RecordSummary,
   type Report,
   type Violation,
   everyEntry,
@@ -21,10 +21,10 @@ import {
 } from '../catalog/catalog-record.js';
 import type { Env } from '../table/env.js';
 import { metaKey, readState, readTotal } from '../table/meta.js';
-import { readTrimmed } from '../table/trimmed.js';
+import { readTrimmed } from '../table/vector-log-trim.js';
 import { decodeProperty, fromOf, kindOf, labelOf, toOf, uuidAt } from '../record/record.js';
 import { readVector } from '../record/vector-record.js';
-import { getWord } from '../table/word.js';
+import { getWord } from '../table/little-endian.js';
 
 export type { Violation };
 
@@ -81,8 +81,8 @@ function checkNumbers({ labels, nextLabel, nextIndex }: StoredCatalog, report: R
   }
 }
 
-function checkRecords(env: Env, catalog: FullCatalog, report: Report): Census {
-  const census: Census = {
+function checkRecords(env: Env, catalog: FullCatalog, report: Report): RecordSummary {
+  const census: RecordSummary = {
     labels: new Map(),
     counts: new Map(),
     edges: 0,
@@ -103,7 +103,7 @@ function checkRecords(env: Env, catalog: FullCatalog, report: Report): Census {
 function checkRecord(
   env: Env,
   catalog: FullCatalog,
-  census: Census,
+  census: RecordSummary,
   id: number,
   record: Uint8Array,
   report: Report,
@@ -164,7 +164,7 @@ function checkEnd(
   }
 }
 
-function checkUuids(env: Env, census: Census, report: Report): void {
+function checkUuids(env: Env, census: RecordSummary, report: Report): void {
   let count = 0;
   const { risenFrom } = readState(env.meta);
   let last = 0;
@@ -185,7 +185,7 @@ function checkUuids(env: Env, census: Census, report: Report): void {
   }
 }
 
-function checkTotals(env: Env, catalog: FullCatalog, census: Census, report: Report): void {
+function checkTotals(env: Env, catalog: FullCatalog, census: RecordSummary, report: Report): void {
   for (const label of catalog.allLabels()) {
     const [stored, found] = [readTotal(env.meta, label.id).count, census.counts.get(label.id) ?? 0];
     if (stored !== found) report.add('I6', `${label.name} counts ${stored}, has ${found}`);
@@ -200,7 +200,7 @@ function checkTotals(env: Env, catalog: FullCatalog, census: Census, report: Rep
   }
 }
 
-function checkVectors(env: Env, census: Census, report: Report): void {
+function checkVectors(env: Env, census: RecordSummary, report: Report): void {
   let rows = 0;
   for (const { key: id } of everyEntry.ids(env.vectors, report)) {
     rows++;
@@ -215,7 +215,7 @@ function checkVectors(env: Env, census: Census, report: Report): void {
   if (rows !== census.vectors) report.add('I9', `${rows} embeddings for ${census.vectors} vectors`);
 }
 
-function checkLog(env: Env, census: Census, report: Report): void {
+function checkLog(env: Env, census: RecordSummary, report: Report): void {
   const { nextSeq } = readState(env.meta);
   let expected = readTrimmed(env.meta) + 1;
   const newest = new Map<number, { label: number; isPut: boolean }>();

@@ -2,11 +2,11 @@
 // compaction (operations.md 8). Invariant: what gets its final name is complete and on disk.
 import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { syncPath } from '../../file/durable-file.js';
+import { syncPath } from '../../fs/durable-file.js';
 import { type Env, openEnv } from '../table/env.js';
 import { copyPages } from './copy-pages.js';
-import { probeData } from './probe.js';
-import { copyDense } from './repack.js';
+import { probeData } from './preopen-check.js';
+import { copyDense } from './defragment.js';
 import { fail } from '../../base/errors.js';
 
 /**

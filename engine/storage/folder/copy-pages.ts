@@ -1,5 +1,5 @@
 // Copies data.mdb page by page while others write, as LMDB's own copy does, but with little of it in the way of
-// whoever waits for the disk (file/large-file.ts).
+// whoever waits for the disk (fs/large-file.ts).
 //
 // A transaction writes its pages before the meta page that makes them count, and uses none again that is of a state
 // which somebody keeps, or of a later one. So whatever meta page is the newest after somebody began to keep a state
@@ -7,8 +7,8 @@
 //
 // Invariant: the caller keeps a state (`Env.keep`) from before the call until it has returned.
 import { fail } from '../../base/errors.js';
-import { intact } from '../../base/intact.js';
-import { LargeFile } from '../../file/large-file.js';
+import { checkIntegrity } from '../../base/integrity.js';
+import { LargeFile } from '../../fs/large-file.js';
 import { PageFile, pageSize } from '../page/page.js';
 import { metaPages, metasIn, newestOf } from '../page/page-meta.js';
 
@@ -28,7 +28,7 @@ export function copyPages(from: string, to: string): void {
     target.write(head, 0);
     for (let first = metaPages; first < end; first += pagesPerPiece) {
       const count = Math.min(pagesPerPiece, end - first);
-      intact(source.read(first, count, piece), 'data.mdb is cut short');
+      checkIntegrity(source.read(first, count, piece), 'data.mdb is cut short');
       target.write(piece.subarray(0, count * pageSize), first * pageSize);
     }
     target.sync();

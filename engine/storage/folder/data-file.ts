@@ -1,7 +1,7 @@
 // Looks at data.mdb with plain file calls before LMDB maps it: a damaged file would end the process
 // by a signal (operations.md L15), and an empty one would silently become a new database. Read here:
 // the header, the tree of tables and what the database says about itself, in a few pages; the rest is
-// for data-check.ts.
+// for file-check.ts.
 //
 // The last page is no measure of the file: pages that a transaction took and gave back are never
 // written, so that a sound file may end before it (378 of 1,200 commits with undone requests did). A
@@ -9,7 +9,7 @@
 // reading everything. lock.mdb is never opened here: closing it would drop LMDB's own locks (L17).
 import { existsSync, statSync } from 'node:fs';
 import { fail } from '../../base/errors.js';
-import { readTable } from '../page/data-check.js';
+import { readTable } from '../page/file-check.js';
 import { metaKey } from '../table/meta.js';
 import { PageFile, pageSize } from '../page/page.js';
 import { metasOf, newestOf } from '../page/page-meta.js';

@@ -17,9 +17,9 @@ import {
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TrellisError, fail, throwShortage } from '../../base/errors.js';
-import { diskTrouble, isFullDisk } from '../lock/disk-trouble.js';
+import { asDiskError, isFullDisk } from '../lock/disk-error.js';
 import { checkDataFile, dataFormat } from './data-file.js';
-import { makeFolder, replaceFile, syncPath } from '../../file/durable-file.js';
+import { makeFolder, replaceFile, syncPath } from '../../fs/durable-file.js';
 import { openEnv } from '../table/env.js';
 import { shortageOf } from '../../base/os/shortage.js';
 import {
@@ -32,14 +32,14 @@ import {
 import { type LockToken, isHeld } from '../lock/lock-file.js';
 import { takeLock } from '../lock/lock.js';
 import { metaKey } from '../table/meta.js';
-import { splitState } from '../table/trimmed.js';
+import { splitState } from '../table/vector-log-trim.js';
 import {
   type PageSums,
   type SumsNote,
   isWrittenSince,
   readSums,
   writeSums,
-} from '../page/page-sum.js';
+} from '../page/page-checksums.js';
 
 export interface DataDirectory {
   readonly dbUuid: string;
@@ -47,7 +47,7 @@ export interface DataDirectory {
   readonly restoreEpoch: string;
   /** Whether the last server stopped in order. */
   readonly wasClean: boolean;
-  /** What a thread that writes looks for before it commits (permit.ts). */
+  /** What a thread that writes looks for before it commits (write-fence.ts). */
   readonly lock: LockToken;
   /**
    * Checksums of the pages of data.mdb, when nothing was written since they were noted; the first caller
@@ -74,7 +74,7 @@ interface Manifest {
   clean: boolean;
   /** Size of data.mdb at the last clean stop. */
   data_bytes?: number;
-  /** The checksums of its pages (page-sum.ts) at that stop; they hold until something is written. */
+  /** The checksums of its pages (page-checksums.ts) at that stop; they hold until something is written. */
   data_sums?: SumsNote;
 }
 
@@ -125,7 +125,7 @@ function toldAsDisk<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw diskTrouble(error, { path, name: 'the data directory', bytes: noteBytes });
+    throw asDiskError(error, { path, name: 'the data directory', bytes: noteBytes });
   }
 }
 
@@ -294,7 +294,7 @@ export function copyManifest(from: string, to: string, options: { newEpoch: bool
 
 /**
  * What the next start compares the data file with. The file is synchronised first: LMDB has synchronised its pages, but
- * not the room that lies ready behind them (disk-room.ts), and the size counts both.
+ * not the room that lies ready behind them (disk-space.ts), and the size counts both.
  */
 function factsOf(dataFile: string): { data_bytes: number; data_sums: SumsNote } {
   syncPath(dataFile);

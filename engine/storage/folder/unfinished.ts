@@ -3,7 +3,7 @@
 // died has left is no obstacle: the next one begins anew.
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder, syncPath } from '../../file/durable-file.js';
+import { makeFolder, syncPath } from '../../fs/durable-file.js';
 
 const mark = 'RESTORING';
 /** What filling makes; the mark goes last. */

@@ -10,12 +10,12 @@
 // begins. Invariant: the head exists exactly while the degree is above 0; every edge id of a chunk
 // is at least its `lowest` and below the `lowest` of the next.
 import { fail } from '../../base/errors.js';
-import { intact } from '../../base/intact.js';
-import type { ChangeLog } from '../table/change-log.js';
+import { checkIntegrity } from '../../base/integrity.js';
+import type { UndoLog } from '../table/undo-log.js';
 import { checksumSize } from '../table/checksum.js';
 import type { Table } from '../table/env.js';
 import type { AdjacencyKey } from '../table/keys.js';
-import { copyWords, getWord, putWord } from '../table/word.js';
+import { copyWords, getWord, putWord } from '../table/little-endian.js';
 
 const chunkEntries = 128;
 const headBytes = 8;
@@ -130,7 +130,7 @@ export function insertEdges(
   { id, label }: { id: number; label: number },
   pairs: Uint32Array,
   size: number,
-  log?: ChangeLog,
+  log?: UndoLog,
 ): boolean {
   if (4 * size > chunkEntries * entryBytes) return false;
   const end = headBytes + 4 * size;
@@ -156,7 +156,7 @@ export function appendEdges(
   { id, label }: { id: number; label: number },
   pairs: Uint32Array,
   size: number,
-  log?: ChangeLog,
+  log?: UndoLog,
 ): void {
   const former = peekChunk(table, id, label, 0);
   let sealed = former === undefined ? 0 : getWord(former, 0);
@@ -199,7 +199,7 @@ function chunkOf(entries: Uint8Array): Uint8Array {
  * else out of the chunks that hold them.
  */
 export function removeEdges(
-  log: ChangeLog,
+  log: UndoLog,
   table: Table<AdjacencyKey>,
   of: { id: number; label: number },
   edges: Uint32Array,
@@ -221,7 +221,7 @@ export function removeEdges(
 }
 
 function removeEdge(
-  log: ChangeLog,
+  log: UndoLog,
   table: Table<AdjacencyKey>,
   { id, label }: { id: number; label: number },
   edge: number,
@@ -285,7 +285,7 @@ function shortened(head: Uint8Array, degree: number, edges: Uint32Array): Uint8A
     if (getWord(head, at) === edges[next]) next++;
     else for (let i = at; i < at + entryBytes; i++) left[end++] = head[i]!;
   }
-  intact(next === edges.length, `edge ${edges[next]} is missing at one of its ends`);
+  checkIntegrity(next === edges.length, `edge ${edges[next]} is missing at one of its ends`);
   putWord(left, 4, degree - edges.length);
   return left;
 }
@@ -302,13 +302,13 @@ function withoutEdges(pairs: Uint32Array, edges: Uint32Array): Uint32Array {
       left[count++] = pairs[i + 1]!;
     }
   }
-  intact(next === edges.length, `edge ${edges[next]} is missing at one of its ends`);
+  checkIntegrity(next === edges.length, `edge ${edges[next]} is missing at one of its ends`);
   return left;
 }
 
 /** Replaces a whole list by `pairs`, ascending by edge id. */
 export function writeAdjacency(
-  log: ChangeLog,
+  log: UndoLog,
   table: Table<AdjacencyKey>,
   { id, label }: { id: number; label: number },
   pairs: Uint32Array,

@@ -2,15 +2,15 @@
 // costs ten times a look into a table. For each edge label and direction the lists lie end to end in
 // an array of their own, found by one probe of a flat table.
 //
-//   words    number of words · edge · far · edge · far …, list after list (record/word-arena.ts)
+//   words    number of words · edge · far · edge · far …, list after list (record/cache-arena.ts)
 //
 // Invariant: all lists are those of one state of the data, named by the count of commits (meta.ts),
 // which the snapshot itself tells; from one state to the next those go whose elements were changed
-// (view/touched.ts), or all. Words that were handed out are never written again. When all lists
+// (view/invalidation-queue.ts), or all. Words that were handed out are never written again. When all lists
 // together take more than there is room for, all are forgotten: what is needed comes back.
 import type { ChangedSince } from '../table/env-options.js';
-import { WordArena } from '../record/word-arena.js';
-import type { Direction } from '../table/store.js';
+import { WordArena } from '../record/cache-arena.js';
+import type { Direction } from '../table/view-types.js';
 
 type ReadList = (id: number, label: number, direction: Direction) => Uint32Array;
 

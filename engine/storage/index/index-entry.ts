@@ -3,7 +3,7 @@ import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { prefixOf } from './index-key.js';
-import type { Label, StoredProperty } from '../table/store.js';
+import type { Label, StoredProperty } from '../table/view-types.js';
 
 /** An index entry an element has or should have. */
 export interface Entry {

@@ -1,8 +1,8 @@
 // The keys of property indexes; drawn in property-index.ts.
 import { ByteWriter } from '../../base/bytes.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
-import { writeOrdered } from './order.js';
-import type { StoredProperty } from '../table/store.js';
+import { writeOrdered } from './ordered-encoding.js';
+import type { StoredProperty } from '../table/view-types.js';
 
 /** Longer than any stored prefix (limits.index_key_bytes), short enough for a key of lmdb. */
 export const longestPrefix = 1940;

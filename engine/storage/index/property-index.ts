@@ -8,10 +8,10 @@
 // (A cursor of lmdb-js costs 8-10 us to open, an exact read 1 us. A value stays spread out once it
 // was.) Invariant: a value lists exactly the elements that have it. A value's form is a prefix of
 // its keys and of no other's.
-import type { ChangeLog } from '../table/change-log.js';
+import type { UndoLog } from '../table/undo-log.js';
 import type { Table } from '../table/env.js';
 import { above, idOfKey, indexKey, longestPrefix } from './index-key.js';
-import { copyWords, getWord, joinWords, putWord } from '../table/word.js';
+import { copyWords, getWord, joinWords, putWord } from '../table/little-endian.js';
 
 /** Ids in the list of a value at most. */
 export const listIds = 128;
@@ -25,11 +25,11 @@ const empty = new Uint8Array(0);
 const spread = new Uint8Array(4);
 const none = new Uint32Array(0);
 
-export const isSpread = (list: Uint8Array): boolean => getWord(list, 0) === 0;
+export const isSplit = (list: Uint8Array): boolean => getWord(list, 0) === 0;
 
 /** Adds an element to those that have a value; counts as it goes. */
 export function addEntry(
-  log: ChangeLog,
+  log: UndoLog,
   table: Table<Uint8Array>,
   prefix: Uint8Array,
   id: number,
@@ -43,13 +43,13 @@ export function addEntry(
  * counted; a list is written once. Whether nobody had the value.
  */
 export function addEntries(
-  log: ChangeLog,
+  log: UndoLog,
   table: Table<Uint8Array>,
   key: Uint8Array,
   ids: Uint32Array,
 ): boolean {
   const list = table.peek(key);
-  if (list !== undefined && isSpread(list)) spreadOut(log, table, key, ids);
+  if (list !== undefined && isSplit(list)) spreadOut(log, table, key, ids);
   else if (list !== undefined && list.length + 4 * ids.length > 4 * listIds) {
     const former = new Uint32Array(list.length >>> 2);
     copyWords(list, 0, former, 0);
@@ -66,7 +66,7 @@ export function addEntries(
 }
 
 function spreadOut(
-  log: ChangeLog,
+  log: UndoLog,
   table: Table<Uint8Array>,
   key: Uint8Array,
   ids: Uint32Array,
@@ -127,14 +127,14 @@ function withoutIds(list: Uint8Array, ids: Uint32Array): Uint8Array {
  * counts as often.
  */
 export function removeEntries(
-  log: ChangeLog,
+  log: UndoLog,
   table: Table<Uint8Array>,
   key: Uint8Array,
   ids: Uint32Array,
 ): void {
   const list = table.peek(key);
   if (list === undefined) return;
-  if (isSpread(list)) {
+  if (isSplit(list)) {
     const own = key.slice();
     for (const id of ids) {
       putId(own, id);
@@ -151,7 +151,7 @@ export function removeEntries(
 /** Ids that have a value, ascending. */
 export function idsUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array {
   const list = listUnder(table, prefix);
-  return list === 'spread' ? joinWords([...spreadBatches(table, prefix)]) : list;
+  return list === 'spread' ? joinWords([...splitBatches(table, prefix)]) : list;
 }
 
 /** The same but for the first `skip` in pieces, the first of them small. */
@@ -162,14 +162,14 @@ export function piecesUnder(
 ): Iterable<Uint32Array> {
   const list = listUnder(table, prefix);
   if (list !== 'spread') return [skip > 0 ? list.subarray(skip) : list];
-  return spreadBatches(table, prefix, Math.min(Math.max(most, 1), firstRead), skip);
+  return splitBatches(table, prefix, Math.min(Math.max(most, 1), firstRead), skip);
 }
 
 function listUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array | 'spread' {
   if (prefix.length > longestPrefix) return none;
   const list = table.peek(indexKey(prefix, 0));
   if (list === undefined) return none;
-  if (isSpread(list)) return 'spread';
+  if (isSplit(list)) return 'spread';
   const ids = new Uint32Array(list.length >>> 2);
   copyWords(list, 0, ids, 0);
   return ids;
@@ -179,7 +179,7 @@ function listUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array | 
  * Ids of a value that is spread out but for the first `skip`, ascending; in pieces, so that the keys of a
  * million never lie side by side, each four times as long as the one before, up to a bound.
  */
-export function* spreadBatches(
+export function* splitBatches(
   table: Table<Uint8Array>,
   prefix: Uint8Array,
   first = keysPerRead,

@@ -1,13 +1,13 @@
 // Values that one element alone may have: claimed as the element is made, so that whoever comes next, in
 // the same request too, finds them taken. A value that was never seen costs a single put.
-import type { ChangeLog } from '../table/change-log.js';
+import type { UndoLog } from '../table/undo-log.js';
 import type { Table } from '../table/env.js';
 import { indexKey } from './index-key.js';
-import { addEntries, idsUnder, isSpread } from './property-index.js';
+import { addEntries, idsUnder, isSplit } from './property-index.js';
 
 /** Gives an element the value with this prefix; false, and nothing is done, when some element has it. */
 export function claim(
-  log: ChangeLog,
+  log: UndoLog,
   table: Table<Uint8Array>,
   prefix: Uint8Array,
   id: number,
@@ -23,5 +23,5 @@ export function claim(
 /** Whether any element has the value. */
 export function isTaken(table: Table<Uint8Array>, prefix: Uint8Array): boolean {
   const list = table.peek(indexKey(prefix, 0));
-  return list !== undefined && (!isSpread(list) || idsUnder(table, prefix).length > 0);
+  return list !== undefined && (!isSplit(list) || idsUnder(table, prefix).length > 0);
 }

@@ -12,7 +12,7 @@
 // Where the kernel cannot vouch for the former holder (another kernel shares the file system, or
 // there is no `flock` and it lives in another pid namespace), LOCK is watched: a holder changes its
 // count every second. Time is this process's own and monotonic, so that no set clock matters. A
-// holder that only slept finds another nonce there and commits nothing any more (permit.ts).
+// holder that only slept finds another nonce there and commits nothing any more (write-fence.ts).
 //
 // Invariant: `takeLock` returns in one process only until `release`.
 import { spawnSync } from 'node:child_process';

@@ -1,7 +1,7 @@
 // An entry of a leaf page as it stands there: one object for all entries of a walk, so that reading millions of
 // them makes none. Invariant: what it says is valid until the visitor that was given it returns.
 import { checksum, checksumSize } from '../table/checksum.js';
-import { getWord } from '../table/word.js';
+import { getWord } from '../table/little-endian.js';
 
 const none = Buffer.alloc(0);
 

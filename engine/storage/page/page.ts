@@ -17,7 +17,7 @@
 // Little-endian. Pages 0 and 1 are meta pages, transaction n writes page n & 1; a page is older than,
 // or as old as, the one that leads to it. Invariant: nothing here trusts a number that a page holds.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { getWord } from '../table/word.js';
+import { getWord } from '../table/little-endian.js';
 
 export const pageSize = 4096;
 export const pageHead = 24;

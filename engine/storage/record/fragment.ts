@@ -5,10 +5,10 @@ import type { ByteWriter } from '../../base/bytes.js';
 import { parseDate, printDate } from '../../base/date.js';
 import { assert } from '../../base/assert.js';
 import { toFloat32 } from '../../base/float.js';
-import { intact } from '../../base/intact.js';
+import { checkIntegrity } from '../../base/integrity.js';
 import { parseInteger } from '../../base/integer.js';
 import type { PropertyType, ScalarName } from '../../base/schema.js';
-import { slice, sliceUtf8 } from '../../base/slice.js';
+import { slice, sliceUtf8 } from '../../base/byte-slice.js';
 import { Instant, type Scalar, type ScalarList, Uuid } from '../../base/value.js';
 
 /** A number as JSON has it. Whoever computes floats has refused those that are not finite before. */
@@ -103,7 +103,7 @@ export function readFragment(
   type: PropertyType,
 ): Scalar | ScalarList {
   if (type.kind === 'scalar') return readScalar(bytes, start, end, type.name);
-  if (isFloat(type)) intact(holdsNumbers(bytes, start, end), notFinite);
+  if (isFloat(type)) checkIntegrity(holdsNumbers(bytes, start, end), notFinite);
   if (type.of.kind === 'scalar' && type.of.name === 'F64') {
     const numbers = JSON.parse(slice(bytes, start, end)) as number[];
     return numbers.includes(null as never) ? numbers : Float64Array.from(numbers);
@@ -144,7 +144,7 @@ function readScalar(bytes: Uint8Array, start: number, end: number, name: ScalarN
       return bytes[start] === 116;
     case 'F32':
     case 'F64':
-      intact(holdsNumbers(bytes, start, end), notFinite);
+      checkIntegrity(holdsNumbers(bytes, start, end), notFinite);
       return Number(slice(bytes, start, end));
     case 'Date': {
       const instant = parseDate(slice(bytes, start + 1, end - 1));

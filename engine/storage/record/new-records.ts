@@ -1,7 +1,7 @@
 // Records of elements that a load or a request adds, and the entries of their uuids, written a few
 // hundred at a time, table by table: puts that follow each other in one table find its last pages at hand.
 import { assert } from '../../base/assert.js';
-import type { ChangeLog } from '../table/change-log.js';
+import type { UndoLog } from '../table/undo-log.js';
 import type { Env } from '../table/env.js';
 import { kindOf, uuidAt } from './record.js';
 
@@ -18,7 +18,7 @@ export class NewRecords {
   /** `log`: notes what undoes what is written. */
   constructor(
     private readonly env: Env,
-    private readonly log?: ChangeLog,
+    private readonly log?: UndoLog,
   ) {}
 
   /**

@@ -6,14 +6,14 @@
 // Two generations: what the older one still has moves to the younger when it is asked for, and the
 // older one goes when the younger is full.
 //
-//   arena    length u32 · record · up to 3 bytes, record after record (word-arena.ts)
+//   arena    length u32 · record · up to 3 bytes, record after record (cache-arena.ts)
 //
 // Invariant: all records are those of one state of the data, named by the count of commits
 // (meta.ts), which the snapshot itself tells; from one state to the next those go that were changed
-// (view/touched.ts), or all. Bytes that were handed out are never written again.
+// (view/invalidation-queue.ts), or all. Bytes that were handed out are never written again.
 
 import type { ChangedSince } from '../table/env-options.js';
-import { WordArena } from './word-arena.js';
+import { WordArena } from './cache-arena.js';
 
 /** Bytes of a generation, at first and at most. */
 const firstBytes = 32 * 1024;

@@ -7,8 +7,8 @@ import type { ElementKind } from '../../base/schema.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { printValue } from './fragment.js';
 import { fragmentOf, fromOf, kindOf, labelOf, toOf, uuidAt } from './record.js';
-import type { PropertyValues, StoredProperty } from '../table/store.js';
-import { putWord } from '../table/word.js';
+import type { PropertyValues, StoredProperty } from '../table/view-types.js';
+import { putWord } from '../table/little-endian.js';
 
 /** What a record says besides its properties. */
 export interface RecordHead {

@@ -20,8 +20,8 @@
 import type { ElementKind } from '../../base/schema.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { readFragment } from './fragment.js';
-import type { StoredProperty } from '../table/store.js';
-import { getWord } from '../table/word.js';
+import type { StoredProperty } from '../table/view-types.js';
+import { getWord } from '../table/little-endian.js';
 
 const kinds: readonly ElementKind[] = ['node', 'edge', 'vector'];
 const plainHead = 24;

@@ -1,17 +1,17 @@
 // Floats in records that are no numbers: builds of before could store `Infinity`. Whoever reads one hears
 // DATA_CORRUPT with the element; whoever replaces or deletes it takes its index entry away all the same.
 import { printUuid } from '../../base/id.js';
-import { intact } from '../../base/intact.js';
-import { slice } from '../../base/slice.js';
+import { checkIntegrity } from '../../base/integrity.js';
+import { slice } from '../../base/byte-slice.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { holdsNumbers, isFloat, readFragment } from './fragment.js';
 import { fragmentOf, uuidAt } from './record.js';
-import type { StoredProperty } from '../table/store.js';
+import type { StoredProperty } from '../table/view-types.js';
 
 /** Fails DATA_CORRUPT for a fragment of floats that is no JSON: it would be answered as it is. */
 export function checkFloats(record: Uint8Array, start: number, end: number): void {
   if (holdsNumbers(record, start, end)) return;
-  intact(false, `a float of element ${printUuid(record, uuidAt.own)} is not finite`);
+  checkIntegrity(false, `a float of element ${printUuid(record, uuidAt.own)} is not finite`);
 }
 
 /**

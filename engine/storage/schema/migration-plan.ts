@@ -8,7 +8,7 @@ import type { Migration, TypeMigration } from '../../base/migration.js';
 import type { Schema, TypeRef } from '../../base/schema.js';
 import { fail } from '../../base/errors.js';
 import type { CatalogLabel, StoredCatalog } from '../catalog/catalog-record.js';
-import { type SchemaChange, compareSchema } from './schema-change.js';
+import { type SchemaChange, compareSchema } from './schema-diff.js';
 
 export interface Move {
   mapping: TypeMigration;

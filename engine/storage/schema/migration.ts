@@ -5,19 +5,19 @@ import { instantFromMicros } from '../../base/date.js';
 import { TrellisError, errorMessage } from '../../base/errors.js';
 import { printType } from '../../base/schema.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
-import { intact } from '../../base/intact.js';
+import { checkIntegrity } from '../../base/integrity.js';
 import { readAdjacency, writeAdjacency } from '../graph/adjacency.js';
 import { convertScalar } from './cast.js';
-import { type DocumentIndex, textsOf } from '../record/document.js';
-import { addAllToList, removeFromList, scanList } from '../graph/label-list.js';
+import { type DocumentIndex, textsOf } from '../record/text-document.js';
+import { addAllToList, removeFromList, scanList } from '../graph/label-bitmap.js';
 import type { FieldRule } from '../../base/migration.js';
 import type { Move } from './migration-plan.js';
 import { decodeProperty, fromOf, toOf } from '../record/record.js';
 import { encodeRecord, headOf } from '../record/record-writer.js';
-import { Faults } from './schema-apply.js';
-import type { Catalog, Label, StoredProperty } from '../table/store.js';
+import { Faults } from './apply-indexes.js';
+import type { Catalog, Label, StoredProperty } from '../table/view-types.js';
 import { readVector } from '../record/vector-record.js';
-import { logChange } from '../record/vlog.js';
+import { logChange } from '../record/vector-log.js';
 import type { LmdbWriteView } from '../view/write-view.js';
 import type { WriteContext } from '../view/write-context.js';
 
@@ -52,7 +52,7 @@ function rewriteElement(rewrite: Rewrite, move: Move, id: number, faults: Faults
   const { context, view, before, after, text } = rewrite;
   const { env, log, limits } = context;
   const former = env.records.get(id);
-  intact(former, 'a listed element is missing');
+  checkIntegrity(former, 'a listed element is missing');
   const source = before.label(move.from);
   const target = after.label(move.to);
   const values = new Map<string, Scalar | ScalarList>();
@@ -137,7 +137,7 @@ function moveAdjacency(
   for (const ids of listed) {
     for (const edge of ids) {
       const record = env.records.peek(edge);
-      intact(record, 'a listed element is missing');
+      checkIntegrity(record, 'a listed element is missing');
       ends.out.add(fromOf(record));
       ends.in.add(toOf(record));
     }

@@ -1,7 +1,7 @@
 // What an environment is opened with: who may write, and who hears of commits. LMDB shows a commit to
 // whoever looks, before anybody has been told of it; the log of a cluster has it before LMDB does.
-import type { WritePermit } from '../lock/permit.js';
-import type { Recorder } from './recorder.js';
+import type { WriteFence } from '../lock/write-fence.js';
+import type { WriteSet } from './write-set.js';
 import type { Table } from './table.js';
 
 /** Hears when other threads may begin to see a commit, and when all that look do. */
@@ -10,8 +10,8 @@ export interface CommitVisibility {
   endCommit(): void;
 }
 
-/** Hears which elements every transaction changes (view/touched.ts). */
-export interface ChangeNotes {
+/** Hears which elements every transaction changes (view/invalidation-queue.ts). */
+export interface Invalidations {
   /** A transaction begins; elements from `nextId` on are those that it makes. */
   begin(state: { commits: number; nextId: number }): void;
   /** The record of an element, or a list of its edges, is put or removed. */
@@ -32,7 +32,7 @@ export interface ChangedSince {
 
 /** Of a database in a cluster: hears what every transaction changes. */
 export interface Replication {
-  readonly recorder: Recorder;
+  readonly recorder: WriteSet;
   /**
    * Called inside of a transaction that is about to be committed, which it may still prevent by throwing:
    * makes what the recorder has noted durable elsewhere first.
@@ -49,7 +49,7 @@ export interface Replication {
   ended(): void;
 }
 
-/** Hears when this thread may not be stopped, as at the end of its process (engine/database/lane/exit-hold.ts). */
+/** Hears when this thread may not be stopped, as at the end of its process (engine/database/lane/safe-exit.ts). */
 export interface TransactionHold {
   begin(): void;
   end(): void;
@@ -57,10 +57,10 @@ export interface TransactionHold {
 
 export interface EnvOptions {
   readOnly?: boolean;
-  permit?: WritePermit;
+  permit?: WriteFence;
   visibility?: CommitVisibility;
   /** Shared by all threads of the process that have the data open. */
-  notes?: ChangeNotes;
+  notes?: Invalidations;
   /** Absent: a database of one process, none of whose puts is recorded. */
   replication?: Replication;
   /** Of a thread that writes and may be stopped. */

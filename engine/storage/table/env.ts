@@ -9,7 +9,7 @@ import { ABORT, type Database, type RootDatabase, open } from 'lmdb';
 import { assert } from '../../base/assert.js';
 import { TrellisError, fail } from '../../base/errors.js';
 import { checkAddressSpace, mapBytes } from './address-space.js';
-import { asDamage, isPanic } from './lmdb-error.js';
+import { asCorruption, isPanic } from './lmdb-error.js';
 import {
   type AdjacencyKey,
   type BlockKey,
@@ -20,17 +20,17 @@ import {
   idKey,
   sequenceKey,
 } from './keys.js';
-import { DiskRoom } from '../lock/disk-room.js';
-import type { ChangeNotes, EnvOptions, TransactionHold } from './env-options.js';
+import { DiskRoom } from '../lock/disk-space.js';
+import type { Invalidations, EnvOptions, TransactionHold } from './env-options.js';
 import { readCommits, readState } from './meta.js';
-import { RecordedTable } from './recorded-table.js';
+import { ReplicatedTable } from './replicated-table.js';
 import { Table, type TableWatch, forgetParts } from './table.js';
 import { type TableName, tableNames } from './table-name.js';
-import { type Usage, endOf, usageOf } from './usage.js';
-import { UuidMemo } from './uuid-memo.js';
+import { type Usage, endOf, usageOf } from './file-usage.js';
+import { UuidCache } from './uuid-cache.js';
 
 export { Table } from './table.js';
-export type { Usage } from './usage.js';
+export type { Usage } from './file-usage.js';
 
 export interface Env {
   meta: Table<Uint8Array>;
@@ -44,7 +44,7 @@ export interface Env {
   vlog: Table<number>;
   derived: Table<Uint8Array>;
   /** What all threads of the process hear of changes, where there are several. */
-  notes: ChangeNotes | undefined;
+  notes: Invalidations | undefined;
   /** Of the disk that this is on. */
   readonly room: DiskRoom;
   /**
@@ -111,7 +111,7 @@ export function openEnv(path: string, given: EnvOptions = {}): Env {
     root = open(options);
     return envOf(root, room, given);
   } catch (error) {
-    throw asDamage(error, 'data.mdb');
+    throw asCorruption(error, 'data.mdb');
   } finally {
     given.hold?.end();
   }
@@ -134,12 +134,12 @@ function transactHeld(root: RootDatabase, hold: TransactionHold | undefined, wor
   }
 }
 
-function tablesOf(root: RootDatabase, { notes, replication }: EnvOptions, uuids?: UuidMemo) {
+function tablesOf(root: RootDatabase, { notes, replication }: EnvOptions, uuids?: UuidCache) {
   const table = <K>(name: TableName, codec: KeyCodec<K>, watch: TableWatch<K> = {}): Table<K> => {
     const own = { name, encoding: 'binary' as const, cache: false, keyEncoder: codec };
     const database = root.openDB(own) as Database;
     if (replication === undefined) return new Table(name, database, codec, watch);
-    return new RecordedTable(name, database, codec, replication.recorder, watch);
+    return new ReplicatedTable(name, database, codec, replication.recorder, watch);
   };
   const touchId = notes && ((id: number) => notes.touch(id));
   const touchList = notes && (({ id }: AdjacencyKey) => notes.touch(id));
@@ -169,11 +169,11 @@ function checkKept(permit: EnvOptions['permit']): void {
 
 function envOf(root: RootDatabase, room: DiskRoom, given: EnvOptions): Env {
   const { readOnly, permit, visibility, notes, replication, hold } = given;
-  const uuids = readOnly ? undefined : new UuidMemo();
+  const uuids = readOnly ? undefined : new UuidCache();
   const tables = tablesOf(root, given, uuids);
   const transact = (work: () => boolean): void => {
     assert(!readOnly, 'a thread that reads does not write');
-    if (permit?.denied !== undefined) permit.check();
+    if (permit?.closedBecause !== undefined) permit.check();
     let kept = false;
     let now: number | undefined;
     let commits: number | undefined;
@@ -196,7 +196,7 @@ function envOf(root: RootDatabase, room: DiskRoom, given: EnvOptions): Env {
       // What others have, and this disk has not, nothing may be built on before it is here as well.
       if (shortage !== undefined && replication?.isAhead) throw replication.setAside();
       if ((kept && shortage === undefined) || replication?.isAhead) permit?.failed(error);
-      throw shortage ?? asDamage(error, 'data.mdb');
+      throw shortage ?? asCorruption(error, 'data.mdb');
     } finally {
       uuids?.end(commits);
       if (kept) visibility?.endCommit();
@@ -212,13 +212,13 @@ function envOf(root: RootDatabase, room: DiskRoom, given: EnvOptions): Env {
     transact,
     transactLocally(work) {
       if (replication === undefined) return transact(work);
-      transact(() => replication.recorder.aside(work));
+      transact(() => replication.recorder.unrecorded(work));
     },
     refresh() {
       try {
         root.resetReadTxn();
       } catch (error) {
-        throw asDamage(error, 'data.mdb');
+        throw asCorruption(error, 'data.mdb');
       }
     },
     keep() {

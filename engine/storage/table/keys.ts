@@ -5,11 +5,11 @@
 //   meta      tag u8 [· label u16]                    catalog, state, totals (meta.ts)
 //   uuid      uuid 16                                 id u32
 //   records   id u32                                  record.ts
-//   labels    label u16 · block u32                   bitmap of 2,048 ids (label-list.ts)
+//   labels    label u16 · block u32                   bitmap of 2,048 ids (label-bitmap.ts)
 //   out, in   id u32 · edge label u16 · chunk u32     edge list (adjacency.ts)
 //   index     index u32 · value · id u32, 0 = list    ids of the value (property-index.ts, order.ts)
 //   vectors   id u32                                  embedding (vector-record.ts)
-//   vlog      sequence u64                            change of a vector index (vlog.ts)
+//   vlog      sequence u64                            change of a vector index (vector-log.ts)
 //   derived   bytes chosen by the owner               bytes of the owner
 
 /** Writes a key at `start` and tells where it ends; reads it back. */

@@ -33,7 +33,7 @@ export function isPanic(root: RootDatabase): boolean {
  * An error of LMDB as it leaves the environment: DATA_CORRUPT where the file is to blame, NOT_READY
  * until the file is open again.
  */
-export function asDamage(error: unknown, place: string): unknown {
+export function asCorruption(error: unknown, place: string): unknown {
   const { code, message } = error as { code?: unknown; message?: string };
   if (code === panicCode || saysPanic.test(message ?? '')) {
     const args = { phase: 'opening the data file again', progress: 0 };

@@ -5,17 +5,17 @@
 //   02                next id u32 · commits u32 · next sequence f64 · departures u32 · risen from u32 · newest uuid 16
 //   03 · label u16    total of a label: elements u32 · dimension u32
 //   04                uuid of the database, 36 characters
-//   05                how far a replicated log is followed: the log's own (cluster/link/position.ts)
+//   05                how far a replicated log is followed: the log's own (ipc/position.ts)
 //   06                trimmed sequence f64
 //   07                sources of the program, deflated: of a database in a cluster
 //   08                what all nodes of a cluster are to know beside the data, as the server packs it
-//   09                oldest edge that lists may lack u32 (view/unlisted-edges.ts); absent while they are whole
+//   09                oldest edge that lists may lack u32 (view/deferred-adjacency.ts); absent while they are whole
 //
 // Numbers in values are little-endian. 05 and 06 are this node's alone: all others are equal on all
 // nodes of a cluster that are equally far. Invariant: state and totals are those of the last committed
 // transaction; what is done to this node's files alone changes none of them.
 import type { Table } from './table.js';
-import { getWord, putWord } from './word.js';
+import { getWord, putWord } from './little-endian.js';
 
 export interface State {
   nextId: number;
@@ -27,7 +27,7 @@ export interface State {
    * Counts how often elements have left a type, modulo 2^32 and never 0: equal counts, and ids below the
    * next one of then stand in their types where they stood. 0: whoever wrote last did not count.
    */
-  departures: number;
+  removalCount: number;
   /** Among elements from this id on, whoever has the greater id has the greater uuid. 0: nobody knows. */
   risenFrom: number;
   /** The newest uuid given out, written over by the next; 16 zeros before the first. */
@@ -56,7 +56,7 @@ export const metaKey = {
 export function readState(meta: Table<Uint8Array>): State {
   const value = meta.get(metaKey.state);
   if (!value) {
-    const counts = { nextId: 1, commits: 0, nextSeq: 1, departures: 1, risenFrom: 0 };
+    const counts = { nextId: 1, commits: 0, nextSeq: 1, removalCount: 1, risenFrom: 0 };
     return { ...counts, lastUuid: new Uint8Array(16) };
   }
   const view = new DataView(value.buffer, value.byteOffset);
@@ -64,7 +64,7 @@ export function readState(meta: Table<Uint8Array>): State {
     nextId: view.getUint32(0, true),
     commits: view.getUint32(4, true),
     nextSeq: view.getFloat64(8, true),
-    departures: view.getUint32(16, true),
+    removalCount: view.getUint32(16, true),
     risenFrom: view.getUint32(20, true),
     lastUuid: value.slice(24, 40),
   };
@@ -82,7 +82,7 @@ export function writeState(meta: Table<Uint8Array>, state: State): void {
   view.setUint32(0, state.nextId, true);
   view.setUint32(4, state.commits, true);
   view.setFloat64(8, state.nextSeq, true);
-  view.setUint32(16, state.departures, true);
+  view.setUint32(16, state.removalCount, true);
   view.setUint32(20, state.risenFrom, true);
   value.set(state.lastUuid, 24);
   meta.put(metaKey.state, value);

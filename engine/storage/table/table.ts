@@ -9,11 +9,11 @@ import { type Binary, asBinary } from 'lmdb';
 import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import { checksum, checksumSize, sumOfName } from './checksum.js';
-import { asDamage } from './lmdb-error.js';
+import { asCorruption } from './lmdb-error.js';
 import type { KeyCodec } from './keys.js';
-import { type TreeStats, pagesOf } from './usage.js';
-import type { UuidMemo } from './uuid-memo.js';
-import { getWord, putWord } from './word.js';
+import { type TreeStats, pagesOf } from './file-usage.js';
+import type { UuidCache } from './uuid-cache.js';
+import { getWord, putWord } from './little-endian.js';
 
 declare module 'lmdb' {
   /** Takes a part of a buffer as well, and notes the buffer's address there. */
@@ -81,7 +81,7 @@ export function forgetParts(): void {
 }
 
 /** The value with its checksum; `seed` is the sum of what names it. */
-function sealed(value: Uint8Array, seed: number): Binary {
+function withChecksum(value: Uint8Array, seed: number): Binary {
   const size = value.length;
   if (size + checksumSize > scratch.bytes.length) {
     scratch = sourceOf(new Uint8Array((size + checksumSize) * 2));
@@ -136,7 +136,7 @@ export interface TableWatch<K> {
   /** Told of every key that is put or removed. */
   touch?: ((key: K) => void) | undefined;
   /** Of a table of words whose keys are bytes. */
-  memo?: UuidMemo | undefined;
+  memo?: UuidCache | undefined;
 }
 
 /** One LMDB database. Writing is allowed inside `Env.transact` only. */
@@ -184,7 +184,7 @@ export class Table<K> {
     try {
       return this.#raw.getBinaryFast(key);
     } catch (error) {
-      throw asDamage(error, this.name);
+      throw asCorruption(error, this.name);
     }
   }
 
@@ -198,7 +198,7 @@ export class Table<K> {
   }
 
   put(key: K, value: Uint8Array): void {
-    this.#put(key, sealed(value, this.#seed(key)));
+    this.#put(key, withChecksum(value, this.#seed(key)));
   }
 
   /** The word under a key, 0 when there is none: words are not 0. */
@@ -227,13 +227,13 @@ export class Table<K> {
     try {
       return this.#raw.putSync(key, value, options);
     } catch (error) {
-      throw asDamage(error, this.name);
+      throw asCorruption(error, this.name);
     }
   }
 
   /** Puts what has no value yet; false, and nothing is put, when there is one. */
   insert(key: K, value: Uint8Array): boolean {
-    return this.#put(key, sealed(value, this.#seed(key)), onlyNew);
+    return this.#put(key, withChecksum(value, this.#seed(key)), onlyNew);
   }
 
   /**
@@ -241,7 +241,7 @@ export class Table<K> {
    * is put, when the key is not above all others.
    */
   append(key: K, value: Uint8Array): boolean {
-    return this.#put(key, sealed(value, this.#seed(key)), onlyLast);
+    return this.#put(key, withChecksum(value, this.#seed(key)), onlyLast);
   }
 
   /** `put` of a part of `bytes`, which has room for a checksum behind it. */
@@ -279,16 +279,16 @@ export class Table<K> {
     try {
       return this.#raw.removeSync(key);
     } catch (error) {
-      throw asDamage(error, this.name);
+      throw asCorruption(error, this.name);
     }
   }
 
   /** Up to `limit` entries from `start` on, with their checksums, neither compared nor taken off. */
-  sealed(start: K, limit: number): SealedEntry<K>[] {
+  withChecksum(start: K, limit: number): SealedEntry<K>[] {
     try {
       return Array.from(this.#raw.getRange({ start, limit })) as SealedEntry<K>[];
     } catch (error) {
-      throw asDamage(error, this.name);
+      throw asCorruption(error, this.name);
     }
   }
 
@@ -342,7 +342,7 @@ export class Table<K> {
     try {
       return Array.from(this.#raw.getKeys({ ...span })) as K[];
     } catch (error) {
-      throw asDamage(error, this.name);
+      throw asCorruption(error, this.name);
     }
   }
 
@@ -351,7 +351,7 @@ export class Table<K> {
     try {
       return this.#raw.getKeysCount({ start, end });
     } catch (error) {
-      throw asDamage(error, this.name);
+      throw asCorruption(error, this.name);
     }
   }
 
@@ -363,7 +363,7 @@ export class Table<K> {
         found.push({ key: key as K, value: this.#opened(key as K, value) });
       }
     } catch (error) {
-      throw asDamage(error, this.name);
+      throw asCorruption(error, this.name);
     }
     return found;
   }

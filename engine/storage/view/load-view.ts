@@ -3,24 +3,24 @@
 // order, when the load of the transaction ends, records and uuids at the latest when they are read.
 //
 // Invariant: after `finish` the store is as single requests would have left it, but for lists of edges
-// that are left to later (unlisted-edges.ts). Until then label lists and adjacency in LMDB lack what was
+// that are left to later (deferred-adjacency.ts). Until then label lists and adjacency in LMDB lack what was
 // collected.
 import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import type { FullCatalog } from '../catalog/catalog.js';
 import { readAdjacency, readDegree } from '../graph/adjacency.js';
-import type { Place } from '../record/blank-record.js';
-import { addAllToList } from '../graph/label-list.js';
-import { addNewEntry, claimValue, disclaimValue } from '../index/new-entries.js';
-import { NewLists } from '../graph/new-lists.js';
+import type { Place } from '../record/record-template.js';
+import { addAllToList } from '../graph/label-bitmap.js';
+import { addNewEntry, claimValue, disclaimValue } from '../index/bulk-index-entry.js';
+import { AdjacencyBuffer } from '../graph/adjacency-buffer.js';
 import { NewRecords } from '../record/new-records.js';
 import { LmdbView } from './read-view.js';
 import { uuidAt } from '../record/record.js';
-import type { Label, PropertyValues, VectorChange } from '../table/store.js';
+import type { Label, PropertyValues, VectorChange } from '../table/view-types.js';
 import { idsUnder } from '../index/property-index.js';
-import { noteUnlisted } from './unlisted-edges.js';
+import { noteUnlisted } from './deferred-adjacency.js';
 import { appendVector, storedVector } from '../record/vector-record.js';
-import { logChange } from '../record/vlog.js';
+import { logChange } from '../record/vector-log.js';
 import type { WriteContext } from './write-context.js';
 import { LmdbWriteView } from './write-view.js';
 
@@ -30,9 +30,9 @@ export class LoadView extends LmdbView {
   /** Vector changes so far, in sequence order. */
   readonly changes: VectorChange[] = [];
   readonly #lists = new Map<number, number[]>();
-  readonly #edges = new NewLists();
+  readonly #edges = new AdjacencyBuffer();
   /** Edges that are left to whoever called; absent: none is. */
-  readonly unlisted: NewLists | undefined;
+  readonly unlisted: AdjacencyBuffer | undefined;
   readonly #records: NewRecords;
   #requests: LmdbWriteView | undefined;
   /** Where the last uuid of our own stands. */
@@ -45,7 +45,7 @@ export class LoadView extends LmdbView {
     isAlone = false,
   ) {
     super(context.env, full);
-    if (isAlone) this.unlisted = new NewLists();
+    if (isAlone) this.unlisted = new AdjacencyBuffer();
     this.#records = new NewRecords(context.env);
   }
 

@@ -4,13 +4,13 @@ import type { Scalar, ScalarList } from '../../base/value.js';
 import { readAdjacency, readAdjacencyAfter, readDegree } from '../graph/adjacency.js';
 import type { Env, Table } from '../table/env.js';
 import { EdgeCache } from '../graph/edge-cache.js';
-import { blockIds, scanList } from '../graph/label-list.js';
-import { ListPlaces } from '../graph/list-places.js';
-import { readListing } from '../graph/listing.js';
+import { blockIds, scanList } from '../graph/label-bitmap.js';
+import { LabelRank } from '../graph/label-rank.js';
+import { readListing } from '../graph/label-state.js';
 import { readCommits, readTotal } from '../table/meta.js';
-import { readRisenFrom } from './risen.js';
+import { readRisenFrom } from './uuid-order.js';
 import { prefixOf } from '../index/index-key.js';
-import { idsWithin } from '../index/index-walk.js';
+import { idsWithin } from '../index/index-scan.js';
 import { idsUnder, piecesUnder } from '../index/property-index.js';
 import { RecordCache } from '../record/record-cache.js';
 import type {
@@ -20,9 +20,9 @@ import type {
   IndexBounds,
   ReadView,
   StoredProperty,
-} from '../table/store.js';
+} from '../table/view-types.js';
 import { VectorReader, readVector } from '../record/vector-record.js';
-import { getWord } from '../table/word.js';
+import { getWord } from '../table/little-endian.js';
 
 const entriesPerRead = 64;
 
@@ -72,14 +72,14 @@ export class LmdbView implements RefreshableView {
     return readCommits(this.env.meta);
   }
 
-  keptRecords(): RecordCache | undefined {
+  recordCache(): RecordCache | undefined {
     this.#records ??= new RecordCache((id) => this.env.records.peek(id), this.env.notes?.since());
     return this.#records.at(readCommits(this.env.meta));
   }
 
   #edges: EdgeCache | undefined;
 
-  keptEdges(): EdgeCache | undefined {
+  edgeCache(): EdgeCache | undefined {
     this.#edges ??= new EdgeCache(
       (id, label, direction) => this.adjacency(id, label, direction),
       this.env.notes?.since(),
@@ -87,14 +87,14 @@ export class LmdbView implements RefreshableView {
     return this.#edges.at(readCommits(this.env.meta));
   }
 
-  #places: ListPlaces | undefined;
+  #places: LabelRank | undefined;
 
   scan(label: number, skip = 0): Iterable<Uint32Array> {
     const { labels, meta } = this.env;
     if (this.commits() === undefined) return scanList(labels, label, undefined, skip);
     const count = this.count(label);
     if (skip < blockIds) return scanList(labels, label, count, skip);
-    this.#places ??= new ListPlaces(labels);
+    this.#places ??= new LabelRank(labels);
     return scanList(labels, label, count, skip, this.#places.find(label, skip, readListing(meta)));
   }
 

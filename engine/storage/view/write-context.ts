@@ -1,11 +1,11 @@
 // What everything that writes in a request's transaction works on.
 import type { UuidGenerator } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
-import type { EdgeHints } from '../graph/edge-hints.js';
+import type { NoEdgesHint } from '../graph/no-edges-hint.js';
 import type { VectorWidth } from '../record/vector-record.js';
-import type { ChangeLog } from '../table/change-log.js';
+import type { UndoLog } from '../table/undo-log.js';
 import type { Env } from '../table/env.js';
-import type { Totals } from './totals.js';
+import type { StoreCounters } from './counters.js';
 
 /** What the configuration says about a vector type. */
 export interface VectorTypeOptions {
@@ -17,10 +17,10 @@ export interface VectorTypeOptions {
 /** What a write view works on; owned by the writer. */
 export interface WriteContext {
   env: Env;
-  log: ChangeLog;
-  totals: Totals;
+  log: UndoLog;
+  totals: StoreCounters;
   uuids: UuidGenerator;
-  hints: EdgeHints;
+  hints: NoEdgesHint;
   /** Indexes whose last value was one that nobody had: whether to look first, no more. */
   newValues: Set<number>;
   limits: Limits;

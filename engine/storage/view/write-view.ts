@@ -1,29 +1,29 @@
 // The write transaction of one request: all changes of elements, with everything that hangs on them
 // (uuid map, label list, indexes, adjacency, embedding, log, totals).
 //
-// What is new is collected (unwritten.ts) until it is read or the request ends.
+// What is new is collected (write-buffer.ts) until it is read or the request ends.
 //
 // Invariant: a request that was refused something is undone as a whole: some of what it put may be there
 // before what is wrong with the rest is found.
 import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
-import { distinct } from '../../base/words.js';
+import { distinct } from '../../base/u32-array.js';
 import { readAdjacency, readDegree } from '../graph/adjacency.js';
-import { type EdgeEnd, EdgeEnds } from '../graph/edge-ends.js';
+import { type EdgeEnd, EdgeEnds } from '../graph/endpoint-cache.js';
 import type { FullCatalog } from '../catalog/catalog.js';
 import type { Table } from '../table/env.js';
-import type { GroupWork, Postponed } from '../table/group-work.js';
+import type { DeferredWork, DeferredTask } from '../table/deferred-work.js';
 import { type Entry, checkKeySize, entriesOf } from '../index/index-entry.js';
 import type { AdjacencyKey } from '../table/keys.js';
 import { prefixOf } from '../index/index-key.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { claim } from '../index/unique-value.js';
-import { EntryLists } from '../index/entry-groups.js';
+import { IndexEntryBuffer } from '../index/index-entry-buffer.js';
 import { removeEntries } from '../index/property-index.js';
 import { LmdbView } from './read-view.js';
 import { labelOf } from '../record/record.js';
 import { decodeFormer } from '../record/stored-float.js';
-import { removeElements } from './removal.js';
+import { removeElements } from './remove-elements.js';
 import { type RecordHead, encodeRecord, headOf } from '../record/record-writer.js';
 import type {
   Direction,
@@ -34,17 +34,17 @@ import type {
   StoredProperty,
   VectorChange,
   WriteView,
-} from '../table/store.js';
+} from '../table/view-types.js';
 import { encodeVector, storedVector } from '../record/vector-record.js';
 import type { WriteContext } from './write-context.js';
-import { logChange } from '../record/vlog.js';
-import { Unwritten } from './unwritten.js';
+import { logChange } from '../record/vector-log.js';
+import { WriteBuffer } from './write-buffer.js';
 
 export class LmdbWriteView extends LmdbView implements WriteView {
   pending: VectorChange[] = [];
   unpublished: readonly VectorChange[] = [];
   /** Made with the first element. */
-  #unwritten: Unwritten | undefined;
+  #unwritten: WriteBuffer | undefined;
   /** Made with the first edge. */
   #ends: EdgeEnds | undefined;
   readonly #lists = new Map<number, { table: Table<AdjacencyKey>; label: number }[]>();
@@ -54,17 +54,17 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     private readonly full: FullCatalog,
     private readonly nowMs: number,
     /** Absent in transactions of one request. */
-    private readonly group?: GroupWork,
+    private readonly group?: DeferredWork,
   ) {
     super(context.env, full);
   }
 
-  postponed<T extends Postponed>(make: () => T): T | undefined {
+  defer<T extends DeferredTask>(make: () => T): T | undefined {
     return this.group?.waiting(make);
   }
 
-  settle(): void {
-    this.group?.settle(this);
+  flushDeferred(): void {
+    this.group?.flushDeferred(this);
   }
 
   /** What is written is in no count of commits yet. */
@@ -72,11 +72,11 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return undefined;
   }
 
-  override keptRecords(): undefined {
+  override recordCache(): undefined {
     return undefined;
   }
 
-  override keptEdges(): undefined {
+  override edgeCache(): undefined {
     return undefined;
   }
 
@@ -183,7 +183,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
 
   update(changes: readonly { id: number; values: PropertyValues }[]): void {
     const { log, env, limits } = this.context;
-    const leaving = new EntryLists();
+    const leaving = new IndexEntryBuffer();
     const added: { label: Label; id: number; property: StoredProperty; values: PropertyValues }[] =
       [];
     log.expect(changes.length);
@@ -284,8 +284,8 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return this.#waiting.create(label, head, values);
   }
 
-  get #waiting(): Unwritten {
-    return (this.#unwritten ??= new Unwritten(this.context));
+  get #waiting(): WriteBuffer {
+    return (this.#unwritten ??= new WriteBuffer(this.context));
   }
 
   #putVector(label: Label, id: number, vector: Float64Array, isNew: boolean): void {

@@ -9,17 +9,17 @@ import { failpoint } from '../../base/failpoint.js';
 import { type ShardPlace, UuidGenerator } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import type { FullCatalog } from '../catalog/catalog.js';
-import { ChangeLog } from '../table/change-log.js';
-import { EdgeHints } from '../graph/edge-hints.js';
+import { UndoLog } from '../table/undo-log.js';
+import { NoEdgesHint } from '../graph/no-edges-hint.js';
 import type { Env } from '../table/env.js';
-import { GroupWork } from '../table/group-work.js';
+import { DeferredWork } from '../table/deferred-work.js';
 import { LoadView } from './load-view.js';
-import type { VectorChange, WriteView } from '../table/store.js';
-import { Totals } from './totals.js';
+import type { VectorChange, WriteView } from '../table/view-types.js';
+import { StoreCounters } from './counters.js';
 import { LmdbWriteView } from './write-view.js';
-import { UnlistedEdges } from './unlisted-edges.js';
+import { DeferredAdjacency } from './deferred-adjacency.js';
 import type { VectorTypeOptions, WriteContext } from './write-context.js';
-import { readTrimmed, writeTrimmed } from '../table/trimmed.js';
+import { readTrimmed, writeTrimmed } from '../table/vector-log-trim.js';
 
 export interface WriteGroup {
   /**
@@ -36,7 +36,7 @@ export interface Loaded<T> {
 
 export class Writer {
   readonly context: WriteContext;
-  readonly unlisted: UnlistedEdges;
+  readonly unlisted: DeferredAdjacency;
   #trimmedSeq: number | undefined;
 
   constructor(
@@ -45,21 +45,21 @@ export class Writer {
     vectorTypes: Readonly<Record<string, VectorTypeOptions>>,
     shard?: ShardPlace,
   ) {
-    const totals = new Totals(env);
+    const totals = new StoreCounters(env);
     const { lastUuid } = totals.state;
     const last = lastUuid.some((byte) => byte !== 0) ? lastUuid : undefined;
     const uuids = new UuidGenerator(last, Math.random, shard);
     this.context = {
       env,
-      log: new ChangeLog(limits),
+      log: new UndoLog(limits),
       totals,
       uuids,
-      hints: new EdgeHints(totals.state.nextId),
+      hints: new NoEdgesHint(totals.state.nextId),
       newValues: new Set(),
       limits,
       vectorTypes,
     };
-    this.unlisted = new UnlistedEdges(this.context, (work) => this.transact(work));
+    this.unlisted = new DeferredAdjacency(this.context, (work) => this.transact(work));
   }
 
   /**
@@ -68,7 +68,7 @@ export class Writer {
    * then those fail that touch what is damaged, and no others.
    */
   commit(catalog: FullCatalog, work: (group: WriteGroup) => void): VectorChange[] {
-    const group = new GroupWork(this.context.env);
+    const group = new DeferredWork(this.context.env);
     try {
       return this.#commit(catalog, work, group);
     } catch (error) {
@@ -80,7 +80,7 @@ export class Writer {
   #commit(
     catalog: FullCatalog,
     work: (group: WriteGroup) => void,
-    group?: GroupWork,
+    group?: DeferredWork,
   ): VectorChange[] {
     const { env, totals } = this.context;
     const changes: VectorChange[] = [];

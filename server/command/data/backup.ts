@@ -1,13 +1,13 @@
 // `trellis backup` (operations.md 8): by the running server, or from the directory itself.
 import { backUp } from '../../../engine/index.js';
-import { backupName, backupPath } from '../../process/backup-place.js';
-import { withStorage } from '../../process/data-at-rest.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { askServer, isLocked } from '../../process/running-server.js';
-import { configOf } from '../../project/line-config.js';
+import { backupName, backupPath } from '../../lifecycle/backup-directory.js';
+import { withStorage } from '../support/data-at-rest.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { askServer, isLocked } from '../support/running-server.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
-import { shownPath } from '../../terminal/wording.js';
-import { printErrorLine, printLine } from '../../observe/log.js';
+import { shownPath } from '../../terminal/format.js';
+import { printErrorLine, printLine } from '../../telemetry/log.js';
 
 interface Made {
   /** Of a node of a cluster: where the log goes on behind it, and whether it is kept from there. */
@@ -22,7 +22,7 @@ export const backup: Command = {
   words: '[NAME]',
   flags: { ...projectFlags, ...keyFlag },
   run: async (line) => {
-    const config = configOf(line);
+    const config = configFromArguments(line);
     const path = backupPath(config, line.words[0] ?? backupName());
     try {
       await withStorage(config, (storage) => backUp(storage.env, config.dataDir, path));

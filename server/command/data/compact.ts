@@ -1,18 +1,18 @@
 // `trellis compact` (operations.md 8): the data file written anew, without the pages nobody uses.
 import { compactGraph } from '../../../engine/index.js';
-import { failNoData, hasData } from '../../process/data-at-rest.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { configOf } from '../../project/line-config.js';
+import { failNoData, hasData } from '../support/data-at-rest.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { type Command, projectFlags } from '../../terminal/command.js';
-import { shownPath } from '../../terminal/wording.js';
-import { printLine } from '../../observe/log.js';
+import { shownPath } from '../../terminal/format.js';
+import { printLine } from '../../telemetry/log.js';
 
 export const compact: Command = {
   name: 'compact',
   about: 'Writes the data file anew without its free pages, while no server has it.',
   flags: projectFlags,
   run: async (line) => {
-    const { dataDir, limits } = configOf(line);
+    const { dataDir, limits } = configFromArguments(line);
     if (!hasData(dataDir)) failNoData(dataDir);
     const { before, after } = await compactGraph(dataDir, limits);
     printLine(`compacted ${shownPath(dataDir)}: ${before} bytes before, ${after} after`);

@@ -4,15 +4,15 @@ import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Storage, dump as dumpOf, fail, openStorage } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
-import { backupName, backupPath } from '../../process/backup-place.js';
-import { withStorage } from '../../process/data-at-rest.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { type WriteBlock, writeNewFile } from '../../process/new-file.js';
-import { askServer, isLocked } from '../../process/running-server.js';
-import { configOf } from '../../project/line-config.js';
+import { backupName, backupPath } from '../../lifecycle/backup-directory.js';
+import { withStorage } from '../support/data-at-rest.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { type WriteBlock, writeNewFile } from '../support/new-file.js';
+import { askServer, isLocked } from '../support/running-server.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
-import { shownPath } from '../../terminal/wording.js';
-import { printLine } from '../../observe/log.js';
+import { shownPath } from '../../terminal/format.js';
+import { printLine } from '../../telemetry/log.js';
 
 export const dump: Command = {
   name: 'dump',
@@ -20,7 +20,7 @@ export const dump: Command = {
   words: 'FILE',
   flags: { ...projectFlags, ...keyFlag },
   run: async (line) => {
-    const config = configOf(line);
+    const config = configFromArguments(line);
     const out = resolve(line.words[0]!);
     if (existsSync(out)) {
       const hint = 'A dump writes over nothing: name another file.';

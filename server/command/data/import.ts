@@ -23,14 +23,14 @@ import type { ImportTarget } from '../../import/import-target.js';
 import { ignoreInGit } from '../../project/git-ignore.js';
 import { RejectFile } from '../../import/reject-file.js';
 import { RemoteImport } from '../../import/remote-import.js';
-import { createLog, printErrorLine, printLine } from '../../observe/log.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { isLocked, servedAt } from '../../process/running-server.js';
-import { configOf } from '../../project/line-config.js';
+import { createLog, printErrorLine, printLine } from '../../telemetry/log.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { isLocked, servedAt } from '../support/running-server.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { loadProgram, programOptions } from '../../project/program.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
 import { ProgressBar } from '../../terminal/progress-bar.js';
-import { counted, shownPath } from '../../terminal/wording.js';
+import { counted, shownPath } from '../../terminal/format.js';
 
 export const importFiles: Command = {
   name: 'import',
@@ -84,7 +84,7 @@ async function importCommand(line: CommandLine): Promise<number> {
     const hint = 'Name files, or a mapping with --map.';
     fail('CONFIG_INVALID', { what: 'trellis import needs a file.' }, { hint });
   }
-  const config = configOf(line, project);
+  const config = configFromArguments(line, project);
   const { program } = loadProgram(programOptions(config));
   if (program === undefined) fail('SOURCE_INVALID', { what: 'The sources have errors.' });
   const map = mapping === undefined ? undefined : readMap(mapping);

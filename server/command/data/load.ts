@@ -10,19 +10,19 @@ import {
   openStorage,
 } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
-import { exitCodes } from '../../process/exit-code.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
 import { ignoreInGit } from '../../project/git-ignore.js';
-import { configOf } from '../../project/line-config.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { type Command, projectFlags } from '../../terminal/command.js';
-import { counted, shownPath } from '../../terminal/wording.js';
-import { printLine } from '../../observe/log.js';
+import { counted, shownPath } from '../../terminal/format.js';
+import { printLine } from '../../telemetry/log.js';
 
 export const load: Command = {
   name: 'load',
   about: 'Fills an empty data directory from a dump.',
   words: 'FILE',
   flags: projectFlags,
-  run: (line) => loadDump(resolve(line.words[0]!), configOf(line)),
+  run: (line) => loadDump(resolve(line.words[0]!), configFromArguments(line)),
 };
 
 export async function loadDump(from: string, config: Config): Promise<number> {

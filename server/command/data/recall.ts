@@ -3,15 +3,15 @@
 import { type Recall, fail, openDatabase } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { createLog, printLine } from '../../observe/log.js';
-import { configOf } from '../../project/line-config.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { createLog, printLine } from '../../telemetry/log.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { loadProgram, programOptions } from '../../project/program.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
-import { counted } from '../../terminal/wording.js';
-import { recallBody } from '../../endpoint/vector-admin.js';
-import { failNoData, hasData } from '../../process/data-at-rest.js';
-import { askServer, isServed } from '../../process/running-server.js';
+import { counted } from '../../terminal/format.js';
+import { recallBody } from '../../handlers/indexes.js';
+import { failNoData, hasData } from '../support/data-at-rest.js';
+import { askServer, isServed } from '../support/running-server.js';
 
 export const recall: Command = {
   name: 'recall',
@@ -28,7 +28,7 @@ export const recall: Command = {
 
 async function measure(line: CommandLine): Promise<number> {
   const { words, flags } = line;
-  const config = configOf(line);
+  const config = configFromArguments(line);
   const asked = new URLSearchParams();
   if (words[0] !== undefined) asked.set('type', words[0]);
   for (const name of ['samples', 'k']) {

@@ -1,12 +1,12 @@
 // `trellis restore` (operations.md 8): a backup into a data directory that is empty.
 import { resolve } from 'node:path';
 import { armFailpoint, restore } from '../../../engine/index.js';
-import { exitCodes } from '../../process/exit-code.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
 import { ignoreInGit } from '../../project/git-ignore.js';
-import { configOf } from '../../project/line-config.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { type Command, projectFlags } from '../../terminal/command.js';
-import { shownPath } from '../../terminal/wording.js';
-import { printLine } from '../../observe/log.js';
+import { shownPath } from '../../terminal/format.js';
+import { printLine } from '../../telemetry/log.js';
 
 export const restoreBackup: Command = {
   name: 'restore',
@@ -19,7 +19,7 @@ export const restoreBackup: Command = {
     },
   },
   run: async (line) => {
-    const config = configOf(line);
+    const config = configFromArguments(line);
     const from = resolve(line.words[0]!);
     armFailpoint(config.failpoint);
     await restore(from, config.dataDir, { newEpoch: !line.switches.has('follow') });

@@ -19,14 +19,14 @@ import {
   verifyStorage,
 } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
-import { configOf } from '../../project/line-config.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { type Command, type CommandLine, projectFlags } from '../../terminal/command.js';
-import { counted, shownPath } from '../../terminal/wording.js';
-import { printLine } from '../../observe/log.js';
-import { failNoData, hasData } from '../../process/data-at-rest.js';
-import { exitCodeOf } from '../../process/exit-code.js';
-import { writeNewFile } from '../../process/new-file.js';
-import { type Ended, type Report, endCodes, verifyInChild } from '../../process/verify-child.js';
+import { counted, shownPath } from '../../terminal/format.js';
+import { printLine } from '../../telemetry/log.js';
+import { failNoData, hasData } from '../support/data-at-rest.js';
+import { exitCodeOf } from '../../lifecycle/exit-code.js';
+import { writeNewFile } from '../support/new-file.js';
+import { type Ended, type Report, endCodes, verifyInChild } from '../../lifecycle/verify-child.js';
 
 export const verify: Command = {
   name: 'verify',
@@ -47,9 +47,9 @@ export const verify: Command = {
 /** The data directory itself, or the project that has one. */
 function directoryOf(line: CommandLine): string {
   const [word] = line.words;
-  if (word === undefined) return configOf(line).dataDir;
+  if (word === undefined) return configFromArguments(line).dataDir;
   if (hasData(word)) return word;
-  const { dataDir } = configOf(line, word);
+  const { dataDir } = configFromArguments(line, word);
   return hasData(dataDir) ? dataDir : failNoData(word);
 }
 
@@ -58,7 +58,7 @@ async function verifyData(line: CommandLine): Promise<number> {
   if (!hasData(directory)) failNoData(directory);
   const salvage = line.flags.get('salvage');
   if (salvage !== undefined) return salvageInto(directory, salvage);
-  if (line.switches.has('repair-derived') && !repair(directory, configOf(line)))
+  if (line.switches.has('repair-derived') && !repair(directory, configFromArguments(line)))
     return endCodes.primary;
   const deep = line.switches.has('deep') || line.switches.has('repair-derived');
   const report =

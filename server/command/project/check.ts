@@ -14,26 +14,26 @@ import {
   wallMs,
 } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
-import { hasData } from '../../process/data-at-rest.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { printErrorLine, printLine } from '../../observe/log.js';
-import { askServer, isServed } from '../../process/running-server.js';
+import { hasData } from '../support/data-at-rest.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { printErrorLine, printLine } from '../../telemetry/log.js';
+import { askServer, isServed } from '../support/running-server.js';
 import {
   type CheckReport,
   type DataReport,
   dataLines,
   refusalText,
 } from '../../project/check-report.js';
-import { configOf } from '../../project/line-config.js';
+import { configFromArguments } from '../support/cli-config.js';
 import {
   countErrors,
   loadProgram,
-  pictureOf,
+  codeFrameOf,
   programOptions,
   textOf,
 } from '../../project/program.js';
 import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
-import { counted } from '../../terminal/wording.js';
+import { counted } from '../../terminal/format.js';
 
 /** Of what a query reads as a whole without need. */
 const slowCode = 'W120';
@@ -50,7 +50,7 @@ export const check: Command = {
   },
   run: (line) => {
     const { switches } = line;
-    return checkProject(() => configOf(line, line.words[0]), {
+    return checkProject(() => configFromArguments(line, line.words[0]), {
       json: switches.has('json'),
       slow: switches.has('slow'),
     });
@@ -71,7 +71,7 @@ async function checkProject(
     if (json) printLine(printJson(diagnostics, data));
     else
       for (const diagnostic of diagnostics)
-        printLine(pictureOf(diagnostic, compiled, process.stdout));
+        printLine(codeFrameOf(diagnostic, compiled, process.stdout));
     const errors = countErrors(diagnostics);
     if (!json) {
       if (data !== undefined) for (const line of dataLines(data, asked)) printLine(line);

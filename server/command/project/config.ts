@@ -1,11 +1,11 @@
 // `trellis config print`: the configuration in force, and where each value comes from.
 import { fail } from '../../../engine/index.js';
 import { printConfig } from '../../config/secrets.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { configOf } from '../../project/line-config.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { type Command, projectFlags } from '../../terminal/command.js';
-import { usageOf } from '../../terminal/command-line.js';
-import { printLine } from '../../observe/log.js';
+import { usageOf } from '../../terminal/parse-flags.js';
+import { printLine } from '../../telemetry/log.js';
 
 export const config: Command = {
   name: 'config',
@@ -22,7 +22,7 @@ export const config: Command = {
       const hint = `Usage: ${usageOf(config)}`;
       fail('CONFIG_INVALID', { what: 'trellis config: the word is `print`.' }, { hint });
     }
-    printLine(printConfig(configOf(line, line.words[1])));
+    printLine(printConfig(configFromArguments(line, line.words[1])));
     return exitCodes.ok;
   },
 };

@@ -14,13 +14,13 @@ import {
   statisticsOf,
 } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
-import { hasData } from '../../process/data-at-rest.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { printErrorLine, printLine } from '../../observe/log.js';
+import { hasData } from '../support/data-at-rest.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { printErrorLine, printLine } from '../../telemetry/log.js';
 import { refuseFolder } from '../../project/new-project.js';
 import { requireProgram } from '../../project/compiled-project.js';
-import { noQuery } from '../../shell/understand.js';
-import { configOf } from '../../project/line-config.js';
+import { noQuery } from '../../repl/resolve-query.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { type Command, projectFlags } from '../../terminal/command.js';
 
 export const explainQuery: Command = {
@@ -32,7 +32,7 @@ export const explainQuery: Command = {
     const query = line.words.at(-1)!;
     if (line.words.length === 1) refuseFolder(explainQuery, query);
     const project = line.words.length > 1 ? line.words[0] : undefined;
-    return printPlan(configOf(line, project), query, line.switches.has('json'));
+    return printPlan(configFromArguments(line, project), query, line.switches.has('json'));
   },
 };
 

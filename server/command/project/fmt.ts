@@ -3,14 +3,14 @@ import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail, formatSource, printDiagnostic } from '../../../engine/index.js';
 import { processEnvironment } from '../../config/config.js';
-import { printErrorLine, printLine } from '../../observe/log.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { replaceUserFile } from '../../process/new-file.js';
-import { configOf } from '../../project/line-config.js';
+import { printErrorLine, printLine } from '../../telemetry/log.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { replaceUserFile } from '../support/new-file.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { readSources } from '../../project/project.js';
-import { paintPicture, painterFor } from '../../terminal/colour.js';
+import { colourCodeFrame, painterFor } from '../../terminal/colour.js';
 import { type Command, type CommandLine, projectFlags } from '../../terminal/command.js';
-import { counted, shownPath } from '../../terminal/wording.js';
+import { counted, shownPath } from '../../terminal/format.js';
 
 export const fmt: Command = {
   name: 'fmt',
@@ -29,7 +29,7 @@ export const fmt: Command = {
 
 function pathsOf(line: CommandLine): string[] {
   if (line.words.length > 0) return line.words.flatMap((word) => filesOf(word));
-  const { projectDir, queriesDir } = configOf(line);
+  const { projectDir, queriesDir } = configFromArguments(line);
   return readSources(projectDir, queriesDir).map(({ path }) => join(projectDir, path));
 }
 
@@ -83,6 +83,6 @@ function formatted(path: string, source: Buffer): string | undefined {
   if ('text' in done) return done.text;
   const paint = painterFor(process.stderr, processEnvironment);
   for (const each of done.diagnostics)
-    printErrorLine(paintPicture(paint, printDiagnostic(each, source.toString()), true));
+    printErrorLine(colourCodeFrame(paint, printDiagnostic(each, source.toString()), true));
   return undefined;
 }

@@ -1,6 +1,6 @@
 // `trellis lsp`: the language server, on stdin and stdout, for an editor that starts it.
 import { LanguageServer } from '../../lsp/server.js';
-import { packageVersion } from '../../process/program-file.js';
+import { packageVersion } from '../../lifecycle/program-file.js';
 import type { Command } from '../../terminal/command.js';
 import { projectFlags } from '../../terminal/command.js';
 

@@ -1,14 +1,14 @@
 // `trellis openapi`: the document of `GET /openapi.json`, without a server (client.md 3).
 import { basename, resolve } from 'node:path';
-import { writeOwnFile } from '../../folder/own-file.js';
+import { writeOwnFile } from '../../folder/generated-file.js';
 import { documentOf } from '../../openapi/document.js';
-import { printLine } from '../../observe/log.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { packageVersion } from '../../process/program-file.js';
+import { printLine } from '../../telemetry/log.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { packageVersion } from '../../lifecycle/program-file.js';
 import { requireProgram } from '../../project/compiled-project.js';
-import { configOf } from '../../project/line-config.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { type Command, projectFlags } from '../../terminal/command.js';
-import { shownPath } from '../../terminal/wording.js';
+import { shownPath } from '../../terminal/format.js';
 
 /** How a document begins. */
 const ours = /^\{\s*"openapi": "3\./;
@@ -23,7 +23,7 @@ export const openapi: Command = {
     force: { about: 'Replaces a file that is no such document, too.' },
   },
   run: (line) => {
-    const config = configOf(line, line.words[0]);
+    const config = configFromArguments(line, line.words[0]);
     const document = documentOf(requireProgram(config).program, {
       title: basename(config.projectDir),
       version: packageVersion(),

@@ -3,15 +3,15 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fail, type Program, TrellisError } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
-import { exitCodes, exitCodeOf, reportFailure } from '../../process/exit-code.js';
+import { exitCodes, exitCodeOf, reportFailure } from '../../lifecycle/exit-code.js';
 import { refuseFolder } from '../../project/new-project.js';
 import { requireProgram } from '../../project/compiled-project.js';
-import { configOf } from '../../project/line-config.js';
-import type { Form } from '../../shell/answer-form.js';
-import { argumentsText, isArgument } from '../../shell/argument-text.js';
-import { openAsker } from '../../shell/asker.js';
-import { show } from '../../shell/show.js';
-import { type Understood, understand } from '../../shell/understand.js';
+import { configFromArguments } from '../support/cli-config.js';
+import type { ResultFormat } from '../../repl/result-format.js';
+import { argumentsText, isArgument } from '../../repl/parse-arguments.js';
+import { openQueryRunner } from '../../repl/query-runner.js';
+import { show } from '../../repl/run-and-print.js';
+import { type ResolvedQuery, resolveQuery } from '../../repl/resolve-query.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
 
 export const query: Command = {
@@ -35,9 +35,9 @@ export const query: Command = {
 async function runQuery(line: CommandLine): Promise<number> {
   try {
     const { project, text, words } = wordsOf(line.words);
-    const config = configOf(line, project);
+    const config = configFromArguments(line, project);
     const { program } = requireProgram(config);
-    const asked = understand(text, program, config.limits);
+    const asked = resolveQuery(text, program, config.limits);
     if (asked === undefined) return exitCodes.source;
     return await answer(line, config, program, { ...asked, words });
   } catch (error) {
@@ -67,7 +67,7 @@ async function answer(
   line: CommandLine,
   config: Config,
   program: Program,
-  { query, source, words }: Understood & { words: string[] },
+  { query, source, words }: ResolvedQuery & { words: string[] },
 ): Promise<number> {
   const { switches, flags } = line;
   const write = query.plan.writes;
@@ -80,7 +80,7 @@ async function answer(
   }
   const parameters = given ?? argumentsText(query, words);
   const look = (['explain', 'profile'] as const).find((each) => switches.has(each));
-  const asker = await openAsker(config, program, write && look !== 'explain');
+  const asker = await openQueryRunner(config, program, write && look !== 'explain');
   try {
     const question = {
       ...(source === undefined ? { name: query.name } : { source }),
@@ -95,7 +95,7 @@ async function answer(
   return exitCodes.ok;
 }
 
-function formOf(switches: ReadonlySet<string>): Form {
+function formOf(switches: ReadonlySet<string>): ResultFormat {
   const forms = (['json', 'ndjson', 'csv'] as const).filter((each) => switches.has(each));
   if (forms.length > 1)
     fail('CONFIG_INVALID', { what: `--${forms.join(' and --')} exclude each other.` });

@@ -1,13 +1,13 @@
 // `trellis repl`: a shell for queries, over the running server or the data directory itself.
 import { dirname, join } from 'node:path';
-import { makeOwnFolder, writeOwnFile } from '../../folder/own-file.js';
+import { makeOwnFolder, writeOwnFile } from '../../folder/generated-file.js';
 import { readProjectFile } from '../../folder/project-file.js';
-import { printErrorLine } from '../../observe/log.js';
-import { exitCodes } from '../../process/exit-code.js';
+import { printErrorLine } from '../../telemetry/log.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
 import { requireProgram } from '../../project/compiled-project.js';
-import { configOf } from '../../project/line-config.js';
-import { openAsker } from '../../shell/asker.js';
-import { Repl } from '../../shell/repl.js';
+import { configFromArguments } from '../support/cli-config.js';
+import { openQueryRunner } from '../../repl/query-runner.js';
+import { Repl } from '../../repl/repl.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
 
 export const repl: Command = {
@@ -19,10 +19,10 @@ export const repl: Command = {
 };
 
 async function runShell(line: CommandLine): Promise<number> {
-  const config = configOf(line, line.words[0]);
+  const config = configFromArguments(line, line.words[0]);
   const { program, sources } = requireProgram(config);
   const write = line.switches.has('write');
-  const asker = await openAsker(config, program, write);
+  const asker = await openQueryRunner(config, program, write);
   const { stdin: input, stdout: output } = process;
   const terminal = input.isTTY === true && output.isTTY === true;
   const { limits, projectDir } = config;

@@ -12,12 +12,12 @@ import {
   TrellisError,
 } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
-import { printErrorLine, printLine } from '../../observe/log.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { packageVersion } from '../../process/program-file.js';
-import { watchSources } from '../../process/watch.js';
+import { printErrorLine, printLine } from '../../telemetry/log.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { packageVersion } from '../../lifecycle/program-file.js';
+import { watchSources } from '../../lifecycle/file-watcher.js';
 import { requireProgram } from '../../project/compiled-project.js';
-import { configOf } from '../../project/line-config.js';
+import { configFromArguments } from '../support/cli-config.js';
 import {
   against,
   configuredPlace,
@@ -27,7 +27,7 @@ import {
   writeTypesFiles,
 } from '../../project/types-file.js';
 import { type Command, type CommandLine, projectFlags } from '../../terminal/command.js';
-import { counted, shownPath } from '../../terminal/wording.js';
+import { counted, shownPath } from '../../terminal/format.js';
 
 const int64 = ['number', 'bigint', 'string'] as const;
 const dates = ['string', 'date'] as const;
@@ -55,7 +55,7 @@ export const types: Command = {
 };
 
 async function writeTypes(line: CommandLine): Promise<number> {
-  const config = configOf(line, line.words[0]);
+  const config = configFromArguments(line, line.words[0]);
   const wish = wishOf(line, config);
   if ('prints' in wish) {
     printLine(wish.prints().trimEnd());

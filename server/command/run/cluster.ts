@@ -10,26 +10,26 @@ import {
 } from '../../../engine/index.js';
 import { readKeyFile } from '../../auth/key-file.js';
 import { clusterOptions } from '../../config/cluster-options.js';
-import type { ClusterStatus } from '../../endpoint/cluster-status.js';
+import type { ClusterStatus } from '../../cluster/cluster-status.js';
 import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
-import { createLog, printErrorLine, printLine } from '../../observe/log.js';
-import type { CheckResult } from '../../process/cluster/check-desk.js';
-import { forgetLeft } from '../../process/cluster/membership.js';
-import { type Settings, packSettings } from '../../process/cluster/settings.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { askServer } from '../../process/running-server.js';
-import { configOf } from '../../project/line-config.js';
+import { createLog, printErrorLine, printLine } from '../../telemetry/log.js';
+import type { CheckResult } from '../../cluster/membership/consistency-check.js';
+import { forgetLeft } from '../../cluster/membership/membership.js';
+import { type Settings, packSettings } from '../../cluster/membership/settings.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { askServer } from '../support/running-server.js';
+import { configFromArguments } from '../support/cli-config.js';
 import {
   archiveOf,
   countErrors,
   loadProgram,
-  pictureOf,
+  codeFrameOf,
   programOptions,
 } from '../../project/program.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
-import { usageOf } from '../../terminal/command-line.js';
-import { counted } from '../../terminal/wording.js';
+import { usageOf } from '../../terminal/parse-flags.js';
+import { counted } from '../../terminal/format.js';
 
 export const cluster: Command = {
   name: 'cluster',
@@ -46,7 +46,7 @@ export const cluster: Command = {
   },
   run: async (line) => {
     const [word] = line.words;
-    const config = configOf(line, line.words[1]);
+    const config = configFromArguments(line, line.words[1]);
     switch (word) {
       case 'init':
         return found(config, false);
@@ -132,7 +132,7 @@ async function found(config: Config, again: boolean): Promise<number> {
   }
   const compiled = loadProgram(programOptions(config));
   const { program, diagnostics } = compiled;
-  for (const one of diagnostics) printErrorLine(pictureOf(one, compiled, process.stderr));
+  for (const one of diagnostics) printErrorLine(codeFrameOf(one, compiled, process.stderr));
   if (program === undefined) {
     const errors = counted(countErrors(diagnostics), 'error');
     return fail('SOURCE_INVALID', { what: `The sources have ${errors}.` });

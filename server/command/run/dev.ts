@@ -2,8 +2,8 @@
 // and runs queries that are written in the call.
 import { openDatabase } from '../../../engine/index.js';
 import { processEnvironment } from '../../config/config.js';
-import { serve } from '../../process/serve.js';
-import { configOf } from '../../project/line-config.js';
+import { serve } from '../../lifecycle/server.js';
+import { configFromArguments } from '../support/cli-config.js';
 import type { Command } from '../../terminal/command.js';
 import { serveFlags } from './serve.js';
 
@@ -19,7 +19,7 @@ export const dev: Command = {
   words: '[PROJECT_DIR]',
   flags: serveFlags,
   run: (line) => {
-    const reread = () => configOf(line, line.words[0], standard);
+    const reread = () => configFromArguments(line, line.words[0], standard);
     return serve({
       config: reread(),
       environment: processEnvironment,

@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fail } from '../../../engine/index.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { packageVersion, templateFolder } from '../../process/program-file.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { packageVersion, templateFolder } from '../../lifecycle/program-file.js';
 import { hasSources, makeProject } from '../../project/new-project.js';
 import type { Command } from '../../terminal/command.js';
-import { shownPath } from '../../terminal/wording.js';
-import { printLine } from '../../observe/log.js';
+import { shownPath } from '../../terminal/format.js';
+import { printLine } from '../../telemetry/log.js';
 
 /** Whether npx finds this program from the folder: in it or above. */
 function isInstalled(folder: string): boolean {

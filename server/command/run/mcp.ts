@@ -3,13 +3,13 @@
 import { resolve } from 'node:path';
 import { fail } from '../../../engine/index.js';
 import { shownKey } from '../../auth/environment-key.js';
-import { runBridge, patienceMs } from '../../mcp/bridge/bridge.js';
-import { hostConfig, hosts } from '../../mcp/bridge/host-config.js';
-import { ServerLink } from '../../mcp/bridge/server-link.js';
-import { printErrorLine, printLine } from '../../observe/log.js';
-import { exitCodes } from '../../process/exit-code.js';
-import { programFile } from '../../process/program-file.js';
-import { configOf } from '../../project/line-config.js';
+import { runBridge, patienceMs } from '../../mcp/stdio/bridge.js';
+import { hostConfig, hosts } from '../../mcp/stdio/host-config.js';
+import { ServerLink } from '../../mcp/stdio/server-link.js';
+import { printErrorLine, printLine } from '../../telemetry/log.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { programFile } from '../../lifecycle/program-file.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { type Command, type CommandLine, projectFlags } from '../../terminal/command.js';
 
 export const mcp: Command = {
@@ -52,7 +52,7 @@ function printHost(line: CommandLine): number {
     const hint = `Known are ${Object.keys(hosts).join(', ')}.`;
     fail('CONFIG_INVALID', { what: `There is no host ${name}.` }, { hint });
   }
-  const { projectDir } = configOf(line, line.words[0]);
+  const { projectDir } = configFromArguments(line, line.words[0]);
   const url = line.flags.get('url');
   const key = line.flags.get('key');
   const switches = ['read-only', 'no-start'].filter((each) => line.switches.has(each));
@@ -69,7 +69,7 @@ function printHost(line: CommandLine): number {
 }
 
 async function attach(line: CommandLine): Promise<number> {
-  const config = configOf(line, line.words[0]);
+  const config = configFromArguments(line, line.words[0]);
   const url = line.flags.get('url');
   const link = new ServerLink({
     config,

@@ -1,8 +1,8 @@
 // `trellis serve`: a project's server, as it runs in production.
 import { openDatabase } from '../../../engine/index.js';
 import { processEnvironment } from '../../config/config.js';
-import { serve } from '../../process/serve.js';
-import { configOf } from '../../project/line-config.js';
+import { serve } from '../../lifecycle/server.js';
+import { configFromArguments } from '../support/cli-config.js';
 import { type Command, type Flags, projectFlags } from '../../terminal/command.js';
 
 /** `dev` takes the same. */
@@ -28,7 +28,7 @@ export const serveProject: Command = {
   flags: serveFlags,
   run: (line) =>
     serve({
-      config: configOf(line, line.words[0]),
+      config: configFromArguments(line, line.words[0]),
       environment: processEnvironment,
       allowPreload: line.switches.has('allow-preload'),
       openDatabase,

@@ -2,11 +2,11 @@
 import dagre from '@dagrejs/dagre';
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { whole } from '../model/figures.js';
+import { whole } from '../model/format-number.js';
 import type { SchemaType } from '../model/status.js';
 import { linkTo } from '../state/router.js';
 import type { Marks } from '../model/property-marks.js';
-import { save, withStyles } from './picture-file.js';
+import { save, withStyles } from './export-image.js';
 
 const row = 18;
 const head = 30;

@@ -1,20 +1,20 @@
 // Some of the graph, small and still, on the overview: a picture that leads to the page Graph. Hands are kept off
 // the canvas, so that whoever scrolls past does not move it.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { counted } from '../model/figures.js';
+import { counted } from '../model/format-number.js';
 import { GraphModel, type Piece } from '../model/graph-model.js';
 import { comebacks, look } from '../state/api.js';
 import { linkTo } from '../state/router.js';
 import { Legend } from './legend.js';
-import { Picture } from './picture.js';
-import type { Hands } from './hands.js';
+import { Picture } from './graph-renderer.js';
+import type { CanvasContext } from './canvas-context.js';
 
 const shownMax = 400;
 const nothing = (): void => undefined;
 
 export function GraphPreview() {
   const host = useRef<HTMLDivElement>(null);
-  const hands = useRef<Hands | undefined>(undefined);
+  const hands = useRef<CanvasContext | undefined>(undefined);
   const [version, redraw] = useState(0);
   // A server that comes back after it was away is asked again.
   useEffect(() => {

@@ -1,16 +1,16 @@
 // The canvas with its tools and, beside it, what is chosen: expanding, collapsing, hiding, pinning, the way
 // between two, colours, files. Everything on it is asked for in bounded pieces, and what is left is said.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { counted } from '../model/figures.js';
+import { counted } from '../model/format-number.js';
 import { type CanvasStart, GraphModel, nodesMax } from '../model/graph-model.js';
 import { comebacks, messageOf } from '../state/api.js';
 import { schema } from '../state/program.js';
 import { linkTo, setParams } from '../state/router.js';
-import { HowTypesBegin } from '../part/waiting.js';
+import { HowTypesBegin } from '../components/loading-or-error.js';
 import { listenForMarquee } from './marquee.js';
-import { Picture } from './picture.js';
-import { type Blank, beginWith, blankOf, colourOfStart, firstPiece } from './first-piece.js';
-import { chosenKey, expand, type Hands, inAddress } from './hands.js';
+import { Picture } from './graph-renderer.js';
+import { type Blank, beginWith, blankOf, colourOfStart, firstPiece } from './initial-elements.js';
+import { chosenKey, expand, type CanvasContext, inAddress } from './canvas-context.js';
 import { Inspector } from './inspector.js';
 import { onCanvasKey } from './keyboard.js';
 import { Legend } from './legend.js';
@@ -27,7 +27,7 @@ function useTries(isMissing: boolean): number {
 
 function useCanvas(start: CanvasStart, isInset: boolean) {
   const host = useRef<HTMLDivElement>(null);
-  const hands = useRef<Hands | undefined>(undefined);
+  const hands = useRef<CanvasContext | undefined>(undefined);
   const [message, say] = useState('');
   /** What stands on an empty canvas, once it is known to be empty. */
   const [blank, setBlank] = useState<Blank | undefined>();

@@ -1,15 +1,15 @@
 // What is chosen on the canvas: an element's properties and how many edges of each kind it has, before any of
 // them is fetched; of two elements, the way between them.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { whole } from '../model/figures.js';
+import { whole } from '../model/format-number.js';
 import type { Piece } from '../model/graph-model.js';
 import { type Item, isEdge, titleOf } from '../model/item.js';
 import { look, messageOf } from '../state/api.js';
-import { useAnswer } from '../part/answer.js';
-import { Properties } from '../part/properties.js';
-import { Waiting } from '../part/waiting.js';
+import { useAnswer } from '../components/use-request.js';
+import { Properties } from '../components/properties.js';
+import { Waiting } from '../components/loading-or-error.js';
 import { linkTo } from '../state/router.js';
-import { type Hands, type HandsProps, chosenItems, expand } from './hands.js';
+import { type CanvasContext, type HandsProps, chosenItems, expand } from './canvas-context.js';
 
 interface Degree {
   label: string;
@@ -20,7 +20,7 @@ interface Degree {
 const textMax = 280;
 const amounts = [25, 100, 500];
 
-export function Inspector({ hands, version }: HandsProps & { hands: Hands }) {
+export function Inspector({ hands, version }: HandsProps & { hands: CanvasContext }) {
   const items = chosenItems(hands.model);
   if (items.length === 0) return null;
   return (
@@ -36,7 +36,7 @@ export function Inspector({ hands, version }: HandsProps & { hands: Hands }) {
   );
 }
 
-function One({ hands, item }: HandsProps & { hands: Hands; item: Item }) {
+function One({ hands, item }: HandsProps & { hands: CanvasContext; item: Item }) {
   const { model, changed } = hands;
   const isPinned = model.pinned.has(item.id);
   const pin = (): void => {
@@ -101,7 +101,7 @@ const Whole = ({ item }: { item: Item }) => (
 );
 
 /** An edge is an element, too: what it says, and its two ends. */
-function OneEdge({ hands, edge }: { hands: Hands; edge: Item }) {
+function OneEdge({ hands, edge }: { hands: CanvasContext; edge: Item }) {
   const { model, changed } = hands;
   const choose = (id: string): void => {
     model.chosen.clear();
@@ -134,7 +134,7 @@ interface Taken {
 }
 
 /** Edges by kind, and the buttons that fetch some of them. */
-function Degrees({ hands, item }: { hands: Hands; item: Item }) {
+function Degrees({ hands, item }: { hands: CanvasContext; item: Item }) {
   const { id } = item;
   const ask = () => look<{ degrees: Degree[] }>('neighbours', { id, limit: 0 });
   const { value, fault } = useAnswer(ask, [id]);
@@ -212,7 +212,7 @@ function DegreeRow(props: { degree: Degree; taken: Taken | undefined; more: () =
   );
 }
 
-function Several({ hands, items }: { hands: Hands; items: Item[] }) {
+function Several({ hands, items }: { hands: CanvasContext; items: Item[] }) {
   const { model, changed, say } = hands;
   const path = async (): Promise<void> => {
     const [from, to] = items;

@@ -1,6 +1,6 @@
 // The canvas by keyboard: arrows lead from the chosen element to the nearest in their direction, Enter fetches
 // its neighbours, E leads through its edges, Delete hides, Ctrl Z undoes.
-import { expand, type Hands } from './hands.js';
+import { expand, type CanvasContext } from './canvas-context.js';
 
 const directions: Record<string, [x: number, y: number]> = {
   ArrowLeft: [-1, 0],
@@ -10,7 +10,7 @@ const directions: Record<string, [x: number, y: number]> = {
 };
 
 /** Whether the key meant something to the canvas. */
-export function onCanvasKey(hands: Hands, event: KeyboardEvent): boolean {
+export function onCanvasKey(hands: CanvasContext, event: KeyboardEvent): boolean {
   const { model, picture } = hands;
   const isOnCanvas = event.target === picture.host;
   const direction = isOnCanvas ? directions[event.key] : undefined;
@@ -37,7 +37,7 @@ export function onCanvasKey(hands: Hands, event: KeyboardEvent): boolean {
 }
 
 /** The first edge of an element; after an edge the next of those that share an end with it, round and round. */
-function edgeAfter({ model }: Hands, chosen: string): string | undefined {
+function edgeAfter({ model }: CanvasContext, chosen: string): string | undefined {
   const edges = [...model.edges.values()];
   const at = model.edges.get(chosen);
   const ends = at === undefined ? [chosen] : [at.from_node, at.to_node];
@@ -51,7 +51,7 @@ function edgeAfter({ model }: Hands, chosen: string): string | undefined {
 const sideways = 2;
 
 function nearestTowards(
-  { picture }: Hands,
+  { picture }: CanvasContext,
   from: string | undefined,
   [dx, dy]: [number, number],
 ): string | undefined {

@@ -1,7 +1,7 @@
 // The canvas of graphs, fetched when it is first needed: it brings the largest libraries.
 import type { ComponentType } from 'preact';
 import type { CanvasStart } from '../model/graph-model.js';
-import { Later } from '../part/later.js';
+import { Later } from '../components/lazy.js';
 
 interface CanvasProps {
   start: CanvasStart;

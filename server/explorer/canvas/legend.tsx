@@ -3,11 +3,11 @@ import { useState } from 'preact/hooks';
 import { colourOf, hatching, isHatched } from '../model/colour.js';
 import type { ColourGroup } from '../model/colour-groups.js';
 import { typePlaces } from '../state/program.js';
-import type { Hands, HandsProps } from './hands.js';
+import type { CanvasContext, HandsProps } from './canvas-context.js';
 
 const shownMax = 12;
 
-function groupsOf({ model, picture }: Hands): ColourGroup[] {
+function groupsOf({ model, picture }: CanvasContext): ColourGroup[] {
   if (picture.colourBy !== '') return picture.groups;
   return model.types().map(([name, count]) => ({ name, count, place: typePlaces.value.get(name) }));
 }

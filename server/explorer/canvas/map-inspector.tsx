@@ -1,7 +1,7 @@
 // The point that is chosen on a map: its item, and what is near it with the scores.
 import { type Item, titleOf } from '../model/item.js';
 import type { Neighbour } from '../model/vector-map.js';
-import { Properties } from '../part/properties.js';
+import { Properties } from '../components/properties.js';
 import { linkTo } from '../state/router.js';
 
 const textMax = 400;

@@ -6,12 +6,12 @@ import type { Item } from '../model/item.js';
 import { type VectorMap, neighboursOf, placesOf } from '../model/vector-map.js';
 import { look, messageOf } from '../state/api.js';
 import { setParams } from '../state/router.js';
-import { colourOfStart } from './first-piece.js';
-import type { Hands } from './hands.js';
-import { asSvg, save } from './picture-file.js';
+import { colourOfStart } from './initial-elements.js';
+import type { CanvasContext } from './canvas-context.js';
+import { asSvg, save } from './export-image.js';
 import { Legend } from './legend.js';
 import { MapInspector } from './map-inspector.js';
-import { Picture } from './picture.js';
+import { Picture } from './graph-renderer.js';
 import { ColourChoice } from './tools.js';
 
 export interface MapProps {
@@ -43,7 +43,7 @@ function modelOf(type: string, { points, edges }: VectorMap): GraphModel {
 
 function useMap({ type, map, at, colour }: MapProps) {
   const host = useRef<HTMLDivElement>(null);
-  const hands = useRef<Hands | undefined>(undefined);
+  const hands = useRef<CanvasContext | undefined>(undefined);
   const [version, redraw] = useState(0);
   const [message, say] = useState('');
   useEffect(() => {
@@ -129,7 +129,11 @@ export function MapView(props: MapProps) {
   );
 }
 
-function MapTools(props: { hands: Hands | undefined; version: number; changed: () => void }) {
+function MapTools(props: {
+  hands: CanvasContext | undefined;
+  version: number;
+  changed: () => void;
+}) {
   const { hands, version, changed } = props;
   const isRunning = hands?.picture.layout.isRunning === true;
   const toggle = (): void => {
@@ -152,7 +156,7 @@ function MapTools(props: { hands: Hands | undefined; version: number; changed: (
   );
 }
 
-function SaveMap({ hands }: { hands: Hands | undefined }) {
+function SaveMap({ hands }: { hands: CanvasContext | undefined }) {
   const paint = (): void => {
     const style = getComputedStyle(hands!.picture.host);
     const svg = asSvg(hands!.picture, style.backgroundColor, style.color);

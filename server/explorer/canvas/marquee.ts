@@ -1,6 +1,6 @@
 // Shift and drag on the canvas choose everything within a rectangle. Owns the rectangle while it is drawn.
 // Invariant: a shift-click without a drag stays a click of the canvas.
-import type { Box } from './picture.js';
+import type { Box } from './graph-renderer.js';
 
 /** Shorter ways are a trembling hand. */
 const dragMin = 5;

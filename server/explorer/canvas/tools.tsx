@@ -1,12 +1,12 @@
 // The tools of the canvas: layout, fit, undo, colours, files.
 import { useState } from 'preact/hooks';
-import { counted } from '../model/figures.js';
+import { counted } from '../model/format-number.js';
 import { nodesMax } from '../model/graph-model.js';
 import { propertiesOf } from '../model/item.js';
-import { CopyButton } from '../part/copy-code.js';
-import { asJson, asPng, asSvg, save } from './picture-file.js';
+import { CopyButton } from '../components/copy-code.js';
+import { asJson, asPng, asSvg, save } from './export-image.js';
 import { linkTo } from '../state/router.js';
-import { type Hands, type HandsProps, inAddress } from './hands.js';
+import { type CanvasContext, type HandsProps, inAddress } from './canvas-context.js';
 
 export function Tools({ hands, version }: HandsProps) {
   const [, redraw] = useState(0);
@@ -49,7 +49,7 @@ export function Tools({ hands, version }: HandsProps) {
   );
 }
 
-function SaveButtons({ hands }: { hands: Hands | undefined }) {
+function SaveButtons({ hands }: { hands: CanvasContext | undefined }) {
   const paint = (): string => {
     const style = getComputedStyle(hands!.picture.host);
     return asSvg(hands!.picture, style.backgroundColor, style.color);

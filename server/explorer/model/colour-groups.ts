@@ -1,6 +1,6 @@
 // Groups of elements by the values of one property, each with a place in the palette: the most frequent
 // values by name, numbers of many values as ranges with as many elements in each. Pure.
-import { printValue } from './exact.js';
+import { printValue } from './lossless-json.js';
 import type { Item } from './item.js';
 import { shortened } from './short-text.js';
 

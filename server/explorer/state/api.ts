@@ -1,7 +1,7 @@
 // Talks to the server, and to nobody else: requests are relative to the page, so that a proxy may mount it
 // anywhere. Invariant: of looks at the graph two run at a time, as the server wants it.
 import { signal } from '@preact/signals';
-import { parseExact } from '../model/exact.js';
+import { parseExact } from '../model/lossless-json.js';
 import { keyAsked, keyHeader } from './key.js';
 
 export interface Fault {

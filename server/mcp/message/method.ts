@@ -2,14 +2,14 @@
 // is endpoint.ts's.
 import type { Caller } from '../../auth/keys.js';
 import type { Exchange } from '../../http/exchange.js';
-import type { StreamReply } from '../../request/routes.js';
-import type { Era } from './era.js';
-import type { Frame } from './wire.js';
+import type { StreamReply } from '../../pipeline/router.js';
+import type { ProtocolStyle } from './protocol-version.js';
+import type { Frame } from './json-rpc.js';
 
 /** One request. */
 export interface Asked {
   frame: Frame;
-  era: Era;
+  era: ProtocolStyle;
   exchange: Exchange;
   key: Caller | undefined;
 }
@@ -28,7 +28,7 @@ export interface Answer {
 
 export interface Method {
   /** Only in this era. */
-  era?: Era;
+  era?: ProtocolStyle;
   answer(asked: Asked): Answer | StreamReply | Promise<Answer>;
 }
 

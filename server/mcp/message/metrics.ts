@@ -1,15 +1,15 @@
 // What the protocol counts. Invariant: labels come from fixed sets: methods that are served, and
 // names of tools, a bounded number of them.
 import { Histogram } from '../../../engine/index.js';
-import type { ServerSample } from '../../observe/families.js';
-import type { FrontFigures, RouteFigures } from '../../observe/front-figures.js';
-import type { Era } from './era.js';
+import type { ServerSample } from '../../telemetry/metric-definitions.js';
+import type { FrontFigures, RouteFigures } from '../../telemetry/thread-metrics.js';
+import type { ProtocolStyle } from './protocol-version.js';
 
 /** Tools that are counted each by itself. */
 export const toolsMax = 200;
 
 /** What another thread counts a call under: names of tools have no blank. */
-export const toolLabel = (era: Era, tool: string): string => `${era} ${tool}`;
+export const toolLabel = (era: ProtocolStyle, tool: string): string => `${era} ${tool}`;
 
 interface Counted {
   labels: { method: string; era: string; result: string };
@@ -24,7 +24,11 @@ export class McpMetrics {
   readonly #others = new Set<FrontFigures>();
   #cuts = 0;
 
-  request(method: string, era: Era | 'none', result: 'ok' | 'tool_error' | 'fault'): void {
+  request(
+    method: string,
+    era: ProtocolStyle | 'none',
+    result: 'ok' | 'tool_error' | 'fault',
+  ): void {
     this.#count(method, era, result, 1);
   }
 
@@ -62,7 +66,7 @@ export class McpMetrics {
   }
 
   #take(label: string, { seconds }: RouteFigures): void {
-    const [era, tool] = label.split(' ') as [Era, string];
+    const [era, tool] = label.split(' ') as [ProtocolStyle, string];
     this.#count('tools/call', era, 'ok', seconds.count);
     this.#toolOf(tool).add(seconds);
   }

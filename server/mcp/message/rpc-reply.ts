@@ -2,7 +2,7 @@
 // text, so that no number passes through JSON.parse.
 import { jsonHeaders } from '../../http/header-list.js';
 import { okStatus } from '../../http/status-line.js';
-import type { Reply } from '../../request/routes.js';
+import type { Reply } from '../../pipeline/router.js';
 
 export const rpcCodes = {
   parse: -32700,

@@ -1,7 +1,7 @@
 // The answer of a tool whose reply goes out whole: the same JSON as text and as structure, written as bytes
 // into one buffer. Invariant: it is what `resultReply` says of the same members, to the byte.
-import type { Reply } from '../../request/routes.js';
-import type { Era } from './era.js';
+import type { Reply } from '../../pipeline/router.js';
+import type { ProtocolStyle } from './protocol-version.js';
 import type { Answer } from './method.js';
 import { resultReply } from './rpc-reply.js';
 
@@ -16,7 +16,7 @@ interface ToolReplyForm {
 export interface ResultForms {
   /** Of the `_meta` of every result of a modern request. */
   info: string;
-  tool: Record<Era, ToolReplyForm>;
+  tool: Record<ProtocolStyle, ToolReplyForm>;
 }
 
 /** What every result of a modern request begins with. */
@@ -32,7 +32,7 @@ export function resultFormsOf(version: string): ResultForms {
 /** A result, of whatever there is to say in it: JSON text, `meta` of its `_meta`; or the reply of a tool. */
 export function resultOf(
   { info, tool }: ResultForms,
-  era: Era,
+  era: ProtocolStyle,
   id: string,
   { members, meta = '', reply }: Pick<Answer, 'members' | 'meta' | 'reply'>,
 ): Uint8Array | Reply {

@@ -4,10 +4,10 @@ import type { JsonView } from '../../../engine/index.js';
 import type { Caller } from '../../auth/keys.js';
 import { type Answer, type Asked, membersOf, type Methods } from '../message/method.js';
 import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
-import { textParameter } from '../message/wire.js';
+import { textParameter } from '../message/json-rpc.js';
 import { type GetDatabase, queryTemplate } from '../resource/resource-methods.js';
 import { schemaPage } from '../resource/schema-page.js';
-import { type Seen, seenBy } from '../resource/seen.js';
+import { type Visibility, visibleTo } from '../resource/visibility.js';
 import { builtInPrompts, filled, type Prompt, wordsFor } from './prompt.js';
 
 export interface PromptMethodOptions {
@@ -66,7 +66,7 @@ function get({ frame, key }: Asked, options: PromptMethodOptions): Answer {
 
 function pageFor(key: Caller | undefined, { database }: PromptMethodOptions): string {
   const open = database();
-  return open.view((view) => schemaPage(seenBy(open.program, key), view));
+  return open.view((view) => schemaPage(visibleTo(open.program, key), view));
 }
 
 function complete({ frame, key }: Asked, options: PromptMethodOptions): Answer {
@@ -74,7 +74,7 @@ function complete({ frame, key }: Asked, options: PromptMethodOptions): Answer {
   const argument = memberOf(frame.params, 'argument');
   const name = textOf(memberOf(argument, 'name'), 'argument.name');
   const value = textOf(memberOf(argument, 'value'), 'argument.value').toLowerCase();
-  const seen = seenBy(options.database().program, key);
+  const seen = visibleTo(options.database().program, key);
   const fitting = candidates(reference, name, seen, options).filter((word) =>
     word.toLowerCase().includes(value),
   );
@@ -89,7 +89,7 @@ function complete({ frame, key }: Asked, options: PromptMethodOptions): Answer {
 function candidates(
   reference: JsonView | undefined,
   argument: string,
-  seen: Seen,
+  seen: Visibility,
   options: PromptMethodOptions,
 ): string[] {
   const kind = textOf(memberOf(reference, 'type'), 'ref.type');

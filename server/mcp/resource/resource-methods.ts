@@ -8,15 +8,15 @@ import {
   type ReadView,
 } from '../../../engine/index.js';
 import type { Caller } from '../../auth/keys.js';
-import type { Era } from '../message/era.js';
+import type { ProtocolStyle } from '../message/protocol-version.js';
 import { type Answer, type Asked, membersOf, type Methods } from '../message/method.js';
 import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
-import { textParameter } from '../message/wire.js';
+import { textParameter } from '../message/json-rpc.js';
 import { elementBody } from './element-body.js';
 import { queryBody } from './query-body.js';
 import { schemaBody } from './schema-body.js';
 import { schemaPage } from './schema-page.js';
-import { type Seen, seenBy } from './seen.js';
+import { type Visibility, visibleTo } from './visibility.js';
 
 /** Fails NOT_READY and the like. */
 export type GetDatabase = () => Database;
@@ -68,13 +68,13 @@ const elementEntry = {
 
 export function resourceMethods(database: GetDatabase): Methods {
   return [
-    ['resources/list', { answer: ({ key }) => list(seenBy(database().program, key)) }],
+    ['resources/list', { answer: ({ key }) => list(visibleTo(database().program, key)) }],
     ['resources/templates/list', { answer: ({ key }) => templates(database, key) }],
     ['resources/read', { answer: (asked) => read(asked, database()) }],
   ];
 }
 
-function list({ queries }: Seen): Answer {
+function list({ queries }: Visibility): Answer {
   const resources = [...schemas, ...queries.slice(0, listedMax).map(resourceOfQuery)];
   return { members: membersOf({ resources }), keep: 'lists' };
 }
@@ -86,7 +86,7 @@ function resourceOfQuery(query: Query) {
 }
 
 function templates(database: GetDatabase, key: Caller | undefined): Answer {
-  const { hasGraph } = seenBy(database().program, key);
+  const { hasGraph } = visibleTo(database().program, key);
   const resourceTemplates = hasGraph ? [queryEntry, elementEntry] : [queryEntry];
   return { members: membersOf({ resourceTemplates }), keep: 'lists' };
 }
@@ -109,7 +109,7 @@ function read({ frame, era, key }: Asked, database: Database): Answer {
 
 function contentOf(uri: string, database: Database, key: Caller | undefined): Content | undefined {
   const { program } = database;
-  const seen = seenBy(program, key);
+  const seen = visibleTo(program, key);
   const look = <T>(see: (view: ReadView) => T): T => database.view(see);
   if (uri === schemaUri) {
     return { mimeType: json, text: look((view) => schemaBody(seen, view)) };
@@ -128,7 +128,7 @@ function contentOf(uri: string, database: Database, key: Caller | undefined): Co
   return text === undefined ? undefined : { mimeType: json, text, passing: true };
 }
 
-function failUnknown(uri: string, era: Era): never {
+function failUnknown(uri: string, era: ProtocolStyle): never {
   const code = era === 'modern' ? rpcCodes.params : rpcCodes.noResource;
   throw new RpcFault(code, `Resource not found: ${uri}`, undefined, { uri });
 }

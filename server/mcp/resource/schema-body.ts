@@ -1,9 +1,9 @@
 // The schema as a record for programs: that of `mcp/schema_resource`, and how many elements each type
 // has.
 import { type ElementKind, type ReadView, schemaRecord } from '../../../engine/index.js';
-import type { Seen } from './seen.js';
+import type { Visibility } from './visibility.js';
 
-export function schemaBody(seen: Seen, view: ReadView): string {
+export function schemaBody(seen: Visibility, view: ReadView): string {
   const { schema, queries } = schemaRecord(seen);
   const counted = <T extends { name: string }>(kind: ElementKind, types: readonly T[]) =>
     types.map((type) => ({ ...type, count: countOf(view, kind, type.name) }));

@@ -11,7 +11,7 @@ import {
   type Schema,
 } from '../../../engine/index.js';
 import { countOf } from './schema-body.js';
-import type { Seen } from './seen.js';
+import type { Visibility } from './visibility.js';
 
 const examplesMax = 10;
 /** Elements that are looked at for the examples of one property. */
@@ -20,7 +20,7 @@ const lookedAtMax = 100;
 const exemplifiedMax = 40;
 const exampleChars = 60;
 
-export function schemaPage({ schema, queries, hasGraph }: Seen, view: ReadView): string {
+export function schemaPage({ schema, queries, hasGraph }: Visibility, view: ReadView): string {
   const graph = hasGraph ? new GraphPage(schema, view).sections() : [];
   const lines = queries.map(queryLine);
   const list = lines.length === 0 ? ['None.'] : lines;

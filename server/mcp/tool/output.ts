@@ -7,7 +7,7 @@ import {
   type ReplyType,
   type Schema,
 } from '../../../engine/index.js';
-import { type ListSpan, outlineOf, type WidePlaces } from './reply-outline.js';
+import { type ListSpan, outlineOf, type WidePlaces } from './json-outline.js';
 
 export interface OutputOptions {
   /** Characters of the reply. */

@@ -10,9 +10,9 @@ import {
   queryFacts,
   ReplySchemas,
 } from '../../../engine/index.js';
-import type { CallOnLeader } from '../../request/consistency.js';
-import { refuseOnce } from '../../request/idempotency.js';
-import { budgetOf } from '../../request/call-budget.js';
+import type { CallOnLeader } from '../../cluster/forward/consistency.js';
+import { refuseOnce } from '../../pipeline/idempotency-key.js';
+import { budgetOf } from '../../pipeline/timeout.js';
 import { type Output, outputOfBytes, widePlacesOf } from './output.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
 

@@ -8,17 +8,17 @@ import {
   scanBody,
   TrellisError,
 } from '../../../engine/index.js';
-import { budgetOf } from '../../request/call-budget.js';
-import { type WalkForm, walkForms } from '../../openapi/walk-form.js';
-import { callerOf } from '../../endpoint/query-handler.js';
-import type { McpHandler } from '../../endpoint/mcp-handler.js';
+import { budgetOf } from '../../pipeline/timeout.js';
+import { type WalkForm, walkForms } from '../../openapi/session-tools.js';
+import { callerOf } from '../../handlers/query-handler.js';
+import type { SessionService } from '../../handlers/sessions.js';
 import { type Output, outputOf, textOf } from './output.js';
 import { once } from './query-tool.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
-import { rawText } from '../message/wire.js';
+import { rawText } from '../message/json-rpc.js';
 
 export interface SessionToolOptions {
-  handler: () => McpHandler;
+  handler: () => SessionService;
   limits: Limits;
   schema: Schema;
 }

@@ -3,13 +3,13 @@
 import { TrellisError } from '../../../engine/index.js';
 import type { Caller } from '../../auth/keys.js';
 import type { Exchange } from '../../http/exchange.js';
-import type { Era } from '../message/era.js';
+import type { ProtocolStyle } from '../message/protocol-version.js';
 import type { Answer, Asked, Methods } from '../message/method.js';
 import type { McpMetrics } from '../message/metrics.js';
 import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
-import { textParameter } from '../message/wire.js';
-import { argumentsOf } from './argument.js';
-import { type FamiliarCall, type FamiliarCalls, malformed } from './familiar-calls.js';
+import { textParameter } from '../message/json-rpc.js';
+import { argumentsOf } from './arguments.js';
+import { type TemplateMatch, type CallTemplateCache, malformed } from './call-template-cache.js';
 import type { Output } from './output.js';
 import { failedCall, type Tool, type ToolCall } from './tool.js';
 import type { Toolset } from './toolset.js';
@@ -19,7 +19,7 @@ export interface ToolMethodOptions {
   toolset: () => Toolset;
   outputChars: number;
   metrics: McpMetrics;
-  familiar: FamiliarCalls;
+  familiar: CallTemplateCache;
   /** Of a cluster: when this node is as fresh as a read asks; undefined: it is. */
   fresh?: ((exchange: Exchange) => Promise<unknown> | undefined) | undefined;
 }
@@ -62,8 +62,8 @@ const isReading = ({ query }: Tool): boolean => query?.plan.writes === false;
  * The answer to a call whose message was not read as a whole; undefined where it has to be. Fails with
  * MalformedArguments when it turns out that it must, which is before anything was done.
  */
-export function callFamiliar(
-  { name, args, era }: FamiliarCall,
+export function callMatched(
+  { name, args, era }: TemplateMatch,
   exchange: Exchange,
   key: Caller | undefined,
   options: ToolMethodOptions,
@@ -86,7 +86,7 @@ export class MalformedArguments extends Error {}
 function runTool(
   tool: Tool,
   call: ToolCall,
-  era: Era,
+  era: ProtocolStyle,
   { metrics, fresh }: ToolMethodOptions,
   isUnread = false,
 ): Answer | Promise<Answer> {
@@ -110,7 +110,7 @@ function finished(tool: Tool, call: ToolCall, output: Output, metrics: McpMetric
   return output;
 }
 
-function failure(error: unknown, era: Era, isUnread = false): Answer {
+function failure(error: unknown, era: ProtocolStyle, isUnread = false): Answer {
   if (!(error instanceof TrellisError)) throw error;
   if (isUnread && malformed.has(error.code)) throw new MalformedArguments();
   return { ...failedCall(error, era), failed: true };

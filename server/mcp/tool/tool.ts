@@ -4,7 +4,7 @@ import type { Query, TrellisError } from '../../../engine/index.js';
 import { errorBody } from '../../http/http-error.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { Caller } from '../../auth/keys.js';
-import type { Era } from '../message/era.js';
+import type { ProtocolStyle } from '../message/protocol-version.js';
 import { type Answer, membersOf } from '../message/method.js';
 import type { Output } from './output.js';
 
@@ -43,7 +43,10 @@ const passing: ReadonlySet<string> = new Set(['NOT_READY', 'OVERLOADED', 'QUERY_
  * The result of a call that failed: a model reads it and does better. Older clients hold whatever is
  * structured against the schema of the tool's replies: they are given it beside the result.
  */
-export function failedCall(error: TrellisError, era: Era): Pick<Answer, 'members' | 'meta'> {
+export function failedCall(
+  error: TrellisError,
+  era: ProtocolStyle,
+): Pick<Answer, 'members' | 'meta'> {
   const {
     code,
     error: sentence,

@@ -2,7 +2,7 @@
 // neither shown nor told of; the list of a caller is the same in every answer.
 import type { Program, Query } from '../../../engine/index.js';
 import type { Caller } from '../../auth/keys.js';
-import { isScoped, mayCall } from '../../auth/rights.js';
+import { isScoped, mayCall } from '../../auth/permissions.js';
 import type { Tool } from './tool.js';
 
 /** Which queries are tools. */

@@ -3,7 +3,7 @@
 import { chmodSync, cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Servers, patient, people } from '../kit/servers.js';
+import { Servers, patient, people } from '../support/servers.js';
 import type { Server } from '../../support/server/server.js';
 
 let servers: Servers;

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readHead } from '../../../engine/cluster/entry/head.js';
 import { entryKind } from '../../../engine/cluster/entry/kind.js';
 import type { Compared } from '../../../engine/cluster/node.js';
-import { TestCluster, type TestNode } from '../kit/nodes.js';
-import { source } from '../kit/workload.js';
+import { TestCluster, type TestNode } from '../support/nodes.js';
+import { source } from '../support/workload.js';
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 

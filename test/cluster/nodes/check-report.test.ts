@@ -4,7 +4,7 @@ import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openEnv } from '../../../engine/storage/table/env.js';
-import { Servers, patient, people } from '../kit/servers.js';
+import { Servers, patient, people } from '../support/servers.js';
 
 let servers: Servers;
 beforeAll(async () => {

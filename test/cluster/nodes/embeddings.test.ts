@@ -4,15 +4,15 @@ import { type IncomingHttpHeaders, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { packEmbedded } from '../../../engine/embed/carried.js';
+import { packEmbedded } from '../../../engine/embed/embedding-transfer.js';
 import type { ClusterNode } from '../../../engine/index.js';
-import { NodeProof } from '../../../server/auth/node-proof.js';
+import { NodeProof } from '../../../server/cluster/node-auth.js';
 import type { Exchange } from '../../../server/http/exchange.js';
-import { ClusterCounts } from '../../../server/observe/cluster-counts.js';
-import { passOn } from '../../../server/request/forward.js';
-import { NodeCalls } from '../../../server/request/node-call.js';
+import { ClusterCounts } from '../../../server/cluster/cluster-counts.js';
+import { forwardToLeader } from '../../../server/cluster/forward/forward.js';
+import { NodeClient } from '../../../server/cluster/node-client.js';
 import { EmbeddingStub } from '../../support/server/embedding-stub.js';
-import { Servers, secret } from '../kit/servers.js';
+import { Servers, secret } from '../support/servers.js';
 
 const sources = {
   'main.hx': `V::Memo { text: String, from: String DEFAULT "" }
@@ -211,7 +211,7 @@ test('K22 the leader is given the time that is left, and no more of a body than 
     const { timeout = '', bodyMax = 1_000 } = options;
     const proof =
       options.secret === undefined ? undefined : new NodeProof([options.secret], self, () => false);
-    const calls = new NodeCalls({ secure: false, proof });
+    const calls = new NodeClient({ secure: false, proof });
     const exchange = {
       ...{ path: '/note', query: '', tenant: '', apiKey: '', authorization: '', contentType: '' },
       ...{ passedOn: '', requestId: 'r', traceparent: '', timeoutHeader: timeout },
@@ -220,7 +220,7 @@ test('K22 the leader is given the time that is left, and no more of a body than 
     const embed = () => pause(200).then(() => made);
     const forwarded = { body: Buffer.from('{}'), embed, budgetMs: Number(timeout) || 10_000 };
     const counts = new ClusterCounts();
-    await passOn({ node, waitMs: 1_000, calls, counts, bodyMax }, exchange, forwarded);
+    await forwardToLeader({ node, waitMs: 1_000, calls, counts, bodyMax }, exchange, forwarded);
     calls.close();
     const { headers, bytes } = seen.pop()!;
     return { left: Number(headers['x-request-timeout-ms']), bytes };

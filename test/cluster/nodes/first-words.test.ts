@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeFolder, writeProject } from '../../support/project.js';
 import { Server, runCli } from '../../support/server/server.js';
-import { people } from '../kit/servers.js';
+import { people } from '../support/servers.js';
 
 const config = { 'storage.min_free': 0, 'storage.ballast': 0 };
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { TrellisError, errorMessage, open, restore } from '../../../engine/index.js';
-import { TestCluster, type TestNode } from '../kit/nodes.js';
+import { TestCluster, type TestNode } from '../support/nodes.js';
 
 const source = `
 N::P { age: I64 }

@@ -3,9 +3,9 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { MemoryDisk, whyNoMemoryDisk } from '../../reliability/kit/small-disk.js';
-import { TestCluster, type TestNode } from '../kit/nodes.js';
-import { source } from '../kit/workload.js';
+import { MemoryDisk, whyNoMemoryDisk } from '../../reliability/support/small-disk.js';
+import { TestCluster, type TestNode } from '../support/nodes.js';
+import { source } from '../support/workload.js';
 
 let cluster: TestCluster;
 let disk: MemoryDisk | undefined;

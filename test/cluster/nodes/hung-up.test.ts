@@ -3,7 +3,7 @@
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Servers, patient } from '../kit/servers.js';
+import { Servers, patient } from '../support/servers.js';
 
 const sources = {
   'main.hx': `N::P { UNIQUE INDEX name: String }

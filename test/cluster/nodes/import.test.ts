@@ -1,8 +1,8 @@
 // K43, CT8: an import that its leader did not end goes on at the next one, from the piece that the log has last:
 // nothing is missing, nothing is there twice, and names of earlier pieces are still known.
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { TestCluster, type TestNode } from '../kit/nodes.js';
-import { source } from '../kit/workload.js';
+import { TestCluster, type TestNode } from '../support/nodes.js';
+import { source } from '../support/workload.js';
 
 // Threads of two nodes on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });

@@ -2,9 +2,9 @@
 // what every node has to do: both ways leave the same bytes as a process of its own would have.
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { hashTables } from '../../../engine/database/replica/table-check.js';
+import { hashTables } from '../../../engine/database/replication/table-check.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
-import { TestCluster, type TestNode } from '../kit/nodes.js';
+import { TestCluster, type TestNode } from '../support/nodes.js';
 
 const queries = `
   QUERY add(code: String, stock: I64) =>

@@ -1,7 +1,7 @@
 // A node that cannot hear the log, but the leader: what was written through it is read through it, or the read is
 // refused, at every door; a read that asks for no freshness is answered at once.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Servers } from '../kit/servers.js';
+import { Servers } from '../support/servers.js';
 
 const sources = {
   'main.hx': `N::P { UNIQUE INDEX name: String }

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeProject } from '../../support/project.js';
 import { expectFigure } from '../../support/run/figure.js';
-import { Servers } from '../kit/servers.js';
+import { Servers } from '../support/servers.js';
 
 const sources = {
   'main.hx': `N::P { UNIQUE INDEX name: String, age: I64 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeKey } from '../../../server/auth/key-record.js';
 import { changeKeyFile } from '../../../server/auth/key-file.js';
-import { Servers, patient, people } from '../kit/servers.js';
+import { Servers, patient, people } from '../support/servers.js';
 import { runCli } from '../../support/server/server.js';
 
 let servers: Servers;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Compared } from '../../../engine/cluster/node.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
-import { TestCluster, type TestNode } from '../kit/nodes.js';
-import { Workload, source } from '../kit/workload.js';
+import { TestCluster, type TestNode } from '../support/nodes.js';
+import { Workload, source } from '../support/workload.js';
 import { expectFigure } from '../../support/run/figure.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
@@ -193,13 +193,13 @@ describe('two nodes', () => {
     const { leader, follower } = await roles();
     const before = cluster.log.last;
     const positions = await Promise.all(
-      Array.from({ length: 20 }, () => leader.cluster.strong(2000)),
+      Array.from({ length: 20 }, () => leader.cluster.readBarrier(2000)),
     );
     expect(cluster.log.last - before).toBeLessThan(10);
     const last = positions.at(-1)!;
     await follower.cluster.waitFor(last, 40_000);
-    expect(follower.cluster.sees(last)).toBe(true);
-    await expect(follower.cluster.strong(100)).rejects.toMatchObject({ code: 'NOT_LEADER' });
+    expect(follower.cluster.hasApplied(last)).toBe(true);
+    await expect(follower.cluster.readBarrier(100)).rejects.toMatchObject({ code: 'NOT_LEADER' });
     const [far, anew] = [
       { ...last, seq: last.seq + 1000 },
       { epoch: last.epoch + 65_536, seq: 1 },

@@ -4,7 +4,7 @@ import { cpSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseUuid, shardOf } from '../../../engine/base/id.js';
 import { ObjectStore } from '../../support/cluster/object-store.js';
-import { Servers, patient } from '../kit/servers.js';
+import { Servers, patient } from '../support/servers.js';
 
 const sources = {
   'main.hx': `V::P { name: String }

@@ -3,14 +3,14 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Servers, patient, people, secret } from '../kit/servers.js';
+import { Servers, patient, people, secret } from '../support/servers.js';
 import { clusterFamilies } from '../../../engine/cluster/families.js';
 import { writeProject } from '../../support/project.js';
 import { readScrape } from '../../support/prometheus.js';
 import { Client } from '../../support/server/http.js';
 import { runCli } from '../../support/server/server.js';
 import { changeKeyFile } from '../../../server/auth/key-file.js';
-import { NodeProof } from '../../../server/auth/node-proof.js';
+import { NodeProof } from '../../../server/cluster/node-auth.js';
 import { type Role, makeKey } from '../../../server/auth/key-record.js';
 
 const figures = `V::F { of: String DEFAULT "" }

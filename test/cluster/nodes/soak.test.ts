@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../../support/random.js';
 import { expectFigure } from '../../support/run/figure.js';
-import { TestCluster, type TestNode } from '../kit/nodes.js';
-import { source } from '../kit/workload.js';
+import { TestCluster, type TestNode } from '../support/nodes.js';
+import { source } from '../support/workload.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 const keepBytes = 256 * 1024;

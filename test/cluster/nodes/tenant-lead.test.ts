@@ -3,7 +3,7 @@
 import { cpSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ObjectStore } from '../../support/cluster/object-store.js';
-import { Servers, patient, people } from '../kit/servers.js';
+import { Servers, patient, people } from '../support/servers.js';
 
 let servers: Servers;
 let store: ObjectStore;

@@ -12,7 +12,7 @@ import { driver } from '../../../engine/cluster/log/jetstream.js';
 import { connect } from '../../../server/client/client.js';
 import { freePort } from '../../support/cluster/nats-servers.js';
 import { makeFolder, root, writeProject } from '../../support/project.js';
-import { people } from '../kit/servers.js';
+import { people } from '../support/servers.js';
 
 const place = join(root, 'server/deploy/cluster');
 

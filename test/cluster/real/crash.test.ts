@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { hashTables } from '../../../engine/database/replica/table-check.js';
+import { hashTables } from '../../../engine/database/replication/table-check.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
 import {
   type NodeLook,

@@ -4,18 +4,18 @@ import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Assembler } from '../../../engine/cluster/entry/assemble.js';
+import { EntryDecoder } from '../../../engine/cluster/entry/decode-entry.js';
 import { logStart } from '../../../engine/cluster/entry/chain.js';
 import { EntryKeys } from '../../../engine/cluster/entry/entry-keys.js';
 import { entryKind } from '../../../engine/cluster/entry/kind.js';
-import { sealEntry } from '../../../engine/cluster/entry/seal.js';
-import { packLeader } from '../../../engine/cluster/link/leader.js';
+import { encodeEntry } from '../../../engine/cluster/entry/encode-entry.js';
+import { packLeader } from '../../../engine/cluster/ipc/leader.js';
 import { driver } from '../../../engine/cluster/log/jetstream.js';
 import type { LogPlace, ReplicatedLog } from '../../../engine/cluster/log/replicated-log.js';
 import { NatsServers } from '../../support/cluster/nats-servers.js';
-import { forgeries, foundIn, keys } from '../kit/forgeries.js';
-import { closeMembers, founded, until, watch } from '../kit/members.js';
-import { Servers, people, secret } from '../kit/servers.js';
+import { forgeries, foundIn, keys } from '../support/forgeries.js';
+import { closeMembers, founded, until, watch } from '../support/members.js';
+import { Servers, people, secret } from '../support/servers.js';
 
 let nats: NatsServers;
 let servers: Servers | undefined;
@@ -129,7 +129,7 @@ test('a forged leader hears nothing of what clients say to the nodes, and leads 
     const body = packLeader({ node: 'thief', address });
     const source = { kind: entryKind.epoch, epoch: seen.epoch + 1, time: 0, body };
     const id = new Uint8Array(16).fill(7);
-    const [part] = sealEntry(seen, seen.seq, { ...source, id }).parts;
+    const [part] = encodeEntry(seen, seen.seq, { ...source, id }).parts;
     isPut = (await log.append(part!.bytes, seen.seq, part!.id)) === 'ok';
   }
   await log.close();
@@ -151,7 +151,7 @@ test('a forged leader hears nothing of what clients say to the nodes, and leads 
 });
 
 function endOf(messages: readonly Uint8Array[], known: string) {
-  const assembler = new Assembler(logStart, new EntryKeys([known], 'people'));
+  const assembler = new EntryDecoder(logStart, new EntryKeys([known], 'people'));
   for (const [i, bytes] of messages.entries()) assembler.push({ seq: i + 1, bytes });
   const { epoch, seq, chain } = assembler.position;
   return { epoch, seq, chain };

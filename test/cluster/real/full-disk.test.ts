@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { driverOf } from '../../../engine/cluster/log/driver-of.js';
+import { driverOf } from '../../../engine/cluster/log/drivers.js';
 import type { ReplicatedLog } from '../../../engine/cluster/log/replicated-log.js';
 import { makeFolder, root } from '../../support/project.js';
 import { NatsServers, sleep } from '../../support/cluster/nats-servers.js';

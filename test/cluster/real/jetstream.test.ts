@@ -3,7 +3,7 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, nanos } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { driverOf } from '../../../engine/cluster/log/driver-of.js';
+import { driverOf } from '../../../engine/cluster/log/drivers.js';
 import { JetStreamLog } from '../../../engine/cluster/log/jetstream-log.js';
 import type {
   LogDriver,

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errorDataOf } from '../../../engine/base/errors.js';
-import { driverOf } from '../../../engine/cluster/log/driver-of.js';
+import { driverOf } from '../../../engine/cluster/log/drivers.js';
 import type { LogDriver, ReplicatedLog } from '../../../engine/cluster/log/replicated-log.js';
 import { NatsServers } from '../../support/cluster/nats-servers.js';
 import type { Relay } from '../../support/cluster/relay.js';
-import { type LosingLog, appendAll, expectFates, fateOf, fewCases } from '../kit/lost-end.js';
-import { closeMembers } from '../kit/members.js';
+import { type LosingLog, appendAll, expectFates, fateOf, fewCases } from '../support/lost-end.js';
+import { closeMembers } from '../support/members.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const cases = fewCases;

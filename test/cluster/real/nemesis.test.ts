@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ClusterPosition } from '../../../engine/cluster/node.js';
-import { hashTables } from '../../../engine/database/replica/table-check.js';
+import { hashTables } from '../../../engine/database/replication/table-check.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
 import {
   type Call,

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { driverOf } from '../../../engine/cluster/log/driver-of.js';
+import { driverOf } from '../../../engine/cluster/log/drivers.js';
 import { makeFolder } from '../../support/project.js';
 import { appendSurely, readTo } from '../../support/cluster/log-messages.js';
 import { NatsServers } from '../../support/cluster/nats-servers.js';
@@ -38,9 +38,9 @@ test('K17 servers that sync are asked over NATS by the system account', async ()
     const url = place.url.replace(/\?.*/, '');
     // The system account has no streams: it can be asked, and nothing else.
     const { connectNats } = await import('../../../engine/cluster/log/jetstream-connect.js');
-    const { lookAtServers } = await import('../../../engine/cluster/log/jetstream-safety.js');
+    const { checkSyncSettings } = await import('../../../engine/cluster/log/jetstream-safety.js');
     const connection = await connectNats({ ...place, url });
-    expect(await lookAtServers(connection, [], 3)).toMatchObject({ durable: true });
+    expect(await checkSyncSettings(connection, [], 3)).toMatchObject({ durable: true });
     await connection.close();
     chmodSync(file, 0o644);
     await expect(connectNats({ ...place, url })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { connect } from '../../../server/client/client.js';
-import { people } from '../kit/servers.js';
+import { people } from '../support/servers.js';
 import { makeFolder, root, writeProject } from '../../support/project.js';
 
 const folder = makeFolder();

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { foundCluster, openDatabase } from '../../../engine/index.js';
 import { databaseOptions } from '../../../server/config/database-options.js';
 import { tenantConfig } from '../../../server/config/tenant-config.js';
-import { type Member, ranked } from '../../../server/house/placement.js';
-import { ClusterPart } from '../../../server/process/cluster/part.js';
+import { type Member, ranked } from '../../../server/cluster/placement.js';
+import { ClusterNodeService } from '../../../server/cluster/membership/cluster-node.js';
 import { ObjectStore } from '../../support/cluster/object-store.js';
 import { type RunningTenants, startTenants } from '../../tenant/running-tenants.js';
 
@@ -45,8 +45,9 @@ test('K45: a tenant moves: its data come to another node, which leads it then', 
     'storage.ballast': '0',
     'storage.min_free': '0',
   });
-  const nodesFor = (config: ConstructorParameters<typeof ClusterPart>[0]): ClusterPart =>
-    new ClusterPart(config, () => undefined);
+  const nodesFor = (
+    config: ConstructorParameters<typeof ClusterNodeService>[0],
+  ): ClusterNodeService => new ClusterNodeService(config, () => undefined);
   const running: RunningTenants[] = [];
   /** Until somebody leads: what is refused so has not been done. */
   const add = async (node: RunningTenants, name: string): Promise<number> => {

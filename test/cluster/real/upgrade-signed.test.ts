@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { NatsServers } from '../../support/cluster/nats-servers.js';
 import { lastUnsigned, olderBuild } from '../../support/cluster/older-build.js';
 import { runCli } from '../../support/server/server.js';
-import { Servers, patient, people } from '../kit/servers.js';
+import { Servers, patient, people } from '../support/servers.js';
 
 // Building it takes a minute or two.
 const older =

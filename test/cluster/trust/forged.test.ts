@@ -3,15 +3,15 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Assembler } from '../../../engine/cluster/entry/assemble.js';
+import { EntryDecoder } from '../../../engine/cluster/entry/decode-entry.js';
 import { logStart, type Position } from '../../../engine/cluster/entry/chain.js';
 import { EntryKeys, keyIdOf } from '../../../engine/cluster/entry/entry-keys.js';
 import { readHead } from '../../../engine/cluster/entry/head.js';
 import { entryKind } from '../../../engine/cluster/entry/kind.js';
-import { sealEntry } from '../../../engine/cluster/entry/seal.js';
-import { LogKeeper } from '../../../engine/cluster/role/log-keeper.js';
+import { encodeEntry } from '../../../engine/cluster/entry/encode-entry.js';
+import { LogRetention } from '../../../engine/cluster/role/log-retention.js';
 import { LogSigning } from '../../../engine/cluster/role/log-signing.js';
-import { closeMembers, founded, join, leaseMs, read, until } from '../kit/members.js';
+import { closeMembers, founded, join, leaseMs, read, until } from '../support/members.js';
 import {
   forgeries,
   foundIn,
@@ -20,8 +20,8 @@ import {
   logName,
   plainEpoch,
   secrets,
-} from '../kit/forgeries.js';
-import type { MemoryLog } from '../kit/memory-log.js';
+} from '../support/forgeries.js';
+import type { MemoryLog } from '../support/memory-log.js';
 
 afterEach(closeMembers);
 
@@ -110,7 +110,7 @@ describe('an entry that no node has written', () => {
       for (let at = 0; at < message.length; at++) {
         const other = message.slice();
         other[at]! ^= 1 + (at % 255);
-        const assembler = new Assembler(logStart, keys);
+        const assembler = new EntryDecoder(logStart, keys);
         const follow = (): void => {
           for (const [k, bytes] of all.with(i, other).entries())
             assembler.push({ seq: k + 1, bytes });
@@ -150,7 +150,7 @@ describe('an entry that no node has written', () => {
     const id = Uint8Array.from({ length: 16 }, (_, i) => i);
     const body = Buffer.from('golden');
     const source = { kind: entryKind.genesis, epoch: 3, time: 1_700_000_000_000, id, body };
-    const { parts } = sealEntry(logStart, 0, source, { keys, id: keys.newest });
+    const { parts } = encodeEntry(logStart, 0, source, { keys, id: keys.newest });
     expect(
       Buffer.from(parts[0]!.bytes)
         .toString('hex')
@@ -233,7 +233,7 @@ describe('by which key a leader signs', () => {
     claims: Record<string, number[] | undefined>,
     at = due,
   ): Promise<number | undefined> {
-    const keeper = new LogKeeper({ keepMs: 4_000, keepBytes: 1 });
+    const keeper = new LogRetention({ keepMs: 4_000, keepBytes: 1 });
     const signing = new LogSigning(keys, keeper);
     signing.begin(0);
     for (const [node, known] of Object.entries(claims)) keeper.claim(node, 1, at - 1, known);
@@ -267,13 +267,18 @@ describe('by which key a leader signs', () => {
 
   test('a message tells by which, and a replaced one writes no more', () => {
     const genesis = { kind: entryKind.genesis, epoch: 0, time: 0, body: new Uint8Array(9) };
-    const first = sealEntry(logStart, 0, { ...genesis, id: randomBytes(16) }, { keys, id: older });
+    const first = encodeEntry(
+      logStart,
+      0,
+      { ...genesis, id: randomBytes(16) },
+      { keys, id: older },
+    );
     const beat = { kind: entryKind.beat, epoch: 0, time: 0, body: new Uint8Array(0) };
     const seal = (at: Position, id: number) =>
-      sealEntry(at, at.seq, { ...beat, id: randomBytes(16) }, { keys, id });
+      encodeEntry(at, at.seq, { ...beat, id: randomBytes(16) }, { keys, id });
     const second = seal(first.position, newer);
     const third = seal(second.position, older);
-    const assembler = new Assembler(logStart, keys);
+    const assembler = new EntryDecoder(logStart, keys);
     const push = (seq: number, { parts }: typeof first): void =>
       void assembler.push({ seq, bytes: parts[0]!.bytes });
     push(1, first);

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { natsAddress } from '../../../engine/cluster/log/jetstream-connect.js';
-import { driverOf } from '../../../engine/cluster/log/driver-of.js';
+import { driverOf } from '../../../engine/cluster/log/drivers.js';
 import type { Config } from '../../../server/config/config.js';
 import { checkLogGuard, wayOf } from '../../../server/config/log-guard.js';
 import { readManual } from '../../support/page.js';

@@ -1,7 +1,7 @@
 // Who counts as a node, told by its proof: for one request, once, and nobody who only listens, or passes on what others
 // say; and who is asked proves as much before.
 import { expect, test } from 'vitest';
-import { NodeProof, type Peer, type SignedHead } from '../../../server/auth/node-proof.js';
+import { NodeProof, type Peer, type SignedHead } from '../../../server/cluster/node-auth.js';
 
 const body = Buffer.from('{"a":1}');
 const head: SignedHead = { path: '/_admin/cluster-piece?from=1', tenant: 'acme' };

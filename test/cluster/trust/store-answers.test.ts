@@ -3,7 +3,7 @@
 import { type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { driverOf } from '../../../engine/cluster/log/driver-of.js';
+import { driverOf } from '../../../engine/cluster/log/drivers.js';
 import { Bucket } from '../../../engine/cluster/log/s3-bucket.js';
 import { ObjectStore } from '../../support/cluster/object-store.js';
 

@@ -5,8 +5,8 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { NodeProof } from '../../../server/auth/node-proof.js';
-import { NodeCalls, type NodeCallOptions } from '../../../server/request/node-call.js';
+import { NodeProof } from '../../../server/cluster/node-auth.js';
+import { NodeClient, type NodeCallOptions } from '../../../server/cluster/node-client.js';
 
 const secrets = ['a secret that all nodes know'];
 const key = 'the key of a client';
@@ -21,7 +21,7 @@ interface Heard {
 type Answering = (heard: Heard, response: ServerResponse, address: string) => void;
 
 const servers: Server[] = [];
-const all: NodeCalls[] = [];
+const all: NodeClient[] = [];
 afterEach(() => {
   for (const calls of all.splice(0)) calls.close();
   for (const server of servers.splice(0)) server.close();
@@ -50,7 +50,7 @@ function callsOf(more: Partial<NodeCallOptions> = {}, isStrict = true) {
   const proof = new NodeProof(secrets, self, () => isStrict);
   const told: string[] = [];
   const onUnproved = (address: string, why: string): void => void told.push(`${address} ${why}`);
-  const calls = new NodeCalls({ secure: false, proof, onUnproved, ...more });
+  const calls = new NodeClient({ secure: false, proof, onUnproved, ...more });
   all.push(calls);
   return { calls, told };
 }
@@ -93,10 +93,10 @@ describe('whoever is at the address of a leader and says', () => {
   test.each(Object.keys(strangers))('%s: hears a greeting, and no more', async (what) => {
     const { address, heard } = await somebody(strangers[what]!);
     const { calls } = callsOf();
-    expect(await calls.passOn(address, call)).toBeUndefined();
-    expect(await calls.passOn(address, { ...call, asNode: true })).toBeUndefined();
+    expect(await calls.forward(address, call)).toBeUndefined();
+    expect(await calls.forward(address, { ...call, asNode: true })).toBeUndefined();
     const embeddings = Buffer.from('vectors of what was asked');
-    expect(await calls.passOn(address, { ...call, embeddings })).toBeUndefined();
+    expect(await calls.forward(address, { ...call, embeddings })).toBeUndefined();
     await expect(calls.ask(address, '/_admin/cluster-claim', { node: 'x' }, 500)).rejects.toThrow();
     expect(heard.length).toBeGreaterThanOrEqual(4);
     for (const { path, said, headers } of heard) {
@@ -119,22 +119,22 @@ describe('whoever is at the address of a leader and says', () => {
       response.end(await reply.text());
     });
     const { calls, told } = callsOf();
-    expect(await calls.passOn(between.address, call)).toBeUndefined();
+    expect(await calls.forward(between.address, call)).toBeUndefined();
     expect(between.heard.map(({ path }) => path)).toEqual([hello]);
     expect(told[0]).toContain('"asked"');
-    expect((await calls.passOn(real.address, call))?.body.toString()).toBe('{"done":1}');
+    expect((await calls.forward(real.address, call))?.body.toString()).toBe('{"done":1}');
   });
 });
 
 test('a node is greeted once a connection, and told all else', async () => {
   const { address, heard } = await somebody(nodeOf(secrets));
   const { calls, told } = callsOf();
-  for (let i = 0; i < 5; i++) expect((await calls.passOn(address, call))?.status).toBe(200);
+  for (let i = 0; i < 5; i++) expect((await calls.forward(address, call))?.status).toBe(200);
   expect(heard.filter(({ path }) => path === hello)).toHaveLength(1);
   expect(heard.filter(({ headers }) => headers['x-api-key'] === key)).toHaveLength(5);
   expect((await calls.ask(address, '/x', {}, 500)).status).toBe(200);
   // Many at once share the connections there may be.
-  const many = Array.from({ length: 400 }, () => calls.passOn(address, call));
+  const many = Array.from({ length: 400 }, () => calls.forward(address, call));
   for (const answer of await Promise.all(many)) expect(answer?.status).toBe(200);
   expect(heard.filter(({ path }) => path === hello).length).toBeLessThanOrEqual(257);
   expect(told).toEqual([]);
@@ -143,7 +143,7 @@ test('a node is greeted once a connection, and told all else', async () => {
 test('whoever takes the place of a node is greeted as well', async () => {
   const { address } = await somebody(nodeOf(secrets));
   const { calls } = callsOf();
-  expect((await calls.passOn(address, call))?.status).toBe(200);
+  expect((await calls.forward(address, call))?.status).toBe(200);
   const [old] = servers.splice(0) as [Server];
   old.closeAllConnections();
   await new Promise((resolve) => old.close(resolve));
@@ -157,26 +157,26 @@ test('whoever takes the place of a node is greeted as well', async () => {
   // What was cut off is known as such.
   await pause(100);
   await new Promise<void>((resolve) => void thief.listen(Number(port), '127.0.0.1', resolve));
-  expect(await calls.passOn(address, call)).toBeUndefined();
+  expect(await calls.forward(address, call)).toBeUndefined();
   expect(heard).toEqual([`${hello} undefined`]);
 });
 
 test('a version before is told what it has to be while the log is not signed', async () => {
   const { address, heard } = await somebody(text('{"challenge":"0.x","embeddings":true}'));
   const { calls } = callsOf({}, false);
-  expect((await calls.passOn(address, call))?.status).toBe(200);
+  expect((await calls.forward(address, call))?.status).toBe(200);
   expect(heard.at(-1)!.headers['x-api-key']).toBe(key);
   // Not so one that could prove itself, and does not.
   const other = await somebody(nodeOf(secrets, 'asked:1'));
-  expect(await calls.passOn(other.address, call)).toBeUndefined();
+  expect(await calls.forward(other.address, call)).toBeUndefined();
 });
 
 test('without a secret nobody proves anything: only this machine is asked', async () => {
   const { address } = await somebody(text('{}'));
   const { calls, told } = callsOf({ proof: undefined, onlyLocal: true });
-  expect((await calls.passOn(address, call))?.status).toBe(200);
+  expect((await calls.forward(address, call))?.status).toBe(200);
   for (const other of ['10.0.0.1:6969', 'localhost.example:6969', '[fe80::1]:1'])
-    expect(await calls.passOn(other, call)).toBeUndefined();
+    expect(await calls.forward(other, call)).toBeUndefined();
   expect(told).toHaveLength(3);
 });
 
@@ -202,7 +202,7 @@ describe('of an answer no more is taken than was asked for', () => {
     const { address } = await somebody(long(Number.POSITIVE_INFINITY));
     const { calls } = callsOf({ answerMax: 65_536 });
     const open = { code: 'OUTCOME_UNKNOWN' };
-    await expect(calls.passOn(address, call)).rejects.toMatchObject(open);
+    await expect(calls.forward(address, call)).rejects.toMatchObject(open);
     await expect(calls.ask(address, '/x', {}, 5_000, { most: 100 })).rejects.toThrow(/100 bytes/);
     await expect(calls.ask(address, '/x', {}, 5_000)).rejects.toThrow(/more than/);
   });
@@ -210,7 +210,7 @@ describe('of an answer no more is taken than was asked for', () => {
   test('what is within the bound is whole', async () => {
     const { address } = await somebody(long(4 * 65_536));
     const { calls } = callsOf({ answerMax: 4 * 65_536 });
-    expect((await calls.passOn(address, call))?.body.length).toBe(4 * 65_536);
+    expect((await calls.forward(address, call))?.body.length).toBe(4 * 65_536);
     const most = 4 * 65_536;
     expect((await calls.ask(address, '/x', {}, 5_000, { most })).body.length).toBe(most);
   });

@@ -2,7 +2,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { TrellisError } from '../../../engine/base/errors.js';
 import type { Call } from '../../../engine/database/call/call.js';
-import { Gate, SlotPool, createGateBuffer } from '../../../engine/database/call/gate.js';
+import {
+  ControlBlock,
+  SlotPool,
+  createGateBuffer,
+} from '../../../engine/database/call/control-block.js';
 import { Deadlines } from '../../../engine/database/lane/deadlines.js';
 
 beforeEach(() => {
@@ -12,9 +16,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const gate = new Gate(createGateBuffer(8));
+const gate = new ControlBlock(createGateBuffer(8));
 /** As the writer's thread sees it. */
-const writer = new Gate(gate.buffer);
+const writer = new ControlBlock(gate.buffer);
 const slots = new SlotPool(gate);
 
 function callOf(budgetMs: number, slot: number): Call & { said: string } {

@@ -5,8 +5,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ChangeWriter } from '../../../engine/cluster/entry/changes.js';
 import { entryKind } from '../../../engine/cluster/entry/kind.js';
-import { type FollowParts, LogFollower } from '../../../engine/database/replica/log-follower.js';
-import type { VectorChange } from '../../../engine/storage/table/store.js';
+import {
+  type FollowParts,
+  LogFollower,
+} from '../../../engine/database/replication/log-follower.js';
+import type { VectorChange } from '../../../engine/storage/table/view-types.js';
 
 /** One change of `bytes`, whose key is the number of its entry. */
 function bodyOf(seq: number, bytes: number): Uint8Array {

@@ -1,7 +1,7 @@
 // The writer of a leader waits for those whom it has just answered, within bounds: a model of clients that ask again
 // after some time, in time that the test makes pass.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Gathering } from '../../../engine/database/lane/gathering.js';
+import { CommitDelay } from '../../../engine/database/lane/commit-delay.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -19,7 +19,11 @@ interface Model {
 }
 
 /** Groups of the first `seconds`: their sizes, and the milliseconds that somebody waited for others. */
-function run({ clients, thinkMs, groupMs }: Model, gathering: Gathering | undefined, seconds = 4) {
+function run(
+  { clients, thinkMs, groupMs }: Model,
+  gathering: CommitDelay | undefined,
+  seconds = 4,
+) {
   const comes = Array.from({ length: clients }, (_, client) => thinkMs(client));
   const sizes: number[] = [];
   let held = 0;
@@ -49,7 +53,7 @@ test.each([8, 64, 256])(
   '%i clients that ask again at once share entries, and more are answered',
   (clients) => {
     const model = { clients, thinkMs: soon, groupMs: 8 };
-    const [without, waiting] = [run(model, undefined), run(model, new Gathering())];
+    const [without, waiting] = [run(model, undefined), run(model, new CommitDelay())];
     expect(waiting.size).toBeGreaterThan(0.95 * clients);
     expect(waiting.perSecond).toBeGreaterThan(without.perSecond);
   },
@@ -57,12 +61,12 @@ test.each([8, 64, 256])(
 
 test('one client, or few, are not waited for', () => {
   for (const clients of [1, 2, 3])
-    expect(run({ clients, thinkMs: soon, groupMs: 8 }, new Gathering()).held).toBe(0);
+    expect(run({ clients, thinkMs: soon, groupMs: 8 }, new CommitDelay()).held).toBe(0);
 });
 
 test('where nobody comes again soon, waiting is seldom tried', () => {
   const late = { clients: 64, thinkMs: (client: number) => 40 + client * 3, groupMs: 8 };
-  const [without, waiting] = [run(late, undefined), run(late, new Gathering())];
+  const [without, waiting] = [run(late, undefined), run(late, new CommitDelay())];
   expect(waiting.held).toBeLessThan(0.03);
   expect(waiting.perSecond).toBeGreaterThan(0.97 * without.perSecond);
 });
@@ -73,7 +77,7 @@ test('no wait is longer than a quarter of the group before, or 5 ms', () => {
     [2, 0.5],
     [400, 5],
   ] as const) {
-    const gathering = new Gathering();
+    const gathering = new CommitDelay();
     gathering.answered(10, groupMs, 1);
     const begun = performance.now();
     let at = Number.NaN;
@@ -92,7 +96,7 @@ test('no wait is longer than a quarter of the group before, or 5 ms', () => {
 });
 
 test('who are more than a group takes are not waited for', () => {
-  const gathering = new Gathering();
+  const gathering = new CommitDelay();
   gathering.answered(600, 8, 500);
   expect(gathering.holds(500, () => undefined)).toBe(false);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import { type EmbeddedDatabase, open } from '../../../engine/database/embedded.js';
-import { verifyStorage } from '../../../engine/database/care/verify.js';
+import { verifyStorage } from '../../../engine/database/maintenance/verify.js';
 import { mergeReplies } from '../../../engine/database/scatter/merge.js';
 import type { MathFunction } from '../../../engine/plan/function-name.js';
 import { openStorage } from '../../../engine/storage/open-storage.js';

@@ -3,12 +3,12 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { crashSources, Oracle } from '../../crash/oracle.js';
+import { crashSources, Oracle } from '../crash/oracle.js';
 import { makeFolder, removeFolder, writeProject } from '../../support/project.js';
 import { noteProof } from '../../support/proof.js';
 import { commandHere } from '../../support/server/command-here.js';
 import { Server, startServer } from '../../support/server/server.js';
-import { ImageEngine } from '../kit/image-engine.js';
+import { ImageEngine } from '../support/image-engine.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const backups = 50;

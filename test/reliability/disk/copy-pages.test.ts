@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { afterAll, expect, test } from 'vitest';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import { openStorage } from '../../../engine/storage/open-storage.js';
-import { checkData } from '../../../engine/storage/page/data-check.js';
+import { checkData } from '../../../engine/storage/page/file-check.js';
 import { makeFolder, root } from '../../support/project.js';
 import { noteProof } from '../../support/proof.js';
 import { Client } from '../../support/server/http.js';

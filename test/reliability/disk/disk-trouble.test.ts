@@ -4,16 +4,16 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { TrellisError } from '../../../engine/base/errors.js';
-import { diskTrouble } from '../../../engine/storage/lock/disk-trouble.js';
+import { asDiskError } from '../../../engine/storage/lock/disk-error.js';
 import { openEmbedded } from '../../support/server/embedded-server.js';
-import { freshFolder } from '../../storage/kit/garden.js';
+import { freshFolder } from '../../storage/support/garden.js';
 
 const place = { path: freshFolder(), name: 'the folder of backups', bytes: 7 };
 const failed = (code: unknown): Error => Object.assign(new Error('it failed, write'), { code });
 
 // As Node names errors of the system, and as LMDB numbers them.
 it.each(['ENOSPC', 'EDQUOT', 'EFBIG', 28, 122, 27])('%s is a full disk', (code) => {
-  const { data } = diskTrouble(failed(code), place) as TrellisError;
+  const { data } = asDiskError(failed(code), place) as TrellisError;
   expect(data).toMatchObject({
     code: 'INSUFFICIENT_STORAGE',
     args: { needed: 7 },
@@ -25,7 +25,7 @@ it.each(['ENOSPC', 'EDQUOT', 'EFBIG', 28, 122, 27])('%s is a full disk', (code) 
 it.each(['EIO', 'EROFS', 'EACCES', 'ENOTDIR', 5])(
   '%s is a directory that cannot be used',
   (code) => {
-    const { data } = diskTrouble(failed(code), place) as TrellisError;
+    const { data } = asDiskError(failed(code), place) as TrellisError;
     expect(data).toEqual({
       code: 'DATA_DIR_BAD',
       args: { what: 'the folder of backups: it failed' },
@@ -39,7 +39,7 @@ it.each([
   new TypeError('no function'),
   new TrellisError({ code: 'DATA_CORRUPT', args: {} }),
   'a text',
-])('%s stays what it is', (error) => expect(diskTrouble(error, place)).toBe(error));
+])('%s stays what it is', (error) => expect(asDiskError(error, place)).toBe(error));
 
 it('a backup to a place that cannot be is refused, and the next one is made', async () => {
   const source = 'N::Item { v: I64 } QUERY add() => AddN<Item>({ v: 1 }) RETURN NONE';

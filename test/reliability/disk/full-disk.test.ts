@@ -8,8 +8,8 @@ import { describe, expect, test } from 'vitest';
 import { makeFolder, writeProject } from '../../support/project.js';
 import { noteProof } from '../../support/proof.js';
 import { runCli, Server } from '../../support/server/server.js';
-import { MemoryDisk, whyNoMemoryDisk } from '../kit/small-disk.js';
-import { Recorder, whyNoRecorder } from '../kit/recorder.js';
+import { MemoryDisk, whyNoMemoryDisk } from '../support/small-disk.js';
+import { Recorder, whyNoRecorder } from '../support/recorder.js';
 
 const missing = whyNoRecorder();
 const isLong = process.env.TRELLIS_TEST_LONG === '1';

@@ -3,11 +3,11 @@
 // refused before anything is written.
 import { describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../../engine/base/limits.js';
-import { distinct } from '../../../engine/base/words.js';
-import { verifyStorage } from '../../../engine/database/care/verify.js';
+import { distinct } from '../../../engine/base/u32-array.js';
+import { verifyStorage } from '../../../engine/database/maintenance/verify.js';
 import { compile } from '../../../engine/lang/compile.js';
 import { type Storage, openStorage } from '../../../engine/storage/open-storage.js';
-import { freshFolder } from '../../storage/kit/garden.js';
+import { freshFolder } from '../../storage/support/garden.js';
 import { noteProof } from '../../support/proof.js';
 import { openEmbedded } from '../../support/server/embedded-server.js';
 import { commandHere } from '../../support/server/command-here.js';

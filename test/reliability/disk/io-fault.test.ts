@@ -4,12 +4,12 @@
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { crashSources, Oracle } from '../../crash/oracle.js';
+import { crashSources, Oracle } from '../crash/oracle.js';
 import { makeFolder, removeFolder, writeProject } from '../../support/project.js';
 import { noteProof } from '../../support/proof.js';
 import { type Exit, Server, StartFailed } from '../../support/server/server.js';
-import { ImageEngine } from '../kit/image-engine.js';
-import { Recorder, whyNoRecorder } from '../kit/recorder.js';
+import { ImageEngine } from '../support/image-engine.js';
+import { Recorder, whyNoRecorder } from '../support/recorder.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const seed = Number(process.env.TRELLIS_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));

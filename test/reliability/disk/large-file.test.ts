@@ -10,7 +10,7 @@ import { noteProof } from '../../support/proof.js';
 import { Random } from '../../support/random.js';
 import { commandHere } from '../../support/server/command-here.js';
 import { runCli, Server } from '../../support/server/server.js';
-import { type IoRecord, Recorder, whyNoRecorder } from '../kit/recorder.js';
+import { type IoRecord, Recorder, whyNoRecorder } from '../support/recorder.js';
 
 const missing = whyNoRecorder();
 if (missing !== undefined) console.info(`large files are not followed: ${missing}`);

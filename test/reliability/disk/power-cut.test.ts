@@ -6,15 +6,15 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { crashSources, Oracle } from '../../crash/oracle.js';
+import { crashSources, Oracle } from '../crash/oracle.js';
 import { makeFolder, removeFolder, writeProject } from '../../support/project.js';
 import { noteProof } from '../../support/proof.js';
 import { Random } from '../../support/random.js';
 import { commandHere } from '../../support/server/command-here.js';
 import { Server } from '../../support/server/server.js';
-import { Disk, filesBelow, randomStyle } from '../kit/disk-model.js';
-import { ImageEngine } from '../kit/image-engine.js';
-import { type IoRecord, Recorder, whyNoRecorder } from '../kit/recorder.js';
+import { Disk, filesBelow, randomStyle } from '../support/disk-model.js';
+import { ImageEngine } from '../support/image-engine.js';
+import { type IoRecord, Recorder, whyNoRecorder } from '../support/recorder.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const images = long ? 500 : 20;

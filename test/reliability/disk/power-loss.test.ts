@@ -1,11 +1,11 @@
 // A real file system that loses its power (T4): ext4 in a file, stopped by its own shutdown call. Needs
 // root and loop devices: in the long run.
 import { afterAll, expect, test } from 'vitest';
-import { crashSources, Oracle } from '../../crash/oracle.js';
+import { crashSources, Oracle } from '../crash/oracle.js';
 import { noteProof } from '../../support/proof.js';
 import { Random } from '../../support/random.js';
-import { ImageEngine } from '../kit/image-engine.js';
-import { serverOn, SmallDisk, whyNoDisk } from '../kit/small-disk.js';
+import { ImageEngine } from '../support/image-engine.js';
+import { serverOn, SmallDisk, whyNoDisk } from '../support/small-disk.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const seed = Number(process.env.TRELLIS_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));

@@ -7,14 +7,14 @@ import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
-import { crashSources, Oracle } from '../../crash/oracle.js';
+import { crashSources, Oracle } from '../crash/oracle.js';
 import { makeFolder, removeFolder, root, writeProject } from '../../support/project.js';
 import { noteProof } from '../../support/proof.js';
 import { Random } from '../../support/random.js';
 import { runCli, Server } from '../../support/server/server.js';
-import { Disk, filesBelow, type Style } from '../kit/disk-model.js';
-import { ImageEngine } from '../kit/image-engine.js';
-import { type IoRecord, Recorder, whyNoRecorder } from '../kit/recorder.js';
+import { Disk, filesBelow, type Style } from '../support/disk-model.js';
+import { ImageEngine } from '../support/image-engine.js';
+import { type IoRecord, Recorder, whyNoRecorder } from '../support/recorder.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const seed = Number(process.env.TRELLIS_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));

@@ -3,10 +3,10 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { crashSources } from '../../crash/oracle.js';
+import { crashSources } from '../crash/oracle.js';
 import { noteProof } from '../../support/proof.js';
-import { ImageEngine } from '../kit/image-engine.js';
-import { serverOn, SmallDisk, whyNoDisk } from '../kit/small-disk.js';
+import { ImageEngine } from '../support/image-engine.js';
+import { serverOn, SmallDisk, whyNoDisk } from '../support/small-disk.js';
 import { expectFigure } from '../../support/run/figure.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeFolder } from '../../support/project.js';
-import { compiled, whyNoC } from '../kit/compiled.js';
+import { compiled, whyNoC } from '../support/compiled.js';
 import { Subject, type SubjectOptions } from './subject.js';
 import { afterwards, commandsEnd, during, freshSeen, metric, stopsWell } from './verdict.js';
 

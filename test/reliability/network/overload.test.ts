@@ -8,8 +8,8 @@ import { median, sampleLatency } from '../../support/server/load-sample.js';
 import { noteProof } from '../../support/proof.js';
 import { Random } from '../../support/random.js';
 import { type Server, startServer } from '../../support/server/server.js';
-import { whyNoC } from '../kit/compiled.js';
-import { flood } from '../kit/flood.js';
+import { whyNoC } from '../support/compiled.js';
+import { flood } from '../support/flood.js';
 import { expectFigure } from '../../support/run/figure.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';

@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { reportFailure } from '../../../server/process/exit-code.js';
+import { reportFailure } from '../../../server/lifecycle/exit-code.js';
 import { nextTurn } from '../../support/run/next-turn.js';
 import { makeFolder, writeProject } from '../../support/project.js';
 import { commandHere } from '../../support/server/command-here.js';

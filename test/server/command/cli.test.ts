@@ -16,8 +16,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TrellisError } from '../../../engine/index.js';
 import { type Environment, loadConfig } from '../../../server/config/config.js';
-import { reportFailure } from '../../../server/process/exit-code.js';
-import { serve } from '../../../server/process/serve.js';
+import { reportFailure } from '../../../server/lifecycle/exit-code.js';
+import { serve } from '../../../server/lifecycle/server.js';
 import { bundled } from '../../support/run/bundled.js';
 import { commandHere } from '../../support/server/command-here.js';
 import { Connection } from '../../support/server/http.js';
@@ -218,7 +218,7 @@ describe('help', () => {
       recursive: true,
     }) as string[];
     const names = files
-      .filter((file) => file.endsWith('.ts'))
+      .filter((file) => file.endsWith('.ts') && !file.startsWith('support'))
       .map((file) => basename(file, '.ts'))
       .filter((name) => name !== 'cli');
     expect(rows.map(([, name]) => name).sort()).toEqual(names.sort());

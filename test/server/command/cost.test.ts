@@ -1,15 +1,15 @@
 // Which reads run on the main thread: what averages do to that choice.
 import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CostBook } from '../../../engine/database/lane/cost.js';
+import { InlinePolicy } from '../../../engine/database/lane/inline-policy.js';
 
-let book: CostBook;
+let book: InlinePolicy;
 let idle: boolean;
 let hasLane: boolean;
 beforeEach(() => {
   idle = false;
   hasLane = true;
-  book = new CostBook({ isIdle: () => idle, hasLane: () => hasLane }, 4);
+  book = new InlinePolicy({ isIdle: () => idle, hasLane: () => hasLane }, 4);
 });
 
 function learn(times: number, micros: number): void {
@@ -114,7 +114,7 @@ describe('the choice between main thread and lane', () => {
 
   it('keeps more short reads where lanes are few: they would share the processors', () => {
     const taken = (lanes: number): number => {
-      book = new CostBook({ isIdle: () => false, hasLane: () => true }, lanes);
+      book = new InlinePolicy({ isIdle: () => false, hasLane: () => true }, lanes);
       learn(50, 60);
       let count = 0;
       for (; runsHere(); count++) book.spend(0, 60);
@@ -126,7 +126,7 @@ describe('the choice between main thread and lane', () => {
 
   it('hands long answers from thread to thread only where there are lanes to gain by it', () => {
     const isHere = (lanes: number, micros: number): boolean => {
-      book = new CostBook({ isIdle: () => false, hasLane: () => true }, lanes);
+      book = new InlinePolicy({ isIdle: () => false, hasLane: () => true }, lanes);
       learn(200, micros);
       return runsHere();
     };

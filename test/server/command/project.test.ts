@@ -14,10 +14,10 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TrellisError, defaultLimits } from '../../../engine/index.js';
 import { readSources } from '../../../server/project/project.js';
-import { createReloader } from '../../../server/process/reload.js';
-import { SourceBook } from '../../../server/project/source-book.js';
+import { createReloader } from '../../../server/lifecycle/reload.js';
+import { SourceStatus } from '../../../server/project/source-status.js';
 import { playSeed } from '../../../server/project/seed.js';
-import { watchSources } from '../../../server/process/watch.js';
+import { watchSources } from '../../../server/lifecycle/file-watcher.js';
 import { FakeDatabase } from '../../support/fake-database.js';
 
 let folder: string;
@@ -118,10 +118,10 @@ describe('reload', () => {
       queriesDir: 'db',
       compat: false,
       limits: defaultLimits,
-      sources: new SourceBook(),
+      sources: new SourceStatus(),
       database,
       log: (level, message, fields) => log.push(`${level} ${message} ${JSON.stringify(fields)}`),
-      onSwap: () => results.push('swap'),
+      onApplied: () => results.push('swap'),
       onResult: (result) => results.push(result),
       onCompiled: (seconds) => expect(seconds).toBeGreaterThan(0),
     });

@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import { compile } from '../../../engine/lang/compile.js';
-import type { Asker, Question } from '../../../server/shell/asker.js';
-import { Repl } from '../../../server/shell/repl.js';
+import type { QueryRunner, QueryRequest } from '../../../server/repl/query-runner.js';
+import { Repl } from '../../../server/repl/repl.js';
 import { expectFigure } from '../../support/run/figure.js';
 
 const source = `N::Person { name: String, age: U8 }
@@ -19,21 +19,21 @@ const sources = [{ path: 'main.hx', text: source }];
 const program = compile(sources, { compat: false }).program!;
 
 interface Started {
-  asked: Question[];
+  asked: QueryRequest[];
   printed: string[];
   input: PassThrough;
   shell: Repl;
   left: Promise<string[]>;
 }
 
-function start(ask: Asker['ask'], terminal = false): Started {
-  const asked: Question[] = [];
+function start(ask: QueryRunner['ask'], terminal = false): Started {
+  const asked: QueryRequest[] = [];
   const printed: string[] = [];
   for (const name of ['log', 'error'] as const)
     vi.spyOn(console, name).mockImplementation(
       (...line: unknown[]) => void printed.push(line.join(' ')),
     );
-  const asker: Asker = {
+  const asker: QueryRunner = {
     ask: (question, hear) => {
       asked.push(question);
       return ask(question, hear);
@@ -122,7 +122,7 @@ test('W05 its own words', async () => {
 
 test('W05 Ctrl-C ends the query in 200 ms, not the shell', async () => {
   let cancelled = 0;
-  const slow: Asker['ask'] = (_, hear) => {
+  const slow: QueryRunner['ask'] = (_, hear) => {
     hear?.(() => cancelled++);
     return setTimeout(30_000, '{"data":[]}', { ref: false });
   };

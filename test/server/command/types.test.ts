@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { loadConfig } from '../../../server/config/config.js';
 import { runCommand } from '../../../server/command/cli.js';
-import { Development } from '../../../server/process/development.js';
+import { Development } from '../../../server/lifecycle/dev-mode.js';
 import { loadProgram, programOptions } from '../../../server/project/program.js';
 import { makeFolder } from '../../support/project.js';
 

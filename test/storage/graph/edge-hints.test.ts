@@ -1,18 +1,18 @@
 // Loads write first edges by hints: whatever the hints say, the edges are those of single requests.
 import { afterAll, describe, expect, it } from 'vitest';
-import { randomOf } from '../../../bench/kit/seeded-random.js';
+import { randomOf } from '../../../bench/support/seeded-random.js';
 import { readAdjacency, readDegree } from '../../../engine/storage/graph/adjacency.js';
-import { EdgeHints } from '../../../engine/storage/graph/edge-hints.js';
+import { NoEdgesHint } from '../../../engine/storage/graph/no-edges-hint.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
-import { NewEdges } from '../../../engine/storage/graph/new-edges.js';
-import { freshFolder } from '../kit/garden.js';
+import { EdgeBuffer } from '../../../engine/storage/graph/edge-buffer.js';
+import { freshFolder } from '../support/garden.js';
 
 const env = openEnv(freshFolder());
 afterAll(() => env.close());
 
 describe('hints of elements without edges', () => {
   it('tell of each new element once, by direction and label', () => {
-    const hints = new EdgeHints(100);
+    const hints = new NoEdgesHint(100);
     const out = hints.bitsFor('out', 1, 200);
     expect([99, 100, 150, 100, 200, 200].map((id) => out.take(id))).toEqual([
       false,
@@ -34,7 +34,7 @@ describe('hints of elements without edges', () => {
   });
 
   it('know nothing of elements before the first', () => {
-    const bits = new EdgeHints(10_000).bitsFor('in', 1, 500);
+    const bits = new NoEdgesHint(10_000).bitsFor('in', 1, 500);
     expect(bits.take(500)).toBe(false);
   });
 });
@@ -43,13 +43,13 @@ describe('edges of loads', () => {
   it('are written whatever the hints say', () => {
     const random = randomOf(1);
     const lists = new Map<number, number[]>();
-    let hints = new EdgeHints(1);
+    let hints = new NoEdgesHint(1);
     let edge = 1000;
     env.transact(() => {
       for (let load = 0; load < 12; load++) {
         // Every third load is told that nobody has edges; the rest knows of some elements only.
-        if (load % 3 === 0) hints = new EdgeHints(load === 3 ? 1 : 30);
-        const edges = new NewEdges();
+        if (load % 3 === 0) hints = new NoEdgesHint(load === 3 ? 1 : 30);
+        const edges = new EdgeBuffer();
         for (let i = 0; i < 400; i++, edge++) {
           const id = Math.ceil(random() ** 3 * 60);
           const far = Math.ceil(random() * 999);

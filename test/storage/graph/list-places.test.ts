@@ -3,12 +3,12 @@
 import fc from 'fast-check';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { addAllToList, scanList } from '../../../engine/storage/graph/label-list.js';
-import { ListPlaces } from '../../../engine/storage/graph/list-places.js';
+import { addAllToList, scanList } from '../../../engine/storage/graph/label-bitmap.js';
+import { LabelRank } from '../../../engine/storage/graph/label-rank.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
-import type { ReadView } from '../../../engine/storage/table/store.js';
-import { joinWords } from '../../../engine/storage/table/word.js';
-import { freshFolder, labelNamed, openGarden, values, write } from '../kit/garden.js';
+import type { ReadView } from '../../../engine/storage/table/view-types.js';
+import { joinWords } from '../../../engine/storage/table/little-endian.js';
+import { freshFolder, labelNamed, openGarden, values, write } from '../support/garden.js';
 
 const storage = openGarden(freshFolder(), {});
 afterAll(() => storage.close());
@@ -75,11 +75,11 @@ it('what nobody has counted holds for one commit', () => {
       addAllToList(env.labels, 1, ids);
       return true;
     });
-  const idAt = (places: ListPlaces, commits: number, departures: number): number | undefined => {
-    const from = places.find(1, 3, { nextId: 20_000, commits, departures });
+  const idAt = (places: LabelRank, commits: number, departures: number): number | undefined => {
+    const from = places.find(1, 3, { nextId: 20_000, commits, removalCount: departures });
     return joinWords([...scanList(env.labels, 1, undefined, 3, from)])[0];
   };
-  const places = new ListPlaces(env.labels);
+  const places = new LabelRank(env.labels);
   put(3000, 3001, 6000, 9000, 9001);
   for (const departures of [0, 7]) expect(idAt(places, 1, departures)).toBe(9000);
   for (const id of [1, 2]) {

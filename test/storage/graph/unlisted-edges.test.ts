@@ -1,7 +1,7 @@
 // A load that has the data to itself leaves its edges out of the lists of their ends for a while:
 // whenever it ends, and wherever it is cut off, the lists become those of a load that leaves none.
 import { describe, expect, it } from 'vitest';
-import { randomOf } from '../../../bench/kit/seeded-random.js';
+import { randomOf } from '../../../bench/support/seeded-random.js';
 import { instantFromMicros } from '../../../engine/base/date.js';
 import { armFailpoint } from '../../../engine/base/failpoint.js';
 import { defaultLimits } from '../../../engine/base/limits.js';
@@ -12,13 +12,16 @@ import { catalogOf } from '../../../engine/storage/catalog/catalog.js';
 import { readCatalog } from '../../../engine/storage/catalog/catalog-record.js';
 import { check } from '../../../engine/storage/check/check.js';
 import { type Storage, openStorage } from '../../../engine/storage/open-storage.js';
-import { checkData } from '../../../engine/storage/page/data-check.js';
-import { WritePermit } from '../../../engine/storage/lock/permit.js';
+import { checkData } from '../../../engine/storage/page/file-check.js';
+import { WriteFence } from '../../../engine/storage/lock/write-fence.js';
 import type { LoadView } from '../../../engine/storage/view/load-view.js';
-import { UnlistedEdges, oldestUnlisted } from '../../../engine/storage/view/unlisted-edges.js';
+import {
+  DeferredAdjacency,
+  oldestDeferredEdge,
+} from '../../../engine/storage/view/deferred-adjacency.js';
 import { Writer } from '../../../engine/storage/view/writer.js';
-import { edge, node, vector } from '../kit/declare.js';
-import { freshFolder, labelNamed, openGarden, write } from '../kit/garden.js';
+import { edge, node, vector } from '../support/declare.js';
+import { freshFolder, labelNamed, openGarden, write } from '../support/garden.js';
 
 const schema = {
   version: 1,
@@ -81,7 +84,7 @@ function load(storage: Storage, pieces: readonly object[][], run: Run): void {
 function listsOf({ env }: Storage): string[] {
   const all: string[] = [];
   for (const table of [env.out, env.in]) {
-    for (const { key, value } of table.sealed({ id: 0, label: 0, chunk: 0 }, 1e6)) {
+    for (const { key, value } of table.withChecksum({ id: 0, label: 0, chunk: 0 }, 1e6)) {
       all.push(`${table.name} ${JSON.stringify(key)} ${Buffer.from(value).toString('hex')}`);
     }
   }
@@ -98,7 +101,7 @@ const reopen = (path: string): Storage =>
 function plainLists(pieces: readonly object[][]): string[] {
   const { storage } = garden();
   load(storage, pieces, (work) => void storage.load(0, work));
-  expect(oldestUnlisted(storage.env)).toBe(0);
+  expect(oldestDeferredEdge(storage.env)).toBe(0);
   return listsOf(storage);
 }
 
@@ -110,7 +113,7 @@ async function loadAlone(
 ): Promise<{ path: string; isCut: boolean }> {
   const { path, storage } = garden();
   const writer = new Writer(storage.env, defaultLimits, {});
-  const unlisted = new UnlistedEdges(writer.context, (work) => writer.transact(work), most);
+  const unlisted = new DeferredAdjacency(writer.context, (work) => writer.transact(work), most);
   const catalog = catalogOf(readCatalog(storage.env.meta));
   let isCut = false;
   armFailpoint(failpoint);
@@ -151,7 +154,7 @@ describe('edges that are not listed at once', () => {
     expect(isCut).toBe(false);
     const storage = reopen(path);
     expect(listsOf(storage)).toEqual(wanted);
-    expect([oldestUnlisted(storage.env), [...check(storage.env)]]).toEqual([0, []]);
+    expect([oldestDeferredEdge(storage.env), [...check(storage.env)]]).toEqual([0, []]);
   });
 
   it('are listed by whoever opens the data after a cut, at every step', async () => {
@@ -171,7 +174,7 @@ describe('edges that are not listed at once', () => {
         const done = pieces.findIndex((_, i) => found.join() === listsUpTo(i + 1).join());
         expect({ most, step, done }).not.toEqual({ most, step, done: -1 });
         if (!isCut) expect(done).toBe(pieces.length - 1);
-        expect(oldestUnlisted(storage.env)).toBe(0);
+        expect(oldestDeferredEdge(storage.env)).toBe(0);
         expect([...check(storage.env)]).toEqual([]);
         await storage.close();
       }
@@ -209,17 +212,17 @@ describe('edges that are not listed at once', () => {
   it('are listed before anything else is written', () => {
     const { storage } = garden();
     load(storage, pieces, (work) => void storage.load(0, work, true));
-    expect(oldestUnlisted(storage.env)).toBeGreaterThan(0);
+    expect(oldestDeferredEdge(storage.env)).toBeGreaterThan(0);
     expect([...check(storage.env)]).toEqual([]);
     expect(listsOf(storage).length).toBeLessThan(wanted.length);
     write(storage, (view) => view.createNode(labelNamed(storage, 'Plant'), new Map()));
-    expect(oldestUnlisted(storage.env)).toBe(0);
+    expect(oldestDeferredEdge(storage.env)).toBe(0);
     expect(listsOf(storage)).toEqual(wanted);
   });
 
   it('are not listed by whoever may not write, which is told so', async () => {
     const { path } = await loadAlone(pieces, { edges: 1e6, elements: 9 }, 'listEdges@3:throw');
-    const permit = new WritePermit(undefined, undefined, 'the configuration says so');
+    const permit = new WriteFence(undefined, undefined, 'the configuration says so');
     const open = (): Storage =>
       openStorage(path, { limits: defaultLimits, mode: 'attach', permit });
     expect(open).toThrow(/cut off/);

@@ -1,14 +1,14 @@
 // The writer remembers ids by uuids: whatever was made, dropped, undone or never committed, it answers as
 // a view of the same data that remembers nothing.
 import { afterAll, describe, expect, it } from 'vitest';
-import { randomOf } from '../../../bench/kit/seeded-random.js';
+import { randomOf } from '../../../bench/support/seeded-random.js';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import { type Storage, openStorage } from '../../../engine/storage/open-storage.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
 import { uuidAt } from '../../../engine/storage/record/record.js';
-import { UuidMemo } from '../../../engine/storage/table/uuid-memo.js';
-import type { WriteView } from '../../../engine/storage/table/store.js';
-import { freshFolder, labelNamed, openGarden, values, write } from '../kit/garden.js';
+import { UuidCache } from '../../../engine/storage/table/uuid-cache.js';
+import type { WriteView } from '../../../engine/storage/table/view-types.js';
+import { freshFolder, labelNamed, openGarden, values, write } from '../support/garden.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 const rounds = isLong ? 400 : 60;
@@ -109,7 +109,7 @@ describe('ids that the writer remembers', () => {
         .record(id)!
         .slice(uuidAt.own, uuidAt.own + 16);
     const newest = (one: Storage): void => {
-      one.renew();
+      one.invalidateWriter();
       one.reader();
     };
     const made = (one: Storage): number =>
@@ -140,7 +140,7 @@ describe('ids that the writer remembers', () => {
   });
 
   it('are right or unknown, however many there are', () => {
-    const memo = new UuidMemo();
+    const memo = new UuidCache();
     memo.begin(1);
     const count = isLong ? 1_000_000 : 20_000;
     const key = (n: number): Uint8Array => {

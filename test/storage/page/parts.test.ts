@@ -4,20 +4,20 @@ import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { probeData } from '../../../engine/storage/folder/probe.js';
+import { probeData } from '../../../engine/storage/folder/preopen-check.js';
 import {
   type DataFaults,
   checkData,
   checkPart,
   joinParts,
   tablesOf,
-} from '../../../engine/storage/page/data-check.js';
+} from '../../../engine/storage/page/file-check.js';
 import { PageFile } from '../../../engine/storage/page/page.js';
 import { metasOf, newestOf } from '../../../engine/storage/page/page-meta.js';
-import { PageWalk } from '../../../engine/storage/page/page-walk.js';
+import { PageWalk } from '../../../engine/storage/page/btree-walk.js';
 import { Random } from '../../support/random.js';
-import { fill, ofPages, pageOf, pageSize } from '../kit/damage.js';
-import { freshFolder, labelNamed, openGarden, values, write } from '../kit/garden.js';
+import { fill, ofPages, pageOf, pageSize } from '../support/damage.js';
+import { freshFolder, labelNamed, openGarden, values, write } from '../support/garden.js';
 
 const rounds = process.env.TRELLIS_TEST_LONG ? 200 : 6;
 const graph = join(freshFolder(), 'graph');

@@ -11,8 +11,10 @@ const options = { dataDir, sources, minFreeBytes: 0, cluster, ...(failpoint && {
 process.on('disconnect', () => process.exit(0));
 
 if (founds) {
-  const [{ foundCluster }, { completeOptions }, { compile }] = await Promise.all([
-    engine('database/found.js'),
+  // A build from before the names of today has it in another file.
+  const creating = engine('database/create-cluster.js').catch(() => engine('database/found.js'));
+  const [{ createCluster, foundCluster = createCluster }, { completeOptions }, { compile }] = await Promise.all([
+    creating,
     engine('database/embedded-options.js'),
     engine('lang/compile.js'),
   ]);
@@ -27,7 +29,9 @@ const db = await open(options);
 const node = db.database.cluster;
 
 // A build from before positions were waited for whole takes the sequence alone.
-const { isAt } = await engine('cluster/link/epochs.js').catch(() => engine('cluster/node.js'));
+const { isAt } = await engine('cluster/ipc/epochs.js')
+  .catch(() => engine('cluster/link/epochs.js'))
+  .catch(() => engine('cluster/node.js'));
 const awaited = (at) => (isAt === undefined ? at.seq : at);
 
 const operations = {
@@ -43,7 +47,7 @@ const operations = {
     if (program === undefined) throw new RangeError(JSON.stringify(diagnostics));
     await db.database.reload(program, archive);
   },
-  strong: ({ ms }) => node.strong(ms),
+  strong: ({ ms }) => (node.readBarrier === undefined ? node.strong(ms) : node.readBarrier(ms)),
   wait: ({ at, ms }) => node.waitFor(awaited(at), ms),
   stepDown: ({ to }) => node.stepDown(to),
   close: () => db.close(),

@@ -1,6 +1,6 @@
 // What lies on the disk of a node that has stopped, table by table, for comparisons between nodes.
 import { join } from 'node:path';
-import { hashTables } from '../../../engine/database/replica/table-check.js';
+import { hashTables } from '../../../engine/database/replication/table-check.js';
 import { openEnv } from '../../../engine/storage/table/env.js';
 
 /** A hash of each table of the data in `folder`. */

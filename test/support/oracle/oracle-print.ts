@@ -1,9 +1,9 @@
 // The oracle's answers as trees of JSON values: elements, records and groups with their members in
-// order; [compat] by the form of the value (plan/form.ts), written apart from the engine.
+// order; [compat] by the form of the value (plan/print-form.ts), written apart from the engine.
 import { printDate } from '../../../engine/base/date.js';
 import type { PropertyType } from '../../../engine/base/schema.js';
 import { Instant, Uuid } from '../../../engine/base/value.js';
-import type { Form } from '../../../engine/plan/form.js';
+import type { Form } from '../../../engine/plan/print-form.js';
 import type { Plan } from '../../../engine/plan/plan.js';
 import { membersOf, type Run } from './oracle-run.js';
 import { isList, Item, Rec, type Value } from './oracle-value.js';

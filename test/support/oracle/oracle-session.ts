@@ -2,11 +2,11 @@
 // and the oracle run them over the traversal so far, and both must answer and keep the same.
 import { TrellisError } from '../../../engine/base/errors.js';
 import { defaultLimits } from '../../../engine/base/limits.js';
-import type { ItemList } from '../../../engine/exec/row/execute.js';
+import type { ItemList } from '../../../engine/exec/runtime/execute.js';
 import { scanBody } from '../../../engine/json/decode.js';
 import { prepare, toolboxOf } from '../../../engine/session/tool/prepare.js';
 import type { Traversal } from '../../../engine/session/session.js';
-import type { Work } from '../../../engine/session/work.js';
+import type { Work } from '../../../engine/session/tool-context.js';
 import { propertyTypes, strayIds, valueTexts, vectorTexts } from './oracle-schema.js';
 import { Item } from './oracle-value.js';
 import type { World } from './oracle-world.js';

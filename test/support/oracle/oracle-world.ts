@@ -3,7 +3,7 @@
 import { parseDate } from '../../../engine/base/date.js';
 import { TrellisError } from '../../../engine/base/errors.js';
 import { defaultLimits } from '../../../engine/base/limits.js';
-import type { Argument, ItemList } from '../../../engine/exec/row/execute.js';
+import type { Argument, ItemList } from '../../../engine/exec/runtime/execute.js';
 import { decodeParameters } from '../../../engine/json/decode.js';
 import { compile } from '../../../engine/lang/compile.js';
 import type { ReplyType } from '../../../engine/plan/output-type.js';

@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import type { Instant } from '../../../engine/base/value.js';
 import { printUuid } from '../../../engine/base/id.js';
 import { defaultLimits } from '../../../engine/base/limits.js';
-import type { Argument, ExecutionResult, ItemList } from '../../../engine/exec/row/execute.js';
+import type { Argument, ExecutionResult, ItemList } from '../../../engine/exec/runtime/execute.js';
 import { execute } from '../../../engine/exec/run.js';
 import type { Plan } from '../../../engine/plan/plan.js';
 import type { Program } from '../../../engine/plan/program.js';
 import { openStorage, type Storage } from '../../../engine/storage/open-storage.js';
 import { uuidAt } from '../../../engine/storage/record/record.js';
-import type { ReadView, WriteView } from '../../../engine/storage/table/store.js';
-import { createTextIndex } from '../../../engine/text/text-index-lmdb.js';
+import type { ReadView, WriteView } from '../../../engine/storage/table/view-types.js';
+import { createTextIndex } from '../../../engine/text/text-index.js';
 import { MemoryIndex } from '../memory-index.js';
 
 export interface LoneCall {

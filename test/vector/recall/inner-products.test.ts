@@ -4,7 +4,7 @@
 // vectors of that cluster points out.
 import { expect, test } from 'vitest';
 import type { Layout } from '../../../engine/vector/index.js';
-import { standardWidth } from '../../../engine/vector/pool.js';
+import { defaultEf } from '../../../engine/vector/search-params.js';
 import { nextTurn } from '../../support/run/next-turn.js';
 import { asMap, indexOf, long, recallOf } from '../fixture.js';
 import { clustered } from '../random.js';
@@ -57,7 +57,7 @@ function cellsOf(kind: number): Cell[] {
 }
 
 /** As whoever says nothing searches, and by a walk of the width that is standard, whatever the vectors need. */
-const ways = ['measured', standardWidth] as const;
+const ways = ['measured', defaultEf] as const;
 
 function shortOf({ of, natural }: Lengths, { spread, dimension, layout, halved }: Cell): string[] {
   const total = halved ? 2 * count : count;
@@ -72,7 +72,7 @@ function shortOf({ of, natural }: Lengths, { spread, dimension, layout, halved }
     const factor = of(i % count, normals[i]![0]! - first) / size;
     return shape.map((x) => x * factor);
   });
-  const index = indexOf(rows, { metric: 'dot', layout, efSearch: standardWidth });
+  const index = indexOf(rows, { metric: 'dot', layout, efSearch: defaultEf });
   const kept = asMap(rows);
   for (let id = 2; halved && id <= total; id += 2) {
     index.delete(id);

@@ -3,10 +3,10 @@
 // walk through what is left out and say so where that is more than it can hold, by sketches, whose
 // bounds are alike for all that lies far off, or by the list.
 import { expect, test } from 'vitest';
-import { queryFactor, exponentOf } from '../../../engine/vector/size.js';
-import { standardEf, standardWidth } from '../../../engine/vector/pool.js';
+import { queryFactor, exponentOf } from '../../../engine/vector/vector-scale.js';
+import { effectiveEf, defaultEf } from '../../../engine/vector/search-params.js';
 import type { AllowList, Layout, Metric } from '../../../engine/vector/index.js';
-import type { SharedIndex } from '../../../engine/vector/open-index.js';
+import type { SharedIndex } from '../../../engine/vector/shared-index.js';
 import { POOL_MAX } from '../../../wasm/layout.js';
 import { asMap, indexOf, long, naiveSearch, recallOf } from '../fixture.js';
 import { nextTurn } from '../../support/run/next-turn.js';
@@ -67,7 +67,7 @@ type Way = (index: SharedIndex, query: Float64Array, allow: AllowList) => number
 
 /** Answers that a walk looks for, as a search does: half as many again as without a filter. */
 const widthOf = (index: SharedIndex): number =>
-  Math.ceil(1.5 * standardEf(standardWidth, index.segments[0]!, k + 2));
+  Math.ceil(1.5 * effectiveEf(defaultEf, index.segments[0]!, k + 2));
 
 /** One way alone, of an index of one segment; undefined when it says that it cannot, or there is no graph. */
 function byKernel(name: 'searchFlat' | 'searchList' | 'searchAmong'): Way {

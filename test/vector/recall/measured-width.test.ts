@@ -5,9 +5,9 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Layout, Metric } from '../../../engine/vector/index.js';
-import type { SharedIndex } from '../../../engine/vector/open-index.js';
-import { candidatesFor } from '../../../engine/vector/candidates.js';
-import { standardWidth } from '../../../engine/vector/pool.js';
+import type { SharedIndex } from '../../../engine/vector/shared-index.js';
+import { numCandidates } from '../../../engine/vector/oversampling.js';
+import { defaultEf } from '../../../engine/vector/search-params.js';
 import { readSnapshot, writeSnapshot } from '../../../engine/vector/snapshot.js';
 import { makeFolder, removeFolder } from '../../support/project.js';
 import { nextTurn } from '../../support/run/next-turn.js';
@@ -70,7 +70,7 @@ async function make(cell: Cell): Promise<Made> {
   const rows = all.slice(0, cell.count);
   const { metric, layout, history } = cell;
   const first = history === 'grown' ? rows.slice(0, cell.count / 4) : rows;
-  const index = await indexInTurns(first, { metric, layout, efSearch: standardWidth });
+  const index = await indexInTurns(first, { metric, layout, efSearch: defaultEf });
   await maintain(index);
   const kept = asMap(rows);
   if (history === 'grown') {
@@ -93,7 +93,7 @@ async function make(cell: Cell): Promise<Made> {
 /** As a server asks: a few more than are wanted, which are judged again by the stored vectors. */
 function recallAt({ index, kept, queries }: Made, ef?: number, k = ten): number {
   const { metric } = index.options;
-  const wanted = candidatesFor(index.options, index.dimension, k);
+  const wanted = numCandidates(index.options, index.dimension, k);
   const found = queries.map((query) => {
     const last = naiveSearch(metric, kept, query, k).at(-1)!.distance;
     const limit = last + 1e-6 * Math.abs(last);
@@ -170,7 +170,7 @@ test.each(long ? [256, 1024] : [1024])('many of %i hashed numbers', async (dimen
   const asked = long ? 60 : 8;
   const all = hashed((long ? 2500 : 1500) + asked, dimension);
   const rows = all.slice(asked);
-  const index = indexOf(rows, { metric: 'cosine', efSearch: standardWidth });
+  const index = indexOf(rows, { metric: 'cosine', efSearch: defaultEf });
   await maintain(index);
   const made = { index, kept: asMap(rows), queries: all.slice(0, asked) };
   const recalls = (long ? [10, 30, 60, 100, 150] : [100, 150]).map((wanted) =>
@@ -185,7 +185,7 @@ test('a width that is told is kept to, and an image keeps what was measured', as
   const made = await make(hard);
   const { index } = made;
   const measured = index.widthMeasured;
-  expect(measured).toBeGreaterThan(standardWidth);
+  expect(measured).toBeGreaterThan(defaultEf);
   expect(recallAt(made)).toBeGreaterThanOrEqual(least);
   // Far too narrow for these vectors: were it not walked as told, it would find more.
   expect(recallAt(made, 24)).toBeLessThan(0.9);
@@ -197,18 +197,18 @@ test('a width that is told is kept to, and an image keeps what was measured', as
 
 test('what was measured is measured again when a third of the vectors has changed', async () => {
   const rows = rowsOf({ ...hard, dimension: 16, count: 2000 }, 0);
-  const index = indexOf(rows.slice(0, 1200), { metric: 'dot', efSearch: standardWidth });
+  const index = indexOf(rows.slice(0, 1200), { metric: 'dot', efSearch: defaultEf });
   expect(index.widthMeasured).toBe(0);
   await maintain(index);
   const [segment] = index.segments;
-  expect(index.widthMeasured).toBeGreaterThanOrEqual(standardWidth);
+  expect(index.widthMeasured).toBeGreaterThanOrEqual(defaultEf);
   segment!.width = 1;
   for (let i = 1200; i < 1400; i++) index.put(i + 1, rows[i]!);
   await maintain(index);
   expect(index.widthMeasured).toBe(1);
   for (let i = 1400; i < 2000; i++) index.put(i + 1, rows[i]!);
   await maintain(index);
-  expect(index.widthMeasured).toBeGreaterThanOrEqual(standardWidth);
+  expect(index.widthMeasured).toBeGreaterThanOrEqual(defaultEf);
   index.close();
 });
 
@@ -228,7 +228,7 @@ function restarted(index: SharedIndex): SharedIndex {
 test('a measurement that a stop has cut off, wherever it was, is made after it', async () => {
   const rows = rowsOf({ ...hard, dimension: 16, count: 2000 }, 0);
   const grown = async (): Promise<SharedIndex> => {
-    const index = indexOf(rows.slice(0, 1200), { metric: 'dot', efSearch: standardWidth });
+    const index = indexOf(rows.slice(0, 1200), { metric: 'dot', efSearch: defaultEf });
     await maintain(index);
     index.segments[0]!.width = 1;
     for (let i = 1200; i < 2000; i++) index.put(i + 1, rows[i]!);
@@ -245,7 +245,7 @@ test('a measurement that a stop has cut off, wherever it was, is made after it',
     for (let i = 0; i < steps; i++) expect(index.maintain(0)).toBe(true);
     const next = restarted(index);
     await maintain(next);
-    expect(next.widthMeasured, `${steps} steps`).toBeGreaterThanOrEqual(standardWidth);
+    expect(next.widthMeasured, `${steps} steps`).toBeGreaterThanOrEqual(defaultEf);
     next.close();
     await nextTurn();
   }
@@ -255,7 +255,7 @@ test('an index of equal vectors, or of zeros, is measured to an end and searched
   for (const row of [Float64Array.of(0, 0, 0, 0), Float64Array.of(1, 2, 0, 4)]) {
     const rows = Array.from({ length: 1300 }, () => row);
     for (const metric of ['dot', 'l2', 'cosine'] as const) {
-      const index = indexOf(rows, { metric, efSearch: standardWidth });
+      const index = indexOf(rows, { metric, efSearch: defaultEf });
       await maintain(index);
       for (const query of [row, Float64Array.of(0, 0, 0, 0), Float64Array.of(-1, 0, 0, 0)]) {
         expect(index.search(query, ten).count).toBe(ten);

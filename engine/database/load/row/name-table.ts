@@ -7,7 +7,7 @@
 //   places   [hash, ordinal] by hash, the next free one on collision; ordinal 0 is free
 //   starts   by ordinal: word of the arena at which its name starts · length · scope
 //   arena    names, each at a multiple of 4 bytes
-import { doubled } from '../../../base/words.js';
+import { doubled } from '../../../base/u32-array.js';
 
 export class NameTable {
   #size = 0;

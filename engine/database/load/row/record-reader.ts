@@ -7,17 +7,17 @@ import type { Limits } from '../../../base/limits.js';
 import { defaultAt } from '../../../base/schema.js';
 import type { Instant, Scalar, ScalarList } from '../../../base/value.js';
 import { decodeValue } from '../../../json/decode.js';
-import type { Decoding } from '../../../json/fault.js';
+import type { Decoding } from '../../../json/validation-error.js';
 import type { JsonView } from '../../../json/view.js';
-import { beginRecord } from '../../../storage/record/blank-record.js';
+import { beginRecord } from '../../../storage/record/record-template.js';
 import { printValue } from '../../../storage/record/fragment.js';
 import { valueSize } from '../../../storage/index/index-entry.js';
 import { prefixOf } from '../../../storage/index/index-key.js';
-import type { StoredProperty } from '../../../storage/table/store.js';
-import { putWord } from '../../../storage/table/word.js';
-import { countTerms } from '../../../text/text-index-lmdb.js';
+import type { StoredProperty } from '../../../storage/table/view-types.js';
+import { putWord } from '../../../storage/table/little-endian.js';
+import { countTerms } from '../../../text/text-index.js';
 import type { BatchBuilder } from './batch-builder.js';
-import type { FormField, TypeForm } from './type-form.js';
+import type { FormField, TypeForm } from './row-schema.js';
 
 /** Integers up to this many characters are exact as numbers. */
 const shortDigits = 15;

@@ -9,21 +9,21 @@ import { type ErrorData, TrellisError, excerpt, fail } from '../../../base/error
 import type { Limits } from '../../../base/limits.js';
 import { type ElementKind, printType } from '../../../base/schema.js';
 import type { Instant, Scalar } from '../../../base/value.js';
-import { type Decoding, throwFaults } from '../../../json/fault.js';
+import { type Decoding, throwFaults } from '../../../json/validation-error.js';
 import { decodeValue, decodeVector } from '../../../json/decode.js';
 import { scanJson } from '../../../json/scan.js';
 import type { JsonView } from '../../../json/view.js';
 import { prefixOf } from '../../../storage/index/index-key.js';
-import type { Catalog, Label, StoredProperty } from '../../../storage/table/store.js';
+import type { Catalog, Label, StoredProperty } from '../../../storage/table/view-types.js';
 import { vectorOfBase64 } from './base64.js';
 import { BatchBuilder } from './batch-builder.js';
-import { LinePattern, type RowParts } from './line-pattern.js';
+import { RowTemplate, type RowParts } from './row-template.js';
 import { NameTable } from './name-table.js';
 import { RecordReader } from './record-reader.js';
 import type { RetriedRow, RowBatch } from './row-batch.js';
 import { type RowKeys, RowSettings } from './row-settings.js';
 import { textOf, utf8Of, uuidOf } from './row-text.js';
-import { type TypeForm, formOf } from './type-form.js';
+import { type TypeForm, formOf } from './row-schema.js';
 
 /** Shapes of rows that are known by heart. */
 const patternsMax = 16;
@@ -33,7 +33,7 @@ const freeLessons = 64;
 const asideMax = 64 * 1024 * 1024;
 
 /** Thrown by a row that is read again later. */
-const comesLater = new TrellisError({ code: 'NO_VALUE_FOUND', args: { what: 'an end' } });
+const endpointPending = new TrellisError({ code: 'NO_VALUE_FOUND', args: { what: 'an end' } });
 
 const kinds = ['node', 'edge', 'vector'] as const satisfies readonly ElementKind[];
 
@@ -48,7 +48,7 @@ export class RowReader {
   /** Ordinals of temporary names, given out in the order of rows. */
   readonly #names = new NameTable();
   /** Most recently used first. */
-  #patterns: LinePattern[] = [];
+  #patterns: RowTemplate[] = [];
   #learned = 0;
   #fits = 0;
   readonly #forms = new Map<string, TypeForm>();
@@ -118,7 +118,7 @@ export class RowReader {
         else if (!isBlank(bytes, start, end)) this.#row(bytes.subarray(start, end), line);
       } catch (error) {
         batch.abandonRow();
-        if (error === comesLater) this.#putAside(bytes.slice(start, end), line);
+        if (error === endpointPending) this.#putAside(bytes.slice(start, end), line);
         else if (!(error instanceof TrellisError) || this.#isSetting) throw error;
         else this.#refuse(error, searched, start, end, line);
       }
@@ -136,7 +136,7 @@ export class RowReader {
     this.batch.rejects.push({ line, error: { ...rowError(data), ...hint } });
   }
 
-  #patternOf(bytes: Uint8Array, start: number): LinePattern | undefined {
+  #patternOf(bytes: Uint8Array, start: number): RowTemplate | undefined {
     const patterns = this.#patterns;
     for (let i = 0; i < patterns.length; i++) {
       const pattern = patterns[i]!;
@@ -247,7 +247,7 @@ export class RowReader {
   /** Rows that hardly ever repeat a shape are not worth the learning. */
   #learn(bytes: Uint8Array, parts: RowParts): void {
     if (this.#learned > freeLessons + this.#fits / 8) return;
-    const pattern = LinePattern.of(bytes, parts);
+    const pattern = RowTemplate.of(bytes, parts);
     if (pattern === undefined) return;
     this.#learned++;
     if (this.#patterns.length === patternsMax) this.#patterns.pop();
@@ -342,7 +342,7 @@ export class RowReader {
 
   /** Of an end that no earlier row of its type has: a name of another type, for the writer to refuse. */
   #unknownEnd(view: JsonView, own: ReturnType<typeof utf8Of>, end: 'from' | 'to'): number {
-    if (this.#isOpen && this.#asideBytes < asideMax) throw comesLater;
+    if (this.#isOpen && this.#asideBytes < asideMax) throw endpointPending;
     for (const { id } of this.catalog.labels()) {
       const ordinal = this.#names.find(id, own.bytes, own.start, own.end);
       if (ordinal !== 0) return ordinal;

@@ -7,7 +7,7 @@
 import { excerpt, fail } from '../../../base/errors.js';
 import type { ElementKind } from '../../../base/schema.js';
 import type { JsonView } from '../../../json/view.js';
-import type { Catalog, Label, StoredProperty } from '../../../storage/table/store.js';
+import type { Catalog, Label, StoredProperty } from '../../../storage/table/view-types.js';
 import { textOf } from './row-text.js';
 
 const kinds = ['node', 'edge', 'vector'] as const satisfies readonly ElementKind[];

@@ -1,6 +1,6 @@
 // Collects the keyword documents of the rows of a batch, and gives them out by term (row-batch.ts).
 import { ByteWriter } from '../../../base/bytes.js';
-import { doubled } from '../../../base/words.js';
+import { doubled } from '../../../base/u32-array.js';
 import { termBytes } from '../../../text/text-key.js';
 import { type TermBatch, termWords } from './term-batch.js';
 

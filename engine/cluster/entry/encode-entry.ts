@@ -1,0 +1,86 @@
+// Makes the messages of an entry. Invariant: whoever repeats an append sends the same bytes under the
+// same ids; they are made once, here.
+import { crc32, deflateRawSync } from 'node:zlib';
+import { chainOf, type Position } from './chain.js';
+import type { EntryKeys } from './entry-keys.js';
+import { sealHead, writeHead } from './head.js';
+import { chainAt, headBytes, signedHeadBytes } from './head-layout.js';
+import { deflatedFlag } from './kind.js';
+
+/** Bytes of a body that one message takes. */
+export const partBytes = 512 * 1024;
+
+export interface EntrySource {
+  /** One of `entryKind`. */
+  kind: number;
+  epoch: number;
+  /** 16 random bytes. */
+  id: Uint8Array;
+  /** Unix milliseconds. */
+  time: number;
+  body: Uint8Array;
+  deflate?: boolean;
+}
+
+/** By what an entry is signed. */
+export interface Signer {
+  keys: EntryKeys;
+  /** Of one of them. */
+  id: number;
+}
+
+export interface SealedEntry {
+  /**
+   * One message each, in order, with the name that each repetition of its append has; every one in
+   * memory of its own, to be handed to another thread.
+   */
+  parts: { bytes: Uint8Array<ArrayBuffer>; id: string }[];
+  /** Where the log stands once all of them are in it. */
+  position: Position;
+}
+
+/**
+ * The messages of `source`, to be appended behind sequence `after`. That may be beyond `before`, the last
+ * entry: parts of one that was never finished may lie between.
+ */
+export function encodeEntry(
+  before: Position,
+  after: number,
+  source: EntrySource,
+  signer?: Signer,
+): SealedEntry {
+  const body = source.deflate ? deflateRawSync(source.body) : source.body;
+  const count = Math.max(1, Math.ceil(body.length / partBytes));
+  const messages: Uint8Array<ArrayBuffer>[] = [];
+  const size = signer === undefined ? headBytes : signedHeadBytes;
+  for (let part = 0; part < count; part++) {
+    const piece = body.subarray(part * partBytes, (part + 1) * partBytes);
+    const message = new Uint8Array(size + piece.length);
+    message.set(piece, size);
+    writeHead(message, {
+      kind: source.kind,
+      flags: source.deflate ? deflatedFlag : 0,
+      part,
+      parts: count,
+      epoch: source.epoch,
+      after: after + part,
+      id: source.id,
+      chain: 0n,
+      time: source.time,
+      crc: crc32(piece),
+      ...(signer && { key: signer.id }),
+    });
+    messages.push(message);
+  }
+  const chain = chainOf(before, messages);
+  for (const message of messages) {
+    new DataView(message.buffer).setBigUint64(chainAt, chain, true);
+    sealHead(message);
+    signer?.keys.sign(message, signer.id);
+  }
+  const name = Buffer.from(source.id).toString('hex');
+  return {
+    parts: messages.map((bytes, part) => ({ bytes, id: `${name}-${part}` })),
+    position: { epoch: source.epoch, seq: after + count, chain, ...(signer && { key: signer.id }) },
+  };
+}

@@ -1,0 +1,370 @@
+// A node of a cluster as the thread that serves has it: starts the log thread, hears what it says and passes on
+// what it is asked. Invariant: nothing here blocks, and nothing here is a decision about who leads.
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
+import { sharedMs } from '../../base/clock.js';
+import { type ErrorData, TrellisError, errorMessage, fail } from '../../base/errors.js';
+import type { ClusterSample } from '../families.js';
+import { keyIdsOf } from '../entry/entry-keys.js';
+import { isBehind } from '../ipc/epochs.js';
+import type { Ask, LogProbe, LogToServer, ServerToLog } from '../ipc/message.js';
+import { reachable } from '../ipc/leader.js';
+import { ClusterTally } from '../ipc/cluster-metrics.js';
+import { ClusterState, appendState } from '../ipc/shared-state.js';
+import {
+  type ClusterLeader,
+  type ClusterNode,
+  type ClusterPosition,
+  type ClusterRole,
+  type Compared,
+  type RoleChange,
+  printPosition,
+} from '../node.js';
+import type { ClusterOptions } from '../options.js';
+import { startFailure, startThread } from '../../system/thread.js';
+import { logPlaceOf } from '../log/log-address.js';
+import type { LogThreadSetup } from './log-thread.js';
+import { refusalOf } from './leader-election.js';
+
+type Logger = (
+  level: 'debug' | 'info' | 'warn' | 'error',
+  message: string,
+  fields?: Record<string, unknown>,
+) => void;
+
+/** What a node asks of the database that it is of. */
+interface NodeData {
+  /** The leader's: an entry of these settings. */
+  tell: (settings: Uint8Array) => Promise<ClusterPosition>;
+  /** Likewise: has all nodes compare. */
+  check: () => Promise<Omit<Compared, 'other'>>;
+  settings: () => Uint8Array | undefined;
+}
+
+interface Waiter {
+  resolve: (result: ClusterPosition | LogProbe) => void;
+  reject: (error: TrellisError) => void;
+}
+
+/** A log that was silent for so many leases cannot be reached. */
+const silentLeases = 3;
+const closeMs = 5000;
+
+export class NodeHandle implements ClusterNode {
+  readonly words = new ClusterState();
+  readonly tally = new ClusterTally();
+  /** For the writer: its end of the way to the log thread. */
+  readonly writerPort: MessagePort;
+  readonly keys: readonly number[];
+  readonly #worker: Worker;
+  readonly #listeners = new Set<(change: RoleChange) => void>();
+  readonly #waiting = new Map<number, Waiter>();
+  #lastId = 0;
+  #leader: ClusterLeader | undefined;
+  #fault: ErrorData | undefined;
+  #changes: Record<string, number> = {};
+  readonly #openedAt = sharedMs();
+  readonly #ended: Promise<unknown>;
+
+  /** Fails where the log thread cannot begin: without it, this node would have no part in anything. */
+  readonly begun: Promise<void>;
+
+  constructor(
+    private readonly options: ClusterOptions,
+    readonly name: string,
+    private readonly log: Logger,
+  ) {
+    this.keys = keyIdsOf(options.secrets ?? []);
+    const { port1, port2 } = new MessageChannel();
+    this.writerPort = port2;
+    const { node, advertise, leaseMs, appendTimeoutMs, keepMs, keepBytes } = options;
+    const setup: LogThreadSetup = {
+      place: logPlaceOf(options, name),
+      secrets: options.secrets,
+      keep: { keepMs, keepBytes },
+      words: this.words.buffer,
+      writer: port1,
+      tally: this.tally.buffer,
+      member: {
+        self: { node, address: advertise },
+        mayLead: options.role === 'member',
+        leaseMs,
+        appendTimeoutMs,
+      },
+    };
+    this.#worker = startThread(new URL('./log-thread.js', import.meta.url), {
+      workerData: setup,
+      transferList: [port1],
+    });
+    this.#worker.unref();
+    this.#worker.on('message', (message: LogToServer) => this.#hear(message));
+    this.#worker.on('error', (error) => this.#lose(error));
+    this.begun = new Promise((resolve, reject) => {
+      this.#worker.once('online', resolve);
+      this.#worker.once('error', (error) => reject(startFailure(error)));
+    });
+    // Whoever opens the database hears of it, if it comes that far.
+    this.begun.catch(() => undefined);
+    this.#ended = new Promise((resolve) => this.#worker.once('exit', resolve));
+  }
+
+  get node(): string {
+    return this.options.node;
+  }
+
+  get role(): ClusterRole {
+    return this.words.role;
+  }
+
+  get leader(): ClusterLeader | undefined {
+    return this.#leader;
+  }
+
+  get position(): ClusterPosition {
+    return this.words.position;
+  }
+
+  get lagMs(): number {
+    if (this.role === 'leader') return 0;
+    return Math.max(0, sharedMs() - (this.words.caughtUpAt || this.#openedAt));
+  }
+
+  get hasCaughtUp(): boolean {
+    return this.role === 'leader' || this.words.caughtUpAt > 0;
+  }
+
+  get silenceMs(): number {
+    return Math.max(0, sharedMs() - (this.words.heardAt || this.#openedAt));
+  }
+
+  get fault(): ErrorData | undefined {
+    return this.#fault;
+  }
+
+  /** Says that this node cannot go on, though the log can; undefined: it can again. */
+  setFault(fault: ErrorData | undefined): void {
+    this.#fault = fault;
+    if (fault) this.log('error', 'this node is not in order', { reason: errorMessage(fault) });
+  }
+
+  get isReady(): boolean {
+    const isPart = this.role === 'leader' || this.role === 'follower';
+    const isClose = this.hasCaughtUp && this.lagMs <= this.options.maxLagMs;
+    return isPart && this.#fault === undefined && isClose;
+  }
+
+  get refusal(): ErrorData | undefined {
+    if (this.role === 'leader') return undefined;
+    if (this.#fault !== undefined) return this.#fault;
+    if (this.silenceMs > silentLeases * this.options.leaseMs)
+      return { code: 'LOG_UNAVAILABLE', args: { what: 'it is silent' } };
+    return refusalOf(this.#leader);
+  }
+
+  #hear(message: LogToServer): void {
+    switch (message.kind) {
+      case 'change':
+        return this.#change(message.change);
+      case 'fault':
+        return this.setFault(message.error);
+      case 'log':
+        return this.log(message.level, message.message, message.fields);
+      case 'done': {
+        const waiter = this.#waiting.get(message.id);
+        this.#waiting.delete(message.id);
+        if (message.error) return waiter?.reject(new TrellisError(message.error));
+        return waiter?.resolve(message.result!);
+      }
+      default:
+    }
+  }
+
+  #change(change: RoleChange): void {
+    this.#leader = change.leader;
+    if (change.reason !== 'heard')
+      this.#changes[change.reason] = (this.#changes[change.reason] ?? 0) + 1;
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  /** The log thread has ended by a defect: nobody else may wait for it. */
+  #lose(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    this.log('error', 'the log thread has ended', { reason });
+    this.words.role = 'lost';
+    this.words.endAppend(appendState.unknown);
+    this.setFault({ code: 'LOG_UNAVAILABLE', args: { what: 'its thread has ended' } });
+    for (const { reject } of this.#waiting.values()) reject(new TrellisError(this.#fault!));
+    this.#waiting.clear();
+  }
+
+  /** How far the data were when they were opened. */
+  begin(leader: ClusterLeader | undefined): void {
+    this.#leader ??= reachable(leader);
+  }
+
+  #ask(ask: Ask): Promise<ClusterPosition | LogProbe> {
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastId;
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage({ kind: 'ask', id, ask } satisfies ServerToLog);
+    });
+  }
+
+  hasApplied(wanted: ClusterPosition): boolean {
+    return this.role !== 'joining' && this.words.hasApplied(wanted);
+  }
+
+  async waitFor(wanted: ClusterPosition, ms: number): Promise<void> {
+    if (await this.words.until(() => this.hasApplied(wanted), ms)) return;
+    const position = printPosition(this.position);
+    fail('REPLICA_BEHIND', { position, wanted: printPosition(wanted) });
+  }
+
+  #answered: ClusterPosition | undefined;
+
+  noteAnswered(position: ClusterPosition): void {
+    if (this.#answered === undefined || isBehind(this.#answered, position))
+      this.#answered = position;
+  }
+
+  get owed(): ClusterPosition | undefined {
+    const answered = this.#answered;
+    return answered === undefined || this.hasApplied(answered) ? undefined : answered;
+  }
+
+  async waitForLeader(ms: number): Promise<ClusterLeader | undefined> {
+    if (this.#leader === undefined) {
+      let stop = (): void => {};
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, ms);
+        stop = this.onChange(({ leader }) => leader && resolve());
+      });
+      clearTimeout(timer);
+      stop();
+    }
+    return this.#leader;
+  }
+
+  async readBarrier(ms: number): Promise<ClusterPosition> {
+    this.#checkLeads();
+    const position = (await this.#ask({ what: 'beat' })) as ClusterPosition;
+    await this.waitFor(position, ms);
+    return position;
+  }
+
+  #checkLeads(): void {
+    const { refusal } = this;
+    if (refusal !== undefined) throw new TrellisError(refusal);
+  }
+
+  async stepDown(to?: ClusterLeader): Promise<ClusterPosition> {
+    this.#checkLeads();
+    return (await this.#ask({ what: 'handOver', to })) as ClusterPosition;
+  }
+
+  program = '';
+
+  /** The database, once it is open. */
+  data: NodeData = {
+    tell: () => Promise.resolve(this.position),
+    check: () => Promise.resolve({ check: '', position: this.position }),
+    settings: () => undefined,
+  };
+
+  async check(): Promise<Omit<Compared, 'other'>> {
+    this.#checkLeads();
+    return this.data.check();
+  }
+
+  readonly #comparing = new Set<(result: Compared) => void>();
+
+  onCompared(listener: (result: Compared) => void): () => void {
+    this.#comparing.add(listener);
+    return () => void this.#comparing.delete(listener);
+  }
+
+  compared(result: Compared): void {
+    for (const listener of this.#comparing) listener(result);
+  }
+
+  /** Takes no part any more: the data are not what the log says. */
+  fail(error: ErrorData): void {
+    this.#worker.postMessage({ kind: 'fail', error } satisfies ServerToLog);
+  }
+
+  settings(): Uint8Array | undefined {
+    return this.data.settings();
+  }
+
+  async setSettings(settings: Uint8Array): Promise<ClusterPosition> {
+    this.#checkLeads();
+    return this.data.tell(settings);
+  }
+
+  get durable(): ClusterPosition {
+    return { epoch: this.words.epoch, seq: this.words.durable };
+  }
+
+  get signedBy(): number | undefined {
+    return this.words.key;
+  }
+
+  claim(node: string, seq: number | undefined, keys: readonly number[] = []): void {
+    this.#worker.postMessage({ kind: 'claim', node, seq, keys } satisfies ServerToLog);
+  }
+
+  keepFrom(marks: readonly number[]): void {
+    this.#worker.postMessage({ kind: 'keepFrom', marks } satisfies ServerToLog);
+  }
+
+  async leave(): Promise<void> {
+    await this.#ask({ what: 'leave' });
+  }
+
+  async trim(upTo: number): Promise<void> {
+    this.#checkLeads();
+    await this.#ask({ what: 'trim', upTo });
+  }
+
+  async look(): Promise<LogProbe> {
+    return (await this.#ask({ what: 'look' })) as LogProbe;
+  }
+
+  onChange(listener: (change: RoleChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  metrics(): ClusterSample[] {
+    const roles: ClusterRole[] = ['joining', 'follower', 'leader', 'lost'];
+    return [
+      ...roles.map((role): ClusterSample => {
+        return { name: 'cluster_role', labels: { role }, value: role === this.role ? 1 : 0 };
+      }),
+      { name: 'cluster_epoch', value: this.words.epoch },
+      { name: 'cluster_position', value: this.words.seq },
+      { name: 'cluster_lag_seconds', value: this.lagMs / 1000 },
+      ...Object.entries(this.#changes).map(([reason, value]): ClusterSample => {
+        return { name: 'cluster_leader_changes_total', labels: { reason }, value };
+      }),
+      ...this.tally.samples(this.words.seq),
+    ];
+  }
+
+  /** Gives the lead away, if it is here: the next one need not wait until it is missed. */
+  async #handOver(): Promise<void> {
+    if (this.role !== 'leader') return;
+    const late = new Promise((resolve) => setTimeout(resolve, closeMs / 5).unref());
+    await Promise.race([this.#ask({ what: 'handOver', to: undefined }), late]).catch(() => {});
+  }
+
+  /** Resolves when the log thread has ended. */
+  async close(): Promise<void> {
+    this.#worker.ref();
+    await this.#handOver();
+    this.#worker.postMessage({ kind: 'close' } satisfies ServerToLog);
+    const late = setTimeout(() => void this.#worker.terminate(), closeMs);
+    await this.#ended;
+    clearTimeout(late);
+  }
+}

@@ -1,0 +1,75 @@
+// Replies as values in which wide integers are exact: what JSON.parse makes of the text, but bigint or
+// text where the type of the reply says 64 bits. Invariant: the same place is decoded alike whatever
+// stands there, so that a caller may rely on its type. (The client over HTTP is one file that imports
+// nothing, and does the same for itself.)
+import type { DecodePlace } from './decode-path.js';
+
+/** Nobody who stores a text can know it, so that none is taken for a number. */
+const mark = `n${Math.random().toString(36).slice(2)}:`;
+/** The first digits of integers that a number may not hold: not those of a fraction or an exponent. */
+const longInteger = /(?<![\w.+-])-?\d{16}/g;
+
+/** Marks such integers outside of strings. */
+function marked(text: string): string {
+  let [result, done, quote, behind] = ['', 0, text.indexOf('"'), 0];
+  for (const { index } of text.matchAll(longInteger)) {
+    while (quote >= 0 && quote < index) {
+      behind = endOfString(text, quote);
+      quote = text.indexOf('"', behind);
+    }
+    if (index < behind) continue;
+    let end = index + 16;
+    while (isDigit(text.charCodeAt(end))) end++;
+    // What goes on behind a point or an exponent is no integer.
+    if (text[end] === '.' || text[end] === 'e' || text[end] === 'E') continue;
+    result += `${text.slice(done, index)}"${mark}${text.slice(index, end)}"`;
+    done = end;
+  }
+  return result + text.slice(done);
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
+
+function endOfString(text: string, quote: number): number {
+  for (let at = quote + 1; ; at++) {
+    at = text.indexOf('"', at);
+    let slashes = at;
+    while (text[slashes - 1] === '\\') slashes--;
+    if ((at - slashes) % 2 === 0) return at + 1;
+  }
+}
+
+export function decodeReply(text: string, place: DecodePlace): unknown {
+  // Nearly always there is no long run of digits, and JSON.parse is right.
+  if (place === 0) return JSON.parse(text);
+  const isMarked = /\d{16}/.test(text);
+  const source = isMarked ? marked(text) : text;
+  return settled(JSON.parse(source), place, isMarked);
+}
+
+function settled(value: unknown, place: DecodePlace, isMarked: boolean): unknown {
+  if (typeof value === 'string' && isMarked && value.startsWith(mark)) {
+    return wide(value.slice(mark.length), place);
+  }
+  if (typeof value === 'number') return wide(value, place);
+  if (typeof value !== 'object' || value === null || (place === 0 && !isMarked)) return value;
+  if (Array.isArray(value)) {
+    const of = Array.isArray(place) ? place[0] : 0;
+    return value.map((item) => settled(item, of, isMarked));
+  }
+  const placeOf = (name: string): DecodePlace => {
+    if (typeof place !== 'object') return 0;
+    if (Array.isArray(place)) return place[0];
+    return Object.hasOwn(place, name) ? place[name]! : 0;
+  };
+  const members = value as Record<string, unknown>;
+  for (const name of Object.keys(members)) {
+    members[name] = settled(members[name], placeOf(name), isMarked);
+  }
+  return members;
+}
+
+function wide(value: number | string, place: DecodePlace): unknown {
+  if (place === 2) return BigInt(value);
+  return place === 3 ? String(value) : Number(value);
+}

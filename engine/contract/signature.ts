@@ -1,0 +1,110 @@
+// A program as its callers are told of it: what queries take and give, without how they are run. Plain data.
+// Invariant: parts that are alike are one object, of however many queries, so that whoever carries or
+// prints them does so once; what is printed of it is what is printed of the program.
+import type { Schema } from '../base/schema.js';
+import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
+import type { Plan, Query } from '../plan/plan.js';
+import type { Program } from '../plan/program.js';
+import { type Bound, boundsOf } from './query-facts.js';
+
+export interface CallSignature extends Pick<Plan, 'parameters' | 'writes' | 'cost'> {
+  /** What steps take of parameters. */
+  bounds: ReadonlyMap<string, Bound>;
+}
+
+export interface QuerySignature extends Pick<Query, 'name' | 'doc' | 'file' | 'mcp' | 'output'> {
+  plan: CallSignature;
+}
+
+export interface ProgramSignature {
+  schema: Schema;
+  queries: readonly QuerySignature[];
+}
+
+/** Either will do for whoever prints. */
+export interface HasSignatures {
+  schema: Schema;
+  queries: readonly (Query | QuerySignature)[];
+}
+
+export function signaturesOf({ schema, queries }: Program): ProgramSignature {
+  const parts = new Parts();
+  const told = queries.map(
+    ({ name, doc, file, mcp, output, plan }): QuerySignature => ({
+      name,
+      doc,
+      file,
+      mcp,
+      output: parts.reply(output),
+      plan: parts.plan(plan),
+    }),
+  );
+  return { schema, queries: told };
+}
+
+interface Kept {
+  part: unknown;
+  number: number;
+}
+
+/** Of what is alike the first. A part is known by its own words and the numbers of its parts. */
+class Parts {
+  readonly #kept = new Map<string, Kept>();
+
+  plan(plan: Plan): CallSignature {
+    const { parameters, writes, cost } = plan;
+    const bounds = boundsOf(plan);
+    const key = JSON.stringify(['plan', writes, cost, [...bounds], parameters], withWide);
+    return this.#keep(key, () => ({ parameters, writes, cost, bounds })).part as CallSignature;
+  }
+
+  reply(type: ReplyType): ReplyType {
+    if ('bare' in type) return { bare: this.#type(type.bare).part as OutputType };
+    return this.#members('reply', type.members, (members) => ({ members })).part as ReplyType;
+  }
+
+  #type(type: OutputType): Kept {
+    switch (type.kind) {
+      case 'scalar':
+        return this.#keep(type.name, () => type);
+      case 'unknown':
+        return this.#keep('unknown', () => type);
+      case 'element':
+        return this.#keep(JSON.stringify(type), () => type);
+      case 'literal':
+        return this.#keep(JSON.stringify([typeof type.value, type], withWide), () => type);
+      case 'record':
+        return this.#members('record', type.members, (members) => ({ ...type, members }));
+      case 'union': {
+        const parts = type.of.map((one) => this.#type(one));
+        const of = parts.map(({ part }) => part);
+        return this.#keep(`union ${parts.map(({ number }) => number)}`, () => ({ ...type, of }));
+      }
+      default: {
+        const { part, number } = this.#type(type.of);
+        return this.#keep(`${type.kind} ${number}`, () => ({ ...type, of: part }));
+      }
+    }
+  }
+
+  #members(kind: string, members: readonly OutputMember[], make: (of: unknown[]) => object): Kept {
+    let key = kind;
+    const types = members.map(({ name, type, optional }) => {
+      const { part, number } = this.#type(type);
+      key += ` ${number}${optional ? '?' : ':'}${JSON.stringify(name)}`;
+      return part;
+    });
+    return this.#keep(key, () => make(members.map((one, at) => ({ ...one, type: types[at] }))));
+  }
+
+  #keep(key: string, make: () => unknown): Kept {
+    const present = this.#kept.get(key);
+    if (present !== undefined) return present;
+    const kept: Kept = { part: make(), number: this.#kept.size };
+    this.#kept.set(key, kept);
+    return kept;
+  }
+}
+
+const withWide = (_: string, part: unknown): unknown =>
+  typeof part === 'bigint' ? `${part}n` : part;

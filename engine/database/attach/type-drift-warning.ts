@@ -1,0 +1,23 @@
+// What generated functions rely on, held against the program in force: who calls with types of another
+// program is told so once, in a warning of the process, and goes on.
+import { contractOf, type Contract } from '../../contract/contract-hash.js';
+import type { Program } from '../../plan/program.js';
+
+/** Says which queries and types have changed since the types were generated. */
+export type Changes = (inForce: Contract) => string[];
+
+const namesMax = 10;
+
+export function warnOfTypeDrift(
+  changes: Changes,
+  program: Pick<Program, 'schema' | 'queries'>,
+): void {
+  const names = changes(contractOf(program));
+  if (names.length === 0) return;
+  const more = names.length > namesMax ? ` and ${names.length - namesMax} more` : '';
+  const told = `${names.slice(0, namesMax).join(', ')}${more}`;
+  process.emitWarning(`The generated types are not those of the sources: ${told}.`, {
+    type: 'TrellisWarning',
+    detail: 'Write them again with `trellis types`.',
+  });
+}

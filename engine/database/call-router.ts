@@ -1,0 +1,212 @@
+// Judges every call of the present program and routes it. Cheap reads run here at once,
+// others in a reading thread, writes in the writer's; texts are embedded before. Of the calling
+// thread. Invariant: a call is settled once, by its result or its error, wherever it was refused.
+import { type ErrorData, TrellisError, fail } from '../base/errors.js';
+import type { Limits } from '../base/limits.js';
+import { CarriedEmbeddings, packEmbedded } from '../embed/embedding-transfer.js';
+import type { Argument, ExecutionResult, ItemList } from '../exec/runtime/execute.js';
+import type { Plan, Query } from '../plan/plan.js';
+import type { Program } from '../plan/program.js';
+import type { Once } from './idempotency/idempotency-key.js';
+import { type CallInput, callOf, nameOf } from './call/call.js';
+import type { AheadCall, CallOptions } from './call/options.js';
+import { failUnknown, queryNumber } from './call/query-table.js';
+import { type ExecutorServices, decodeCall } from './call/run-request.js';
+import type { MemoryWatch } from './maintenance/memory-watch.js';
+import type { DiskMonitor } from './maintenance/disk-monitor.js';
+import type { Dispatcher } from './lane/dispatcher.js';
+import type { InlineReads } from './lane/inline-reads.js';
+import type { WriterClient } from './lane/writer-client.js';
+import type { QueryMetrics } from './metrics/query-metrics.js';
+import type { SchemaGuard } from './schema/schema-guard.js';
+import { type ModelChoice, embeddingsOf, embedTexts, modelOf } from './text-embedding.js';
+
+/** Where calls go, and what they are judged by. */
+export interface AdmissionParts {
+  limits: Limits;
+  /** There are no reading threads. */
+  isInlineOnly: boolean;
+  equipment: ExecutorServices;
+  guard: SchemaGuard;
+  inline: InlineReads;
+  dispatcher: Dispatcher;
+  writer: WriterClient;
+  disk: DiskMonitor;
+  memory: MemoryWatch;
+  tally: QueryMetrics;
+  models: ModelChoice;
+  /** Fails while calls are not taken. */
+  checkAlive: () => void;
+}
+
+export class CallRouter {
+  #queries = new Map<string, { query: Query; number: number }>();
+
+  constructor(private readonly parts: AdmissionParts) {}
+
+  /** Makes a program the current one on this thread. */
+  adopt(program: Program, generation: number): void {
+    const entries = program.queries.map((query, place) => {
+      return [query.name, { query, number: queryNumber(generation, place) }] as const;
+    });
+    this.#queries = new Map(entries);
+    this.parts.inline.costs.reset();
+    this.parts.tally.adopt(program.queries.map(({ name }) => name));
+  }
+
+  /** Runs a query: here when it is cheap, else in a lane. Fails with TrellisError. */
+  call(
+    name: string,
+    body: Uint8Array,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    const entry = this.#queries.get(name);
+    if (entry === undefined) failUnknown(name, this.#queries.keys());
+    const { query, number } = entry;
+    const { schema } = this.parts.guard;
+    const { plan } = query;
+    const once = onceOf(query, options);
+    if (once?.claim !== undefined)
+      return this.#runInLane(plan, { query: number, schema, body, once }, options);
+    if (options.profile) {
+      const args = decodeCall(query, body, this.parts.equipment);
+      return this.#run(
+        { ...plan, profile: true },
+        { query: -1, schema, body, args, once },
+        options,
+      );
+    }
+    if (plan.embeds.length > 0) {
+      const args = decodeCall(query, body, this.parts.equipment);
+      return this.#embedFirst(plan, { query: number, schema, body, args, once }, options);
+    }
+    if (!plan.writes && this.parts.inline.allows(number, plan, body.length)) {
+      const args = decodeCall(query, body, this.parts.equipment);
+      return this.#runInline(plan, { query: number, schema, body, args }, options);
+    }
+    return this.#runInLane(plan, { query: number, schema, body, once }, options);
+  }
+
+  /** Runs a plan that has no name. */
+  run(
+    plan: Plan,
+    args: readonly Argument[],
+    items: ItemList | undefined,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    const { schema } = this.parts.guard;
+    return this.#run(plan, { query: -1, schema, body: new Uint8Array(0), args, items }, options);
+  }
+
+  #run(
+    plan: Plan,
+    input: CallInput,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    if (plan.embeds.length > 0) return this.#embedFirst(plan, input, options);
+    if (!plan.writes && this.parts.inline.allows(-1, plan, 0))
+      return this.#runInline(plan, input, options);
+    return this.#runInLane(plan, input, options);
+  }
+
+  #budgetOf(plan: Plan, options: CallOptions): number {
+    const { limits } = this.parts;
+    return options.budgetMs ?? (plan.writes ? limits.write_time : limits.query_time);
+  }
+
+  #runInline(
+    plan: Plan,
+    input: CallInput,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    this.parts.checkAlive();
+    const budgetMs = this.#budgetOf(plan, options);
+    const result = this.parts.guard.run(input.schema, (view) =>
+      this.parts.inline.run(view, plan, input, budgetMs, options),
+    );
+    return result ?? this.#runInLane(plan, input, options);
+  }
+
+  /**
+   * Why a call of this query with so long a body would be turned away, if that can be told already:
+   * the more there is to refuse, the less a refusal may cost.
+   */
+  refusal(name: string, bytes: number, caller: CallOptions['caller']): ErrorData | undefined {
+    const entry = this.#queries.get(name);
+    if (entry === undefined) return undefined;
+    const { query, number } = entry;
+    const { writer, dispatcher, inline, isInlineOnly } = this.parts;
+    if (query.plan.writes) return writer.refusalFor(caller);
+    const refusal = isInlineOnly ? undefined : dispatcher.refusalFor(caller);
+    if (refusal === undefined) return undefined;
+    const isForLane = query.plan.embeds.length > 0 || !inline.allows(number, query.plan, bytes);
+    return isForLane ? refusal : undefined;
+  }
+
+  #runInLane(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
+    const { checkAlive, disk, memory, writer, dispatcher, tally } = this.parts;
+    checkAlive();
+    if (memory.isShort) fail('OVERLOADED', { queue: 'The memory of this process' });
+    if (plan.writes) disk.checkRoom(plan);
+    const lanes = plan.writes ? writer : dispatcher;
+    const refusal = lanes.refusalFor(options.caller);
+    // Before anything is made for the call.
+    if (refusal !== undefined) throw new TrellisError(refusal);
+    const caller = nameOf(options.caller);
+    const budgetMs = this.#budgetOf(plan, options);
+    return new Promise((resolve, reject) => {
+      const call = callOf(plan, input, {
+        budgetMs,
+        caller,
+        onWork: options.onWork,
+        resolve,
+        reject,
+      });
+      lanes.submit(call);
+      options.onCancellable?.(() => {
+        tally.cancelled++;
+        dispatcher.cancel(call);
+      });
+    });
+  }
+
+  async #embedFirst(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
+    const started = performance.now();
+    const budgetMs = this.#budgetOf(plan, options);
+    const carried = options.embeddings && new CarriedEmbeddings(options.embeddings);
+    const deadline = started + budgetMs;
+    const made = await embedTexts(this.parts.models, plan, input.args!, deadline, carried);
+    const rest = { ...options, budgetMs: budgetMs - (performance.now() - started) };
+    // It was made for this call.
+    input.embeddings = embeddingsOf(made);
+    if (!plan.writes && this.parts.isInlineOnly) return this.#runInline(plan, input, rest);
+    return this.#runInLane(plan, input, rest);
+  }
+
+  /** See Database.embedAhead. */
+  embedAhead(call: AheadCall, budgetMs: number): Promise<Uint8Array> | undefined {
+    const { models, equipment } = this.parts;
+    const query = 'name' in call ? this.#queries.get(call.name)?.query : undefined;
+    const plan = 'plan' in call ? call.plan : query?.plan;
+    if (plan === undefined || plan.embeds.length === 0) return undefined;
+    const args = 'plan' in call ? call.args : decodeCall(query!, call.body, equipment);
+    return embedTexts(models, plan, args, performance.now() + budgetMs).then(packEmbedded);
+  }
+
+  embed(
+    model: string | undefined,
+    vectorType: string | undefined,
+    texts: readonly string[],
+    budgetMs: number,
+  ): Promise<Float64Array[]> {
+    const { models } = this.parts;
+    const chosen = modelOf(models, model, vectorType);
+    return models.embedder.embed(chosen, texts, performance.now() + budgetMs);
+  }
+}
+
+/** What a repeat must have in common with the write that was made under the key. */
+function onceOf({ name, plan }: Query, { once, profile }: CallOptions): Once | undefined {
+  if (once === undefined || !plan.writes) return undefined;
+  return { ...once, query: profile ? `${name}?profile` : name };
+}

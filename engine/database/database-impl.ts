@@ -1,0 +1,500 @@
+// Opens a database and wires it: data directory, storage, lanes, and what judges calls before.
+// Owns its phase, and the order in which things open and close. This thread never writes LMDB itself.
+import { join } from 'node:path';
+import { type ErrorData, fail } from '../base/errors.js';
+import type { DatabaseSample } from './metrics/definitions.js';
+import type { Argument, ExecutionResult, ItemList } from '../exec/runtime/execute.js';
+import type { ClusterNode } from '../cluster/node.js';
+import type { SourceArchive } from '../cluster/options.js';
+import type { Plan } from '../plan/plan.js';
+import type { Program } from '../plan/program.js';
+import { type DataDirectory, openDataDirectory } from '../storage/folder/manifest.js';
+import { type SchemaPreview, type Storage, openStorage } from '../storage/open-storage.js';
+import { takenReason } from '../storage/lock/write-fence.js';
+import type { ReadView } from '../storage/table/view-types.js';
+import { createTextIndex } from '../text/text-index.js';
+import type { Attachment } from './attach/attachment.js';
+import { AttachHost } from './attach/attach-host.js';
+import { AttachedIndexes } from './vectors/attached-index.js';
+import { backUp } from './maintenance/backup.js';
+import { CallRouter } from './call-router.js';
+import type { Database, DatabaseStatus } from './database.js';
+import type { AheadCall, CallOptions, DatabaseOptions } from './call/options.js';
+import { Dispatcher, loadMax } from './lane/dispatcher.js';
+import type { IndexInfo } from './vectors/index-list.js';
+import { InlineReads } from './lane/inline-reads.js';
+import type { Recall, RecallRequest } from './vectors/recall.js';
+import { ControlBlock, SlotPool, createGateBuffer } from './call/control-block.js';
+import type { ConfigureLane, HelpBuild } from './lane/message.js';
+import { LoadRegistry, type LoadName } from './load/load-registry.js';
+import type { BulkLoad } from './load/load-run.js';
+import { WriterMetrics, createFiguresBuffer } from './metrics/writer-metrics.js';
+import { databaseMetrics } from './collect-metrics.js';
+import { pack } from './call/serialize-plan.js';
+import { type PackedProgram, packProgram } from './call/serialized-program.js';
+import { type ProbeLater, BackgroundCheck, probe } from './maintenance/background-check.js';
+import { QueryMetrics } from './metrics/query-metrics.js';
+import { ThreadPool } from './lane/thread-pool.js';
+import { generationsMax, placeOf } from './call/query-table.js';
+import type { ExecutorServices } from './call/run-request.js';
+import { ClusterCoordinator, detachFromCluster } from './replication/cluster-coordinator.js';
+import { ReloadRetry } from './schema/reload-retry.js';
+import { SchemaGuard } from './schema/schema-guard.js';
+import { embedRows, modelChoiceOf } from './text-embedding.js';
+import { VectorStatus } from './vectors/vector-status.js';
+import { MemoryWatch } from './maintenance/memory-watch.js';
+import { DiskMonitor } from './maintenance/disk-monitor.js';
+import { hasGivenUp, reopen } from './reopen-after-failure.js';
+import { isLost, statusOf } from './status.js';
+import { WriterClient, flightMax } from './lane/writer-client.js';
+
+/** Opens everything; resolves when calls may be made. */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const directory = openDataDirectory(options.dataDir, { readOnly: options.readOnly });
+  let database: DatabaseImpl | undefined;
+  try {
+    const later = await probe(options, directory);
+    database = new DatabaseImpl(options, directory, later);
+    await database.start();
+    return database;
+  } catch (error) {
+    await database?.abandon();
+    directory.close({ clean: false });
+    throw error;
+  }
+}
+
+class DatabaseImpl implements Database {
+  program: Program;
+  /** The present program as lanes get it. */
+  #packed: PackedProgram;
+  /** The programs before it, as far back as lanes keep them. */
+  readonly #earlier: NonNullable<ConfigureLane['earlier']>[number][] = [];
+  /** Of the present program, and of the last reload that was begun. */
+  #generation = 0;
+  #lastGeneration = 0;
+  #phase: DatabaseStatus['phase'] = 'opening';
+  readonly #probe: BackgroundCheck;
+  #progress = 0;
+  readonly #gate: ControlBlock;
+  readonly #storage: Storage;
+  readonly #indexes = new AttachedIndexes();
+  readonly #vectors = new VectorStatus(this.#indexes.byLabel, (look) => this.view(look));
+  readonly #equipment: ExecutorServices;
+  readonly #threads: ThreadPool;
+  readonly #dispatcher: Dispatcher;
+  readonly #writer: WriterClient;
+  readonly #loads: LoadRegistry;
+  readonly #attached: AttachHost;
+  readonly #inline: InlineReads;
+  readonly #admission: CallRouter;
+  readonly #guard: SchemaGuard;
+  readonly #reloads = new ReloadRetry();
+  readonly #tally = new QueryMetrics();
+  readonly #figures = new WriterMetrics(createFiguresBuffer());
+  readonly #disk: DiskMonitor;
+  readonly #desk: ClusterCoordinator | undefined;
+  readonly #models: ReturnType<typeof modelChoiceOf>;
+  /** Backups that are being made of the open store. */
+  readonly #copies = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(
+    private readonly options: DatabaseOptions,
+    private readonly directory: DataDirectory,
+    later: ProbeLater | undefined,
+  ) {
+    const { limits } = options;
+    this.#loads = new LoadRegistry(limits.import_idle);
+    this.#gate = new ControlBlock(createGateBuffer(flightMax + options.workers * loadMax));
+    const slots = new SlotPool(this.#gate);
+    const { notes } = this.#gate;
+    this.#storage = openStorage(this.#graphPath, { limits, mode: 'create', notes });
+    const { cluster } = options;
+    if (cluster === undefined && !options.readOnly) detachFromCluster(this.#storage);
+    this.#desk = cluster && new ClusterCoordinator(cluster, this.#storage, directory, options);
+    this.program = this.#desk?.program ?? options.program;
+    this.#packed = packProgram(this.program);
+    this.#probe = new BackgroundCheck(this.#storage.env, later, () => this.#gate.setProgram(none));
+    this.#guard = new SchemaGuard(this.#gate, this.#storage);
+    this.#equipment = {
+      limits,
+      strict: options.strictMembers,
+      text: options.textEnabled ? createTextIndex(limits) : undefined,
+      vectors: this.#indexes.byLabel,
+    };
+    this.#dispatcher = this.#makeDispatcher(slots);
+    this.#inline = new InlineReads(this.#dispatcher, options.workers, this.#equipment, this.#tally);
+    this.#models = modelChoiceOf(options);
+    this.#threads = new ThreadPool(options.workerHeapMb, this.#gate);
+    this.#writer = new WriterClient(this.#gate, slots, limits, {
+      onIndexes: (list) => this.#indexes.takeAll(list),
+      onNewIndex: (message) => {
+        this.#indexes.take(message);
+        this.#dispatcher.broadcast(message);
+        this.#attached.broadcast(message);
+      },
+      onBuild: (message) => this.#spreadBuild(message),
+      onSnapshot: (info) => this.#vectors.noteSnapshot(info),
+      onSettled: (call, cost) => this.#tally.returned(placeOf(call.query), call, cost),
+      onSources: (sources) => void this.#desk!.adopt(sources, (program) => this.#follow(program)),
+      onMark: (mark, position) => this.#desk!.hear(mark, position),
+      onClusterFault: (error) => this.#desk!.node.setFault(error),
+      refusal: () => this.#desk?.node.refusal,
+      onRoom: (shortage, errno) => this.#disk.noteRoom(shortage, errno, this.#tally),
+      onStopped: (reason, errno) => {
+        if (!this.#disk.noteStop(reason, errno, this.#tally)) void this.#reopen();
+      },
+      onProgress: (progress, phase) => {
+        this.#progress = progress;
+        options.onProgress?.(progress, phase);
+      },
+      log: options.log,
+    });
+    const onLost = (reason: string): void => {
+      this.#gate.setProgram(none);
+      options.log('error', reason);
+    };
+    this.#disk = new DiskMonitor(options, onLost, () => this.#storage.usage());
+    directory.onLost(() => this.#disk.lose(takenReason));
+    if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
+    this.#admission = this.#makeAdmission();
+    this.#attached = new AttachHost({
+      setup: { gate: this.#gate.buffer, lanes: options.workers, ...this.#laneSetup() },
+      equip: () => this.#equip(),
+      call: (name, body) => this.call(name, body),
+      tally: this.#tally,
+    });
+  }
+
+  #makeDispatcher(slots: SlotPool): Dispatcher {
+    const { options } = this;
+    const setup = { role: 'reader' as const, gate: this.#gate.buffer, ...this.#laneSetup() };
+    return new Dispatcher(this.#gate, slots, {
+      count: options.workers,
+      queueMax: options.limits.read_queue,
+      start: (onEnd) => this.#threads.startReader(setup, onEnd),
+      equip: () => ({ ...this.#equip(), earlier: this.#earlier }),
+      onSettled: (call, cost) => {
+        this.#inline.costs.learn(placeOf(call.query), cost.micros);
+        this.#tally.returned(placeOf(call.query), call, cost);
+      },
+      onReady: () => this.#threads.unref(),
+      onRestart: (reason) => options.log('error', 'a reader was replaced', { reason }),
+    });
+  }
+
+  #makeAdmission(): CallRouter {
+    return new CallRouter({
+      limits: this.options.limits,
+      isInlineOnly: this.options.workers === 0,
+      equipment: this.#equipment,
+      guard: this.#guard,
+      inline: this.#inline,
+      dispatcher: this.#dispatcher,
+      writer: this.#writer,
+      disk: this.#disk,
+      memory: new MemoryWatch(this.options.processBytes),
+      tally: this.#tally,
+      models: this.#models,
+      checkAlive: () => this.#checkAlive(),
+    });
+  }
+
+  #laneSetup() {
+    const { limits, textEnabled, strictMembers } = this.options;
+    return { graphPath: this.#graphPath, limits, textEnabled, strict: strictMembers };
+  }
+
+  get #graphPath(): string {
+    return join(this.options.dataDir, 'graph');
+  }
+
+  async start(): Promise<void> {
+    const { dataDir, vectors, snapshot, failpoint } = this.options;
+    this.#phase = 'replaying';
+    await this.#desk?.node.begun;
+    await this.#writer.start(this.#threads, {
+      role: 'writer',
+      gate: this.#gate.buffer,
+      figures: this.#figures.buffer,
+      ...this.#laneSetup(),
+      program: this.#packed,
+      lock: this.directory.lock,
+      readOnlyReason: this.#writer.readOnlyReason,
+      vectors: {
+        folder: join(dataDir, 'vec'),
+        dbUuid: this.directory.dbUuid,
+        default: vectors.default,
+        types: vectors.types,
+        segmentBytes: vectors.segmentBytes,
+        skipped: this.options.cluster?.skipVectors,
+        snapshot,
+      },
+      failpoint,
+      shard: this.options.shard,
+      cluster: this.#desk?.linkSetup(this.options.limits),
+    });
+    this.#desk?.attach({
+      order: (order) => this.#writer.order(order),
+      read: (words) => this.#threads.hashTables(this.#graphPath, words),
+    });
+    this.#threads.unref();
+    this.#adopt(this.program, this.#gate.schema());
+    await this.#disk.start();
+    // To readers that help to build an index.
+    this.#dispatcher.broadcast(this.#equip());
+    this.#phase = 'serving';
+  }
+
+  #equip(): ConfigureLane {
+    const [program, generation] = [this.#packed, this.#generation];
+    const { schema } = this.#guard;
+    return { kind: 'equip', program, generation, schema, indexes: this.#indexes.handles() };
+  }
+
+  #spreadBuild(message: HelpBuild): void {
+    if (this.#phase === 'stopping') return;
+    this.#indexes.take(message);
+    this.#dispatcher.growFully(message);
+  }
+
+  /** After a commit that failed: reads go on, if need be by opening the file again. */
+  async #reopen(): Promise<void> {
+    if (this.#phase !== 'serving' || !hasGivenUp(this.#storage)) return;
+    this.#phase = 'opening';
+    this.#gate.setProgram(none);
+    if (!(await reopen(this.#storage, this.#writer, this.#dispatcher, this.#attached)))
+      return this.#disk.lose('the data file cannot be read any more');
+    this.#guard.equip(this.#guard.schema);
+    if (this.#phase !== 'opening') return;
+    this.#phase = 'serving';
+    this.#gate.setProgram(this.#generation);
+  }
+
+  /** Makes a program the current one on this thread. */
+  #adopt(program: Program, schema: number): void {
+    this.program = program;
+    this.#guard.equip(schema);
+    this.#admission.adopt(program, this.#generation);
+    this.#gate.setProgram(this.#generation);
+  }
+
+  /** Gives up opening: ends the threads. */
+  async abandon(): Promise<void> {
+    this.#phase = 'stopping';
+    this.#probe.stop();
+    this.#dispatcher.close();
+    await this.#threads.close();
+    await this.#desk?.node.close();
+    this.#storage.close();
+  }
+
+  call(
+    name: string,
+    body: Uint8Array,
+    options: CallOptions = {},
+  ): Uint8Array | Promise<Uint8Array> {
+    return this.#reloads.retryAcrossReload(() => this.#admission.call(name, body, options), bodyOf);
+  }
+
+  refusal(name: string, bytes: number, caller?: CallOptions['caller']): ErrorData | undefined {
+    return this.#phase === 'serving' ? this.#admission.refusal(name, bytes, caller) : undefined;
+  }
+
+  run(
+    plan: Plan,
+    args: readonly Argument[],
+    items: ItemList | undefined,
+    options: CallOptions = {},
+  ): ExecutionResult | Promise<ExecutionResult> {
+    return this.#reloads.failAcrossReload(() => this.#admission.run(plan, args, items, options));
+  }
+
+  #checkAlive(): void {
+    const { lost } = this.#disk;
+    if (this.#phase === 'serving' && lost === undefined && this.#probe.damage === undefined) return;
+    if (lost !== undefined) fail('STORAGE_LOST', { what: lost });
+    if (this.#probe.damage) throw this.#probe.damage;
+    if (this.#phase === 'stopping') fail('SHUTTING_DOWN');
+    fail('NOT_READY', { phase: this.#phase, progress: Math.floor(this.#progress) });
+  }
+
+  embed(
+    model: string | undefined,
+    vectorType: string | undefined,
+    texts: readonly string[],
+    budgetMs: number,
+  ): Promise<Float64Array[]> {
+    this.#checkAlive();
+    return this.#admission.embed(model, vectorType, texts, budgetMs);
+  }
+
+  embedAhead(call: AheadCall, budgetMs: number): Promise<Uint8Array> | undefined {
+    return this.#admission.embedAhead(call, budgetMs);
+  }
+
+  view<T>(look: (view: ReadView) => T): T {
+    this.#checkAlive();
+    return this.#guard.look(look);
+  }
+
+  backUp(to: string): Promise<{ bytes: number }> {
+    this.#checkAlive();
+    const copy = backUp(this.#storage.env, this.options.dataDir, to, this.#threads.backUp);
+    this.#copies.add(copy);
+    return copy.finally(() => this.#copies.delete(copy));
+  }
+
+  load(name?: string, options: Omit<LoadName, 'name'> = {}): BulkLoad {
+    this.#checkAlive();
+    const setup = { role: 'loader' as const, ...this.#laneSetup() };
+    return this.view((view) =>
+      this.#loads.begin({ ...options, name, isAlone: options.isAlone && !this.#desk }, view, {
+        start: (onEnd) =>
+          this.#threads.startLoader(setup, (error) => {
+            if (error) this.options.log('error', 'a loader has ended', { reason: error.message });
+            onEnd(error);
+          }),
+        order: (order) => this.#writer.order({ kind: 'load', order }),
+        embed: (texts) => embedRows(this.#models, texts, this.options.limits.write_time),
+        checkRoom: () => {
+          this.#checkAlive();
+          const { readOnlyReason: reason } = this.#writer;
+          if (reason !== undefined) fail('READ_ONLY', { reason });
+          this.#disk.checkRoom();
+        },
+      }),
+    );
+  }
+
+  get cluster(): ClusterNode | undefined {
+    return this.#desk?.node;
+  }
+
+  async reload(program: Program, archive?: SourceArchive): Promise<void> {
+    this.#checkAlive();
+    const sources = this.#desk?.sourcesOf(archive);
+    await this.#swap(program, sources);
+    if (sources !== undefined) this.#desk!.use(sources);
+  }
+
+  /** The log of the cluster has brought another program. */
+  async #follow(program: Program): Promise<void> {
+    await this.#swap(program, undefined);
+    this.options.onProgram?.();
+  }
+
+  #swap(program: Program, sources: Uint8Array | undefined): Promise<void> {
+    return this.#loads.whileIdle(() => this.#reloads.run(() => this.#reload(program, sources)));
+  }
+
+  async #reload(program: Program, sources: Uint8Array | undefined): Promise<void> {
+    // Calls that are made meanwhile still belong to the old program: lanes know both.
+    const packed = packProgram(program);
+    const generation = this.#lastGeneration + 1;
+    this.#lastGeneration = generation;
+    const order = { kind: 'reload' as const, program: packed, generation, sources };
+    const schema = await this.#writer.order(order);
+    this.#keepEarlier();
+    this.#packed = packed;
+    this.#generation = generation;
+    this.#adopt(program, schema as number);
+    this.#dispatcher.broadcast(this.#equip());
+    this.#attached.broadcast(this.#equip());
+  }
+
+  /** Lanes that are started later may get calls of the program that is about to be replaced. */
+  #keepEarlier(): void {
+    const { program, generation, schema } = this.#equip();
+    if (this.#earlier.push({ program, generation, schema }) > generationsMax) this.#earlier.shift();
+  }
+
+  async preview({ schema, olderSchemas, migrations }: Program): Promise<SchemaPreview> {
+    this.#checkAlive();
+    const program = pack({ schema, olderSchemas, migrations });
+    return (await this.#writer.order({ kind: 'preview', program })) as SchemaPreview;
+  }
+
+  async snapshot(): Promise<void> {
+    this.#checkAlive();
+    await this.#writer.order({ kind: 'snapshot' });
+  }
+
+  notePort(port: number): void {
+    this.#checkAlive();
+    this.directory.setPort(port);
+  }
+
+  attachment(): Attachment {
+    this.#checkAlive();
+    return this.#attached.attach();
+  }
+
+  indexes(): IndexInfo[] {
+    return this.#vectors.list();
+  }
+
+  recall(type: string | undefined, request: RecallRequest): Promise<Recall[]> {
+    return this.#vectors.measure(type, request);
+  }
+
+  readonly isLost = (): boolean => isLost(this.#disk, this.#probe);
+  status(): DatabaseStatus {
+    const at = { phase: this.#phase, progress: this.#progress };
+    const threads = { writer: this.#writer, dispatcher: this.#dispatcher, figures: this.#figures };
+    return statusOf({ ...at, ...threads, disk: this.#disk, probe: this.#probe });
+  }
+
+  metrics(): DatabaseSample[] {
+    if (this.#isClosed) fail('SHUTTING_DOWN');
+    return databaseMetrics({
+      storage: this.#storage,
+      view: this.#guard.view,
+      inlineReads: this.#inline.count,
+      workers: this.options.workers,
+      isServing: this.#phase === 'serving',
+      dispatcher: this.#dispatcher,
+      writer: this.#writer,
+      disk: this.#disk,
+      vectors: this.#vectors,
+      figures: this.#figures,
+      tally: this.#tally,
+    });
+  }
+
+  close(options: { snapshot?: boolean } = {}): Promise<void> {
+    this.#closing ??= this.#close(options.snapshot ?? true);
+    return this.#closing;
+  }
+
+  async #close(snapshot: boolean): Promise<void> {
+    this.#probe.stop();
+    this.#disk.stop();
+    this.#loads.close();
+    this.#gate.setProgram(none);
+    const closing = this.#writer.order({ kind: 'close', snapshot });
+    this.#phase = 'stopping';
+    let isWhole = false;
+    try {
+      await closing;
+      isWhole = this.#disk.lost === undefined && this.#writer.readOnlyReason === undefined;
+    } finally {
+      this.#dispatcher.close();
+      await this.#attached.close();
+      await Promise.allSettled(this.#copies);
+      await this.#threads.close();
+      await this.#desk?.node.close();
+      this.#isClosed = true;
+      this.#storage.close();
+      const tell = (text: string, reason: string) => this.options.log('warn', text, { reason });
+      this.directory.close({ clean: isWhole, tell });
+    }
+  }
+}
+
+/** Of the words that all threads share: nothing is answered in place. */
+const none = -1;
+
+const bodyOf = ({ body }: ExecutionResult): Uint8Array => body;

@@ -1,0 +1,30 @@
+// What must hold of kept answers at rest (I18): each stands in the order under its number, once, and
+// their bytes are counted. Changes nothing.
+import type { ReadView } from '../../storage/table/view-types.js';
+import { answerKey, keptAnswer, order, place } from './stored-reply.js';
+
+const nextTag = (key: Uint8Array): Uint8Array => Uint8Array.of(key[0]!, key[1]! + 1);
+const rangeOf = (key: Uint8Array): [Uint8Array, Uint8Array] => [key.subarray(0, 2), nextTag(key)];
+
+/** What is wrong with them, in words. */
+export function* checkAnswers(view: ReadView): Generator<string> {
+  const { first, next, bytes } = order.read(view.getDerived(answerKey.order));
+  let [size, answers, places] = [0, 0, 0];
+  for (const { key, value } of view.scanDerived(...rangeOf(answerKey.numbered(0)))) {
+    const number = answerKey.numberIn(key);
+    const { name, when, bytes: noted } = place.read(value);
+    const found = view.getDerived(answerKey.named(name));
+    const answer = found && keptAnswer.read(found);
+    places++;
+    if (number < first || number >= next) yield `kept answer ${number} is out of order`;
+    if (answer?.number !== number || answer.when !== when || answer.body.length !== noted) {
+      yield `kept answer ${number} is not what the order says`;
+    }
+  }
+  for (const { value } of view.scanDerived(...rangeOf(answerKey.named(new Uint8Array(16))))) {
+    answers++;
+    size += keptAnswer.read(value).body.length;
+  }
+  if (answers !== places) yield `${answers} answers are kept, ${places} stand in the order`;
+  if (size !== bytes) yield `the kept answers have ${size} bytes, ${bytes} are counted`;
+}

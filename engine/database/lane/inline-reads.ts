@@ -1,0 +1,77 @@
+// Reads on the calling thread: which may run here (inline-policy.ts), and the way out for one that turns out to
+// be long. Invariant: with lanes beside it, no read holds this thread for much longer than
+// `inlineMsMax`, whatever its plan promised: it is dropped, having changed nothing, and starts again in
+// a lane.
+import { wallMs } from '../../base/clock.js';
+import type { ExecutionResult } from '../../exec/runtime/execute.js';
+import type { Plan } from '../../plan/plan.js';
+import type { RefreshableView } from '../../storage/open-storage.js';
+import { InlinePolicy, type LaneState } from './inline-policy.js';
+import type { CallInput, Cost } from '../call/call.js';
+import type { CallOptions } from '../call/options.js';
+import { placeOf } from '../call/query-table.js';
+import { type ExecutorServices, run } from '../call/run-request.js';
+
+/** Looked at about every thousand steps of a plan. */
+const inlineMsMax = 2;
+
+export class InlineReads {
+  /** Reads begun here. */
+  count = 0;
+  readonly costs: InlinePolicy;
+  readonly #msMax: number;
+
+  /** `workers`: how many lanes there may be. */
+  constructor(
+    lanes: LaneState,
+    private readonly workers: number,
+    private readonly equipment: ExecutorServices,
+    private readonly tally: { recordCall(place: number, cost: Cost): void },
+  ) {
+    this.costs = new InlinePolicy(lanes, workers);
+    this.#msMax = workers === 0 ? Number.POSITIVE_INFINITY : inlineMsMax;
+  }
+
+  allows(query: number, plan: Plan, bytes: number): boolean {
+    return this.workers === 0 || this.costs.mayInline(placeOf(query), plan.cost, bytes);
+  }
+
+  /** The answer; undefined when the read turned out to be one for a lane. */
+  run(
+    view: RefreshableView,
+    plan: Plan,
+    input: CallInput,
+    budgetMs: number,
+    options: CallOptions,
+  ): ExecutionResult | undefined {
+    const started = performance.now();
+    let isLong = false;
+    this.count++;
+    const request = {
+      plan,
+      args: input.args!,
+      items: input.items,
+      embeddings: input.embeddings && new Map(input.embeddings),
+      nowMicros: wallMs() * 1000,
+      deadline: started + budgetMs,
+      budgetMs,
+      isCancelled: () => (isLong = performance.now() - started > this.#msMax),
+    };
+    let result: ExecutionResult | undefined;
+    try {
+      result = run(request, view, this.equipment);
+    } catch (error) {
+      if (!isLong) throw error;
+    } finally {
+      const place = placeOf(input.query);
+      const micros = (performance.now() - started) * 1000;
+      this.costs.spend(place, micros, isLong);
+      if (!isLong) {
+        const cost = { micros, rows: result?.rows ?? 0, visits: result?.visits ?? 0 };
+        this.tally.recordCall(place, cost);
+        options.onWork?.(cost);
+      }
+    }
+    return result;
+  }
+}

@@ -1,0 +1,52 @@
+// What a pool thread does: the setup says which lane it serves. An error that kept a lane from opening is
+// its result: thrown, it would lose its code on the way.
+import { type Backup, makeBackup } from '../maintenance/backup.js';
+import { type ErrorData, errorDataOf } from '../../base/errors.js';
+import { hashSnapshot } from '../replication/pinned-snapshot.js';
+import type { TableHashes } from '../replication/table-check.js';
+import { hasLoaded } from './safe-exit.js';
+import { type LoaderSetup, serveLoad } from '../load/row-reader-thread.js';
+import { type ReaderSetup, serveReads } from './reader-lane.js';
+import { serveWrites } from './writer-lane.js';
+import type { WriterSetup } from './message.js';
+
+hasLoaded();
+
+/** Reads all tables, at a snapshot that the writer takes. */
+export interface HashTask {
+  role: 'hash';
+  graphPath: string;
+  words: SharedArrayBuffer;
+}
+
+export type HashReply = { tables: TableHashes | undefined } | { error: ErrorData; stack?: string };
+
+/** One backup, while whoever asked keeps a state of the data. */
+export interface BackupTask {
+  role: 'backup';
+  dataDir: string;
+  to: string;
+}
+
+export type BackupReply = Backup | { error: ErrorData; stack?: string };
+
+export default function serveLane(
+  setup: ReaderSetup | WriterSetup | LoaderSetup | BackupTask | HashTask,
+): Promise<unknown> {
+  switch (setup.role) {
+    case 'reader':
+      return serveReads(setup).catch(errorDataOf);
+    case 'writer':
+      return serveWrites(setup);
+    case 'loader':
+      return serveLoad(setup).catch(errorDataOf);
+    case 'backup':
+      return makeBackup(setup.dataDir, setup.to).catch(errorDataOf);
+    case 'hash':
+      return hashed(setup).catch(errorDataOf);
+  }
+}
+
+async function hashed({ graphPath, words }: HashTask): Promise<HashReply> {
+  return { tables: hashSnapshot(graphPath, words) };
+}

@@ -1,0 +1,131 @@
+// Notes in the store what a load has done and that it is over. Invariant: what is noted of a piece is
+// noted in its transaction, that the load is over in that of its last piece.
+import type { LoadView } from '../../storage/view/load-view.js';
+import { getWord, putWord } from '../../storage/table/little-endian.js';
+import { type LoadedFile, packFiles } from './load-files.js';
+import { digestOf, endKey, filesKey, pieceKey, progressKey, undoRange } from './load-key.js';
+import {
+  type LoadCounts,
+  type LoadEnd,
+  type LoadPosition,
+  type LoadProgress,
+  readProgress,
+} from './load-progress.js';
+import { type LoadedPiece, packRejects } from './load-piece.js';
+import type { BatchResult } from './row/row-batch.js';
+
+/** Loads that are over and still known by their names. */
+const namesKept = 4096;
+
+const encoder = new TextEncoder();
+
+/** Notes a piece that ends at `to`, in its transaction; `rejected` by whoever read its rows. */
+export function notePiece(
+  view: LoadView,
+  name: string,
+  to: LoadPosition,
+  result: BatchResult,
+  read: { rejected: number; checksum: number; made: number },
+): void {
+  const former = readProgress(view, name);
+  const { offset, line } = former;
+  const { firstId, refused, held, rejects, nodes, edges, vectors, updated } = result;
+  const counts = { nodes, edges, vectors, updated, rejected: rejects.length + read.rejected };
+  const piece: LoadedPiece = {
+    ...{ from: { offset, line }, to, firstId, made: read.made, counts, refused },
+    checksum: read.checksum,
+    ...(held.length > 0 && { held }),
+    ...(rejects.length > 0 && { rejects: packRejects(rejects) }),
+  };
+  put(view, pieceKey(digestOf(name), former.pieces), piece);
+  put(view, progressKey(digestOf(name)), changed(former, to, counts, 1));
+}
+
+/** Progress with a piece more, or less. */
+function changed(
+  former: LoadProgress,
+  to: LoadPosition,
+  counts: LoadCounts,
+  by: 1 | -1,
+): LoadProgress {
+  return {
+    ...to,
+    nodes: former.nodes + by * counts.nodes,
+    edges: former.edges + by * counts.edges,
+    vectors: former.vectors + by * counts.vectors,
+    updated: (former.updated ?? 0) + by * (counts.updated ?? 0),
+    rejected: former.rejected + by * counts.rejected,
+    pieces: former.pieces + by,
+  };
+}
+
+/** Of a piece that is taken back in part. */
+export const rewritePiece = (
+  view: LoadView,
+  name: string,
+  place: number,
+  piece: LoadedPiece,
+): void => put(view, pieceKey(digestOf(name), place), piece);
+
+/** The last piece was taken back: the load ends before it. */
+export function forgetPiece(
+  view: LoadView,
+  name: string,
+  place: number,
+  { from, counts }: LoadedPiece,
+): void {
+  const digest = digestOf(name);
+  view.deleteDerived(pieceKey(digest, place));
+  put(view, progressKey(digest), changed(readProgress(view, name), from, counts!, -1));
+}
+
+/** Notes which files the rows of a load are from. */
+export const noteFiles = (view: LoadView, name: string, files: readonly LoadedFile[]): void =>
+  view.putDerived(filesKey(digestOf(name)), packFiles(files));
+
+/** Goes on under another name with a load that was begun, or finished: then it is no more. */
+export function adoptLoad(view: LoadView, former: Uint8Array, name: string): void {
+  const { end: _, ...progress } = readProgress(view, former);
+  const digest = digestOf(name);
+  for (let piece = 0; piece < progress.pieces; piece++) {
+    const value = view.getDerived(pieceKey(former, piece));
+    if (value) view.putDerived(pieceKey(digest, piece), value);
+  }
+  for (const { key, value } of [...view.scanDerived(...undoRange(former))]) {
+    const own = key.slice();
+    own.set(digest, 2);
+    view.putDerived(own, value);
+    view.deleteDerived(key);
+  }
+  put(view, progressKey(digest), progress);
+  forget(view, former);
+}
+
+function put(view: LoadView, key: Uint8Array, value: object): void {
+  view.putDerived(key, encoder.encode(JSON.stringify(value)));
+}
+
+/** Notes that a load is over, in place of the oldest of as many as are kept. */
+export function noteEnd(view: LoadView, name: string, end: LoadEnd): void {
+  put(view, progressKey(digestOf(name)), { ...readProgress(view, name), end });
+  const count = view.getDerived(endKey());
+  const ended = count === undefined ? 0 : getWord(count, 0);
+  const slot = endKey(ended % namesKept);
+  const oldest = view.getDerived(slot);
+  if (oldest !== undefined) forget(view, oldest);
+  view.putDerived(slot, digestOf(name));
+  const next = new Uint8Array(4);
+  putWord(next, 0, (ended + 1) >>> 0);
+  view.putDerived(endKey(), next);
+}
+
+/** Forgets a load that nobody will ask for again. */
+export const forgetLoad = (view: LoadView, name: string): void => forget(view, digestOf(name));
+
+function forget(view: LoadView, digest: Uint8Array): void {
+  const { pieces } = readProgress(view, digest);
+  for (let piece = 0; piece < pieces; piece++) view.deleteDerived(pieceKey(digest, piece));
+  for (const { key } of [...view.scanDerived(...undoRange(digest))]) view.deleteDerived(key);
+  view.deleteDerived(filesKey(digest));
+  view.deleteDerived(progressKey(digest));
+}

@@ -1,0 +1,142 @@
+// Takes back what a load has done, its last piece first: elements that it made go, those that it changed
+// have their former values again. In several transactions, so that nobody waits for all of it. Invariant:
+// what a piece is noted to have made is what of it is there, whenever the process ends.
+import { kindOf, decodeProperty, labelOf } from '../../storage/record/record.js';
+import { textsOf } from '../../storage/record/text-document.js';
+import type { Scalar, ScalarList } from '../../base/value.js';
+import { distinct } from '../../base/u32-array.js';
+import type { LoadView } from '../../storage/view/load-view.js';
+import { getWord, putWord } from '../../storage/table/little-endian.js';
+import type { TextIndex } from '../../text/text-index-types.js';
+import { digestOf, undoKey, undoRange } from './load-key.js';
+import { forgetPiece, rewritePiece } from './load-checkpoint.js';
+import type { Label, PropertyValues } from '../../storage/table/view-types.js';
+import { readPiece } from './load-piece.js';
+
+/** Elements that one transaction removes; the edges of a node go with it. */
+const elementsAtOnce = 20_000;
+
+/** Changes that one transaction takes back. */
+const changesAtOnce = 5_000;
+
+/** An element as it was before a row changed it. */
+export interface FormerElement {
+  id: number;
+  record: Uint8Array;
+  vector?: Float64Array | undefined;
+}
+
+/** Notes, in the transaction of piece `piece`, what its rows have changed. */
+export function noteFormer(
+  view: LoadView,
+  name: string,
+  piece: number,
+  former: readonly FormerElement[],
+): void {
+  const digest = digestOf(name);
+  former.forEach(({ id, record, vector }, at) => {
+    const numbers = new Uint8Array(vector ? vector.slice().buffer : new ArrayBuffer(0));
+    const value = new Uint8Array(8 + record.length + numbers.length);
+    putWord(value, 0, id);
+    putWord(value, 4, record.length);
+    value.set(record, 8);
+    value.set(numbers, 8 + record.length);
+    view.putDerived(undoKey(digest, piece, at), value);
+  });
+}
+
+/** Does a part of taking piece `place`, the last one, back; whether more is left of it. */
+export function takeBackPart(
+  view: LoadView,
+  { name, place }: { name: string; place: number },
+  text: TextIndex | undefined,
+): boolean {
+  const piece = readPiece(view, name, place);
+  if (piece === undefined) return false;
+  const { made = 0, firstId } = piece;
+  if (made > 0) {
+    const first = firstId + Math.max(0, made - elementsAtOnce);
+    removeElements(view, first, firstId + made, text);
+    rewritePiece(view, name, place, { ...piece, made: first - firstId, isLeaving: true });
+    return true;
+  }
+  const digest = digestOf(name);
+  let count = 0;
+  // The last change first: an element may have been changed more than once.
+  const changes = [...view.scanDerived(...undoRange(digest, place))].slice(-changesAtOnce);
+  for (const { key, value } of changes.reverse()) {
+    restore(view, value, text);
+    view.deleteDerived(key);
+    count++;
+  }
+  if (count === changesAtOnce) {
+    rewritePiece(view, name, place, { ...piece, isLeaving: true });
+    return true;
+  }
+  forgetPiece(view, name, place, piece);
+  return false;
+}
+
+function removeElements(
+  view: LoadView,
+  from: number,
+  to: number,
+  text: TextIndex | undefined,
+): void {
+  const own: number[] = [];
+  const edges: number[] = [];
+  for (let id = from; id < to; id++) {
+    const record = view.record(id);
+    // Others may have removed it since.
+    if (record === undefined) continue;
+    own.push(id);
+    if (kindOf(record) === 'edge') continue;
+    for (const edge of view.incident(id)) edges.push(edge);
+    const label = view.catalog.label(labelOf(record));
+    text?.replace(view, label.id, id, textsOf(label, record), []);
+  }
+  view.removeAll(distinct(Uint32Array.from([...own, ...edges])));
+}
+
+/** Whether another element has one of its unique values meanwhile. */
+function isTaken(view: LoadView, label: Label, values: PropertyValues, id: number): boolean {
+  return label.properties.some((property) => {
+    const value = values.get(property.name) ?? null;
+    if (property.index !== 'unique' || value === null) return false;
+    return view.lookup(property, value).some((holder) => holder !== id);
+  });
+}
+
+function restore(view: LoadView, value: Uint8Array, text: TextIndex | undefined): void {
+  const id = getWord(value, 0);
+  const end = 8 + getWord(value, 4);
+  const record = value.slice(8, end);
+  const now = view.record(id);
+  if (now === undefined) return;
+  const label = view.catalog.label(labelOf(record));
+  const values = new Map(
+    label.properties.map((property) => [
+      property.name,
+      decodeProperty(record, property) as Scalar | ScalarList,
+    ]),
+  );
+  if (isTaken(view, label, values, id)) return;
+  view.change(id, values);
+  if (end < value.length) view.replaceVector(id, new Float64Array(value.slice(end).buffer));
+  if (label.kind !== 'edge') {
+    text?.replace(view, label.id, id, textsOf(label, now), textsOf(label, record));
+  }
+}
+
+/** Forgets up to so many former values of a load that is finished; whether there are more. */
+export function dropUndo(view: LoadView, name: string, most: number): boolean {
+  const [start, end] = undoRange(digestOf(name));
+  let count = 0;
+  const keys: Uint8Array[] = [];
+  for (const { key } of view.scanDerived(start, end)) {
+    if (count++ === most) break;
+    keys.push(key);
+  }
+  for (const key of keys) view.deleteDerived(key);
+  return count > most;
+}

@@ -1,0 +1,37 @@
+// How rows of one type become records: the places of its properties, worked out once.
+import type { ScalarName } from '../../../base/schema.js';
+import { textProperties } from '../../../storage/record/text-document.js';
+import type { Label, StoredProperty } from '../../../storage/table/view-types.js';
+
+/** One property in the order of slots. */
+export interface FormField {
+  property: StoredProperty;
+  /** Its place in the declaration. */
+  place: number;
+  scalar: ScalarName | undefined;
+  /** Whether its values are words of the keyword document. */
+  isText: boolean;
+}
+
+export interface TypeForm {
+  label: Label;
+  slots: number;
+  /** By slot; slots of properties no longer declared are empty. */
+  fields: (FormField | undefined)[];
+  /** Places of properties whose texts make the keyword document, in its order. */
+  texts: number[];
+}
+
+export function formOf(label: Label): TypeForm {
+  const fields: (FormField | undefined)[] = [];
+  const documented = textProperties(label);
+  const texts = documented.map((property) => label.properties.indexOf(property));
+  label.properties.forEach((property, place) => {
+    const { type } = property;
+    const isText = documented.includes(property);
+    const scalar = type.kind === 'scalar' ? type.name : undefined;
+    fields[property.slot] = { property, place, scalar, isText };
+  });
+  for (let slot = 0; slot < fields.length; slot++) fields[slot] ??= undefined;
+  return { label, slots: fields.length, fields, texts };
+}

@@ -1,0 +1,192 @@
+// Backups and restores (operations.md 8). A backup is a folder laid out like a data directory, without
+// keys and vector snapshots, plus BACKUP.json with a checksum per file; a restored database makes its
+// vector indexes at the first start.
+//
+// Invariant: a backup has its name only once it was read back whole; a restore that did not finish
+// leaves the mark RESTORING, which no server starts over, and the next restore begins anew.
+import {
+  createReadStream,
+  existsSync,
+  readFileSync,
+  copyFileSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { fail } from '../../base/errors.js';
+import { failpoint } from '../../base/failpoint.js';
+import { copyGraph } from '../../storage/folder/copy-data.js';
+import { asDiskError, needRoom } from '../../storage/lock/disk-error.js';
+import type { Env } from '../../storage/table/env.js';
+import { makeFolder, replaceFile, syncPath } from '../../fs/durable-file.js';
+import { removeLargeFolder } from '../../fs/large-file.js';
+import { copyManifest } from '../../storage/folder/manifest.js';
+import {
+  clearUnfinished,
+  giveUpUnfinished,
+  markFinished,
+  markUnfinished,
+  mayBeFilled,
+} from '../../storage/folder/unfinished.js';
+import { takeLock } from '../../storage/lock/lock.js';
+import { probeData } from '../../storage/folder/preopen-check.js';
+
+interface BackupNote {
+  files: { path: string; bytes: number; crc32: string }[];
+}
+
+const noteName = 'BACKUP.json';
+const dataFile = join('graph', 'data.mdb');
+/** What a backup consists of, beside its note. */
+const copied = ['MANIFEST.json', dataFile] as const;
+
+export interface Backup {
+  bytes: number;
+}
+
+/**
+ * Copies the newest commit to the new folder `to`, as `make` does it: a thread that others wait for has it done by
+ * another. Fails DATA_DIR_BAD, INSUFFICIENT_STORAGE, DATA_CORRUPT.
+ */
+export async function backUp(
+  env: Pick<Env, 'keep'>,
+  dataDir: string,
+  to: string,
+  make: (dataDir: string, to: string) => Promise<Backup> = makeBackup,
+): Promise<Backup> {
+  const release = env.keep();
+  try {
+    return await make(dataDir, to);
+  } finally {
+    release();
+  }
+}
+
+/** The same while somebody keeps a state of the data: takes as long as the data are large. */
+export async function makeBackup(dataDir: string, to: string): Promise<Backup> {
+  if (existsSync(to)) fail('DATA_DIR_BAD', { what: `${to} exists already` });
+  const unfinished = `${to}.tmp`;
+  const { size: bytes } = statSync(join(dataDir, dataFile));
+  const place = { path: to, name: 'the folder of backups', bytes };
+  needRoom(place);
+  try {
+    await removeLargeFolder(unfinished);
+    makeFolder(unfinished);
+    return await copyInto(unfinished, dataDir, to);
+  } catch (error) {
+    await discard(unfinished);
+    throw asDiskError(error, place);
+  }
+}
+
+/** Where the disk refuses even that, what is left has no name of a backup. */
+async function discard(unfinished: string): Promise<void> {
+  try {
+    await removeLargeFolder(unfinished);
+  } catch {
+    // The error that led here is the one to tell.
+  }
+}
+
+async function copyInto(unfinished: string, dataDir: string, to: string): Promise<Backup> {
+  await copyGraph(join(dataDir, 'graph'), join(unfinished, 'graph'));
+  copyManifest(dataDir, unfinished, { newEpoch: false });
+  const files = await Promise.all(
+    copied.map(async (path) => ({
+      path,
+      bytes: statSync(join(unfinished, path)).size,
+      crc32: await checksumOf(join(unfinished, path)),
+    })),
+  );
+  replaceFile(join(unfinished, noteName), `${JSON.stringify({ files } satisfies BackupNote)}\n`);
+  renameSync(unfinished, to);
+  syncPath(dirname(to));
+  return { bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
+}
+
+/**
+ * Makes a data directory of a backup; without `newEpoch` it goes on as a node of the cluster that the backup is of.
+ * Fails DATA_DIR_BAD, DATA_CORRUPT.
+ */
+export async function restore(
+  from: string,
+  dataDir: string,
+  { newEpoch = true } = {},
+): Promise<void> {
+  const { bytes } = await checkBackup(from);
+  if (!mayBeFilled(dataDir)) fail('DATA_DIR_BAD', { what: `${dataDir} is not empty` });
+  const place = { path: dataDir, name: 'the data directory', bytes };
+  needRoom(place);
+  try {
+    markUnfinished(dataDir);
+    const lock = takeLock(dataDir);
+    try {
+      fillFrom(from, dataDir, newEpoch);
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    throw asDiskError(error, place);
+  }
+}
+
+/** Of a directory that is marked, and whose lock this process has. */
+function fillFrom(from: string, dataDir: string, newEpoch: boolean): void {
+  try {
+    clearUnfinished(dataDir);
+    makeFolder(join(dataDir, 'graph'));
+    const unfinished = join(dataDir, `${dataFile}.tmp`);
+    copyFileSync(join(from, dataFile), unfinished);
+    syncPath(unfinished);
+    failpoint('midRestoreRename');
+    renameSync(unfinished, join(dataDir, dataFile));
+    syncPath(join(dataDir, 'graph'));
+    copyManifest(from, dataDir, { newEpoch });
+    markFinished(dataDir);
+  } catch (error) {
+    giveUpUnfinished(dataDir);
+    throw error;
+  }
+}
+
+/** Reads a backup whole. */
+async function checkBackup(from: string): Promise<Backup> {
+  const noted = join(from, noteName);
+  if (!existsSync(noted)) fail('DATA_DIR_BAD', { what: `${from} is no backup` });
+  const files = filesIn(readFileSync(noted));
+  if (files === undefined) fail('DATA_CORRUPT', { what: `${noteName} of the backup` });
+  for (const { path, bytes, crc32: stored } of files) {
+    const full = join(from, path);
+    const size = statSync(full, { throwIfNoEntry: false })?.size;
+    if (size !== bytes || (await checksumOf(full)) !== stored) {
+      fail('DATA_CORRUPT', { what: `${path} of the backup` });
+    }
+  }
+  const { rows, broken } = await probeData(join(from, 'graph'));
+  const [fault] = [...broken, ...rows];
+  if (fault !== undefined) fail('DATA_CORRUPT', { what: `the backup: ${fault}` });
+  return { bytes: files.reduce((sum, file) => sum + file.bytes, 0) };
+}
+
+/** The files that a backup consists of, as its note has them; undefined: it is damaged. */
+function filesIn(note: Uint8Array): BackupNote['files'] | undefined {
+  let content: Partial<BackupNote> | null;
+  try {
+    content = JSON.parse(Buffer.from(note).toString()) as typeof content;
+  } catch {
+    return undefined;
+  }
+  const given: unknown = content?.files;
+  const files = Array.isArray(given) ? (given as (BackupNote['files'][number] | null)[]) : [];
+  const own = copied.map((path) => files.find((file) => file?.path === path));
+  return own.some((file) => file === undefined) ? undefined : (own as BackupNote['files']);
+}
+
+async function checksumOf(path: string): Promise<string> {
+  let sum = 0;
+  for await (const block of createReadStream(path, { highWaterMark: 1 << 20 })) {
+    sum = crc32(block as Uint8Array, sum);
+  }
+  return sum.toString(16).padStart(8, '0');
+}

@@ -1,0 +1,50 @@
+// The reserve file `ballast` of a data directory: space that an operator gets back at once by deleting it
+// when the disk is full, and that deletes take from it by themselves (storage/lock/disk-space.ts). It is
+// written some seconds after the start, beside serving, and only where it leaves enough room. Invariant:
+// the file is never longer than what it holds on the disk.
+import { statSync } from 'node:fs';
+import { open, rename, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { reserveName } from '../../storage/lock/disk-space.js';
+
+/** A short-lived process does not write it. */
+const delayMs = 10_000;
+const blockBytes = 1024 * 1024;
+
+/** Makes the file when it is missing; `stop` gives up. */
+export function keepBallast(
+  dataDir: string,
+  bytes: number,
+  minFreeBytes: number,
+): { stop(): void } {
+  const path = join(dataDir, reserveName);
+  let isStopped = false;
+  const write = async (): Promise<void> => {
+    const space = await statfs(dataDir);
+    if (space.bavail * space.bsize < minFreeBytes + 2 * bytes) return;
+    const unfinished = `${path}.tmp`;
+    const file = await open(unfinished, 'w', 0o600);
+    try {
+      // Not a hole in a file: every block takes its place on the disk.
+      const block = new Uint8Array(blockBytes).fill(0x5a);
+      for (let at = 0; at < bytes && !isStopped; at += blockBytes) {
+        await file.write(block, 0, Math.min(blockBytes, bytes - at));
+      }
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    if (isStopped) await rm(unfinished, { force: true });
+    else await rename(unfinished, path);
+  };
+  const isNeeded = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) < bytes;
+  // Without room there is simply no reserve: the watermark still holds.
+  const begin = (): void => void write().catch(() => undefined);
+  const timer = isNeeded ? setTimeout(begin, delayMs).unref() : undefined;
+  return {
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

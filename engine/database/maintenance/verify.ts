@@ -1,0 +1,66 @@
+// Verifies a store at rest: what storage checks of itself, the keyword index against a recount of the
+// documents (I7), and the vector snapshots against the rows (I10, I13). Changes nothing.
+import { join } from 'node:path';
+import { type Violation, check } from '../../storage/check/check.js';
+import type { FullCatalog } from '../../storage/catalog/catalog.js';
+import { textsOf } from '../../storage/record/text-document.js';
+import { metaKey } from '../../storage/table/meta.js';
+import type { Storage } from '../../storage/open-storage.js';
+import type { Label, ReadView } from '../../storage/table/view-types.js';
+import { checkAnswers } from '../idempotency/check-replies.js';
+import { type TextDocument, checkTextIndex, checkTextKeys } from '../../text/check.js';
+import { checkSnapshots } from '../vectors/check-snapshots.js';
+import { isCurrent, keptRules } from './rebuild-text-index.js';
+
+/** Invariants of data that `--repair-derived` makes again from the rows. */
+export const derivedInvariants: ReadonlySet<string> = new Set([
+  'I5',
+  'I7',
+  'I10',
+  'I11',
+  'I12',
+  'I13',
+  'I14',
+]);
+
+export interface VerifyOptions {
+  dbUuid?: string;
+  /** The data directory, whose snapshots are compared too. */
+  dataDir?: string;
+}
+
+/** All violations found. Where keyword search is switched off, no posting may be left (I7). */
+export function verifyStorage(storage: Storage, options: VerifyOptions = {}): Violation[] {
+  const violations = check(storage.env, options);
+  // A recount of damaged rows would only repeat what was found already.
+  if (violations.some(({ invariant }) => !derivedInvariants.has(invariant))) return violations;
+  for (const what of checkTexts(storage)) violations.push({ invariant: 'I7', what });
+  for (const what of checkAnswers(storage.reader())) violations.push({ invariant: 'I18', what });
+  if (options.dataDir === undefined) return violations;
+  const uuid = Buffer.from(storage.env.meta.get(metaKey.databaseUuid) ?? []).toString();
+  return [...violations, ...checkSnapshots(storage.env, join(options.dataDir, 'vec'), uuid)];
+}
+
+function checkTexts(storage: Storage): string[] {
+  const kept = keptRules(storage);
+  const view = storage.reader();
+  const labels = (storage.catalog as FullCatalog).allLabels().filter(({ kind }) => kind !== 'edge');
+  const faults = checkTextKeys(view, new Set(labels.map(({ id }) => id)));
+  // What another analyzer has made of the texts cannot be counted again.
+  if (kept && !isCurrent(kept)) return faults;
+  const rules = { document_terms: kept?.documentTerms ?? 0 };
+  for (const label of labels) {
+    const documents = kept ? documentsOf(view, label) : [];
+    faults.push(...checkTextIndex(view, label.id, documents, rules));
+  }
+  return faults;
+}
+
+function* documentsOf(view: ReadView, label: Label): Generator<TextDocument> {
+  for (const ids of view.scan(label.id)) {
+    for (const id of ids) {
+      const record = view.record(id);
+      if (record !== undefined) yield { id, texts: textsOf(label, record) };
+    }
+  }
+}

@@ -1,0 +1,124 @@
+// What calls have cost, in numbers for /metrics: per query its time, rows and visits, per lane the time
+// spent waiting. Of the calling thread, and summed up with what other threads have read in place.
+// Invariant: the numbers of a query outlive reloads, and the threads that added to them.
+import { Histogram } from '../../base/metric.js';
+import type { Call, Cost } from '../call/call.js';
+import type { DatabaseSample } from './definitions.js';
+import type { ReadFigures, SharedQueryMetrics } from './shared-query-metrics.js';
+
+class QueryTally {
+  readonly seconds = new Histogram();
+  rows = 0;
+  visits = 0;
+
+  add({ micros, rows, visits }: Cost): void {
+    this.seconds.observe(micros / 1e6);
+    this.rows += rows;
+    this.visits += visits;
+  }
+
+  addAll({ seconds, rows, visits }: ReadFigures): void {
+    this.seconds.add(seconds);
+    this.rows += rows;
+    this.visits += visits;
+  }
+}
+
+export class QueryMetrics {
+  readonly #byName = new Map<string, QueryTally>();
+  /** By place in the program. */
+  #byPlace: QueryTally[] = [];
+  readonly #waits = { read: new Histogram(), write: new Histogram() };
+  readonly #commitErrors = new Map<string, number>();
+  /** Of threads that read in place. */
+  readonly #others = new Set<SharedQueryMetrics>();
+  /** Reads of such threads that count no more. */
+  #otherReads = 0;
+  cancelled = 0;
+
+  /** Follows a new program. */
+  adopt(names: readonly string[]): void {
+    this.#byPlace = names.map((name) => {
+      const known = this.#byName.get(name) ?? new QueryTally();
+      this.#byName.set(name, known);
+      return known;
+    });
+  }
+
+  /** Notes a call of a query, or of a plan without a name (place -1). */
+  recordCall(place: number, cost: Cost): void {
+    this.#byPlace[place]?.add(cost);
+  }
+
+  /** Counts from now on what another thread reads in place. */
+  follow(other: SharedQueryMetrics): void {
+    this.#others.add(other);
+  }
+
+  /** The other thread adds nothing to these numbers any more. */
+  unfollow(other: SharedQueryMetrics): void {
+    if (!this.#others.delete(other)) return;
+    this.#otherReads += other.reads;
+    addTo(this.#byName, other);
+  }
+
+  /** Reads that other threads made in place. */
+  get readsElsewhere(): number {
+    let sum = this.#otherReads;
+    for (const other of this.#others) sum += other.reads;
+    return sum;
+  }
+
+  /** Notes a call that came back from a lane. */
+  returned(place: number, call: Call, cost: Cost): void {
+    this.recordCall(place, cost);
+    call.onWork?.(cost);
+    const since = performance.now() - (call.deadline - call.budgetMs);
+    const lane = call.cost === 'W' ? 'write' : 'read';
+    this.#waits[lane].observe(Math.max(0, since / 1000 - cost.micros / 1e6));
+  }
+
+  /** Notes that a commit failed, by the system's name for the reason. */
+  failedCommit(errno: string): void {
+    this.#commitErrors.set(errno, (this.#commitErrors.get(errno) ?? 0) + 1);
+  }
+
+  metrics(): DatabaseSample[] {
+    const list: DatabaseSample[] = [{ name: 'tasks_cancelled_total', value: this.cancelled }];
+    for (const lane of ['read', 'write'] as const) {
+      list.push(...this.#waits[lane].samples('queue_wait_seconds', { lane }));
+    }
+    for (const [errno, value] of this.#commitErrors) {
+      list.push({ name: 'commit_errors_total', labels: { errno }, value });
+    }
+    for (const [query, { seconds, rows, visits }] of this.#sums()) {
+      if (seconds.isEmpty) continue;
+      const labels = { query };
+      list.push(...seconds.samples('query_seconds', labels));
+      list.push({ name: 'query_rows', labels, value: rows });
+      list.push({ name: 'query_visits', labels, value: visits });
+    }
+    return list;
+  }
+
+  /** By query, over all threads. */
+  #sums(): ReadonlyMap<string, QueryTally> {
+    if (this.#others.size === 0) return this.#byName;
+    const sums = new Map<string, QueryTally>();
+    for (const [name, own] of this.#byName) {
+      const sum = new QueryTally();
+      sum.addAll(own);
+      sums.set(name, sum);
+    }
+    for (const other of this.#others) addTo(sums, other);
+    return sums;
+  }
+}
+
+function addTo(sums: Map<string, QueryTally>, other: SharedQueryMetrics): void {
+  for (const [name, figures] of other.figures()) {
+    const sum = sums.get(name) ?? new QueryTally();
+    sums.set(name, sum);
+    sum.addAll(figures);
+  }
+}

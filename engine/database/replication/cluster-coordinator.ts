@@ -1,0 +1,141 @@
+// The serving thread's side of a database in a cluster: starts its node, knows which program its data are of,
+// and gives every change of program that the log brings its turn. Invariant: the program that answers is
+// that of the sources in the data, whatever the folder of this node says.
+import { createHash } from 'node:crypto';
+import { TrellisError, errorDataOf, errorMessage, fail } from '../../base/errors.js';
+import type { Limits } from '../../base/limits.js';
+import type { LogLinkSetup } from '../../cluster/ipc/log-client.js';
+import { leftPosition, readPosition } from '../../cluster/ipc/position.js';
+import type { ClusterPosition } from '../../cluster/node.js';
+import type { ClusterOptions, SourceArchive } from '../../cluster/options.js';
+import { NodeHandle } from '../../cluster/role/node-handle.js';
+import type { Program } from '../../plan/program.js';
+import type { DataDirectory } from '../../storage/folder/manifest.js';
+import type { Storage } from '../../storage/open-storage.js';
+import { metaKey } from '../../storage/table/meta.js';
+import type { DatabaseOptions } from '../call/options.js';
+import { programCompiler } from '../schema/compiler.js';
+import type { CheckMark, ClusterOrder } from './check-mark.js';
+import { Comparison, type ComparisonWays } from './comparison.js';
+import { checkVectors, packSources, programBy, programOf } from './source-archive.js';
+
+interface WriterWays {
+  order: (order: ClusterOrder) => Promise<unknown>;
+  /** As ComparisonWays. */
+  read: ComparisonWays['read'];
+}
+
+export class ClusterCoordinator {
+  readonly node: NodeHandle;
+  /** Of the sources in the data. */
+  readonly program: Program;
+
+  constructor(
+    cluster: ClusterOptions,
+    private readonly storage: Storage,
+    private readonly directory: DataDirectory,
+    private readonly options: Pick<DatabaseOptions, 'limits' | 'log' | 'readOnly' | 'vectors'>,
+  ) {
+    if (options.readOnly) fail('CONFIG_INVALID', { what: 'A node of a cluster is not read-only.' });
+    if (cluster.skipVectors?.length && cluster.role !== 'reader') {
+      const hint = 'Another node may lead for all types only if it searches all.';
+      fail('CONFIG_INVALID', { what: 'Only a reader skips vectors.' }, { hint });
+    }
+    const { leader } = readPosition(storage.position(), directory.restoreEpoch);
+    const packed = storage.env.meta.get(metaKey.sources);
+    if (packed === undefined) fail('LOG_LOST', { what: 'these data hold no sources' });
+    checkVectors(packed, options.vectors);
+    this.program = programOf(packed, options.limits);
+    this.node = new NodeHandle(cluster, cluster.name ?? directory.dbUuid, options.log);
+    this.node.begin(leader);
+    this.use(packed);
+    this.#cluster = cluster;
+  }
+
+  readonly #cluster: ClusterOptions;
+  #comparison: Comparison | undefined;
+
+  /** The writer is there. */
+  attach({ order, read }: WriterWays): void {
+    const { env } = this.storage;
+    const tell = async (settings: Uint8Array) =>
+      (await order({ kind: 'tell', settings })) as ClusterPosition;
+    this.#comparison = new Comparison({
+      read,
+      mark: async (mark, words) => (await order({ kind: 'mark', mark, words })) as ClusterPosition,
+      pass: (words) => order({ kind: 'pass', words }),
+      tally: this.node.tally,
+      onCompared: (result) => this.node.compared(result),
+      onDiverged: (error) => this.node.fail(error),
+    });
+    const check = () => this.#comparison!.lead();
+    const settings = (): Uint8Array | undefined => {
+      env.refresh();
+      return env.meta.get(metaKey.settings);
+    };
+    this.node.data = { tell, check, settings };
+  }
+
+  /** The log has such a mark there. */
+  hear(mark: CheckMark, position: ClusterPosition): void {
+    this.#comparison?.hear(mark, position).catch((error: unknown) => {
+      const reason = errorMessage(errorDataOf(error).error);
+      this.options.log('warn', 'the tables were not compared', { reason });
+    });
+  }
+
+  /** The program of these packed sources answers now. */
+  use(packed: Uint8Array): void {
+    this.node.program = createHash('sha256').update(packed).digest('hex').slice(0, 16);
+  }
+
+  /** For the writer; the port is handed over with it. */
+  linkSetup({ txn_bytes }: Limits): LogLinkSetup {
+    return {
+      port: this.node.writerPort,
+      words: this.node.words.buffer,
+      tally: this.node.tally.buffer,
+      restoreEpoch: this.directory.restoreEpoch,
+      appendTimeoutMs: this.#cluster.appendTimeoutMs,
+      schemaBytes: this.#cluster.schemaBytes,
+      entryBytes: Math.max(txn_bytes, entryBytesMin),
+    };
+  }
+
+  /** An entry waits for the program of these sources: compiles them and gives them their turn. */
+  async adopt(packed: Uint8Array, swap: (program: Program) => Promise<void>): Promise<void> {
+    try {
+      const program = await programBy(packed, this.options.limits, (sources, rules) =>
+        programCompiler.compile(sources, { ...rules, limits: this.options.limits }),
+      );
+      await swap(program);
+      this.use(packed);
+    } catch (error) {
+      const { error: data } = errorDataOf(error);
+      // The writer asks again when there is room.
+      if (data.code !== 'INSUFFICIENT_STORAGE') this.node.setFault(data);
+    }
+  }
+
+  /** The packed sources of a reload, which only the leader may make. Fails NOT_LEADER, PARAM_MISSING. */
+  sourcesOf(archive: SourceArchive | undefined): Uint8Array {
+    const { refusal } = this.node;
+    if (refusal !== undefined) throw new TrellisError(refusal);
+    if (archive === undefined)
+      fail('PARAM_MISSING', { owner: 'reload', param: 'archive', type: 'object' });
+    return packSources(archive, this.options.vectors);
+  }
+}
+
+/** Data that are opened without their cluster go a way of their own: no log knows them any more. */
+export function detachFromCluster({ env }: Storage): void {
+  const left = leftPosition(env.meta.get(metaKey.position));
+  if (left === undefined) return;
+  env.transact(() => {
+    env.meta.put(metaKey.position, left);
+    return true;
+  });
+}
+
+/** A group of requests takes as much as one request may at least. */
+const entryBytesMin = 64 * 1024 * 1024;

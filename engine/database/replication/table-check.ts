@@ -1,0 +1,82 @@
+// Whether two nodes hold the same: the hash of every table, made at one position of the log. Invariant: what
+// is a node's alone is not in it: its position, how far it trimmed its vector log, its snapshots' reach.
+import { createHash } from 'node:crypto';
+import { fail } from '../../base/errors.js';
+import { entryKind } from '../../cluster/entry/kind.js';
+import type { LogClient } from '../../cluster/ipc/log-client.js';
+import type { ClusterPosition } from '../../cluster/node.js';
+import type { Storage } from '../../storage/open-storage.js';
+import type { Env, Table } from '../../storage/table/env.js';
+import { metaKey } from '../../storage/table/meta.js';
+import { type TableName, tableNames } from '../../storage/table/table-name.js';
+import { isReachKey } from '../vectors/snapshot-position.js';
+
+export type TableHashes = Partial<Record<TableName, string>>;
+
+const never = (): boolean => false;
+
+/** Keys of a node's own. */
+const localIn: Partial<Record<TableName, (key: Uint8Array) => boolean>> = {
+  meta: ([tag]) => tag === metaKey.position[0] || tag === metaKey.trimmed[0],
+  derived: isReachKey,
+};
+
+const rowsPerRead = 1000;
+
+/** Of the newest commit. The vector log is left out: each node keeps as much of it as it needs. */
+export function hashTables(env: Env): TableHashes {
+  env.refresh();
+  return hashHeld(env);
+}
+
+/** The same, of the state that this thread sees. */
+export function hashHeld(env: Env): TableHashes {
+  const hashes: TableHashes = {};
+  for (const name of tableNames) {
+    if (name !== 'vlog') hashes[name] = hashOf(env[name] as Table<unknown>, localIn[name]);
+  }
+  return hashes;
+}
+
+function hashOf(table: Table<unknown>, isLocal: (key: Uint8Array) => boolean = never): string {
+  const hash = createHash('sha256');
+  for (let from = table.first; from !== undefined; ) {
+    const rows = table.withChecksum(from, rowsPerRead + 1);
+    for (const { key, value } of rows.slice(0, rowsPerRead)) {
+      const bytes = table.keyBytes(key);
+      if (!isLocal(bytes)) hash.update(bytes).update(value);
+    }
+    from = rows[rowsPerRead]?.key;
+  }
+  return hash.digest('hex').slice(0, 32);
+}
+
+/** The leader's part: an entry that says what all tables hold at its place. */
+export function appendTableHashes({ env }: Storage, link: LogClient): void {
+  link.append(entryKind.check, new TextEncoder().encode(JSON.stringify(hashTables(env))));
+  link.needsTableCheck = false;
+}
+
+/** The settings of all nodes, told by the leader. */
+export function appendSettings(
+  { env }: Storage,
+  link: LogClient,
+  { settings }: { settings: Uint8Array },
+): ClusterPosition {
+  const put = (): boolean => {
+    env.meta.put(metaKey.settings, settings);
+    return true;
+  };
+  link.withAppendOptions({ kind: entryKind.schema }, () => env.transact(put));
+  link.publish();
+  const { epoch, seq } = link.position;
+  return { epoch, seq };
+}
+
+/** Compares this node's tables with those that a check entry tells. Fails DIVERGED. */
+export function compareTables({ env }: Storage, body: Uint8Array): void {
+  const theirs = JSON.parse(Buffer.from(body).toString()) as TableHashes;
+  const ours = hashTables(env);
+  const other = tableNames.filter((name) => ours[name] !== theirs[name]);
+  if (other.length > 0) fail('DIVERGED', { tables: other.join(', ') });
+}

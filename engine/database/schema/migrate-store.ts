@@ -1,0 +1,88 @@
+// Brings a store, its keyword index and its vector indexes to the schema of a program: at a start,
+// and while the database serves. Invariant: when it returns, every index says what a start over the
+// same data would make it say; when it throws SCHEMA_INCOMPATIBLE, nothing has changed.
+import { TrellisError, fail } from '../../base/errors.js';
+import { failpoint } from '../../base/failpoint.js';
+import type { Declarations } from '../../storage/schema/apply-schema.js';
+import type { Storage } from '../../storage/open-storage.js';
+import type { TextIndex } from '../../text/text-index-types.js';
+import type { ControlBlock } from '../call/control-block.js';
+import {
+  type TextRules,
+  addMissingTexts,
+  dropTexts,
+  keepsTexts,
+} from '../maintenance/rebuild-text-index.js';
+import type { VectorStore } from '../vectors/vector-store.js';
+
+/** At a start; returns how many documents the keyword index was made of, if it was made anew. */
+export function openSchema(
+  storage: Storage,
+  declarations: Declarations,
+  text: TextIndex | undefined,
+  rules: TextRules,
+  nowMs: number,
+): number {
+  if (text === undefined) dropTexts(storage);
+  const kept = keepsTexts(storage, rules);
+  storage.applySchema(declarations, { text: kept ? text : undefined, nowMs });
+  return addMissingTexts(storage, rules);
+}
+
+/** What a change of the data gets where none may be made. */
+const isRefused: ReadonlySet<string> = new Set(['READ_ONLY', 'NO_LEADER', 'NOT_LEADER']);
+
+/**
+ * At a start that may change nothing: program and data go together as they are, or not at all. Fails
+ * SCHEMA_INCOMPATIBLE.
+ */
+export function fitSchema(
+  storage: Storage,
+  declarations: Declarations,
+  text: TextIndex | undefined,
+  rules: TextRules,
+): void {
+  const hint =
+    storage.permit.closedBecause === undefined
+      ? 'All nodes of a cluster have the same configuration of texts and vectors.'
+      : 'Start once without `storage.read_only`, or bring the former sources back.';
+  if (text !== undefined && !keepsTexts(storage, rules)) {
+    fail('SCHEMA_INCOMPATIBLE', { what: 'The keyword index is yet to be made.' }, { hint });
+  }
+  try {
+    storage.applySchema(declarations, { text, nowMs: 0 });
+  } catch (error) {
+    if (!(error instanceof TrellisError) || !isRefused.has(error.code)) throw error;
+    const what = 'The data have another schema, and nothing may be written.';
+    fail('SCHEMA_INCOMPATIBLE', { what }, { hint });
+  }
+}
+
+/**
+ * While the database serves: `gate` tells the threads that read. What fails behind the commit leaves
+ * them without answers until the next reload takes up where this one ended.
+ */
+export function changeSchema(
+  storage: Storage,
+  vectors: VectorStore,
+  declarations: Declarations,
+  text: TextIndex | undefined,
+  nowMs: number,
+  gate: Pick<ControlBlock, 'bumpSchemaVersion'>,
+  sources?: Uint8Array,
+): void {
+  let isChanging = false;
+  const onChange = (): void => {
+    isChanging = true;
+    gate.bumpSchemaVersion(1);
+  };
+  try {
+    storage.applySchema(declarations, { text, nowMs, sources, onChange });
+  } catch (error) {
+    if (isChanging) gate.bumpSchemaVersion(-1);
+    throw error;
+  }
+  if (isChanging) gate.bumpSchemaVersion(1);
+  failpoint('schemaCommitted');
+  vectors.follow();
+}

@@ -1,0 +1,79 @@
+// Bounds of a part of a property as bounds of its index: the beginning of a text, the year of a date,
+// the first instant of its unit of time. Those rise with the property, so that what satisfies a
+// comparison of the part lies between two values of the whole.
+import { addUnits, truncate } from '../../base/calendar.js';
+import { daysOf, instantOf } from '../../base/date.js';
+import { compareValues, Instant, type Scalar } from '../../base/value.js';
+import type { Value } from '../runtime/value.js';
+
+export type Edge = { value: Scalar; inclusive: boolean };
+
+/** `open`: every value is inside. `nothing`: none is. Undefined: not to be said in this type. */
+export type Found = Edge | 'open' | 'nothing' | undefined;
+
+type End = 'low' | 'high';
+
+/** `equal`: null equals null, which is in no index. */
+export function partEdge(
+  part: string,
+  value: Value,
+  end: End,
+  inclusive: boolean,
+  equal: boolean,
+): Found {
+  if (part === 'beginning') return textEdge(value, end);
+  if (value === null) return equal ? undefined : 'nothing';
+  const first =
+    part === 'YEAR' ? yearFrom(value, end, inclusive) : unitFrom(part, value, end, inclusive);
+  if (typeof first === 'string') return first;
+  return { value: first, inclusive: end === 'low' };
+}
+
+/** Texts with a beginning stand between it and the first text behind all of them. */
+function textEdge(value: Value, end: End): Found {
+  if (typeof value !== 'string') return 'nothing';
+  // Half a character begins many, wherever they stand.
+  if (/\p{Cs}/u.test(value)) return undefined;
+  if (end === 'low') return { value, inclusive: true };
+  const after = textBehind(value);
+  return after === undefined ? 'open' : { value: after, inclusive: false };
+}
+
+function textBehind(beginning: string): string | undefined {
+  const characters = Array.from(beginning);
+  for (;;) {
+    const last = characters.pop();
+    if (last === undefined) return undefined;
+    const point = last.codePointAt(0)!;
+    if (point === 0x10ffff) continue;
+    // No character lies among the surrogates.
+    const next = point === 0xd7ff ? 0xe000 : point + 1;
+    return characters.join('') + String.fromCodePoint(next);
+  }
+}
+
+/** The beginning of the first year inside, or of the first that is no more. */
+function yearFrom(value: Value, end: End, inclusive: boolean): Instant | 'open' | 'nothing' {
+  if (typeof value !== 'number' && typeof value !== 'bigint') return 'nothing';
+  const number = Number(value);
+  const isBehind = (end === 'low') !== inclusive;
+  const year = isBehind ? Math.floor(number) + 1 : Math.ceil(number);
+  if (year <= 1) return end === 'low' ? 'open' : 'nothing';
+  if (year > 9999) return end === 'low' ? 'nothing' : 'open';
+  return instantOf(daysOf(year, 1, 1) * 86_400)!;
+}
+
+/** The same of another unit of time. */
+function unitFrom(
+  unit: string,
+  value: Value,
+  end: End,
+  inclusive: boolean,
+): Instant | 'open' | 'nothing' {
+  if (!(value instanceof Instant)) return 'nothing';
+  const begin = truncate(value, unit);
+  const isWhole = compareValues(begin, value) === 0;
+  const isBehind = (end === 'low') !== inclusive;
+  if (isWhole && !isBehind) return begin;
+  return addUnits(begin, 1, unit) ?? (end === 'low' ? 'nothing' : 'open');
+}

@@ -1,0 +1,85 @@
+// Several paths of which each leads to all that is wanted, and to more: the one that leads to the fewest.
+import type { Label } from '../../storage/table/view-types.js';
+import type { Frame } from '../runtime/frame.js';
+import { IdBuffer } from '../runtime/id-buffer.js';
+import type { IdLookup } from './id-lookup.js';
+import { minScanBudget, type RowLimit, scanBudget } from './scan-budget.js';
+
+interface OneOf {
+  find: IdLookup;
+  /** It is read as a whole, or not at all; of an index a piece is read before its length is known. */
+  isWhole: boolean;
+}
+
+/**
+ * Each is followed a little further by turns, until one of them ends; one that has to be read as a whole is
+ * begun anew with more to spend, and those have their turns first. Where all are long and few rows are
+ * wanted, it is the first of the list.
+ */
+export function shortestList(label: Label, finds: readonly OneOf[], most: RowLimit): IdLookup {
+  const turns = [true, false].flatMap((whole) =>
+    finds.flatMap(({ find, isWhole }, at) => (isWhole === whole ? [{ at, find }] : [])),
+  );
+  return (frame) => {
+    const worth = scanBudget(frame, label, most);
+    const lists = finds.map((): List | null | undefined => undefined);
+    const chosen = (list: List): Iterable<Uint32Array> => {
+      for (const other of lists) if (other !== list) other?.close();
+      return list.rest();
+    };
+    for (let length = minScanBudget; ; length *= 4) {
+      for (const { at, find } of turns) {
+        lists[at] ??= lists[at] === null ? null : begun(frame, find, length);
+        if (lists[at]?.endsWithin(frame, length)) return chosen(lists[at]);
+      }
+      if (lists.every((list) => list === null)) return undefined;
+      if (length < worth) continue;
+      const first = lists.find((list) => list != null);
+      return first && chosen(first);
+    }
+  };
+}
+
+/** The list of a path; null: there is none; undefined: it is not known after so many visits. */
+function begun(frame: Frame, find: IdLookup, visits: number): List | null | undefined {
+  const found = frame.tryWithin(visits, () => ({ batches: find(frame, false) }));
+  if (found === undefined) return undefined;
+  return found.batches === undefined ? null : new List(found.batches);
+}
+
+class List {
+  readonly #ids = new IdBuffer();
+  readonly #from: Iterator<Uint32Array>;
+
+  constructor(batches: Iterable<Uint32Array>) {
+    this.#from = batches[Symbol.iterator]();
+  }
+
+  endsWithin(frame: Frame, length: number): boolean {
+    while (this.#ids.length <= length) {
+      const { value, done } = this.#from.next();
+      if (done) return true;
+      frame.tick(1);
+      this.#ids.append(value);
+    }
+    return false;
+  }
+
+  /** What was read, and what comes behind it. */
+  *rest(): Iterable<Uint32Array> {
+    try {
+      yield this.#ids.take();
+      for (;;) {
+        const { value, done } = this.#from.next();
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      this.close();
+    }
+  }
+
+  close(): void {
+    this.#from.return?.();
+  }
+}

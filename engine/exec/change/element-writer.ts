@@ -1,0 +1,322 @@
+// Changes of elements: creation with defaults, update, deletion with edges. Keeps the keyword
+// documents of nodes and vectors in step. Uniqueness and index entries are storage's; converting
+// values and resolving ends is done here.
+import { fail, TrellisError } from '../../base/errors.js';
+import { defaultAt } from '../../base/schema.js';
+import { parseUuid } from '../../base/id.js';
+import { type Scalar, type ScalarList, Uuid } from '../../base/value.js';
+import { distinct } from '../../base/u32-array.js';
+import type { Assignment } from '../../plan/expression.js';
+import { textsAmong, textsOf } from '../../storage/record/text-document.js';
+import { decodeProperty, kindOf, labelOf } from '../../storage/record/record.js';
+import type { Label, StoredProperty } from '../../storage/table/view-types.js';
+import type { TextRemoval } from '../../text/text-index-types.js';
+import type { Builder } from '../runtime/build-context.js';
+import { convert } from '../runtime/declared-value.js';
+import { nameOf, resolveElement } from '../runtime/resolve.js';
+import type { Frame } from '../runtime/frame.js';
+import { refreshed } from '../runtime/bound-element.js';
+import { IdBuffer } from '../runtime/id-buffer.js';
+import { Element, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
+
+type Values = Map<string, Scalar | ScalarList>;
+
+/** A compiled assignment. */
+export interface Assign {
+  property: string;
+  /** The property on a label, looked up once for each: streams may be of several types. */
+  on: (label: Label) => StoredProperty | undefined;
+  value: Evaluate;
+  unset: boolean;
+}
+
+export function buildAssignments(builder: Builder, set: readonly Assignment[]): Assign[] {
+  return set.map(({ property, value, unset }) => ({
+    property,
+    on: propertyTable(property),
+    value: builder.value(value),
+    unset,
+  }));
+}
+
+function propertyTable(name: string): Assign['on'] {
+  const known: (StoredProperty | null | undefined)[] = [];
+  return (label) => {
+    const found = (known[label.id] ??= label.properties.find((one) => one.name === name) ?? null);
+    return found ?? undefined;
+  };
+}
+
+/**
+ * Applies assignments to values: null is skipped, a literal NONE unsets. `touched` gets the names that
+ * were mentioned with an effect.
+ */
+function assign(
+  frame: Frame,
+  label: Label,
+  set: readonly Assign[],
+  values: Values,
+  touched?: Set<string>,
+): void {
+  for (const { property: name, on, unset, value: evaluate } of set) {
+    const value = unset ? null : evaluate(frame);
+    const property = on(label);
+    if (property === undefined || (value === null && !unset)) continue;
+    touched?.add(name);
+    if (unset) values.delete(name);
+    else values.set(name, convert(frame, name, property.type, value));
+  }
+}
+
+const noValues: Values = new Map();
+
+const hasNoDefault = (property: StoredProperty): boolean => property.default === undefined;
+
+/** Values of a new element, not to be changed: the assigned ones, and the defaults of properties that got none. */
+function newValues(frame: Frame, label: Label, set: readonly Assign[]): Values {
+  const { properties } = label;
+  if (properties.length === 0 && set.length === 0) return noValues;
+  const values: Values = new Map();
+  if (properties.every(hasNoDefault)) {
+    assign(frame, label, set, values);
+    return values;
+  }
+  const touched = new Set<string>();
+  assign(frame, label, set, values, touched);
+  for (const { name, type, default: given } of properties) {
+    if (given === undefined || touched.has(name)) continue;
+    const value = defaultAt(given, type, frame.context.now);
+    if (value !== null) values.set(name, convert(frame, name, type, value));
+  }
+  return values;
+}
+
+/** Properties that cannot be read go to `damaged`. */
+function valuesOf(record: Uint8Array, label: Label, damaged: StoredProperty[]): Values {
+  const values: Values = new Map();
+  for (const property of label.properties) {
+    try {
+      const value = decodeProperty(record, property);
+      if (value !== null) values.set(property.name, value);
+    } catch (error) {
+      if (!(error instanceof TrellisError)) throw error;
+      damaged.push(property);
+    }
+  }
+  return values;
+}
+
+/** The texts of an element that is not stored yet, or not so. */
+const textsIn = (label: Label, values: Values): string[] =>
+  textsAmong(label, ({ name }) => values.get(name));
+
+function addDocument(frame: Frame, label: Label, id: number, values: Values): void {
+  const texts = frame.context.text ? textsIn(label, values) : [];
+  if (texts.length > 0) frame.context.text!.add(frame.write, label.id, id, texts);
+}
+
+export function createNode(frame: Frame, label: Label, set: readonly Assign[]): Element {
+  frame.countWrites(1);
+  const values = newValues(frame, label, set);
+  const id = frame.write.createNode(label, values);
+  addDocument(frame, label, id, values);
+  return new Element(id);
+}
+
+export function createVector(
+  frame: Frame,
+  label: Label,
+  vector: Float64Array,
+  set: readonly Assign[],
+): Element {
+  frame.countWrites(1);
+  const values = newValues(frame, label, set);
+  const id = frame.write.createVector(label, vector, values);
+  addDocument(frame, label, id, values);
+  const element = new Element(id);
+  element.fresh = true;
+  return element;
+}
+
+export function createEdge(
+  frame: Frame,
+  label: Label,
+  from: number,
+  to: number,
+  set: readonly Assign[],
+): Element {
+  frame.countWrites(1);
+  return new Element(frame.write.createEdge(label, from, to, newValues(frame, label, set)));
+}
+
+/**
+ * Dense id of an end of an edge: 404 when there is no such element, EDGE_ENDPOINT_TYPE when it is
+ * of another type than the edge's. Many edges in turn may have the same one.
+ */
+export function resolveEnd(frame: Frame, edge: Label, end: 'from' | 'to', value: Value): number {
+  const last = frame.lastEnds?.[end];
+  if (last?.value === value && last.edge === edge && !frame.hasDropped) return last.id;
+  const id = findEnd(frame, edge, end, value);
+  if (typeof value === 'object') (frame.lastEnds ??= {})[end] = { value, edge, id };
+  return id;
+}
+
+function findEnd(frame: Frame, edge: Label, end: 'from' | 'to', value: Value): number {
+  const { catalog } = frame.view;
+  const wanted = catalog.label(edge[end]!);
+  const uuid = value instanceof Uuid ? parseUuid(value.text) : undefined;
+  const id = (uuid && frame.view.idOf(uuid)) || resolveElement(frame, value, wanted.name);
+  const named = uuid && { label: wanted.id, uuid };
+  const label = frame.expected(frame.write.endOf(id, named), id)?.label;
+  if (label === undefined) fail('NO_VALUE_FOUND', { what: nameOf(frame, wanted.name, value) });
+  if (label !== wanted.id) {
+    const [from, to] = [catalog.label(edge.from!).name, catalog.label(edge.to!).name];
+    fail('EDGE_ENDPOINT_TYPE', { edge: edge.name, from, to, got: catalog.label(label).name });
+  }
+  return id;
+}
+
+interface Change {
+  id: number;
+  label: Label;
+  before: Values;
+  after: Values;
+}
+
+/**
+ * The change that assignments make to the stored element, which they see in `slot` with the score and
+ * the like of its row; undefined when it is gone.
+ */
+function changeOf(
+  frame: Frame,
+  row: Element,
+  slot: number,
+  set: readonly Assign[],
+): Change | undefined {
+  const { id } = row;
+  const current = refreshed(row);
+  current.record = frame.readRecord(id);
+  if (current.record === undefined) return undefined;
+  const label = frame.view.catalog.label(labelOf(current.record));
+  const damaged: StoredProperty[] = [];
+  const before = valuesOf(current.record, label, damaged);
+  const after: Values = new Map(before);
+  frame.slots[slot] = current;
+  if (damaged.length === 0) assign(frame, label, set, after);
+  else assignOver(frame, label, set, after, { record: current.record, damaged });
+  return { id, label, before, after };
+}
+
+/** What is damaged may be replaced, which mends it, but not kept: then it fails DATA_CORRUPT. */
+function assignOver(
+  frame: Frame,
+  label: Label,
+  set: readonly Assign[],
+  values: Values,
+  { record, damaged }: { record: Uint8Array; damaged: readonly StoredProperty[] },
+): void {
+  const touched = new Set<string>();
+  assign(frame, label, set, values, touched);
+  for (const property of damaged) if (!touched.has(property.name)) decodeProperty(record, property);
+}
+
+/**
+ * Updates distinct existing elements in one step: all values are computed from the state before it.
+ * Elements that are gone are left out of the result.
+ */
+export function updateElements(
+  frame: Frame,
+  rows: Iterable<Element>,
+  slot: number,
+  set: readonly Assign[],
+): Set<number> {
+  const changes: Change[] = [];
+  for (const row of rows) {
+    const change = changeOf(frame, row, slot, set);
+    if (change === undefined) continue;
+    frame.countWrites(1);
+    frame.reserveMemory(change.after.size * 2 * 64);
+    changes.push(change);
+  }
+  if (changes.length > 0)
+    frame.write.update(changes.map(({ id, after }) => ({ id, values: after })));
+  for (const { id, label, before, after } of changes) {
+    const [former, next] = [textsIn(label, before), textsIn(label, after)];
+    if (sameTexts(former, next)) continue;
+    frame.context.text?.replace(frame.write, label.id, id, former, next);
+  }
+  return new Set(changes.map((change) => change.id));
+}
+
+function sameTexts(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, i) => text === b[i]);
+}
+
+/**
+ * Deletes elements, each once: nodes and vectors with all their edges. Ids that are gone are no
+ * error. What is too much is refused by the degrees alone. How many of them there were.
+ *
+ * A node and its edges go in one transaction, for which every other write waits; each edge has a record, a
+ * uuid and a place at its far end to leave, so that the time is that of the degree. `drop_edges` bounds it:
+ * portions are the caller's, who knows whether half of a node may be seen to be gone.
+ */
+export function dropElements(frame: Frame, ids: readonly number[]): number {
+  const { write } = frame;
+  frame.hasDropped = true;
+  const nodes = new IdBuffer();
+  /** Those that have edges. */
+  const hubs = new IdBuffer();
+  const edges = new IdBuffer();
+  let ends = 0;
+  let found = 0;
+  for (const id of ids) {
+    const record = write.recordShared(id);
+    if (record === undefined) continue;
+    found++;
+    frame.countWrites(1);
+    if (kindOf(record) === 'edge') {
+      edges.push(id);
+      frame.expectDrops(edges.length);
+    } else {
+      nodes.push(id);
+      const degree = write.incidentCount(id, labelOf(record));
+      if (degree === 0) continue;
+      hubs.push(id);
+      // An edge may have both its ends here.
+      ends += degree;
+      frame.expectWrites(Math.ceil(ends / 2));
+      frame.expectDrops(Math.ceil(ends / 2));
+    }
+  }
+  frame.reserveMemory(4 * ends);
+  const given = edges.length;
+  for (const id of hubs.take()) edges.append(write.incident(id));
+  const gone = new IdBuffer();
+  gone.append(distinct(edges.take()));
+  frame.countWrites(gone.length - given);
+  frame.countDrops(gone.length);
+  const others = distinct(nodes.take());
+  const documents = documentsOf(frame, others);
+  gone.append(others);
+  const tick = (count: number): void => frame.tick(count);
+  write.removeAll(distinct(gone.take()), tick);
+  documents?.finish(write, tick);
+  return found;
+}
+
+/** What the keyword index holds of elements, ascending, that are about to go. */
+function documentsOf(frame: Frame, ids: Uint32Array): TextRemoval | undefined {
+  const { catalog } = frame.view;
+  const removal = ids.length > 0 ? frame.context.text?.removal() : undefined;
+  if (removal === undefined) return undefined;
+  for (const id of ids) {
+    const record = frame.write.recordShared(id)!;
+    const label = catalog.label(labelOf(record));
+    const texts = textsOf(label, record);
+    if (texts.length === 0) continue;
+    frame.tick(1);
+    frame.reserveMemory(removal.add(label.id, id, texts));
+  }
+  return removal;
+}

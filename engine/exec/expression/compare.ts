@@ -1,0 +1,174 @@
+// Comparisons between values (helixql.md 3.8): null rules, numbers of any width exactly, elements
+// by id, lists item by item. A comparison over a stream is true when any of its items satisfies it.
+import { compareValues, kindRank, Uuid } from '../../base/value.js';
+import type { CompareOperator, Expression } from '../../plan/expression.js';
+import type { Builder, SomeOf } from '../runtime/build-context.js';
+import { uuidOf } from '../runtime/element.js';
+import { asRows } from '../runtime/flow.js';
+import type { Frame } from '../runtime/frame.js';
+import { keyOf } from '../runtime/key.js';
+import { buildIdentity, identityReader, withoutId } from './identity.js';
+import { elementIds, isAmong, isShort } from './membership.js';
+import { buildEdgeTest } from './edge-exists.js';
+import { reachOf } from './traverse.js';
+import { Element, isListValue, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
+
+type Compare = (frame: Frame, a: Value, b: Value) => boolean;
+
+/** Equality of two values, null equal to null only. */
+export function equal(frame: Frame, a: Value, b: Value): boolean {
+  if (a === b) return true;
+  if (a === null || b === null) return false;
+  if (typeof a === 'object' || typeof b === 'object') return equalObjects(frame, a, b);
+  return kindRank(a) === kindRank(b) && compareValues(a, b) === 0;
+}
+
+function equalObjects(frame: Frame, a: Value, b: Value): boolean {
+  if (a instanceof Element && b instanceof Element) return a.id === b.id;
+  if (a instanceof Element) return b instanceof Uuid && uuidOf(frame, a).text === b.text;
+  if (b instanceof Element) return equalObjects(frame, b, a);
+  if (isListValue(a) && isListValue(b)) {
+    if (a.length !== b.length) return false;
+    frame.tick(a.length);
+    for (let i = 0; i < a.length; i++) if (!equal(frame, a[i]!, b[i]!)) return false;
+    return true;
+  }
+  const rank = kindRank(a);
+  if (rank !== kindRank(b)) return false;
+  return rank < 6 ? compareValues(a, b, frame) === 0 : keyOf(frame, a) === keyOf(frame, b);
+}
+
+/** Negative, zero, positive; NaN when the two have no order. */
+function order(frame: Frame, a: Value, b: Value): number {
+  if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : a > b ? 1 : 0;
+  if (a === null || b === null) return Number.NaN;
+  const x = a instanceof Element ? uuidOf(frame, a) : a;
+  const y = b instanceof Element ? uuidOf(frame, b) : b;
+  const rank = kindRank(x);
+  return rank === kindRank(y) && rank < 6 ? compareValues(x, y, frame) : Number.NaN;
+}
+
+function contains(frame: Frame, a: Value, b: Value): boolean {
+  if (a === null || b === null) return false;
+  if (typeof a === 'string') return typeof b === 'string' && a.includes(b);
+  if (!isListValue(a)) return false;
+  for (let i = 0; i < a.length; i++) if (equal(frame, a[i]!, b)) return true;
+  return false;
+}
+
+function isIn(frame: Frame, a: Value, b: Value): boolean {
+  if (a === null || b === null) return false;
+  if (!isListValue(b)) return equal(frame, a, b);
+  return isShort(b) ? contains(frame, b, a) : isAmong(frame, a, b);
+}
+
+const compares: Record<CompareOperator, Compare> = {
+  EQ: equal,
+  NEQ: (frame, a, b) => !equal(frame, a, b),
+  GT: (frame, a, b) => order(frame, a, b) > 0,
+  GTE: (frame, a, b) => order(frame, a, b) >= 0,
+  LT: (frame, a, b) => order(frame, a, b) < 0,
+  LTE: (frame, a, b) => order(frame, a, b) <= 0,
+  CONTAINS: contains,
+  IS_IN: isIn,
+  STARTS_WITH: (_, a, b) => typeof a === 'string' && typeof b === 'string' && a.startsWith(b),
+  ENDS_WITH: (_, a, b) => typeof a === 'string' && typeof b === 'string' && a.endsWith(b),
+};
+
+/** Numbers, also inside lists, as the 32-bit float they round to. */
+export function roundF32(frame: Frame, value: Value): Value {
+  if (typeof value === 'number') return Math.fround(value);
+  if (typeof value === 'bigint') return Math.fround(Number(value));
+  if (!isListValue(value)) return value;
+  frame.tick(value.length);
+  return Array.from(value as readonly Value[], (item) => roundF32(frame, item));
+}
+
+/** How to walk the items that an expression yields, without materialising a stream. */
+function someOf(builder: Builder, expression: Expression, sameness: boolean): SomeOf {
+  const elements = sameness ? withoutId(expression) : undefined;
+  if (elements !== undefined) {
+    const items = someOf(builder, elements, false);
+    const identity = identityReader(builder);
+    return (frame, visit) => items(frame, (item) => visit(identity(frame, item)));
+  }
+  if (expression.kind === 'property' && expression.of.kind === 'pipeline') {
+    const items = someOf(builder, expression.of, false);
+    const read =
+      sameness && expression.name === 'id'
+        ? identityReader(builder)
+        : builder.member(expression.name);
+    return (frame, visit) => items(frame, (item) => visit(read(frame, item)));
+  }
+  if (expression.kind === 'pipeline' && expression.result === 'many') {
+    const flow = asRows(builder.flow(expression));
+    return (frame, visit) => {
+      for (const batch of flow.open(frame)) {
+        frame.tick(batch.length);
+        for (let i = 0; i < batch.length; i++) if (visit(batch[i]!)) return true;
+      }
+      return false;
+    };
+  }
+  const evaluate = builder.value(expression);
+  return (frame, visit) => {
+    const value = evaluate(frame);
+    if (value === null) return false;
+    if (!isListValue(value)) return visit(value);
+    for (let i = 0; i < value.length; i++) if (visit(value[i]!)) return true;
+    return false;
+  };
+}
+
+/** Comparisons that ask for nothing but whether two values are the same. */
+const samenesses = new Set<CompareOperator>(['EQ', 'NEQ', 'CONTAINS', 'IS_IN']);
+
+type CompareExpression = Extract<Expression, { kind: 'compare' }>;
+
+export function buildCompare(builder: Builder, expression: CompareExpression): Evaluate {
+  const plain = buildPlain(builder, expression);
+  return buildEdgeTest(builder, expression, plain) ?? plain;
+}
+
+function buildPlain(builder: Builder, expression: CompareExpression): Evaluate {
+  const { operator, any, f32 } = expression;
+  const sameness = samenesses.has(operator) && !f32;
+  const value = (of: Expression) => (sameness ? buildIdentity(builder, of) : builder.value(of));
+  const right = value(expression.right);
+  const plain = compares[operator];
+  const compare: Compare = f32 ? (frame, a, b) => plain(frame, roundF32(frame, a), b) : plain;
+  const operand: Evaluate = f32 ? (frame) => roundF32(frame, right(frame)) : right;
+  if (any) {
+    const items = someOf(builder, expression.left, sameness);
+    const some: Evaluate = (frame) => {
+      const b = operand(frame);
+      return items(frame, (a) => compare(frame, a, b));
+    };
+    return buildReach(builder, expression, operand, some) ?? some;
+  }
+  const left = value(expression.left);
+  const plainly: Evaluate = (frame) => compare(frame, left(frame), operand(frame));
+  return buildReach(builder, expression, operand, plainly) ?? plainly;
+}
+
+/** Whether steps from an item lead to some element: without making elements of those on the way. */
+function buildReach(
+  builder: Builder,
+  { operator, any, left, f32 }: CompareExpression,
+  right: Evaluate,
+  plain: Evaluate,
+): Evaluate | undefined {
+  const asks = any ? operator === 'IS_IN' || operator === 'EQ' : operator === 'CONTAINS';
+  const found = asks && !f32 ? reachOf(builder, withoutId(left) ?? left) : undefined;
+  if (found === undefined || (left.kind === 'pipeline' && left.result !== 'many')) return undefined;
+  const { slot, reach } = found;
+  return (frame) => {
+    const item = frame.slots[slot]!;
+    if (!(item instanceof Element) || frame.hasDropped) return plain(frame);
+    const wanted = right(frame);
+    if (wanted instanceof Element) return reach(frame, item.id, (id) => id === wanted.id);
+    const ids = operator === 'IS_IN' && Array.isArray(wanted) && elementIds(frame, wanted);
+    return ids ? reach(frame, item.id, (id) => ids.has(id)) : plain(frame);
+  };
+}

@@ -1,0 +1,125 @@
+// `x::Out<L>::ID::EQ(y::ID)` and `x::Out<L>::CONTAINS(y)`: whether an edge leads from one to the
+// other. Asked once, it walks the shorter of the two lists of edges; asked of many items about one
+// element, it soon keeps that one's neighbours as a set.
+//
+// Invariant: the answer of walking the neighbours of `x`.
+import { IdSet } from '../../base/id-set.js';
+import type { Direction, Expression } from '../../plan/expression.js';
+import { type Builder, edgeLabels } from '../runtime/build-context.js';
+import type { Evaluate } from '../runtime/compiled.js';
+import type { Frame } from '../runtime/frame.js';
+import { findElement } from '../runtime/resolve.js';
+import { Element, isListValue } from '../runtime/value.js';
+import { buildIdentity, withoutId } from './identity.js';
+
+type Compare = Extract<Expression, { kind: 'compare' }>;
+
+/** What was asked about one element so far. */
+interface EdgeProbe {
+  target: number;
+  /** Edges walked about it. */
+  walked: number;
+  near: IdSet | undefined;
+}
+
+interface Edges {
+  labels: readonly number[];
+  direction: Direction;
+}
+
+/** The comparison as a test for an edge, if it is one; `plain` is it as it stands. */
+export function buildEdgeTest(
+  builder: Builder,
+  compare: Compare,
+  plain: Evaluate,
+): Evaluate | undefined {
+  const { operator, any, left, right, f32 } = compare;
+  if (f32 || (any ? operator !== 'EQ' : operator !== 'CONTAINS')) return undefined;
+  const reached = withoutId(left) ?? left;
+  if (reached.kind !== 'pipeline' || reached.result !== 'many') return undefined;
+  const { source, steps } = reached;
+  const [step, more] = steps;
+  if (source.kind !== 'value' || source.of.kind !== 'slot') return undefined;
+  if (step?.kind !== 'neighbours' || more !== undefined || step.reach !== undefined) {
+    return undefined;
+  }
+  const { slot } = source.of;
+  const { direction } = step;
+  const edges = { labels: edgeLabels(builder, step.edges).map(({ id }) => id), direction };
+  const other = buildIdentity(builder, right);
+  const asked = new WeakMap<Frame, EdgeProbe>();
+  return (frame) => {
+    const item = frame.slots[slot]!;
+    if (!(item instanceof Element) || frame.hasDropped) return plain(frame);
+    const value = other(frame);
+    if (value === null || isListValue(value)) return plain(frame);
+    const target = value instanceof Element ? value.id : findElement(frame, value);
+    if (target === 0) return false;
+    let about = asked.get(frame);
+    if (about?.target !== target) {
+      asked.set(frame, (about = { target, walked: 0, near: undefined }));
+    }
+    return leads(frame, edges, item.id, about);
+  };
+}
+
+const opposite = { out: 'in', in: 'out' } as const;
+
+function leads(
+  frame: Frame,
+  { labels, direction }: Edges,
+  from: number,
+  about: EdgeProbe,
+): boolean {
+  frame.tick(1);
+  if (about.near !== undefined) return about.near.has(from);
+  const back = opposite[direction];
+  const { target } = about;
+  const [ahead, behind] = [
+    degree(frame, from, labels, direction),
+    degree(frame, target, labels, back),
+  ];
+  // What was walked pays for the set by now.
+  if (about.walked >= behind) {
+    about.near = neighboursOf(frame, target, labels, back);
+    return about.near.has(from);
+  }
+  about.walked += 1 + Math.min(ahead, behind);
+  return ahead <= behind
+    ? hasFar(frame, from, labels, direction, target)
+    : hasFar(frame, target, labels, back, from);
+}
+
+function degree(frame: Frame, id: number, labels: readonly number[], direction: Direction): number {
+  return labels.reduce((sum, label) => sum + frame.degree(id, label, direction), 0);
+}
+
+function hasFar(
+  frame: Frame,
+  id: number,
+  labels: readonly number[],
+  direction: Direction,
+  far: number,
+): boolean {
+  for (const label of labels) {
+    const pairs = frame.adjacency(id, label, direction);
+    frame.tick(pairs.length >> 1);
+    for (let at = 1; at < pairs.length; at += 2) if (pairs[at] === far) return true;
+  }
+  return false;
+}
+
+function neighboursOf(
+  frame: Frame,
+  id: number,
+  labels: readonly number[],
+  direction: Direction,
+): IdSet {
+  const near = new IdSet();
+  for (const label of labels) {
+    const pairs = frame.adjacency(id, label, direction);
+    frame.tick(pairs.length >> 1);
+    for (let at = 1; at < pairs.length; at += 2) near.add(pairs[at]!);
+  }
+  return near;
+}

@@ -1,0 +1,35 @@
+// Operands that the planner found to be the same for many items: evaluated when they are first
+// needed, and again when a slot they read holds another value.
+import type { Expression } from '../../plan/expression.js';
+import type { Evaluate } from '../runtime/compiled.js';
+import type { Builder } from '../runtime/build-context.js';
+import type { Frame } from '../runtime/frame.js';
+import type { Value } from '../runtime/value.js';
+
+interface Remembered {
+  /** What the slots held. */
+  held: Value[];
+  value: Value;
+}
+
+export function buildHoisted(
+  builder: Builder,
+  { of, slots }: Extract<Expression, { kind: 'once' }>,
+  build: (of: Expression) => Evaluate = (inner) => builder.value(inner),
+): Evaluate {
+  const evaluate = build(of);
+  const remembered = new WeakMap<Frame, Remembered>();
+  return (frame) => {
+    const known = remembered.get(frame);
+    if (known !== undefined && slotsUnchanged(frame, slots, known.held)) return known.value;
+    // Evaluating fills no slot that it reads.
+    const value = evaluate(frame);
+    remembered.set(frame, { held: slots.map((slot) => frame.slots[slot]!), value });
+    return value;
+  };
+}
+
+function slotsUnchanged({ slots: now }: Frame, slots: readonly number[], held: readonly Value[]) {
+  for (let i = 0; i < slots.length; i++) if (now[slots[i]!] !== held[i]) return false;
+  return true;
+}

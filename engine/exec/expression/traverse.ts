@@ -1,0 +1,56 @@
+// What a chain of graph steps reaches from one element, one after another, without rows and batches:
+// for conditions, which ask it of every item and mostly stop early.
+//
+// Invariant: visits what the steps as a flow yield, in the same order.
+import type { Expression } from '../../plan/expression.js';
+import { type Builder, edgeLabels } from '../runtime/build-context.js';
+import { edgeEnd } from '../runtime/element.js';
+import type { Frame } from '../runtime/frame.js';
+import { adjacent } from '../runtime/edge-list.js';
+
+/** True when `visit` said so of something; visits no more then. */
+export type Reach = (frame: Frame, id: number, visit: (id: number) => boolean) => boolean;
+
+type StepReach = (frame: Frame, id: number, next: (id: number) => boolean) => boolean;
+
+/** The steps from the item in `slot`, if the expression is nothing but such. */
+export function reachOf(
+  builder: Builder,
+  expression: Expression,
+): { slot: number; reach: Reach } | undefined {
+  if (expression.kind !== 'pipeline') return undefined;
+  const { source, steps } = expression;
+  if (source.kind !== 'value' || source.of.kind !== 'slot' || steps.length === 0) return undefined;
+  const found: StepReach[] = [];
+  for (const step of steps) {
+    if (step.kind === 'neighbours' && step.reach === undefined) {
+      const labels = edgeLabels(builder, step.edges).map(({ id }) => id);
+      const { direction } = step;
+      found.push((frame, id, next) => {
+        const lists = labels.length === 1 ? frame.edges()?.of(labels[0]!, direction) : undefined;
+        const word = lists?.find(id) ?? 0;
+        const words = word === 0 ? adjacent(frame, id, labels, direction) : lists!.words;
+        const last = word === 0 ? words.length : word + words[word]!;
+        frame.tick(1 + ((last - word) >> 1));
+        for (let at = word === 0 ? 1 : word + 2; at <= last; at += 2) {
+          if (next(words[at]!)) return true;
+        }
+        return false;
+      });
+    } else if (step.kind === 'end' && step.end !== 'other' && step.edge === undefined) {
+      const { end } = step;
+      found.push((frame, id, next) => {
+        frame.tick(1);
+        const far = edgeEnd(frame, id, end);
+        return far !== 0 && next(far);
+      });
+    } else return undefined;
+  }
+  return { slot: source.of.slot, reach: joined(found) };
+}
+
+function joined([first, ...rest]: readonly StepReach[]): Reach {
+  if (rest.length === 0) return first!;
+  const further = joined(rest);
+  return (frame, id, visit) => first!(frame, id, (far) => further(frame, far, visit));
+}

@@ -1,0 +1,103 @@
+// A walk along edges, element by element: which edges may be followed, and from one level of a
+// breadth-first search the next.
+import { fail } from '../../base/errors.js';
+import type { IdSet } from '../../base/id-set.js';
+import type { Direction } from '../../plan/expression.js';
+import { kindOf } from '../../storage/record/record.js';
+import type { Evaluate } from '../runtime/compiled.js';
+import { incidentEdges } from '../runtime/edge-list.js';
+import type { Frame } from '../runtime/frame.js';
+import { IdBuffer } from '../runtime/id-buffer.js';
+import { readNumber } from '../runtime/step-argument.js';
+import { Element } from '../runtime/value.js';
+
+export interface Walk {
+  labels: readonly number[];
+  direction: Direction | 'both';
+  condition: { slot: number; value: Evaluate } | undefined;
+}
+
+export interface Bounds {
+  min: number;
+  /** Undefined: no bound. */
+  max: Evaluate | undefined;
+}
+
+const hopMost = 2 ** 32 - 1;
+/** Edges between two looks at the limits. */
+const edgesPerTick = 1024;
+/** Of an element met, in the set of those and in the level. */
+const metBytes = 8;
+
+/** Whether an edge may be followed from an element. */
+export function follows(frame: Frame, walk: Walk, edge: number, from: number): boolean {
+  const { condition } = walk;
+  if (condition === undefined) return true;
+  frame.slots[condition.slot] = edgeFrom(walk, edge, from);
+  return condition.value(frame) === true;
+}
+
+/** An edge as it is reached; from a fixed end nobody needs to ask for the other. */
+export function edgeFrom({ direction }: Walk, edge: number, from: number): Element {
+  const element = new Element(edge);
+  if (direction === 'both') element.origin = from;
+  return element;
+}
+
+export function readMax(frame: Frame, { max }: Bounds): number {
+  if (max === undefined) return Number.POSITIVE_INFINITY;
+  const value = max(frame);
+  if (value === null)
+    fail('PARAM_MISSING', { owner: 'A repetition', param: 'bound', type: 'an integer' });
+  return readNumber('bound', value, 0, hopMost, false);
+}
+
+/** Whether an id is of an element that edges join and that is still there. */
+export function isEnd(frame: Frame, id: number): boolean {
+  const record = frame.peekRecord(id);
+  return record !== undefined && kindOf(record) !== 'edge';
+}
+
+export function nextLevel(frame: Frame, walk: Walk, met: IdSet, level: Uint32Array): Uint32Array {
+  const next = new IdBuffer();
+  for (let i = 0; i < level.length; i++) {
+    const from = level[i]!;
+    frame.tick(1);
+    if (walk.condition !== undefined) {
+      const pairs = incidentEdges(frame, from, walk.labels, walk.direction);
+      for (let at = 0; at < pairs.length; at += 2) {
+        frame.tick(1);
+        if (!follows(frame, walk, pairs[at]!, from)) continue;
+        if (met.add(pairs[at + 1]!)) next.push(pairs[at + 1]!);
+      }
+      continue;
+    }
+    // Without a condition nobody can tell in which order the edges are followed.
+    for (let k = 0; k < walk.labels.length; k++) {
+      if (walk.direction !== 'in') spread(frame, from, walk.labels[k]!, 'out', met, next);
+      if (walk.direction !== 'out') spread(frame, from, walk.labels[k]!, 'in', met, next);
+    }
+  }
+  frame.reserveMemory(next.length * metBytes);
+  return next.take();
+}
+
+function spread(
+  frame: Frame,
+  from: number,
+  label: number,
+  direction: Direction,
+  met: IdSet,
+  next: IdBuffer,
+): void {
+  const lists = frame.edges()?.of(label, direction);
+  const word = lists?.find(from) ?? 0;
+  const words = word === 0 ? frame.view.adjacency(from, label, direction) : lists!.words;
+  const first = word === 0 ? 0 : word + 1;
+  const last = word === 0 ? words.length : first + words[word]!;
+  for (let begin = first; begin < last; begin += 2 * edgesPerTick) {
+    const end = Math.min(last, begin + 2 * edgesPerTick);
+    for (let at = begin + 1; at < end; at += 2) if (met.add(words[at]!)) next.push(words[at]!);
+    frame.tick((end - begin) >> 1);
+  }
+}

@@ -1,0 +1,200 @@
+// Elements as JSON by concatenation: for every label the constant text between the parts of a
+// record, names and label included, is joined once; printing copies constants and fragments in
+// turn, into room that is made once per element.
+import type { ByteWriter } from '../../base/bytes.js';
+import { isFloat } from '../../storage/record/fragment.js';
+import { fragmentsOf, uuidAt } from '../../storage/record/record.js';
+import { checkFloats } from '../../storage/record/stored-float.js';
+import type { Label } from '../../storage/table/view-types.js';
+import { getWord } from '../../storage/table/little-endian.js';
+import type { Member } from '../runtime/member.js';
+import { appendFractions } from './print-compat-float.js';
+
+const encoder = new TextEncoder();
+
+/** What stands behind a constant when it is no slot of the record. */
+const nothing = -1;
+const ownId = -2;
+const fromId = -3;
+const toId = -4;
+
+/** Constant text, then a fragment of the record, one of its uuids, or nothing. */
+interface Piece {
+  text: Uint8Array;
+  part: number;
+  /** The fragment is of floats. */
+  float: boolean;
+}
+
+export interface Layout {
+  pieces: readonly Piece[];
+  /** Bytes that an element takes at most beside those of its record. */
+  room: number;
+  /** Whether there are floats, and they print with a fraction. */
+  fractions: boolean;
+}
+
+/** The members of elements that no search produced. */
+export function layoutMembers(
+  members: readonly { text: string; member: Member }[],
+): { name: string; member: Member }[] {
+  return members
+    .filter(({ member }) => !['hops', 'score', 'distance'].includes(member.kind))
+    .map(({ text, member }) => ({ name: text, member }));
+}
+
+const uuidBytes = 38;
+const nullBytes = 4;
+
+/**
+ * The layout of an object with these members; undefined when one is not part of the record.
+ * `fractions`: floats print with one.
+ */
+export function layoutOf(
+  label: Label,
+  members: readonly { name: string; member: Member }[],
+  fractions: boolean,
+): Layout | undefined {
+  const pieces: Piece[] = [];
+  let text = '{';
+  let comma = '';
+  for (const { name, member } of members) {
+    text += `${comma}${JSON.stringify(name)}:`;
+    comma = ',';
+    if (member.kind === 'label') text += `"${label.name}"`;
+    else if (member.kind === 'none') text += 'null';
+    else {
+      const part = partOf(member);
+      if (part === nothing) return undefined;
+      const float = member.kind === 'property' && isFloat(member.property.type);
+      pieces.push({ text: encoder.encode(text), part, float });
+      text = '';
+    }
+  }
+  pieces.push({ text: encoder.encode(`${text}}`), part: nothing, float: false });
+  const constants = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
+  const room = constants + pieces.length * uuidBytes;
+  return { pieces, room, fractions: fractions && pieces.some(({ float }) => float) };
+}
+
+function partOf(member: Member): number {
+  switch (member.kind) {
+    case 'property':
+      return member.property.slot;
+    case 'id':
+      return ownId;
+    case 'from_node':
+      return fromId;
+    case 'to_node':
+      return toId;
+    default:
+      return nothing;
+  }
+}
+
+const placeOf = (part: number): number =>
+  part === ownId ? uuidAt.own : part === fromId ? uuidAt.from : uuidAt.to;
+
+/** Two digits of every byte. */
+const hexPairs = encoder.encode(
+  Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0')).join(''),
+);
+
+/** Below this many bytes, a loop copies faster than a call. */
+const shortCopy = 48;
+
+function copy(from: Uint8Array, start: number, end: number, bytes: Uint8Array, to: number): number {
+  if (end - start <= shortCopy) {
+    let at = to;
+    for (let i = start; i < end; i++) bytes[at++] = from[i]!;
+    return at;
+  }
+  bytes.set(from.subarray(start, end), to);
+  return to + end - start;
+}
+
+/** As `copy`, of a fragment of floats; what is no number has one of these letters. */
+function copyFloats(
+  from: Uint8Array,
+  start: number,
+  end: number,
+  bytes: Uint8Array,
+  to: number,
+): number {
+  if (end - start > shortCopy) {
+    checkFloats(from, start, end);
+    return copy(from, start, end, bytes, to);
+  }
+  let at = to;
+  let isNumber = true;
+  for (let i = start; i < end; i++) {
+    const byte = from[i]!;
+    if (byte === 73 || byte === 78) isNumber = false;
+    bytes[at++] = byte;
+  }
+  if (!isNumber) checkFloats(from, start, end);
+  return at;
+}
+
+/** Writes a uuid as a JSON string; there must be room for it. */
+export function writeUuid(record: Uint8Array, from: number, bytes: Uint8Array, to: number): number {
+  let at = to;
+  bytes[at++] = 34;
+  for (let i = 0; i < 16; i++) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) bytes[at++] = 45;
+    const digits = 2 * record[from + i]!;
+    bytes[at++] = hexPairs[digits]!;
+    bytes[at++] = hexPairs[digits + 1]!;
+  }
+  bytes[at++] = 34;
+  return at;
+}
+
+export function printLayout(out: ByteWriter, record: Uint8Array, layout: Layout): void {
+  if (layout.fractions) {
+    printFractions(out, record, layout);
+    return;
+  }
+  const { pieces, room } = layout;
+  out.reserve(room + record.length);
+  const { bytes } = out;
+  let to = out.length;
+  const { table, slots } = fragmentsOf(record);
+  for (let i = 0; i < pieces.length; i++) {
+    const { text, part, float } = pieces[i]!;
+    to = copy(text, 0, text.length, bytes, to);
+    if (part < 0) {
+      if (part !== nothing) to = writeUuid(record, placeOf(part), bytes, to);
+      continue;
+    }
+    const end = part < slots ? getWord(record, table + 4 * part) : 0;
+    const start = part === 0 ? table + 4 * slots : getWord(record, table + 4 * part - 4);
+    if (end > start) {
+      to = (float ? copyFloats : copy)(record, start, end, bytes, to);
+    } else to = copy(nullText, 0, nullBytes, bytes, to);
+  }
+  out.length = to;
+}
+
+const nullText = encoder.encode('null');
+
+/** As `printLayout`, for labels with floats under [compat]. */
+function printFractions(out: ByteWriter, record: Uint8Array, { pieces }: Layout): void {
+  const { table, slots } = fragmentsOf(record);
+  for (const { text, part, float } of pieces) {
+    out.append(text);
+    if (part < 0) {
+      if (part === nothing) continue;
+      out.reserve(uuidBytes);
+      out.length = writeUuid(record, placeOf(part), out.bytes, out.length);
+      continue;
+    }
+    const end = part < slots ? getWord(record, table + 4 * part) : 0;
+    const start = part === 0 ? table + 4 * slots : getWord(record, table + 4 * part - 4);
+    if (end <= start) out.append(nullText);
+    else if (float) {
+      checkFloats(record, start, end);
+      appendFractions(out, record, start, end);
+    } else out.append(record, start, end);
+  }
+}

@@ -1,0 +1,59 @@
+// What our own pages ask to see, by kind; and the plainest kind, a page of one type. Invariant:
+// every page of elements is bounded by its `count`, and every element that is looked at is counted as
+// in any other read.
+import type { ByteWriter } from '../../base/bytes.js';
+import { excerpt, fail } from '../../base/errors.js';
+import type { ExplorerRequest } from '../../plan/plan.js';
+import type { Frame } from '../runtime/frame.js';
+import { printSubgraph, printPath } from './explorer-subgraph.js';
+import { printNeighbours } from './explorer-neighbours.js';
+import { existing, printElements, uuidText } from './explorer-elements.js';
+import { printFound } from './explorer-search.js';
+import { printMap, printVector } from './explorer-vectors.js';
+
+export function buildSight(sight: ExplorerRequest): (frame: Frame, out: ByteWriter) => void {
+  switch (sight.kind) {
+    case 'neighbours':
+      return (frame, out) => printNeighbours(frame, out, sight);
+    case 'elements':
+      return (frame, out) => printOfType(frame, out, sight);
+    case 'search':
+      return (frame, out) => printFound(frame, out, sight);
+    case 'among':
+      return (frame, out) => printSubgraph(frame, out, sight);
+    case 'path':
+      return (frame, out) => printPath(frame, out, sight);
+    case 'map':
+      return (frame, out) => printMap(frame, out, sight);
+    case 'vector':
+      return (frame, out) => printVector(frame, out, sight.id);
+  }
+}
+
+/** `{count, items, more}`: `more` is the id to continue after, or null. */
+function printOfType(
+  frame: Frame,
+  out: ByteWriter,
+  { type, count, after }: Extract<ExplorerRequest, { kind: 'elements' }>,
+): void {
+  const { catalog } = frame.view;
+  const label =
+    catalog.find('node', type) ?? catalog.find('vector', type) ?? catalog.find('edge', type);
+  if (label === undefined) fail('UNKNOWN_TYPE', { kind: 'node', name: excerpt(type) });
+  const start = after === null ? 0 : existing(frame, after);
+  // One more than wanted says whether there are more.
+  const ids: number[] = [];
+  for (const batch of frame.view.scan(label.id)) {
+    frame.tick(batch.length);
+    if (batch.length === 0 || batch[batch.length - 1]! <= start) continue;
+    for (let i = 0; i < batch.length && ids.length <= count; i++) {
+      if (batch[i]! > start) ids.push(batch[i]!);
+    }
+    if (ids.length > count) break;
+  }
+  const page = ids.slice(0, count);
+  out.ascii(`{"count":${frame.view.count(label.id)},"items":`);
+  printElements(frame, out, page);
+  const more = ids.length > count ? `"${uuidText(frame, page.at(-1)!)}"` : 'null';
+  out.ascii(`,"more":${more}}`);
+}

@@ -1,0 +1,62 @@
+// What the families of expressions and operators see of the builder: how to compile a part of
+// theirs. It keeps the families independent of each other; build.ts ties them together.
+import { fail } from '../../base/errors.js';
+import type { ElementKind } from '../../base/schema.js';
+import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
+import type { Form } from '../../plan/print-form.js';
+import type { Catalog, Label } from '../../storage/table/view-types.js';
+import type { Flow } from './flow.js';
+import type { Frame } from './frame.js';
+import type { MemberReader } from './member.js';
+import type { PrintStyle, Evaluate, Print } from './compiled.js';
+import type { Value } from './value.js';
+
+export interface Builder {
+  readonly catalog: Catalog;
+  readonly style: PrintStyle;
+  value(expression: Expression): Evaluate;
+  /** `form`: what the value's static type says about its print. */
+  print(expression: Expression, form?: Form): Print;
+  flow(pipeline: Pipeline): Flow;
+  /** The flow of a source or step, measured where the plan asks for a profile. */
+  profiled<F extends Flow>(node: Source | Step, flow: F): F;
+  /** Reads one member of elements, records and objects. */
+  member(name: string): MemberReader;
+}
+
+/** Visits the items of a value until `visit` says true; true when it did. */
+export type SomeOf = (frame: Frame, visit: (item: Value) => boolean) => boolean;
+
+/**
+ * The stored label of a type, or undefined when the schema has lost it (a session may outlive a
+ * type).
+ */
+export function labelOf(builder: Builder, kind: ElementKind, name: string): Label | undefined {
+  return builder.catalog.find(kind, name);
+}
+
+/**
+ * The label of a type that a compiled query names; it is declared, or the query would not have been
+ * loaded.
+ */
+export function declared(builder: Builder, kind: ElementKind, name: string): Label {
+  // A reload may have taken away the type of a call that was on its way.
+  return builder.catalog.find(kind, name) ?? fail('UNKNOWN_TYPE', { kind, name });
+}
+
+/** Ids of the named edge types, all of them when none is named. */
+export function edgeLabels(builder: Builder, names: readonly string[]): Label[] {
+  const edges = builder.catalog.labels().filter((label) => label.kind === 'edge');
+  return names.length === 0 ? edges : edges.filter((label) => names.includes(label.name));
+}
+
+/** Whether plain data mentions an object that `matches`. */
+export function containsObject(
+  data: unknown,
+  matches: (part: Record<string, unknown>) => boolean,
+): boolean {
+  if (typeof data !== 'object' || data === null) return false;
+  if (Array.isArray(data)) return data.some((item) => containsObject(item, matches));
+  const part = data as Record<string, unknown>;
+  return matches(part) || Object.values(part).some((value) => containsObject(value, matches));
+}

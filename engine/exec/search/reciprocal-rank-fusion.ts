@@ -1,0 +1,108 @@
+// Fusion of ranked lists by reciprocal rank (Cormack, Clarke, Büttcher, SIGIR 2009): an element that
+// is r-th in a list of weight w gets w / (k + r) of it. Only positions matter, so that scores of
+// different searches need no common measure.
+import { fail } from '../../base/errors.js';
+import { IdSet } from '../../base/id-set.js';
+import { checkFloat } from '../expression/math.js';
+import { asRows, type Flow, type RowFlow } from '../runtime/flow.js';
+import { type Frame, rowBytes } from '../runtime/frame.js';
+import { readNumber } from '../runtime/step-argument.js';
+import { Element, isListValue, type Value } from '../runtime/value.js';
+import type { Evaluate } from '../runtime/compiled.js';
+import { rankConstant, withScores } from './rerank.js';
+
+export interface Fusion {
+  lists: readonly Flow[];
+  constant: Evaluate | undefined;
+  weights: Evaluate | undefined;
+  /** Numbers of filters that several of the searches have. */
+  shared: readonly number[];
+}
+
+/** Of an element in some of the lists. */
+interface Entry {
+  first: Element;
+  score: number;
+  /** Of the first list that has one. */
+  distance: number;
+}
+
+export function fuse(fusion: Fusion): RowFlow {
+  return { kind: 'rows', open: (frame) => fuseRows(frame, fusion) };
+}
+
+function* fuseRows(
+  frame: Frame,
+  { lists, constant, weights, shared }: Fusion,
+): Iterable<readonly Value[]> {
+  const k = constant ? readPart(frame, constant(frame), 'k') : rankConstant;
+  const parts = readWeights(frame, weights, lists.length);
+  const entries = new Map<number, Entry>();
+  // What they let through for another item of a list, say, is no longer so.
+  for (const each of shared) frame.allowed?.delete(each);
+  for (const [i, list] of lists.entries()) gather(frame, entries, list, k, parts[i]!);
+  // In parts of the greatest weight: the sum of all need not be finite.
+  const greatest = Math.max(...parts);
+  const most = parts.reduce((sum, weight) => sum + weight / greatest / (k + 1), 0);
+  const hits = [...entries.values()];
+  frame.tick(hits.length);
+  hits.sort((a, b) => b.score - a.score || a.first.id - b.first.id);
+  if (hits.length > 0) yield hits.map((entry) => hitOf(frame, entry, { greatest, most }));
+}
+
+function hitOf(
+  frame: Frame,
+  { first, score, distance }: Entry,
+  { greatest, most }: { greatest: number; most: number },
+): Element {
+  const hit = withScores(frame, first, checkFloat('RerankRRF', score));
+  hit.distance = distance;
+  hit.share = score / greatest / most;
+  return hit;
+}
+
+/** Adds what a list gives to its elements. A list without weight is read, as it may fail. */
+function gather(
+  frame: Frame,
+  entries: Map<number, Entry>,
+  list: Flow,
+  k: number,
+  weight: number,
+): void {
+  const seen = new IdSet();
+  for (const batch of asRows(list).open(frame)) {
+    frame.tick(batch.length);
+    for (const row of batch) {
+      if (!(row instanceof Element) || !seen.add(row.id) || weight === 0) continue;
+      const part = weight / (k + seen.size);
+      const entry = entries.get(row.id);
+      if (entry === undefined) {
+        frame.reserveMemory(2 * rowBytes);
+        entries.set(row.id, { first: row, score: part, distance: row.distance });
+        continue;
+      }
+      entry.score += part;
+      if (Number.isNaN(entry.distance)) entry.distance = row.distance;
+    }
+  }
+}
+
+function readPart(frame: Frame, value: ReturnType<Evaluate>, param: string): number {
+  frame.tick(1);
+  if (value === null) fail('PARAM_MISSING', { owner: 'RerankRRF', param, type: 'F64' });
+  return readNumber(param, value, 0, Number.MAX_VALUE, false);
+}
+
+function readWeights(frame: Frame, weights: Evaluate | undefined, count: number): number[] {
+  if (weights === undefined) return new Array<number>(count).fill(1);
+  const value = weights(frame);
+  if (value === null) {
+    fail('PARAM_MISSING', { owner: 'RerankRRF', param: 'weights', type: '[F64]' });
+  }
+  const given = isListValue(value) ? Array.from(value) : [value];
+  if (given.length !== count) {
+    const allowed = `${count} numbers, one per list`;
+    fail('PARAM_VALUE', { param: 'weights', allowed, got: String(given.length) });
+  }
+  return given.map((weight) => readPart(frame, weight, 'weights'));
+}

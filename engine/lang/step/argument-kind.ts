@@ -1,0 +1,111 @@
+// Arguments by what they must be: a number, a vector, the identity of an element, the end of an
+// edge or path.
+import { singleMember } from '../type/visible-member.js';
+import type { PropertyType } from '../../base/schema.js';
+import type { Expression } from '../../plan/expression.js';
+import { argument } from './call-argument.js';
+import type { Call, Expr } from '../syntax/ast-expression.js';
+import type { Context } from '../type/context.js';
+import { convert, idLiteral, single } from '../type/load-conversion.js';
+import { innerScope, type Scope } from '../type/scope.js';
+import { bare } from '../type/shape.js';
+import { rowsOf } from '../type/stream.js';
+import { type TypedExpr, wholeType } from '../type/typed-expression.js';
+import { printItemType } from '../type/type-print.js';
+import { familyOf, isNumber } from '../type/type-relation.js';
+import { isUnknownOrNull } from '../type/type.js';
+
+const vectorType: PropertyType = { kind: 'list', of: { kind: 'scalar', name: 'F64' } };
+
+/** A number; undefined after a report. `what` names it in messages. */
+export function numberArgument(
+  context: Context,
+  value: Expr,
+  scope: Scope,
+  what: string,
+): TypedExpr | undefined {
+  const term = single(bare(context, context.check(value, scope)), scope.miss, what);
+  if (isNumber(wholeType(term))) return term;
+  const type = printItemType(wholeType(term));
+  context.report('E205', value.span, `${what} is a number, not ${type}.`);
+  return undefined;
+}
+
+/** How many results a search gives: a number of integral value. */
+export function resultCount(context: Context, value: Expr, scope: Scope): Expression | undefined {
+  const term = numberArgument(context, value, scope, '`k`');
+  if (term?.literal?.kind !== 'float' || Number.isInteger(term.literal.value)) {
+    return term?.expression;
+  }
+  context.report('E205', value.span, '`k` is an integral number.');
+  return undefined;
+}
+
+/**
+ * A vector for `type`: `[F64]`, an array of numbers, or `Embed(text)`; undefined after a report.
+ */
+export function vectorArgument(
+  context: Context,
+  value: Expr,
+  scope: Scope,
+  type: string,
+): Expression | undefined {
+  const term = context.check(value, innerScope(scope, { vectorType: type }));
+  if (term.parameter !== undefined) {
+    const parameter = context.parameters[term.parameter]!;
+    const { type } = parameter;
+    const isVector = type.kind === 'list' && type.of.kind === 'scalar' && type.of.name === 'F64';
+    if (isVector) parameter.vector = true;
+  }
+  const whole = wholeType(term);
+  if (whole.kind === 'scalar' && whole.name === 'String') {
+    const message = 'A vector is needed here, [F64], not String.';
+    context.report('E205', value.span, message, 'Write `Embed(text)`.');
+    return undefined;
+  }
+  return convert(context, term, vectorType, value.span, 'the vector');
+}
+
+/** An ID, an element, or a list of them; undefined after a report. */
+export function identityArgument(
+  context: Context,
+  value: Expr,
+  scope: Scope,
+): TypedExpr | undefined {
+  const term = identityOf(context, context.check(value, scope));
+  if (term.literal?.kind === 'string') {
+    const id = idLiteral(term.literal.value, value.span, context.report);
+    if (id === undefined) return undefined;
+    const expression: Expression = { kind: 'literal', value: id };
+    return { type: { kind: 'scalar', name: 'ID' }, cardinality: 'one', expression };
+  }
+  const rows = rowsOf(term);
+  if (familyOf(rows.type) === 'ID' || isUnknownOrNull(rows.type)) return rows;
+  const hint = 'Pass an element, or declare the parameter as `ID`.';
+  const type = printItemType(wholeType(term));
+  context.report('E210', value.span, `An ID is needed here, not ${type}.`, hint);
+  return undefined;
+}
+
+/** A one-name projection counts as its value when that is an ID, else as its elements. */
+function identityOf(context: Context, term: TypedExpr): TypedExpr {
+  if (term.shape === undefined) return term;
+  const only = singleMember(term.shape);
+  if (only !== undefined && familyOf(only.type) === 'ID') return bare(context, term);
+  const { shape: _, ...items } = term;
+  return items;
+}
+
+/** The argument of `From(…)` or `To(…)`, and its value as exactly one element. */
+export function endArgument(
+  context: Context,
+  call: Call,
+  scope: Scope,
+): { term: TypedExpr; value: Expression } | undefined {
+  const written = argument(context, call, `${call.name.text}(element)`);
+  if (written === undefined) return undefined;
+  const term = identityArgument(context, written, scope);
+  if (term === undefined) return undefined;
+  const value = single(term, 'error', `\`${call.name.text}\``, true).expression;
+  return { term, value };
+}

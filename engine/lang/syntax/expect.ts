@@ -1,0 +1,131 @@
+// What the parser insists on: a token that must be there, and the report when another is.
+import type { Name } from './ast-literal.js';
+import { type Cursor, isName, isSymbol, nameOf, next, peek } from './cursor.js';
+import { foreignSign, foreignWord, formHints, takesValue } from './dialect-hints.js';
+import type { Token } from './lexer.js';
+
+class SyntaxFault extends Error {
+  override readonly name = 'SyntaxFault';
+}
+
+/** Thrown after a report. It carries nothing, hence is one for all: making each anew costs a stack. */
+export const syntaxFault = new SyntaxFault();
+
+/** Passes a stray sign that stands in front of one of these symbols, or of a name. */
+export function skipUnexpected(cursor: Cursor, ...symbols: string[]): void {
+  if (peek(cursor).stray !== true) return;
+  const isWanted = symbols.some((symbol) => isSymbol(cursor, symbol, 1));
+  if (symbols.length === 0 ? isName(cursor, undefined, 1) : isWanted) next(cursor);
+}
+
+export function expect(cursor: Cursor, symbol: string, hint?: string): Token {
+  skipUnexpected(cursor, symbol);
+  if (!isSymbol(cursor, symbol)) unexpected(cursor, `\`${symbol}\``, hint);
+  return next(cursor);
+}
+
+export function expectName(cursor: Cursor, what: string): Name {
+  skipUnexpected(cursor);
+  if (!isName(cursor)) {
+    const { kind, text } = peek(cursor);
+    const isQuoted = kind === 'string' && /^\w+$/.test(text);
+    const hint = isQuoted ? `Write \`${text}\` without quotes.` : undefined;
+    const isDigits = kind === 'integer' && peek(cursor, -1).text === '.';
+    unexpected(cursor, what, isDigits ? `Write \`0.${text}\`.` : hint);
+  }
+  return nameOf(next(cursor));
+}
+
+export function expectWord(cursor: Cursor, word: string): Token {
+  if (!isName(cursor, word)) unexpected(cursor, `\`${word}\``);
+  return next(cursor);
+}
+
+/** Reports the token at hand as unexpected; `wanted` says what could stand there. */
+export function unexpected(cursor: Cursor, wanted: string, hint?: string): never {
+  const token = peek(cursor);
+  // What the lexer could not read has been reported already.
+  if (token.kind !== 'faulty') {
+    const text = token.text.length > 40 ? `${token.text.slice(0, 40)}…` : token.text;
+    const shown =
+      token.kind === 'end' ? text : token.kind === 'string' ? 'a string' : `\`${text}\``;
+    const meant = hint ?? dialectHint(cursor);
+    const said = meant ?? `${wanted} could stand here.`;
+    cursor.report('E001', token, `Unexpected ${shown}.`, said);
+  }
+  throw syntaxFault;
+}
+
+/** What a word or a sign of another language is called here. */
+function dialectHint(cursor: Cursor): string | undefined {
+  const { kind, text } = peek(cursor);
+  if (kind === 'name') return foreignWord(text);
+  const before = cursor.tokens[cursor.index - 1];
+  const isNumber = before?.kind === 'integer' || before?.kind === 'float';
+  if (kind === 'integer' && text.startsWith('-')) {
+    const isYear = isNumber && /^\d{4}$/.test(before.text);
+    return isYear ? 'A date is a text: `"2026-03-01"`.' : foreignSign('-');
+  }
+  if (kind !== 'symbol') return undefined;
+  const isNamed = before?.kind === 'name' && !takesValue(before);
+  const isAfterValue = isNumber || isNamed || /^[)}\]>]$/.test(before?.text ?? '');
+  if (text === '{' && isBehindWalk(cursor)) return ofWalk;
+  if (!isAfterValue) return beforeValue.get(text) ?? foreignSign(text);
+  if (text === '.' && isNumber) return `Write \`${before.text}.0\`.`;
+  if (text === '>' && before?.text === '>') return undefined;
+  const isMember = /^(\.|::)$/.test(cursor.tokens[cursor.index - 2]?.text ?? '');
+  if (text === '<-') return isMember || before?.text === '}' ? formHints.change : undefined;
+  return afterValue.get(text) ?? foreignSign(text);
+}
+
+/** Whether `Out<Edge>`, `In<Edge>` or `Both<Edge>` stands before. */
+function isBehindWalk({ tokens, index }: Cursor): boolean {
+  if (tokens[index - 1]?.text !== '>') return false;
+  const open = tokens.slice(0, index).findLastIndex(({ text }) => text === '<');
+  return /^(Out|In|Both)$/.test(tokens[open - 1]?.text ?? '');
+}
+
+/** What may stand in braces behind a step. */
+const ofWalk = 'A projection follows `::`: `x::{property}`; bounds begin with a number: `{1, 3}`.';
+
+/** What is written without `::`. */
+const afterValue = new Map([
+  ['.', 'A step follows `::`.'],
+  ['{', 'A projection follows `::`: `x::{property}`.'],
+  ['[', 'A slice is `x::RANGE(0, 1)`, a member `x::{property}`.'],
+  ['>', 'Compare with `::GT(…)`.'],
+  ['<', 'Compare with `::LT(…)`.'],
+  ['..', 'Bounds are separated by `,`: `RANGE(0, 20)`, `Out<Edge>{1, 3}`.'],
+  ['|', 'Write `OR(a, b)`; what may be absent is written `name?: Type`.'],
+  ['=>', formHints.item],
+]);
+
+/** What stands in front of a value elsewhere. */
+const beforeValue = new Map([
+  ['|', formHints.item],
+  ['(', 'Parentheses hold arguments only: write the value without them.'],
+  [':', 'Parameters are plain names.'],
+]);
+
+/**
+ * Refuses a word of another language that stands where a value does and is followed by what no
+ * value is followed by, so that it is said once and not of every word behind it.
+ */
+export function refuseForeign(cursor: Cursor): void {
+  const token = peek(cursor);
+  const follows = peek(cursor, 1);
+  if (token.kind !== 'name' || cursor.levelsOf.has(token.text)) return;
+  const isSign = follows.kind === 'symbol';
+  const isCalled = isSign && follows.text === '(';
+  const isAlone = isSign ? /^[([_!*]$/.test(follows.text) : follows.kind !== 'end';
+  const isRead = isName(cursor, 'RETURN', 1) || (isCalled && !foreignStatement.test(token.text));
+  const hint = isAlone && !isRead ? foreignWord(token.text) : undefined;
+  if (hint === undefined) return;
+  const known = isCalled ? 'begins nothing here' : 'is not known here';
+  const message = `\`${token.text}\` ${known}.`;
+  cursor.report(isCalled ? 'E001' : 'E301', token, message, hint);
+  throw syntaxFault;
+}
+
+/** Words in front of parentheses that hold nothing of this language. */
+const foreignStatement = /^(match|create|merge|insert|select|while|for|foreach|values|delete)$/i;

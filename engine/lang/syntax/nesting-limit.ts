@@ -1,0 +1,110 @@
+// How far a query reaches into the machine that runs it: steps that stand on each other, and levels of
+// objects and lists inside each other, also through variables. Both are stack frames of whoever
+// walks, checks, runs and prints them. Invariant: what passes here can be run on any thread.
+import type { Chain, Path, Step } from './ast-expression.js';
+import type { Cursor } from './cursor.js';
+import { syntaxFault } from './expect.js';
+import type { Span } from './source.js';
+
+/** Steps whose value holds nothing of what they were given. */
+const plain = new Set(
+  'COUNT ID EQ NEQ GT GTE LT LTE CONTAINS IS_IN STARTS_WITH ENDS_WITH Out In OutE InE Both BothE Other FromN ToN FromV ToV'.split(
+    ' ',
+  ),
+);
+
+/** Functions whose value is made of those they are given. */
+const passing = new Set(['IF', 'COALESCE', 'UNION', 'EXCEPT', 'INTERSECT']);
+
+/** Steps that make records of lists of what they were given. */
+const wrapping = new Set(['GROUP_BY', 'AGGREGATE_BY']);
+const wrappedLevels = 2;
+
+function rejectInput(cursor: Cursor, span: Span, message: string, limit: string): never {
+  cursor.report('E005', span, message, `The limit is \`limits.${limit}\`.`);
+  throw syntaxFault;
+}
+
+function checkLevels(cursor: Cursor, span: Span, levels: number): void {
+  const most = cursor.limits.source_depth;
+  if (levels > most)
+    rejectInput(cursor, span, `This value nests deeper than ${most} levels.`, 'source_depth');
+}
+
+/** Before a statement or a returned value. */
+export function resetNesting(cursor: Cursor): void {
+  cursor.steps = 0;
+  cursor.levels = 0;
+}
+
+/** Parses an object, a list or a projection: one level more than what it holds. */
+export function nestedOnce<T>(cursor: Cursor, parse: () => T): T {
+  const span = cursor.tokens[cursor.index]!;
+  const around = cursor.levels;
+  cursor.levels = 0;
+  const parsed = parse();
+  const levels = cursor.levels + 1;
+  checkLevels(cursor, span, levels);
+  cursor.levels = Math.max(around, levels);
+  return parsed;
+}
+
+/** A value that a variable holds. */
+export function readVariable(cursor: Cursor, name: string): void {
+  cursor.levels = Math.max(cursor.levels, cursor.levelsOf.get(name) ?? 0);
+}
+
+/** The variables hold what was parsed since `resetNesting`. */
+export function bindVariables(cursor: Cursor, names: readonly string[]): void {
+  for (const name of names) cursor.levelsOf.set(name, cursor.levels);
+}
+
+/** Parses a chain by its parts: what its steps are given does not end up in its value. */
+export function chainReach(
+  cursor: Cursor,
+  parseHead: () => Chain['head'],
+  nextStep: () => Step | undefined,
+): Pick<Chain, 'head' | 'steps'> {
+  const around = { steps: cursor.steps, levels: cursor.levels, item: cursor.levelsOf.get('_') };
+  resetNesting(cursor);
+  const head = parseHead();
+  // What is called makes an element, a number or a text.
+  const isMade = head.kind === 'call' && !passing.has(head.name.text);
+  let levels = isMade ? 0 : cursor.levels;
+  const steps: Step[] = [];
+  for (;;) {
+    cursor.levels = 0;
+    cursor.levelsOf.set('_', levels);
+    const step = nextStep();
+    if (step === undefined) break;
+    steps.push(step);
+    levels = levelsAfter(step, levels, cursor.levels);
+  }
+  if (around.item === undefined) cursor.levelsOf.delete('_');
+  else cursor.levelsOf.set('_', around.item);
+  checkLevels(cursor, head.span, levels);
+  cursor.levels = Math.max(around.levels, levels);
+  const way = cursor.steps + ownSteps(head) + steps.length;
+  cursor.steps = Math.max(around.steps, way);
+  const most = cursor.limits.source_steps;
+  if (way > most) {
+    const { span } = steps[Math.max(0, steps.length - (way - most))] ?? head;
+    rejectInput(cursor, span, `More than ${most} steps stand on each other here.`, 'source_steps');
+  }
+  return { head, steps };
+}
+
+const ownSteps = (head: Chain['head']): number =>
+  head.kind === 'path'
+    ? (head as Path).names.length - 1
+    : head.kind === 'item'
+      ? head.members.length
+      : 0;
+
+function levelsAfter(step: Step, before: number, inside: number): number {
+  if (step.kind === 'projection') return Math.max(before, inside);
+  if (step.kind !== 'call') return before;
+  const name = step.name.text;
+  if (plain.has(name)) return 0;
+  return wrapping.has(name) ? before + wrappedLevels : before;
+}

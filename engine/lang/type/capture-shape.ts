@@ -1,0 +1,86 @@
+// Shapes of variables (helixql.md 3.3, 6.3): what a shape reads of the data for an item - a count, a
+// stream, a lookup - is read when the item is bound, so that no later statement shows through. Only
+// queries that write can tell, so only those pay.
+import type { Expression } from '../../plan/expression.js';
+import type { Keep } from '../../plan/plan.js';
+import { freeSlots } from '../../plan/rule/free-slots.js';
+import type { QueryDeclaration } from '../syntax/ast-query.js';
+import type { Context } from './context.js';
+import type { Shape, ShapeMember, TypedExpr } from './typed-expression.js';
+
+/** The term as a binding holds it; `keep` computes what its shape needs. */
+export function keptTerm(context: Context, term: TypedExpr): { term: TypedExpr; keep?: Keep } {
+  if (!context.changes || term.shape === undefined) return { term };
+  const { shape, keep } = keptShape(context, term.shape, isComputed);
+  return keep === undefined ? { term } : { term: { ...term, shape }, keep };
+}
+
+/** The shape of the items of groups, which stands for itself wherever they get to. */
+export function groupShape(context: Context, shape: Shape): { shape: Shape; keep?: Keep } {
+  const kept = keptShape(context, shape, (value, slot) => {
+    if (context.changes && isComputed(value)) return true;
+    // Slots of closures around it are filled anew for every item there.
+    return freeSlots(value).some((each) => each !== slot && !context.bound.has(each));
+  });
+  return { ...kept, shape: { ...kept.shape, isKey: true } };
+}
+
+/** `isKept`: whether a value of the item in the slot is computed at once. */
+function keptShape(
+  context: Context,
+  shape: Shape,
+  isKept: (value: Expression, slot: number) => boolean,
+): { shape: Shape; keep?: Keep } {
+  const keeps: Keep['members'] = [];
+  const members = shape.members.map((member): ShapeMember => {
+    if (member.kind === 'spread') return member;
+    const { term } = member;
+    const inner = term.shape && keptShape(context, term.shape, isKept);
+    if (!isKept(term.expression, shape.slot) && inner?.keep === undefined) return member;
+    const key = context.fresh();
+    const value = term.expression;
+    keeps.push({ key, value, ...(inner?.keep && { inner: inner.keep }) });
+    const of: Expression = { kind: 'slot', slot: shape.slot };
+    const expression: Expression = { kind: 'kept', key, of, value };
+    return { ...member, term: { ...term, expression, ...(inner && { shape: inner.shape }) } };
+  });
+  if (keeps.length === 0) return { shape };
+  return { shape: { ...shape, members }, keep: { slot: shape.slot, members: keeps } };
+}
+
+/** Parts that read nothing but what they are given: the item as it was bound, and values. */
+const givenKinds = new Set(
+  (
+    'now parameter slot property single compare and or not exists math aggregate ' +
+    'if coalesce with text date list record project value spread pipeline where range first count dedup map order group'
+  ).split(' '),
+);
+
+/** Whether the value depends on what is stored besides the item. */
+function isComputed(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some(isComputed);
+  const { kind } = value as { kind?: string };
+  // What an earlier binding keeps is not kept again.
+  if (kind === 'kept' || kind === 'literal') return false;
+  return (kind !== undefined && !givenKinds.has(kind)) || Object.values(value).some(isComputed);
+}
+
+const changers = new Set(
+  'AddN AddV BatchAddV AddE UPDATE Update UpsertN UpsertE UpsertV'.split(' '),
+);
+
+/** Whether a query creates, changes or deletes anything, as far as its words say. */
+export function changesData({ statements, returns }: QueryDeclaration): boolean {
+  const doesChange = (node: unknown): boolean => {
+    if (typeof node !== 'object' || node === null) return false;
+    if (Array.isArray(node)) return node.some(doesChange);
+    const { kind, name } = node as { kind?: string; name?: { text: string } };
+    if (kind === 'drop' || (kind === 'call' && changers.has(name!.text))) return true;
+    for (const key in node) {
+      if (key !== 'span' && doesChange((node as Record<string, unknown>)[key])) return true;
+    }
+    return false;
+  };
+  return doesChange(statements) || doesChange(returns);
+}

@@ -1,0 +1,28 @@
+// Terms for values: scalars, slots, values of a type, and the stand-in for faults.
+import type { Expression } from '../../plan/expression.js';
+import type { Cardinality, TypedExpr } from './typed-expression.js';
+import { type Basic, type ItemType, scalarType, unknownType } from './type.js';
+
+export function scalarTerm(name: Basic, expression: Expression): TypedExpr {
+  return { type: scalarType(name), cardinality: 'one', expression };
+}
+
+/** Stands for a faulty expression: goes with everything, so that one fault is reported once. */
+export function unknownExpr(): TypedExpr {
+  return { type: unknownType, cardinality: 'one', expression: { kind: 'literal', value: null } };
+}
+
+export function slotExpr(
+  slot: number,
+  type: ItemType,
+  cardinality: Cardinality = 'one',
+): TypedExpr {
+  return { type, cardinality, expression: { kind: 'slot', slot } };
+}
+
+/** A value of this type: lists of elements or records are streams, lists of scalars are values. */
+export function valueTerm(type: ItemType, expression: Expression): TypedExpr {
+  const isStream = type.kind === 'list' && type.of.kind !== 'scalar' && type.of.kind !== 'list';
+  if (!isStream) return { type, cardinality: 'one', expression };
+  return { type: type.of, cardinality: 'many', expression };
+}

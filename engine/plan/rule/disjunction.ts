@@ -1,0 +1,78 @@
+// Conditions of other forms as alternatives, of which each may have a path of its own: those of an OR, the
+// branches of an IF, what a COALESCE may come to, and that there is any of what is counted.
+import type { Expression } from '../expression.js';
+import { oneOf } from './conjuncts.js';
+
+type Compare = Extract<Expression, { kind: 'compare' }>;
+
+/** One of `of` is true wherever the condition is; `exact`: and nowhere else. */
+export interface Spread {
+  of: readonly Expression[];
+  exact: boolean;
+}
+
+export function alternativesOf(condition: Expression): Spread | undefined {
+  switch (condition.kind) {
+    case 'or':
+      return { of: condition.of, exact: true };
+    case 'if':
+      return { of: branches(condition, (value) => value), exact: true };
+    case 'coalesce':
+      return { of: condition.of, exact: false };
+    case 'compare':
+      return condition.any ? undefined : spreadCompare(condition);
+    default:
+      return undefined;
+  }
+}
+
+function spreadCompare(condition: Compare): Spread | undefined {
+  const { left } = condition;
+  const compared = (value: Expression): Expression => ({ ...condition, left: value });
+  if (left.kind === 'if') return { of: branches(left, compared), exact: true };
+  if (left.kind === 'coalesce') return { of: left.of.map(compared), exact: false };
+  return left.kind === 'pipeline' ? spreadCount(condition) : undefined;
+}
+
+function branches(
+  { condition, value, otherwise }: Extract<Expression, { kind: 'if' }>,
+  of: (value: Expression) => Expression,
+): Expression[] {
+  return [
+    oneOf('and', [condition, of(value)]),
+    oneOf('and', [{ kind: 'not', of: condition }, of(otherwise)]),
+  ];
+}
+
+/** From these numbers on there is at least one. */
+const asksAnyFrom = new Map<string, number>([
+  ['GT', 0],
+  ['GTE', 1],
+  ['EQ', 1],
+]);
+
+/** As many as that are at least one, unless that may be none. */
+function spreadCount({ operator, left, right }: Compare): Spread | undefined {
+  if (left.kind !== 'pipeline' || left.steps.at(-1)?.kind !== 'count') return undefined;
+  const from = asksAnyFrom.get(operator);
+  if (from === undefined) return undefined;
+  const any: Expression = {
+    kind: 'exists',
+    of: { ...left, steps: left.steps.slice(0, -1), result: 'many' },
+  };
+  if (right.kind === 'literal') {
+    const { value } = right;
+    const isNumber = typeof value === 'number' || typeof value === 'bigint';
+    return isNumber && value >= from ? { of: [any], exact: false } : undefined;
+  }
+  const least: Expression = { kind: 'literal', value: from };
+  const isAny: Expression = {
+    kind: 'compare',
+    operator: 'GTE',
+    left: right,
+    right: least,
+    any: false,
+    f32: false,
+  };
+  return { of: [any, { kind: 'not', of: isAny }], exact: false };
+}

@@ -1,0 +1,88 @@
+// Where the groups of a step get to: the slots they are put into on their way to a projection, and
+// whether they get anywhere else.
+import type { Pipeline, Step } from '../expression.js';
+import type { Plan } from '../plan.js';
+
+type Node = Readonly<Record<string, unknown>>;
+
+/** What holds each object of a plan: the objects it is a member of, or of a list in. */
+export type Places = ReadonlyMap<object, readonly Node[]>;
+
+export function findUses({ statements, output }: Plan): Places {
+  const places = new Map<object, Node[]>();
+  const visit = (part: unknown, holder: Node | undefined): void => {
+    if (typeof part !== 'object' || part === null) return;
+    if (Array.isArray(part)) {
+      for (const each of part) visit(each, holder);
+      return;
+    }
+    const known = places.get(part);
+    if (known !== undefined) {
+      if (holder !== undefined) known.push(holder);
+      return;
+    }
+    places.set(part, holder === undefined ? [] : [holder]);
+    if ((part as Node).kind === 'literal') return;
+    for (const each of Object.values(part)) visit(each, part as Node);
+  };
+  visit([statements, output], undefined);
+  return places;
+}
+
+/** The slots that groups of the step are put into; undefined: they get where all of them is read. */
+export function slotsOfGroups(places: Places, group: number): Set<number> | undefined {
+  const held = new Set<number>();
+  const isGroup = (step: Step): boolean => step.kind === 'group' && step.slot === group;
+  for (const part of places.keys()) {
+    const { kind, steps } = part as Partial<Pipeline>;
+    const at = kind === 'pipeline' ? steps!.findIndex(isGroup) : -1;
+    if (at >= 0 && !follow(places, part as Pipeline, at + 1, held)) return undefined;
+  }
+  return held;
+}
+
+/** Whether the groups that a pipeline has from a step on go only where they may. */
+function follow(places: Places, pipeline: Pipeline, from: number, held: Set<number>): boolean {
+  for (const step of pipeline.steps.slice(from)) {
+    if (step.kind === 'count') return true;
+    if (step.kind === 'where') held.add(step.condition.slot);
+    else if (step.kind === 'order') held.add(step.slot);
+    else if (step.kind !== 'range' && step.kind !== 'first') return false;
+  }
+  return followValue(places, pipeline, held);
+}
+
+function followValue(places: Places, value: object, held: Set<number>): boolean {
+  return places.get(value)!.every((holder) => {
+    const { kind, slot } = holder;
+    if (kind === 'project' && holder.of === value) {
+      held.add(slot as number);
+      return true;
+    }
+    if (kind === 'value' && holder.of === value) {
+      const readers = places.get(holder)! as readonly unknown[] as Pipeline[];
+      return readers.every((each) => each.kind === 'pipeline' && follow(places, each, 0, held));
+    }
+    if (kind !== 'bind' || holder.keep !== undefined) return false;
+    return [...places.keys()].every((part) => {
+      const reads = (part as Node).kind === 'slot' && (part as Node).slot === slot;
+      return !reads || followValue(places, part, held);
+    });
+  });
+}
+
+/** What the items of a group are called: in shape, and as they are. */
+export const isItems = (name: unknown): boolean => name === 'data' || name === '#rows';
+
+/** Whether any of the slots is read but for members of its group other than the items. */
+export function itemsLeft(places: Places, held: ReadonlySet<number>): boolean {
+  for (const [part, holders] of places) {
+    const { kind, slot } = part as Node;
+    if ((kind !== 'slot' && kind !== 'test') || !held.has(slot as number)) continue;
+    const isFine = holders.every(({ kind: of, name, value }) =>
+      of === 'with' ? value !== part : of === 'property' && !isItems(name),
+    );
+    if (kind === 'test' || !isFine) return true;
+  }
+  return false;
+}

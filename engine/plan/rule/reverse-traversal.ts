@@ -1,0 +1,252 @@
+// A condition on what a walk from the item leads to, as the walk back: from the elements that are
+// named, or that an index has for what is asked of them, or that are found by reading their type where
+// that has far fewer elements. The executor gives it up where it turns out to be the longer way.
+import type { TypeRef } from '../../base/schema.js';
+import type {
+  Access,
+  Expression,
+  ItemExpression,
+  Pipeline,
+  ReachedPath,
+  Source,
+  Step,
+} from '../expression.js';
+import { cannotThrow } from '../can-throw.js';
+import { renameSlot } from '../rewrite.js';
+import { oneOf } from './conjuncts.js';
+import type { Planning } from './planner-context.js';
+import { freeSlots } from './free-slots.js';
+
+type Compare = Extract<Expression, { kind: 'compare' }>;
+type Back = ReachedPath['back'];
+type Choose = (type: TypeRef, steps: readonly Step[]) => Access | undefined;
+
+/** A step of the walk: the way back along it, the type where it leads, and what is asked there. */
+interface Way {
+  step: Step;
+  back: Back[number];
+  far: TypeRef | undefined;
+  filters: ItemExpression[];
+}
+
+/**
+ * `choose` finds the access of a scan of the type at the far end. Without the type of the items it leads to
+ * all of any type that the condition holds for.
+ */
+export function reachedPath(
+  planning: Planning,
+  type: TypeRef | undefined,
+  slot: number,
+  condition: Compare | Extract<Expression, { kind: 'exists' }>,
+  choose: Choose,
+): ReachedPath | undefined {
+  const asks = condition.kind === 'exists' ? condition : condition.left;
+  if (!cannotThrow(asks, planning.parameters)) return undefined;
+  if (condition.kind === 'exists') {
+    const steps = stepsFrom(condition.of, slot);
+    const ways = steps && waysOf(planning, type, steps);
+    return ways && foundPath(type, ways, slot, choose);
+  }
+  const walk = walkOf(condition.left, slot);
+  const ways = walk && waysOf(planning, type, walk.steps);
+  if (walk === undefined || ways === undefined) return undefined;
+  if (walk.name === undefined || walk.name === 'id')
+    return namedPath(condition, ways, type === undefined);
+  // Where nothing is reached, nobody knows whether it would have been compared.
+  if (!cannotThrow(condition, planning.parameters)) return undefined;
+  const last = ways.at(-1)!;
+  if (!condition.any && last.back.take === undefined) return undefined;
+  const item = planning.slots++;
+  const left: Expression = { kind: 'property', of: { kind: 'slot', slot: item }, name: walk.name };
+  last.filters.push({ slot: item, value: { ...condition, left, any: false } });
+  return foundPath(type, ways, slot, choose);
+}
+
+/** From elements that are named, by themselves or by their ids. */
+function namedPath({ operator, right, any }: Compare, ways: readonly Way[], ofAny: boolean) {
+  const asks = any ? operator === 'EQ' || operator === 'IS_IN' : operator === 'CONTAINS';
+  if (!asks || ways.some(({ filters }) => filters.length > 0)) return undefined;
+  const back = ways.map((way) => way.back).reverse();
+  // One step along edges of one type is what an element touches.
+  const [{ direction, edges }] = back as [Back[number]];
+  const touches = back.length === 1 && edges.length === 1 && direction !== 'both';
+  const list = operator === 'IS_IN';
+  return touches && !(ofAny && list)
+    ? undefined
+    : ({ kind: 'reached', back, value: right, list } as const);
+}
+
+/** From elements that are found by what is asked of them, or at all by an edge that they have. */
+function foundPath(
+  type: TypeRef | undefined,
+  ways: readonly Way[],
+  slot: number,
+  choose: Choose,
+): ReachedPath | undefined {
+  const isOpen = ways.some(({ filters }) =>
+    filters.some(({ value }) => freeSlots(value).includes(slot)),
+  );
+  if (isOpen) return undefined;
+  const last = ways.findLastIndex(({ filters }) => filters.length > 0);
+  if (last < 0) return edgesPath(ways);
+  const { far } = ways[last]!;
+  if (far === undefined) return undefined;
+  const where: Step = { kind: 'where', condition: asked(ways[last]!, ways.slice(last + 1)) };
+  const access = choose(far, [where]);
+  // Without an index all of it is read: as many as there are, where it is the same.
+  const isOther = !(type && isSame(far, type)) && isSelective(where.condition.value);
+  if (access === undefined && !isOther) return undefined;
+  const source: Source = { kind: 'scan', types: [far], ...(access && { access }) };
+  return pathFrom({ source, steps: [where] }, ways.slice(0, last + 1), access ? undefined : far);
+}
+
+/** What is asked of where a step leads, the further walk included. */
+function asked({ filters }: Way, further: readonly Way[]): ItemExpression {
+  const [{ slot, value }, ...more] = filters as [ItemExpression, ...ItemExpression[]];
+  const of = [value, ...more.map((each) => renameSlot(each.value, each.slot, slot))];
+  if (further.length > 0) {
+    const source: Source = { kind: 'value', of: { kind: 'slot', slot } };
+    const steps = further.map(({ step }) => step);
+    of.push({ kind: 'exists', of: { kind: 'pipeline', source, steps, result: 'many' } });
+  }
+  return { slot, value: oneOf('and', of) };
+}
+
+/** All that have edges of a type, from those edges. */
+function edgesPath(ways: readonly Way[]): ReachedPath | undefined {
+  const { back } = ways.at(-1)!;
+  const [name, other] = back.edges;
+  if (name === undefined || other !== undefined || back.take || back.direction === 'both') {
+    return undefined;
+  }
+  const type: TypeRef = { kind: 'edge', name };
+  const end: Step = { kind: 'end', end: back.direction === 'in' ? 'from' : 'to' };
+  const source: Source = { kind: 'scan', types: [type] };
+  return pathFrom({ source, steps: [end] }, ways.slice(0, -1), type);
+}
+
+/**
+ * Back from what `found` yields. As far as there are conditions on the way, what they let pass is found
+ * first; the rest of the way are the steps of the path.
+ */
+function pathFrom(
+  { source, steps }: Pick<Pipeline, 'source' | 'steps'>,
+  ways: readonly Way[],
+  reads: TypeRef | undefined,
+): ReachedPath | undefined {
+  const found = [...steps];
+  let at = ways.length;
+  const first = ways.slice(0, -1).findIndex(({ filters }) => filters.length > 0);
+  while (first >= 0 && at > first + 1) {
+    const { back } = ways[--at]!;
+    const { far, filters } = ways[at - 1]!;
+    if (far === undefined && filters.length > 0) return undefined;
+    found.push(stepBack(back), { kind: 'dedup' });
+    for (const condition of filters) found.push({ kind: 'where', condition });
+  }
+  const back = ways
+    .slice(0, at)
+    .map((way) => way.back)
+    .reverse();
+  const value: Pipeline = { kind: 'pipeline', source, steps: found, result: 'many' };
+  return { kind: 'reached', back, value, list: true, ...(reads && { reads }) };
+}
+
+function stepBack({ direction, edges }: Back[number]): Step {
+  return direction === 'both'
+    ? { kind: 'walk', direction, edges, take: 'far' }
+    : { kind: 'neighbours', direction, edges };
+}
+
+/** Whether few of a type are likely to be what is asked for. */
+function isSelective(condition: Expression): boolean {
+  if (condition.kind === 'among') return isSelective(condition.of);
+  if (condition.kind === 'and') return condition.of.some(isSelective);
+  if (condition.kind === 'or') return condition.of.every(isSelective);
+  return condition.kind === 'compare' && selective.has(condition.operator);
+}
+
+const selective = new Set(['EQ', 'IS_IN', 'CONTAINS', 'STARTS_WITH', 'ENDS_WITH']);
+
+/** Steps along edges from the item, and the property that is read of where they lead. */
+function walkOf(left: Expression, slot: number): { steps: Step[]; name?: string } | undefined {
+  if (left.kind === 'property') {
+    const walk = left.of.kind === 'pipeline' ? walkOf(left.of, slot) : undefined;
+    return walk && walk.name === undefined ? { ...walk, name: left.name } : undefined;
+  }
+  const steps = stepsFrom(left, slot);
+  const last = steps?.at(-1);
+  if (last?.kind !== 'map') return steps && { steps };
+  const { slot: own, value } = last.value;
+  if (value.kind !== 'property' || value.of.kind !== 'slot' || value.of.slot !== own) {
+    return undefined;
+  }
+  return { steps: steps!.slice(0, -1), name: value.name };
+}
+
+/** The steps of a chain that begins at the item. */
+function stepsFrom(chain: Expression, slot: number): Step[] | undefined {
+  if (chain.kind !== 'pipeline') return undefined;
+  const { source, steps, result } = chain;
+  const isItem = source.kind === 'value' && source.of.kind === 'slot' && source.of.slot === slot;
+  if (!isItem || steps.length === 0) return undefined;
+  // The one end of an edge; of other chains `one` is the first item.
+  return result === 'many' || steps.every(({ kind }) => kind === 'end') ? steps : undefined;
+}
+
+/** The ways back along the steps, those of the first step first. */
+function waysOf(
+  planning: Planning,
+  type: TypeRef | undefined,
+  steps: readonly Step[],
+): Way[] | undefined {
+  const ways: Way[] = [];
+  for (const step of steps) {
+    const last = ways.at(-1);
+    if (step.kind === 'where') {
+      if (last === undefined) return undefined;
+      last.filters.push(step.condition);
+    } else if (step.kind !== 'dedup' || step.by !== undefined) {
+      const way = wayOf(planning, ways.length === 0 ? type : undefined, step);
+      if (way === undefined || (way.back.take !== undefined && ways.length > 0)) return undefined;
+      ways.push(way);
+    }
+  }
+  return ways.length === 0 ? undefined : ways;
+}
+
+function wayOf({ declarations }: Planning, near: TypeRef | undefined, step: Step): Way | undefined {
+  if (step.kind === 'end') {
+    const edge = near?.kind === 'edge' ? declarations.find('edge', near.name) : undefined;
+    if (edge?.kind !== 'edge' || step.end === 'other' || step.edge !== undefined) return undefined;
+    const [direction, far] =
+      step.end === 'from' ? ['out' as const, edge.from] : ['in' as const, edge.to];
+    return { step, back: { direction, edges: [edge.name], take: 'edge' }, far, filters: [] };
+  }
+  const isPlain = step.kind === 'neighbours' && step.reach === undefined;
+  const isBoth =
+    step.kind === 'walk' &&
+    step.direction === 'both' &&
+    step.take === 'far' &&
+    !step.condition &&
+    !step.hops;
+  if (!isPlain && !isBoth) return undefined;
+  const { edges, direction } = step;
+  const fars: TypeRef[] = [];
+  for (const name of edges) {
+    const edge = declarations.find('edge', name);
+    if (edge?.kind !== 'edge') return undefined;
+    const [start, end] = direction === 'in' ? [edge.to, edge.from] : [edge.from, edge.to];
+    // Of a walk either way between unlike ends, nobody knows at which the item is.
+    if (direction === 'both' && !isSame(start, end)) return undefined;
+    // Further on, edges of other types simply lead nowhere.
+    if (near !== undefined && !isSame(start, near)) return undefined;
+    fars.push(end);
+  }
+  if (fars.length === 0) return undefined;
+  const far = fars.every((each) => isSame(each, fars[0]!)) ? fars[0] : undefined;
+  const back = ({ out: 'in', in: 'out', both: 'both' } as const)[direction];
+  return { step, back: { direction: back, edges }, far, filters: [] };
+}
+
+const isSame = (a: TypeRef, b: TypeRef): boolean => a.kind === b.kind && a.name === b.name;

@@ -1,0 +1,317 @@
+// All open sessions: who owns them, when they end, what they keep, and whose turn it is. Owns every
+// session; time is an argument, in milliseconds of a clock that never steps back.
+//
+// Invariants: all maps of sessions are in order of last use, least recent first; `bytes` is the sum over the
+// open sessions; a session with a running call neither expires nor is evicted.
+import { printUuid } from '../base/id.js';
+import { excerpt, fail } from '../base/errors.js';
+import type { Limits } from '../base/limits.js';
+import {
+  advanced,
+  blank,
+  built,
+  bytesOf,
+  type Items,
+  lengthOf,
+  noItems,
+  type Traversal,
+} from './session.js';
+import type { After } from './tool-context.js';
+
+/** Idle time after which a session may make room for another. */
+const evictableMs = 300_000;
+/** Who has more than one in so many parts makes room for others. */
+const shares = 4;
+/** What a client without a session is told to wait. */
+const retrySeconds = 60;
+/** What a blank session takes: the record, its id and its places in the maps. */
+const fixedBytes = 1024;
+const uuidLength = 36;
+
+export interface Session {
+  readonly id: string;
+  /** Owner; the empty text stands for "no key". */
+  readonly keyId: string;
+  /** Whose share it counts to: the key's, or where there are none an address's. */
+  readonly owner: Owner;
+  traversal: Traversal;
+  lastUsed: number;
+  /** False once it has expired, was evicted or lost its key. */
+  live: boolean;
+  /** One call is running; the others wait in order of arrival. */
+  busy: boolean;
+  waiting: (() => void)[] | undefined;
+}
+
+/** Who has sessions, with those that are open, and what they keep. */
+interface Owner {
+  readonly holder: string;
+  readonly sessions: Map<string, Session>;
+  bytes: number;
+}
+
+export interface StoreCounts {
+  open: number;
+  bytes: number;
+  created: number;
+  expired: number;
+  evicted: number;
+}
+
+export class SessionStore {
+  readonly #all = new Map<string, Session>();
+  readonly #owners = new Map<string, Owner>();
+  #bytes = 0;
+  #created = 0;
+  #expired = 0;
+  #evicted = 0;
+
+  /** `randomBytes` gives that many unpredictable bytes; `node`: of a cluster, which ids then name. */
+  constructor(
+    private readonly limits: Limits,
+    private readonly randomBytes: (count: number) => Uint8Array,
+    private readonly node = '',
+  ) {}
+
+  /** A new blank session; TOO_MANY_SESSIONS or SHARE_EXCEEDED when none makes room. */
+  open(keyId: string, now: number, holder = keyId): Session {
+    this.#makeRoom(holder, now);
+    const id = this.#newId();
+    let owner = this.#owners.get(holder);
+    if (owner === undefined) owner = { holder, sessions: new Map(), bytes: 0 };
+    this.#owners.set(holder, owner);
+    const session: Session = {
+      id,
+      keyId,
+      owner,
+      traversal: blank,
+      lastUsed: now,
+      live: true,
+      busy: false,
+      waiting: undefined,
+    };
+    this.#place(session);
+    this.#count(session, fixedBytes);
+    this.#created++;
+    return session;
+  }
+
+  /**
+   * The live session of this key, its idle time restarted; CONNECTION_NOT_FOUND otherwise, SESSION_ELSEWHERE
+   * for one of another node.
+   */
+  get(id: string, keyId: string, now: number): Session {
+    const session = this.#all.get(id);
+    const node = id[uuidLength] === '.' ? id.slice(uuidLength + 1) : '';
+    if (session === undefined && this.node !== '' && node !== '' && node !== this.node)
+      fail('SESSION_ELSEWHERE', { node: excerpt(node) }, { path: '/connection_id' });
+    if (session === undefined || session.keyId !== keyId)
+      fail('CONNECTION_NOT_FOUND', { id: excerpt(id) }, { path: '/connection_id' });
+    if (this.#hasExpired(session, now)) {
+      this.#end(session);
+      this.#expired++;
+      fail('CONNECTION_NOT_FOUND', { id: excerpt(id) }, { path: '/connection_id' });
+    }
+    this.#touch(session, now);
+    return session;
+  }
+
+  /**
+   * Takes the session for a call that runs at once. False: a call is running, so this one has to
+   * wait.
+   */
+  enter(session: Session): boolean {
+    if (session.busy) return false;
+    session.busy = true;
+    return true;
+  }
+
+  /**
+   * Queues a call behind the running one; SESSION_BUSY when too many wait. Answers a function that
+   * takes it out again, and tells whether it still waited.
+   */
+  wait(session: Session, start: () => void): () => boolean {
+    const waiting = (session.waiting ??= []);
+    if (waiting.length >= this.limits.session_queue)
+      fail('SESSION_BUSY', { count: waiting.length });
+    waiting.push(start);
+    return () => {
+      const place = waiting.indexOf(start);
+      if (place >= 0) waiting.splice(place, 1);
+      return place >= 0;
+    };
+  }
+
+  /** Ends the running call and starts the next one that waits. */
+  leave(session: Session, now: number): void {
+    if (session.live) this.#touch(session, now);
+    const next = session.waiting?.shift();
+    if (next === undefined) {
+      session.busy = false;
+      session.waiting = undefined;
+    } else {
+      next();
+    }
+  }
+
+  /**
+   * Applies what a call that succeeded does to its session; fails without a change when the items
+   * are too many.
+   */
+  settle(session: Session, after: After, items: Items = noItems): void {
+    if (after !== 'keep') this.#put(session, after === 'blank' ? blank : built(items));
+  }
+
+  /** Moves the cursor. */
+  advance(session: Session, cursor: number): void {
+    session.traversal = advanced(session.traversal, cursor);
+  }
+
+  #put(session: Session, traversal: Traversal): void {
+    const max = this.limits.session_items;
+    if (lengthOf(traversal) > max) fail('RESULT_TOO_LARGE', { max, unit: 'session items' });
+    // The owner of a session that ended meanwhile still gets the answer.
+    if (!session.live) return;
+    const growth = bytesOf(traversal) - bytesOf(session.traversal);
+    if (growth > 0) this.#makeBytes(session, growth);
+    this.#count(session, growth);
+    session.traversal = traversal;
+  }
+
+  #count({ owner }: Session, bytes: number): void {
+    this.#bytes += bytes;
+    owner.bytes += bytes;
+  }
+
+  /** Sees to room for so much more; who keeps more than a quarter of all makes it for others. */
+  #makeBytes({ owner }: Session, growth: number): void {
+    const { session_memory: most } = this.limits;
+    const share = most / shares;
+    const isFull = (): boolean => this.#bytes + growth > most;
+    while (isFull() && owner.bytes + growth <= share && this.#endOne('bytes', share, owner));
+    if (!isFull()) return;
+    if (owner.bytes + growth > share && this.#owners.size > 1)
+      fail('SHARE_EXCEEDED', { count: owner.bytes + growth, what: 'bytes of sessions' });
+    fail('OVERLOADED', { queue: 'The memory for sessions' });
+  }
+
+  /** Ends the least recently used session of whoever has most, where that is more than their share. */
+  #endOne(by: 'bytes' | 'sessions', share: number, but: Owner | undefined): boolean {
+    const sizeOf = (one: Owner): number => (by === 'bytes' ? one.bytes : one.sessions.size);
+    let most: Owner | undefined;
+    for (const owner of this.#owners.values())
+      if (owner !== but && (most === undefined || sizeOf(owner) > sizeOf(most))) most = owner;
+    if (most === undefined || sizeOf(most) <= share) return false;
+    for (const session of most.sessions.values()) {
+      if (session.busy) continue;
+      this.#end(session);
+      this.#evicted++;
+      return true;
+    }
+    return false;
+  }
+
+  /** Ends a session of this key, if it has it. */
+  close(id: string, keyId: string): void {
+    const session = this.#all.get(id);
+    if (session?.keyId === keyId) this.#end(session);
+  }
+
+  /** Ends what has expired; answers how many. Constant time while nothing has. */
+  sweep(now: number): number {
+    let count = 0;
+    for (const session of this.#all.values()) {
+      if (session.busy) continue;
+      if (!this.#hasExpired(session, now)) break;
+      this.#end(session);
+      count++;
+    }
+    this.#expired += count;
+    return count;
+  }
+
+  /** Ends all sessions of a key. */
+  dropByKey(keyId: string): number {
+    const own = [...this.#all.values()].filter((session) => session.keyId === keyId);
+    for (const session of own) this.#end(session);
+    return own.length;
+  }
+
+  counts(): StoreCounts {
+    return {
+      open: this.#all.size,
+      bytes: this.#bytes,
+      created: this.#created,
+      expired: this.#expired,
+      evicted: this.#evicted,
+    };
+  }
+
+  #hasExpired(session: Session, now: number): boolean {
+    const idle = this.limits.session_idle;
+    return idle > 0 && !session.busy && now - session.lastUsed >= idle;
+  }
+
+  #touch(session: Session, now: number): void {
+    session.lastUsed = Math.max(session.lastUsed, now);
+    this.#displace(session);
+    this.#place(session);
+  }
+
+  #place(session: Session): void {
+    this.#all.set(session.id, session);
+    session.owner.sessions.set(session.id, session);
+  }
+
+  #displace(session: Session): void {
+    this.#all.delete(session.id);
+    session.owner.sessions.delete(session.id);
+  }
+
+  #end(session: Session): void {
+    this.#displace(session);
+    this.#count(session, -fixedBytes - bytesOf(session.traversal));
+    const { holder, sessions } = session.owner;
+    if (sessions.size === 0) this.#owners.delete(holder);
+    session.live = false;
+    session.traversal = blank;
+  }
+
+  #makeRoom(holder: string, now: number): void {
+    const { sessions, sessions_per_key: perKey } = this.limits;
+    const own = (): ReadonlyMap<string, Session> => this.#owners.get(holder)?.sessions ?? new Map();
+    const isFull = () => this.#all.size >= sessions;
+    const isKeyFull = () => perKey > 0 && own().size >= perKey;
+    if (!isFull() && !isKeyFull()) return;
+    this.sweep(now);
+    if (isKeyFull() && !this.#evict(own(), now))
+      fail('TOO_MANY_SESSIONS', { count: own().size, seconds: retrySeconds });
+    if (!isFull() || this.#evict(own(), now) || this.#evict(this.#all, now)) return;
+    const share = perKey || sessions / shares;
+    const count = own().size;
+    if (count >= share && count < this.#all.size)
+      fail('SHARE_EXCEEDED', { count, what: 'open sessions', seconds: retrySeconds });
+    if (!this.#endOne('sessions', share, this.#owners.get(holder)))
+      fail('TOO_MANY_SESSIONS', { count: this.#all.size, seconds: retrySeconds });
+  }
+
+  /** Ends the least recently used of `sessions` if it is idle enough. */
+  #evict(sessions: ReadonlyMap<string, Session>, now: number): boolean {
+    for (const session of sessions.values()) {
+      if (session.busy) continue;
+      if (now - session.lastUsed < evictableMs) return false;
+      this.#end(session);
+      this.#evicted++;
+      return true;
+    }
+    return false;
+  }
+
+  /** A version 4 UUID (RFC 9562, section 5.4): 122 random bits; in a cluster with the node behind it. */
+  #newId(): string {
+    const bytes = this.randomBytes(16).slice();
+    bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+    bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+    return this.node === '' ? printUuid(bytes) : `${printUuid(bytes)}.${this.node}`;
+  }
+}

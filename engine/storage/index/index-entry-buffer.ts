@@ -1,0 +1,194 @@
+// Index entries that are to be written together: collected as they come, given out value by value in
+// the order of keys, so that what many elements share is written once, and neighbours follow each
+// other. Sorting words of keys (radix-sort.ts) beats a map by value, whose keys would be texts.
+import { ByteWriter } from '../../base/bytes.js';
+import { doubled } from '../../base/u32-array.js';
+import type { Scalar, ScalarList } from '../../base/value.js';
+import { orderOf } from '../table/radix-sort.js';
+import type { StoredProperty } from '../table/view-types.js';
+import { appendListKey, appendValueKey } from './index-key.js';
+
+/** Of the id, at the end of a key. */
+const idBytes = 4;
+
+/** Up to so many are put in order one by one. */
+const few = 16;
+
+/** Entries of one index. */
+export class EntryGroups {
+  /** Keys of lists (property-index.ts), end to end. */
+  readonly #keys = new ByteWriter(256);
+  /** Of each key, and the end of the last one. */
+  #starts = new Uint32Array(17);
+  #ids = new Uint32Array(16);
+  #count = 0;
+  /** What all keys begin with. */
+  #common = 0;
+  #isAscending = true;
+
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
+  /** `prefix`: index and value. */
+  add(prefix: Uint8Array, id: number): void {
+    appendListKey(this.#keys, prefix);
+    this.#addLast(prefix.length, id);
+  }
+
+  /** As `add`; tells the bytes of the prefix. */
+  addValue(property: StoredProperty, value: Scalar | ScalarList, id: number): number {
+    const start = this.#keys.length;
+    appendValueKey(this.#keys, property, value);
+    const size = this.#keys.length - start - idBytes;
+    this.#addLast(size, id);
+    return size;
+  }
+
+  /** The entry of the key at the end, whose prefix has `size` bytes. */
+  #addLast(size: number, id: number): void {
+    const at = this.#count++;
+    if (at === this.#ids.length) {
+      this.#ids = doubled(this.#ids);
+      this.#starts = doubled(this.#starts);
+    }
+    this.#ids[at] = id;
+    if (at === 0) this.#common = size;
+    else {
+      this.#isAscending &&= this.#ids[at - 1]! < id;
+      const { bytes } = this.#keys;
+      const start = this.#starts[at]!;
+      const most = Math.min(this.#common, size);
+      let same = 0;
+      while (same < most && bytes[same] === bytes[start + same]) same++;
+      this.#common = same;
+    }
+    this.#starts[at + 1] = this.#keys.length;
+  }
+
+  /**
+   * Gives out all of them by ascending key of the value's list: the ids ascend, and are valid during
+   * the call. They are collected no longer.
+   */
+  take(give: (key: Uint8Array, ids: Uint32Array) => void): void {
+    const order = this.#order();
+    const { bytes } = this.#keys;
+    const ids = new Uint32Array(order.length);
+    for (let i = 0; i < order.length; i++) ids[i] = this.#ids[order[i]!]!;
+    for (let at = 0; at < order.length; ) {
+      const first = at++;
+      const start = this.#starts[order[first]!]!;
+      const end = this.#starts[order[first]! + 1]!;
+      while (at < order.length && this.#compare(order[at]!, order[first]!) === 0) at++;
+      give(bytes.subarray(start, end), ids.subarray(first, at));
+    }
+    this.#count = 0;
+    this.#keys.length = 0;
+    this.#isAscending = true;
+  }
+
+  /**
+   * Places of entries by key, those of equal keys by id: eight bytes behind what all keys have in common
+   * decide nearly always.
+   */
+  #order(): Uint32Array {
+    const count = this.#count;
+    if (count <= few) return this.#orderOfFew(count);
+    let order = new Uint32Array(count);
+    for (let at = 0; at < count; at++) order[at] = at;
+    if (!this.#isAscending) order = this.#sorted(order, (place) => this.#ids[place]!);
+    order = this.#sorted(order, (place) => this.#word(place, 4));
+    order = this.#sorted(order, (place) => this.#word(place, 0));
+    this.#settleTies(order);
+    return order;
+  }
+
+  #orderOfFew(count: number): Uint32Array {
+    const order = new Uint32Array(count);
+    const ids = this.#ids;
+    for (let at = 1; at < count; at++) {
+      let place = at;
+      for (; place > 0; place--) {
+        const before = order[place - 1]!;
+        if ((this.#compare(before, at) || ids[before]! - ids[at]!) < 0) break;
+        order[place] = before;
+      }
+      order[place] = at;
+    }
+    return order;
+  }
+
+  #sorted(order: Uint32Array<ArrayBuffer>, wordOf: (place: number) => number): typeof order {
+    const words = new Uint32Array(order.length);
+    for (let i = 0; i < order.length; i++) words[i] = wordOf(order[i]!);
+    const places = orderOf(words, words.length);
+    for (let i = 0; i < order.length; i++) words[i] = order[places[i]!]!;
+    return words;
+  }
+
+  /** Four bytes of a key behind what is common; a short one ends with zeros. */
+  #word(place: number, from: number): number {
+    const end = this.#starts[place + 1]!;
+    const { bytes } = this.#keys;
+    const at = this.#starts[place]! + this.#common + from;
+    let word = 0;
+    for (let i = at; i < at + 4; i++) word = (word << 8) | (i < end ? bytes[i]! : 0);
+    return word >>> 0;
+  }
+
+  /** Puts keys in order that differ behind those eight bytes. */
+  #settleTies(order: Uint32Array): void {
+    const isTied = (a: number, b: number): boolean =>
+      this.#word(a, 0) === this.#word(b, 0) && this.#word(a, 4) === this.#word(b, 4);
+    for (let at = 0; at < order.length; ) {
+      const first = at++;
+      let isSame = true;
+      for (; at < order.length && isTied(order[at]!, order[first]!); at++) {
+        isSame &&= this.#compare(order[at]!, order[first]!) === 0;
+      }
+      if (isSame) continue;
+      const byId = this.#ids;
+      order.subarray(first, at).sort((a, b) => this.#compare(a, b) || byId[a]! - byId[b]!);
+    }
+  }
+
+  #compare(a: number, b: number): number {
+    const { bytes } = this.#keys;
+    const [startOfA, startOfB] = [this.#starts[a]!, this.#starts[b]!];
+    const [sizeOfA, sizeOfB] = [this.#starts[a + 1]! - startOfA, this.#starts[b + 1]! - startOfB];
+    const most = Math.min(sizeOfA, sizeOfB);
+    for (let i = Math.min(this.#common, most); i < most; i++) {
+      const difference = bytes[startOfA + i]! - bytes[startOfB + i]!;
+      if (difference !== 0) return difference;
+    }
+    return sizeOfA - sizeOfB;
+  }
+}
+
+/** Entries of several indexes. */
+export class IndexEntryBuffer {
+  readonly #groups = new Map<number, EntryGroups>();
+
+  add(indexId: number, prefix: Uint8Array, id: number): void {
+    this.#of(indexId).add(prefix, id);
+  }
+
+  /** As `add`; tells the bytes of the prefix. */
+  addValue(property: StoredProperty, value: Scalar | ScalarList, id: number): number {
+    return this.#of(property.indexId).addValue(property, value, id);
+  }
+
+  #of(indexId: number): EntryGroups {
+    let groups = this.#groups.get(indexId);
+    if (groups === undefined) this.#groups.set(indexId, (groups = new EntryGroups()));
+    return groups;
+  }
+
+  /** Gives out those of an index, or of all of them, as `EntryGroups.take` does. */
+  take(give: (indexId: number, key: Uint8Array, ids: Uint32Array) => void, only?: number): void {
+    for (const [indexId, groups] of this.#groups) {
+      if ((only !== undefined && indexId !== only) || groups.isEmpty) continue;
+      groups.take((key, ids) => give(indexId, key, ids));
+    }
+  }
+}

@@ -1,0 +1,375 @@
+// Walks the trees of a data file page by page and compares every promise that one page makes about
+// another: its number, kind and age, the order and the bounds of its keys, the depth of the tree, the
+// number of its entries, and that no page is in two places. Layouts are drawn in page.ts.
+//
+// Invariant: never throws for what the file holds; what is wrong is told to the visitor, and the walk
+// goes on with everything else that can be told apart: the checksums of values, which cover their keys,
+// are for the visitor to compare.
+import { PageEntry } from './page-entry.js';
+import { type PageFile, halfAt, pageHead, pageKinds, pageSize, wideAt } from './page.js';
+import type { Tree } from './page-meta.js';
+import { getWord } from '../table/little-endian.js';
+
+/** Hears of what a walk meets. */
+export interface Visitor {
+  entry(entry: PageEntry): void;
+  /** A page, or what is below it, cannot be walked. */
+  damage(page: number, what: string): void;
+  /** Pages that are in use, before what is in them. */
+  page?(first: number, count: number): void;
+}
+
+export type Order = (a: Buffer, b: Buffer) => number;
+
+/** Of the tree of free pages: numbers of transactions, u64; other keys are in no order. */
+export const byTransaction: Order = (a, b) => ageOf(a) - ageOf(b);
+
+const ageOf = (key: Buffer): number => (key.length === 8 ? wideAt(key, 0) : Number.NaN);
+
+interface Bounds {
+  /** Inclusive; undefined: none. */
+  low: Buffer | undefined;
+  /** Exclusive. */
+  high: Buffer | undefined;
+}
+
+/** One of several walks that share a tree: each takes every so manieth part below its root. */
+export interface Share {
+  /** 0 takes what is above those parts, too. */
+  index: number;
+  of: number;
+}
+
+export const whole: Share = { index: 0, of: 1 };
+
+/** What was found of a tree. */
+type TreeCounts = {
+  -readonly [K in 'branchPages' | 'leafPages' | 'overflowPages' | 'entries']: number;
+};
+
+export interface Walked {
+  counts: TreeCounts;
+  /** So many damages were told: the counts say nothing. */
+  damaged: number;
+}
+
+const noCounts = (): TreeCounts => {
+  return { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 };
+};
+
+const nodeHead = 8;
+const keyMax = 2048;
+/** What a compacting copy says of all its long values. */
+const ageInCopies = 1;
+const elsewhere = 1;
+const isTreeFlag = 2;
+
+export class PageWalk {
+  /** Pages seen so far, one bit each. */
+  readonly #seen: Uint8Array;
+  readonly #levels: Buffer[] = [];
+
+  constructor(
+    private readonly file: PageFile,
+    private readonly lastPage: number,
+  ) {
+    this.#seen = new Uint8Array((Math.min(lastPage, file.pages) >>> 3) + 1);
+  }
+
+  hasSeen(page: number): boolean {
+    return (this.#seen[page >>> 3]! & (1 << (page & 7))) !== 0;
+  }
+
+  /** Which pages have been seen, one bit each. */
+  get seen(): Uint8Array {
+    return this.#seen;
+  }
+
+  /** Walks a tree that a page of `transaction` leads to. `compare`: how its keys are ordered. */
+  tree(tree: Tree, transaction: number, visitor: Visitor, compare: Order = Buffer.compare): void {
+    tellCounts(tree, this.part(tree, transaction, visitor, whole, compare), visitor.damage);
+  }
+
+  /** Walks a share of a tree, for `tellCounts` to compare what all shares have found. */
+  part(
+    tree: Tree,
+    transaction: number,
+    visitor: Visitor,
+    share: Share,
+    compare: Order = Buffer.compare,
+  ): Walked {
+    const walked = { counts: noCounts(), damaged: 0 };
+    const counting: Visitor = {
+      entry: visitor.entry.bind(visitor),
+      damage(page, what) {
+        walked.damaged++;
+        visitor.damage(page, what);
+      },
+      ...(visitor.page && { page: visitor.page.bind(visitor) }),
+    };
+    const unitDepth = unitDepthOf(tree, share);
+    if (tree.root >= 0 && (unitDepth > 0 || share.index === 0)) {
+      const place = { compare, transaction, share, unitDepth };
+      const walk = new TreeWalk(this.file, this, counting, walked.counts, place);
+      walk.page(tree.root, tree.depth, transaction, { low: undefined, high: undefined });
+    }
+    return walked;
+  }
+
+  /** The entries of a leaf page that no tree leads to. `number`: what it says it is. */
+  leaf(place: number, number: number, transaction: number, entry: Visitor['entry']): void {
+    const visitor = { entry, damage() {} };
+    const how = { compare: Buffer.compare, transaction, share: whole, unitDepth: 0 };
+    new TreeWalk(this.file, this, visitor, noCounts(), how).leaf(place, number);
+  }
+
+  /** Notes pages; what is wrong with them, if anything. */
+  take(first: number, count: number): string | undefined {
+    if (!(first >= 2 && first + count - 1 <= this.lastPage)) return 'is beyond the last page';
+    if (first + count > this.file.pages) return 'is beyond the end of the file';
+    for (let page = first; page < first + count; page++) {
+      if (this.hasSeen(page)) return 'is in two places';
+      this.#seen[page >>> 3]! |= 1 << (page & 7);
+    }
+    return undefined;
+  }
+
+  /** The bytes of a page at a depth, which the next page of that depth takes. */
+  buffer(depth: number): Buffer {
+    return (this.#levels[depth] ??= Buffer.alloc(pageSize));
+  }
+}
+
+/** Compares what was found of a tree with what leads to it. */
+export function tellCounts(
+  tree: Tree,
+  { counts, damaged }: Walked,
+  damage: Visitor['damage'],
+): void {
+  if (damaged > 0) return;
+  for (const name of ['entries', 'branchPages', 'leafPages', 'overflowPages'] as const) {
+    if (counts[name] === tree[name]) continue;
+    damage(tree.root, `the tree has ${counts[name]} ${name}, not ${tree[name]}`);
+  }
+}
+
+/** The depth of the pages that are shared out: one or two below the root, so that there are enough. */
+function unitDepthOf({ depth }: Tree, { of }: Share): number {
+  if (of === 1 || depth < 2) return 0;
+  return depth > 3 ? depth - 2 : depth - 1;
+}
+
+interface TreePlace {
+  compare: Order;
+  /** Of the state that is walked. */
+  transaction: number;
+  share: Share;
+  /** 0: none are shared out. */
+  unitDepth: number;
+}
+
+class TreeWalk {
+  #overflow = Buffer.alloc(4 * pageSize);
+  readonly #entry = new PageEntry();
+  #unit = 0;
+
+  constructor(
+    private readonly file: PageFile,
+    private readonly walk: PageWalk,
+    private readonly visitor: Visitor,
+    private readonly counts: TreeCounts,
+    private readonly place: TreePlace,
+  ) {}
+
+  page(number: number, depth: number, transaction: number, bounds: Bounds): void {
+    const { visitor, counts } = this;
+    const { share, unitDepth } = this.place;
+    if (depth === unitDepth && this.#unit++ % share.of !== share.index) return;
+    // What is above the shares is read by all, and told by one.
+    const isOwn = (unitDepth > 0 && depth <= unitDepth) || share.index === 0;
+    const tell = (what: string): void => {
+      if (isOwn) visitor.damage(number, what);
+    };
+    const isDeep = depth < 1 || depth > 32;
+    const wrong = isDeep ? 'is too deep' : isOwn ? this.walk.take(number, 1) : undefined;
+    if (wrong !== undefined) return tell(wrong);
+    const page = this.walk.buffer(depth);
+    const isRead = this.file.read(number, 1, page);
+    const fault = isRead ? faultOf(page, number, depth, transaction) : 'cannot be read';
+    if (fault !== undefined) return tell(fault);
+    if (isOwn) {
+      visitor.page?.(number, 1);
+      counts[depth > 1 ? 'branchPages' : 'leafPages']++;
+    }
+    if (depth > 1) this.#branch(page, depth, bounds, tell);
+    else this.#leaf(number, page, bounds);
+  }
+
+  #branch(page: Buffer, depth: number, bounds: Bounds, tell: (what: string) => void): void {
+    const transaction = wideAt(page, 8);
+    const all = placesOf(page);
+    const nodes = all.filter((at) => isNode(page, at, false));
+    if (nodes.length < all.length) tell('has nodes out of place');
+    // Copied: the walk below takes this buffer for pages of its own depth only, but keys outlive it.
+    const children = nodes.map((at, i) => ({
+      page: getWord(page, at) + halfAt(page, at + 4) * 2 ** 32,
+      low: i === 0 ? bounds.low : Buffer.from(keyOf(page, at)),
+    }));
+    const isInOrder = children.every(({ low }, i) => {
+      if (i === 0) return true;
+      return this.#isWithin(low!, { low: children[i - 1]!.low, high: bounds.high }, i > 1);
+    });
+    if (!isInOrder) tell('has keys out of order');
+    children.forEach(({ page: child, low }, i) => {
+      const high = i + 1 < children.length ? children[i + 1]!.low : bounds.high;
+      this.page(child, depth - 1, transaction, isInOrder ? { low, high } : bounds);
+    });
+  }
+
+  #leaf(place: number, page: Buffer, bounds: Bounds): void {
+    const { visitor, counts } = this;
+    const entry = this.#entry;
+    const last = pageHead + halfAt(page, 20);
+    let [first, before, isInOrder, isSound] = [0, 0, true, true];
+    for (let offset = pageHead; offset < last; offset += 2) {
+      const at = halfAt(page, offset) + pageHead;
+      if (!isNode(page, at, true)) {
+        isSound = false;
+        continue;
+      }
+      if (first === 0) first = at;
+      else if (!this.#isAfter(page, before, at)) isInOrder = false;
+      before = at;
+      const flags = halfAt(page, at + 4);
+      const keyAt = at + nodeHead;
+      const keyEnd = keyAt + halfAt(page, at + 6);
+      if (keyEnd === keyAt) isInOrder = false;
+      const size = getWord(page, at);
+      counts.entries++;
+      entry.page = page;
+      entry.keyAt = keyAt;
+      entry.keyEnd = keyEnd;
+      if ((flags & elsewhere) !== 0) this.#elsewhere(page, keyEnd, size);
+      else {
+        entry.bytes = page;
+        entry.valueAt = keyEnd;
+        entry.valueEnd = keyEnd + size;
+        entry.at = place * pageSize + keyEnd;
+        entry.isTree = (flags & isTreeFlag) !== 0;
+        visitor.entry(entry);
+      }
+    }
+    if (!isSound) visitor.damage(wideAt(page, 0), 'has nodes out of place');
+    // Of keys in order, the first and the last are within the bounds when all are.
+    const isWithin = (at: number): boolean => this.#isWithin(keyOf(page, at), bounds, false);
+    if (first !== 0 && !(isInOrder && isWithin(first) && isWithin(before))) {
+      visitor.damage(place, 'has keys out of order');
+    }
+  }
+
+  /** Whether the key of one node comes after that of another of the page. */
+  #isAfter(page: Buffer, before: number, at: number): boolean {
+    const { compare } = this.place;
+    if (compare !== Buffer.compare) return compare(keyOf(page, before), keyOf(page, at)) < 0;
+    const [a, b] = [before + nodeHead, at + nodeHead];
+    const [sizeA, sizeB] = [halfAt(page, before + 6), halfAt(page, at + 6)];
+    const shared = Math.min(sizeA, sizeB);
+    for (let i = 0; i < shared; i++) {
+      const difference = page[a + i]! - page[b + i]!;
+      if (difference !== 0) return difference < 0;
+    }
+    return sizeA < sizeB;
+  }
+
+  /** The entries of the leaf page `number`, which stands at `place`. */
+  leaf(place: number, number: number): void {
+    const page = this.walk.buffer(1);
+    if (!this.file.read(place, 1, page)) return;
+    if (faultOf(page, number, 1, this.place.transaction) !== undefined) return;
+    this.#leaf(place, page, { low: undefined, high: undefined });
+  }
+
+  /** `above`: the key must not be the lower bound itself. */
+  #isWithin(key: Buffer, { low, high }: Bounds, above: boolean): boolean {
+    const { compare } = this.place;
+    const order = low === undefined ? -1 : compare(low, key);
+    if (order > 0 || (above && order === 0)) return false;
+    return high === undefined || compare(key, high) < 0;
+  }
+
+  /** A value in pages of its own, whose age the node tells. */
+  #elsewhere(page: Buffer, at: number, size: number): void {
+    const { visitor } = this;
+    const [first, said, count] = [wideAt(page, at), wideAt(page, at + 8), wideAt(page, at + 16)];
+    const needed = Math.floor((pageHead - 1 + size) / pageSize) + 1;
+    const wrong = count >= needed ? this.walk.take(first, count) : 'is too short for its value';
+    if (wrong !== undefined) {
+      visitor.damage(first, wrong);
+      return;
+    }
+    if (needed * pageSize > this.#overflow.length) this.#overflow = Buffer.alloc(needed * pageSize);
+    const isRead = this.file.read(first, needed, this.#overflow);
+    const own = wideAt(this.#overflow, 8);
+    const isRight =
+      isRead &&
+      wideAt(this.#overflow, 0) === first &&
+      kindOf(this.#overflow) === pageKinds.overflow &&
+      getWord(this.#overflow, 20) === count &&
+      own <= this.place.transaction &&
+      (said === own || said === ageInCopies);
+    if (!isRight) {
+      visitor.damage(first, 'is not the page of a long value');
+      return;
+    }
+    this.counts.overflowPages += count;
+    visitor.page?.(first, count);
+    const entry = this.#entry;
+    entry.bytes = this.#overflow;
+    entry.valueAt = pageHead;
+    entry.valueEnd = pageHead + size;
+    entry.at = first * pageSize + pageHead;
+    entry.isTree = false;
+    visitor.entry(entry);
+  }
+}
+
+/** The higher flags say how LMDB was at work on the page. */
+const kindOf = (page: Buffer): number => halfAt(page, 18) & 0x7f;
+
+/** What is wrong with the head of a page. */
+function faultOf(
+  page: Buffer,
+  number: number,
+  depth: number,
+  transaction: number,
+): string | undefined {
+  if (wideAt(page, 0) !== number) return `says that it is page ${wideAt(page, 0)}`;
+  const kind = depth > 1 ? pageKinds.branch : pageKinds.leaf;
+  if (kindOf(page) !== kind) return `is no ${depth > 1 ? 'branch' : 'leaf'} page`;
+  if (wideAt(page, 8) > transaction) return 'is newer than the page that leads to it';
+  const [lower, upper] = [halfAt(page, 20), halfAt(page, 22)];
+  const isSound = lower % 2 === 0 && lower <= upper && upper <= pageSize - pageHead;
+  return isSound && lower >= (depth > 1 ? 4 : 2) ? undefined : 'has a free space out of place';
+}
+
+/** Where the nodes of a page are said to be. */
+function placesOf(page: Buffer): number[] {
+  const end = pageHead + halfAt(page, 20);
+  const places: number[] = [];
+  for (let at = pageHead; at < end; at += 2) places.push(halfAt(page, at) + pageHead);
+  return places;
+}
+
+function isNode(page: Buffer, node: number, isLeaf: boolean): boolean {
+  if (node < halfAt(page, 22) + pageHead || node + nodeHead > pageSize) return false;
+  const keySize = halfAt(page, node + 6);
+  const keyEnd = node + nodeHead + keySize;
+  if (keySize > keyMax || keyEnd > pageSize) return false;
+  if (!isLeaf) return true;
+  const flags = halfAt(page, node + 4);
+  const size = (flags & elsewhere) !== 0 ? pageHead : getWord(page, node);
+  return flags <= isTreeFlag && keyEnd + size <= pageSize;
+}
+
+const keyOf = (page: Buffer, at: number): Buffer =>
+  page.subarray(at + nodeHead, at + nodeHead + halfAt(page, at + 6));

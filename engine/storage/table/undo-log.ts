@@ -1,0 +1,219 @@
+// Every put and removal of one request, with what it replaced: the request alone can be undone
+// inside the lane's transaction. (Nested LMDB transactions cost 100-150 us each, operations.md L07;
+// this costs one read per put.)
+//
+// Keys and former values lie end to end in one memory: an object for each would live as long as the
+// request, and the garbage collector copies what lives.
+//
+//   changes  table · start of the key · of the former value · its end, or none     four words a change
+//   bytes    key · former value · key · former value …
+//
+// Invariant: after `undo` the tables are as they were at `begin`.
+import { ByteWriter } from '../../base/bytes.js';
+import { fail } from '../../base/errors.js';
+import { checkIntegrity } from '../../base/integrity.js';
+import type { Limits } from '../../base/limits.js';
+import { doubled } from '../../base/u32-array.js';
+import type { Table } from './env.js';
+
+/** Words of a change. */
+const changeWords = 4;
+
+/** Instead of a table: many puts of new keys, which know themselves how to go. */
+const made = 255;
+
+/** Instead of an end: nothing stood under the key. */
+const nothing = 0;
+
+const empty = new Uint8Array(0);
+
+/** Longer than any key that LMDB takes. */
+const keyBytesMax = 2048;
+
+/** A larger memory is given back after the request that needed it. */
+const keptBytes = 4 * 1024 * 1024;
+
+/** Bytes counted per put besides the value: key, node header, CRC. */
+const putOverhead = 32;
+
+export class UndoLog {
+  /** Those that were changed, by the number that changes know them by. */
+  readonly #tables: Table<unknown>[] = [];
+  #changes = new Uint32Array(64 * changeWords);
+  /** Words of `#changes` in use. */
+  #end = 0;
+  #bytes = new ByteWriter(4096);
+  #undoing: (() => void)[] = [];
+  #count = 0;
+  #size = 0;
+  #keep = true;
+  /** Puts and removals of all requests so far. */
+  total = 0;
+
+  constructor(private readonly limits: Pick<Limits, 'txn_writes' | 'txn_bytes'>) {}
+
+  /**
+   * Starts a request. `keep: false` for work that is undone with the whole transaction only, and
+   * has no limit.
+   */
+  begin(options: { keep: boolean } = { keep: true }): void {
+    this.#end = 0;
+    this.#undoing = [];
+    if (this.#bytes.bytes.length > keptBytes) this.#shrink();
+    this.#bytes.length = 0;
+    this.#count = 0;
+    this.#size = 0;
+    this.#keep = options.keep;
+  }
+
+  #shrink(): void {
+    this.#bytes = new ByteWriter(4096);
+    this.#changes = new Uint32Array(64 * changeWords);
+  }
+
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
+  /** Refuses at once what is going to make at least so many changes more. */
+  expect(count: number): void {
+    const { txn_writes: max } = this.limits;
+    if (this.#keep && this.#count + count > max) fail('TXN_TOO_LARGE', { max, unit: 'writes' });
+  }
+
+  /** Puts under a key known to be absent. */
+  insert<K>(table: Table<K>, key: K, value: Uint8Array): void {
+    this.#note(table, key, undefined, value.length);
+    table.put(key, value);
+  }
+
+  put<K>(table: Table<K>, key: K, value: Uint8Array): void {
+    this.#note(table, key, this.#keep ? table.peek(key) : undefined, value.length);
+    table.put(key, value);
+  }
+
+  /**
+   * Puts where the caller has just read `former`, and neither read nor put anything since, unless it is
+   * a private copy; undefined when there was none.
+   */
+  replace<K>(table: Table<K>, key: K, former: Uint8Array | undefined, value: Uint8Array): void {
+    this.#note(table, key, former, value.length);
+    table.put(key, value);
+  }
+
+  remove<K>(table: Table<K>, key: K): void {
+    const former = this.#keep ? table.peek(key) : undefined;
+    if (this.#keep && former === undefined) return;
+    this.#note(table, key, former, 0);
+    table.remove(key);
+  }
+
+  /** Removes what stands under a key: `former`, as `replace` has it. Fails DATA_CORRUPT without it. */
+  cut<K>(table: Table<K>, key: K, former: Uint8Array): void {
+    this.#note(table, key, former, 0);
+    checkIntegrity(table.remove(key), 'what was read is gone');
+  }
+
+  /** Removes a key whose value, if there is one, is known to be empty. */
+  removeEmpty<K>(table: Table<K>, key: K): void {
+    if (table.remove(key)) this.#note(table, key, empty, 0);
+  }
+
+  /** Counts puts that are yet to be made, `bytes` long in all. */
+  count(puts: number, bytes: number): void {
+    this.total += puts;
+    if (!this.#keep) return;
+    this.#count += puts;
+    this.#size += bytes + puts * putOverhead;
+    const { txn_writes, txn_bytes } = this.limits;
+    if (this.#count > txn_writes) this.#tooLarge(txn_writes, 'writes', 'txn_writes');
+    if (this.#size > txn_bytes) this.#tooLarge(txn_bytes, 'bytes', 'txn_bytes');
+  }
+
+  /** Notes how puts go that were counted and are about to be made. */
+  made(undo: () => void): void {
+    if (!this.#keep) return;
+    const at = this.#add();
+    this.#changes[at] = made;
+    this.#changes[at + 1] = this.#undoing.length;
+    this.#undoing.push(undo);
+  }
+
+  /** `replace` of what was counted. */
+  overwrite<K>(table: Table<K>, key: K, former: Uint8Array | undefined, value: Uint8Array): void {
+    this.keepFormer(table, key, former);
+    table.put(key, value);
+  }
+
+  /** Puts what has no value yet, and was counted; false, and nothing is done, when there is one. */
+  insertWord<K>(table: Table<K>, key: K, word: number): boolean {
+    if (!table.insertWord(key, word)) return false;
+    this.keepFormer(table, key, undefined);
+    return true;
+  }
+
+  /** As `insertWord`, of a part of `bytes`, which has room for a checksum behind it. */
+  insertPart<K>(table: Table<K>, key: K, bytes: Uint8Array, start: number, end: number): boolean {
+    if (!table.insertPart(key, bytes, start, end)) return false;
+    this.keepFormer(table, key, undefined);
+    return true;
+  }
+
+  undo(): void {
+    const changes = this.#changes;
+    const { bytes } = this.#bytes;
+    for (let at = this.#end - changeWords; at >= 0; at -= changeWords) {
+      if (changes[at] === made) this.#undoing[changes[at + 1]!]!();
+      else {
+        const table = this.#tables[changes[at]!]!;
+        const [start, end] = [changes[at + 1]!, changes[at + 2]!];
+        const key = table.keyOf(bytes, start, end);
+        const formerEnd = changes[at + 3]!;
+        if (formerEnd === nothing) table.remove(key);
+        else table.put(key, bytes.subarray(end, formerEnd));
+      }
+    }
+    this.begin();
+  }
+
+  #note<K>(table: Table<K>, key: K, former: Uint8Array | undefined, size: number): void {
+    this.keepFormer(table, key, former);
+    this.count(1, size);
+  }
+
+  /** Notes what stands under a key that is about to be put, by whoever counts the put itself. */
+  keepFormer<K>(table: Table<K>, key: K, former: Uint8Array | undefined): void {
+    if (!this.#keep) return;
+    const at = this.#add();
+    const writer = this.#bytes;
+    writer.reserve(keyBytesMax);
+    const changes = this.#changes;
+    changes[at] = this.#numberOf(table as Table<unknown>);
+    changes[at + 1] = writer.length;
+    writer.length = table.writeKey(key, writer.bytes, writer.length);
+    changes[at + 2] = writer.length;
+    if (former === undefined) changes[at + 3] = nothing;
+    else {
+      writer.append(former);
+      changes[at + 3] = writer.length;
+    }
+  }
+
+  #numberOf(table: Table<unknown>): number {
+    const known = this.#tables.indexOf(table);
+    return known < 0 ? this.#tables.push(table) - 1 : known;
+  }
+
+  /** Where the words of one change more are written. */
+  #add(): number {
+    const at = this.#end;
+    this.#end += changeWords;
+    if (this.#end > this.#changes.length) this.#changes = doubled(this.#changes);
+    return at;
+  }
+
+  #tooLarge(max: number, unit: string, limit: string): never {
+    // The last change was noted but not made: undoing it puts back what is there.
+    fail('TXN_TOO_LARGE', { max, unit }, { hint: `Split the load, or raise \`limits.${limit}\`.` });
+  }
+}

@@ -1,0 +1,120 @@
+// The directory of one term: every older block with what it can hold at best, so that searches pass
+// over blocks without reading them. It is edited as bytes: an entry does not depend on its
+// neighbours.
+//
+//   directory   entry, entry, ...                                            by ascending upper
+//   entry       upper:4 (big-endian)  count  count x (frequency, document length)         varints
+//
+// The pairs are the postings of the block that no other one beats in both frequency and length.
+// Whatever the average length is by then, the best score of the block is that of one of them (the
+// "impacts" of A. Grand et al., "From MaxScore to block-max WAND", ECIR 2020).
+import { ByteWriter } from '../base/bytes.js';
+import type { Block } from './posting.js';
+import { putVarint, VarintReader } from './varint.js';
+
+const none = new Uint8Array(0);
+const writer = new ByteWriter(256);
+
+/** Bytes [start, end) of a directory hold the entry of the block whose ids go up to `upper`. */
+export interface Place {
+  upper: number;
+  start: number;
+  end: number;
+}
+
+/** The entry of the block into which `id` falls; undefined when it is newer than all of them. */
+export function findEntry(directory: Uint8Array, id: number): Place | undefined {
+  const reader = new VarintReader(directory);
+  while (!reader.isDone) {
+    const start = reader.at;
+    const upper = reader.word();
+    for (let left = 2 * reader.next(); left > 0; left--) reader.next();
+    if (upper >= id) return { upper, start, end: reader.at };
+  }
+  return undefined;
+}
+
+/** All entries, in their order. */
+export function* entriesIn(directory: Uint8Array): Generator<Place> {
+  const reader = new VarintReader(directory);
+  while (!reader.isDone) {
+    const start = reader.at;
+    const upper = reader.word();
+    for (let left = 2 * reader.next(); left > 0; left--) reader.next();
+    yield { upper, start, end: reader.at };
+  }
+}
+
+/** The directory with other bytes in a place. */
+export function replaceEntry(
+  directory: Uint8Array,
+  { start, end }: Place,
+  entries: Uint8Array,
+): Uint8Array {
+  const result = new Uint8Array(directory.length - (end - start) + entries.length);
+  result.set(directory.subarray(0, start));
+  result.set(entries, start);
+  result.set(directory.subarray(end), start + entries.length);
+  return result;
+}
+
+/** Appends to a directory, or makes one. */
+export function appendEntry(directory: Uint8Array = none, entry: Uint8Array): Uint8Array {
+  const place = { upper: 0, start: directory.length, end: directory.length };
+  return replaceEntry(directory, place, entry);
+}
+
+/** The entry of a block made of postings [from, to). */
+export function encodeEntry(upper: number, block: Block, from: number, to: number): Uint8Array {
+  for (let shift = 24; shift >= 0; shift -= 8) writer.byte((upper >>> shift) & 255);
+  const best = competitiveImpacts(block, from, to);
+  putVarint(writer, best.length);
+  for (const i of best) {
+    putVarint(writer, block.frequencies[i]!);
+    putVarint(writer, block.lengths[i]!);
+  }
+  return writer.take();
+}
+
+/** Positions of the postings that no other one equals or beats in both respects. */
+function competitiveImpacts({ frequencies, lengths }: Block, from: number, to: number): number[] {
+  let best: number[] = [];
+  const beats = (a: number, b: number): boolean =>
+    frequencies[a]! >= frequencies[b]! && lengths[a]! <= lengths[b]!;
+  for (let i = from; i < to; i++) {
+    if (best.some((other) => beats(other, i))) continue;
+    best = best.filter((other) => !beats(i, other));
+    best.push(i);
+  }
+  return best;
+}
+
+/** Best scores by block, for one query. */
+export interface BlockBounds {
+  count: number;
+  /** Highest id that belongs into the block; ascending. Longer than `count`. */
+  uppers: Uint32Array;
+  bounds: Float64Array;
+}
+
+const entryBytesMin = 7;
+
+/** Reads a directory under a scoring function that rises with frequency and falls with length. */
+export function maxScores(
+  directory: Uint8Array,
+  score: (frequency: number, length: number) => number,
+): BlockBounds {
+  const capacity = Math.floor(directory.length / entryBytesMin);
+  const uppers = new Uint32Array(capacity);
+  const bounds = new Float64Array(capacity);
+  const reader = new VarintReader(directory);
+  let count = 0;
+  for (; !reader.isDone; count++) {
+    uppers[count] = reader.word();
+    let bound = 0;
+    for (let left = reader.next(); left > 0; left--)
+      bound = Math.max(bound, score(reader.next(), reader.next()));
+    bounds[count] = bound;
+  }
+  return { count, uppers, bounds };
+}

@@ -1,0 +1,395 @@
+// A vector index over shared memory, from whichever thread: the opening thread creates it, others
+// attach with its handle. One thread at a time writes; any number search meanwhile. A memory may
+// exist that this thread has not been given yet (`addMemory`): its vectors are missing from
+// answers here until then, all others are found.
+import { HALF_CODES, HAS_EDGE_CODES, HAS_GRAPH, KEEP_VECTORS } from '../../wasm/layout.js';
+import { assert } from '../base/assert.js';
+import { helpLink, linkRows, type Rows } from './bulk.js';
+import type { Candidates, IndexHandle, IndexOptions, VectorIndex, SearchOptions } from './index.js';
+import { calibrationDue, EfCalibration } from './calibrate-ef.js';
+import { graphFrom, layoutFlags, metricNumber, segmentBytesMax } from './options.js';
+import { hardEdges, insertionPool } from './search-params.js';
+import { search } from './search.js';
+import { Segment } from './segment.js';
+import { exponentOf, scaleFor, storedFactor, acceptsScale } from './vector-scale.js';
+import { createMemory } from './wasm.js';
+
+/** Fields of the control words shared by all threads, i32 each. */
+const cDimension = 0;
+const cSegments = 1;
+const cBulk = 2;
+const cSegmentBytes = 3;
+const cGivenUp = 4;
+const controlBytes = 20;
+
+/** Slots of one step of maintenance: well below a millisecond. */
+const maintainSlots = 16;
+
+export interface IndexHooks {
+  /**
+   * Writer: called with a fresh handle when a segment was added, before anything is put into it.
+   */
+  onSegment?: (handle: IndexHandle) => void;
+  /** Writer: called when a bulk build has begun that other threads may help with. */
+  onBuild?: (handle: IndexHandle) => void;
+  /** Most bytes of a segment's memory; tests make it small. */
+  segmentBytes?: number;
+}
+
+export class SharedIndex implements VectorIndex {
+  readonly number: number;
+  readonly name: string;
+  readonly options: IndexOptions;
+  readonly segments: Segment[];
+  readonly #control: Int32Array;
+  readonly #hooks: IndexHooks;
+  /** Those under way. */
+  readonly #measurements = new Map<Segment, EfCalibration>();
+
+  constructor(handle: IndexHandle, hooks: IndexHooks) {
+    this.number = handle.number;
+    this.name = handle.name;
+    this.options = handle.options;
+    this.#control = new Int32Array(handle.control);
+    this.#hooks = hooks;
+    this.segments = handle.memories.map((memory) => new Segment(memory));
+  }
+
+  get dimension(): number {
+    return Atomics.load(this.#control, cDimension);
+  }
+
+  get count(): number {
+    return this.#usable().reduce((sum, segment) => sum + segment.live, 0);
+  }
+
+  get isDisabled(): boolean {
+    return Atomics.load(this.#control, cGivenUp) === 1;
+  }
+
+  /** Writer only. From now on no thread asks it any more. */
+  disable(): void {
+    Atomics.store(this.#control, cGivenUp, 1);
+  }
+
+  /** Vectors deleted or replaced whose place is not yet reclaimed. */
+  get tombstones(): number {
+    return this.#usable().reduce((sum, segment) => sum + segment.deleted, 0);
+  }
+
+  /** Width at which a walk was found to be wide enough for every segment; 0 before it was measured. */
+  get widthMeasured(): number {
+    return Math.max(0, ...this.#usable().map((segment) => segment.width));
+  }
+
+  /** Bytes of memory handed out. */
+  get bytes(): number {
+    return this.#usable().reduce((sum, segment) => sum + segment.bytes, 0);
+  }
+
+  #usable(): Segment[] {
+    return this.dimension === 0 ? [] : this.segments.filter((segment) => segment.formatted);
+  }
+
+  handle(): IndexHandle {
+    return {
+      number: this.number,
+      name: this.name,
+      options: this.options,
+      memories: this.segments.map((segment) => segment.memory),
+      control: this.#control.buffer as SharedArrayBuffer,
+    };
+  }
+
+  /** Whether other threads have made segments that this one was not given. */
+  segmentsNeeded(): boolean {
+    return Atomics.load(this.#control, cSegments) > this.segments.length;
+  }
+
+  /** Takes over the memories of a fresher handle. */
+  addMemory(handle: IndexHandle): void {
+    for (let i = this.segments.length; i < handle.memories.length; i++) {
+      this.segments.push(new Segment(handle.memories[i]!));
+    }
+  }
+
+  /**
+   * Gives this thread's scratch space back. The index itself lives as long as its memories are
+   * referenced.
+   */
+  close(): void {
+    for (const segment of this.segments) segment.close();
+  }
+
+  put(id: number, vector: ArrayLike<number>): void {
+    this.#begin(vector);
+    const exponent = exponentOf(vector);
+    for (let segment = this.#segmentFor(exponent); ; segment = this.#openSegment()) {
+      segment.load(vector, this.#factorIn(segment, exponent));
+      if (segment.kernel.put(segment.lane.address, id)) return this.#forgetElsewhere(id, segment);
+      assert(segment.slots > 0, 'a segment holds at least one vector');
+    }
+  }
+
+  /** The newest segment that takes vectors of this size. */
+  #segmentFor(exponent: number | undefined): Segment {
+    const { metric } = this.options;
+    const found = this.segments.findLast(({ scale }) => acceptsScale(metric, scale, exponent));
+    return found ?? this.#openSegment();
+  }
+
+  /** What a vector that goes into a segment is multiplied by; the first tells the segment's scale. */
+  #factorIn(segment: Segment, exponent: number | undefined): number {
+    const { metric } = this.options;
+    if (segment.scale === 0 && exponent !== undefined) segment.scale = scaleFor(exponent);
+    return storedFactor(metric, segment.scale, exponent);
+  }
+
+  delete(id: number): void {
+    for (const segment of this.#usable()) if (segment.kernel.remove(id)) return;
+  }
+
+  hasRoom(more: number, dimension: number): boolean {
+    const usable = this.#usable();
+    const flags = layoutFlags(this.options, dimension);
+    const stride = usable[0]?.stride ?? strideOf(flags, dimension);
+    const used = usable.reduce((sum, segment) => sum + segment.live, 0);
+    return (used + more) * stride <= this.options.memoryBytes;
+  }
+
+  search(query: Float64Array, k: number, options: SearchOptions = {}): Candidates {
+    const { metric, efSearch } = this.options;
+    const { ef, allow } = options;
+    const width = { ef: ef ?? efSearch, isTold: ef !== undefined };
+    return search(this.#usable(), metric, query, k, width, allow);
+  }
+
+  /**
+   * Writer only, before an image is made: from now on changed pages are marked, so that its passes
+   * need not compare. In a segment without room for the marks they do.
+   */
+  openMarks(): void {
+    for (const segment of this.#usable()) segment.kernel.openMarks();
+  }
+
+  closeMarks(): void {
+    for (const segment of this.#usable()) segment.kernel.closeMarks();
+  }
+
+  /**
+   * Writer only. Reclaims deleted places, repairs links, measures how wide searches must be, for about
+   * `budgetMs`; returns whether more is to do. Searches go on meanwhile.
+   */
+  maintain(budgetMs: number): boolean {
+    const until = performance.now() + budgetMs;
+    for (const segment of this.#usable()) {
+      while (segment.wantsGraph && segment.kernel.maintain(segment.lane.address, maintainSlots)) {
+        if (performance.now() >= until) return true;
+      }
+      if (segment.wantsGraph && this.#measure(segment, until)) return true;
+    }
+    return false;
+  }
+
+  /** Finds out how wide the segment must be walked, when that is due; true when more is to do. */
+  #measure(segment: Segment, until: number): boolean {
+    for (;;) {
+      let measurement = this.#measurements.get(segment);
+      const k = measurement?.k ?? calibrationDue(segment);
+      if (k === undefined) return false;
+      measurement ??= new EfCalibration(segment, k);
+      this.#measurements.set(segment, measurement);
+      while (measurement.step()) if (performance.now() >= until) return true;
+      this.#measurements.delete(segment);
+    }
+  }
+
+  /**
+   * Writer only. Puts many vectors, with the help of every thread that is in `helpBuild`
+   * meanwhile. Ids must differ.
+   */
+  insertBatch(ids: Uint32Array, rows: Rows): void {
+    this.#announceBuild(1);
+    this.#hooks.onBuild?.(this.handle());
+    try {
+      for (let done = 0; done < ids.length; ) done = this.#insertSome(ids, rows, done);
+    } finally {
+      this.#announceBuild(0);
+    }
+  }
+
+  /** Writer only. Makes the first graph to the end, where one has begun: nobody waits. */
+  finishGraph(): void {
+    for (const segment of this.#usable()) {
+      while (segment.isLinking) segment.kernel.maintain(segment.lane.address, maintainSlots);
+    }
+  }
+
+  #announceBuild(state: 0 | 1): void {
+    Atomics.store(this.#control, cBulk, state);
+    Atomics.notify(this.#control, cBulk);
+  }
+
+  /** Puts one vector or one round of them; returns the first row that is left. */
+  #insertSome(ids: Uint32Array, rows: Rows, from: number): number {
+    const first = rows(from);
+    if (!first) return from + 1;
+    this.#begin(first);
+    const segment = this.#segmentFor(exponentOf(first));
+    // So long a batch is not the place to link a few at a time: with the graph made, all threads help.
+    if (segment.isLinking && ids.length - from >= graphFrom) this.finishGraph();
+    if (!segment.hasGraph) {
+      this.put(ids[from]!, first);
+      return from + 1;
+    }
+    const factorOf = (row: ArrayLike<number>): number | undefined => {
+      const exponent = exponentOf(row);
+      const isTaken = acceptsScale(this.options.metric, segment.scale, exponent);
+      return isTaken ? this.#factorIn(segment, exponent) : undefined;
+    };
+    const { next, strays, isFull } = linkRows(segment, ids, rows, from, ids.length, factorOf);
+    for (let i = from; i < next; i++) this.#forgetElsewhere(ids[i]!, segment);
+    for (const i of strays) this.put(ids[i]!, rows(i)!);
+    if (isFull) this.#openSegment();
+    return next;
+  }
+
+  /** Whether the writer runs a bulk build. */
+  get isBuilding(): boolean {
+    return Atomics.load(this.#control, cBulk) === 1;
+  }
+
+  /**
+   * Helps a bulk build that another thread runs, for `budgetMs` (a row longer at most) or to its
+   * end; returns whether it goes on. Blocks the calling thread.
+   */
+  helpBuild(budgetMs = Number.POSITIVE_INFINITY): boolean {
+    const until = performance.now() + budgetMs;
+    while (this.isBuilding) {
+      for (const segment of this.segmentsNeeded() ? [] : this.#usable()) {
+        if (segment.hasGraph) helpLink(segment, until);
+      }
+      if (performance.now() >= until) return true;
+      Atomics.wait(this.#control, cBulk, 1, 0.1);
+    }
+    return false;
+  }
+
+  /** Formats the first segment when the first vector tells the dimension. */
+  #begin(vector: ArrayLike<number>): void {
+    const { dimension } = this;
+    if (dimension !== 0) {
+      assert(vector.length === dimension, 'a vector has the dimension of its index');
+      return;
+    }
+    this.#format(this.segments[0]!, vector.length);
+    Atomics.store(this.#control, cDimension, vector.length);
+  }
+
+  #format(segment: Segment, dimension: number): void {
+    const { options } = this;
+    const layout = layoutFlags(options, dimension);
+    const formatted = segment.kernel.format(
+      metricNumber(options.metric),
+      layout,
+      dimension,
+      Atomics.load(this.#control, cSegmentBytes) >>> 0,
+      hardEdges(options.m),
+      insertionPool(options.efConstruction),
+      graphFrom,
+    );
+    assert(formatted, 'a segment holds its tables');
+  }
+
+  #openSegment(): Segment {
+    const segment = new Segment(createMemory());
+    this.#format(segment, this.dimension);
+    this.segments.push(segment);
+    this.#hooks.onSegment?.(this.handle());
+    Atomics.store(this.#control, cSegments, this.segments.length);
+    return segment;
+  }
+
+  /** An id put into one segment is forgotten in the others. */
+  #forgetElsewhere(id: number, segment: Segment): void {
+    for (const other of this.segments) if (other !== segment) other.kernel.remove(id);
+  }
+}
+
+/** Whether an index that is made anew would have room for so many vectors. */
+export const fitsIn = (options: IndexOptions, count: number, dimension: number): boolean =>
+  count * strideOf(layoutFlags(options, dimension), dimension) <= options.memoryBytes;
+
+/** Bytes a vector takes before its segment exists to tell. */
+function strideOf(flags: number, dimension: number): number {
+  const padded = Math.ceil(dimension / 32) * 32;
+  if (flags & HALF_CODES) return 64 + padded / 2 + 128;
+  return (
+    64 +
+    (flags & KEEP_VECTORS ? padded * 4 : padded) +
+    (flags & HAS_GRAPH ? padded + 256 : 0) +
+    (flags & HAS_EDGE_CODES ? padded * 4 + 256 : 0)
+  );
+}
+
+let lastNumber = 0;
+
+/** Makes an empty index. It costs little until the first `put`, which also fixes the dimension. */
+export function createVectorIndex(
+  name: string,
+  options: IndexOptions,
+  hooks: IndexHooks = {},
+): SharedIndex {
+  const control = new SharedArrayBuffer(controlBytes);
+  const words = new Int32Array(control);
+  words[cSegments] = 1;
+  words[cSegmentBytes] = hooks.segmentBytes ?? segmentBytesMax;
+  return new SharedIndex(
+    { number: ++lastNumber, name, options, memories: [createMemory()], control },
+    hooks,
+  );
+}
+
+/** The same index under another name and options that its memory does not depend on. Writer only. */
+export function renamedIndex(
+  index: SharedIndex,
+  name: string,
+  options: IndexOptions,
+  hooks: IndexHooks,
+): SharedIndex {
+  const handle = index.handle();
+  index.close();
+  return new SharedIndex({ ...handle, number: ++lastNumber, name, options }, hooks);
+}
+
+/** What a snapshot gives back. */
+export interface Restored {
+  name: string;
+  options: IndexOptions;
+  memories: WebAssembly.Memory[];
+  dimension: number;
+}
+
+/**
+ * The index over memories that were read from a file; a sentence when they are not of these
+ * options.
+ */
+export function restoreIndex(restored: Restored, hooks: IndexHooks): SharedIndex | string {
+  const { name, options, memories, dimension } = restored;
+  const control = new SharedArrayBuffer(controlBytes);
+  const words = new Int32Array(control);
+  words[cDimension] = dimension;
+  words[cSegments] = memories.length;
+  words[cSegmentBytes] = hooks.segmentBytes ?? segmentBytesMax;
+  const index = new SharedIndex({ number: ++lastNumber, name, options, memories, control }, hooks);
+  for (const segment of index.segments) {
+    const why = segment.restore(options, dimension);
+    if (why) return why;
+  }
+  return index;
+}
+
+/** The index of a handle, on another thread. */
+export function attachVectorIndex(handle: IndexHandle, hooks: IndexHooks = {}): SharedIndex {
+  return new SharedIndex(handle, hooks);
+}

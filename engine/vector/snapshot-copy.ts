@@ -1,0 +1,214 @@
+// Copies the memory of an index into a file while the writer goes on changing it. A pass writes every
+// page that was marked as changed since it was last written (or, without marks, whose checksum differs
+// from the one it was written with); the last pass runs while nothing is put and only sets the changed
+// pages aside, so that the writer waits for copying a few pages, never for a file. Invariant: the sum
+// kept for a page is that of the bytes in the file.
+//
+// The newest segment grows most: what it has grown by follows it in the file. What others have grown by
+// in the meantime is set aside by the last pass and follows behind, segment after segment.
+import type { LargeFile } from '../fs/large-file.js';
+import { H_BREAK, H_LIVE, PAGE_BYTES } from '../../wasm/layout.js';
+import type { Segment } from './segment.js';
+import { createMemory, instantiate, type Kernel } from './wasm.js';
+
+/** Pages that are compared, then written, at a time. */
+const chunkPages = 256;
+
+export const pagesOf = (bytes: number): number => Math.ceil(bytes / PAGE_BYTES);
+
+interface Part {
+  segment: Segment;
+  /** Bytes in use; 0 while nothing was put. */
+  length: number;
+  /** Pages that lie one after another from `position` on; further ones from `tail` on. */
+  basePages: number;
+  position: number;
+  tail: number;
+  /** Per page, NaN before it was written. */
+  sums: Float64Array;
+  marks: Uint8Array | undefined;
+}
+
+/** Pages set aside by the last pass. */
+interface Held {
+  part: Part;
+  page: number;
+  bytes: Buffer;
+}
+
+/** Whether a page is to be written (again); takes its mark away. */
+function isChanged({ segment, sums, marks }: Part, page: number): boolean {
+  const isNew = Number.isNaN(sums[page]!);
+  if (!marks) return isNew || segment.kernel.pageSum(page * PAGE_BYTES) !== sums[page];
+  if (marks[page] === 0) return isNew;
+  // Taken away before the page is copied: what is changed from now on is marked anew.
+  Atomics.store(marks, page, 0);
+  return true;
+}
+
+export class ImageCopy {
+  readonly #parts: Part[] = [];
+  readonly #held: Held[] = [];
+  readonly #scratch: Buffer;
+  readonly #scratchKernel: Kernel;
+
+  /** `tick` is called about every megabyte and may throw to give up. */
+  constructor(
+    private readonly file: LargeFile,
+    bodyStart: number,
+    segments: readonly Segment[],
+    private readonly tick: () => void,
+  ) {
+    const memory = createMemory(chunkPages * PAGE_BYTES);
+    this.#scratch = Buffer.from(memory.buffer);
+    this.#scratchKernel = instantiate(memory);
+    let position = bodyStart;
+    for (const segment of segments) {
+      const length = segment.formatted ? segment.bytes : 0;
+      const sums = new Float64Array(pagesOf(length)).fill(Number.NaN);
+      const marks = segment.formatted ? segment.marks : undefined;
+      const basePages = pagesOf(length);
+      this.#parts.push({ segment, length, basePages, position, tail: 0, sums, marks });
+      position += basePages * PAGE_BYTES;
+    }
+  }
+
+  get #newest(): Part {
+    return this.#parts.at(-1)!;
+  }
+
+  get lengths(): number[] {
+    return this.#parts.map(({ length }) => length);
+  }
+
+  /** Pages of each segment that lie one after another; see `layOut`. */
+  get basePages(): number[] {
+    return this.#parts.map(({ basePages }) => basePages);
+  }
+
+  /** Where the body ends in the file. */
+  get end(): number {
+    return this.#parts.reduce(
+      (end, part) => end + part.sums.length * PAGE_BYTES,
+      this.#parts[0]!.position,
+    );
+  }
+
+  /** Sums of all pages, segment after segment. */
+  sums(): Float64Array {
+    const all = new Float64Array(this.#parts.reduce((sum, part) => sum + part.sums.length, 0));
+    let at = 0;
+    for (const { sums } of this.#parts) {
+      all.set(sums, at);
+      at += sums.length;
+    }
+    return all;
+  }
+
+  /** Writes what has changed since the last pass; returns how many bytes. Others may write on. */
+  pass(): number {
+    let pages = 0;
+    this.#takeGrowth(this.#newest, this.#newest.segment.bytes);
+    for (const part of this.#parts) {
+      for (const [from, to] of this.#changedRuns(part)) {
+        this.#copy(part, from, to);
+        this.#write(part, from, to);
+        pages += to - from;
+      }
+    }
+    return pages * PAGE_BYTES;
+  }
+
+  /**
+   * The last pass: nothing may be put meanwhile. Returns the number of live vectors in the image.
+   * `flush` writes what it found.
+   */
+  freeze(): number {
+    let live = 0;
+    for (const part of this.#parts) live += this.#holdHeader(part);
+    for (const part of this.#parts) {
+      const { buffer } = part.segment.memory;
+      for (const [from, to] of this.#changedRuns(part, 1)) {
+        const bytes = Buffer.allocUnsafe((to - from) * PAGE_BYTES);
+        bytes.set(new Uint8Array(buffer, from * PAGE_BYTES, bytes.length));
+        this.#held.push({ part, page: from, bytes });
+      }
+    }
+    return live;
+  }
+
+  flush(): void {
+    let tail = this.#newest.position + this.#newest.basePages * PAGE_BYTES;
+    for (const part of this.#parts) {
+      part.tail = tail;
+      tail += (part.sums.length - part.basePages) * PAGE_BYTES;
+    }
+    for (const { part, page, bytes } of this.#held) {
+      this.#scratch.set(bytes);
+      this.#write(part, page, page + bytes.length / PAGE_BYTES);
+    }
+    this.#held.length = 0;
+  }
+
+  /** The header page goes first: it says how far the image reaches. */
+  #holdHeader(part: Part): number {
+    if (!part.segment.formatted) return 0;
+    const bytes = Buffer.allocUnsafe(PAGE_BYTES);
+    bytes.set(new Uint8Array(part.segment.memory.buffer, 0, PAGE_BYTES));
+    this.#takeGrowth(part, bytes.readUInt32LE(H_BREAK));
+    bytes.writeUInt32LE(part.length, H_BREAK);
+    this.#held.push({ part, page: 0, bytes });
+    return bytes.readUInt32LE(H_LIVE);
+  }
+
+  /** A segment has grown, or has been formatted. */
+  #takeGrowth(part: Part, length: number): void {
+    if (!part.segment.formatted || length <= part.length) return;
+    part.segment.buffer(length);
+    const sums = new Float64Array(pagesOf(length)).fill(Number.NaN);
+    // The page that was the last is the first of what was added.
+    sums.set(part.sums.subarray(0, Math.floor(part.length / PAGE_BYTES)));
+    part.length = length;
+    part.sums = sums;
+    if (part === this.#newest) part.basePages = sums.length;
+  }
+
+  /** Runs [from, to) of pages that differ from what was written, none across a chunk. */
+  *#changedRuns(part: Part, first = 0): Generator<[number, number]> {
+    const pages = part.sums.length;
+    for (let chunk = 0; chunk < pages; chunk += chunkPages) {
+      this.tick();
+      const end = Math.min(pages, chunk + chunkPages);
+      let from = -1;
+      for (let page = Math.max(first, chunk); page < end; page++) {
+        const changed = isChanged(part, page);
+        if (changed && from < 0) from = page;
+        if (changed || from < 0) continue;
+        yield [from, page];
+        from = -1;
+      }
+      if (from >= 0) yield [from, end];
+    }
+  }
+
+  #copy({ segment }: Part, from: number, to: number): void {
+    const start = from * PAGE_BYTES;
+    this.#scratch.set(new Uint8Array(segment.memory.buffer, start, to * PAGE_BYTES - start));
+  }
+
+  /** Writes the scratch to the file as pages [from, to), and keeps its sums. */
+  #write(part: Part, from: number, to: number): void {
+    for (let page = from; page < to; page++) {
+      part.sums[page] = this.#scratchKernel.pageSum((page - from) * PAGE_BYTES);
+    }
+    const middle = Math.max(from, Math.min(to, part.basePages));
+    this.#writeAt(0, middle - from, part.position + from * PAGE_BYTES);
+    const tail = part.tail + (middle - part.basePages) * PAGE_BYTES;
+    this.#writeAt(middle - from, to - from, tail);
+  }
+
+  /** Writes pages [from, to) of the scratch. */
+  #writeAt(from: number, to: number, position: number): void {
+    this.file.write(this.#scratch.subarray(from * PAGE_BYTES, to * PAGE_BYTES), position);
+  }
+}

@@ -1,0 +1,42 @@
+// What a session's tool that writes asks of the node that leads, where the session lives on another one: the
+// query itself, under its own name. Invariant: the session gets what it would have got from a write of its own.
+import {
+  type Database,
+  type JsonView,
+  type Query,
+  fail,
+  parseUuid,
+  type windowOf,
+} from '../../../engine/index.js';
+import { rawText } from '../../mcp/message/json-rpc.js';
+
+/** The body of `POST /<Query>`: of a tool's arguments those of the query, as they came. */
+export function queryBody({ plan }: Query, view: JsonView, body: Uint8Array): Uint8Array {
+  const data = view.member('data');
+  const places = data?.kind === 'object' ? [data, view] : [view];
+  const members = plan.parameters.flatMap(({ name }) => {
+    const place = places.find((one) => one.member(name) !== undefined);
+    if (place === undefined) return [];
+    return [`${JSON.stringify(name)}:${rawText(place.member(name)!, body)}`];
+  });
+  return Buffer.from(`{${members.join(',')}}`);
+}
+
+/**
+ * The elements of a reply that is nothing else, as this node has them; the leader was asked at `startedAt`. Fails
+ * OUTCOME_UNKNOWN where this node is not as far as the reply: its session cannot go on with what it does not have.
+ */
+export function itemsIn(
+  reply: Uint8Array,
+  database: Database,
+  startedAt: number,
+): ReturnType<typeof windowOf> {
+  if (database.cluster?.owed !== undefined)
+    fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - startedAt) });
+  const [value] = Object.values(JSON.parse(Buffer.from(reply).toString()) as object);
+  const elements = ([value].flat() as ({ id: string } | null)[]).filter((one) => one !== null);
+  const ids = database.view((view) =>
+    elements.map(({ id }) => view.idOf(parseUuid(id)!)).filter((id) => id !== 0),
+  );
+  return { ids: Uint32Array.from(ids) };
+}

@@ -1,0 +1,37 @@
+// How fresh the shards of a scattered type must be for one request, and how far each was that has answered it.
+// Invariant: of a shard that is told of more than once, the furthest counts.
+import type { ClusterPosition, ShardReading } from '../../../engine/index.js';
+import type { Exchange } from '../../http/exchange.js';
+import { keyOf } from './forward.js';
+import { type ShardPositions, noteShard, parsePositions } from '../read/consistency-token.js';
+
+export class ShardReads implements ShardReading {
+  readonly mode: string;
+  /** What the request's token says of the main database. */
+  readonly main: ClusterPosition | undefined;
+  readonly #after: ShardPositions;
+
+  /** Fails PARAM_VALUE where the request has a token that is none. */
+  constructor(
+    private readonly exchange: Exchange,
+    mode: string,
+    private readonly isTold: boolean,
+  ) {
+    this.mode = mode;
+    const { main, shards } = parsePositions(exchange.after);
+    this.main = main;
+    this.#after = shards;
+  }
+
+  get key(): Record<string, string> {
+    return keyOf(this.exchange);
+  }
+
+  after(shard: string): ClusterPosition | undefined {
+    return this.#after.get(shard);
+  }
+
+  answered(shard: string, at: ClusterPosition): void {
+    if (this.isTold) noteShard(this.exchange, shard, at);
+  }
+}

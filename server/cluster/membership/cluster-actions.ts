@@ -1,0 +1,72 @@
+// What operators and other nodes ask a node of a cluster: `POST /_admin/cluster-<word>`. Invariant: a process of
+// its own refuses them all.
+import { type ClusterNode, fail, printPosition } from '../../../engine/index.js';
+import type { NodeProof } from '../node-auth.js';
+import type { Action } from '../../handlers/admin-handler.js';
+import type { NodeCopies } from './node-copies.js';
+import { clusterStatus } from '../cluster-status.js';
+
+export interface ClusterActionsOptions {
+  node: () => ClusterNode | undefined;
+  copies: NodeCopies;
+  proof: NodeProof | undefined;
+  /** Longest wait for a position. */
+  waitMs: number;
+  /** What all nodes know beside the data, for whoever asks how things are. */
+  known: (node: ClusterNode) => object;
+}
+
+/** Of a piece's place: a whole number, or one that no file has. */
+const numberOf = (asked: URLSearchParams, name: string): number => {
+  const value = asked.get(name) ?? '';
+  return /^\d{1,15}$/.test(value) ? Number(value) : 0;
+};
+
+export function clusterActions(options: ClusterActionsOptions): [string, Action][] {
+  const { copies, proof, waitMs, node: nodeOf } = options;
+  const node = (): ClusterNode => {
+    const found = nodeOf();
+    if (found !== undefined) return found;
+    const hint = 'Set `cluster.log`, and run `trellis cluster init` once.';
+    return fail('FEATURE_DISABLED', { feature: 'A cluster' }, { hint });
+  };
+  return [
+    [
+      'cluster-status',
+      async () => {
+        const place = node();
+        const log = await place.look().catch(() => null);
+        return { ...clusterStatus(place), name: place.name, log, ...options.known(place) };
+      },
+    ],
+    [
+      'cluster-step-down',
+      async (asked) => {
+        const to = asked.get('to') ?? '';
+        // Where that node is it says itself, as soon as it leads.
+        const next = to === '' ? undefined : { node: to, address: '' };
+        return { position: printPosition(await node().stepDown(next)) };
+      },
+    ],
+    // Open to everyone: it tells the name of this node, and proves what it is to those who know the secret.
+    [
+      'cluster-hello',
+      (_, body) => {
+        if (proof === undefined && node()) return { challenge: '', embeddings: true };
+        return { ...proof!.welcome(body), embeddings: true };
+      },
+    ],
+    ['cluster-beat', async () => ({ position: printPosition(await node().readBarrier(waitMs)) })],
+    [
+      'cluster-piece',
+      (asked) =>
+        copies.piece(
+          asked.get('copy') ?? '',
+          asked.get('path') ?? '',
+          numberOf(asked, 'from'),
+          numberOf(asked, 'bytes'),
+        ),
+    ],
+    ['cluster-copied', (asked) => copies.end(asked.get('copy') ?? '')],
+  ];
+}

@@ -1,0 +1,164 @@
+// What a server does as a node of a cluster, beside its database: speaks to the other nodes, gives them copies, and
+// fetches one itself where its own data cannot go on. Invariant: data that the log no longer reaches are
+// served until whole others are there; those that differed from the leader's are kept as evidence.
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import {
+  type ClusterNode,
+  type ClusterOptions,
+  type Database,
+  TrellisError,
+  installNodeCopy,
+} from '../../../engine/index.js';
+import { NodeProof, type NodeSelf } from '../node-auth.js';
+import { clusterOptions, secretsIn } from '../../config/cluster-options.js';
+import type { Config } from '../../config/config.js';
+import type { Log } from '../../telemetry/log.js';
+import { NodeClient } from '../node-client.js';
+import { readMembers } from '../placement.js';
+import { alikeOf } from './settings-fingerprint.js';
+import { CheckDesk } from './consistency-check.js';
+import { fetchCopy, joinEmpty } from './join.js';
+import { Roster } from './known-nodes.js';
+import { Membership, checkMember, forgetLeft } from './membership.js';
+
+/** Faults that a newer copy of the data mends. */
+const mended: ReadonlySet<string> = new Set(['LOG_TRUNCATED', 'DIVERGED']);
+
+const tellAgainMs = 60_000;
+
+/** What this node is to others: where it says that it is, and where `cluster.members` says so. */
+function selfOf({ cluster, server }: Config): NodeSelf {
+  const node = cluster.node || hostname();
+  const own = cluster.advertise || `${server.host}:${server.port}`;
+  const members = readMembers(cluster.members).filter((one) => one.node === node);
+  return { node, addresses: [own, ...members.map(({ address }) => address)] };
+}
+
+export interface Wanted {
+  onProgress: (progress: number) => void;
+  isOver: () => boolean;
+}
+
+export class ClusterNodeService {
+  readonly proof: NodeProof | undefined;
+  readonly calls: NodeClient;
+  readonly checks: CheckDesk;
+  readonly roster: Roster;
+  /** Undefined: a process of its own. */
+  readonly #options: ClusterOptions | undefined;
+  readonly #membership: Membership;
+  #node: ClusterNode | undefined;
+  readonly #told = new Map<string, number>();
+
+  /** Fails CONFIG_INVALID. */
+  constructor(
+    private readonly config: Config,
+    private readonly log: Log,
+  ) {
+    const { cluster, tls, limits } = config;
+    this.#options = clusterOptions(config);
+    const secrets = secretsIn(config);
+    if (cluster.log.startsWith('s3:') && config.tenant === '')
+      log('warn', 'a log in an S3 bucket is experimental: keep backups', {});
+    // Nodes of versions before are there only while the log is not signed; who has no data yet asks none of them.
+    const isStrict = (): boolean => this.#node === undefined || this.#node.signedBy !== undefined;
+    this.proof = secrets && new NodeProof(secrets, selfOf(config), isStrict);
+    const named = this.#options?.tls?.ca;
+    const ca = named === 'system' ? undefined : named;
+    this.calls = new NodeClient({
+      secure: tls.cert !== '',
+      proof: this.proof,
+      tenant: config.tenant,
+      answerMax: limits.result_bytes,
+      onlyLocal: this.#options !== undefined && secrets === undefined,
+      onUnproved: (address, why) => this.#tellUnproved(address, why),
+      ...(ca !== undefined && { ca }),
+    });
+    const { dataDir } = config;
+    const members = readMembers(cluster.members).map(({ node }) => node);
+    this.checks = new CheckDesk({ calls: this.calls, log, members });
+    const { calls } = this;
+    this.roster = new Roster(alikeOf(config), calls);
+    this.#membership = new Membership({
+      ...{ dataDir, calls, log, keepMs: cluster.keep },
+      roster: this.roster,
+      address: this.#options?.advertise ?? '',
+    });
+  }
+
+  /** Once a minute of each: whoever is there is asked again and again. */
+  #tellUnproved(address: string, reason: string): void {
+    const now = performance.now();
+    if (now - (this.#told.get(address) ?? Number.NEGATIVE_INFINITY) < tellAgainMs) return;
+    this.#told.set(address, now);
+    this.log('error', 'nothing is told to an address of the cluster', { address, reason });
+  }
+
+  /** Before the database is opened: fetches data where there are none. Fails NODE_LEFT. */
+  async prepare(wanted: Wanted): Promise<void> {
+    const { dataDir } = this.config;
+    const cluster = this.#options;
+    if (cluster === undefined) return forgetLeft(dataDir);
+    checkMember(dataDir, cluster.node);
+    await joinEmpty({ ...this.#joining(cluster), ...wanted });
+  }
+
+  /** This database is open, and one of the cluster's. */
+  begin({ cluster: node }: Database): void {
+    this.#node = node;
+    if (node === undefined) return;
+    this.#membership.attach(node);
+    this.checks.attach(node);
+  }
+
+  #joining(cluster: ClusterOptions) {
+    const { calls, log, roster } = this;
+    return { cluster, dataDir: this.config.dataDir, calls, log, roster };
+  }
+
+  /** Serves this database from now on; `onMended` is told when a copy may take its place. */
+  attach(database: Database, wanted: Wanted, onMended: (keepAs: string | undefined) => void): void {
+    const { cluster: node } = database;
+    if (node === undefined) return;
+    this.begin(database);
+    let isBegun = false;
+    const look = (): void => {
+      const code = node.role === 'lost' ? node.fault?.code : undefined;
+      if (isBegun || code === undefined || !mended.has(code)) return;
+      isBegun = true;
+      void this.#refetch(node, wanted).then((isThere) => {
+        if (isThere) onMended(code === 'DIVERGED' ? this.#evidenceOf(node) : undefined);
+      });
+    };
+    node.onChange(look);
+    look();
+  }
+
+  async #refetch(node: ClusterNode, wanted: Wanted): Promise<boolean> {
+    const cluster = { ...this.#options!, name: node.name };
+    try {
+      return await fetchCopy({ ...this.#joining(cluster), ...wanted }, undefined);
+    } catch (error) {
+      this.log('error', 'the data of another node cannot be fetched', { error });
+      if (error instanceof TrellisError && error.code === 'NODE_LEFT') this.#membership.leave();
+      return false;
+    }
+  }
+
+  #evidenceOf({ position: { epoch, seq } }: ClusterNode): string {
+    return join(this.config.dataDir, 'diverged', `${epoch}.${seq}`);
+  }
+
+  /** Puts what was fetched into the place of the data, which nobody has open. */
+  async install(keepAs: string | undefined): Promise<void> {
+    this.#membership.close();
+    await installNodeCopy(this.config.dataDir, keepAs);
+  }
+
+  close(): void {
+    this.#membership.close();
+    this.checks.close();
+    this.calls.close();
+  }
+}

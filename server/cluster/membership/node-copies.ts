@@ -1,0 +1,105 @@
+// Copies of the data for nodes that have none, or too old ones (cluster.md 7): made of the running database,
+// given away piece by piece with a checksum each. Invariant: a copy goes when nobody has asked for it for a
+// while, and what a process before this one left goes with the first.
+import { closeSync, openSync, readSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import {
+  type CopiedFile,
+  type Database,
+  excerpt,
+  fail,
+  makeNodeCopy,
+  removeLargeFolder,
+} from '../../../engine/index.js';
+
+export interface NodeCopiesOptions {
+  database: () => Database | undefined;
+  dataDir: string;
+}
+
+interface Given {
+  folder: string;
+  files: readonly CopiedFile[];
+  expiry: NodeJS.Timeout;
+}
+
+/** Copies at once: each takes the room of the data. */
+const copiesMax = 4;
+const idleMs = 120_000;
+/** Read and summed on the thread that takes connections. */
+const pieceMax = 1024 * 1024;
+
+export class NodeCopies {
+  readonly #given = new Map<string, Given>();
+  #beginning = 0;
+  /** What a process before this one left has gone. */
+  #cleared: Promise<void> | undefined;
+
+  constructor(private readonly options: NodeCopiesOptions) {}
+
+  get #place(): string {
+    return join(this.options.dataDir, 'copies');
+  }
+
+  /** `{}`: makes one, and tells of its files. */
+  async begin(): Promise<{ copy: string; files: readonly CopiedFile[] }> {
+    const database = this.options.database();
+    if (database?.cluster === undefined) fail('FEATURE_DISABLED', { feature: 'A cluster' });
+    if (this.#given.size + this.#beginning >= copiesMax)
+      fail('OVERLOADED', { queue: 'the list of copies for other nodes' });
+    const copy = randomUUID();
+    const folder = join(this.#place, copy);
+    this.#beginning++;
+    try {
+      await this.#clear();
+      const files = await makeNodeCopy((to) => database!.backUp(to), this.options.dataDir, folder);
+      this.#given.set(copy, { folder, files, expiry: this.#expiryOf(copy) });
+      return { copy, files };
+    } finally {
+      this.#beginning--;
+    }
+  }
+
+  async #clear(): Promise<void> {
+    try {
+      await (this.#cleared ??= removeLargeFolder(this.#place));
+    } catch (error) {
+      this.#cleared = undefined;
+      throw error;
+    }
+  }
+
+  #expiryOf(copy: string): NodeJS.Timeout {
+    // What cannot be removed now goes with the first copy of the next process.
+    return setTimeout(() => void this.end(copy).catch(() => undefined), idleMs).unref();
+  }
+
+  /** A piece of a file: its CRC32 (u32, little-endian), then its bytes. Fails NOT_FOUND, PARAM_RANGE. */
+  piece(copy: string, path: string, from: number, bytes: number): Uint8Array {
+    const given = this.#given.get(copy);
+    const file = given?.files.find((one) => one.path === path);
+    if (given === undefined || file === undefined)
+      return fail('NOT_FOUND', { name: excerpt(`${copy} ${path}`), kind: 'copy' });
+    given.expiry.refresh();
+    const size = Math.min(bytes, pieceMax, file.bytes - from);
+    const reply = Buffer.alloc(4 + Math.max(0, size));
+    const descriptor = openSync(join(given.folder, path), 'r');
+    try {
+      readSync(descriptor, reply, 4, reply.length - 4, from);
+    } finally {
+      closeSync(descriptor);
+    }
+    reply.writeUInt32LE(crc32(reply.subarray(4)));
+    return reply;
+  }
+
+  async end(copy: string): Promise<void> {
+    const given = this.#given.get(copy);
+    if (given === undefined) return;
+    clearTimeout(given.expiry);
+    this.#given.delete(copy);
+    await removeLargeFolder(given.folder);
+  }
+}

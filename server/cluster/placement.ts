@@ -1,0 +1,62 @@
+// Where a tenant's database is best led: every node reckons the same order of members for each name, by
+// rendezvous hashing (Thaler, Ravishankar, 1998), so that leaders spread evenly and few move when a member
+// comes or goes. Invariant: a leader hands over to a better place only when that one follows closely.
+import { createHash } from 'node:crypto';
+import { type ClusterNode, fail } from '../../engine/index.js';
+import type { NodeClient } from './node-client.js';
+
+export interface Member {
+  node: string;
+  address: string;
+}
+
+/** `["a=10.0.0.1:6969", …]`. Fails CONFIG_INVALID. */
+export function readMembers(texts: readonly string[]): Member[] {
+  return texts.map((text) => {
+    const [, node, address] = /^([^=\s]+)=(\S+:\d+)$/.exec(text) ?? [];
+    if (node !== undefined && address !== undefined) return { node, address };
+    const what = `cluster.members: ${JSON.stringify(text)} is not NODE=HOST:PORT.`;
+    return fail('CONFIG_INVALID', { what });
+  });
+}
+
+const weightOf = (tenant: string, { node }: Member): bigint =>
+  createHash('sha256').update(`${tenant}\n${node}`).digest().readBigUInt64BE();
+
+/** Best place first. */
+export function ranked(tenant: string, members: readonly Member[]): Member[] {
+  const weights = new Map(members.map((member) => [member, weightOf(tenant, member)]));
+  return [...members].sort((a, b) => (weights.get(a)! > weights.get(b)! ? -1 : 1));
+}
+
+/** So close behind is a follower that may take over. */
+const closeMs = 1_000;
+const askMs = 2_000;
+
+/** Hands over to the best member, if that is another and it follows. True: it has. */
+export async function handOver(
+  tenant: string,
+  node: ClusterNode,
+  members: readonly Member[],
+  calls: NodeClient,
+): Promise<boolean> {
+  const [best] = ranked(tenant, members);
+  if (best === undefined || best.node === node.node || node.role !== 'leader') return false;
+  try {
+    const answer = await calls.ask(best.address, '/_admin/cluster-status', {}, askMs);
+    if (answer.status !== 200) return false;
+    const place = JSON.parse(answer.body.toString()) as {
+      node: string;
+      role: string;
+      lag_ms: number;
+      fault?: unknown;
+    };
+    const isClose = place.role === 'follower' && place.lag_ms < closeMs && !place.fault;
+    if (!isClose || place.node !== best.node) return false;
+    await node.stepDown(best);
+    return true;
+  } catch {
+    // It is away, or is led by others meanwhile: looked at again.
+    return false;
+  }
+}

@@ -1,0 +1,57 @@
+// Where the leader is, for strong reads on a node that follows: one question to the leader for all that wait.
+// Invariant: a question is asked after every read that shares it came in, so that its answer is behind each write
+// that one of them can have heard of.
+import {
+  type ClusterNode,
+  type ClusterPosition,
+  TrellisError,
+  fail,
+} from '../../../engine/index.js';
+import type { NodeClient } from '../node-client.js';
+import { parsePosition } from './consistency-token.js';
+import { parseRemoteJson } from '../../http/remote-error.js';
+
+const path = '/_admin/cluster-beat';
+
+export interface LeaderQuestions {
+  node: ClusterNode;
+  /** Longest wait for a leader, and for its answer. */
+  waitMs: number;
+  calls: Pick<NodeClient, 'ask'>;
+}
+
+export class LeaderPosition {
+  #asking: Promise<ClusterPosition> | undefined;
+  #next: Promise<ClusterPosition> | undefined;
+
+  constructor(private readonly options: LeaderQuestions) {}
+
+  /** `key`: of one who waits, for nodes that have no secret among themselves. Fails NO_LEADER, NOT_LEADER. */
+  ask(key: Record<string, string>): Promise<ClusterPosition> {
+    this.#next ??= this.#askNext(key);
+    return this.#next;
+  }
+
+  async #askNext(key: Record<string, string>): Promise<ClusterPosition> {
+    // What is on its way left before these came.
+    await this.#asking?.catch(() => undefined);
+    this.#asking = this.#next;
+    this.#next = undefined;
+    return this.#ask(key);
+  }
+
+  async #ask(key: Record<string, string>): Promise<ClusterPosition> {
+    const { node, waitMs, calls } = this.options;
+    const leader = node.leader ?? (await node.waitForLeader(waitMs));
+    if (leader === undefined)
+      throw new TrellisError(node.refusal ?? { code: 'NO_LEADER', args: {} });
+    const answer = await calls
+      .ask(leader.address, path, {}, waitMs, { more: key })
+      .catch(() => undefined);
+    if (answer === undefined) return fail('NOT_LEADER', { ...leader });
+    const told = parseRemoteJson(answer.status === 200, answer.body) as {
+      position?: unknown;
+    } | null;
+    return parsePosition(String(told?.position ?? '')) ?? fail('NO_LEADER');
+  }
+}

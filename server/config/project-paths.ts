@@ -1,0 +1,102 @@
+// What the files of a project may name outside its folder: nothing that is written, and no credential that is sent.
+// Whoever starts the program says such things on the command line or in the environment; a project that was
+// fetched from elsewhere is data. Invariant: looks only, and for every command alike.
+import { type Dirent, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fail } from '../../engine/index.js';
+import { isMissing, liesInside } from '../folder/contained-path.js';
+import { socketPathOf } from '../http/listen-socket.js';
+import type { Config } from './config.js';
+import type { Setting } from './setting.js';
+
+/** Deeper no file of a data directory lies. */
+const depthMax = 8;
+
+const isOfProject = (setting: Setting | undefined): boolean =>
+  setting === undefined || setting.source === 'default' || setting.fromProject === true;
+
+const variableOf = (key: string): string => `TRELLIS_${key.replace('.', '_').toUpperCase()}`;
+
+/** Fails CONFIG_INVALID. */
+export function checkProjectPlaces(config: Config): void {
+  const { projectDir, dataDir, settings, databases, keysFile, backup, cluster, server } = config;
+  const { audit } = config;
+  const isOwnData = isOfProject(settings.get('storage.data_dir'));
+  const check = (key: string, path: string, hint: string): void => {
+    if (!isOfProject(settings.get(key)) || liesInside(projectDir, path)) return;
+    // What lies in a data directory that was given from outside is as good as given.
+    if (!isOwnData && liesInside(dataDir, path)) return;
+    const what = `${key} is ${path}, outside the project: a file of a project may not say that.`;
+    fail('CONFIG_INVALID', { what }, { hint });
+  };
+  check('storage.data_dir', dataDir, 'Say it with --data or in TRELLIS_DATA_DIR.');
+  const inVariable = (key: string): string => `Say it in the variable ${variableOf(key)}.`;
+  check('auth.keys_file', keysFile, inVariable('auth.keys_file'));
+  if (backup.dir !== '')
+    check('backup.dir', resolve(projectDir, backup.dir), inVariable('backup.dir'));
+  if (audit.file !== '')
+    check('audit.file', resolve(projectDir, audit.file), inVariable('audit.file'));
+  const socket = socketPathOf(server.host);
+  if (socket !== undefined) check('server.host', socket, 'Say it with --host or in TRELLIS_HOST.');
+  for (const [name, folder] of databases) {
+    check(`cluster.databases.${name}`, folder, 'Name a folder in the project or leave it empty.');
+  }
+  if (cluster.token_file !== '') {
+    const path = resolve(projectDir, cluster.token_file);
+    check('cluster.token_file', path, inVariable('cluster.token_file'));
+  }
+  checkLog(config);
+  for (const [key, folder] of [['storage.data_dir', dataDir] as const, ...databasesOf(config)]) {
+    if (isOfProject(settings.get(key)) && liesInside(projectDir, folder)) refuseLinks(folder);
+  }
+}
+
+const databasesOf = ({ databases }: Config) =>
+  [...databases].map(([name, folder]) => [`cluster.databases.${name}`, folder] as const);
+
+/** A credential goes to a log that the same source names; code of a driver is run for nobody's project. */
+function checkLog({ cluster, settings }: Config): void {
+  const [log, token] = [settings.get('cluster.log'), settings.get('cluster.token_file')];
+  if (cluster.log.startsWith('file:') && isOfProject(log)) {
+    const what = 'cluster.log names a driver of its own: a file of a project may not say that.';
+    fail(
+      'CONFIG_INVALID',
+      { what },
+      { hint: `Say it in the variable ${variableOf('cluster.log')}.` },
+    );
+  }
+  if (cluster.log === '' || cluster.token_file === '') return;
+  if (isOfProject(log) === isOfProject(token)) return;
+  const what =
+    `cluster.log is said in ${log!.source}, cluster.token_file in ${token!.source}: ` +
+    'a credential goes only to a log that the same source names.';
+  fail(
+    'CONFIG_INVALID',
+    { what },
+    { hint: 'Say both in the project, or both in the environment.' },
+  );
+}
+
+/** A data directory that came with the project could have links in the place of files that are written. */
+function refuseLinks(folder: string, depth = 0): void {
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    // What is no folder, or may not be read, is refused by whoever opens it.
+    if (isMissing(error) || depth === 0) return;
+    throw error;
+  }
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isSymbolicLink()) {
+      const what = `${path} is a link: a data directory of a project has none.`;
+      fail(
+        'CONFIG_INVALID',
+        { what },
+        { hint: 'Name the data directory with --data to allow it.' },
+      );
+    }
+    if (entry.isDirectory() && depth < depthMax) refuseLinks(path, depth + 1);
+  }
+}

@@ -1,0 +1,298 @@
+// The databases of tenants. Each has a service of its own, which is opened at the first request for it, and
+// closed when it was idle for long or another one has its turn (admission-queue.ts). Invariant: no more than
+// `cluster.databases_open` are open at once; those of a cluster are always open, because they follow their logs.
+import {
+  type Database,
+  Gatherer,
+  Histogram,
+  type OpenDatabase,
+  type Program,
+  type Shard,
+  excerpt,
+  fail,
+} from '../../../engine/index.js';
+import type { Action } from '../../handlers/admin-handler.js';
+import { type Config, shardName } from '../../config/config.js';
+import { databaseOptions } from '../../config/database-options.js';
+import { programFor, shardsOf, tenantConfig } from '../../config/tenant-config.js';
+import type { ServerSample } from '../../telemetry/metric-definitions.js';
+import type { Log } from '../../telemetry/log.js';
+import type { DatabaseRequestHandler } from '../../pipeline/request-pipeline.js';
+import type { NodeClient } from '../../cluster/node-client.js';
+import { Routes } from '../../pipeline/router.js';
+import { type Member, handOver, ranked, readMembers } from '../../cluster/placement.js';
+import { gatheringDatabase } from '../../cluster/shard/scatter-gather.js';
+import { DatabaseService, type DatabaseServiceOptions } from '../database-service.js';
+import { shardReplicas } from '../../cluster/shard/shard-replicas.js';
+import { OnDemandDatabase, reasonOf } from '../pool/on-demand-database.js';
+import { AdmissionQueue } from '../pool/admission-queue.js';
+
+export interface TenantOptions {
+  /** Of the project. */
+  program: Program;
+  openDatabase: OpenDatabase;
+  /** What an operator may do to one database. */
+  /** Of a node of a cluster. */
+  nodesFor?: (config: Config) => TenantNodes;
+  actionsFor: (
+    config: Config,
+    database: () => Database,
+    nodes: TenantNodes | undefined,
+  ) => ReadonlyMap<string, Action>;
+}
+
+/** The way of one tenant's database to other nodes. */
+export interface TenantNodes {
+  readonly calls: NodeClient;
+  /** Fetches data where there are none. */
+  prepare(wanted: { onProgress: (progress: number) => void; isOver: () => boolean }): Promise<void>;
+  /** Its database is open. */
+  begin(database: Database): void;
+  close(): void;
+}
+
+/** How often leaders look whether another place is better. */
+const placeMs = 10_000;
+
+interface Tenant {
+  /** Open for as long as the server is: of a cluster, or a shard. */
+  stays: boolean;
+  house: TenantHouse;
+  nodes: TenantNodes | undefined;
+  database: OnDemandDatabase;
+}
+
+/** A house whose database may be closed. */
+class TenantHouse extends DatabaseService {
+  constructor(
+    options: DatabaseServiceOptions,
+    private readonly sleeper: OnDemandDatabase,
+  ) {
+    super(options);
+  }
+
+  wake(): Promise<void> | undefined {
+    return this.sleeper.ensureOpen();
+  }
+}
+
+export class Tenants {
+  readonly #tenants = new Map<string, Tenant>();
+  readonly #seconds = new Histogram();
+  readonly #turns: AdmissionQueue;
+  #port = 0;
+  #isOver = false;
+  readonly #members: Member[];
+  #placing: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly options: Omit<DatabaseServiceOptions, 'title' | 'serverSamples' | 'actions'> &
+      TenantOptions,
+  ) {
+    this.#members = readMembers(options.config.cluster.members);
+    const { databases_open: most } = options.config.cluster;
+    this.#turns = new AdmissionQueue(most, (name) => this.#tenants.get(name)!.database);
+    for (const name of options.config.databases.keys()) this.#tenants.set(name, this.#make(name));
+  }
+
+  #make(name: string): Tenant {
+    const { options } = this;
+    const config = tenantConfig(options.config, name);
+    const log: Log = (level, message, fields) =>
+      options.log(level, message, { tenant: name, ...fields });
+    const nodes = config.cluster.log === '' ? undefined : options.nodesFor?.(config);
+    const isFixed = config.cluster.log !== '' || config.shard !== undefined;
+    const adopt = (): void => house.adoptProgram();
+    const database: OnDemandDatabase = new OnDemandDatabase({
+      tenant: name,
+      program: programFor(config, options.program),
+      open: async (program) => {
+        await nodes?.prepare({ onProgress: () => undefined, isOver: () => this.#isOver });
+        const opened = await this.#open({
+          ...databaseOptions(config, options.program, log, house.metrics.embedding),
+          program,
+          onProgram: adopt,
+        });
+        nodes?.begin(opened);
+        return opened;
+      },
+      acquireSlot: async () => (isFixed ? undefined : this.#turns.take(name)),
+      left: () => this.#turns.releaseSlot(name),
+      onProgram: adopt,
+      warn: (reason) => log('warn', 'the database of a tenant', { reason }),
+    });
+    const actions = options.actionsFor(config, () => database, nodes);
+    const house: TenantHouse = new TenantHouse(
+      {
+        ...options,
+        config,
+        log,
+        actions,
+        title: name,
+        serverSamples: () => [],
+        ...(nodes && { nodes }),
+      },
+      database,
+    );
+    return {
+      house,
+      nodes,
+      database,
+      stays: isFixed,
+    };
+  }
+
+  async #open(options: Parameters<OpenDatabase>[0]): Promise<Database> {
+    const started = performance.now();
+    const database = await this.options.openDatabase(options);
+    this.#seconds.observe((performance.now() - started) / 1000);
+    if (this.#port > 0) database.notePort(this.#port);
+    return database;
+  }
+
+  get #all(): Tenant[] {
+    return [...this.#tenants.values()];
+  }
+
+  find(name: string): DatabaseRequestHandler | undefined {
+    return this.#tenants.get(name)?.house;
+  }
+
+  /** Resolves when all is open that has to be. */
+  async begin(port: number): Promise<void> {
+    this.#port = port;
+    for (const { house, database, stays } of this.#all) {
+      // A place in a cluster is known once the database is open.
+      if (stays) await database.ensureOpen();
+      house.attach(database);
+    }
+    if (this.#members.length === 0 || this.options.config.cluster.log === '') return;
+    this.#placing = setInterval(() => void this.place(), placeMs).unref();
+  }
+
+  /** Hands over what another node is the better place for. */
+  async place(): Promise<void> {
+    for (const { house, database, nodes } of this.#all) {
+      const { cluster: node } = database;
+      if (node === undefined || nodes === undefined) continue;
+      await handOver(house.tenant, node, this.#members, nodes.calls);
+    }
+  }
+
+  get #follows(): boolean {
+    return this.options.config.cluster.log !== '';
+  }
+
+  /** A scattered type takes a program as one database does: all of its shards, or none. Fails SCHEMA_INCOMPATIBLE. */
+  async tryShards(program: Program): Promise<void> {
+    for (const { house, database } of this.#follows ? [] : this.#all) {
+      // One that is closed takes it when it is opened, or stays closed.
+      if (house.config.shard === undefined || !database.isAwake) continue;
+      const { refusal } = await database.preview(programFor(house.config, program));
+      if (refusal === undefined) continue;
+      const what = `${house.tenant}: ${refusal.message}`;
+      fail(
+        'SCHEMA_INCOMPATIBLE',
+        { what },
+        refusal.hint === undefined ? {} : { hint: refusal.hint },
+      );
+    }
+  }
+
+  /** One whose data refuse the program keeps its own. */
+  async reload(program: Program): Promise<void> {
+    for (const { house, database } of this.#follows ? [] : this.#all) {
+      try {
+        await database.reload(programFor(house.config, program));
+      } catch (error) {
+        const reason = reasonOf(error);
+        this.options.log('warn', 'a tenant keeps its program', { tenant: house.tenant, reason });
+      }
+    }
+  }
+
+  /** The main database, whose queries about scattered types are asked of their shards. */
+  gathering(main: Database): Database {
+    const { cluster, limits, scatter } = this.options.config;
+    if (scatter.size === 0) return main;
+    const shards = new Map<string, Shard[]>();
+    for (const { type, at } of shardsOf(this.options.config)) {
+      const name = shardName(type, at);
+      const { database, nodes } = this.#tenants.get(name)!;
+      const others = ranked(name, this.#members).filter(({ node }) => node !== cluster.node);
+      const ways = { name, database, others, waitMs: cluster.wait };
+      const places =
+        nodes === undefined ? [database] : shardReplicas({ ...ways, calls: nodes.calls });
+      shards.set(type, [...(shards.get(type) ?? []), places]);
+    }
+    const gatherer = new Gatherer({
+      shards: (type) => shards.get(type)!,
+      limits,
+      // Its options name the models of all types.
+      embed: (model, type, texts, ms) => main.embed(model, type, texts, ms),
+      claim: (name, body, options) => main.call(name, body, options),
+      hedgeMs: cluster.hedge,
+      waitMs: cluster.wait,
+    });
+    return gatheringDatabase(main, gatherer);
+  }
+
+  runMaintenance(lapsedKeys: readonly string[]): void {
+    const { databases_idle: most } = this.options.config.cluster;
+    for (const { house, database, stays } of this.#all) {
+      house.runMaintenance(lapsedKeys);
+      if (!stays && database.idleMs > most) void this.#turns.send(house.tenant);
+    }
+  }
+
+  adoptPrompts(): void {
+    for (const { house } of this.#all) house.mcp.adopt();
+  }
+
+  endStreams(): void {
+    for (const { house } of this.#all) house.mcp.endStreams();
+  }
+
+  get listeners(): number {
+    return this.#all.reduce((sum, { house }) => sum + house.mcp.listeners, 0);
+  }
+
+  samples(): ServerSample[] {
+    const awake = this.#all.filter(({ database }) => database.isAwake).length;
+    const closed = this.#tenants.size - awake;
+    return [
+      { name: 'tenants', labels: { state: 'open' }, value: awake },
+      { name: 'tenants', labels: { state: 'closed' }, value: closed },
+      ...this.#seconds.samples('tenant_open_seconds', {}),
+    ];
+  }
+
+  async close(options: { snapshot: boolean }): Promise<void> {
+    this.#isOver = true;
+    this.#turns.close();
+    clearInterval(this.#placing);
+    for (const { nodes } of this.#all) nodes?.close();
+    await Promise.all(this.#all.map(({ database }) => database.close(options)));
+  }
+}
+
+/** What answers for a database that is not there: nothing, and that to those who may know. */
+export function unknownTenant(
+  main: DatabaseRequestHandler,
+  tenant: string,
+): DatabaseRequestHandler {
+  return {
+    tenant,
+    routes: noRoutes,
+    metrics: main.metrics,
+    requestLog: main.requestLog,
+    consistency: undefined,
+    unavailableReason: () => ({ code: 'TENANT_UNKNOWN', args: { tenant: excerpt(tenant) } }),
+  };
+}
+
+const noRoutes = new Routes(
+  new Map(),
+  { find: () => undefined, failUnknown: () => fail('NOT_FOUND', { name: '', kind: 'MCP' }) },
+  new Map(),
+);

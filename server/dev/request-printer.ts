@@ -1,0 +1,36 @@
+// A line for each request that was answered, for whoever develops against the server: some twenty a
+// second, then how many more. What the explorer and probes ask for by themselves is told when it fails.
+import type { AnsweredCall } from '../pipeline/request-pipeline.js';
+import { counted } from '../terminal/format.js';
+
+const perSecond = 20;
+/** Asked for by pages, probes and meters, again and again. */
+const ofMachines = /^\/(_|metrics$|livez$|healthz$|readyz$|slowlog$)/;
+
+export class RequestLines {
+  #shown = 0;
+  #more = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly tell: (line: string, isRefused: boolean) => void) {}
+
+  add({ method, path, status, code, ms, rows }: AnsweredCall): void {
+    if (code === undefined && (method === 'GET' || ofMachines.test(path))) return;
+    this.#timer ??= setTimeout(() => this.#endSecond(), 1_000).unref();
+    if (this.#shown === perSecond) {
+      this.#more++;
+      return;
+    }
+    this.#shown++;
+    const found = code === undefined && rows !== undefined ? [counted(rows, 'row')] : [];
+    const parts = [method, path, status, ...(code ? [code] : []), `${ms.toFixed(1)} ms`, ...found];
+    this.tell(parts.join(' '), code !== undefined);
+  }
+
+  #endSecond(): void {
+    this.#timer = undefined;
+    if (this.#more > 0) this.tell(`${counted(this.#more, 'more request')} in that second`, false);
+    this.#shown = 0;
+    this.#more = 0;
+  }
+}

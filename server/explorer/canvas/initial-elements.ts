@@ -1,0 +1,82 @@
+// What a canvas begins with: what an address or an answer names, or some of everything; and what stands on it when
+// that is nothing.
+import { counted } from '../model/format-number.js';
+import type { CanvasStart, GraphModel, Piece } from '../model/graph-model.js';
+import { type Item, isEdge } from '../model/item.js';
+import { look } from '../state/api.js';
+import type { Picture } from './graph-renderer.js';
+
+const startCount = 400;
+
+export async function firstPiece(start: CanvasStart): Promise<Piece> {
+  const { ids, around } = start;
+  if (around !== undefined) {
+    const [own, near] = await Promise.all([
+      look<Piece>('graph', { ids: [around] }),
+      look<{ items: { edge: Item; other: Item }[] }>('neighbours', { id: around }),
+    ]);
+    const [element] = own.nodes;
+    const all = [...own.nodes, ...near.items.map(({ other }) => other)];
+    if (element !== undefined && isEdge(element)) return piecesAtEdge(element);
+    const joined = await look<Piece>('graph', { ids: all.map(({ id }) => id) });
+    return { nodes: all, edges: joined.edges };
+  }
+  const piece = await look<Piece>('graph', ids === undefined ? { limit: startCount } : { ids });
+  return withEnds(piece);
+}
+
+const piecesAtEdge = (edge: Item): Promise<Piece> =>
+  look<Piece>('graph', { ids: [edge.from_node, edge.to_node] });
+
+/** Edges that an answer holds come with their ends. */
+async function withEnds(piece: Piece): Promise<Piece> {
+  const edges = piece.nodes.filter(isEdge);
+  if (edges.length === 0) return piece;
+  const nodes = piece.nodes.filter((item) => !isEdge(item));
+  const ends = edges.flatMap(({ from_node, to_node }) => [from_node!, to_node!]);
+  const ids = [...new Set([...nodes.map(({ id }) => id), ...ends])];
+  const whole = await look<Piece>('graph', { ids });
+  return { nodes: whole.nodes, edges: [...edges, ...whole.edges] };
+}
+
+/** Puts it on the canvas; says what of it is gone. */
+export function beginWith(
+  model: GraphModel,
+  picture: Picture,
+  start: CanvasStart,
+  piece: Piece,
+): string {
+  model.add(piece, undefined, false);
+  const hasCome = (id: string): boolean => model.nodes.has(id) || model.edges.has(id);
+  for (const id of start.chosen?.filter(hasCome) ?? []) model.chosen.add(id);
+  for (const [id, place] of start.pinned ?? []) {
+    if (!model.nodes.has(id)) continue;
+    model.pinned.add(id);
+    picture.keepPlace(id, place);
+  }
+  const gone = new Set(start.ids?.filter((id) => !hasCome(id))).size;
+  if (model.nodes.size === 0 || gone === 0 || model.left > 0) return '';
+  return `Of what this link shows is gone: ${counted(gone, 'element')}.`;
+}
+
+/** The property that an address colours by, where elements have it. */
+export const colourOfStart = ({ colourBy = '' }: CanvasStart, { nodes }: GraphModel): string =>
+  [...nodes.values()].some((item) => colourBy in item) ? colourBy : '';
+
+export interface Blank {
+  head: string;
+  why: string;
+  /** Other addresses may show more. */
+  isLink: boolean;
+  /** The server did not say. */
+  isFault?: boolean;
+}
+
+export function blankOf({ ids, around }: CanvasStart): Blank {
+  const isLink = ids !== undefined || around !== undefined;
+  if (!isLink) {
+    const why = 'Write some nodes and edges with a query of the page Query, then come back.';
+    return { head: 'There is nothing to draw', why, isLink };
+  }
+  return { head: 'There is nothing here any more', why: 'What this link shows is gone.', isLink };
+}

@@ -1,0 +1,52 @@
+// The place of this server in its cluster: its role, who leads, how far it has read and how late it is. Drawn only
+// where there is a cluster; each node tells its own place, as its page speaks to no other host.
+import { millis } from '../model/format-number.js';
+import type { ClusterPlace } from '../model/status.js';
+
+export function ClusterPanel({ cluster }: { cluster: ClusterPlace }) {
+  const { node, role, epoch, position, lag_ms, leader, fault } = cluster;
+  return (
+    <section aria-labelledby="cluster">
+      <h2 id="cluster">Cluster</h2>
+      <div class="card rows-of-cluster">
+        <dl class="across">
+          <Fact name="this node">
+            <b>{node}</b>{' '}
+            <span class={`chip ${role === 'leader' || role === 'follower' ? 'good' : 'amber'}`}>
+              {role}
+            </span>
+          </Fact>
+          <Fact name="leader">
+            {leader === null ? (
+              <span class="bad">nobody leads: writes wait or are refused</span>
+            ) : (
+              <>
+                <b>{leader.node}</b> <span class="mono">{leader.address}</span>
+              </>
+            )}
+          </Fact>
+          <Fact name="position">
+            <b class="mono">{position}</b> <small>epoch {epoch}</small>
+          </Fact>
+          <Fact name="lag">
+            <b>{lag_ms === 0 ? 'none' : millis(lag_ms)}</b>
+          </Fact>
+        </dl>
+        {fault && (
+          <p class="note bad">
+            {fault.code}: {fault.error}
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: unknown }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children as never}</dd>
+    </div>
+  );
+}

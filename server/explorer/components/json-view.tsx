@@ -1,0 +1,105 @@
+// A value as a tree that opens and closes. Long texts and long lists show their beginning, so that no
+// answer makes the page slow. Everything is text: nothing of an answer is ever read as markup.
+import { useState } from 'preact/hooks';
+import { isId } from '../model/item.js';
+import { whole } from '../model/format-number.js';
+import { beginningOf, shortened } from '../model/short-text.js';
+import { linkTo } from '../state/router.js';
+
+const textMax = 400;
+/** What is shown at the first demand; ten times as much at each further one, so that every end is near. */
+const firstPiece = 20_000;
+const entriesAtOnce = 100;
+/** Deeper values are closed at first. */
+const openDepth = 3;
+const openEntries = 30;
+
+export function JsonView({ value }: { value: unknown }) {
+  return (
+    <div class="json" tabIndex={0} role="region" aria-label="The answer as JSON">
+      <Value value={value} depth={0} />
+    </div>
+  );
+}
+
+function Value({ value, depth }: { value: unknown; depth: number }) {
+  if (typeof value === 'string') return <Text text={value} />;
+  if (value === null || typeof value !== 'object') {
+    return <span class={value === null ? 'null' : 'plain'}>{String(value)}</span>;
+  }
+  return <Branch value={value} depth={depth} />;
+}
+
+function Text({ text }: { text: string }) {
+  const [most, setMost] = useState(textMax);
+  const isLink: boolean = isId(text);
+  if (isLink) {
+    return (
+      <a class="id" href={linkTo('graph', '', { around: text })} title="Show in the graph">
+        "{text}"
+      </a>
+    );
+  }
+  // As it stands in JSON: quotes, line ends and backslashes are told apart from the text's own end.
+  const shown = JSON.stringify(beginningOf(text, most)).slice(1, -1);
+  return (
+    <span class="text">
+      <bdi>"{shown}</bdi>
+      {text.length > most ? '…' : '"'}
+      {text.length > most && (
+        <button
+          type="button"
+          class="small"
+          onClick={() => setMost(Math.max(firstPiece, 10 * most))}
+        >
+          more of {whole(text.length)} characters
+        </button>
+      )}
+    </span>
+  );
+}
+
+function Branch({ value, depth }: { value: object; depth: number }) {
+  const isList = Array.isArray(value);
+  const entries = isList ? value.length : Object.keys(value).length;
+  const [isOpen, setOpen] = useState(depth < openDepth && (depth < 2 || entries < openEntries));
+  const [most, setMost] = useState(entriesAtOnce);
+  const [open, close] = isList ? '[]' : '{}';
+  if (entries === 0) return <span class="plain">{`${open}${close}`}</span>;
+  const list: [string, unknown][] = isList
+    ? value.slice(0, most).map((item, at) => [String(at), item])
+    : Object.entries(value).slice(0, most);
+  return (
+    <>
+      <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {isOpen ? '▾' : '▸'} {open}
+        {!isOpen && `… ${whole(entries)} …${close}`}
+      </button>
+      {isOpen && (
+        <ul>
+          {list.map(([name, inner]) => (
+            <li key={name}>
+              {!isList && (
+                <>
+                  <span class="name">
+                    <bdi>{shortened(name, textMax)}</bdi>
+                  </span>
+                  {': '}
+                </>
+              )}
+              <Value value={inner} depth={depth + 1} />
+            </li>
+          ))}
+          {entries > most && (
+            <li>
+              <button type="button" class="small" onClick={() => setMost(most + 1000)}>
+                {whole(entries - most)} more
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+      {isOpen && <span class="plain">{close}</span>}
+    </>
+  );
+}

@@ -1,0 +1,33 @@
+// The properties of an element as a list of names and values, long values cut.
+import type { ComponentChildren } from 'preact';
+import { printValue } from '../model/lossless-json.js';
+import { type Item, propertiesOf } from '../model/item.js';
+import { shortened } from '../model/short-text.js';
+
+interface PropertiesProps {
+  item: Item;
+  /** Letters of a value that are shown. */
+  most: number;
+  class?: string;
+  /** What stands behind them. */
+  children?: ComponentChildren;
+}
+
+export const Properties = ({ item, most, class: look, children }: PropertiesProps) => (
+  <dl class={look}>
+    {propertiesOf(item).map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>
+          <bdi>{shown(value, most)}</bdi>
+        </dd>
+      </div>
+    ))}
+    {children}
+  </dl>
+);
+
+function shown(value: unknown, most: number): string {
+  if (value === null || value === undefined) return '–';
+  return shortened(printValue(value), most);
+}

@@ -1,0 +1,99 @@
+// Lines of a source with numbers and colours; names lead to where they are declared, faults stand under
+// their line.
+import { useState } from 'preact/hooks';
+import type { Diagnostic } from '../state/sources.js';
+import { type Piece, piecesOf } from '../model/source-text.js';
+import { PlanHere } from './inline-plan.js';
+
+interface SourceLinesProps {
+  text: string;
+  /** Number of the first line. */
+  first?: number;
+  types?: ReadonlySet<string>;
+  diagnostics?: readonly Diagnostic[];
+  linkOf?: (name: string) => string | undefined;
+  /** The line that the address names. */
+  here?: number;
+  /** Cost classes of queries whose plans stand in the margin. */
+  costs?: ReadonlyMap<string, string>;
+}
+
+const noTypes: ReadonlySet<string> = new Set();
+
+export function SourceLines(props: SourceLinesProps) {
+  const { text, first = 1, types = noTypes, diagnostics = [], linkOf, costs, here } = props;
+  const [opened, open] = useState('');
+  const lines = text.replace(/\n$/, '').split('\n');
+  return (
+    <pre class="code lines" tabIndex={0} role="region" aria-label="Source">
+      {lines.map((line, at) => {
+        const number = first + at;
+        const faults = diagnostics.filter((one) => one.line === number);
+        const [, query = ''] = (costs && /^\s*QUERY\s+(\w+)/.exec(line)) ?? [];
+        const toggle = (): void => open(opened === query ? '' : query);
+        const worst = faults.some(({ severity }) => severity === 'error') ? 'bad' : 'amber';
+        return (
+          <div
+            key={number}
+            id={`line-${number}`}
+            class={faults.length > 0 ? `faulty ${worst}` : number === here ? 'here' : ''}
+          >
+            <i data-line={number} />
+            {costs && (
+              <span class="margin">
+                {costs.has(query) && (
+                  <button
+                    type="button"
+                    aria-expanded={opened === query}
+                    aria-label={`Plan of ${query}, cost ${costs.get(query)}`}
+                    title={`Plan of ${query}`}
+                    onClick={toggle}
+                  >
+                    {costs.get(query)}
+                  </button>
+                )}
+              </span>
+            )}
+            {piecesOf(line, types).map((piece, i) => (
+              <Word key={i} piece={piece} link={linkOf?.(piece.text)} />
+            ))}
+            {'\n'}
+            {faults.map((fault, i) => (
+              <Fault key={i} fault={fault} />
+            ))}
+            {query !== '' && opened === query && <PlanHere query={query} />}
+          </div>
+        );
+      })}
+    </pre>
+  );
+}
+
+function Word({ piece, link }: { piece: Piece; link: string | undefined }) {
+  if (piece.kind === 'plain') return <>{piece.text}</>;
+  // Names of types are written as types are; a variable may be called like a query.
+  if (link !== undefined && (piece.kind === 'type' || piece.kind === 'step')) {
+    return (
+      <a class={`word-${piece.kind}`} href={link}>
+        {piece.text}
+      </a>
+    );
+  }
+  return <span class={`word-${piece.kind}`}>{piece.text}</span>;
+}
+
+function Fault({ fault }: { fault: Diagnostic }) {
+  const { code, column, line, endLine, endColumn, message, hint, severity } = fault;
+  const length = endLine === line ? Math.max(1, endColumn - column) : 1;
+  return (
+    <span class={`diagnostic ${severity}`} role="note">
+      {' '.repeat(Math.max(0, column - 1))}
+      {'^'.repeat(length)}{' '}
+      <span class="message">
+        {code} {message}
+        {hint !== undefined && ` ${hint}`}
+        {'\n'}
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,128 @@
+// A session of an agent, watched: asked once a second what it holds, without moving its cursor. Each change
+// is a row. Invariant: watching changes nothing in the session but when it was last used.
+import { useEffect, useState } from 'preact/hooks';
+import { since } from '../model/format-number.js';
+import { isItem, titleOf } from '../model/item.js';
+import type { Held } from '../model/session.js';
+import { isOffline, messageOf } from '../state/api.js';
+import { setParams } from '../state/router.js';
+import { readFirst, readHeld } from '../state/session.js';
+import { HeldText } from './traversal-summary.js';
+import { Table } from './table.js';
+import { Waiting } from './loading-or-error.js';
+
+interface Change {
+  at: string;
+  held: Held;
+  first: string;
+}
+
+const itemsShown = 20;
+const changesMax = 200;
+
+interface Seen {
+  held: Held;
+  items: Record<string, unknown>[];
+  changes: Change[];
+}
+
+/** The same items in the same order are no change. */
+const printSeen = (held: Held, items: readonly unknown[]): string =>
+  JSON.stringify([held, items.map((item) => (isItem(item) ? item.id : ''))]);
+
+function useWatch(connection: string) {
+  const [seen, setSeen] = useState<Seen | undefined>();
+  const [fault, setFault] = useState('');
+  useEffect(() => {
+    const started = performance.now();
+    let last = '';
+    let isBusy = false;
+    const read = async (): Promise<void> => {
+      if (document.hidden || isBusy) return;
+      isBusy = true;
+      try {
+        const held = await readHeld(connection);
+        setFault('');
+        const items = (await readFirst(connection, itemsShown)) as Record<string, unknown>[];
+        const printed = printSeen(held, items);
+        if (printed === last) return;
+        // The agent may have stepped between the two questions: they are asked again then.
+        const after = await readHeld(connection);
+        if (JSON.stringify(after) !== JSON.stringify(held)) return;
+        last = printed;
+        const [head] = items;
+        const first = isItem(head) ? titleOf(head) : '–';
+        const change = { at: since(Math.round((performance.now() - started) / 1000)), held, first };
+        setSeen((old) => ({
+          held,
+          items,
+          changes: [change, ...(old?.changes ?? [])].slice(0, changesMax),
+        }));
+      } catch (error) {
+        setFault(messageOf(error));
+        // A server that is away may come back, and the session with it.
+        if (!isOffline.value) clearInterval(timer);
+      } finally {
+        isBusy = false;
+      }
+    };
+    const timer = setInterval(() => void read(), 1000);
+    void read();
+    return () => clearInterval(timer);
+  }, [connection]);
+  return { seen, fault };
+}
+
+export function WatchedSession({ connection }: { connection: string }) {
+  const { seen, fault } = useWatch(connection);
+  const leave = (): void => setParams({ watch: undefined });
+  return (
+    <div class="stack watched">
+      <div class="spread">
+        <p>
+          Watching <span class="mono">{connection}</span>
+        </p>
+        <button type="button" onClick={leave}>
+          Stop watching
+        </button>
+      </div>
+      {fault !== '' && <p class="note bad">{fault}</p>}
+      {fault === '' && seen === undefined && <Waiting />}
+      {seen !== undefined && (
+        <>
+          <section>
+            <h2>
+              It holds <HeldText held={seen.held} />
+            </h2>
+            {seen.items.length > 0 && <Table rows={seen.items} />}
+          </section>
+          <section>
+            <h2>What changed</h2>
+            <table class="figures">
+              <thead>
+                <tr>
+                  <th scope="col">after</th>
+                  <th scope="col">first item</th>
+                  <th scope="col">holds</th>
+                </tr>
+              </thead>
+              <tbody>
+                {seen.changes.map(({ at, held, first }, no) => (
+                  <tr key={seen.changes.length - no}>
+                    <th scope="row">{at}</th>
+                    <td class="first">
+                      <span class="clip">{first}</span>
+                    </td>
+                    <td>
+                      <HeldText held={held} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </section>
+        </>
+      )}
+    </div>
+  );
+}

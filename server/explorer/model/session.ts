@@ -1,0 +1,71 @@
+// A walk through the graph as an agent makes it: calls of session tools, as they are sent, said and kept in an
+// address. Pure.
+import { printValue } from './lossless-json.js';
+
+export interface Call {
+  tool: string;
+  /** What stands in `data`, or beside the connection id where a tool has it there. */
+  data: Record<string, unknown>;
+}
+
+/** How many of which type a traversal holds. */
+export type Held = { label: string; count: number }[];
+
+/** Tools whose arguments stand beside the connection id. */
+const flat = new Set(['next', 'collect', 'reset', 'group_by', 'aggregate_by']);
+
+export function bodyOf({ tool, data }: Call, connection: string): Record<string, unknown> {
+  const id = { connection_id: connection };
+  if (flat.has(tool)) return { ...id, ...data };
+  return { ...id, data };
+}
+
+/** As a tool of `POST /mcp` takes it. */
+export const argumentsOf = ({ data }: Call, connection: string): Record<string, unknown> => ({
+  connection_id: connection,
+  ...data,
+});
+
+/** `n_from_type Person` */
+export function printCall({ tool, data }: Call): string {
+  const { filter, ...rest } = data;
+  const condition = (filter as { properties?: Condition[][] } | undefined)?.properties?.[0]?.[0];
+  const words = Object.values(rest).filter((value) => typeof value !== 'boolean');
+  const said = condition
+    ? `${condition.key} ${condition.operator} ${String(condition.value)}`
+    : words.map(printValue).join(' ');
+  return `${tool} ${said}`.trim();
+}
+
+interface Condition {
+  key: string;
+  operator: string;
+  value: unknown;
+}
+
+/** How many things an answer says there are: groups count their items, a list is as long as it is. */
+export function countIn(answer: unknown): number | undefined {
+  if (Array.isArray(answer)) return answer.length;
+  return answer === null ? 0 : undefined;
+}
+
+/** An expression reads `null` and lists as texts, too. */
+const isTool = (tool: unknown): boolean => typeof tool === 'string' && /^[a-z_]{1,40}$/.test(tool);
+
+const isObject = (data: unknown): boolean =>
+  typeof data === 'object' && data !== null && !Array.isArray(data);
+
+/** A walk in the address, and back. */
+export const packWalk = (calls: readonly Call[]): string =>
+  JSON.stringify(calls.map(({ tool, data }) => [tool, data]));
+
+export function unpackWalk(text: string): Call[] {
+  try {
+    const list = JSON.parse(text) as [string, Record<string, unknown>][];
+    return list
+      .filter(([tool, data]) => isTool(tool) && isObject(data))
+      .map(([tool, data]) => ({ tool, data }));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,28 @@
+// The graph on the whole page. The address names its elements, so that a link shows the same ones.
+import type { CanvasStart } from '../model/graph-model.js';
+import { unpackIds, unpackPlaces } from '../model/packed-ids.js';
+import { Canvas } from '../canvas/lazy-canvas.js';
+import { NeedsWhole } from '../components/loading-or-error.js';
+import { route, visits } from '../state/router.js';
+import { isScoped } from '../state/server.js';
+
+/** What an address asks to begin with. */
+function startOf(params: URLSearchParams): CanvasStart {
+  const [around, packed] = [params.get('around'), params.get('n')];
+  if (around !== null) return { around, chosen: [around] };
+  const looks = {
+    chosen: unpackIds(params.get('at') ?? ''),
+    colourBy: params.get('by') ?? '',
+    pinned: unpackPlaces(unpackIds(params.get('pin') ?? ''), params.get('place') ?? ''),
+  };
+  return packed === null ? looks : { ids: unpackIds(packed), ...looks };
+}
+
+export function Graph() {
+  return isScoped.value ? <NeedsWhole what="The graph" /> : <WholeGraph />;
+}
+
+function WholeGraph() {
+  // What the canvas itself wrote into the address does not begin it anew.
+  return <Canvas key={visits.value} start={startOf(route.value.params)} />;
+}

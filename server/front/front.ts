@@ -1,6 +1,0 @@
-// The entry of a front, compiled file by file.
-import { parentPort, workerData } from 'node:worker_threads';
-import { serveFront } from './serve-front.js';
-import type { FrontSetup } from './setup.js';
-
-serveFront(parentPort!, workerData as FrontSetup);

@@ -1,0 +1,125 @@
+// The explorer's own routes (explorer.md 4): the page, its files, and what the pages ask for. Data are
+// read by the engine like any query's. Invariant: of one key at most two looks run at a time, so that
+// a page takes nothing from those who work.
+import { type Database, fail, type Limits, type Plan } from '../../../engine/index.js';
+import type { Caller } from '../../auth/keys.js';
+import type { Access } from '../../auth/request-guard.js';
+import type { Exchange } from '../../http/exchange.js';
+import { jsonHeaders } from '../../http/header-list.js';
+import { okStatus } from '../../http/status-line.js';
+import type { Metrics } from '../../telemetry/metrics.js';
+import { budgetOf } from '../../pipeline/timeout.js';
+import type { Endpoint, Result } from '../../pipeline/router.js';
+import { ExplorerAssets, wantsPage } from './assets.js';
+import { KeyedSemaphore } from './per-key-limit.js';
+import { looks } from './graph-reads.js';
+import { StatusPage, type StatusOptions } from './status.js';
+
+export interface ExploreOptions extends StatusOptions {
+  enabled: boolean;
+  limits: Limits;
+  metrics: Metrics;
+  /** `GET /_explore/sources`. */
+  sources: () => unknown;
+}
+
+export function exploreEndpoints(options: ExploreOptions): {
+  fixed: Map<string, Endpoint>;
+  actions: Map<string, Endpoint>;
+} {
+  const fixed = new Map<string, Endpoint>();
+  const actions = new Map<string, Endpoint>();
+  const metrics = options.metrics.route('_explore');
+  const budgetMs = options.limits.query_time;
+  const endpoint = (access: Access, handle: Endpoint['handle']): Endpoint => ({
+    metrics,
+    access,
+    writes: false,
+    reads: access === 'read',
+    availableDuringStartup: false,
+    budgetMs,
+    handle: (exchange, body, caller) => {
+      if (!options.enabled) refuseDisabled();
+      return handle(exchange, body, caller);
+    },
+  });
+  addPage(options, fixed);
+  const status = new StatusPage(options);
+  fixed.set(
+    '/_explore/status',
+    endpoint('any', ({ query }, _, caller) => status.body(query, caller)),
+  );
+  fixed.set(
+    '/_explore/sources',
+    endpoint('admin', () => Buffer.from(JSON.stringify(options.sources()))),
+  );
+  const look = lookRunner(options);
+  for (const [name, { access, plan }] of looks) {
+    actions.set(
+      `/_explore/${name}`,
+      endpoint(access, (exchange, body, caller) =>
+        look(exchange, caller, plan(body, options.limits)),
+      ),
+    );
+  }
+  return { fixed, actions };
+}
+
+function refuseDisabled(): never {
+  const hint = 'Set `server.explorer` to true.';
+  return fail('FEATURE_DISABLED', { feature: 'The explorer' }, { hint });
+}
+
+/** Runs looks, two at a time for each key; whoever has gone meanwhile is not looked for. */
+function lookRunner({ database, limits }: { database: () => Database; limits: Limits }) {
+  const line = new KeyedSemaphore();
+  const read = async (exchange: Exchange, plan: Plan): Promise<Result> => {
+    const { body } = await database().run(plan, [], undefined, {
+      budgetMs: budgetOf(exchange, limits.query_time),
+      caller: exchange,
+      onCancellable: (cancel) => {
+        exchange.cancel = cancel;
+      },
+      onWork: (cost) => {
+        exchange.work = cost;
+      },
+    });
+    return body;
+  };
+  return (exchange: Exchange, caller: Caller | undefined, plan: Plan): Promise<Result> =>
+    line.run(caller?.keyId ?? '', () =>
+      exchange.settled ? Promise.resolve(Buffer.alloc(0)) : read(exchange, plan),
+    );
+}
+
+/** `GET /` for browsers and for everyone else, and the page's files. */
+function addPage(options: ExploreOptions, fixed: Map<string, Endpoint>): void {
+  const root = Buffer.from(JSON.stringify({ name: 'trellisdb', ready: true }));
+  const open = (path: string, handle: Endpoint['handle'], always: boolean): void => {
+    const metrics = options.metrics.route(path === '/' ? '/' : '_explorer');
+    const budgetMs = options.limits.query_time;
+    fixed.set(path, {
+      metrics,
+      access: 'open',
+      writes: false,
+      availableDuringStartup: always,
+      budgetMs,
+      handle,
+    });
+  };
+  const plain = {
+    status: okStatus,
+    headers: [...jsonHeaders, ['Vary', 'Accept']] as const,
+    body: root,
+  };
+  if (!options.enabled) {
+    const missing = { name: '/', kind: 'Page' };
+    open('/', ({ accept }) => (wantsPage(accept) ? fail('NOT_FOUND', missing) : plain), false);
+    return;
+  }
+  const assets = new ExplorerAssets();
+  open('/', ({ accept }) => (wantsPage(accept) ? assets.page() : undefined) ?? plain, false);
+  for (const name of assets.names) {
+    open(`/_explorer/${name}`, (exchange) => assets.answer(name, exchange), true);
+  }
+}

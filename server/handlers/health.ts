@@ -1,0 +1,67 @@
+// Health answers (http.md 10): whether the process lives, and whether it is ready for work.
+import {
+  type DatabaseStatus,
+  type ErrorData,
+  errorMessage,
+  isRetryable,
+} from '../../engine/index.js';
+import type { ClusterStatus } from '../cluster/cluster-status.js';
+import { jsonHeaders } from '../http/header-list.js';
+import { statusOf } from '../http/http-error.js';
+import { okStatus } from '../http/status-line.js';
+import type { Reply } from '../pipeline/router.js';
+
+export type ServerPhase = 'starting' | 'serving' | 'stopping';
+
+export interface Readiness {
+  phase: ServerPhase;
+  /** Of the database, once it has been opened. */
+  status: DatabaseStatus | undefined;
+  /** Named conditions, all of which must hold. */
+  checks: Record<string, boolean>;
+  /** What the opening database is at, and how far: 0 to 100. */
+  opening: { step: string; progress: number };
+  /** Its place in a cluster, if it has one. */
+  cluster?: ClusterStatus;
+}
+
+export const liveBody = Buffer.from('{"live":true}');
+
+/** Why ordinary requests are refused, or undefined when they are served. */
+export function refusalOf({ phase, status, opening }: Readiness): ErrorData | undefined {
+  if (phase === 'stopping') return { code: 'SHUTTING_DOWN', args: {} };
+  if (status?.phase === 'lost') {
+    return { code: 'STORAGE_LOST', args: { what: status.readOnlyReason ?? '' } };
+  }
+  if (phase === 'serving') return undefined;
+  const args = { phase: opening.step, progress: Math.floor(opening.progress) };
+  return { code: 'NOT_READY', args };
+}
+
+/** The answer of /readyz: 200, or 503 with the error's members beside. */
+export function readyReply(readiness: Readiness): Reply {
+  const { checks, cluster, status, phase } = readiness;
+  const failed = Object.values(checks).includes(false);
+  const notReady: ErrorData = { code: 'NOT_READY', args: { phase: 'checks', progress: 100 } };
+  const error = refusalOf(readiness) ?? (failed ? notReady : undefined);
+  const body = {
+    ready: error === undefined,
+    writes: error === undefined && (status?.writes ?? false),
+    ...(status?.readOnlyReason !== undefined && { read_only_reason: status.readOnlyReason }),
+    phase: error?.code === 'STORAGE_LOST' ? 'lost' : phase,
+    checks,
+    ...(cluster && { cluster }),
+    ...(error && {
+      step: readiness.opening.step,
+      progress: Math.floor(readiness.opening.progress),
+      error: errorMessage(error),
+      code: error.code,
+      retryable: isRetryable(error.code),
+    }),
+  };
+  return {
+    status: error === undefined ? okStatus : statusOf(error.code),
+    headers: error === undefined ? jsonHeaders : [...jsonHeaders, ['Retry-After', '1']],
+    body: JSON.stringify(body),
+  };
+}

@@ -1,0 +1,108 @@
+// `GET /openapi.json`: the document of the program in force, made once for all who see the same queries; that
+// of many queries in another thread, while this one serves. Invariants: its tag is that of its bytes, so
+// that a key with fewer queries has another one; who asks while it is made waits for the same one.
+import type { Database, OpenApiText, Program } from '../../engine/index.js';
+import { type Caller, scopeNames } from '../auth/keys.js';
+import { isScoped } from '../auth/permissions.js';
+import type { Exchange } from '../http/exchange.js';
+import { type HeaderList, jsonHeaders } from '../http/header-list.js';
+import { type DocumentOptions, documentText } from '../openapi/document.js';
+import { notModifiedStatus, okStatus } from '../http/status-line.js';
+import type { Reply } from '../pipeline/router.js';
+
+export interface OpenApiReplyOptions {
+  version: string;
+  /** Of the project. */
+  title: string;
+  /** Whether callers need a key. */
+  hasKeys: () => boolean;
+  /** Fails NOT_READY before the database is open. */
+  database: () => Database;
+}
+
+/** Bytes of documents that are kept; what they cost is made again. */
+const keptBytes = 32 * 1024 * 1024;
+
+interface Made {
+  body: Uint8Array;
+  tag: string;
+}
+
+export function openApiReplies(
+  options: OpenApiReplyOptions,
+): (exchange: Exchange, caller: Caller | undefined) => Reply | Promise<Reply> {
+  /** By what is told of: administration, and which queries. */
+  const kept = new Map<string, Made | Promise<Made>>();
+  let bytes = 0;
+  let of: Program | undefined;
+
+  function keep(program: Program, told: string, made: Made): Made {
+    // Of a program that is in force no longer: whoever waited for it has it.
+    if (of !== program) return made;
+    if (bytes + made.body.length > keptBytes) {
+      kept.clear();
+      bytes = 0;
+    }
+    kept.set(told, made);
+    bytes += made.body.length;
+    return made;
+  }
+
+  function makeOf(program: Program, told: string, settings: DocumentOptions): Made | Promise<Made> {
+    const made = make(program, settings);
+    if (!(made instanceof Promise)) return keep(program, told, made);
+    const making = made.then(
+      (document) => keep(program, told, document),
+      (error: unknown) => {
+        if (kept.get(told) === making) kept.delete(told);
+        throw error;
+      },
+    );
+    kept.set(told, making);
+    return making;
+  }
+
+  return (exchange, caller) => {
+    const { program } = options.database();
+    if (of !== program) {
+      kept.clear();
+      [of, bytes] = [program, 0];
+    }
+    const { title, version } = options;
+    const scope = caller?.queries;
+    const keys = options.hasKeys();
+    const admin = (caller === undefined || caller.role === 'admin') && !isScoped(caller);
+    const told = JSON.stringify([keys, admin, scope]);
+    // A key limited to some queries sees those.
+    const sees = scope && ((name: string) => scopeNames(scope, name));
+    const settings = { title, version, keys, admin, ...(sees && { sees }) };
+    const made = kept.get(told) ?? makeOf(program, told, settings);
+    const { ifNoneMatch } = exchange;
+    return made instanceof Promise
+      ? made.then((document) => replyOf(document, ifNoneMatch))
+      : replyOf(made, ifNoneMatch);
+  };
+}
+
+function make(program: Program, settings: DocumentOptions): Made | Promise<Made> {
+  const madeOf = ({ text, digest }: OpenApiText): Made => {
+    return {
+      body: Buffer.from(text.buffer, text.byteOffset, text.length),
+      tag: `"${digest.slice(0, 22)}"`,
+    };
+  };
+  const document = documentText(program, settings);
+  return document instanceof Promise ? document.then(madeOf) : madeOf(document);
+}
+
+function replyOf({ body, tag }: Made, known: string): Reply {
+  const headers: HeaderList = [
+    ...jsonHeaders.filter(([name]) => name !== 'Cache-Control'),
+    ['Cache-Control', 'private, no-cache'],
+    ['ETag', tag],
+  ];
+  const isKnown = known.split(',').some((one) => one.trim().replace(/^W\//, '') === tag);
+  return isKnown
+    ? { status: notModifiedStatus, headers, body: '' }
+    : { status: okStatus, headers, body };
+}

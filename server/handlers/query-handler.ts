@@ -1,0 +1,187 @@
+// `POST /<Query>` and `POST /mcp/<tool>` as endpoints: what a call costs in rights and time, and
+// whom it is handed to.
+import {
+  type CallOptions,
+  type Database,
+  type Limits,
+  type Program,
+  type Query,
+  TrellisError,
+  emptySchema,
+  excerpt,
+  fail,
+  findTool,
+} from '../../engine/index.js';
+import type { Exchange } from '../http/exchange.js';
+import { explanationBody } from './explain.js';
+import type { Caller } from '../auth/keys.js';
+import type { SessionCaller, SessionService } from './sessions.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import type { CallOnLeader } from '../cluster/forward/consistency.js';
+import { onceOf, refuseOnce } from '../pipeline/idempotency-key.js';
+import { budgetOf } from '../pipeline/timeout.js';
+import { askedFor } from '../pipeline/explain-flags.js';
+import type { Endpoint, Result, ToolRoutes } from '../pipeline/router.js';
+
+/** Fails unless the caller may look at plans. */
+export type GuardPlans = (exchange: Exchange, caller: Caller | undefined, query: string) => void;
+
+/** One endpoint per query of the database's program. */
+export function queryEndpoints(
+  database: Database,
+  limits: Limits,
+  metrics: Metrics,
+  guardPlans: GuardPlans,
+): Map<string, Endpoint> {
+  const endpoints = database.program.queries.map((query): [string, Endpoint] => {
+    const { name, plan } = query;
+    const budgetMs = budgetFor(query, limits);
+    return [
+      name,
+      {
+        metrics: metrics.route(name),
+        access: plan.writes ? 'write' : 'read',
+        query: name,
+        writes: plan.writes,
+        ...(query.scatter && { sharded: true }),
+        availableDuringStartup: false,
+        budgetMs,
+        // What is asked about a query needs no room in a queue.
+        reject: (exchange, bytes) =>
+          exchange.query === '' ? database.refusal(name, bytes, exchange) : undefined,
+        handle: (exchange, body, caller) => {
+          const asked = exchange.query === '' ? undefined : askedFor(exchange.query);
+          if (asked !== undefined) guardPlans(exchange, caller, name);
+          if (asked === 'explain') return explanationBody(database, query);
+          const once = plan.writes ? onceOf(exchange, caller) : undefined;
+          return database.call(name, body, {
+            budgetMs: budgetOf(exchange, budgetMs),
+            caller: exchange,
+            onCancellable: cancelInto(exchange),
+            onWork: (cost) => {
+              exchange.work = cost;
+            },
+            ...(asked === 'profile' && { profile: true }),
+            ...(query.scatter && scatteredOptions(exchange)),
+            ...(once && { once }),
+            ...(exchange.embeddings && { embeddings: exchange.embeddings }),
+          });
+        },
+      },
+    ];
+  });
+  return new Map(endpoints);
+}
+
+function scatteredOptions(
+  exchange: Exchange,
+): Pick<CallOptions, 'partial' | 'onShards' | 'shards'> {
+  const partial = exchange.partial.toLowerCase() === 'allow';
+  const onShards = (answered: number, shards: number): void =>
+    exchange.addHeaders([['Trellis-Shards', `${answered}/${shards}`]]);
+  return { partial, onShards, ...(exchange.shards && { shards: exchange.shards }) };
+}
+
+function budgetFor(query: Query | undefined, limits: Limits): number {
+  return query?.plan.writes ? limits.write_time : limits.query_time;
+}
+
+export interface ToolOptions {
+  /** Of the database, once it has been opened. */
+  program: () => Program | undefined;
+  handler: () => SessionService;
+  /** Of a cluster: asks the node that a session lives on; undefined where that cannot be done. */
+  elsewhere?: (node: string, exchange: Exchange, body: Uint8Array) => Promise<Result> | undefined;
+  /** Of a cluster: has the leader do what writes; undefined where it is done here. */
+  callOnLeader?: CallOnLeader;
+  limits: Limits;
+  metrics: Metrics;
+}
+
+/** The session tools and the `<Query>Mcp` tools of the current program. */
+export function toolRoutes(options: ToolOptions): ToolRoutes {
+  let known = new Map<string, Endpoint>();
+  let knownFor: Program | undefined;
+  return {
+    find: (tool) => {
+      const program = options.program() ?? emptyProgram;
+      if (knownFor !== program) {
+        known = new Map();
+        knownFor = program;
+      }
+      let endpoint = known.get(tool);
+      if (endpoint !== undefined) return endpoint;
+      try {
+        endpoint = toolEndpoint(tool, program, options);
+      } catch (error) {
+        if (error instanceof TrellisError) return undefined;
+        throw error;
+      }
+      known.set(tool, endpoint);
+      return endpoint;
+    },
+    failUnknown: (tool) => {
+      findTool(tool, options.program() ?? emptyProgram);
+      return fail('NOT_FOUND', { name: excerpt(tool), kind: 'MCP' });
+    },
+  };
+}
+
+/** Fails NOT_FOUND for an unknown tool. */
+function toolEndpoint(tool: string, program: Program, options: ToolOptions): Endpoint {
+  const query = findTool(tool, program);
+  const writes = query?.plan.writes ?? false;
+  const budgetMs = budgetFor(query, options.limits);
+  return {
+    metrics: options.metrics.route(`mcp/${tool}`),
+    access: writes ? 'write' : 'read',
+    ...(query === undefined ? { reads: true } : { query: query.name }),
+    writes,
+    sessionCall: true,
+    availableDuringStartup: false,
+    budgetMs,
+    handle: (exchange, body, caller) => {
+      // A session's answers go with its state: nothing of it can be given again.
+      if (writes) refuseOnce(exchange, 'sessions know none');
+      const budget = budgetOf(exchange, budgetMs);
+      const rights = callerOf(caller, exchange, (name, asked) =>
+        options.callOnLeader?.(exchange, name, asked, budget),
+      );
+      try {
+        return options.handler().handle(tool, body, rights, budget, cancelInto(exchange));
+      } catch (error) {
+        if (!(error instanceof TrellisError) || error.code !== 'SESSION_ELSEWHERE') throw error;
+        const answer = options.elsewhere?.(String(error.data.args.node), exchange, body);
+        if (answer === undefined) throw error;
+        return answer;
+      }
+    },
+  };
+}
+
+const emptyProgram: Program = {
+  schema: emptySchema,
+  olderSchemas: [],
+  migrations: [],
+  queries: [],
+  compat: false,
+};
+
+function cancelInto(exchange: Exchange): (cancel: () => void) => void {
+  return (cancel) => {
+    exchange.cancel = cancel;
+  };
+}
+
+/** Rights as the session room sees them; scope and role of query tools are checked before. */
+export function callerOf(
+  caller: Caller | undefined,
+  whose: CallOptions['caller'],
+  callOnLeader?: SessionCaller['callOnLeader'],
+): SessionCaller {
+  if (caller === undefined)
+    return { keyId: '', whose, mayRead: true, mayWrite: true, callOnLeader };
+  const { keyId, role } = caller;
+  const mayWrite = role === 'write' || role === 'admin';
+  return { keyId, whose, mayRead: mayWrite || role === 'read', mayWrite, callOnLeader };
+}

@@ -1,0 +1,117 @@
+// A front: a thread that takes its share of the connections, answers short reads, and passes all else on.
+// Invariant: its transport is closed before the thread ends, however the thread ends by itself: Node ends
+// a process with a thread whose loop has open handles. So nobody ends it from outside.
+import type { MessagePort } from 'node:worker_threads';
+import { Attached, armFailpoint, assert, failpoint } from '../../engine/index.js';
+import { Accepted } from '../auth/accepted-credentials.js';
+import { SharedRate } from '../auth/rate-limiter.js';
+import { loadUws, openUwsTransport } from '../http/uws-transport.js';
+import { Forwarder } from './to-main.js';
+import { ThreadRequestHandler } from './thread-request-handler.js';
+import { guardHeap } from './heap-guard.js';
+import type { FrontSetup } from './setup.js';
+import { SharedCounts } from './shared-counts.js';
+import { SharedState } from './shared-state.js';
+import { type FrontItem, type FromFront, Outbox, type ToFront } from './messages.js';
+
+/** Serves until the main thread says that it is enough, and ends the thread. */
+export function serveFront(port: MessagePort, setup: FrontSetup): void {
+  void new HttpThread(port, setup).serve();
+}
+
+class HttpThread {
+  readonly #attached: Attached;
+  readonly #forwarder: Forwarder;
+  readonly #desk: ThreadRequestHandler;
+  readonly #counts: SharedCounts;
+  #exitCode = 0;
+
+  constructor(
+    private readonly port: MessagePort,
+    private readonly setup: FrontSetup,
+  ) {
+    const { row, rows, attachment, rates } = setup;
+    this.#counts = new SharedCounts(rows, setup.counts);
+    this.#forwarder = new Forwarder(new Outbox<FrontItem>(port), (query, micros) =>
+      this.#attached.learn(query, micros),
+    );
+    this.#desk = new ThreadRequestHandler({
+      words: new SharedState(setup.words),
+      keys: setup.keys,
+      security: {
+        ...setup.security,
+        accepted: new Accepted(setup.accepted),
+        rateFor: (bound, limit) => new SharedRate(limit, rates[bound]),
+      },
+      telling: setup.telling,
+      tools: setup.tools,
+      forwarder: this.#forwarder,
+      post: (message) => this.#post(message),
+      hear: (startedAt) => this.#counts.hear(row, startedAt),
+    });
+    this.#attached = new Attached(attachment, {
+      isIdle: () => this.#forwarder.waiting === 0,
+      onProgram: (queries) => this.#desk.adopt(queries),
+    });
+  }
+
+  #post(message: FromFront): void {
+    this.port.postMessage(message);
+  }
+
+  async serve(): Promise<void> {
+    const addOn = loadUws([this.setup.addOn]);
+    assert(addOn, 'the main thread has loaded what its fronts load');
+    await this.#attached.ready;
+    this.#desk.begin(this.#attached);
+    const transport = openUwsTransport(addOn, {
+      ...this.setup.transport,
+      receiver: this.#desk,
+      counts: this.#counts.of(this.setup.row),
+      total: (name) => this.#counts.total(name),
+      shares: { buffer: this.setup.shares, row: this.setup.row },
+    });
+    let isClosed = false;
+    const closeTransport = (): void => {
+      if (isClosed) return;
+      isClosed = true;
+      transport.close();
+    };
+    process.on('exit', closeTransport);
+    process.on('uncaughtException', (error) => this.#giveUp(error));
+    guardHeap((error) => this.#giveUp(error));
+    armFailpoint(this.setup.failpoint);
+    this.port.on('message', (message: ToFront) => this.#receive(message, closeTransport));
+    this.#post({ kind: 'ready', descriptor: transport.descriptor });
+  }
+
+  #receive(message: ToFront, closeTransport: () => void): void {
+    failpoint('frontMessage');
+    switch (message.kind) {
+      case 'batch':
+        return this.#forwarder.receive(message);
+      case 'keys':
+        return this.#desk.renewKeys(message.version, message.list);
+      case 'calls':
+        return this.#desk.learnCalls(message.patterns);
+      case 'close':
+        return this.#close(closeTransport);
+    }
+  }
+
+  /** Connections that were dealt before the main thread ceased to are taken first. */
+  #close(closeTransport: () => void): void {
+    setImmediate(() =>
+      setImmediate(() => {
+        closeTransport();
+        void this.#attached.close().finally(() => process.exit(this.#exitCode));
+      }),
+    );
+  }
+
+  #giveUp(error: unknown): void {
+    if (this.#exitCode !== 0) return;
+    this.#exitCode = 1;
+    this.#post({ kind: 'failed', error });
+  }
+}

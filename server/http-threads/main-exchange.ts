@@ -1,0 +1,77 @@
+// A request that came to a front and is answered by the main thread: the main thread's side of it. Its
+// receiver cannot tell it from one that came here. Invariant: what is said about it goes to its front in
+// the order in which it was said.
+import { type AnswerStream, Exchange } from '../http/exchange.js';
+import { type HeaderList, jsonHeaders, noHeaders } from '../http/header-list.js';
+import { readHead } from './head-codec.js';
+import type { AnswerHead, MainItem, Outbox } from './messages.js';
+
+export class ForwardedExchange extends Exchange {
+  readonly #peer: string;
+  #isLetGo = false;
+  /** While the answer is sent piece by piece. */
+  openStream: AnswerStream | undefined;
+  /** Its receiver takes the body. */
+  takesBody = false;
+
+  constructor(
+    readonly id: number,
+    head: string,
+    startedAt: number,
+    private readonly outbox: Outbox<MainItem>,
+    /** Nothing more will be heard of it, or said. */
+    private readonly onEnd: (id: number) => void,
+  ) {
+    super();
+    this.#peer = readHead(head, this);
+    this.startedAt = startedAt;
+  }
+
+  peer(): string {
+    return this.#peer;
+  }
+
+  /** The front has done so when it passed the request on. */
+  keepAlive(): void {}
+
+  allowDisconnect(): void {
+    if (this.#isLetGo || this.settled) return;
+    this.#isLetGo = true;
+    this.outbox.add(['letGo', this.id]);
+  }
+
+  #headOf(status: string, headers: HeaderList): AnswerHead {
+    const more = this.headers === noHeaders ? 0 : this.headers;
+    return [this.requestId, status, headers === jsonHeaders ? 0 : headers, more];
+  }
+
+  send(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
+    if (this.settled) return;
+    this.settled = true;
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    const span = this.outbox.keep(bytes);
+    const micros = this.work?.micros ?? 0;
+    this.outbox.add(['answer', this.id, this.#headOf(status, headers), close, micros, ...span]);
+    this.onEnd(this.id);
+  }
+
+  stream(status: string, headers: HeaderList): AnswerStream {
+    this.settled = true;
+    this.outbox.add(['stream', this.id, this.#headOf(status, headers)]);
+    let isOver = false;
+    const stream: AnswerStream = {
+      write: (text) => {
+        if (!isOver) this.outbox.add(['write', this.id, text]);
+      },
+      end: () => {
+        if (isOver) return;
+        isOver = true;
+        this.outbox.add(['end', this.id]);
+        this.onEnd(this.id);
+      },
+      onGone: undefined,
+    };
+    this.openStream = stream;
+    return stream;
+  }
+}

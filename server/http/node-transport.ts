@@ -1,0 +1,465 @@
+// The twin of http.ts on node:http, for machines where uWebSockets.js does not load and for clients
+// that pipeline calls whose answers take time. The same exchanges, the same limits, the same
+// answers; only slower.
+import { readFileSync } from 'node:fs';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { Server as TlsServer, createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { TrellisError } from '../../engine/index.js';
+import { plainAddress, socketPeer } from './address.js';
+import { ByteShares, type Holding, longBytes } from './byte-shares.js';
+import { CountedConnections } from './connection-share.js';
+import { type AnswerStream, Exchange, hasBody, keepHeader } from './exchange.js';
+import { declaredLength, framingFault } from './framing.js';
+import type { HeaderList } from './header-list.js';
+import { framingRefusal, headersTooLargeRefusal } from './http-error.js';
+import { LingeringClose } from './lingering-close.js';
+import { clearSocket, failListening, openSocketTo, socketPathOf } from './listen-socket.js';
+import { type BodyRoom, boundBodies, holdBody, makeAnswerRoom } from './share-room.js';
+import { suites } from './tls-suites.js';
+import { type Transport, type TransportOptions, freshCounts, guarded } from './transport.js';
+
+/** As uWebSockets.js: more header lines than this are refused. */
+const headerLinesMax = 98;
+const headTimeMs = 11_000;
+const tlsRules = { minVersion: 'TLSv1.2', ciphers: suites, honorCipherOrder: true } as const;
+const sweepMs = 500;
+/** How long a connection may go on sending whose bytes are no request. */
+const refusedMs = 1000;
+
+class NodeExchange extends Exchange {
+  #chunks: Buffer[] = [];
+  #buffered = 0;
+  #unsentBytes = 0;
+  /** What counts to its caller. */
+  heldBody: Holding | undefined;
+  heldAnswer: Holding | undefined;
+  #onEnd: (() => void) | undefined;
+  #stream: AnswerStream | undefined;
+  /** The answer waits for the end of the body. */
+  #linger: LingeringClose | undefined;
+
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly response: ServerResponse,
+    private readonly transport: NodeTransport,
+  ) {
+    super();
+    this.startedAt = performance.now();
+    this.method = request.method ?? '';
+    const url = request.url ?? '';
+    const mark = url.indexOf('?');
+    this.path = mark < 0 ? url : url.slice(0, mark);
+    this.query = mark < 0 ? '' : url.slice(mark + 1);
+    const { rawHeaders } = request;
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      keepHeader(this, rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!);
+    }
+  }
+
+  peer(): string {
+    if (this.transport.onSocket) return socketPeer;
+    return plainAddress(this.request.socket.remoteAddress ?? '');
+  }
+
+  send(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.#releaseBody();
+    const send = (): void => this.#send(status, headers, body, close);
+    if (close && this.bodyDue && !this.request.complete) this.#part(send);
+    else send();
+  }
+
+  #part(send: () => void): void {
+    const { request } = this;
+    this.transport.closing.add(request.socket);
+    const linger = new LingeringClose(send);
+    this.#linger = linger;
+    request.on('data', () => linger.heard(false));
+    request.once('end', () => linger.heard(true));
+  }
+
+  #send(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
+    const { response } = this;
+    response.setHeader('Content-Length', Buffer.byteLength(body));
+    this.#writeHead(status, headers, close);
+    if (this.method === 'HEAD') response.end();
+    else {
+      this.#keepUnsent(body.length);
+      response.end(body);
+    }
+  }
+
+  #writeHead(status: string, headers: HeaderList, close: boolean): void {
+    const { response } = this;
+    for (const [name, value] of headers) response.setHeader(name, value);
+    response.setHeader('X-Request-Id', this.requestId);
+    for (const [name, value] of this.headers) response.setHeader(name, value);
+    if (close || this.#ends) {
+      response.setHeader('Connection', 'close');
+      this.transport.closing.add(this.request.socket);
+    }
+    response.writeHead(Number(status.slice(0, 3)), status.slice(4));
+  }
+
+  stream(status: string, headers: HeaderList): AnswerStream {
+    const { response, transport } = this;
+    let isFull = false;
+    const stream: AnswerStream = {
+      write: (text) => {
+        if (isFull) {
+          transport.counts.nonReadersClosed++;
+          this.drop();
+        } else isFull = !response.write(text);
+      },
+      end: () => {
+        this.#stream = undefined;
+        response.end();
+      },
+      onGone: undefined,
+    };
+    this.settled = true;
+    this.#releaseBody();
+    this.#stream = stream;
+    this.allowDisconnect();
+    response.on('drain', () => {
+      isFull = false;
+    });
+    this.#writeHead(status, headers, false);
+    response.flushHeaders();
+    return stream;
+  }
+
+  #keepUnsent(bytes: number): void {
+    const { transport } = this;
+    this.#unsentBytes = bytes;
+    if (bytes > longBytes) {
+      this.heldAnswer = transport.shares.holding('answers', this);
+      this.heldAnswer.hold(bytes);
+    }
+    transport.counts.bufferedResponseBytes += bytes;
+    transport.unread.add(this);
+    transport.closeNonReaders();
+  }
+
+  releaseUnsent(): void {
+    this.transport.counts.bufferedResponseBytes -= this.#unsentBytes;
+    this.#unsentBytes = 0;
+    this.heldAnswer?.release();
+    this.transport.unread.delete(this);
+  }
+
+  /** As `drop`, of a client that does not read. */
+  close(): void {
+    this.transport.counts.nonReadersClosed++;
+    this.drop();
+    this.releaseUnsent();
+  }
+
+  /** Node's parser stops at an offer to upgrade, and loses what comes behind it. */
+  get #ends(): boolean {
+    return this.request.headers.upgrade !== undefined;
+  }
+
+  drop(): void {
+    this.request.socket.destroy();
+  }
+
+  /** Node keeps a half-closed connection open by itself. */
+  keepAlive(): void {}
+
+  allowDisconnect(): void {
+    const { socket } = this.request;
+    if (this.#onEnd !== undefined) return;
+    this.#onEnd = () => this.drop();
+    if (socket.readableEnded) this.#onEnd();
+    else socket.once('end', this.#onEnd);
+  }
+
+  closed(): void {
+    const { transport } = this;
+    this.#linger?.stop();
+    if (this.#onEnd !== undefined) this.request.socket.off('end', this.#onEnd);
+    this.releaseUnsent();
+    this.#releaseBody();
+    this.#stream?.onGone?.();
+    this.#stream = undefined;
+    if (this.settled) return;
+    this.settled = true;
+    transport.counts.aborted++;
+    transport.options.receiver.gone(this);
+  }
+
+  #releaseBody(): void {
+    this.transport.counts.bufferedBodyBytes -= this.#buffered;
+    this.#buffered = 0;
+    this.#chunks = [];
+    this.heldBody?.release();
+    this.transport.receiving.delete(this);
+  }
+
+  /** Whether its caller may have it: else it is refused. */
+  #holdBody(bytes: number): boolean {
+    const { shares, options } = this.transport;
+    return holdBody(this, bytes, shares, options.receiver);
+  }
+
+  readBody(): void {
+    const { receiver } = this.transport.options;
+    const length = declaredLength(this);
+    // A long body counts to its caller before any of it is read.
+    if (length > longBytes && !this.#holdBody(length)) return;
+    this.request.on('data', (chunk: Buffer) => {
+      if (!this.settled) guarded(receiver, this, () => this.#take(chunk));
+    });
+    this.request.on('end', () => {
+      if (!this.settled) guarded(receiver, this, () => this.#complete());
+    });
+  }
+
+  #complete(): void {
+    const body = Buffer.concat(this.#chunks);
+    this.#releaseBody();
+    this.transport.options.receiver.complete(this, body);
+  }
+
+  #take(chunk: Buffer): void {
+    const { counts, options } = this.transport;
+    const { receiver, limits } = options;
+    if (this.bytesIn + chunk.length > limits.body_bytes) {
+      counts.bodiesTooLarge++;
+      receiver.refuse(this, { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } });
+      return;
+    }
+    this.bytesIn += chunk.length;
+    const length = declaredLength(this);
+    // What comes at once is not kept.
+    if (this.#buffered > 0 || this.bytesIn !== length) {
+      if (!this.#holdBody(Math.max(this.bytesIn, length))) return;
+      this.transport.receiving.add(this);
+    }
+    this.#buffered += chunk.length;
+    counts.bufferedBodyBytes += chunk.length;
+    this.#chunks.push(chunk);
+    boundBodies(this, this.transport.bodyRoom);
+  }
+}
+
+class NodeTransport implements Transport {
+  readonly name = 'node';
+  readonly counts = freshCounts();
+  /** Answers not handed to the kernel yet, the oldest first. */
+  readonly unread = new Set<NodeExchange>();
+  /** Bodies that are not complete, the latest last. */
+  readonly receiving = new Set<NodeExchange>();
+  readonly shares: ByteShares;
+  /** Sockets whose last answer is on its way. */
+  readonly closing = new WeakSet<Socket>();
+  /** Whether clients come through a socket in the file system: then they have no address. */
+  onSocket = false;
+  readonly #servers: Server[] = [];
+  readonly #counted: CountedConnections;
+
+  constructor(readonly options: TransportOptions) {
+    this.shares = new ByteShares(options);
+    this.#counted = new CountedConnections(options.limits.connections_per_address);
+  }
+
+  #createServer(): Server {
+    const { limits, idleMs, tls } = this.options;
+    const headMs = Math.min(headTimeMs, limits.receive_time);
+    const settings = {
+      keepAliveTimeout: idleMs,
+      headersTimeout: headMs,
+      requestTimeout: limits.receive_time,
+      connectionsCheckingInterval: sweepMs,
+      maxHeaderSize: limits.header_bytes,
+      noDelay: true,
+      // Checked with the rest of the head, so that the refusal is an answer of ours.
+      requireHostHeader: false,
+    };
+    const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
+      this.#onRequest(request, response);
+    const server = tls
+      ? createTlsServer(
+          { ...settings, ...readTls(tls), ...tlsRules, handshakeTimeout: headMs },
+          onRequest,
+        )
+      : createServer(settings, onRequest);
+    server.maxHeadersCount = headerLinesMax + 2;
+    // A client may have said all it has to say, and wait for the answer. (Not among the types.)
+    Object.assign(server, { httpAllowHalfOpen: true });
+    server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      // Behind an answer that is still to come, Node would send this into the middle of the next.
+      if (response.socket !== null && !this.closing.has(request.socket)) response.writeContinue();
+      this.#onRequest(request, response);
+    });
+    server.on('checkExpectation', onRequest);
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      // Bytes that follow refused ones fail again; the first answer must still go out.
+      if (this.closing.has(socket)) return;
+      this.closing.add(socket);
+      refuseRaw(error, socket);
+    });
+    server.on('connection', (socket: Socket) => this.#onConnection(socket));
+    return server;
+  }
+
+  #onConnection(socket: Socket): void {
+    const address = this.onSocket ? socketPeer : plainAddress(socket.remoteAddress ?? '');
+    const isShare = this.#counted.begin(address);
+    if (++this.counts.connections > this.options.limits.connections) {
+      this.counts.connectionsRefused++;
+      socket.destroy();
+    } else if (!isShare) {
+      this.counts.sharesRefused++;
+      socket.destroy();
+    }
+    socket.on('close', () => {
+      this.counts.connections--;
+      this.#counted.end(address);
+    });
+  }
+
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
+    // Behind an answer that ends the connection nothing is carried out (RFC 9112, 9.6): after a fault
+    // nobody knows whether it is a request, or the body of one.
+    if (this.closing.has(request.socket)) {
+      request.resume();
+      return;
+    }
+    const exchange = new NodeExchange(request, response, this);
+    const { receiver, limits } = this.options;
+    response.on('close', () => exchange.closed());
+    response.on('finish', () => exchange.releaseUnsent());
+    guarded(receiver, exchange, () => {
+      if (request.httpVersion === '1.0') nameHost(exchange, request.socket);
+      const fault = headFault(request) ?? framingFault(exchange);
+      if (fault !== undefined) {
+        return receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: fault } });
+      }
+      exchange.bodyDue = hasBody(exchange);
+      if (!receiver.open(exchange) || exchange.settled) {
+        request.resume();
+        return;
+      }
+      if (declaredLength(exchange) > limits.body_bytes) {
+        this.counts.bodiesTooLarge++;
+        const error = { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } } as const;
+        return receiver.refuse(exchange, error);
+      }
+      const refusal = this.shares.refusalOfCall(exchange);
+      if (refusal !== undefined) receiver.refuse(exchange, refusal);
+      else if (exchange.bodyDue) exchange.readBody();
+      else receiver.complete(exchange, new Uint8Array(0));
+    });
+  }
+
+  closeNonReaders(): void {
+    const { buffered_response_bytes: most } = this.options.limits;
+    const total = (): number => this.counts.bufferedResponseBytes;
+    makeAnswerRoom({ shares: this.shares, unread: this.unread, total, most });
+  }
+
+  get bodyRoom(): BodyRoom {
+    const { receiving, shares, options } = this;
+    const { receiver, limits } = options;
+    const total = (): number => this.counts.bufferedBodyBytes;
+    return { receiving, shares, receiver, total, most: limits.buffered_body_bytes };
+  }
+
+  async listen(addresses: readonly string[], port: number): Promise<number> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        let bound = port;
+        for (const address of addresses) bound = await this.#bind(address, bound);
+        return bound;
+      } catch (error) {
+        this.stopListening();
+        const taken = error instanceof TrellisError && error.data.code === 'PORT_IN_USE';
+        if (port !== 0 || attempt === 16 || !taken) throw error;
+      }
+    }
+  }
+
+  async #bind(address: string, port: number): Promise<number> {
+    const path = socketPathOf(address);
+    if (path !== undefined) await clearSocket(address);
+    const server = this.#createServer();
+    const errno = await new Promise<string | undefined>((resolve) => {
+      server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'UNKNOWN'));
+      const place = path === undefined ? { host: address, port } : { path };
+      server.listen({ ...place, exclusive: true }, () => resolve(undefined));
+    });
+    if (errno !== undefined) failListening(address, port, errno);
+    this.#servers.push(server);
+    if (path === undefined) return (server.address() as AddressInfo).port;
+    openSocketTo(address);
+    this.onSocket = true;
+    return 0;
+  }
+
+  stopListening(): void {
+    for (const server of this.#servers) server.close();
+  }
+
+  close(): void {
+    this.stopListening();
+    for (const server of this.#servers) server.closeAllConnections();
+  }
+
+  renewTls(): boolean {
+    const { tls } = this.options;
+    if (tls === undefined) return false;
+    for (const server of this.#servers) {
+      // What is not said again is as Node has it of itself.
+      const context = { ...readTls(tls), ...tlsRules };
+      if (server instanceof TlsServer) server.setSecureContext(context);
+    }
+    return true;
+  }
+}
+
+function readTls(tls: { cert: string; key: string }): { cert: Buffer; key: Buffer } {
+  return { cert: readFileSync(tls.cert), key: readFileSync(tls.key) };
+}
+
+/** HTTP/1.0 asks for no Host: whom it reached is who is meant. No browser speaks it. */
+function nameHost(exchange: Exchange, { localAddress = 'localhost' }: Socket): void {
+  if (exchange.hostCount > 0) return;
+  exchange.hostCount = 1;
+  exchange.host = localAddress.includes(':') ? `[${localAddress}]` : localAddress;
+}
+
+function headFault(request: IncomingMessage): string | undefined {
+  const { httpVersion, headers } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'only HTTP/1 is spoken here';
+  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) {
+    return 'HTTP/1.0 has no Transfer-Encoding';
+  }
+  if (request.rawHeaders.length / 2 > headerLinesMax) return 'there are too many headers';
+  return undefined;
+}
+
+/** Answers what node:http could not read; then the connection ends. */
+function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (
+    !socket.writable ||
+    error.code === 'ECONNRESET' ||
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ||
+    // Nothing can be said to who has not agreed on a key.
+    error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT'
+  ) {
+    socket.destroy();
+    return;
+  }
+  const large = error.code === 'HPE_HEADER_OVERFLOW';
+  socket.end(large ? headersTooLargeRefusal : framingRefusal('it is not HTTP/1.1'));
+  // A close with bytes unread would take the answer from the client.
+  setTimeout(() => socket.destroy(), refusedMs).unref();
+}
+
+export function openNodeTransport(options: TransportOptions): Transport {
+  return new NodeTransport(options);
+}

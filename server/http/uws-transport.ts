@@ -1,0 +1,315 @@
+// The transport on uWebSockets.js; no other file but uws-exchange.ts knows it. Facts it obeys are U01 to
+// U14 of operations.md 11.3: the abort handler comes first, nothing thrown escapes a handler, ports are
+// exclusive. Several threads may have one each: then one listens, and deals the connections out in turn,
+// its own share among them, so that the port stays exclusive and all have equally many. Invariant: no
+// connection is dealt to a transport that was closed.
+import { createRequire } from 'node:module';
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import { printAddress } from './address.js';
+import { ByteShares } from './byte-shares.js';
+import { SeenConnections } from './connection-share.js';
+import { type Exchange, hasBody, keepHeader } from './exchange.js';
+import { declaredLength, framingFault } from './framing.js';
+import {
+  clearSocket,
+  failListening,
+  openSocketTo,
+  probeListening,
+  removeSocket,
+  socketPathOf,
+} from './listen-socket.js';
+import { type BodyRoom, makeAnswerRoom, makeBodyRoom } from './share-room.js';
+import {
+  type SharedListener,
+  type TransportCounts,
+  type TransportOptions,
+  freshCounts,
+} from './transport.js';
+import { UwsExchange, type UwsTransportState } from './uws-exchange.js';
+import { suites12 } from './tls-suites.js';
+
+const require = createRequire(import.meta.url);
+
+type Uws = typeof import('uWebSockets.js');
+
+declare module 'uWebSockets.js' {
+  interface TemplatedApp {
+    /** The declared types lack the form with host and options; U12 needs both. */
+    listen(
+      host: string,
+      port: number,
+      options: number,
+      callback: (socket: us_listen_socket | false) => void,
+    ): TemplatedApp;
+    /** What another thread's app is known by here. */
+    getDescriptor(): number;
+    /** From now on the app of this descriptor gets its share of the connections. */
+    addChildAppDescriptor(descriptor: number): TemplatedApp;
+    removeChildAppDescriptor(descriptor: number): TemplatedApp;
+  }
+}
+
+const sweepMs = 250;
+
+/** One that is loaded, and the package that it is of. */
+interface AddOn {
+  uws: Uws;
+  name: string;
+}
+
+/** The packages of the add-on: each is built for other versions of Node. */
+export const uwsNames = ['uWebSockets.js', 'uWebSockets.js-next'];
+
+/**
+ * The add-on that fits this Node, of the packages that may be loaded, or undefined; `onFailure` is told why one
+ * does not. UWS_HTTP_MAX_HEADERS_SIZE must be set before (U09).
+ */
+export function loadUws(
+  names: readonly string[],
+  onFailure?: (reason: string) => void,
+): AddOn | undefined {
+  for (const name of names) {
+    try {
+      return { name, uws: require(name) as Uws };
+    } catch (error) {
+      // Not built for this Node or C library: the next one may be. What failed stands behind an empty line.
+      const told = String((error as Error).message)
+        .split(/\n\s*\n/)
+        .at(-1)!;
+      onFailure?.(told.split('\n')[0]!.replace(/^Error: /, ''));
+    }
+  }
+  return undefined;
+}
+
+class UwsTransport implements SharedListener, UwsTransportState {
+  readonly name = 'uws';
+  onSocket: boolean;
+  #socketAddress: string | undefined;
+  readonly counts: TransportCounts;
+  readonly receiving = new Set<UwsExchange>();
+  readonly slow = new Set<UwsExchange>();
+  readonly heard = new Set<UwsExchange>();
+  readonly #app: TemplatedApp;
+  readonly #sockets: us_listen_socket[] = [];
+  readonly #sweep: NodeJS.Timeout;
+  readonly #seen: SeenConnections;
+  readonly shares: ByteShares;
+  port: number;
+  #turn = 0;
+  #turnEnd: NodeJS.Immediate | undefined;
+
+  private readonly uws: Uws;
+  readonly addOn: string;
+
+  constructor(
+    { uws, name }: AddOn,
+    readonly options: TransportOptions,
+  ) {
+    this.uws = uws;
+    this.addOn = name;
+    const { tls, counts = freshCounts(), onSocket = false, port = 0 } = options;
+    this.port = port;
+    const { connections_per_address: ofOne } = options.limits;
+    this.#seen = new SeenConnections(ofOne, () => this.port);
+    this.shares = new ByteShares(options);
+    this.counts = counts;
+    this.onSocket = onSocket;
+    this.#app = tls
+      ? uws.SSLApp({ cert_file_name: tls.cert, key_file_name: tls.key, ssl_ciphers: suites12 })
+      : uws.App();
+    this.#app.filter((response, change) => this.#countConnection(response, Number(change)));
+    this.#app.any('/*', (response, request) => {
+      this.#onRequest(response, request);
+    });
+    this.#sweep = setInterval(() => {
+      this.#dropSlowSenders();
+      // Of what too many bytes are held on all threads together, this one may hold those of one caller.
+      makeBodyRoom(this.bodyRoom);
+      this.closeNonReaders();
+      for (const exchange of this.heard) exchange.renew();
+    }, sweepMs);
+    this.#sweep.unref();
+  }
+
+  /** The number of this turn of the event loop; one timer serves all who ask in it. */
+  turn(): number {
+    this.#turnEnd ??= setImmediate(() => {
+      this.#turnEnd = undefined;
+      this.#turn++;
+    });
+    return this.#turn;
+  }
+
+  #countConnection(response: HttpResponse, change: number): void {
+    const { counts, options } = this;
+    counts.connections += change < 0 ? -1 : 1;
+    if (change < 0) return;
+    const total = this.total('connections');
+    if (total > options.limits.connections) counts.connectionsRefused++;
+    else if (this.onSocket || this.#seen.admits(addressOf, total, performance.now())) return;
+    else counts.sharesRefused++;
+    response.close();
+
+    function addressOf(): string {
+      return printAddress(new Uint8Array(response.getRemoteAddress()));
+    }
+  }
+
+  #onRequest(response: HttpResponse, request: HttpRequest): void {
+    const exchange = new UwsExchange(response, this);
+    response.onAborted(() => exchange.aborted());
+    const { receiver } = this.options;
+    exchange.within(() => {
+      readHead(exchange, request);
+      const fault = framingFault(exchange);
+      if (fault !== undefined) {
+        receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: fault } });
+        return;
+      }
+      exchange.bodyDue = hasBody(exchange);
+      if (receiver.open(exchange) && !exchange.settled) this.#readBody(exchange);
+      if (!exchange.bodyDue || !exchange.listens) return;
+      response.onData((chunk, last) => {
+        if (exchange.listens) exchange.within(() => exchange.take(chunk, last));
+      });
+    });
+  }
+
+  #readBody(exchange: UwsExchange): void {
+    const { receiver, limits } = this.options;
+    const refusal = this.shares.refusalOfCall(exchange);
+    if (refusal !== undefined) receiver.refuse(exchange, refusal);
+    else if (!exchange.bodyDue) receiver.complete(exchange, emptyBody);
+    else if (declaredLength(exchange) > limits.body_bytes) {
+      this.counts.bodiesTooLarge++;
+      receiver.refuse(exchange, { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } });
+    } else exchange.expectBody();
+  }
+
+  #dropSlowSenders(): void {
+    const latest = performance.now() - this.options.limits.receive_time;
+    for (const exchange of this.receiving) {
+      if (exchange.startedAt > latest) continue;
+      this.counts.receiveTimeouts++;
+      exchange.drop();
+    }
+  }
+
+  total(name: keyof TransportCounts): number {
+    return this.options.total?.(name) ?? this.counts[name];
+  }
+
+  closeNonReaders(): void {
+    const { buffered_response_bytes: most } = this.options.limits;
+    const total = (): number => this.total('bufferedResponseBytes');
+    makeAnswerRoom({ shares: this.shares, unread: this.slow, total, most });
+  }
+
+  get bodyRoom(): BodyRoom {
+    const { receiving, shares, options } = this;
+    const { receiver, limits } = options;
+    const total = (): number => this.total('bufferedBodyBytes');
+    return { receiving, shares, receiver, total, most: limits.buffered_body_bytes };
+  }
+
+  async listen(addresses: readonly string[], port: number): Promise<number> {
+    if (socketPathOf(addresses[0]!) !== undefined) return this.#listenOnSocket(addresses[0]!);
+    for (let attempt = 0; ; attempt++) {
+      const bound = this.#bindAll(addresses, port);
+      if (typeof bound === 'number') {
+        this.port = bound;
+        return bound;
+      }
+      const errno = await probeListening({ host: bound.refused, port: bound.port });
+      // A free port of the first address may be taken on the second: try another. What the system
+      // gives to a probe was taken only for a moment.
+      const again = (port === 0 && errno === 'EADDRINUSE') || errno === undefined;
+      if (!again || attempt === 16) failListening(bound.refused, bound.port, errno ?? 'EADDRINUSE');
+    }
+  }
+
+  async #listenOnSocket(address: string): Promise<number> {
+    await clearSocket(address);
+    let bound = false;
+    const path = socketPathOf(address)!;
+    this.#app.listen_unix((socket) => {
+      bound = Boolean(socket);
+      if (bound) this.#sockets.push(socket);
+    }, path);
+    if (!bound) failListening(address, 0, await probeListening({ path }));
+    openSocketTo(address);
+    this.onSocket = true;
+    this.#socketAddress = address;
+    return 0;
+  }
+
+  #bindAll(addresses: readonly string[], port: number): number | { refused: string; port: number } {
+    for (const address of addresses) {
+      const socket = this.#bind(address, port);
+      if (socket === undefined) {
+        this.stopListening();
+        return { refused: address, port };
+      }
+      this.#sockets.push(socket);
+      port = this.uws.us_socket_local_port(socket);
+    }
+    return port;
+  }
+
+  #bind(address: string, port: number): us_listen_socket | undefined {
+    let socket: us_listen_socket | false = false;
+    this.#app.listen(address, port, exclusivePort, (result) => {
+      socket = result;
+    });
+    return socket === false ? undefined : socket;
+  }
+
+  get descriptor(): number {
+    return this.#app.getDescriptor();
+  }
+
+  distributeTo(descriptor: number): void {
+    this.#app.addChildAppDescriptor(descriptor);
+  }
+
+  dealNoMore(descriptor: number): void {
+    this.#app.removeChildAppDescriptor(descriptor);
+  }
+
+  stopListening(): void {
+    for (const socket of this.#sockets) this.uws.us_listen_socket_close(socket);
+    this.#sockets.length = 0;
+    if (this.#socketAddress !== undefined) removeSocket(this.#socketAddress);
+    this.#socketAddress = undefined;
+  }
+
+  close(): void {
+    clearInterval(this.#sweep);
+    this.#sockets.length = 0;
+    if (this.#socketAddress !== undefined) removeSocket(this.#socketAddress);
+    this.#app.close();
+  }
+
+  renewTls(): boolean {
+    return false;
+  }
+}
+
+/** LIBUS_LISTEN_EXCLUSIVE_PORT. */
+const exclusivePort = 1;
+const emptyBody = new Uint8Array(0);
+
+function readHead(exchange: Exchange, request: HttpRequest): void {
+  exchange.startedAt = performance.now();
+  exchange.method = request.getCaseSensitiveMethod();
+  exchange.path = request.getUrl();
+  exchange.query = request.getQuery() ?? '';
+  request.forEach((name, value) => {
+    keepHeader(exchange, name, value);
+  });
+}
+
+export function openUwsTransport(addOn: AddOn, options: TransportOptions): SharedListener {
+  return new UwsTransport(addOn, options);
+}

@@ -1,0 +1,146 @@
+// Who may come in: the keys of a server, what judges requests by them, and what is noted of it. Of the main thread,
+// for all databases of the server.
+import { resolve } from 'node:path';
+import { wallMs } from '../../engine/index.js';
+import { Accepted } from '../auth/accepted-credentials.js';
+import { isBareDigest } from '../auth/environment-key.js';
+import type { Refusal } from '../auth/authenticator.js';
+import { KeyUse } from '../auth/key-use.js';
+import { Keyring } from '../auth/keys.js';
+import { OwnRate, SharedRate, type SharedRates } from '../auth/rate-limiter.js';
+import { RequestGuard, type SecurityOptions, type SecurityRules } from '../auth/request-guard.js';
+import type { Config } from '../config/config.js';
+import { isLoopback } from '../http/address.js';
+import type { Exchange } from '../http/exchange.js';
+import { AuditFile } from '../telemetry/audit-file.js';
+import { Audit } from '../telemetry/audit.js';
+import type { Log } from '../telemetry/log.js';
+
+const bareDigest =
+  'auth.api_key is 64 hexadecimal digits: they are taken for the SHA-256 of a key in this release, and for a key in ' +
+  'the next one; write `sha256:` before them';
+
+export interface DoorOptions extends Pick<SecurityOptions, 'isNode'> {
+  config: Config;
+  /** Other threads take connections, too. */
+  hasFronts: boolean;
+  log: Log;
+  /** Pages of this machine may call. */
+  loopbackOrigins: boolean;
+  /** The list of keys in force has changed. */
+  onKeys: () => void;
+  /** Hears why a key was refused, for the counters. */
+  onRefused: (reason: Refusal) => void;
+}
+
+export class Door {
+  readonly keys: Keyring;
+  readonly accepted = new Accepted();
+  readonly audit: Audit;
+  readonly rules: SecurityRules;
+  /** What all threads count by, where there are several. */
+  readonly rates: SharedRates | undefined;
+  readonly security: RequestGuard;
+  readonly #use: KeyUse;
+
+  /** Fails CONFIG_INVALID. */
+  constructor(private readonly options: DoorOptions) {
+    const { config, log, isNode, hasFronts } = options;
+    this.keys = new Keyring(config.keysFile, config.auth.api_key);
+    if (isBareDigest(config.auth.api_key)) log('warn', bareDigest);
+    this.#use = new KeyUse(config.keysFile, this.accepted);
+    this.audit = openAudit(config, log, this.keys);
+    this.rules = rulesOf(options);
+    const { rate_per_key, rate_per_address } = config.limits;
+    this.rates = hasFronts
+      ? {
+          rate_per_key: new SharedRate(rate_per_key),
+          rate_per_address: new SharedRate(rate_per_address),
+        }
+      : undefined;
+    this.security = new RequestGuard({
+      ...this.rules,
+      keys: this.keys,
+      accepted: this.accepted,
+      isNode,
+      rateFor: (bound, limit) => this.rates?.[bound] ?? new OwnRate(limit),
+      onAuthFailure: (reason, exchange) => this.#noteRefused(reason, exchange),
+    });
+  }
+
+  #noteRefused(reason: Refusal, exchange: Exchange): void {
+    this.options.onRefused(reason);
+    const { path, requestId } = exchange;
+    const peer = this.security.peer(exchange);
+    if (reason === 'throttled') this.audit.noteThrottled(peer);
+    if (reason !== 'wrong') return;
+    const whose = { keyId: undefined, tenant: '', peer, path, route: 'other', requestId };
+    this.audit.note({ event: 'refused', outcome: 'INVALID_API_KEY', ...whose });
+  }
+
+  /** Reads the key file again where it has changed, and notes what was used. Gives the ids of keys that are no more. */
+  runMaintenance(): string[] {
+    const { log, onKeys } = this.options;
+    try {
+      if (this.keys.refresh()) {
+        onKeys();
+        log('info', 'the key file was read again');
+      }
+    } catch (error) {
+      log('error', 'the key file was not read; the old keys stay', { error });
+    }
+    this.#noteUse();
+    this.audit.tick();
+    return this.keys.expired(wallMs());
+  }
+
+  #noteUse(isLast = false): void {
+    try {
+      this.#use.note(this.keys.list, isLast);
+    } catch (error) {
+      this.options.log('warn', 'when keys were last used could not be noted', { error });
+    }
+  }
+
+  /** What deserves a warning at start (http.md 8). */
+  warnings(): string[] {
+    const { config } = this.options;
+    if (this.keys.closed)
+      return [`nobody is answered: ${config.keysFile} holds no key; add one, or remove the file`];
+    if (isLoopback(config.server.host)) return [];
+    if (!this.keys.active) {
+      return config.server.insecure_no_auth
+        ? ['everyone may do everything: there are no keys']
+        : ['protected mode: there are no API keys, so only this machine is answered'];
+    }
+    return config.tls.cert === '' ? ['API keys travel in clear text: TLS is off'] : [];
+  }
+
+  close(): void {
+    this.#noteUse(true);
+    this.audit.close();
+  }
+}
+
+/** Of a server. Fails CONFIG_INVALID where its file cannot be written. */
+function openAudit(config: Config, log: Log, keys: { readonly active: boolean }): Audit {
+  const { file: name, rotate_bytes: rotateBytes, keep } = config.audit;
+  const onError = (error: unknown): void =>
+    log('error', 'lines of the audit could not be written', { error });
+  const path = resolve(config.projectDir, name);
+  const file = name === '' ? undefined : new AuditFile({ path, rotateBytes, keep, onError });
+  return new Audit({ file, log, hasKeys: () => keys.active, node: config.cluster.node });
+}
+
+function rulesOf({ config, loopbackOrigins }: DoorOptions): SecurityRules {
+  return {
+    host: config.server.host,
+    allowedHosts: config.server.allowed_hosts,
+    corsOrigins: config.cors.origins,
+    loopbackOrigins,
+    insecureNoAuth: config.server.insecure_no_auth,
+    trustProxy: config.server.trust_proxy,
+    secure: config.tls.cert !== '',
+    limits: config.limits,
+  };
+}

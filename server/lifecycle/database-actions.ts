@@ -1,0 +1,136 @@
+// What an operator may have done to one database: `POST /_admin/<name>`. Invariant: all of it is about that
+// database alone, its folder and its backups.
+import { basename } from 'node:path';
+import {
+  type ClusterNode,
+  type Database,
+  type Program,
+  describeJson,
+  fail,
+  printPosition,
+  scanBody,
+} from '../../engine/index.js';
+import { addressOf } from '../config/cluster-options.js';
+import type { Config } from '../config/config.js';
+import { programFor } from '../config/tenant-config.js';
+import type { Action } from '../handlers/admin-handler.js';
+import { checkBody } from '../handlers/check-handler.js';
+import { clusterActions } from '../cluster/membership/cluster-actions.js';
+import type { NodeProof } from '../cluster/node-auth.js';
+import { NodeCopies } from '../cluster/membership/node-copies.js';
+import { ImportHandler } from '../handlers/import-handler.js';
+import { recallBody } from '../handlers/indexes.js';
+import { rulesOf } from '../project/compile-options.js';
+import { programOptions } from '../project/program.js';
+import type { NodeClient } from '../cluster/node-client.js';
+import { backupName, newBackupPath } from './backup-directory.js';
+import { askLeader } from '../cluster/membership/ask-leader.js';
+import type { CheckDesk } from '../cluster/membership/consistency-check.js';
+import type { Roster } from '../cluster/membership/known-nodes.js';
+import { membershipActions } from '../cluster/membership/membership-actions.js';
+import { type ClusterSettings, marksOf, readSettings } from '../cluster/membership/settings.js';
+import { verifyRunning } from './verify-child.js';
+
+/** Of the cluster that a database may be in. */
+export interface ClusterWays {
+  proof: NodeProof | undefined;
+  calls: NodeClient;
+  settings: ClusterSettings;
+  checks: CheckDesk;
+  roster: Roster;
+}
+
+/** `database`: undefined while it is not open. */
+export function databaseActions(
+  config: Config,
+  database: () => Database | undefined,
+  ways: ClusterWays,
+): Map<string, Action> {
+  const node = (): ClusterNode | undefined => database()?.cluster;
+  const copies = new NodeCopies({ database, dataDir: config.dataDir });
+  const imports = new ImportHandler(database);
+  const fit = (program: Program): Program => programFor(config, program);
+  const rules = { ...rulesOf(programOptions(config)), fit };
+  const check = (body: Uint8Array): unknown => {
+    const open = database();
+    return open && checkBody(open, body, rules);
+  };
+  return new Map<string, Action>([
+    ['import', (asked, body, holder) => imports.handle(asked, body, holder)],
+    ['import-files', (asked, body) => imports.noteFiles(asked, body)],
+    ['backup', (_, body) => backUp(config, database()!, body, ways)],
+    ['verify', () => verifyRunning(config.dataDir)],
+    ['snapshot', () => database()?.snapshot()],
+    ['check', (_, body) => check(body)],
+    [
+      'recall',
+      (asked) => {
+        const open = database();
+        return open && recallBody(open, asked);
+      },
+    ],
+    ...clusterActions({
+      node,
+      copies,
+      proof: ways.proof,
+      waitMs: config.cluster.wait,
+      known: (one) => {
+        const { left, marks } = readSettings(one);
+        return { left, marks: marks && marksOf(one) };
+      },
+    }),
+    ...membershipActions({
+      node,
+      copies,
+      ...ways,
+      limits: config.limits,
+      address: addressOf(config),
+    }),
+  ]);
+}
+
+/**
+ * Has the log kept for a backup that begins now, until it is too old; gives how far it is at least, and whether the
+ * leader knows of it: the backup is good without.
+ */
+async function mark(node: ClusterNode, name: string, { calls, settings }: ClusterWays) {
+  const { durable } = node;
+  const asked = { backup: `${node.node}/${name}`, ...durable };
+  const told = askLeader({ node, calls }, 'cluster-mark', asked, () => settings.mark(asked));
+  const kept = await told.then(
+    () => true,
+    () => false,
+  );
+  return { position: printPosition(durable), kept };
+}
+
+function unmark(node: ClusterNode, name: string, { calls, settings }: ClusterWays) {
+  const backup = `${node.node}/${name}`;
+  const path = `cluster-forget?${new URLSearchParams({ backup })}`;
+  return askLeader({ node, calls }, path, {}, () => settings.unmark(backup));
+}
+
+/** `{"name"}`: a folder inside `backup.dir`; without a name the time is one. */
+async function backUp(
+  config: Config,
+  database: Database,
+  body: Uint8Array,
+  ways: ClusterWays,
+): Promise<unknown> {
+  const given = scanBody(body, config.limits).member('name');
+  if (given !== undefined && given.kind !== 'string' && given.kind !== 'null') {
+    const args = { param: 'name', type: 'String', got: describeJson(given) };
+    fail('PARAM_TYPE', args, { path: '/name' });
+  }
+  const name = given?.kind === 'string' ? given.text() : backupName();
+  const path = newBackupPath(config, name);
+  const { cluster } = database;
+  const marked = cluster && (await mark(cluster, basename(path), ways));
+  try {
+    const { bytes } = await database.backUp(path);
+    return { path, bytes, ...marked };
+  } catch (error) {
+    if (marked?.kept) await unmark(cluster!, basename(path), ways).catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+// What `trellis dev` adds to a server: a screen with keys at a terminal, a line for each request,
+// and a look at trellis.toml.
+import { basename, resolve } from 'node:path';
+import { errorHint, errorMessage, type Program, TrellisError } from '../../engine/index.js';
+import { type Config, processEnvironment } from '../config/config.js';
+import { watchConfig } from '../dev/config-watch.js';
+import { RequestLines } from '../dev/request-printer.js';
+import { type KeyActions, obeyKeys, readyScreen } from '../dev/dev-banner.js';
+import { openPage } from '../dev/open-page.js';
+import { type Log, printLine } from '../telemetry/log.js';
+import type { AnsweredCall } from '../pipeline/request-pipeline.js';
+import { painterFor } from '../terminal/colour.js';
+import { shownPath } from '../terminal/format.js';
+import { configuredPlace, typesFiles, writeTypesFiles } from '../project/types-file.js';
+import { packageVersion } from './program-file.js';
+
+export class Development {
+  readonly #lines: RequestLines;
+  readonly #unwatch: () => void;
+
+  constructor(
+    private readonly config: Config,
+    private readonly log: Log,
+    reread: () => Config,
+  ) {
+    const tell = (line: string): void => log('warn', line);
+    this.#lines = new RequestLines((line, isRefused) => log(isRefused ? 'warn' : 'info', line));
+    this.#unwatch = watchConfig(config, reread, tell);
+  }
+
+  noteCall(call: AnsweredCall): void {
+    this.#lines.add(call);
+  }
+
+  /** The types of the program in force, where `types.out` asks for them; `isAsked`: says so. Never fails. */
+  writeTypes(program: Program, files: number, isAsked = false): void {
+    const { types } = this.config;
+    if (types.out === '' && isAsked)
+      this.log('warn', 'There is no file for types: set `out` under [types] in trellis.toml.');
+    if (types.out === '') return;
+    try {
+      const made = { program, files, version: packageVersion() };
+      writeTypesFiles(typesFiles(this.config, configuredPlace(this.config), types, made));
+      if (isAsked) this.log('info', `wrote ${types.out}`);
+    } catch (error) {
+      if (!(error instanceof TrellisError)) throw error;
+      const hint = errorHint(error.data);
+      this.log('warn', errorMessage(error.data), { ...(hint !== undefined && { hint }) });
+    }
+  }
+
+  /** At a terminal: the screen instead of the ready line, and keys. False elsewhere. */
+  showReady(
+    { queries, schema }: Program,
+    url: string,
+    sample: string,
+    actions: Pick<KeyActions, 'reload' | 'types' | 'quit'>,
+  ): boolean {
+    if (!process.stdout.isTTY) return false;
+    const facts = {
+      version: packageVersion(),
+      ms: performance.now(),
+      url,
+      queries: queries.length,
+      types: schema.nodes.length + schema.edges.length + schema.vectors.length,
+      dataDir: shownPath(this.config.dataDir),
+      sample,
+      typesOut: this.config.types.out,
+      agents: this.config.mcp.enabled && this.config.sessions.enabled,
+      project: basename(resolve(this.config.projectDir)),
+    };
+    printLine(readyScreen(facts, painterFor(process.stdout, processEnvironment)));
+    if (process.stdin.isTTY)
+      obeyKeys(process.stdin, {
+        ...actions,
+        open: () => openPage(url, (what) => this.log('warn', what)),
+        print: printLine,
+      });
+    return true;
+  }
+
+  close(): void {
+    this.#unwatch();
+  }
+}

@@ -1,0 +1,462 @@
+// The running server put together: keys, security, routes, reception, transport, around a database
+// that may still be opening. Owns the phase the server is in; serve.ts moves it from phase to
+// phase.
+import { basename } from 'node:path';
+import type { Database, Program } from '../../engine/index.js';
+import { HttpThreadPool } from '../http-threads/http-thread-pool.js';
+import { DatabaseService } from '../database/database-service.js';
+import type { Exchange } from '../http/exchange.js';
+import { type TenantOptions, Tenants, unknownTenant } from '../database/tenant/tenant-databases.js';
+import { type Member, readMembers } from '../cluster/placement.js';
+import { tenantElsewhere } from '../cluster/forward/remote-tenant.js';
+import { reasonOf } from '../database/pool/on-demand-database.js';
+import { listenAddresses } from '../http/address.js';
+import type { Action } from '../handlers/admin-handler.js';
+import type { Config } from '../config/config.js';
+import type { Readiness, ServerPhase } from '../handlers/health.js';
+import type { Keyring } from '../auth/keys.js';
+import type { NodeProof } from '../cluster/node-auth.js';
+import type { Log } from '../telemetry/log.js';
+import type { SourceStatus } from '../project/source-status.js';
+import type { ServerSample } from '../telemetry/metric-definitions.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { type NodeClient, targetOf } from '../cluster/node-client.js';
+import {
+  type AnsweredCall,
+  type DatabaseRequestHandler,
+  RequestPipeline,
+} from '../pipeline/request-pipeline.js';
+import { connectionsBelow, openFilesMax } from '../telemetry/open-files.js';
+import { RuntimeMetrics } from '../telemetry/runtime-metrics.js';
+import { OpenStreams } from '../mcp/subscriptions/subscriptions.js';
+import { Door } from './authentication.js';
+import { tlsFiles } from './tls.js';
+import { openTransport } from './open-transport.js';
+import {
+  type SharedListener,
+  type Transport,
+  type TransportCounts,
+  machineHasIpv6Loopback,
+} from '../http/transport.js';
+
+const housekeepingMs = 1_000;
+/** A line about what clients do comes at most so often. */
+const tellEveryMs = 60_000;
+
+export interface AppOptions {
+  config: Config;
+  log: Log;
+  version: string;
+  /** `POST /_admin/<name>`. */
+  actions: ReadonlyMap<string, Action>;
+  /** Nobody has needed the server for `server.exit_when_idle`. */
+  onIdle?: () => void;
+  /** What the databases of tenants are opened with, where the configuration names any. */
+  tenants?: TenantOptions;
+  /** Its way to other nodes, and how they prove to be some. */
+  nodes?: { calls: NodeClient; proof: NodeProof | undefined };
+  /** The sources in use, and those that were refused. */
+  sources: SourceStatus;
+  /** For `trellis dev`: pages of this machine may call, and each request is told. */
+  onAnswered?: ((call: AnsweredCall) => void) | undefined;
+}
+
+export class HttpServer {
+  #phase: ServerPhase = 'starting';
+  readonly #door: Door;
+  /** Of the database that requests are about when they name none. */
+  readonly #main: DatabaseService;
+  readonly #tenants: Tenants | undefined;
+  /** Who may have a tenant that is not here. */
+  readonly #otherMembers: readonly Member[];
+  readonly #runtime = new RuntimeMetrics();
+  #fronts: HttpThreadPool | undefined;
+  #reception!: RequestPipeline;
+  #transport!: Transport;
+  #maintenance: NodeJS.Timeout | undefined;
+  #connectionsMax = 0;
+  #pipelinedTold = 0;
+  #tellAgainAt = 0;
+
+  constructor(private readonly options: AppOptions) {
+    const { config } = options;
+    this.#door = new Door({
+      config,
+      log: options.log,
+      hasFronts: this.#frontsWanted > 1,
+      loopbackOrigins: options.onAnswered !== undefined,
+      isNode: (exchange) => this.#isNode(exchange, true),
+      onKeys: () => this.#fronts?.adoptKeys(this.keys.list),
+      onRefused: (reason) => this.metrics.authFailures.add(reason),
+    });
+    const shared = {
+      ...options,
+      keys: this.keys,
+      security: this.#door.security,
+      streams: new OpenStreams(config.limits),
+      isFresh: options.onAnswered !== undefined,
+      phase: () => this.#phase,
+      proof: options.nodes?.proof,
+    };
+    this.#main = new DatabaseService({
+      ...shared,
+      title: basename(config.projectDir),
+      serverSamples: () => this.#samples(),
+    });
+    const { tenants } = options;
+    if (tenants !== undefined && this.#hasTenants)
+      this.#tenants = new Tenants({ ...shared, ...tenants });
+    const { members, node } = config.cluster;
+    const isNode = options.nodes !== undefined && node !== '';
+    this.#otherMembers = isNode ? readMembers(members).filter((one) => one.node !== node) : [];
+  }
+
+  get keys(): Keyring {
+    return this.#door.keys;
+  }
+
+  get metrics(): Metrics {
+    return this.#main.metrics;
+  }
+
+  noteOpening(step: string, progress: number): void {
+    this.#main.opening = { step, progress };
+  }
+
+  get phase(): ServerPhase {
+    return this.#phase;
+  }
+
+  set phase(phase: ServerPhase) {
+    this.#phase = phase;
+    if (this.#fronts !== undefined) this.#fronts.isOpen = phase === 'serving';
+  }
+
+  /** Opens the listener; health routes answer from now on. Fails PORT_IN_USE. Gives the port. */
+  async listen(): Promise<number> {
+    const { config, log } = this.options;
+    this.#connectionsMax = this.#boundConnections();
+    this.#reception = new RequestPipeline({
+      security: this.#door.security,
+      main: this.#main,
+      servingFor: (exchange) => this.#servingFor(exchange),
+      log,
+      slowMs: config.log.slow_ms,
+      accessShare: config.log.access,
+      audit: this.#door.audit,
+      onAnswered: this.options.onAnswered,
+    });
+    const tls = tlsFiles(config, log);
+    const shared = {
+      limits: { ...transportLimits(config), connections: this.#connectionsMax },
+      idleMs: config.server.idle_time,
+      ...(tls && { tls }),
+    };
+    const fronts = this.#frontsWanted > 1 ? this.#makeFronts(shared) : undefined;
+    const counting = fronts && {
+      counts: fronts.counts.of(0),
+      total: (name: keyof TransportCounts) => fronts.counts.total(name),
+      shares: { buffer: fronts.shares, row: 0 },
+    };
+    this.#transport = await openTransport(
+      config.server.transport,
+      { receiver: this.#reception, ...shared, ...counting },
+      log,
+      config.server.transport_sha256,
+    );
+    this.#runtime.start();
+    this.#maintenance = setInterval(() => this.#runMaintenance(), housekeepingMs);
+    this.#maintenance.unref();
+    const { host, port } = config.server;
+    return this.#transport.listen(listenAddresses(host, machineHasIpv6Loopback()), port);
+  }
+
+  #boundConnections(): number {
+    const { config, log } = this.options;
+    const { connections } = config.limits;
+    const databases = 1 + (this.#tenants === undefined ? 0 : config.databases.size);
+    const threads = config.server.workers + this.#frontsWanted;
+    const files = openFilesMax();
+    const most = connectionsBelow(files, connections, { threads, databases });
+    const fields = { open_files: files, connections: most };
+    if (most < connections)
+      log('warn', 'the limit of open files bounds the connections', {
+        ...fields,
+        wanted: connections,
+      });
+    return most;
+  }
+
+  /** Whoever develops is one caller: more threads are only started if they are asked for. */
+  get #frontsWanted(): number {
+    // How far a node is, and whose a request is, the main thread knows.
+    if (this.options.config.cluster.log !== '' || this.#hasTenants) return 1;
+    const isDeveloping = this.options.onAnswered !== undefined && !this.#hasSet('server.fronts');
+    return isDeveloping ? 1 : this.options.config.server.fronts;
+  }
+
+  get #hasTenants(): boolean {
+    const { config, tenants } = this.options;
+    return tenants !== undefined && config.tenant === '' && config.databases.size > 0;
+  }
+
+  #hasSet(key: string): boolean {
+    return this.options.config.settings.get(key)!.source !== 'default';
+  }
+
+  #makeFronts(
+    transport: ConstructorParameters<typeof HttpThreadPool>[0]['transport'],
+  ): HttpThreadPool {
+    const { config, log } = this.options;
+    this.#fronts = new HttpThreadPool({
+      count: this.#frontsWanted,
+      receiver: this.#reception,
+      security: this.#door.rules,
+      accepted: this.#door.accepted,
+      rates: this.#door.rates!,
+      telling: {
+        slowMs: config.log.slow_ms,
+        accessShare: config.log.access,
+        values: config.log.values,
+      },
+      onAnswered: this.options.onAnswered,
+      transport,
+      metrics: this.metrics,
+      mcp: this.#main.mcp.forFronts,
+      requestLog: this.#main.requestLog,
+      log,
+      failpoint: config.failpoint,
+    });
+    this.#fronts.adoptKeys(this.keys.list);
+    return this.#fronts;
+  }
+
+  /** `once`: it is judged for good, and the same proof is refused from now on. */
+  #isNode(exchange: Exchange, once: boolean): boolean {
+    const { nodeProof, tenant, method } = exchange;
+    const { proof } = this.options.nodes ?? {};
+    if (proof === undefined || method !== 'POST') return false;
+    const head = { path: targetOf(exchange), tenant };
+    return once ? proof.accept(nodeProof, head) : proof.isGood(nodeProof, head);
+  }
+
+  /** Resolves when connections are dealt to all threads that the configuration asks for. */
+  async startFronts(): Promise<void> {
+    const { log } = this.options;
+    const database = this.#main.database();
+    if (this.#fronts === undefined) return;
+    if (canDeal(this.#transport)) {
+      return this.#fronts.start(this.#transport, () => database.attachment());
+    }
+    if (this.#hasSet('server.fronts')) {
+      log('warn', 'server.fronts needs uWebSockets.js: one thread takes all connections');
+    }
+  }
+
+  /** Takes the opened database: queries are served once `phase` is `serving`. */
+  attach(database: Database): void {
+    this.#main.attach(this.#tenants?.gathering(database) ?? database);
+  }
+
+  /** Makes the routes follow the database's program. */
+  adoptProgram(): void {
+    this.#main.adoptProgram();
+  }
+
+  /** Opens what tenants need at once; the others are opened when they are asked for. */
+  async beginTenants(port: number): Promise<void> {
+    await this.#tenants?.begin(port);
+  }
+
+  /** Fails SCHEMA_INCOMPATIBLE where a shard of a scattered type would refuse it. */
+  async tryShards(program: Program): Promise<void> {
+    await this.#tenants?.tryShards(program);
+  }
+
+  /** The project has another program: the tenants get it too. */
+  async reloadTenants(program: Program): Promise<void> {
+    await this.#tenants?.reload(program);
+  }
+
+  /** Leads no longer what another node is the better place for. */
+  async placeTenants(): Promise<void> {
+    await this.#tenants?.place();
+  }
+
+  async closeTenants(options: { snapshot: boolean }): Promise<void> {
+    await this.#tenants?.close(options);
+  }
+
+  /**
+   * Whose a request is: by its header, else by its key. Who shows no key where one is needed is told
+   * nothing of what is here.
+   */
+  #servingFor(exchange: Exchange): DatabaseRequestHandler {
+    const main = this.#main;
+    if (this.#tenants === undefined) {
+      const { tenant } = exchange;
+      return tenant === '' || tenant === main.tenant ? main : this.#elsewhere(exchange, tenant);
+    }
+    const isNode = exchange.nodeProof !== '' && this.#isNode(exchange, false);
+    const caller = this.keys.active ? this.#door.security.know(exchange) : undefined;
+    if (this.keys.active && caller === undefined && !isNode) return main;
+    const name = exchange.tenant || caller?.tenant;
+    return name ? (this.#tenants.find(name) ?? this.#elsewhere(exchange, name)) : main;
+  }
+
+  /** For a tenant that is not here: another member, if there are any. */
+  #elsewhere({ passedOn, nodeProof }: Exchange, tenant: string): DatabaseRequestHandler {
+    const { config, nodes } = this.options;
+    const { wait: waitMs } = config.cluster;
+    const main = this.#main;
+    const members = this.#otherMembers;
+    const isAsked = members.length > 0 && passedOn === '' && nodeProof === '';
+    if (!isAsked) return unknownTenant(main, tenant);
+    return tenantElsewhere({ main, tenant, members, calls: nodes!.calls, waitMs });
+  }
+
+  /** Calls under way. */
+  get inFlight(): number {
+    return this.#reception.inFlight;
+  }
+
+  /** Reads the project's prompts again. */
+  adoptPrompts(): void {
+    this.#main.mcp.adopt();
+    this.#tenants?.adoptPrompts();
+  }
+
+  readiness(): Readiness {
+    return this.#main.readiness();
+  }
+
+  #runMaintenance(): void {
+    const lapsed = this.#door.runMaintenance();
+    this.#main.runMaintenance(lapsed);
+    this.#tenants?.runMaintenance(lapsed);
+    this.#tellPipelining();
+    const { exit_when_idle: most } = this.options.config.server;
+    if (this.#fronts !== undefined) this.#reception.markActive(this.#fronts.counts.lastRequestAt);
+    const isNeeded = this.phase !== 'serving' || this.#listeners > 0;
+    if (most > 0 && !isNeeded && this.#reception.idleMs > most) this.options.onIdle?.();
+  }
+
+  /** Agents that wait to be told of changes. */
+  get #listeners(): number {
+    return this.#main.mcp.listeners + (this.#tenants?.listeners ?? 0);
+  }
+
+  /** Says how clients lost their connections, at most once a minute. */
+  #tellPipelining(): void {
+    const { pipelinedClosed } = this.#counts;
+    const now = performance.now();
+    if (pipelinedClosed === this.#pipelinedTold || now < this.#tellAgainAt) return;
+    const connections = pipelinedClosed - this.#pipelinedTold;
+    this.#pipelinedTold = pipelinedClosed;
+    this.#tellAgainAt = now + tellEveryMs;
+    const reason =
+      'connections were closed: their clients sent a request before the one before it was ' +
+      'answered, which uWebSockets.js cannot keep; server.transport = "node" can';
+    this.options.log('warn', reason, { connections });
+  }
+
+  /** SIGHUP: keys and TLS files are read again. */
+  renew(): void {
+    this.#runMaintenance();
+    const { config, log } = this.options;
+    if (config.tls.cert === '') return;
+    try {
+      tlsFiles(config, log);
+      if (!this.#transport.renewTls()) log('warn', 'new TLS files take effect after a restart');
+    } catch (error) {
+      log('error', 'the TLS files stay as they were', { reason: reasonOf(error) });
+    }
+  }
+
+  #buildLabels(): Record<string, string> {
+    const { version, config } = this.options;
+    const { name } = this.#transport;
+    return { version, node: process.versions.node, transport: name, compat: config.compat };
+  }
+
+  /** Of all threads that take connections. */
+  get #counts(): TransportCounts {
+    return this.#fronts?.counts.totals() ?? this.#transport.counts;
+  }
+
+  #samples(): ServerSample[] {
+    const counts = this.#counts;
+    const samples: ServerSample[] = [
+      { name: 'build_info', labels: this.#buildLabels(), value: 1 },
+      { name: 'fronts', value: this.#fronts?.serving ?? 1 },
+      { name: 'front_restarts_total', value: this.#fronts?.restarts ?? 0 },
+      { name: 'in_flight', value: this.inFlight },
+      { name: 'connections', value: counts.connections },
+      { name: 'connections_max', value: this.#connectionsMax },
+      { name: 'aborted_total', value: counts.aborted },
+      { name: 'pipelined_closed_total', value: counts.pipelinedClosed },
+      { name: 'buffered_body_bytes', value: counts.bufferedBodyBytes },
+      { name: 'buffered_response_bytes', value: counts.bufferedResponseBytes },
+    ];
+    samples.push(
+      ...this.#runtime.samples(),
+      ...this.#door.audit.samples(),
+      ...(this.#tenants?.samples() ?? []),
+      limitHit('connections', counts.connectionsRefused),
+      limitHit('connections_per_address', counts.sharesRefused),
+      limitHit('receive_time', counts.receiveTimeouts),
+      limitHit('buffered_response_bytes', counts.nonReadersClosed),
+    );
+    return samples;
+  }
+
+  /** No new connections; calls in flight get `ms` to end. */
+  async drain(ms: number): Promise<void> {
+    this.phase = 'stopping';
+    this.#transport.stopListening();
+    this.#main.mcp.endStreams();
+    this.#tenants?.endStreams();
+    const latest = performance.now() + ms;
+    await this.#reception.drain(ms);
+    // Large answers are still on their way to slow readers.
+    while (this.#counts.bufferedResponseBytes > 0 && performance.now() < latest) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#maintenance);
+    this.#runtime.stop();
+    this.#door.close();
+    // Without fronts nothing is waited for: the listener is closed when this returns.
+    if (this.#fronts !== undefined) await this.#fronts.close();
+    this.#transport?.close();
+  }
+
+  /** What deserves a warning at start (http.md 8). */
+  warnings(): string[] {
+    return [...this.#deafWarnings(), ...this.#door.warnings()];
+  }
+
+  /** Keys of the configuration that the transport in use does not hear. */
+  #deafWarnings(): string[] {
+    if (!this.#hasSet('server.idle_time') || this.#transport?.name !== 'uws') return [];
+    return [
+      'server.idle_time has no effect on uWebSockets.js, which ends an idle connection after 10 s; ' +
+        'server.transport = "node" keeps to it',
+    ];
+  }
+}
+
+/** What a proxy passes on comes from one address. */
+function transportLimits({ limits, server }: Config): Config['limits'] {
+  return server.trust_proxy ? { ...limits, connections_per_address: 0 } : limits;
+}
+
+function limitHit(limit: string, value: number): ServerSample {
+  return { name: 'limit_hits_total', labels: { limit }, value };
+}
+
+function canDeal(transport: Transport): transport is SharedListener {
+  return transport.name === 'uws';
+}

@@ -1,0 +1,31 @@
+// Chooses the transport: uWebSockets.js where it loads and is the build that it should be, else its twin on
+// node:http, with one warning line.
+import { announceHeaderBytes } from '../config/config.js';
+import { loadUws, openUwsTransport, uwsNames } from '../http/uws-transport.js';
+import { openNodeTransport } from '../http/node-transport.js';
+import type { Log } from '../telemetry/log.js';
+import { nativeFault } from '../http/native-check.js';
+import type { Transport, TransportOptions } from '../http/transport.js';
+
+export async function openTransport(
+  wanted: 'auto' | 'uws' | 'node',
+  options: TransportOptions,
+  log: Log,
+  /** SHA-256 of a build of the operator's own; empty for none. */
+  buildOfOwn = '',
+): Promise<Transport> {
+  if (wanted === 'node') return openNodeTransport(options);
+  announceHeaderBytes(options.limits.header_bytes);
+  const reasons: string[] = [];
+  const names: string[] = [];
+  for (const name of uwsNames) {
+    const fault = await nativeFault(name, buildOfOwn);
+    if (fault === undefined) names.push(name);
+    else reasons.push(fault);
+  }
+  const addOn = loadUws(names, (reason) => reasons.push(reason));
+  if (addOn !== undefined) return openUwsTransport(addOn, options);
+  const told = 'uWebSockets.js does not load here; node:http serves instead, more slowly';
+  log('warn', told, { node: process.version, reasons });
+  return openNodeTransport(options);
+}

@@ -1,0 +1,447 @@
+// `trellis serve`: the order of start and stop (operations.md 4), signals, reload. Owns the process
+// while it serves. Invariant: the ready line is printed once, after /readyz would answer 200.
+import { join, relative } from 'node:path';
+import {
+  type Database,
+  type OpenDatabase,
+  type Query,
+  TrellisError,
+  armFailpoint,
+  fail,
+} from '../../engine/index.js';
+import type { Action } from '../handlers/admin-handler.js';
+import { HttpServer } from './http-server.js';
+import { ClusterKeys } from '../cluster/membership/keys.js';
+import { ClusterNodeService } from '../cluster/membership/cluster-node.js';
+import { ClusterSettings } from '../cluster/membership/settings.js';
+import type { Config, Environment } from '../config/config.js';
+import { databaseOptions } from '../config/database-options.js';
+import { programFor } from '../config/tenant-config.js';
+import { databaseActions } from './database-actions.js';
+import { readKeyChange } from '../cluster/membership/shared-keys.js';
+import type { TenantOptions } from '../database/tenant/tenant-databases.js';
+import { exitCodes, reportFailure } from './exit-code.js';
+import { socketPathOf } from '../http/listen-socket.js';
+import { type Log, createLog, printErrorLine, printLine } from '../telemetry/log.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { checkOpenFiles } from '../telemetry/open-files.js';
+import { credentialLine, modelWarnings } from '../project/embedding-warnings.js';
+import type { AnsweredCall } from '../pipeline/request-pipeline.js';
+import { Development } from './dev-mode.js';
+import { countErrors, loadProgram, codeFrameOf, programOptions } from '../project/program.js';
+import { createReloader, inBackground, type ReloadResult } from './reload.js';
+import { ignoreInGit } from '../project/git-ignore.js';
+import { playSeed } from '../project/seed.js';
+import { SourceStatus } from '../project/source-status.js';
+import { counted } from '../terminal/format.js';
+import { notifySystemd } from './systemd-notify.js';
+import { packageVersion } from './program-file.js';
+import { type ProjectWatch, watchSources } from './file-watcher.js';
+
+export interface ServeOptions {
+  config: Config;
+  environment: Environment;
+  allowPreload: boolean;
+  openDatabase: OpenDatabase;
+  /** For `trellis dev`; `reread`: the configuration as it would be now. */
+  dev?: { reread: () => Config };
+}
+
+/** Settings of the process that make storage unsafe are refused before anything is opened. */
+function checkEnvironment({ environment, allowPreload }: ServeOptions): void {
+  if (environment.LMDB_RESTORE) {
+    const what = 'LMDB_RESTORE is set: it makes storage open older data.';
+    fail('CONFIG_INVALID', { what }, { hint: 'Unset it.' });
+  }
+  if (environment.LD_PRELOAD && !allowPreload) {
+    const what = 'LD_PRELOAD is set: foreign code would run inside the server.';
+    fail('CONFIG_INVALID', { what }, { hint: 'Unset it, or start with --allow-preload.' });
+  }
+  checkOpenFiles();
+}
+
+function compileSources(config: Config, log: Log, book: SourceStatus) {
+  const compiled = loadProgram(programOptions(config));
+  const { program, diagnostics } = compiled;
+  for (const one of diagnostics) printErrorLine(codeFrameOf(one, compiled, process.stderr));
+  if (program === undefined) {
+    const errors = counted(countErrors(diagnostics), 'error');
+    return fail('SOURCE_INVALID', { what: `The sources have ${errors}.` });
+  }
+  if (program.queries.length === 0) log('warn', 'the project has no queries');
+  book.use(compiled);
+  return program;
+}
+
+function formatOf({ log: { format } }: Config): 'json' | 'text' {
+  return format === 'auto' ? (process.stderr.isTTY ? 'text' : 'json') : format;
+}
+
+/** Runs a server until it is told to stop; gives the exit code. */
+export async function serve(options: ServeOptions): Promise<number> {
+  const { config } = options;
+  checkEnvironment(options);
+  const log = createLog({ level: config.log.level, format: formatOf(config) });
+  for (const note of config.notes) log('info', note);
+  armFailpoint(config.failpoint);
+  const started = performance.now();
+  const sources = new SourceStatus();
+  const program = compileSources(config, log, sources);
+  const credentials = credentialLine(config, program);
+  if (credentials !== undefined) log('info', credentials);
+  const development = options.dev && new Development(config, log, options.dev.reread);
+  const { openDatabase, environment } = options;
+  const tenants = { program, openDatabase };
+  const server = new Server(config, log, environment, sources, tenants, development);
+  server.metrics.compileSeconds.observe((performance.now() - started) / 1000);
+  const opening = server.open(() =>
+    openDatabase({
+      ...databaseOptions(config, program, log, server.metrics.embedding),
+      onProgress: (progress, step) => server.noteProgress(step, progress),
+      onProgram: () => server.adoptProgram(),
+    }),
+  );
+  // What is refused at once (a bad or locked directory) is said before a port is taken.
+  await Promise.race([opening, new Promise((resolve) => setImmediate(resolve))]);
+  try {
+    const port = await server.listen();
+    const database = await opening;
+    await server.begin(database, port);
+  } catch (error) {
+    await server.close();
+    const database = await opening.catch(() => undefined);
+    await database?.close({ snapshot: false });
+    if (server.isStopping) return exitCodes.ok;
+    throw error;
+  }
+  return server.ended;
+}
+
+/** One running server and the process around it. */
+class Server {
+  readonly #app: HttpServer;
+  #database: Database | undefined;
+  readonly #watches: ProjectWatch[] = [];
+  #reload: (() => Promise<ReloadResult>) | undefined;
+  #reloadSoon: () => void = () => undefined;
+  #stopping = false;
+  #snapshot = true;
+  readonly #cluster: ClusterNodeService;
+  readonly #clusterKeys: ClusterKeys;
+  #open!: () => Promise<Database>;
+  #end!: (code: number) => void;
+  readonly ended = new Promise<number>((resolve) => {
+    this.#end = resolve;
+  });
+
+  constructor(
+    private readonly config: Config,
+    private readonly log: Log,
+    private readonly environment: Environment,
+    private readonly sources: SourceStatus,
+    tenants: Omit<TenantOptions, 'actionsFor'>,
+    private readonly dev?: Development,
+  ) {
+    this.#cluster = new ClusterNodeService(config, log);
+    const settings = new ClusterSettings(() => this.#database?.cluster);
+    const { proof, calls, checks, roster } = this.#cluster;
+    const ways = { proof, calls, settings, checks, roster };
+    const actions = databaseActions(config, () => this.#database, ways);
+    actions.set('reload', () => {
+      checkLeads(this.#database);
+      return this.#reload?.();
+    });
+    actions.set('cluster-keys', (_, body) => settings.changeKeys(readKeyChange(body)));
+    this.#clusterKeys = new ClusterKeys({
+      path: config.keysFile,
+      settings,
+      calls,
+      log,
+      onKeys: () => void this.#app.keys.refresh(),
+    });
+    const onAnswered = dev && ((call: AnsweredCall) => dev.noteCall(call));
+    const onIdle = (): void => {
+      log('info', 'nobody has asked for anything: the server ends');
+      this.#onStopSignal();
+    };
+    const version = packageVersion();
+    const shared = { config, log, version, sources, nodes: this.#cluster, onAnswered, onIdle };
+    this.#app = new HttpServer({
+      ...shared,
+      actions,
+      tenants: {
+        ...tenants,
+        nodesFor: (one) => new ClusterNodeService(one, log),
+        actionsFor: (one, database, nodes) =>
+          this.#tenantActions(
+            one,
+            database,
+            nodes instanceof ClusterNodeService ? nodes : this.#cluster,
+          ),
+      },
+    });
+    this.#installHandlers();
+  }
+
+  /** In a cluster the program of each tenant comes by its log: it is reloaded where that is led. */
+  #tenantActions(
+    config: Config,
+    database: () => Database,
+    { calls, checks, roster }: Pick<ClusterNodeService, 'calls' | 'checks' | 'roster'>,
+  ): Map<string, Action> {
+    const settings = new ClusterSettings(() => database().cluster);
+    const { proof } = this.#cluster;
+    const actions = databaseActions(config, database, {
+      proof,
+      calls,
+      settings,
+      checks,
+      roster,
+    });
+    if (config.cluster.log === '') return actions;
+    const reload = (): Promise<ReloadResult> => {
+      checkLeads(database());
+      return createReloader({
+        ...programOptions(config),
+        database: database(),
+        log: this.log,
+        sources: new SourceStatus(),
+        narrow: (program) => programFor(config, program),
+        onApplied: () => undefined,
+        onResult: () => undefined,
+        onCompiled: () => undefined,
+      })();
+    };
+    return actions.set('reload', reload);
+  }
+
+  get isStopping(): boolean {
+    return this.#stopping;
+  }
+
+  get metrics(): Metrics {
+    return this.#app.metrics;
+  }
+
+  /** Opens the database by `open`, once there are data where those of others are needed. */
+  async open(open: () => Promise<Database>): Promise<Database> {
+    this.#open = open;
+    await this.#cluster.prepare(this.#wanted);
+    // Opened now, an empty directory would become a database of its own.
+    if (this.#stopping) fail('SHUTTING_DOWN');
+    return open();
+  }
+
+  /** For as long as a copy of another node's data is waited for. */
+  get #wanted() {
+    return {
+      onProgress: (progress: number) => this.noteProgress('copying', progress),
+      isOver: () => this.#stopping,
+    };
+  }
+
+  /** Another node's data have come, which this one needs to go on. */
+  async #takeCopy(keepAs: string | undefined, port: number): Promise<void> {
+    if (this.#stopping) return;
+    try {
+      this.log('warn', 'this node goes on with the data of another one', { keepAs });
+      this.#app.phase = 'starting';
+      for (const watch of this.#watches.splice(0)) watch.close();
+      this.#clusterKeys.close();
+      await this.#database?.close({ snapshot: false });
+      this.#database = undefined;
+      await this.#cluster.install(keepAs);
+      const database = await this.#open();
+      await this.#serve(database, port);
+      this.#prepareReload(database);
+      this.#app.phase = 'serving';
+    } catch (error) {
+      this.#end(reportFailure(error));
+    }
+  }
+
+  /** Takes an open database as the one that is served. */
+  async #serve(database: Database, port: number): Promise<void> {
+    this.#database = database;
+    ignoreInGit(this.config.dataDir);
+    if (this.#stopping) return this.#stop();
+    if (port > 0) database.notePort(port);
+    this.#app.attach(database);
+    this.#clusterKeys.attach(database);
+    this.#cluster.attach(database, this.#wanted, (keepAs) => void this.#takeCopy(keepAs, port));
+  }
+
+  /** The log of the cluster has brought another program. */
+  adoptProgram(): void {
+    this.#app.adoptProgram();
+    this.log('info', 'the program is that of the cluster now');
+  }
+
+  listen(): Promise<number> {
+    return this.#app.listen();
+  }
+
+  noteProgress(step: string, progress: number): void {
+    this.#app.noteOpening(step, progress);
+  }
+
+  /** From an open database to the ready line. */
+  async begin(database: Database, port: number): Promise<void> {
+    const { config, log } = this;
+    await this.#serve(database, port);
+    if (this.#stopping) return;
+    // Of a cluster, the data that it was founded on are the first ones.
+    const calls = database.cluster ? 0 : await playSeed(config.projectDir, database);
+    this.#prepareReload(database);
+    const { program } = database;
+    const warnings = [...this.#app.warnings(), ...modelWarnings(config, program)];
+    for (const warning of warnings) log('warn', warning);
+    this.dev?.writeTypes(program, this.sources.list().used.length);
+    await this.#app.beginTenants(port);
+    await this.#app.startFronts();
+    if (this.#stopping) return;
+    this.#app.phase = 'serving';
+    const url = urlOf(config, port);
+    void notifySystemd('READY=1', this.environment);
+    const { queries } = program;
+    const tried = sample(queries, url);
+    const isShown = this.dev?.showReady(program, url, tried, {
+      reload: () => this.#reloadSoon(),
+      types: () => this.dev?.writeTypes(database.program, this.sources.list().used.length, true),
+      quit: () => this.#onStopSignal(),
+    });
+    if (!isShown) printLine(`trellis ready ${url}`);
+    // Whoever starts it for the first time reads the address first.
+    if (calls > 0) log('info', 'the empty database was filled from seed.ndjson', { calls });
+    log('info', 'serving', { port, queries: queries.length, try: `curl -s ${tried}` });
+  }
+
+  #prepareReload(database: Database): void {
+    const { config, log } = this;
+    const { projectDir, queriesDir } = config;
+    let credentials = credentialLine(config, database.program);
+    const reload = createReloader({
+      ...programOptions(config),
+      database,
+      log,
+      show: formatOf(config) === 'text' ? printErrorLine : undefined,
+      sources: this.sources,
+      narrow: (program) => programFor(config, program),
+      validate: (program) => this.#app.tryShards(program),
+      onApplied: (program) => {
+        this.#app.adoptProgram();
+        void this.#app.reloadTenants(program);
+        this.dev?.writeTypes(database.program, this.sources.list().used.length);
+        for (const line of modelWarnings(config, database.program)) log('warn', line);
+        const told = credentialLine(config, program);
+        if (told !== undefined && told !== credentials) log('info', told);
+        credentials = told;
+      },
+      onResult: (result) => this.#app.metrics.reloads.add(result),
+      onCompiled: (seconds) => this.metrics.compileSeconds.observe(seconds),
+    });
+    this.#reload = reload;
+    this.#reloadSoon = inBackground(reload);
+    if (!config.server.watch) return;
+    // Without a queries directory of its own only the project's own files are sources.
+    const queries = join(projectDir, queriesDir);
+    const folders = relative(projectDir, queries) === '' ? [projectDir] : [projectDir, queries];
+    this.#watches.push(
+      watchSources(folders, this.#reloadSoon),
+      watchSources([join(projectDir, 'prompts')], () => this.#app.adoptPrompts(), '.md'),
+    );
+  }
+
+  #installHandlers(): void {
+    const { log } = this;
+    process.on('SIGTERM', () => this.#onStopSignal());
+    process.on('SIGINT', () => this.#onStopSignal());
+    process.on('SIGHUP', () => {
+      this.#app.renew();
+      this.#reloadSoon();
+    });
+    process.on('SIGUSR2', () => {
+      log('info', 'state', { ...this.#app.readiness() });
+    });
+    process.on('unhandledRejection', (error) => {
+      // Storage raises such beside errors it has already reported (operations.md L13).
+      this.#app.metrics.unhandledRejections++;
+      log('error', 'unhandled rejection', { error });
+    });
+    process.on('uncaughtException', (error) => {
+      log('error', 'uncaught exception: the server ends', { error });
+      void this.#endFatally();
+    });
+  }
+
+  #onStopSignal(): void {
+    if (this.#stopping) {
+      this.#snapshot = false;
+      return;
+    }
+    this.#stopping = true;
+    // While the database still opens, `begin` stops it as soon as it is there.
+    if (this.#database) void this.#stop();
+  }
+
+  async #stop(): Promise<void> {
+    const { log, config } = this;
+    log('info', 'stopping');
+    const told = notifySystemd('STOPPING=1', this.environment);
+    try {
+      for (const watch of this.#watches) watch.close();
+      this.#clusterKeys.close();
+      this.dev?.close();
+      await this.#app.drain(config.server.drain_time);
+      await this.#app.closeTenants({ snapshot: this.#snapshot });
+      await this.#database?.close({ snapshot: this.#snapshot });
+      await this.close();
+      await told;
+      this.#end(exitCodes.ok);
+    } catch (error) {
+      this.#end(reportFailure(error));
+    }
+  }
+
+  /**
+   * The writer gets a moment to end its transaction; then the process dies in a way that cannot
+   * harm storage (L09).
+   */
+  async #endFatally(): Promise<void> {
+    const timer = setTimeout(() => process.kill(process.pid, 'SIGKILL'), fatalMs);
+    await this.#database?.close({ snapshot: false }).catch(() => undefined);
+    await this.close();
+    clearTimeout(timer);
+    printErrorLine('INTERNAL: a defect ended the server. Report it with the lines above.');
+    this.#end(exitCodes.internal);
+  }
+
+  async close(): Promise<void> {
+    this.#clusterKeys.close();
+    this.#cluster.close();
+    await this.#app.closeTenants({ snapshot: false });
+    await this.#app.close();
+  }
+}
+
+/** Of a cluster, the sources are those that the leader has. Fails NOT_LEADER. */
+function checkLeads(database: Database | undefined): void {
+  const refusal = database?.cluster?.refusal;
+  if (refusal !== undefined) throw new TrellisError(refusal);
+}
+
+const fatalMs = 2_000;
+
+function urlOf({ server: { host }, tls }: Config, port: number): string {
+  const scheme = tls.cert === '' ? 'http' : 'https';
+  if (socketPathOf(host) !== undefined) return host;
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** What a newcomer can call at once: a read without parameters, else what there is to call. */
+function sample(queries: readonly Query[], place: string): string {
+  const socket = socketPathOf(place);
+  const url = socket === undefined ? place : `--unix-socket ${socket} http://localhost`;
+  const query = queries.find(({ plan }) => plan.parameters.length === 0 && !plan.writes);
+  return query === undefined ? `${url}/introspect` : `-X POST ${url}/${query.name}`;
+}

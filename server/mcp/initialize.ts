@@ -1,0 +1,39 @@
+// How a conversation begins: discovery, and the handshake of older revisions. Both say the same of the
+// server, and answer in every state of it.
+import { agreedVersion, servedVersions } from './message/protocol-version.js';
+import { type Answer, type Asked, membersOf, type Methods } from './message/method.js';
+import { textParameter } from './message/json-rpc.js';
+
+const instructions =
+  'A graph and vector database. Tools are its stored queries, and tools that walk the graph: start ' +
+  'with n_from_type or a search, go on with out_step and in_step, read with collect. The resource ' +
+  'trellis://schema.md says what there is.';
+
+/** Notifications come by `subscriptions/listen`, which older revisions do not know. */
+const legacyCapabilities = { tools: {}, resources: {}, prompts: {}, completions: {} };
+const capabilities = {
+  tools: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  prompts: { listChanged: true },
+  completions: {},
+};
+
+export function greetings(version: string): Methods {
+  return [
+    ['server/discover', { era: 'modern', answer: () => discovery() }],
+    ['initialize', { era: 'legacy', answer: (asked) => handshake(asked, version) }],
+    ['ping', { era: 'legacy', answer: () => ({ members: '' }) }],
+  ];
+}
+
+function discovery(): Answer {
+  const found = { supportedVersions: servedVersions, capabilities, instructions };
+  return { members: membersOf(found), keep: 'always' };
+}
+
+function handshake({ frame }: Asked, version: string): Answer {
+  const protocolVersion = agreedVersion(textParameter(frame, 'protocolVersion'));
+  const serverInfo = { name: 'trellisdb', version };
+  const greeting = { protocolVersion, capabilities: legacyCapabilities, serverInfo, instructions };
+  return { members: membersOf(greeting) };
+}

@@ -1,0 +1,97 @@
+// Which revision a request speaks. Modern ones carry everything in each request and mirror it in the
+// head; legacy ones begin with a handshake. Invariant: what passes is of a version that is served,
+// and its head says what its body says.
+import type { JsonView } from '../../../engine/index.js';
+import type { Exchange } from '../../http/exchange.js';
+import { RpcFault, rpcCodes } from './rpc-reply.js';
+import type { Frame } from './json-rpc.js';
+
+export type ProtocolStyle = 'modern' | 'legacy';
+
+const modernVersions: readonly string[] = ['2026-07-28'];
+/** Newest first. */
+const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
+export const servedVersions = [...modernVersions, ...legacyVersions];
+
+const prefix = 'io.modelcontextprotocol/';
+const versionName = `${prefix}protocolVersion`;
+
+/** Whether a message is a modern one by itself, whatever its head says. */
+export function isModernFrame({ method, params }: Frame): boolean {
+  const meta = memberOf(params, '_meta');
+  if (method === 'server/discover') return true;
+  if (meta?.kind !== 'object') return false;
+  // What they have, as a rule: no names are made.
+  if (meta.member(versionName) !== undefined) return true;
+  return meta.names().some((name) => name.startsWith(prefix));
+}
+
+/** Fails with RpcFault. */
+export function eraOf(frame: Frame, exchange: Exchange): ProtocolStyle {
+  const header = exchange.mcpVersion;
+  if (modernVersions.includes(header) || isModernFrame(frame)) {
+    checkModern(frame, exchange, memberOf(frame.params, '_meta'));
+    return 'modern';
+  }
+  if (header !== '' && !legacyVersions.includes(header)) failVersion(header);
+  return 'legacy';
+}
+
+/** The version of a handshake: the one asked for where it is served. */
+export function agreedVersion(asked: string): string {
+  return legacyVersions.includes(asked) ? asked : legacyVersions[0]!;
+}
+
+function checkModern(frame: Frame, exchange: Exchange, meta: JsonView | undefined): void {
+  const header = exchange.mcpVersion;
+  if (header === '') failHeader('MCP-Protocol-Version is missing');
+  if (exchange.mcpMethod === '') failHeader('Mcp-Method is missing');
+  const version = memberOf(meta, versionName);
+  if (version?.kind !== 'string') return failMeta('protocolVersion');
+  if (memberOf(meta, `${prefix}clientCapabilities`)?.kind !== 'object') {
+    failMeta('clientCapabilities');
+  }
+  if (!version.is(header)) failHeader('MCP-Protocol-Version is not that of the body');
+  if (!modernVersions.includes(header)) failVersion(header);
+  if (exchange.mcpMethod !== frame.method) failHeader('Mcp-Method is not that of the body');
+  const member = namedBy[frame.method];
+  const named = member === undefined ? undefined : memberOf(frame.params, member);
+  if (named?.kind !== 'string') return;
+  const said = decodeName(exchange.mcpName);
+  if (said === undefined || !named.is(said)) {
+    failHeader('Mcp-Name is not that of the body');
+  }
+}
+
+/** The parameter that `Mcp-Name` mirrors. */
+const namedBy: Partial<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+};
+
+/** A header that is not plain ASCII comes as `=?base64?...?=`; undefined when that is broken. */
+function decodeName(header: string): string | undefined {
+  if (!header.startsWith('=?')) return header;
+  const coded = /^=\?base64\?(.*)\?=$/.exec(header)?.[1];
+  if (coded === undefined) return header;
+  const bytes = Buffer.from(coded, 'base64');
+  return bytes.toString('base64') === coded ? bytes.toString() : undefined;
+}
+
+function memberOf(view: JsonView | undefined, name: string): JsonView | undefined {
+  return view?.kind === 'object' ? view.member(name) : undefined;
+}
+
+function failHeader(what: string): never {
+  throw new RpcFault(rpcCodes.header, `Header mismatch: ${what}`);
+}
+
+function failMeta(name: string): never {
+  throw new RpcFault(rpcCodes.params, `Invalid params: _meta lacks ${prefix}${name}`);
+}
+
+function failVersion(requested: string): never {
+  const details = { supported: servedVersions, requested };
+  throw new RpcFault(rpcCodes.version, 'Unsupported protocol version', undefined, details);
+}

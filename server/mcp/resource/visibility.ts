@@ -1,0 +1,21 @@
+// What a caller sees of a program: the queries it may call, and the types unless it is limited to some
+// queries. Everything that is told beside tools is told of this.
+import { emptySchema, type Program, type Query, type Schema } from '../../../engine/index.js';
+import type { Caller } from '../../auth/keys.js';
+import { isScoped, mayCall } from '../../auth/permissions.js';
+
+export interface Visibility {
+  schema: Schema;
+  queries: Query[];
+  /** The graph itself, not only queries. */
+  hasGraph: boolean;
+}
+
+export function visibleTo({ schema, queries }: Program, caller: Caller | undefined): Visibility {
+  const hasGraph = !isScoped(caller);
+  return {
+    schema: hasGraph ? schema : emptySchema,
+    queries: queries.filter((query) => mayCall(caller, query)),
+    hasGraph,
+  };
+}

@@ -1,0 +1,216 @@
+// `trellis mcp`: messages come as lines, go to the server as requests, and its answers go back as
+// lines. Invariant: nothing but messages is ever written; each request is answered once unless it
+// was cancelled; a call that may have been carried out is not sent again.
+import type { Readable, Writable } from 'node:stream';
+import { type Limits, TrellisError } from '../../../engine/index.js';
+import { isModernFrame } from '../message/protocol-version.js';
+import { faultReply, RpcFault, rpcCodes } from '../message/rpc-reply.js';
+import { type Frame, rawText, readFrame } from '../message/json-rpc.js';
+import { failedCall } from '../tool/tool.js';
+import { type Came, forward, type Target } from './forward.js';
+import { LineReader } from './line-reader.js';
+import { Listening } from './subscription-stream.js';
+import type { ServerLink } from './server-link.js';
+
+export interface BridgeOptions {
+  input: Readable;
+  output: Writable;
+  link: Pick<ServerLink, 'find' | 'forget'>;
+  /** Of every request. */
+  headers: Readonly<Record<string, string>>;
+  limits: Limits;
+  /** Of one message. */
+  mostBytes: number;
+}
+
+/** How long a server that has gone is waited for. */
+export const patienceMs = 10_000;
+const againMs = 100;
+/** How long calls may take that are under way when the input ends. */
+const lastWordsMs = 2_000;
+
+/** Runs until the input ends or nobody reads the output any more. */
+export async function runBridge(options: BridgeOptions): Promise<void> {
+  const bridge = new Bridge(options);
+  const { input, output } = options;
+  const lines = new LineReader(options.mostBytes, (line) => bridge.take(line));
+  const ended = new Promise<void>((resolve) => {
+    input.on('end', resolve);
+    input.on('close', resolve);
+    input.on('error', () => resolve());
+    output.on('error', () => resolve());
+  });
+  input.on('data', (bytes: Buffer) => lines.take(bytes));
+  await ended;
+  lines.end();
+  await bridge.end();
+}
+
+class Bridge {
+  /** By the JSON text of their ids. */
+  readonly #calls = new Map<string, { stop: AbortController; done: Promise<void> }>();
+  #isEnding = false;
+
+  constructor(private readonly options: BridgeOptions) {}
+
+  take(line: Buffer | undefined): void {
+    let frame: Frame;
+    try {
+      const { limits, mostBytes } = this.options;
+      if (line === undefined) throw new RpcFault(rpcCodes.parse, `More than ${mostBytes} bytes`);
+      frame = readFrame(line, limits, mostBytes);
+    } catch (error) {
+      if (!(error instanceof RpcFault)) throw error;
+      this.#print(bodyOf(error, error.id));
+      return;
+    }
+    if (frame.id === undefined) this.#note(frame);
+    else this.#begin(frame, frame.id);
+  }
+
+  /** Of notifications only one asks for something. */
+  #note({ method, params, body }: Frame): void {
+    if (method !== 'notifications/cancelled' || params?.kind !== 'object') return;
+    const id = params.member('requestId');
+    if (id !== undefined) this.#calls.get(rawText(id, body))?.stop.abort();
+  }
+
+  #begin(frame: Frame, id: string): void {
+    const stop = new AbortController();
+    const isListening = frame.method === 'subscriptions/listen';
+    const run = isListening ? this.#listen(frame, stop.signal) : this.#call(frame, stop.signal);
+    const done = run.finally(() => {
+      if (this.#calls.get(id)?.stop === stop) this.#calls.delete(id);
+    });
+    this.#calls.set(id, { stop, done: isListening ? Promise.resolve() : done });
+  }
+
+  async #call(frame: Frame, signal: AbortSignal): Promise<void> {
+    let answer: string;
+    try {
+      answer = lineOf(await this.#ask(frame, signal), frame.id!);
+    } catch (error) {
+      answer = failure(error, frame);
+    }
+    if (!signal.aborted) this.#print(answer);
+  }
+
+  /** Asks until there is an answer. Fails NOT_READY when no server is there for too long. */
+  async #ask(frame: Frame, signal: AbortSignal): Promise<Came> {
+    const { link, headers } = this.options;
+    const latest = performance.now() + patienceMs;
+    link.forget();
+    for (;;) {
+      const target = await link.find(latest);
+      try {
+        const came = await forward(target, { frame, headers, signal, onEvent: () => undefined });
+        if (!isLeaving(came) || performance.now() > latest) return came;
+      } catch (error) {
+        if (signal.aborted || !mayRepeat(error, frame) || performance.now() > latest) {
+          throw notReached(error, frame);
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve, againMs));
+    }
+  }
+
+  async #listen(frame: Frame, signal: AbortSignal): Promise<void> {
+    const listening = new Listening((line) => {
+      if (!signal.aborted) this.#print(line);
+    });
+    try {
+      while (!listening.isOver && !signal.aborted && !this.#isEnding) {
+        await this.#hear(frame, signal, listening);
+      }
+    } catch (error) {
+      if (!signal.aborted) this.#print(failure(error, frame));
+    }
+  }
+
+  /** One stream, until it ends. One that was heard before is opened anew for as long as it takes. */
+  async #hear(frame: Frame, signal: AbortSignal, listening: Listening): Promise<void> {
+    const { link, headers } = this.options;
+    const latest = performance.now() + patienceMs;
+    try {
+      // Only a first call is reason enough to start a server.
+      const target: Target = await link.find(latest, listening.isOpen ? false : undefined);
+      const onEvent = (data: string): void => listening.take(data);
+      const came = await forward(target, { frame, headers, signal, onEvent });
+      if (came.status !== 0) listening.end(lineOf(came, frame.id!));
+    } catch (error) {
+      if (!listening.isOpen) throw notReached(error, frame);
+    }
+    if (!listening.isOver) await new Promise((resolve) => setTimeout(resolve, againMs).unref());
+  }
+
+  #print(line: string): void {
+    const { input, output } = this.options;
+    if (output.destroyed || output.write(`${line}\n`)) return;
+    input.pause();
+    output.once('drain', () => input.resume());
+  }
+
+  /** Calls under way get a moment to be answered. */
+  async end(): Promise<void> {
+    this.#isEnding = true;
+    const calls = [...this.#calls.values()];
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise((resolve) => (timer = setTimeout(resolve, lastWordsMs)));
+    await Promise.race([Promise.allSettled(calls.map(({ done }) => done)), late]);
+    clearTimeout(timer);
+    for (const { stop } of this.#calls.values()) stop.abort();
+  }
+}
+
+const bodyOf = (fault: RpcFault, id: string): string => String(faultReply(fault, id, true).body);
+
+/** Whether the server says that it is about to end: it has done nothing. */
+function isLeaving({ status, text }: Came): boolean {
+  if (text.length > 4_096 || !text.includes('"code":"SHUTTING_DOWN"')) return false;
+  return status === 503 || text.includes('"isError":true');
+}
+
+/** What came, as a message: refusals that stand before the protocol are none yet. */
+function lineOf({ status, text }: Came, id: string): string {
+  const line = text.replaceAll('\n', ' ');
+  if (line.startsWith('{"jsonrpc"')) return line;
+  let said: { error?: string; code?: string; hint?: string } = {};
+  try {
+    said = JSON.parse(text) as typeof said;
+  } catch {
+    // Of a proxy, perhaps.
+  }
+  const { error = `The server answered with the status ${status}.`, code, hint } = said;
+  const message = hint === undefined ? error : `${error} ${hint}`;
+  const data = code === undefined ? undefined : { code };
+  return bodyOf(new RpcFault(rpcCodes.internal, message, undefined, data), id);
+}
+
+/** Of a refused connection nothing was read; of others only what reads may be sent again. */
+function mayRepeat(error: unknown, { method }: Frame): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ECONNREFUSED' || code === 'ENOENT' || method !== 'tools/call';
+}
+
+function notReached(error: unknown, frame: Frame): unknown {
+  if (error instanceof TrellisError) return error;
+  const hint = mayRepeat(error, frame)
+    ? 'Start it, or try again.'
+    : 'It went away during the call: look whether the call was carried out before it is made again.';
+  const args = { phase: 'no server is reached', progress: 0 };
+  return new TrellisError({ code: 'NOT_READY', args, hint });
+}
+
+/** What a call is told that no server has answered. */
+function failure(error: unknown, frame: Frame): string {
+  if (!(error instanceof TrellisError)) throw error;
+  const id = frame.id!;
+  if (frame.method === 'tools/call') {
+    const era = isModernFrame(frame) ? 'modern' : 'legacy';
+    const { members, meta } = failedCall(error, era);
+    const last = era === 'modern' ? '"resultType":"complete"' : `"_meta":{${meta}}`;
+    return `{"jsonrpc":"2.0","id":${id},"result":{${members},${last}}}`;
+  }
+  const { code, message } = error;
+  return bodyOf(new RpcFault(rpcCodes.internal, message, undefined, { code }), id);
+}

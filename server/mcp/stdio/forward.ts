@@ -1,0 +1,105 @@
+// One message as a request to the server, and what comes back: an answer, or a stream of events.
+import { Agent as PlainAgent, type IncomingMessage, request as requestPlain } from 'node:http';
+import { Agent as TlsAgent, request as requestTls } from 'node:https';
+import { isModernFrame } from '../message/protocol-version.js';
+import type { Frame } from '../message/json-rpc.js';
+
+/** Where the server is. */
+export interface Target {
+  /** With the path of the endpoint. */
+  url: string;
+  socketPath?: string;
+}
+
+export interface Sending {
+  frame: Frame;
+  headers: Readonly<Record<string, string>>;
+  signal: AbortSignal;
+  /** For each event of a stream. */
+  onEvent: (data: string) => void;
+}
+
+export interface Came {
+  /** 0 for a stream, which has ended. */
+  status: number;
+  text: string;
+}
+
+/** What is kept open longer may be closed by the server while a request is on its way. */
+const keptMs = 4_000;
+const agents = {
+  'http:': new PlainAgent({ keepAlive: true, timeout: keptMs }),
+  'https:': new TlsAgent({ keepAlive: true, timeout: keptMs }),
+};
+
+/** Fails with the error of the connection. */
+export function forward({ url, socketPath }: Target, sending: Sending): Promise<Came> {
+  const { frame, headers, signal, onEvent } = sending;
+  const isTls = url.startsWith('https:');
+  const options = {
+    method: 'POST',
+    agent: agents[isTls ? 'https:' : 'http:'],
+    signal,
+    headers: {
+      'Content-Type': 'application/json',
+      'Content-Length': frame.body.length,
+      ...mirrored(frame),
+      ...headers,
+    },
+    ...(socketPath !== undefined && { socketPath }),
+  };
+  return new Promise((resolve, reject) => {
+    const sent = (isTls ? requestTls : requestPlain)(url, options, (response) => {
+      const isStream = response.headers['content-type'] === 'text/event-stream';
+      const read = isStream ? readEvents(response, onEvent) : readBody(response);
+      read.then((text) => resolve({ status: isStream ? 0 : response.statusCode!, text }), reject);
+    });
+    sent.on('error', reject);
+    sent.end(frame.body);
+  });
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of response) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces).toString();
+}
+
+async function readEvents(
+  response: IncomingMessage,
+  onEvent: (data: string) => void,
+): Promise<string> {
+  let text = '';
+  for await (const piece of response.setEncoding('utf8')) {
+    text += piece as string;
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const event = text.slice(0, end);
+      text = text.slice(end + 2);
+      if (event.startsWith('data: ')) onEvent(event.slice(6));
+    }
+  }
+  return '';
+}
+
+const prefix = 'io.modelcontextprotocol/';
+
+/** What a modern message says, in the head as well: a line of text has no head. */
+function mirrored(frame: Frame): Record<string, string> {
+  if (!isModernFrame(frame)) return {};
+  const { method, params } = frame;
+  const own = params?.kind === 'object' ? params : undefined;
+  const meta = own?.member('_meta');
+  const version = meta?.kind === 'object' ? meta.member(`${prefix}protocolVersion`) : undefined;
+  const name = own?.member(method === 'resources/read' ? 'uri' : 'name');
+  return {
+    'MCP-Protocol-Version': version?.kind === 'string' ? inHead(version.text()) : '2026-07-28',
+    'Mcp-Method': method,
+    ...(name?.kind === 'string' && { 'Mcp-Name': inHead(name.text()) }),
+  };
+}
+
+function inHead(text: string): string {
+  const isPlain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text);
+  const looksCoded = text.startsWith('=?base64?');
+  return isPlain && !looksCoded ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
+}

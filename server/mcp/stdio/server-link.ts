@@ -1,0 +1,135 @@
+// The one server of a project, found or started. Invariant: this process never opens the data; of
+// several that start a server at once one gets the data, and all others find it.
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fail } from '../../../engine/index.js';
+import type { Config } from '../../config/config.js';
+import { exitCodes } from '../../lifecycle/exit-code.js';
+import { programFile } from '../../lifecycle/program-file.js';
+import { servedAt } from '../../command/support/running-server.js';
+import type { Target } from './forward.js';
+
+export interface LinkOptions {
+  /** Of a server that is none of this machine's business to start. */
+  url?: string;
+  config: Config;
+  mayStart: boolean;
+  /** How the command line names the data, for the server that is started. */
+  dataFlags: readonly string[];
+  /** What a server says that cannot start. */
+  tell: (text: string) => void;
+}
+
+const pollIntervalMs = 50;
+/** A server listens before it reads its data: what takes longer than this may never come. */
+const openingMs = 60_000;
+/** How long a server that was started here outlives its last caller. */
+const idleTime = '15m';
+const lockedCode = 75;
+
+export class ServerLink {
+  #child: { server: ChildProcess; log: string; from: number } | undefined;
+  /** Of the last start that failed. */
+  failedCode: number | undefined;
+
+  constructor(private readonly options: LinkOptions) {}
+
+  /** Where the server is; waits for one until `latest`. Fails NOT_READY. */
+  async find(latest: number, mayStart = this.options.mayStart): Promise<Target> {
+    const { url, config } = this.options;
+    if (url !== undefined) return { url };
+    for (;;) {
+      const place = servedAt(config);
+      if (typeof place === 'object') {
+        const { origin, socketPath } = place;
+        return { url: `${origin}/mcp`, ...(socketPath !== undefined && { socketPath }) };
+      }
+      if (performance.now() > latest || this.failedCode !== undefined) {
+        return fail('NOT_READY', { phase: 'no server is reached', progress: 0 });
+      }
+      if (place === undefined && mayStart && this.#child === undefined) this.#start();
+      await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
+    }
+  }
+
+  /**
+   * At the beginning: a server that was started here is waited for until it listens or ends, `ms` at a time
+   * and `most` at most: then it is told, and callers hear that it is not ready. Never fails.
+   */
+  async open(ms: number, most = openingMs): Promise<void> {
+    const latest = performance.now() + most;
+    do {
+      const until = Math.min(performance.now() + ms, latest);
+      const isFound = await this.find(until).then(
+        () => true,
+        () => false,
+      );
+      if (isFound) return;
+    } while (this.#child !== undefined && performance.now() < latest);
+    if (this.#child === undefined) return;
+    const { server, log } = this.#child;
+    const waited = `${Math.round(most / 1000)} s`;
+    this.options.tell(
+      `The server that was started (process ${server.pid}) does not listen after ${waited}: calls fail NOT_READY until it does. Its log: ${log}`,
+    );
+  }
+
+  #start(): void {
+    const { config, dataFlags } = this.options;
+    const log = join(dirname(config.dataDir), 'server.log');
+    const output = openLog(log);
+    const from = output === 'ignore' ? 0 : statSync(log).size;
+    const flags = ['--port', '0', '--exit-when-idle', idleTime, ...dataFlags];
+    const argv = [programFile(), 'serve', config.projectDir, ...flags];
+    const child = spawn(process.execPath, argv, {
+      detached: true,
+      stdio: ['ignore', output, output],
+    });
+    if (typeof output === 'number') closeSync(output);
+    child.unref();
+    this.#child = { server: child, log, from };
+    child.once('error', () => this.#ended(exitCodes.internal));
+    child.once('exit', (code) => this.#ended(code ?? exitCodes.ok));
+  }
+
+  #ended(code: number): void {
+    const { log, from } = this.#child!;
+    this.#child = undefined;
+    // Another one had the data first, or this one was told to stop.
+    if (code === exitCodes.ok || code === lockedCode) return;
+    this.failedCode = code;
+    try {
+      this.options.tell(readFileSync(log).subarray(from).toString().trimEnd());
+    } catch {
+      this.options.tell(`The server ended with ${code}.`);
+    }
+  }
+
+  /** A later call may try again what has failed. */
+  forget(): void {
+    this.failedCode = undefined;
+  }
+}
+
+/** In the folder of the data, which may have come with a project. */
+export function openLog(path: string): number | 'ignore' {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    const isLarge = (lstatSync(path, { throwIfNoEntry: false })?.size ?? 0) > 1024 * 1024;
+    const { O_WRONLY, O_CREAT, O_APPEND, O_TRUNC, O_NOFOLLOW = 0 } = constants;
+    // Not through a link, which a project could have put there.
+    const how = O_WRONLY | O_CREAT | O_NOFOLLOW | (isLarge ? O_TRUNC : O_APPEND);
+    return openSync(path, how, 0o600);
+  } catch {
+    return 'ignore';
+  }
+}

@@ -1,0 +1,37 @@
+// The arguments of a call, and the one among them that is ours: how long the answer may be. Invariant:
+// what a tool is given are the bytes as they came, without that one.
+import { fail, type JsonView } from '../../../engine/index.js';
+import { rawText } from '../message/json-rpc.js';
+import { limitArgument } from './tool.js';
+
+export interface GivenArguments {
+  /** JSON text; empty for none. */
+  args: Uint8Array;
+  /** Characters of the answer. */
+  limit: number;
+}
+
+/** `most`: characters of an answer whose call asks for nothing less. Fails PARAM_VALUE. */
+export function argumentsOf(
+  given: JsonView | undefined,
+  body: Uint8Array,
+  most: number,
+): GivenArguments {
+  if (given === undefined || given.kind === 'null' || given.length === 0) {
+    return { args: new Uint8Array(0), limit: most };
+  }
+  const asked = given.member(limitArgument);
+  if (asked === undefined) {
+    return { args: body.subarray(given.start, given.start + given.size), limit: most };
+  }
+  const members = given.names().filter((name) => name !== limitArgument);
+  const texts = members.map((name) => {
+    return `${JSON.stringify(name)}:${rawText(given.member(name)!, body)}`;
+  });
+  const limit = asked.integral ? Number(asked.token()) : 0;
+  if (limit < 1) {
+    const wrong = { param: limitArgument, allowed: 'an integer from 1', got: 'another value' };
+    fail('PARAM_VALUE', wrong, { path: `/${limitArgument}` });
+  }
+  return { args: Buffer.from(`{${texts.join(',')}}`), limit: Math.min(limit, most) };
+}

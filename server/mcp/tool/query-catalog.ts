@@ -1,0 +1,78 @@
+// Two tools that stand for many queries: one finds them, one calls them. Long lists of tools fill the
+// memory of a model before it has read a word.
+import { describeJson, excerpt, fail, scanBody, type Limits } from '../../../engine/index.js';
+import type { Caller } from '../../auth/keys.js';
+import { argumentsOf } from './arguments.js';
+import { type Output, outputOf } from './output.js';
+import type { Tool } from './tool.js';
+import { once } from './query-tool.js';
+
+/** The query tools of who calls. */
+export type KnownTools = (key: Caller | undefined) => readonly Tool[];
+
+const readOnly = { readOnlyHint: true, openWorldHint: false };
+
+export function catalogueTools(known: KnownTools, limits: Limits): Tool[] {
+  return [listQueries(known, limits), runQuery(known, limits)];
+}
+
+function listQueries(known: KnownTools, limits: Limits): Tool {
+  const name = 'list_queries';
+  const properties = {
+    like: { type: 'string', description: 'A part of the name or of the text.' },
+  };
+  const description = 'Queries of this database with what they take. Call them with run_query.';
+  const inputSchema = { type: 'object', properties, additionalProperties: false };
+  const entry = { name, title: 'List queries', description, inputSchema, annotations: readOnly };
+  return {
+    name,
+    entry: once(() => JSON.stringify(entry)),
+    call: ({ key, args, limit }): Output => {
+      const like = scanBody(args, limits).member('like');
+      if (like !== undefined && like.kind !== 'string' && like.kind !== 'null') {
+        const asked = { param: 'like', type: 'String', got: like.kind };
+        fail('PARAM_TYPE', asked, { path: '/like' });
+      }
+      const part = like?.kind === 'string' ? like.text().toLowerCase() : '';
+      const found = known(key).filter((tool) => tool.entry().toLowerCase().includes(part));
+      const queries = found.map((tool) => tool.entry());
+      const advice = 'Name a part with the parameter like.';
+      return outputOf(`{"queries":[${queries.join(',')}]}`, { limit, places: 0, advice });
+    },
+  };
+}
+
+function runQuery(known: KnownTools, limits: Limits): Tool {
+  const name = 'run_query';
+  const properties = {
+    name: { type: 'string', description: 'As list_queries says it.' },
+    arguments: { type: 'object', description: 'As the inputSchema of the query says.' },
+  };
+  const description = 'Calls a query of this database by its name.';
+  const required = ['name'];
+  const inputSchema = { type: 'object', properties, required, additionalProperties: false };
+  const entry = { name, title: 'Run a query', description, inputSchema };
+  return {
+    name,
+    entry: once(() => JSON.stringify(entry)),
+    call: (call) => {
+      const body = scanBody(call.args, limits);
+      const named = body.member('name');
+      if (named?.kind !== 'string') {
+        const asked = { owner: name, param: 'name', type: 'String' };
+        return fail('PARAM_MISSING', asked, { path: '/name' });
+      }
+      const tool = known(call.key).find((one) => one.name === named.text());
+      if (tool === undefined) {
+        const hint = 'list_queries says which there are.';
+        return fail('NOT_FOUND', { name: excerpt(named.text()), kind: 'Query' }, { hint });
+      }
+      const given = body.member('arguments');
+      if (given !== undefined && given.kind !== 'object' && given.kind !== 'null') {
+        const asked = { param: 'arguments', type: 'Object', got: describeJson(given) };
+        fail('PARAM_TYPE', asked, { path: '/arguments' });
+      }
+      return tool.call({ ...call, ...argumentsOf(given, call.args, call.limit) });
+    },
+  };
+}

@@ -1,0 +1,62 @@
+// The paths under `/mcp/`: the steps of a walk, and the queries that begin one (sessions.md 5), as
+// OpenAPI tells them.
+import {
+  docTextOf,
+  type JsonSchema,
+  parametersSchema,
+  type Program,
+  type Query,
+} from '../../engine/index.js';
+import { type Paths, told } from './built-in-paths.js';
+import { walkForms } from './session-tools.js';
+
+const text: JsonSchema = { type: 'string' };
+const connection = { connection_id: text };
+const tag = 'sessions';
+
+/** A body that says which session is meant. */
+const within = (properties: JsonSchema, required: readonly string[] = []): JsonSchema => ({
+  type: 'object',
+  properties: { ...connection, ...properties },
+  required: ['connection_id', ...required],
+});
+
+const step = (name: string, summary: string, body: JsonSchema, gives: JsonSchema) =>
+  told(`/mcp/${name}`, { method: 'post', summary, tag, body, gives });
+
+const items: JsonSchema = { type: 'array' };
+const answers = { first: {}, items, item: {}, reset: text } as const;
+
+/** Their arguments stand beside the session; of all others they are members of `data`. */
+const flat: ReadonlySet<string> = new Set(['collect', 'next', 'reset', 'group_by', 'aggregate_by']);
+
+/** `queries`: those that are seen. */
+export function walkPaths({ schema }: Program, queries: readonly Query[]): Paths {
+  const steps = [...walkForms(schema)].map(([name, form]) => {
+    const { about, properties, required = [], answer } = form;
+    const data = { type: 'object', properties, required };
+    const body = flat.has(name) ? within(properties, required) : within({ data }, ['data']);
+    return step(name, about, body, answers[answer]);
+  });
+  const call = { type: 'object', properties: { tool_name: text, args: { type: 'object' } } };
+  return [
+    told('/mcp', {
+      method: 'post',
+      summary: 'The Model Context Protocol: one message of JSON-RPC 2.0.',
+      tag,
+      body: { type: 'object' },
+    }),
+    step('init', 'Opens a session.', { type: 'object' }, text),
+    ...steps,
+    step('schema_resource', 'Types and queries.', within({ format: text }), {}),
+    step('tool_call', 'Any step by its name.', within({ tool: call }, ['tool']), {}),
+    ...queries.filter(({ mcp }) => mcp).map(begin),
+  ];
+}
+
+/** A query whose answer becomes the traversal. */
+function begin(query: Query) {
+  const { title, parameters } = docTextOf(query);
+  const data = parametersSchema(query.plan, parameters);
+  return step(`${query.name}Mcp`, title, within({ data }), {});
+}

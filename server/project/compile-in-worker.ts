@@ -1,0 +1,12 @@
+// From a project's files to a program while a server of it runs.
+import { programCompiler } from '../../engine/index.js';
+import { rulesOf } from './compile-options.js';
+import type { Compiled, ProgramOptions } from './program.js';
+import { readSources } from './project.js';
+
+/** As `loadProgram` does; this thread goes on meanwhile. */
+export async function compileInWorker(options: ProgramOptions): Promise<Compiled> {
+  const { projectDir, queriesDir } = options;
+  const sources = readSources(projectDir, queriesDir);
+  return { ...(await programCompiler.compile(sources, rulesOf(options))), sources, projectDir };
+}

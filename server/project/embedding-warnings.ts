@@ -1,0 +1,53 @@
+// Whether the queries of a project can embed what they want to, and which hosts get which credentials: said when
+// the server starts, not by the first call.
+import { type Program, modelDestination, modelFault } from '../../engine/index.js';
+import type { Config } from '../config/config.js';
+import { counted } from '../terminal/format.js';
+
+/** One line for each reason why queries cannot embed. */
+export function modelWarnings(config: Config, { queries }: Program): string[] {
+  const byFault = new Map<string, Set<string>>();
+  for (const { name, model } of modelsOf(config, queries)) {
+    const fault = modelFault(model, config);
+    if (fault === undefined) continue;
+    byFault.set(fault, (byFault.get(fault) ?? new Set()).add(name));
+  }
+  return [...byFault].map(([fault, names]) => {
+    const some = [...names].slice(0, 3).join(', ') + (names.size > 3 ? ', …' : '');
+    const who = counted(names.size, 'query', 'queries');
+    return `${who} (${some}) cannot embed: ${fault} Set embedding.model in trellis.toml ("hash" works offline).`;
+  });
+}
+
+/** The model of each text that a query embeds. */
+function modelsOf(config: Config, queries: Program['queries']) {
+  return queries.flatMap(({ name, plan }) =>
+    plan.embeds.map(({ type }) => {
+      const ofType = type && config.vectorTypes[type]?.embedding_model;
+      return { name, model: plan.model ?? (ofType || config.embedding.model) };
+    }),
+  );
+}
+
+/** One line: which host gets which credential, by the name of that and where it stands; undefined for none. */
+export function credentialLine(config: Config, { queries }: Program): string | undefined {
+  const { settings, cluster } = config;
+  const lines = new Set<string>();
+  const tell = (host: string, name: string): void => {
+    lines.add(`${host} gets ${name} (${settings.get(name)?.source})`);
+  };
+  for (const { model } of modelsOf(config, queries)) {
+    const to = modelDestination(model, config);
+    if (to !== undefined) tell(to.host, to.variable);
+  }
+  if (cluster.log !== '' && cluster.token_file !== '')
+    tell(logHost(cluster.log), 'cluster.token_file');
+  return lines.size === 0 ? undefined : `credentials: ${[...lines].join('; ')}`;
+}
+
+/** The servers of a log, or the store. */
+function logHost(url: string): string {
+  const [place = '', query] = url.replace(/^\w+:\/\//, '').split('?', 2);
+  const endpoint = new URLSearchParams(query).get('endpoint');
+  return endpoint !== null && URL.canParse(endpoint) ? new URL(endpoint).host : place;
+}

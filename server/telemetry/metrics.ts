@@ -1,0 +1,306 @@
+// Counters and histograms, and their Prometheus text form 0.0.4 (operations.md 9.2). Names carry
+// the prefix `trellis_`. Invariant: label values come from fixed sets (routes, codes, limits,
+// defined queries), never from a request.
+import {
+  type ErrorCode,
+  type Families,
+  Histogram,
+  type LimitName,
+  type Sample,
+} from '../../engine/index.js';
+import { type CounterName, type ServerSample, families } from './metric-definitions.js';
+import type { FrontFigures, RouteFigures } from './thread-metrics.js';
+import { Tally } from './route-histogram.js';
+
+type Labels = Record<string, string>;
+
+/** What one route has answered. */
+export class RouteMetrics {
+  readonly seconds = new Histogram();
+  readonly #tally = new Tally();
+  readonly #statuses = new Map<string, number>();
+  bytesIn = 0;
+  bytesOut = 0;
+
+  /** `elsewhere`: what other threads have answered so far. */
+  constructor(
+    readonly label: string,
+    private readonly elsewhere: (label: string) => readonly RouteFigures[] = () => [],
+  ) {}
+
+  /** For pages that show what happens now. */
+  get tally(): Tally {
+    return this.#sum().#tally;
+  }
+
+  /** `status` is a status line text, `200 OK`. */
+  record(status: string, seconds: number, bytesIn: number, bytesOut: number): void {
+    this.#addStatus(status, 1);
+    this.seconds.observe(seconds);
+    this.#tally.add(seconds, !status.startsWith('2'));
+    this.bytesIn += bytesIn;
+    this.bytesOut += bytesOut;
+  }
+
+  #addStatus(status: string, count: number): void {
+    this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + count);
+  }
+
+  /** What another thread has answered is as if it had been answered here. */
+  take(figures: RouteFigures): void {
+    const { seconds, tally, bytesIn, bytesOut } = figures;
+    for (const [status, count] of figures.statuses()) this.#addStatus(status, count);
+    this.seconds.add(seconds);
+    this.#tally.addAll(tally);
+    this.bytesIn += bytesIn;
+    this.bytesOut += bytesOut;
+  }
+
+  /** With what other threads have answered. */
+  #sum(): RouteMetrics {
+    const others = this.elsewhere(this.label);
+    if (others.length === 0) return this;
+    const sum = new RouteMetrics(this.label, this.elsewhere);
+    for (const [status, count] of this.#statuses) sum.#statuses.set(status, count);
+    sum.seconds.add(this.seconds);
+    sum.#tally.addAll(this.#tally);
+    sum.bytesIn = this.bytesIn;
+    sum.bytesOut = this.bytesOut;
+    for (const other of others) sum.take(other);
+    return sum;
+  }
+
+  samples(): ServerSample[] {
+    return this.#sum().#samples();
+  }
+
+  #samples(): ServerSample[] {
+    const samples: ServerSample[] = [];
+    if (this.seconds.isEmpty) return samples;
+    const route = this.label;
+    for (const [status, value] of this.#statuses) {
+      const labels = { route, status: status.slice(0, 3) };
+      samples.push({ name: 'requests_total', labels, value });
+    }
+    samples.push({ name: 'request_bytes', labels: { route }, value: this.bytesIn });
+    samples.push({ name: 'response_bytes', labels: { route }, value: this.bytesOut });
+    samples.push(...this.seconds.samples('request_seconds', { route }));
+    return samples;
+  }
+}
+
+/** Counters by one label, e.g. refusals by code. */
+class LabelledCounter {
+  readonly #values = new Map<string, number>();
+
+  constructor(
+    private readonly name: CounterName,
+    private readonly label: string,
+  ) {}
+
+  add(label: string, by = 1): void {
+    this.#values.set(label, (this.#values.get(label) ?? 0) + by);
+  }
+
+  copy(): LabelledCounter {
+    const copy = new LabelledCounter(this.name, this.label);
+    for (const [label, value] of this.#values) copy.add(label, value);
+    return copy;
+  }
+
+  get(label: string): number {
+    return this.#values.get(label) ?? 0;
+  }
+
+  samples(): ServerSample[] {
+    return [...this.#values].map(([label, value]) => ({
+      name: this.name,
+      labels: { [this.label]: label },
+      value,
+    }));
+  }
+}
+
+/** Calls of embedding providers. */
+class EmbeddingMetrics {
+  readonly #seconds = new Map<string, Histogram>();
+  readonly #errors = new Map<string, LabelledCounter>();
+  #cacheHits = 0;
+
+  readonly onCached = (texts: number): void => {
+    this.#cacheHits += texts;
+  };
+
+  readonly onCall = (provider: string, seconds: number, code?: string): void => {
+    const known = this.#seconds.get(provider) ?? new Histogram();
+    this.#seconds.set(provider, known);
+    known.observe(seconds);
+    if (code === undefined) return;
+    const errors = this.#errors.get(provider) ?? new LabelledCounter('embed_errors_total', 'code');
+    this.#errors.set(provider, errors);
+    errors.add(code);
+  };
+
+  samples(): ServerSample[] {
+    const samples: ServerSample[] = [];
+    for (const [provider, seconds] of this.#seconds) {
+      samples.push(...seconds.samples('embed_seconds', { provider }));
+    }
+    for (const [provider, errors] of this.#errors) {
+      for (const { name, labels, value } of errors.samples()) {
+        samples.push({ name, labels: { provider, ...labels }, value });
+      }
+    }
+    return [...samples, { name: 'embed_cache_hits_total', value: this.#cacheHits }];
+  }
+}
+
+/** All routes seen so far and the server's own counters. */
+export class Metrics {
+  readonly #routes = new Map<string, RouteMetrics>();
+  /** Of the threads that answer by themselves. */
+  readonly #others = new Set<FrontFigures>();
+  readonly #rejected = new LabelledCounter('rejected_total', 'code');
+  readonly #limitHits = new LabelledCounter('limit_hits_total', 'limit');
+  readonly shares = new LabelledCounter('share_exceeded_total', 'what');
+  readonly authFailures = new LabelledCounter('auth_failures_total', 'reason');
+  readonly reloads = new LabelledCounter('reloads_total', 'result');
+  readonly timeouts = new LabelledCounter('query_timeouts_total', 'query');
+  readonly embedding = new EmbeddingMetrics();
+  readonly compileSeconds = new Histogram();
+  unhandledRejections = 0;
+
+  route(label: string): RouteMetrics {
+    let route = this.#routes.get(label);
+    if (route === undefined) {
+      this.#routes.set(label, (route = new RouteMetrics(label, (name) => this.#elsewhere(name))));
+    }
+    return route;
+  }
+
+  #elsewhere(label: string): RouteFigures[] {
+    return [...this.#others].flatMap((other) => other.of(label) ?? []);
+  }
+
+  /** Counts refusals, and the limits that they were for. */
+  reject(code: ErrorCode, count = 1): void {
+    addRefusals(this.#rejected, this.#limitHits, code, count);
+  }
+
+  /** Counts from now on what another thread answers. */
+  follow(other: FrontFigures): void {
+    this.#others.add(other);
+  }
+
+  /** The other thread adds nothing to these numbers any more. */
+  unfollow(other: FrontFigures): void {
+    if (!this.#others.delete(other)) return;
+    for (const [name, figures] of other.answered()) this.route(name).take(figures);
+    for (const [code, count] of other.rejected()) this.reject(code, count);
+  }
+
+  samples(): ServerSample[] {
+    const routes = [...this.#routes.values()].flatMap((route) => route.samples());
+    const { authFailures, reloads, shares, timeouts } = this;
+    const rejected = this.#rejected.copy();
+    const limitHits = this.#limitHits.copy();
+    for (const other of this.#others) {
+      for (const [code, count] of other.rejected()) addRefusals(rejected, limitHits, code, count);
+    }
+    const counters = [rejected, limitHits, shares, authFailures, reloads, timeouts];
+    return [
+      ...routes,
+      ...counters.flatMap((counter) => counter.samples()),
+      ...this.embedding.samples(),
+      ...this.compileSeconds.samples('compile_seconds'),
+      { name: 'checksum_errors_total', value: rejected.get('DATA_CORRUPT') },
+      { name: 'unhandled_rejections_total', value: this.unhandledRejections },
+    ];
+  }
+}
+
+/** The limit behind a refusal, where the code names exactly one. */
+const limitOf: Partial<Record<ErrorCode, LimitName>> = {
+  BODY_TOO_LARGE: 'body_bytes',
+  JSON_TOO_DEEP: 'json_depth',
+  JSON_TOO_MANY_MEMBERS: 'json_members',
+  INDEX_KEY_TOO_LONG: 'index_key_bytes',
+  VALUE_TOO_LARGE: 'value_bytes',
+  VECTOR_TOO_LONG: 'vector_dimensions',
+  TEXT_TOO_LONG: 'text_bytes',
+  RESULT_TOO_LARGE: 'result_items',
+  QUERY_MEMORY: 'query_memory',
+  QUERY_WORK: 'query_visits',
+  QUERY_TIMEOUT: 'query_time',
+  TXN_TOO_LARGE: 'txn_writes',
+  DROP_TOO_LARGE: 'drop_edges',
+  FILTER_TOO_DEEP: 'filter_depth',
+  FILTER_TOO_LARGE: 'filter_predicates',
+  TOO_MANY_SESSIONS: 'sessions',
+  SESSION_BUSY: 'session_queue',
+};
+
+function addRefusals(
+  rejected: LabelledCounter,
+  limitHits: LabelledCounter,
+  code: ErrorCode,
+  count: number,
+): void {
+  rejected.add(code, count);
+  const limit = limitOf[code];
+  if (limit !== undefined) limitHits.add(limit, count);
+}
+
+const escapes: Record<string, string> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' };
+const special = /[\\"\n]/;
+const specials = /[\\"\n]/g;
+
+function printLabels(labels: Labels | undefined): string {
+  let text = '';
+  for (const name in labels) {
+    const value = labels[name]!;
+    const safe = special.test(value) ? value.replace(specials, (c) => escapes[c]!) : value;
+    text += `${text === '' ? '{' : ','}${name}="${safe}"`;
+  }
+  return text === '' ? '' : `${text}}`;
+}
+
+const catalogue: Families = families;
+
+const fullName = (name: string): string => (name.startsWith('process_') ? name : `trellis_${name}`);
+
+interface Printed {
+  family: string;
+  /** With the prefix. */
+  name: string;
+}
+
+/** By name of a sample. */
+const printedNames = new Map<string, Printed>();
+
+/** Histograms have several names to one family. */
+function printedName(name: string): Printed {
+  let printed = printedNames.get(name);
+  if (printed === undefined) {
+    const family = name in catalogue ? name : name.replace(/_(bucket|sum|count)$/, '');
+    printedNames.set(name, (printed = { family, name: fullName(name) }));
+  }
+  return printed;
+}
+
+function head(family: string): string {
+  const { help, type } = catalogue[family]!;
+  const name = fullName(family);
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+}
+
+/** Prometheus text: samples of one family stand together, in the order in which they first occur. */
+export function printMetrics(samples: readonly Sample[]): Buffer {
+  const texts = new Map<string, string>();
+  for (const { name, labels, value } of samples) {
+    const printed = printedName(name);
+    const text = texts.get(printed.family) ?? head(printed.family);
+    texts.set(printed.family, `${text}${printed.name}${printLabels(labels)} ${value}\n`);
+  }
+  return Buffer.from([...texts.values()].join(''));
+}

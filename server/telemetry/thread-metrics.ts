@@ -1,0 +1,105 @@
+// What a thread that answers by itself has answered, in shared memory: per query of one program its
+// answers by status, their time and bytes, and all refusals by code. Invariant: written by one thread
+// alone, so that a sum over all threads is never short of an answer that was sent.
+import {
+  type ErrorCode,
+  Histogram,
+  cellsOf,
+  errorCodes,
+  secondBounds,
+} from '../../engine/index.js';
+import { queryStatuses } from '../http/http-error.js';
+import { Tally, tallyCells } from './route-histogram.js';
+
+const secondCells = cellsOf(secondBounds);
+/** The histogram, bytes in and out, answers by status; then the tally's smaller cells. */
+const numbers = secondCells + 2 + queryStatuses.length;
+const bytesPerQuery = Math.ceil((numbers * 8 + tallyCells * 4) / 8) * 8;
+
+/** What one route has answered, by one thread. */
+export class RouteFigures {
+  readonly seconds: Histogram;
+  /** For pages that show what happens now. */
+  readonly tally: Tally;
+  readonly #bytes: Float64Array;
+  readonly #statuses: Float64Array;
+
+  constructor(buffer: SharedArrayBuffer, place: number) {
+    const at = place * bytesPerQuery;
+    this.seconds = new Histogram(secondBounds, new Float64Array(buffer, at, secondCells));
+    this.#bytes = new Float64Array(buffer, at + secondCells * 8, 2);
+    const behind = at + (secondCells + 2) * 8;
+    this.#statuses = new Float64Array(buffer, behind, queryStatuses.length);
+    this.tally = new Tally(new Uint32Array(buffer, at + numbers * 8, tallyCells));
+  }
+
+  record(status: string, seconds: number, bytesIn: number, bytesOut: number): void {
+    const kind = queryStatuses.indexOf(status);
+    this.#statuses[kind]!++;
+    this.seconds.observe(seconds);
+    this.tally.add(seconds, kind > 0);
+    this.#bytes[0]! += bytesIn;
+    this.#bytes[1]! += bytesOut;
+  }
+
+  get bytesIn(): number {
+    return this.#bytes[0]!;
+  }
+
+  get bytesOut(): number {
+    return this.#bytes[1]!;
+  }
+
+  /** Answers of each status there was. */
+  *statuses(): Iterable<[status: string, count: number]> {
+    for (const [i, count] of this.#statuses.entries()) {
+      if (count > 0) yield [queryStatuses[i]!, count];
+    }
+  }
+}
+
+export class FrontFigures {
+  readonly #routes: RouteFigures[];
+  readonly #byName: ReadonlyMap<string, RouteFigures>;
+  readonly #rejected: Float64Array;
+
+  /** `names`: of the program's queries, in its order. */
+  constructor(
+    readonly names: readonly string[],
+    readonly buffer = new SharedArrayBuffer(names.length * bytesPerQuery + errorCodes.length * 8),
+  ) {
+    this.#routes = names.map((_, place) => new RouteFigures(buffer, place));
+    this.#byName = new Map(names.map((name, place) => [name, this.at(place)]));
+    this.#rejected = new Float64Array(buffer, names.length * bytesPerQuery, errorCodes.length);
+  }
+
+  /** By its place in the program. */
+  at(place: number): RouteFigures {
+    return this.#routes[place]!;
+  }
+
+  /** Undefined for what has answered nothing. */
+  of(name: string): RouteFigures | undefined {
+    const figures = this.#byName.get(name);
+    return figures?.seconds.isEmpty === false ? figures : undefined;
+  }
+
+  /** Of the routes that have answered anything. */
+  *answered(): Iterable<[name: string, RouteFigures]> {
+    for (const name of this.names) {
+      const figures = this.of(name);
+      if (figures !== undefined) yield [name, figures];
+    }
+  }
+
+  reject(code: ErrorCode): void {
+    this.#rejected[errorCodes.indexOf(code)]!++;
+  }
+
+  /** Refusals of each code there was. */
+  *rejected(): Iterable<[code: ErrorCode, count: number]> {
+    for (const [i, count] of this.#rejected.entries()) {
+      if (count > 0) yield [errorCodes[i]!, count];
+    }
+  }
+}

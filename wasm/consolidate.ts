@@ -1,0 +1,290 @@
+// Upkeep in small steps, by the writer between its commits: cutting deleted nodes out of the
+// graph (their slots become free), and giving an in-link to nodes that lost all of theirs. A pass
+// is a sequence of sweeps over all slots.
+import { freeSlot } from './duplicates';
+import { centredOf, nodeDistance } from './scalar-quantizer';
+import { edgeDistance, offerEntry, writeEdge, writeEntry } from './edge';
+import { EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGES_END, H_EDGE_CODE_BYTES, H_ENTRY, H_ENTRY_BYTES, H_LINKED, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT, L_RESULT, NODE_DELETED, NODE_UNLINKING, NODE_FREE, NODE_LINKED, NODE_DUPLICATE, NODE_ZERO, N_DEGREE, N_FLAGS, N_HARD, N_NEXT, N_USED, PHASE_RESET, STATE_GRAPH } from './layout';
+import { TARGET, addReverseEdge } from './insert';
+import { lockNode, mark, nodeAt, unlockNode } from './memory';
+import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
+import { hasInner, isAmong, interleavedKey, slotOfKey, sortByInner, squaredKey } from './candidate-order';
+import { linkStaged } from './segment';
+import { addIfDiverse } from './select-neighbours';
+import { INNER_AT } from './dual-order-search';
+
+const IDLE = 0;
+const MARK = 1;
+const REWIRE = 2;
+const SWEEP = 3;
+const RESET = PHASE_RESET;
+const COUNT = 5;
+const REPAIR = 6;
+
+/** Deleted nodes are cut out when they are one in so many. */
+const DELETED_SHARE = 32;
+/** In-links are counted again after so many new nodes, or an eighth of all. */
+const UNREPAIRED_MIN: u32 = 256;
+/** Candidates for the places of cut edges. */
+const CANDIDATES = 256;
+
+/** Works on about `budget` slots; true when more is to do. Writer only. */
+export function maintain(lane: usize, budget: u32): bool {
+  if (load<u32>(0, H_STATE) != STATE_GRAPH) {
+    return load<u32>(0, H_LINKED) != 0 && linkStaged(lane, 1);
+  }
+  let phase = load<u32>(0, H_PHASE);
+  if (phase == IDLE) {
+    phase = choosePhase();
+    if (phase == IDLE) return false;
+    store<u32>(0, 0, H_CURSOR);
+  }
+  const slots = load<u32>(0, H_SLOTS);
+  let slot = load<u32>(0, H_CURSOR);
+  const end = min<u32>(slots, slot + budget);
+  // From here on nodes are counted as new again, whatever led here.
+  if (phase == RESET && slot == 0) store<u32>(0, 0, H_UNREPAIRED);
+  for (; slot < end; slot++) visit(lane, phase, slot);
+  if (slot >= slots) {
+    if (phase == REWIRE) replaceEntries(lane);
+    phase = phase == REPAIR ? IDLE : phase + 1;
+    slot = 0;
+  }
+  store<u32>(0, phase, H_PHASE);
+  store<u32>(0, slot, H_CURSOR);
+  return phase != IDLE || choosePhase() != IDLE;
+}
+
+function choosePhase(): u32 {
+  const slots = load<u32>(0, H_SLOTS);
+  if (load<u32>(0, H_DELETED) * DELETED_SHARE > slots) return MARK;
+  const fresh = load<u32>(0, H_UNREPAIRED);
+  return fresh < UNREPAIRED_MIN || fresh < slots >> 3 ? IDLE : RESET;
+}
+
+function visit(lane: usize, phase: u32, slot: u32): void {
+  const node = nodeAt(slot);
+  const flags = load<u32>(node, N_FLAGS);
+  if ((flags & NODE_LINKED) == 0 || (flags & (NODE_FREE | NODE_DUPLICATE | NODE_ZERO)) != 0) return;
+  if (phase == MARK) {
+    // A deleted node that equal ones hang on stays: it is their place in the graph.
+    if ((flags & NODE_DELETED) != 0 && load<u32>(node, N_NEXT) == 0) {
+      atomic.or<u32>(node + N_FLAGS, NODE_UNLINKING);
+      mark(node, 64);
+    }
+  } else if (phase == REWIRE) {
+    if ((flags & NODE_UNLINKING) == 0) rewire(lane, node, slot);
+  } else if (phase == SWEEP) {
+    if ((flags & NODE_UNLINKING) != 0) {
+      freeSlot(node, slot);
+      atomic.sub<u32>(H_DELETED, 1);
+    } else if (hasInner()) {
+      const centred = <usize>load<u32>(lane, L_CENTRED);
+      centredOf(node, centred);
+      offerEntry(centred, slot);
+    }
+  } else if (phase == RESET) {
+    store<u32>(node, 0, N_DEGREE);
+  } else if (phase == COUNT) {
+    countLinks(node);
+  } else if (phase == REPAIR && load<u32>(node, N_DEGREE) == 0) {
+    reconnectOrphan(lane, node, slot);
+  }
+}
+
+/** Mask of the edges of `node` that point at doomed nodes. */
+function doomedEdges(node: usize): u32 {
+  const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
+  let mask = load<u32>(node, N_USED);
+  let doomed: u32 = 0;
+  while (mask != 0) {
+    const e = ctz(mask);
+    mask &= mask - 1;
+    const target = nodeAt(load<u32>(neighbours + ((<usize>e) << 2)));
+    if (load<u32>(target, N_FLAGS) & NODE_UNLINKING) doomed |= 1 << e;
+  }
+  return doomed;
+}
+
+/** Replaces edges to doomed nodes by edges to those nodes' own neighbours. */
+function rewire(lane: usize, node: usize, slot: u32): void {
+  let doomed = doomedEdges(node);
+  if (doomed == 0) return;
+  lockNode(node);
+  const count = gather(lane, node, slot, doomed);
+  const kept = <usize>load<u32>(lane, L_KEPT);
+  const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
+  let keptCount = 0;
+  let hard = load<u32>(node, N_HARD) & ~doomed;
+  while (hard != 0) {
+    const e = ctz(hard);
+    hard &= hard - 1;
+    const key = keyOf(edgeDistance(node, e), load<u32>(neighbours + ((<usize>e) << 2)));
+    store<u64>(kept + ((<usize>keptCount) << 3), key);
+    keptCount++;
+  }
+  // Choices among all of them come first: the nearest alone would all lie on one side.
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const inner = results + INNER_AT;
+  const innerCount = hasInner() ? count : 0;
+  sortByInner(node, results, innerCount, inner);
+  const before = keptCount;
+  for (let i = 0; i < count + innerCount && doomed != 0 && keptCount < TARGET; i++) {
+    const key = interleavedKey(i, results, count, inner, innerCount);
+    if (key == 0 || isAmong(kept, keptCount, slotOfKey(key))) continue;
+    if (!addIfDiverse(node, kept, keptCount, key)) continue;
+    doomed = replaceEdge(node, doomed, load<u64>(kept + ((<usize>keptCount) << 3)), true);
+    keptCount++;
+  }
+  const chosen = kept + ((<usize>before) << 3);
+  const rest = innerCount != 0 ? inner : results;
+  for (let i = 0; i < count && doomed != 0; i++) {
+    const key = load<u64>(rest + ((<usize>i) << 3));
+    if (isAmong(chosen, keptCount - before, slotOfKey(key))) continue;
+    doomed = replaceEdge(node, doomed, squaredKey(node, key), false);
+  }
+  // Places without a successor still point at a doomed node: they read as unused and infinitely
+  // far.
+  while (doomed != 0) {
+    closeEdge(node, ctz(doomed));
+    doomed &= doomed - 1;
+  }
+  mark(node, <usize>load<u32>(0, H_EDGES_END));
+  unlockNode(node);
+}
+
+/** Puts an edge in the place of the first of `doomed`; returns the others. */
+function replaceEdge(node: usize, doomed: u32, key: u64, hard: bool): u32 {
+  writeEdge(node, ctz(doomed), <u32>key, distanceOf(key), hard);
+  return doomed & (doomed - 1);
+}
+
+/**
+ * Collects, nearest first, neighbours of the doomed neighbours that are not neighbours yet;
+ * returns how many.
+ */
+function gather(lane: usize, node: usize, slot: u32, doomed: u32): i32 {
+  const offset = <usize>load<u32>(0, H_NEIGHBOUR);
+  const results = <usize>load<u32>(lane, L_RESULT);
+  let count = 0;
+  while (doomed != 0) {
+    const gone = nodeAt(load<u32>(node + offset + ((<usize>ctz(doomed)) << 2)));
+    doomed &= doomed - 1;
+    let mask = load<u32>(gone, N_USED);
+    while (mask != 0) {
+      const candidate = load<u32>(gone + offset + ((<usize>ctz(mask)) << 2));
+      mask &= mask - 1;
+      const far = nodeAt(candidate);
+      const flags = load<u32>(far, N_FLAGS);
+      if (candidate == slot || (flags & (NODE_UNLINKING | NODE_FREE)) != 0) continue;
+      if (isListed(node + offset, candidate) || isResult(results, count, candidate)) continue;
+      const key = keyOf(nodeDistance(node, far), candidate);
+      if (count == CANDIDATES && key >= load<u64>(results + ((CANDIDATES - 1) << 3))) continue;
+      insertKey(results, count, CANDIDATES, key);
+      if (count < CANDIDATES) count++;
+    }
+  }
+  return count;
+}
+
+function isListed(neighbours: usize, slot: u32): bool {
+  for (let e: usize = 0; e < <usize>EDGES; e++) {
+    if (load<u32>(neighbours + (e << 2)) == slot) return true;
+  }
+  return false;
+}
+
+function isResult(results: usize, count: i32, slot: u32): bool {
+  for (let i = 0; i < count; i++) {
+    if (<u32>load<u64>(results + ((<usize>i) << 3)) == slot) return true;
+  }
+  return false;
+}
+
+/** Takes an edge out of use. */
+function closeEdge(node: usize, e: u32): void {
+  const add = <usize>load<u32>(0, H_ADD);
+  if (add != 0) atomic.store<u32>(node + add + ((<usize>e) << 2), 0x7f800000);
+  const bit: u32 = 1 << e;
+  store<u32>(node, load<u32>(node, N_HARD) & ~bit, N_HARD);
+  atomic.store<u32>(node, load<u32>(node, N_USED) & ~bit, N_USED);
+}
+
+/** Gives the entry table's places of doomed nodes to others. */
+function replaceEntries(lane: usize): void {
+  const slots = load<u32>(0, H_SLOTS);
+  const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
+  const slotsAt = <usize>E_PARTS + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + 256;
+  let next: u32 = 0;
+  for (let place: u32 = 0; place < <u32>(ENTRY_BLOCKS * EDGES); place++) {
+    const block = <usize>load<u32>(0, H_ENTRY) + <usize>(place / EDGES) * bytes;
+    const at = block + slotsAt + ((<usize>(place % EDGES)) << 2);
+    const add = at - 256;
+    if (load<f32>(add) == Infinity) continue;
+    if ((load<u32>(nodeAt(load<u32>(at)), N_FLAGS) & (NODE_UNLINKING | NODE_FREE)) == 0) continue;
+    // Under dot no other is a match for it: all are offered the place by the sweep.
+    next = hasInner() ? slots : nextLiving(<u32>((<u64>(place * 0x9e3779b1) * slots) >> 32), slots);
+    if (next == slots) {
+      atomic.store<u32>(add, 0x7f800000);
+      mark(add, 4);
+      continue;
+    }
+    centredOf(nodeAt(next), load<u32>(lane, L_CENTRED));
+    writeEntry(place, load<u32>(lane, L_CENTRED), next);
+  }
+}
+
+/** The first living graph node from `from` on, round the end; `slots` when there is none. */
+function nextLiving(from: u32, slots: u32): u32 {
+  for (let i: u32 = 0; i < slots; i++) {
+    const slot = (from + i) % slots;
+    const flags = load<u32>(nodeAt(slot), N_FLAGS);
+    const bad = NODE_UNLINKING | NODE_FREE | NODE_DUPLICATE | NODE_ZERO;
+    if ((flags & NODE_LINKED) != 0 && (flags & bad) == 0) return slot;
+  }
+  return slots;
+}
+
+function countLinks(node: usize): void {
+  const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
+  let mask = load<u32>(node, N_USED);
+  while (mask != 0) {
+    const target = nodeAt(load<u32>(neighbours + ((<usize>ctz(mask)) << 2)));
+    mask &= mask - 1;
+    store<u32>(target, load<u32>(target, N_DEGREE) + 1, N_DEGREE);
+  }
+}
+
+/**
+ * Has the nearest neighbour with a place to spare link to `node`; when all are crowded, the
+ * nearest must.
+ */
+function reconnectOrphan(lane: usize, node: usize, slot: u32): void {
+  const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
+  let best: u32 = EDGES;
+  let nearest: u32 = EDGES;
+  let bestDistance: f32 = Infinity;
+  let least: f32 = Infinity;
+  let mask = load<u32>(node, N_USED);
+  while (mask != 0) {
+    const e = ctz(mask);
+    mask &= mask - 1;
+    const distance = edgeDistance(node, e);
+    if (nearest == EDGES || distance < least) {
+      nearest = e;
+      least = distance;
+    }
+    const target = nodeAt(load<u32>(neighbours + ((<usize>e) << 2)));
+    if (load<u32>(target, N_HARD) == 0xffffffff) continue;
+    if (best == EDGES || distance < bestDistance) {
+      best = e;
+      bestDistance = distance;
+    }
+  }
+  if (best == EDGES) {
+    best = nearest;
+    bestDistance = least;
+  }
+  if (best == EDGES) return;
+  addReverseEdge(lane, load<u32>(neighbours + ((<usize>best) << 2)), slot, bestDistance, true);
+}

@@ -1,0 +1,172 @@
+// The walk of an insertion under dot (see order.ts): one beam by inner products, then one by squared
+// distances, which goes on from what the first has met. Whatever either comes upon is offered to both
+// pools, so that between vectors of one length, where the orders are one, the second beam finds
+// nothing left to do.
+import { codeDistanceBy } from './scalar-quantizer';
+import { H_EDGE_CODES, H_MEAN, H_NEIGHBOUR, L_ESTIMATES, L_FINE, L_INNER_COUNT, L_LENGTH, L_ORIGIN, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, L_WEIGHT, N_NORM, N_USED, POOL_MAX, STARTS } from './layout';
+import { dotFloats } from './kernel/distance';
+import { nodeAt } from './memory';
+import { BY_INNER } from './candidate-order';
+import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
+import { buildTable, buildTableOf, scanEdges } from './kernel/fastscan';
+import { EXPANDED, clearSeen, unvisitedNeighbours, markVisited, selectEntryPoints, minUsefulDistance, estimateCutoff, takeResults } from './search-layer';
+
+/** Where the pool of inner products lies, behind all that results may take. */
+export const INNER_AT: usize = (<usize>POOL_MAX) << 3;
+
+/**
+ * Makes the nearest of the lane's vector, which is coded and of length `norm`, its results, and lists
+ * those of the greatest inner products at INNER_AT behind them.
+ */
+export function searchBothOrders(lane: usize, ef: i32, want: i32, norm: f32): void {
+  const pool = <usize>load<u32>(lane, L_POOL);
+  const inner = <usize>load<u32>(lane, L_RESULT) + INNER_AT;
+  const rotated = <usize>load<u32>(lane, L_ROTATED);
+  store<i32>(lane, 0, L_RESULT_COUNT);
+  store<i32>(lane, min(want, ef), L_RESULT_LIMIT);
+  store<u32>(lane, 0, L_FINE);
+  const length = load<f32>(lane, L_LENGTH);
+  const origin = load<f32>(lane, L_ORIGIN);
+  store<f32>(lane, -dotFloats(rotated, load<u32>(0, H_MEAN)), L_ORIGIN);
+  store<f32>(lane, norm, L_LENGTH);
+  store<f32>(lane, 0, L_WEIGHT);
+  buildTableOf(lane, rotated);
+  selectEntryPoints(lane, max(STARTS, ef >> 2));
+  judgeBoth(lane, pool, inner, norm * norm);
+  expand(lane, ef, inner, pool, norm * norm);
+  store<f32>(lane, origin, L_ORIGIN);
+  store<f32>(lane, length, L_LENGTH);
+  store<f32>(lane, 1, L_WEIGHT);
+  buildTable(lane);
+  skipExpanded(lane, pool, inner);
+  expand(lane, ef, pool, inner, norm * norm);
+  clearSeen(lane);
+  takeResults(lane);
+  takeInner(lane, inner);
+}
+
+/** Puts the starts, which are in the pool, into both pools with their distances by codes. */
+function judgeBoth(lane: usize, pool: usize, inner: usize, square: f32): void {
+  const starts = load<i32>(lane, L_POOL_COUNT);
+  let count = 0;
+  // The array is read ahead of what is written.
+  for (let i = 0; i < starts; i++) {
+    const slot = (<u32>load<u64>(pool + ((<usize>i) << 3))) >> 1;
+    if (!markVisited(lane, slot)) continue;
+    const node = nodeAt(slot);
+    const squared = codeDistanceBy(lane, node, 1);
+    insertKey(pool, count, count + 1, keyOf(squared, slot << 1));
+    insertKey(inner, count, count + 1, keyOf(innerBy(squared, square, node), slot << 1));
+    count++;
+  }
+  store<i32>(lane, count, L_POOL_COUNT);
+  store<i32>(lane, count, L_INNER_COUNT);
+}
+
+/**
+ * Negative inner product at the squared distance `squared` of a vector of squared length `square` and a
+ * node. By their true lengths: where these are equal, both orders are the same to the last bit.
+ */
+// @ts-ignore: decorator
+@inline
+function innerBy(squared: f32, square: f32, node: usize): f32 {
+  const norm = load<f32>(node, N_NORM);
+  return (squared - square - norm * norm) * 0.5;
+}
+
+// @ts-ignore: decorator
+@inline
+function worstOf(pool: usize, count: i32, ef: i32): f32 {
+  return count < ef ? Infinity : distanceOf(load<u64>(pool + ((<usize>(ef - 1)) << 3)));
+}
+
+/** Expands `own`, the pool of inner products (L_WEIGHT 0) or the other one, and fills `other`. */
+function expand(lane: usize, ef: i32, own: usize, other: usize, square: f32): void {
+  const isInner = load<f32>(lane, L_WEIGHT) == 0;
+  const neighbours = <usize>load<u32>(0, H_NEIGHBOUR);
+  const codes = <usize>load<u32>(0, H_EDGE_CODES);
+  const fresh = <usize>load<u32>(lane, L_REJECTED);
+  const ownCount = isInner ? L_INNER_COUNT : L_POOL_COUNT;
+  const otherCount = isInner ? L_POOL_COUNT : L_INNER_COUNT;
+  const expanded = ef * EXPANDED / 100;
+  const sieve = codes == 0 ? <f32>0 : estimateCutoff(lane);
+  const rough = minUsefulDistance(lane);
+  let count = load<i32>(lane + ownCount);
+  let rest = load<i32>(lane + otherCount);
+  let worst = worstOf(own, count, ef);
+  let worstOther = worstOf(other, rest, ef);
+  let cursor = 0;
+  while (cursor < min(count, expanded)) {
+    const at = own + ((<usize>cursor) << 3);
+    const key = load<u64>(at);
+    cursor++;
+    if (key & 1) continue;
+    store<u64>(at, key | 1);
+    const owner = nodeAt((<u32>key) >> 1);
+    const mask = sieve > 0 && distanceOf(key) > rough
+      ? scanEdges(lane, owner + codes, distanceOf(key), worst * sieve)
+      : load<u32>(owner, N_USED);
+    const end = unvisitedNeighbours(lane, owner + neighbours, mask, fresh);
+    for (let at = fresh; at < end; at += 4) {
+      const slot = load<u32>(at);
+      const node = nodeAt(slot);
+      const squared = codeDistanceBy(lane, node, 1);
+      const product = innerBy(squared, square, node);
+      const distance = isInner ? product : squared;
+      const second = isInner ? squared : product;
+      if (second < worstOther) {
+        insertKey(other, rest, ef, keyOf(second, slot << 1));
+        if (rest < ef) rest++;
+        worstOther = worstOf(other, rest, ef);
+      }
+      if (distance >= worst) continue;
+      const place = insertKey(own, count, ef, keyOf(distance, slot << 1));
+      if (place < cursor) cursor = place;
+      if (count < ef) count++;
+      worst = worstOf(own, count, ef);
+    }
+  }
+  store<i32>(lane + ownCount, count);
+  store<i32>(lane + otherCount, rest);
+}
+
+/** Marks those of the pool as expanded that are so in the pool of inner products. */
+function skipExpanded(lane: usize, pool: usize, inner: usize): void {
+  const count = load<i32>(lane, L_POOL_COUNT);
+  const innerCount = load<i32>(lane, L_INNER_COUNT);
+  // A bit for every 1,024th slot: what is not marked is not looked for.
+  const marks = <usize>load<u32>(lane, L_ESTIMATES);
+  for (let at = marks; at < marks + 128; at += 16) v128.store(at, i32x4.splat(0));
+  for (let i = 0; i < innerCount; i++) {
+    const low = load<u32>(inner + ((<usize>i) << 3));
+    const at = marks + (((low >> 6) & 31) << 2);
+    if (low & 1) store<u32>(at, load<u32>(at) | (1 << ((low >> 1) & 31)));
+  }
+  let from = 0;
+  for (let i = 0; i < count; i++) {
+    const at = pool + ((<usize>i) << 3);
+    const key = load<u64>(at);
+    const slot = (<u32>key) >> 1;
+    if ((load<u32>(marks + (((slot >> 5) & 31) << 2)) & (1 << (slot & 31))) == 0) continue;
+    // Where the orders are one, the next is found at once.
+    for (let turn = 0; turn < innerCount; turn++) {
+      let j = from + turn;
+      if (j >= innerCount) j -= innerCount;
+      const low = load<u32>(inner + ((<usize>j) << 3));
+      if (low >> 1 != slot) continue;
+      store<u64>(at, key | <u64>(low & 1));
+      from = j + 1;
+      break;
+    }
+  }
+}
+
+/** Makes keys of candidates from those of the pool. */
+function takeInner(lane: usize, inner: usize): void {
+  const count = load<i32>(lane, L_INNER_COUNT);
+  for (let i = 0; i < count; i++) {
+    const at = inner + ((<usize>i) << 3);
+    const slot = load<u32>(at) >> 1;
+    store<u32>(at, slot | BY_INNER);
+  }
+}

@@ -1,0 +1,313 @@
+// Linking a node into the graph (HNSW's insertion without levels): beam search, heuristic choice
+// of hard edges, the rest filled with soft ones, reverse links under the neighbour's lock.
+// Several threads may link different nodes at once.
+import { centre, centredOf, codeNoise, encodeNode, encodeQuery, hasFiner } from './scalar-quantizer';
+import { closeSketch, edgeDistance, offerEntry, writeEdge, writeEntry, writeSketch } from './edge';
+import { EDGES, H_BEAM, H_EDGES_END, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED, H_UNREPAIRED, L_ALLOW_WORDS, L_CENTRED, L_INNER_COUNT, L_KEEP_ALL, L_KEPT, L_REJECTED, L_REJECTED_COUNT, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, L_WEIGHT, METRIC_L2, NODE_UNLINKING, NODE_LINKED, NODE_ZERO, N_FLAGS, N_HARD, N_NORM, N_USED } from './layout';
+import { linkDuplicate, linkZero } from './duplicates';
+import { copyVector, lockNode, mark, nodeAt, unlockNode } from './memory';
+import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
+import { buildTable } from './kernel/fastscan';
+import { BY_INNER, hasInner, isAmong, interleavedKey, slotOfKey, sortByInner, squaredKey } from './candidate-order';
+import { addIfDiverse } from './select-neighbours';
+import { INNER_AT, searchBothOrders } from './dual-order-search';
+import { searchLayer, searchRefined } from './search-layer';
+
+/** Room for the sorted keys of a node's edges and one more. */
+const SORTED_BYTES: usize = 320;
+/** Hard edges at which a node's choice is made again, and how many it keeps then. */
+const CROWDED = 30;
+export const TARGET = 26;
+/** Hard edges of a new node at most, where they are chosen in two orders. */
+const BOTH_MOST = 24;
+/** Results of the beam that the choice may draw from. */
+const DRAWN = 192;
+/** Deviations of codes that must lie between the last result and those that edges go to. */
+const APART: f32 = 3;
+
+/** Encodes and links `slot`, whose vector is at `vector`. */
+export function link(lane: usize, slot: u32, vector: usize): void {
+  const node = nodeAt(slot);
+  if (load<u32>(0, H_METRIC) != METRIC_L2 && load<f32>(node, N_NORM) == 0) {
+    closeSketch(slot);
+    linkZero(node, slot);
+    return;
+  }
+  const centred = <usize>load<u32>(lane, L_CENTRED);
+  centre(vector, centred);
+  encodeNode(node, centred);
+  writeSketch(slot, centred);
+  findNearest(lane, node, vector);
+  if (linkDuplicate(lane, node, slot)) return;
+  const kept = writeOwn(lane, slot);
+  atomic.or<u32>(node + N_FLAGS, NODE_LINKED);
+  linkReverse(lane, slot, kept);
+  atomic.add<u32>(H_UNREPAIRED, 1);
+  centredOf(node, centred);
+  // Nothing to link to: the entry table is the only way there.
+  if (kept == 0) writeEntry(slot % EDGES, centred, slot);
+  else offerEntry(centred, slot);
+}
+
+/**
+ * Makes the nearest of the vector at `vector` the lane's results; under dot those of the greatest
+ * inner products are listed beside them.
+ */
+function findNearest(lane: usize, node: usize, vector: usize): void {
+  const rotated = <usize>load<u32>(lane, L_ROTATED);
+  if (vector != rotated) copyVector(vector, rotated);
+  store<f32>(lane, 1, L_WEIGHT);
+  encodeQuery(lane);
+  store<u32>(lane, 0, L_ALLOW_WORDS);
+  store<u32>(lane, 1, L_KEEP_ALL);
+  store<i32>(lane, 0, L_INNER_COUNT);
+  const beam = load<i32>(0, H_BEAM);
+  if (hasInner()) searchBothOrders(lane, beam, DRAWN, load<f32>(node, N_NORM));
+  else {
+    buildTable(lane);
+    searchLayer(lane, beam, DRAWN, false);
+  }
+  if (hasFiner() && isBlurred(lane)) searchRefined(lane, beam, DRAWN);
+}
+
+/** Whether codes cannot tell the last results from those that would get edges. */
+function isBlurred(lane: usize): bool {
+  const count = load<i32>(lane, L_RESULT_COUNT);
+  if (count <= EDGES || count < load<i32>(lane, L_RESULT_LIMIT)) return false;
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const last = load<u64>(results + ((<usize>(count - 1)) << 3));
+  const near = distanceOf(load<u64>(results + ((EDGES - 1) << 3)));
+  const far = distanceOf(last);
+  return far - near < APART * codeNoise(lane, nodeAt(<u32>last), far);
+}
+
+// @ts-ignore: decorator
+@inline
+function isDoomed(slot: u32): bool {
+  return (load<u32>(nodeAt(slot), N_FLAGS) & NODE_UNLINKING) != 0;
+}
+
+/**
+ * Chooses among the results and writes the node's own edges; the kept keys stay at L_KEPT. Returns
+ * their number.
+ */
+function writeOwn(lane: usize, self: u32): i32 {
+  const node = nodeAt(self);
+  const kept = <usize>load<u32>(lane, L_KEPT);
+  const rejected = <usize>load<u32>(lane, L_REJECTED);
+  const both = load<i32>(lane, L_INNER_COUNT) != 0;
+  const keptCount = both ? chooseBoth(lane, self) : chooseNear(lane, self);
+  for (let e = 0; e < keptCount; e++) {
+    const key = load<u64>(kept + ((<usize>e) << 3));
+    writeEdge(node, e, <u32>key, distanceOf(key), true);
+  }
+  const softCount = load<i32>(lane, L_REJECTED_COUNT);
+  for (let e = keptCount; e < EDGES && e - keptCount < softCount; e++) {
+    const key = load<u64>(rejected + ((<usize>(e - keptCount)) << 3));
+    writeEdge(node, e, <u32>key, distanceOf(key), false);
+  }
+  mark(node, <usize>load<u32>(0, H_EDGES_END));
+  return keptCount;
+}
+
+/** Chooses among the results, nearest first; what it does not keep is at L_REJECTED. */
+function chooseNear(lane: usize, self: u32): i32 {
+  const node = nodeAt(self);
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const count = load<i32>(lane, L_RESULT_COUNT);
+  const kept = <usize>load<u32>(lane, L_KEPT);
+  const rejected = <usize>load<u32>(lane, L_REJECTED);
+  const hard = load<i32>(0, H_HARD);
+  let keptCount = 0;
+  let softCount = 0;
+  for (let i = 0; i < count; i++) {
+    const key = load<u64>(results + ((<usize>i) << 3));
+    if (<u32>key == self || isDoomed(<u32>key)) continue;
+    if (keptCount < hard && addIfDiverse(node, kept, keptCount, key)) keptCount++;
+    else if (softCount < EDGES) {
+      store<u64>(rejected + ((<usize>softCount) << 3), key);
+      softCount++;
+    }
+    if (keptCount + softCount >= EDGES && keptCount == hard) break;
+  }
+  store<i32>(lane, softCount, L_REJECTED_COUNT);
+  return keptCount;
+}
+
+/**
+ * The same under dot, in both orders. Each may fill as many places as there are for one, and half as
+ * many more are there for both.
+ */
+function chooseBoth(lane: usize, self: u32): i32 {
+  const node = nodeAt(self);
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const count = load<i32>(lane, L_RESULT_COUNT);
+  const inner = results + INNER_AT;
+  const innerCount = load<i32>(lane, L_INNER_COUNT);
+  const kept = <usize>load<u32>(lane, L_KEPT);
+  const hard = load<i32>(0, H_HARD);
+  const most = min(hard + (hard >> 1), BOTH_MOST);
+  let keptCount = 0;
+  let nearCount = 0;
+  for (let i = 0; i < count + innerCount && keptCount < most; i++) {
+    const key = interleavedKey(i, results, count, inner, innerCount);
+    const slot = slotOfKey(key);
+    if (key == 0 || slot == self || isDoomed(slot)) continue;
+    const byInner = (<u32>key & BY_INNER) != 0;
+    if ((byInner ? keptCount - nearCount : nearCount) >= hard) continue;
+    if (isAmong(kept, keptCount, slot) || !addIfDiverse(node, kept, keptCount, key)) continue;
+    keptCount++;
+    if (!byInner) nearCount++;
+  }
+  const listed = listRest(lane, self, keptCount, inner, innerCount, 0);
+  store<i32>(lane, listRest(lane, self, keptCount, results, count, listed), L_REJECTED_COUNT);
+  return keptCount;
+}
+
+/**
+ * Appends to the `listed` keys at L_REJECTED those of `keys` that are not kept, as many as the node has
+ * places; returns how many there are then.
+ */
+function listRest(
+  lane: usize, self: u32, keptCount: i32, keys: usize, count: i32, listed: i32,
+): i32 {
+  const kept = <usize>load<u32>(lane, L_KEPT);
+  const rejected = <usize>load<u32>(lane, L_REJECTED);
+  for (let i = 0; i < count && keptCount + listed < EDGES; i++) {
+    const key = load<u64>(keys + ((<usize>i) << 3));
+    const slot = slotOfKey(key);
+    if (slot == self || isDoomed(slot)) continue;
+    if (isAmong(kept, keptCount, slot) || isAmong(rejected, listed, slot)) continue;
+    store<u64>(rejected + ((<usize>listed) << 3), squaredKey(nodeAt(self), key));
+    listed++;
+  }
+  return listed;
+}
+
+/**
+ * Links every kept neighbour back. Some neighbour always takes the link: the nearest is forced to.
+ */
+function linkReverse(lane: usize, slot: u32, count: i32): void {
+  const kept = <usize>load<u32>(lane, L_KEPT);
+  // The list is read before L_REJECTED is used again by `shrink`; L_KEPT is kept whole.
+  let accepted = 0;
+  for (let i = 0; i < count; i++) {
+    const key = load<u64>(kept + ((<usize>i) << 3));
+    if (addReverseEdge(lane, <u32>key, slot, distanceOf(key), false)) accepted++;
+  }
+  if (accepted == 0 && count > 0) {
+    const key = load<u64>(kept);
+    addReverseEdge(lane, <u32>key, slot, distanceOf(key), true);
+  }
+}
+
+/**
+ * Gives `target` a hard edge to `slot`; false when its own choice is against it. `force` overrules
+ * that.
+ */
+export function addReverseEdge(
+  lane: usize, target: u32, slot: u32, distance: f32, force: bool,
+): bool {
+  const node = nodeAt(target);
+  if (load<u32>(node, N_FLAGS) & NODE_UNLINKING) return false;
+  lockNode(node);
+  const wanted = takeBack(lane, node, slot, distance, force);
+  mark(node, <usize>load<u32>(0, H_EDGES_END));
+  unlockNode(node);
+  return wanted;
+}
+
+/** The same under the node's lock. */
+function takeBack(lane: usize, node: usize, slot: u32, distance: f32, force: bool): bool {
+  const present = edgesTo(node, slot);
+  if (present != 0) {
+    store<u32>(node, load<u32>(node, N_HARD) | present, N_HARD);
+    return true;
+  }
+  let wanted = true;
+  if (load<u32>(node, N_USED) == 0xffffffff && <i32>popcnt(load<u32>(node, N_HARD)) >= CROWDED) {
+    wanted = shrink(lane, node, slot, distance) || force;
+  }
+  if (!wanted) return false;
+  const e = freeEdge(node, force);
+  if (e >= 0) writeEdge(node, e, slot, distance, true);
+  return e >= 0;
+}
+
+/**
+ * An unused edge of `node`, else its farthest soft one, else (forced) its farthest; -1 for none.
+ */
+function freeEdge(node: usize, force: bool): i32 {
+  const used = load<u32>(node, N_USED);
+  if (used != 0xffffffff) return ctz(~used);
+  const soft = ~load<u32>(node, N_HARD);
+  const e = farthest(node, soft);
+  return e >= 0 || !force ? e : farthest(node, 0xffffffff);
+}
+
+function farthest(node: usize, mask: u32): i32 {
+  let best = -1;
+  let longest: f32 = -Infinity;
+  while (mask != 0) {
+    const e = ctz(mask);
+    mask &= mask - 1;
+    const distance = edgeDistance(node, e);
+    if (distance > longest) {
+      longest = distance;
+      best = e;
+    }
+  }
+  return best;
+}
+
+/**
+ * Chooses again among the hard edges and the newcomer. Losers become soft where they are; returns
+ * whether the newcomer won.
+ */
+function shrink(lane: usize, node: usize, slot: u32, distance: f32): bool {
+  const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
+  // Sorted keys of 33 candidates at most, once or in two orders, then the kept ones.
+  const sorted = <usize>load<u32>(lane, L_REJECTED);
+  const kept = sorted + 2 * SORTED_BYTES;
+  let count = 0;
+  let mask = load<u32>(node, N_HARD);
+  while (mask != 0) {
+    const e = ctz(mask);
+    mask &= mask - 1;
+    const neighbour = load<u32>(neighbours + ((<usize>e) << 2));
+    insertKey(sorted, count, count + 1, keyOf(edgeDistance(node, e), neighbour));
+    count++;
+  }
+  insertKey(sorted, count, count + 1, keyOf(distance, slot));
+  count++;
+  let keptCount = 0;
+  const inner = sorted + SORTED_BYTES;
+  const innerCount = hasInner() ? count : 0;
+  sortByInner(node, sorted, innerCount, inner);
+  for (let i = 0; i < count + innerCount && keptCount < TARGET; i++) {
+    const key = interleavedKey(i, sorted, count, inner, innerCount);
+    if (key == 0 || (innerCount != 0 && isAmong(kept, keptCount, slotOfKey(key)))) continue;
+    if (addIfDiverse(node, kept, keptCount, key)) keptCount++;
+  }
+  let hard: u32 = 0;
+  let won = false;
+  for (let i = 0; i < keptCount; i++) {
+    const winner = <u32>load<u64>(kept + ((<usize>i) << 3));
+    if (winner == slot) won = true;
+    else hard |= edgesTo(node, winner);
+  }
+  store<u32>(node, hard & load<u32>(node, N_HARD), N_HARD);
+  return won;
+}
+
+/** Mask of the edges of `node` that point at `slot`. */
+export function edgesTo(node: usize, slot: u32): u32 {
+  const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
+  const wanted = i32x4.splat(slot);
+  let mask: u32 = 0;
+  for (let i: usize = 0; i < 8; i++) {
+    const same = i32x4.eq(v128.load(neighbours + (i << 4)), wanted);
+    mask |= (<u32>i32x4.bitmask(same)) << <u32>(i << 2);
+  }
+  return mask & load<u32>(node, N_USED);
+}

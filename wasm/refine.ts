@@ -1,0 +1,112 @@
+// The best that is known of a vector: itself where it is kept, else its length and all 16 bits of its
+// code. Searches end with it, and fall back on it where codes are too coarse to tell neighbours apart.
+// Not for layouts of half codes, which know nothing better.
+import { exactDistance, squareFloats } from './kernel/distance';
+import { H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_CENTRED, L_LENGTH, L_WEIGHT, N_CODE, N_NORM, N_STEP } from './layout';
+import { sumFloats } from './kernel/sum';
+
+/** Eight whole codes: the byte at `code` is the greater part, that at `rest` the lesser. */
+// @ts-ignore: decorator
+@inline
+function whole(code: usize, rest: usize): v128 {
+  const high = i16x8.sub(v128.load_ext<u8>(code), i16x8.splat(128));
+  return i16x8.add(i16x8.shl(high, 8), v128.load_ext<i8>(rest));
+}
+
+// @ts-ignore: decorator
+@inline
+function low(codes: v128, unit: v128): v128 {
+  return f32x4.mul(unit, f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(codes)));
+}
+
+// @ts-ignore: decorator
+@inline
+function high(codes: v128, unit: v128): v128 {
+  return f32x4.mul(unit, f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_s(codes)));
+}
+
+// @ts-ignore: decorator
+@inline
+function unitOf(node: usize): v128 {
+  return f32x4.splat(load<f32>(node, N_STEP) / 256);
+}
+
+/** Fills P floats with what the whole code of `node` stands for. */
+export function decodeRefined(node: usize, target: usize): void {
+  const unit = unitOf(node);
+  const end = target + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let code = node + N_CODE;
+  let rest = node + <usize>load<u32>(0, H_FINE);
+  for (; target < end; target += 32, code += 8, rest += 8) {
+    const codes = whole(code, rest);
+    v128.store(target, low(codes, unit));
+    v128.store(target, high(codes, unit), 16);
+  }
+}
+
+/** Distance of the lane's query and a node, as well as it can be known. */
+export function fineDistance(lane: usize, node: usize): f32 {
+  if (load<u32>(0, H_VECTOR) != 0) return exactDistance(lane, node);
+  if (load<f32>(lane, L_WEIGHT) == 0) return fineDot(lane, node);
+  const unit = unitOf(node);
+  let query = <usize>load<u32>(lane, L_CENTRED);
+  const end = query + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let code = node + N_CODE;
+  let rest = node + <usize>load<u32>(0, H_FINE);
+  let a = f32x4.splat(0);
+  let b = f32x4.splat(0);
+  for (; query < end; query += 32, code += 8, rest += 8) {
+    const codes = whole(code, rest);
+    const x = f32x4.sub(v128.load(query), low(codes, unit));
+    const y = f32x4.sub(v128.load(query, 16), high(codes, unit));
+    a = f32x4.add(a, f32x4.mul(x, x));
+    b = f32x4.add(b, f32x4.mul(y, y));
+  }
+  return sumFloats(f32x4.add(a, b));
+}
+
+/**
+ * -<q, x>, by the length t of x and its difference from the query brought to that length,
+ * |x| |q| - |q| / 2t |t/|q| q - x|^2: the error of a code counts as much as that difference.
+ */
+function fineDot(lane: usize, node: usize): f32 {
+  const length = load<f32>(lane, L_LENGTH);
+  const norm = load<f32>(node, N_NORM);
+  if (length == 0 || norm == 0) return 0;
+  const factor = f32x4.splat(norm / length);
+  const unit = unitOf(node);
+  let query = <usize>load<u32>(lane, L_CENTRED);
+  const end = query + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let mean = <usize>load<u32>(0, H_MEAN);
+  let code = node + N_CODE;
+  let rest = node + <usize>load<u32>(0, H_FINE);
+  let sum = f32x4.splat(0);
+  for (; query < end; query += 32, mean += 32, code += 8, rest += 8) {
+    const codes = whole(code, rest);
+    const p = f32x4.sub(f32x4.mul(factor, v128.load(query)), v128.load(mean));
+    const q = f32x4.sub(f32x4.mul(factor, v128.load(query, 16)), v128.load(mean, 16));
+    const x = f32x4.sub(p, low(codes, unit));
+    const y = f32x4.sub(q, high(codes, unit));
+    sum = f32x4.add(sum, f32x4.add(f32x4.mul(x, x), f32x4.mul(y, y)));
+  }
+  return length * (sumFloats(sum) / (2 * norm) - norm);
+}
+
+/** Squared distance of two nodes as well as it can be known. */
+export function fineNodes(a: usize, b: usize): f32 {
+  const vector = <usize>load<u32>(0, H_VECTOR);
+  if (vector != 0) return squareFloats(a + vector, b + vector);
+  const first = unitOf(a);
+  const second = unitOf(b);
+  const fine = <usize>load<u32>(0, H_FINE);
+  const end = a + <usize>load<u32>(0, H_PADDED);
+  let sum = f32x4.splat(0);
+  for (; a < end; a += 8, b += 8) {
+    const x = whole(a + N_CODE, a + fine);
+    const y = whole(b + N_CODE, b + fine);
+    const p = f32x4.sub(low(x, first), low(y, second));
+    const q = f32x4.sub(high(x, first), high(y, second));
+    sum = f32x4.add(sum, f32x4.add(f32x4.mul(p, p), f32x4.mul(q, q)));
+  }
+  return sumFloats(sum);
+}

@@ -1,0 +1,218 @@
+// From results to the answer: equal vectors join, distances are taken again on full vectors, the
+// best k are kept. Also the exact scan that small segments, flat layouts and the last resort of
+// filtered searches use.
+import { codeNoise, hasFiner, distanceTo, knownDistance } from './scalar-quantizer';
+import { exactDistance, vectorDistance } from './kernel/distance';
+import { H_METRIC, H_PADDED, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS, L_DISTANCES, L_FINE, L_IDS, L_KEEP_ALL, L_POOL, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_TOUCH, METRIC_COSINE, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE, N_FLAGS, N_ID, N_NEXT, STATE_SCAN } from './layout';
+import { idWord, nodeAt, slotOf } from './memory';
+import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
+import { isAllowed, isAnswer, collect } from './search-layer';
+
+/** Steps along a chain of equal vectors when a filter refuses them one after another. */
+const CHAIN_MAX = 65536;
+
+/**
+ * Whether `slot` is what its id stands for now. A replacement is linked before the old vector is
+ * forgotten; the id map is where one gives way to the other.
+ */
+// @ts-ignore: decorator
+@inline
+function isCurrent(slot: u32): bool {
+  return slotOf(load<u32>(nodeAt(slot), N_ID)) == slot + 1;
+}
+
+/** Offers one vector to the answer of k. Keys end in the id, so that ties go by age. */
+// @ts-ignore: decorator
+@inline
+function offerAnswer(lane: usize, slot: u32, distance: f32, k: i32): void {
+  const answers = <usize>load<u32>(lane, L_POOL);
+  const count = load<i32>(lane, L_ANSWERS);
+  const key = keyOf(distance, load<u32>(nodeAt(slot), N_ID));
+  if (count == k && key >= load<u64>(answers + ((<usize>(k - 1)) << 3))) return;
+  if (!isCurrent(slot)) return;
+  insertKey(answers, count, k, key);
+  if (count < k) store<i32>(lane, count + 1, L_ANSWERS);
+}
+
+/** Whether the answer is full of nearer vectors. An equally far one may still be older. */
+function isFull(lane: usize, distance: f32, k: i32): bool {
+  if (load<i32>(lane, L_ANSWERS) < k) return false;
+  const last = <usize>load<u32>(lane, L_POOL) + ((<usize>(k - 1)) << 3);
+  return distanceOf(load<u64>(last)) < distance;
+}
+
+function offerChain(lane: usize, head: u32, distance: f32, k: i32): void {
+  for (let steps = 0; head != 0 && steps < CHAIN_MAX; steps++) {
+    if (isFull(lane, distance, k)) return;
+    const node = nodeAt(head - 1);
+    if (isAnswer(lane, node)) offerAnswer(lane, head - 1, distance, k);
+    head = atomic.load<u32>(node + N_NEXT);
+  }
+}
+
+/** Deviations of a code distance that a true one is taken to lie below it at most. */
+const DEVIATIONS: f32 = 3;
+
+/**
+ * Makes the answer of k from the results of a walk (which `chains` extend) or a list (which names
+ * everything itself): each is judged again but for those that are too far by their codes already.
+ * False when codes that were left out of the results may be as near: they are too coarse.
+ */
+export function answerResults(lane: usize, k: i32, chains: bool): bool {
+  store<i32>(lane, 0, L_ANSWERS);
+  const results = <usize>load<u32>(lane, L_RESULT);
+  const count = load<i32>(lane, L_RESULT_COUNT);
+  const isFine = load<u32>(lane, L_FINE) != 0 || !hasFiner();
+  let sure = isFine || count < load<i32>(lane, L_RESULT_LIMIT);
+  for (let i = 0; i < count; i++) {
+    const key = load<u64>(results + ((<usize>i) << 3));
+    const node = nodeAt(<u32>key);
+    let distance = distanceOf(key);
+    if (!isFine) {
+      if (isFull(lane, distance - DEVIATIONS * codeNoise(lane, node, distance), k)) {
+        if (i == count - 1) sure = true;
+        continue;
+      }
+      distance = knownDistance(lane, node);
+    }
+    if (isAnswer(lane, node)) offerAnswer(lane, <u32>key, distance, k);
+    const next = load<u32>(node, N_NEXT);
+    if (chains && next != 0) offerChain(lane, next, distance, k);
+  }
+  const metric = load<u32>(0, H_METRIC);
+  if (metric != METRIC_L2) offerChain(lane, load<u32>(0, H_ZEROS), zeroDistance(metric), k);
+  return sure;
+}
+
+/** Distance of whatever and a zero vector. */
+// @ts-ignore: decorator
+@inline
+function zeroDistance(metric: u32): f32 {
+  return metric == METRIC_COSINE ? 2 : 0;
+}
+
+/** Ids and distances of the answer, nearest first. */
+export function writeAnswer(lane: usize): i32 {
+  const answers = <usize>load<u32>(lane, L_POOL);
+  const count = load<i32>(lane, L_ANSWERS);
+  const ids = <usize>load<u32>(lane, L_IDS);
+  const distances = <usize>load<u32>(lane, L_DISTANCES);
+  for (let i = 0; i < count; i++) {
+    const at = (<usize>i) << 2;
+    const key = load<u64>(answers + (at << 1));
+    store<u32>(ids + at, <u32>key);
+    store<f32>(distances + at, distanceOf(key));
+  }
+  return count;
+}
+
+/**
+ * Largest deviation of a code distance in the answer of `count`: long vectors have coarser codes than
+ * short ones, and either may be the last.
+ */
+export function answerNoise(lane: usize, count: i32): f32 {
+  const ids = <usize>load<u32>(lane, L_IDS);
+  const distances = <usize>load<u32>(lane, L_DISTANCES);
+  let most: f32 = 0;
+  for (let i = 0; i < count; i++) {
+    const at = (<usize>i) << 2;
+    const slot = slotOf(load<u32>(ids + at));
+    if (slot == 0) continue;
+    most = max<f32>(most, codeNoise(lane, nodeAt(slot - 1), load<f32>(distances + at)));
+  }
+  return most;
+}
+
+/** The distance by which an exact scan judges a slot. */
+// @ts-ignore: decorator
+@inline
+export function scanDistance(lane: usize, node: usize, slot: u32): f32 {
+  if (load<u32>(0, H_VECTOR) != 0) return exactDistance(lane, node);
+  if (load<u32>(0, H_STATE) == STATE_SCAN) {
+    const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
+    return vectorDistance(lane, node, <usize>load<u32>(0, H_STAGED) + <usize>slot * bytes);
+  }
+  if (load<u32>(node, N_FLAGS) & NODE_ZERO) return zeroDistance(load<u32>(0, H_METRIC));
+  return knownDistance(lane, node);
+}
+
+/** Offers the slots [from, to) to the answer of k; L_ANSWERS is 0 before the first part. */
+export function scanSlots(lane: usize, from: u32, to: u32, k: i32): void {
+  for (let slot = from; slot < to; slot++) {
+    const node = nodeAt(slot);
+    if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE)) continue;
+    if (!isAllowed(lane, load<u32>(node, N_ID))) continue;
+    offerAnswer(lane, slot, scanDistance(lane, node, slot), k);
+  }
+}
+
+/**
+ * Writes the distances of up to `to - from` live, allowed slots to L_IDS and L_DISTANCES; returns
+ * how many.
+ */
+export function listSlots(lane: usize, from: u32, to: u32): i32 {
+  let count = 0;
+  const ids = <usize>load<u32>(lane, L_IDS);
+  const distances = <usize>load<u32>(lane, L_DISTANCES);
+  for (let slot = from; slot < to; slot++) {
+    const node = nodeAt(slot);
+    if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE)) continue;
+    if (!isAllowed(lane, load<u32>(node, N_ID)) || !isCurrent(slot)) continue;
+    store<u32>(ids + ((<usize>count) << 2), load<u32>(node, N_ID));
+    store<f32>(distances + ((<usize>count) << 2), scanDistance(lane, node, slot));
+    count++;
+  }
+  return count;
+}
+
+/** Slots that an allow-list's scan judges at once. */
+const BATCH: usize = 32 << 2;
+
+/**
+ * Judges every allowed id by its code, or as well as it can be (`fine`); the best `want` become
+ * results.
+ */
+export function scanAllowed(lane: usize, want: i32, fine: bool): void {
+  store<u32>(lane, fine ? 1 : 0, L_FINE);
+  store<i32>(lane, 0, L_RESULT_COUNT);
+  store<i32>(lane, want, L_RESULT_LIMIT);
+  store<u32>(lane, 1, L_KEEP_ALL);
+  const words = load<u32>(lane, L_ALLOW_WORDS);
+  const allow = <usize>load<u32>(lane, L_ALLOW);
+  const batch = <usize>load<u32>(lane, L_REJECTED);
+  let end = batch;
+  for (let i: u32 = 0; i < words; i++) {
+    let word = load<u32>(allow + ((<usize>i) << 2));
+    if (word == 0) continue;
+    const leaf = idWord(i << 5, false);
+    if (leaf == 0) continue;
+    while (word != 0) {
+      const slot = load<u32>(leaf + (<usize>ctz(word) << 2));
+      word &= word - 1;
+      if (slot == 0) continue;
+      store<u32>(end, slot - 1);
+      end += 4;
+    }
+    if (end < batch + BATCH) continue;
+    judgeBatch(lane, batch, end);
+    end = batch;
+  }
+  judgeBatch(lane, batch, end);
+}
+
+/** Judges the slots listed from `batch` to `end`; touched first, they come from memory together. */
+function judgeBatch(lane: usize, batch: usize, end: usize): void {
+  const padded = <usize>load<u32>(0, H_PADDED);
+  let touched: i32 = 0;
+  for (let at = batch; at < end; at += 4) {
+    const node = nodeAt(load<u32>(at));
+    touched |= load<i32>(node, N_FLAGS) | load<i32>(node + (padded >> 1), N_CODE);
+  }
+  store<i32>(lane, touched, L_TOUCH);
+  for (let at = batch; at < end; at += 4) {
+    const slot = load<u32>(at);
+    const node = nodeAt(slot);
+    if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE | NODE_ZERO)) continue;
+    collect(lane, node, slot, distanceTo(lane, node));
+  }
+}
