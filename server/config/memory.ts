@@ -6,7 +6,7 @@ const GiB = 2 ** 30;
 
 /** Where there is so much, defaults are those of the schema; with less, they shrink in proportion. */
 const fullBytes = 4 * GiB;
-/** The smallest size that is supported and tested (server/operating.md). */
+/** The smallest size that is supported and tested (server/docs/operate/performance.md). */
 const leastBytes = 512 * 2 ** 20;
 
 /** Bytes by which memory is bounded. */

@@ -13,7 +13,7 @@ const numbered = (letters: string, count: number, digits: number): string[] =>
 /** Rows that no test shows. */
 const untested: Record<string, string> = {
   K30: 'two groups in one commit are not offered: measured, too few would be in the second (lane/gathering.ts)',
-  K40: 'a measurement, `bench streams`, whose figures stand in server/cluster.md: it takes minutes and the machine for itself',
+  K40: 'a measurement, `bench streams`, whose figures stand in server/docs/operate/cluster/tenants.md: it takes minutes and the machine for itself',
 };
 
 /** What tests and groups of tests are called, the parts of templates side by side. */

@@ -57,12 +57,23 @@ describe.each(pages)('$path', (page: Page) => {
   }
 });
 
-// Behind the pages, whose calls have made the server count.
-test('every metric is described', async () => {
-  const page = readFileSync(join(root, 'server/operating.md'), 'utf8');
+// After the pages, whose calls have made the server count.
+test('every metric is described, with its labels', async () => {
+  const page = readFileSync(join(root, 'server/docs/reference/metrics-and-logs.md'), 'utf8');
+  const labelsOf = new Map(
+    [...page.matchAll(/^\| `(\w+)` \| \w+ \| (.*?) \|/gm)].map((row) => [row[1]!, row[2]!]),
+  );
   const text = await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text();
   const families = [...text.matchAll(/^# TYPE (\w+) \w+$/gm)].map((match) => match[1]!);
   expect(families.length).toBeGreaterThan(50);
-  const names = families.map((name) => name.replace('trellis_', ''));
-  expect(names.filter((name) => !new RegExp(`\`${name}(\\{|\`)`).test(page))).toEqual([]);
+  expect(families.filter((name) => !labelsOf.has(name))).toEqual([]);
+  const undescribed = [...text.matchAll(/^(\w+)\{(.*)\} /gm)].flatMap(([, name, labels]) => {
+    const family = labelsOf.has(name!) ? name! : name!.replace(/_(bucket|sum|count)$/, '');
+    const names = [...labels!.matchAll(/(\w+)="/g)].map((label) => label[1]!);
+    return names
+      .filter((label) => label !== 'le' && label !== 'node')
+      .filter((label) => !labelsOf.get(family)?.includes(`\`${label}\``))
+      .map((label) => `${family}{${label}}`);
+  });
+  expect([...new Set(undescribed)]).toEqual([]);
 });

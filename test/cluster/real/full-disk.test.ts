@@ -86,6 +86,6 @@ test.runIf(isRoot)(
 );
 
 test('the page says what to do', () => {
-  const page = readFileSync(join(root, 'server/cluster.md'), 'utf8');
+  const page = readFileSync(join(root, 'server/docs/operate/cluster/failures.md'), 'utf8');
   expect(page).toMatch(/disks of the log's servers.*restart the log servers/);
 });
