@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readManual } from '../support/page.js';
 import { root } from '../support/project.js';
-import { commentsOf, judge, type Offence, paragraphsOf, sentencesOf } from '../support/prose.js';
+import { commentsOf, judge, type Offence, paragraphsOf, sentencesOf } from './prose.js';
 import { readSources } from '../support/source-tree.js';
 
 const wanted = process.env.TRELLIS_PROSE;

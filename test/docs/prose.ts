@@ -15,7 +15,7 @@ export interface Passage {
 }
 
 /** Words with a plain one beside them: they come back in neither comments nor pages. */
-export const retiredWords: [RegExp, string][] = [
+const retiredWords: [RegExp, string][] = [
   [/\banew\b/i, 'again'],
   [/\b(whoever|nobody|somebody)\b/i, 'name the actor: the caller, the client, no process'],
   [/\b(any more|anymore)\b/i, 'no longer'],
