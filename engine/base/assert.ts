@@ -1,11 +1,12 @@
-// Assertions for defects of our own. No user input may trigger one: bad input is a TrellisError.
+// Assertions about the program itself. User input must never trigger one: invalid input throws a
+// TrellisError.
 
 /** Thrown when an invariant of the program itself does not hold. */
 export class DefectError extends Error {
   override readonly name = 'DefectError';
 }
 
-/** Throws unless `condition` holds; `what` says which invariant broke. */
+/** Throws a DefectError unless `condition` is true; `what` names the broken invariant. */
 export function assert(condition: unknown, what: string): asserts condition {
   if (!condition) throw new DefectError(what);
 }

@@ -1,4 +1,5 @@
-// Strings out of bytes. The methods of Buffer work on any Uint8Array and cost no wrapper object.
+// Converts byte ranges to strings. The methods of Buffer work on any Uint8Array, so no wrapper
+// object is allocated.
 
 interface Slicer {
   latin1Slice(start: number, end: number): string;
@@ -7,12 +8,12 @@ interface Slicer {
 
 const { latin1Slice, utf8Slice }: Slicer = Buffer.prototype;
 
-/** Text of bytes that are known to be ASCII. */
+/** Returns the text of bytes that are known to be ASCII. */
 export function slice(bytes: Uint8Array, start: number, end: number): string {
   return latin1Slice.call(bytes, start, end);
 }
 
-/** Text of bytes that are known to be well-formed UTF-8. */
+/** Returns the text of bytes that are known to be well-formed UTF-8. */
 export function sliceUtf8(bytes: Uint8Array, start: number, end: number): string {
   return utf8Slice.call(bytes, start, end);
 }

@@ -1,8 +1,9 @@
-// A growing byte buffer: replies are concatenated here, never built as objects or strings.
+// A growing byte buffer. Replies are written into it directly, never built as objects or strings
+// first.
 
 const encoder = new TextEncoder();
 
-/** Appends bytes, ASCII and UTF-8 text. `take` hands the content out and starts afresh. */
+/** Appends bytes, ASCII text and UTF-8 text. `take` returns the content and empties the writer. */
 export class ByteWriter {
   bytes: Uint8Array<ArrayBuffer>;
   length = 0;
@@ -11,7 +12,7 @@ export class ByteWriter {
     this.bytes = new Uint8Array(capacity);
   }
 
-  /** Makes room for `count` more bytes; call before writing to `bytes` directly. */
+  /** Ensures space for `count` more bytes. Call it before writing to `bytes` directly. */
   reserve(count: number): void {
     const needed = this.length + count;
     if (needed <= this.bytes.length) return;
@@ -38,7 +39,7 @@ export class ByteWriter {
     this.length += count;
   }
 
-  /** Text known to be ASCII: names of our own, numbers, UUIDs. */
+  /** Appends text that is known to be ASCII: internal names, numbers, UUIDs. */
   ascii(text: string): void {
     const count = text.length;
     this.reserve(count);
@@ -48,7 +49,7 @@ export class ByteWriter {
     this.length = at;
   }
 
-  /** The decimal digits of a whole number below 2^32. */
+  /** Appends the decimal digits of an integer below 2^32. */
   digits(value: number): void {
     let count = 1;
     for (let power = 10; count < 10 && value >= power; power *= 10) count++;
@@ -67,7 +68,7 @@ export class ByteWriter {
     this.length += encoder.encodeInto(text, this.bytes.subarray(this.length)).written;
   }
 
-  /** The content as a copy of exact length; the writer is empty afterwards. */
+  /** Returns the content as a copy of exact length and empties the writer. */
   take(): Uint8Array<ArrayBuffer> {
     const result = this.bytes.slice(0, this.length);
     this.length = 0;

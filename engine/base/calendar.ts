@@ -1,5 +1,6 @@
-// Arithmetic with dates, in UTC: the parts of an instant, the beginning of a unit of time, so many
-// units later, complete units between. Invariant: `unitsBetween` undoes `addUnits`.
+// Date arithmetic in UTC: the parts of an instant, the start of a unit, adding units, and counting
+// complete units between two instants.
+// Invariant: `unitsBetween` is the inverse of `addUnits`.
 import { civilOf, daysOf, instantOf, monthDays } from './date.js';
 import { Instant } from './value.js';
 
@@ -14,7 +15,7 @@ const lengths: Record<string, number> = {
   week: 7 * daySeconds,
 };
 
-/** Units of so many months. */
+/** Units that last a whole number of months. */
 const months: Record<string, number> = { month: 1, quarter: 3, year: 12 };
 
 export const isUnit = (unit: string): boolean =>
@@ -28,7 +29,7 @@ export function partsOf(instant: Instant) {
   return { ...civilOf(days), hour };
 }
 
-/** The first instant of the unit that holds the instant; weeks begin on Monday. */
+/** Returns the first instant of the unit that contains `instant`. Weeks begin on Monday. */
 export function truncate(instant: Instant, unit: string): Instant {
   const days = dayOf(instant);
   const span = months[unit];
@@ -46,7 +47,10 @@ export function truncate(instant: Instant, unit: string): Instant {
   return new Instant(Math.floor(instant.seconds / length) * length, 0);
 }
 
-/** Months keep the day of the month, cut to the last one; undefined outside the years 1 to 9999. */
+/**
+ * Adds `count` units. Month units keep the day of the month, or take the last day of a shorter
+ * month. Returns undefined outside the years 1 to 9999.
+ */
 export function addUnits(instant: Instant, count: number | bigint, unit: string) {
   const n = Number(count);
   const { seconds, micros } = instant;
@@ -55,7 +59,7 @@ export function addUnits(instant: Instant, count: number | bigint, unit: string)
   const days = dayOf(instant);
   const { year, month, day } = civilOf(days);
   const index = year * 12 + (month - 1) + n * span;
-  // Beyond all dates anyway.
+  // The result would be outside the range of dates in any case.
   if (!(Math.abs(index) < 1e6)) return undefined;
   const [toYear, toMonth] = [Math.floor(index / 12), (((index % 12) + 12) % 12) + 1];
   const toDay = Math.min(day, monthDays(toYear, toMonth));
@@ -66,20 +70,23 @@ export function addUnits(instant: Instant, count: number | bigint, unit: string)
 const isAfter = (a: Instant, b: Instant): boolean =>
   a.seconds > b.seconds || (a.seconds === b.seconds && a.micros > b.micros);
 
-/** The most units that lead from a towards b without passing it; negative when b comes first. */
+/**
+ * Returns the largest number of units that can be added to `a` without passing `b`. It is negative
+ * if `b` is earlier.
+ */
 export function unitsBetween(a: Instant, b: Instant, unit: string): number {
   const span = months[unit];
   if (span === undefined) {
     const micros = (b.micros - a.micros) / 1e6;
     const whole = b.seconds - a.seconds + (micros < 0 ? -1 : 0);
-    // `whole` seconds and a part of one more, counted from the earlier of the two.
+    // `whole` seconds plus a fraction of a second, counted from the earlier instant.
     const complete = isAfter(a, b) ? whole + (micros === 0 ? 0 : 1) : whole;
     return Math.trunc(complete / lengths[unit]!) + 0;
   }
   const [x, y] = [civilOf(dayOf(a)), civilOf(dayOf(b))];
   const apart = (y.year - x.year) * 12 + (y.month - x.month);
   const backwards = isAfter(a, b);
-  // The calendar months apart are at most one unit too many.
+  // The distance in calendar months exceeds the result by at most one unit.
   const n = Math.trunc(apart / span);
   const reached = addUnits(a, n, unit)!;
   const passes = backwards ? isAfter(b, reached) : isAfter(reached, b);

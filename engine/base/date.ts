@@ -1,6 +1,6 @@
-// Dates: the strict RFC 3339 reader and the printer (http.md 3.7, 4.2). Date.parse accepts 30
-// February, so it is not used. Days are counted with the civil calendar algorithm of H. Hinnant,
-// "chrono-compatible low-level date algorithms", days_from_civil and civil_from_days.
+// Parses and prints dates. The parser is a strict reader of RFC 3339; Date.parse is not used,
+// because it accepts 30 February. Days are counted with days_from_civil and civil_from_days of H.
+// Hinnant, "chrono-compatible low-level date algorithms".
 import { Instant } from './value.js';
 
 const pattern = new RegExp(
@@ -11,7 +11,10 @@ const pattern = new RegExp(
 const secondsMin = -62_135_596_800;
 const secondsMax = 253_402_300_799;
 
-/** Days since 1970 of a day of the proleptic Gregorian calendar; months beyond 12 are not. */
+/**
+ * Returns the days from 1970-01-01 to a day of the proleptic Gregorian calendar. `month` is 1 to
+ * 12.
+ */
 export function daysOf(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year;
   const era = Math.floor(y / 400);
@@ -27,8 +30,8 @@ export function monthDays(year: number, month: number): number {
 }
 
 /**
- * An instant from RFC 3339 text with offset, or a bare date (midnight UTC); undefined when it is
- * neither.
+ * Returns the instant of an RFC 3339 text with offset, or of a date without time (midnight UTC).
+ * Returns undefined for any other text.
  */
 export function parseDate(text: string): Instant | undefined {
   if (text.length > 40) return undefined;
@@ -51,13 +54,13 @@ export function parseDate(text: string): Instant | undefined {
   return instantOf(seconds, micros);
 }
 
-/** An instant from epoch seconds, or undefined outside the years 0001 to 9999. */
+/** Returns the instant of Unix time in seconds, or undefined outside the years 1 to 9999. */
 export function instantOf(seconds: number, micros = 0): Instant | undefined {
   if (!Number.isInteger(seconds) || seconds < secondsMin || seconds > secondsMax) return undefined;
   return new Instant(seconds, micros);
 }
 
-/** `nowMicros` is Unix time in microseconds, as a clock delivers it. */
+/** Returns the instant of Unix time in microseconds. */
 export function instantFromMicros(nowMicros: number): Instant {
   const seconds = Math.floor(nowMicros / 1e6);
   return new Instant(seconds, Math.floor(nowMicros - seconds * 1e6));
@@ -69,7 +72,7 @@ export interface Civil {
   day: number;
 }
 
-/** The day of the calendar that is so many days after 1970-01-01. */
+/** Returns the calendar day that is `days` days after 1970-01-01. */
 export function civilOf(days: number): Civil {
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
@@ -91,7 +94,10 @@ export function civilOf(days: number): Civil {
 
 const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`);
 
-/** `2026-03-01T08:00:00+00:00`, with 0, 3 or 6 fraction digits. */
+/**
+ * Returns the text of an instant, for example `2026-03-01T08:00:00+00:00`, with 0, 3 or 6 fraction
+ * digits.
+ */
 export function printDate(instant: Instant): string {
   const days = Math.floor(instant.seconds / 86_400);
   const inDay = instant.seconds - days * 86_400;

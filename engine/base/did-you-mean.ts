@@ -1,16 +1,16 @@
-// Which of some known names was meant by one that is not known: "Did you mean `height`?". The only
-// place that compares names; every hint asks here. Invariant: what it costs is bounded by the
-// number of names alone, however long they are and whoever sent them.
+// Finds the known name that a misspelled name probably stands for: "Did you mean `height`?". This
+// is the only code that compares spellings.
+// Invariant: the cost is bounded by the number of known names, whatever their lengths.
 
-/** Longer names are compared by their beginnings: nobody mistypes only the end of such a name. */
+/** Longer names are compared by their first characters. */
 const lengthMax = 64;
-/** Names looked at; a project with more is still told about the first of them. */
+/** Maximum number of known names to compare with. Further names are ignored. */
 const namesMax = 1000;
 
 /**
- * Insertions, deletions, replacements and swaps of neighbours that lead from one name to the other
- * (optimal string alignment; R. Wagner and R. Lowrance, 1975). Gives up at `most`, which is then
- * the answer.
+ * Returns the number of insertions, deletions, replacements and swaps of adjacent characters that
+ * turn one name into the other (optimal string alignment; R. Wagner and R. Lowrance, 1975). Stops
+ * at `most` and then returns `most`.
  */
 export function editDistance(from: string, to: string, most = Number.POSITIVE_INFINITY): number {
   const a = from.slice(0, lengthMax);
@@ -29,7 +29,7 @@ export function editDistance(from: string, to: string, most = Number.POSITIVE_IN
       row.push(cost);
       if (cost < least) least = cost;
     }
-    // A swap looks back two rows, but costs one more than what it looks at.
+    // A swap reads the row before the previous one, but costs 1 more than the entry that it reads.
     if (least >= most) return most;
     before = above;
     above = row;
@@ -37,14 +37,20 @@ export function editDistance(from: string, to: string, most = Number.POSITIVE_IN
   return Math.min(most, above[b.length]!);
 }
 
-/** Edits that still leave a name recognisable: one in three letters, none in a single one. */
+/**
+ * Returns the number of edits up to which names count as similar: one for every three letters, none
+ * for a single letter.
+ */
 const tolerance = ({ length }: string): number =>
   length === 1 ? 0 : Math.max(1, Math.floor(length / 3));
 
-/** Letter case counts for less than any letter. */
+/** Names are compared without regard to letter case. */
 const folded = (name: string): string => name.toLowerCase();
 
-/** The name that was meant, letter case ignored: the nearest one, the first of equals, if any. */
+/**
+ * Returns the nearest known name, ignoring letter case, and the first one among equals. Returns
+ * undefined if none is similar.
+ */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   if (name.length > lengthMax) return undefined;
   const wanted = folded(name);
@@ -53,7 +59,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   let count = 0;
   for (const candidate of known) {
     if (++count > namesMax) break;
-    // What is spelt the same is not what was meant: it is known, and does not fit here.
+    // An identical name is not a correction: it exists, but it is not valid here.
     if (candidate === name) continue;
     const distance = editDistance(wanted, folded(candidate), bound);
     if (distance >= bound) continue;
@@ -63,7 +69,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return best;
 }
 
-/** A hint with the name that was meant, or `otherwise` when none is near. */
+/** Returns a hint with the nearest name, or `otherwise` if none is similar. */
 export function didYouMean(
   name: string,
   known: Iterable<string>,
@@ -73,7 +79,7 @@ export function didYouMean(
   return best === undefined ? otherwise : `Did you mean \`${best}\`?`;
 }
 
-/** The first names, the nearest first. */
+/** Returns the first known names, ordered by similarity, the nearest first. */
 export function rankedNames(name: string, known: Iterable<string>): string[] {
   const wanted = folded(name);
   const names = [...known];

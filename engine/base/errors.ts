@@ -1,6 +1,6 @@
-// The one catalogue of run-time errors: every code, its sentence, its hint and whether a retry may
-// help. Errors cross threads as { code, args, ... } data; http-error.ts alone knows the status of
-// each code.
+// The catalogue of run-time errors: for each code the message, the hint and whether a retry may
+// help. Errors cross threads as `{ code, args, ... }` data. Only http-error.ts knows the HTTP
+// status of a code.
 
 import { shortageOf } from './os/shortage.js';
 import { visible } from './text/visible.js';
@@ -8,16 +8,16 @@ import { visible } from './text/visible.js';
 export type ErrorArgs = Record<string, string | number | boolean | bigint | null>;
 
 interface Entry {
-  /** `{name}` is replaced by the argument of that name. */
+  /** The message; each `{name}` is replaced by the argument of that name. */
   message: string;
   hint?: string;
   retryable?: true;
 }
 
 const table = {
-  BAD_FRAMING: { message: 'The request framing is not acceptable: {what}.' },
+  BAD_FRAMING: { message: 'The framing of the request is invalid: {what}.' },
   HOST_NOT_ALLOWED: {
-    message: 'Host {host} is not served here.',
+    message: 'The Host header "{host}" is not allowed.',
     hint: 'Add it to `server.allowed_hosts`.',
   },
   ORIGIN_NOT_ALLOWED: {
@@ -25,18 +25,18 @@ const table = {
     hint: 'Add it to `cors.origins`.',
   },
   PROTECTED_MODE: {
-    message: 'This server has no API keys and answers only this machine.',
+    message: 'This server has no API keys, so it accepts requests from this machine only.',
     hint: 'Create a key, or start with --insecure-no-auth.',
   },
-  FEATURE_DISABLED: { message: '{feature} is switched off on this server.' },
+  FEATURE_DISABLED: { message: '{feature} is disabled on this server.' },
   NOT_FOUND: { message: "Couldn't find `{name}` of type {kind}" },
   TENANT_UNKNOWN: {
-    message: 'There is no database {tenant} here.',
-    hint: 'Those of a server are named under [cluster.databases].',
+    message: 'There is no database named {tenant}.',
+    hint: 'The databases of a server are listed under [cluster.databases].',
   },
   SHARD_MISSING: {
-    message: '{answered} of {shards} shards have answered.',
-    hint: '`Trellis-Partial: allow` takes what there is.',
+    message: 'Only {answered} of {shards} shards responded.',
+    hint: 'To accept partial results, send `Trellis-Partial: allow`.',
     retryable: true,
   },
   TENANT_CLOSED: { message: 'The database {tenant} cannot be opened: {what}', retryable: true },
@@ -61,15 +61,15 @@ const table = {
   FORBIDDEN: { message: 'This API key may not {action}.' },
   RATE_LIMITED: { message: 'Too many {what}; wait {seconds} s.', retryable: true },
   SHARE_EXCEEDED: {
-    message: 'This caller has {count} {what}, its share.',
-    hint: 'Others are waiting: end some of them first.',
+    message: 'This caller has reached its share of {count} {what}.',
+    hint: 'Other callers are waiting. Finish some of your own first.',
     retryable: true,
   },
   BAD_JSON: { message: 'The body is not valid JSON at byte {offset}: {what}.' },
   BAD_UTF8: { message: 'The body is not valid UTF-8 at byte {offset}.' },
-  BAD_STRING: { message: '{path} holds a lone surrogate.' },
+  BAD_STRING: { message: '{path} contains an unpaired UTF-16 surrogate.' },
   BODY_NOT_OBJECT: {
-    message: 'The body is {kind}; a JSON object is needed.',
+    message: 'The body must be a JSON object, got {kind}.',
     hint: 'Send `{}` for no parameters.',
   },
   JSON_TOO_DEEP: {
@@ -85,7 +85,7 @@ const table = {
   PARAM_VALUE: { message: '`{param}` must be {allowed}, got {got}.' },
   VALUE_TOO_LARGE: { message: '`{param}` is {size} bytes; {max} at most.' },
   INDEX_KEY_TOO_LONG: {
-    message: '`{property}` is indexed and takes {max} bytes, got {size}.',
+    message: '`{property}` is indexed and holds at most {max} bytes, got {size}.',
     hint: 'Drop the index or shorten the value.',
   },
   TEXT_TOO_LONG: { message: 'The search text has {size} {unit}; {max} at most.' },
@@ -93,16 +93,16 @@ const table = {
   VECTOR_TOO_LONG: { message: '`{param}` has {got} numbers; {max} at most.' },
   VECTOR_NOT_FINITE: { message: '`{param}` is not finite at position {index}.' },
   VECTOR_DIMENSION: {
-    message: '{type} holds vectors of {expected} numbers, got {got}.',
-    hint: 'Embed with the model this type was filled with.',
+    message: '{type} stores vectors with {expected} dimensions, but this one has {got}.',
+    hint: 'Use the embedding model that made the stored vectors.',
   },
   VECTOR_CAPACITY: {
-    message: '{type} has no room for more vectors in memory.',
+    message: 'The vectors of {type} have reached their memory limit.',
     hint: 'The limit is `vectors.memory_bytes`.',
   },
   VECTORS_SKIPPED: {
-    message: 'This node searches no vectors of {type}.',
-    hint: 'Ask another node; here `cluster.skip_vectors` names the type.',
+    message: 'This node has no index for {type}.',
+    hint: 'Send the search to another node: `cluster.skip_vectors` names the type on this one.',
     retryable: true,
   },
   NO_VALUE_FOUND: { message: 'No value found: {what}' },
@@ -119,21 +119,21 @@ const table = {
     hint: 'Open a session with `mcp/init`.',
   },
   SESSION_ELSEWHERE: {
-    message: 'This session lives on the node {node}.',
-    hint: 'Ask that node, or name it in `cluster.members` here: calls are then passed on.',
+    message: 'This session is on node {node}.',
+    hint: 'Send the call to that node, or list it in `cluster.members` of this node, which then forwards calls.',
     retryable: true,
   },
   TOO_MANY_SESSIONS: {
-    message: '{count} sessions are open, the limit.',
+    message: 'The limit of {count} open sessions is reached.',
     hint: 'The limit is `limits.sessions`.',
     retryable: true,
   },
   IDEMPOTENCY_KEY_INVALID: { message: '`Idempotency-Key` {what}.' },
   IDEMPOTENCY_MISMATCH: {
-    message: 'This idempotency key was used with another request.',
-    hint: 'Every write has a key of its own; only its repeat has the same.',
+    message: 'This idempotency key was already used for a different request.',
+    hint: 'Use a new key for each write; reuse it only to retry the same request.',
   },
-  SESSION_BUSY: { message: '{count} calls wait on this session.', retryable: true },
+  SESSION_BUSY: { message: '{count} calls are already waiting on this session.', retryable: true },
   UNKNOWN_TYPE: { message: 'The schema has no {kind} type `{name}`.' },
   UNKNOWN_PROPERTY: { message: 'No type has a property `{name}`.' },
   UNKNOWN_OPERATOR: {
@@ -147,99 +147,101 @@ const table = {
     message: 'The result exceeds {max} {unit}.',
     hint: 'Narrow it, or page with `range`.',
   },
-  QUERY_MEMORY: { message: 'The query needs more than {max} bytes.' },
-  QUERY_WORK: { message: 'The query visits more than {max} elements.' },
+  QUERY_MEMORY: { message: 'The query needs more than {max} bytes of memory.' },
+  QUERY_WORK: { message: 'The query would read more than {max} elements.' },
   TXN_TOO_LARGE: {
     message: 'The write makes more than {max} {unit} in one transaction.',
-    hint: 'Split the load.',
+    hint: 'Split the write into several requests.',
   },
   DROP_TOO_LARGE: {
-    message: 'The write drops more than {max} edges, those of the nodes that go included.',
+    message: 'The query would delete more than {max} edges, including edges of deleted nodes.',
     hint:
-      'Drop them in pieces first, `DROP n::OutE<Type>::RANGE(0, 10000)`, until none is left, ' +
+      'Delete the edges in batches first, `DROP n::OutE<Type>::RANGE(0, 10000)`, until none is left, ' +
       'or raise `limits.drop_edges`.',
   },
   QUERY_TIMEOUT: {
-    message: 'Stopped after {ms} ms.',
+    message: 'The query was stopped after {ms} ms.',
     hint: 'Add an index, or raise `limits.query_time`.',
     retryable: true,
   },
   OVERLOADED: { message: '{queue} is full.', retryable: true },
   RESOURCE_EXHAUSTED: {
-    message: 'The operating system refuses what this call needs: {what}.',
+    message: 'The operating system refused a resource that this call needs: {what}.',
     retryable: true,
   },
   NOT_READY: { message: 'The server is starting: {phase}, {progress} %.', retryable: true },
   SHUTTING_DOWN: { message: 'The server is stopping.', retryable: true },
   SCHEMA_CHANGED: {
-    message: 'The schema was changing while the call ran; nothing of it was done.',
+    message: 'The schema changed while the call ran, so the call had no effect.',
     retryable: true,
   },
-  READ_ONLY: { message: 'Writes are switched off: {reason}.', retryable: true },
+  READ_ONLY: { message: 'Writes are disabled: {reason}.', retryable: true },
   STORAGE_LOST: {
-    message: 'The data cannot be used any more: {what}.',
-    hint: 'Restart; where the data file is gone, from a backup.',
+    message: 'The data files are no longer usable: {what}.',
+    hint: 'Restart the server. If the data file is missing, restore a backup first.',
   },
   INSUFFICIENT_STORAGE: {
-    message: '{free} bytes are free, {needed} needed.',
+    message: 'Not enough disk space: {free} bytes free, {needed} required.',
     hint: 'Free disk space.',
     retryable: true,
   },
   NO_LEADER: {
-    message: 'No node of the cluster takes writes just now.',
+    message: 'The cluster has no leader.',
+    hint: 'Try again shortly.',
     retryable: true,
   },
   NOT_LEADER: {
-    message: 'This node takes no writes; {node} at {address} does.',
+    message: 'This node does not accept writes; the leader is {node} at {address}.',
     retryable: true,
   },
   NODE_LEADS: {
-    message: 'The node {node} leads.',
-    hint: 'Hand over first: `trellis cluster step-down`.',
+    message: 'Node {node} is the leader.',
+    hint: 'Make another node the leader first: `trellis cluster step-down`.',
   },
   NODE_LEFT: {
-    message: 'The node {node} has left the cluster.',
-    hint: 'To join again, empty its data directory and start it. Without `cluster.log` its data go their own way.',
+    message: 'Node {node} has left the cluster.',
+    hint: 'To rejoin, empty its data directory and start it. To run it alone, remove `cluster.log` from its configuration.',
   },
   NODE_NAME_TAKEN: {
-    message: 'Another node of the cluster, at {address}, has the name {node}.',
-    hint: 'Give every node a `cluster.node` of its own, and start this one again.',
+    message: 'Another node of the cluster, at {address}, is already named {node}.',
+    hint: 'Give every node a different `cluster.node`, then start this node again.',
   },
   NODE_DIFFERS: {
-    message: 'This node is configured otherwise than the leader of its cluster: {what}.',
-    hint: 'All nodes have the same there: correct it, and start this node again.',
+    message: "The configuration of this node differs from the leader's: {what}.",
+    hint: 'These settings must be equal on all nodes. Correct them, then start this node again.',
   },
   OUTCOME_UNKNOWN: {
-    message: 'What became of the write is not known after {ms} ms: it may be done, or may not.',
-    hint: 'Read whether it is; a repeat under the same `Idempotency-Key` is done once.',
+    message: 'No confirmation arrived within {ms} ms, so the write may or may not have succeeded.',
+    hint: 'Read the data to check, or retry with the same `Idempotency-Key`.',
   },
   REPLICA_BEHIND: {
-    message: 'This node is at position {position}, {wanted} is wanted.',
+    message: 'This node is at position {position}; the request needs {wanted}.',
     retryable: true,
   },
   PROGRAM_CHANGED: {
-    message: 'The program has changed: not all that have a part in this call have the same one.',
+    message:
+      'The program changed during this call: the participating databases do not run the same version.',
     retryable: true,
   },
   SCHEMA_AHEAD: {
-    message: 'The sources of the cluster are of a newer version: {what}.',
+    message: 'The cluster runs sources of a newer version: {what}.',
     hint: 'Upgrade this node.',
   },
   DIVERGED: {
-    message: 'This node does not hold what the leader holds: {tables} differ.',
-    hint: 'Keep the directory for whoever looks for the cause, and begin this node anew.',
+    message: "The data of this node differ from the leader's: {tables}.",
+    hint: 'Keep a copy of the data directory for diagnosis, then set this node up again from the leader.',
   },
   LOG_LOST: {
     message: 'The log of the cluster cannot be followed: {what}.',
     hint: 'Compare the nodes with `trellis cluster status`, then see `trellis cluster rebase`.',
   },
   LOG_UNTRUSTED: {
-    message: 'The log of the cluster does not prove who wrote it: {what}.',
-    hint: 'Nothing from there on was applied. See who else can write to the log, and compare `cluster.secret_file` of all nodes.',
+    message: 'The log of the cluster has an entry that cannot be authenticated: {what}.',
+    hint: 'This entry and all later ones were not applied. Check who else can write to the log, and compare `cluster.secret_file` on all nodes.',
   },
   LOG_TRUNCATED: {
     message: 'The log of the cluster begins at {first}; this node needs {needed}.',
-    hint: 'The node fetches a copy of the data from the leader; `trellis cluster status` shows how far it is.',
+    hint: 'This node copies the data from the leader; `trellis cluster status` shows the progress.',
   },
   LOG_UNAVAILABLE: {
     message: 'The log of the cluster cannot be reached: {what}.',
@@ -267,14 +269,14 @@ const table = {
     retryable: true,
   },
   IMPORT_KNOWN: { message: '{file}: {what}.' },
-  ROW_REFUSED: { message: 'Row {line} is refused: {reason}. {left}' },
+  ROW_REFUSED: { message: 'Row {line} was rejected: {reason}. {left}' },
   DATA_CORRUPT: {
     message: 'Stored data is damaged: {what}.',
-    hint: 'Run `trellis verify --deep`; `--repair-derived` mends indexes, a backup the rest.',
+    hint: 'Run `trellis verify --deep`. `--repair-derived` rebuilds the indexes; restore anything else from a backup.',
   },
   INTERNAL: { message: 'Internal error; see the log for request {request_id}.' },
   QUERY_INVALID: { message: 'Line {line}, column {column}: {fault} {what}' },
-  // Start-up only: these end the process with an exit code instead of answering a request.
+  // Errors of start-up: the process ends with an exit code, and no request receives them.
   CONFIG_INVALID: { message: '{what}' },
   SOURCE_INVALID: { message: '{what}' },
   SCHEMA_INCOMPATIBLE: {
@@ -286,33 +288,34 @@ const table = {
   DATA_LOCKED: { message: 'The data directory is in use: {what}.' },
   FORMAT_TOO_NEW: { message: 'The data has format {found}; this version reads up to {known}.' },
   LOG_UNSAFE: {
-    message: 'The log may lose what it has acknowledged: {what}.',
+    message: 'The log may lose entries that it has acknowledged: {what}.',
     hint: 'Run its servers with `sync_interval: always`, or set `cluster.allow_lazy_log`.',
   },
-  PORT_IN_USE: { message: '{host}:{port} is in use.' },
-  LISTEN_FAILED: { message: 'Nobody can listen at {place}: {cause} ({errno}).' },
+  PORT_IN_USE: { message: '{host}:{port} is already in use.' },
+  LISTEN_FAILED: { message: 'Cannot listen on {place}: {cause} ({errno}).' },
 } satisfies Record<string, Entry>;
 
 export type ErrorCode = keyof typeof table;
 
 export const errorCodes = Object.keys(table) as ErrorCode[];
 
-/** What crosses threads and what a reply is made of. */
+/** Data of an error: threads exchange it, and replies are printed from it. */
 export interface ErrorData {
   code: ErrorCode;
   args: ErrorArgs;
-  /** JSON Pointer into the request body. */
+  /** JSON Pointer to the invalid value in the request body. */
   path?: string;
-  /** Replaces the catalogue's hint. */
+  /** Replaces the hint of the catalogue. */
   hint?: string;
-  /** All faults of one body, the main one first; at most 8. */
+  /** All errors of one body, the main one first; at most 8. */
   errors?: ErrorData[];
 }
 
 const textMax = 64;
 
 /**
- * Cuts to 64 characters and escapes those that nobody sees, so that no input can bloat or forge a line.
+ * Returns the first 64 characters of a text, with invisible characters escaped, so that input can
+ * neither bloat nor forge a line.
  */
 export function excerpt(text: string): string {
   let result = '';
@@ -328,7 +331,7 @@ function fill(template: string, args: ErrorArgs): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => String(args[name] ?? `{${name}}`));
 }
 
-/** Of a defect that no request of HTTP has met. */
+/** Message of INTERNAL if there is no HTTP request. */
 const withoutRequest = 'Internal error; see the log.';
 
 export function errorMessage(data: ErrorData): string {
@@ -349,8 +352,8 @@ export function isRetryable(code: ErrorCode): boolean {
 export class TrellisError extends Error {
   override readonly name = 'TrellisError';
   /**
-   * A refusal is an answer, not a defect: whoever reads it wants to know what was wrong with the
-   * call, not where that was found, and a trace costs more than all else of it.
+   * Creates the error without a stack trace unless its code is INTERNAL. An expected error
+   * describes the call, and a trace costs more than everything else in it.
    */
   constructor(readonly data: ErrorData) {
     const depth = Error.stackTraceLimit;
@@ -363,7 +366,7 @@ export class TrellisError extends Error {
   }
 }
 
-/** Throws the catalogued error `code`; `extra` may add path, hint and further faults. */
+/** Throws a TrellisError with `code`. `extra` may add a path, a hint and further errors. */
 export function fail(
   code: ErrorCode,
   args: ErrorArgs = {},
@@ -372,13 +375,16 @@ export function fail(
   throw new TrellisError({ code, args, ...extra });
 }
 
-/** Of another copy of this module: a log's driver of somebody's own is no part of a bundled server. */
+/**
+ * Returns true for a TrellisError that another copy of this module created. A user's own log driver
+ * is not part of the bundled server and has such a copy.
+ */
 const isOfAnotherCopy = (error: unknown): error is TrellisError =>
   error instanceof Error &&
   error.name === 'TrellisError' &&
   Object.hasOwn(table, String((error as TrellisError).data?.code));
 
-/** RESOURCE_EXHAUSTED, where the system refused something for want of it. */
+/** Returns RESOURCE_EXHAUSTED if the operating system refused a resource, otherwise undefined. */
 export function shortageDataOf(error: unknown): ErrorData | undefined {
   const shortage = shortageOf(error);
   if (shortage === undefined) return undefined;
@@ -386,15 +392,15 @@ export function shortageDataOf(error: unknown): ErrorData | undefined {
   return { code: 'RESOURCE_EXHAUSTED', args: { what }, hint };
 }
 
-/** Throws RESOURCE_EXHAUSTED where an error says no more than that: nobody else is to blame then. */
+/** Throws RESOURCE_EXHAUSTED if the operating system refused a resource; otherwise returns. */
 export function throwShortage(error: unknown): void {
   const shortage = shortageDataOf(error);
   if (shortage !== undefined) throw new TrellisError(shortage);
 }
 
 /**
- * Any thrown value as error data: a TrellisError's own, RESOURCE_EXHAUSTED for what the system lacks.
- * All else is a defect: INTERNAL, with the stack for the log.
+ * Converts any thrown value to error data: the data of a TrellisError, RESOURCE_EXHAUSTED if the
+ * operating system refused a resource, otherwise INTERNAL with the stack for the log.
  */
 export function errorDataOf(error: unknown): { error: ErrorData; stack?: string } {
   if (error instanceof TrellisError || isOfAnotherCopy(error)) return { error: error.data };
@@ -404,7 +410,7 @@ export function errorDataOf(error: unknown): { error: ErrorData; stack?: string 
   return { error: { code: 'INTERNAL', args: {} }, stack };
 }
 
-/** The error again, in a thread that was sent its data. */
+/** Restores an error from the data that another thread sent. */
 export function errorOf(error: ErrorData, stack: string | undefined): TrellisError {
   const restored = new TrellisError(error);
   if (stack !== undefined) restored.stack = stack;

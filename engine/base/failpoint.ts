@@ -1,14 +1,17 @@
-// Named places where a test build may kill, throw or sleep (operations.md 6.2). Off unless armed,
-// and then one comparison per pass. The engine never reads the environment: whoever opens a
-// database arms them.
+// Named points where a test can kill the process, throw, sleep or report a full disk. They are off
+// until armed and then cost one comparison per pass. The caller that opens a database arms them;
+// the engine never reads the environment.
 import { sleepSync } from './clock.js';
 
-/** `full`: what LMDB says of a page that finds no room on the disk. */
+/** `full` reports the LMDB error of a page that finds no space on the disk. */
 type Action = 'kill' | 'throw' | 'sleep' | 'full';
 
 let armed: { point: string; left: number; action: Action } | undefined;
 
-/** Arms `point@n[:kill|throw|sleep|full]`; the n-th pass acts. Undefined disarms. */
+/**
+ * Arms `point@n[:kill|throw|sleep|full]`: the action happens on the n-th pass. Undefined disarms
+ * every failpoint.
+ */
 export function armFailpoint(specification: string | undefined): void {
   armed = undefined;
   if (!specification) return;
@@ -17,7 +20,7 @@ export function armFailpoint(specification: string | undefined): void {
   armed = { point: match[1]!, left: Number(match[2]), action: (match[3] ?? 'kill') as Action };
 }
 
-/** Passes the place `point`; acts when it is armed and its count has run down. */
+/** Counts a pass through `point`, and performs its action when the armed count is reached. */
 export function failpoint(point: string): void {
   if (armed === undefined || armed.point !== point) return;
   if (--armed.left > 0) return;

@@ -1,5 +1,5 @@
-// 32-bit floats in memory: the shortest decimal that names the float (value.ts), so that 0.1 comes
-// back as 0.1.
+// Rounds to 32-bit floats. In memory such a value is the shortest decimal that names the float (see
+// value.ts), so that 0.1 is returned as 0.1.
 
 /** Smallest normal 32-bit float. */
 const normalMin = 2 ** -126;
@@ -8,15 +8,15 @@ const normalMin = 2 ** -126;
 export const float32Max = 3.4028234663852886e38;
 
 /**
- * The shortest decimal among those nearest to the same 32-bit float as `value`; infinite when that
- * overflows.
+ * Returns the shortest decimal that rounds to the same 32-bit float as `value`, or an infinity on
+ * overflow.
  */
 export function toFloat32(value: number): number {
   const nearest = Math.fround(value);
   if (nearest === value && Number.isInteger(value) && Math.abs(value) < 2 ** 24) return value;
   if (!Number.isFinite(nearest)) return nearest;
-  // Nine digits always tell 32-bit floats apart; most need fewer. Less than six only matter below
-  // the normal floats, where neighbours are far from each other.
+  // Nine digits always identify a 32-bit float, and most need fewer. Fewer than six occur only
+  // below the normal floats, where neighbors are far apart.
   const fewest = Math.abs(nearest) < normalMin ? 1 : 6;
   for (let digits = fewest; digits < 9; digits++) {
     const candidate = Number(nearest.toPrecision(digits));

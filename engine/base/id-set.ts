@@ -1,4 +1,4 @@
-// A growing set of dense ids: one bit each, in pages of 64 Ki ids that exist only where needed.
+// A growing set of dense ids: one bit per id, in pages of 64 Ki ids that are allocated when needed.
 
 const pageBits = 16;
 const pageWords = 1 << (pageBits - 5);
@@ -7,7 +7,7 @@ export class IdSet {
   readonly #pages: (Uint32Array | undefined)[] = [];
   size = 0;
 
-  /** Adds an id; false when it was in the set already. */
+  /** Adds an id. Returns false if the set already contained it. */
   add(id: number): boolean {
     const page = (this.#pages[id >>> pageBits] ??= new Uint32Array(pageWords));
     const word = (id >>> 5) & (pageWords - 1);

@@ -8,7 +8,10 @@ for (let i = 0; i < 6; i++) nibble[65 + i] = nibble[97 + i] = 10 + i;
 
 const bytePositions = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
-/** The 16 bytes of a canonical UUID text (8-4-4-4-12, either letter case), or undefined. */
+/**
+ * Returns the 16 bytes of a canonical UUID text (8-4-4-4-12, either letter case), or undefined for
+ * any other text.
+ */
 export function parseUuid(text: string): Uint8Array | undefined {
   const bytes = new Uint8Array(16);
   return readUuid(text, bytes) ? bytes : undefined;
@@ -16,10 +19,10 @@ export function parseUuid(text: string): Uint8Array | undefined {
 
 const ignored = new Uint8Array(16);
 
-/** The text as it is printed, or undefined for what is no UUID. */
+/** Returns the text in lower case, or undefined if it is not a UUID. */
 export function canonicalUuid(text: string): string | undefined {
   if (!readUuid(text, ignored)) return undefined;
-  // Lowering copies a text even where nothing is to be lowered.
+  // Lower-casing would copy the text even if nothing changes.
   for (let i = 0; i < 36; i++)
     if (text.charCodeAt(i) < 97 && text.charCodeAt(i) > 64) return text.toLowerCase();
   return text;
@@ -38,7 +41,7 @@ function readUuid(text: string, bytes: Uint8Array): boolean {
   return true;
 }
 
-/** Lower-case hyphenated text of the 16 bytes at `offset`. */
+/** Returns the lower-case hyphenated text of the 16 bytes at `offset`. */
 export function printUuid(bytes: Uint8Array, offset = 0): string {
   let text = '';
   for (let i = 0; i < 16; i++) {
@@ -49,18 +52,19 @@ export function printUuid(bytes: Uint8Array, offset = 0): string {
 }
 
 /**
- * Makes ids that rise with creation, across restarts and clocks that step back: the time never goes
- * below that of `last`, and within one millisecond a 42-bit counter rises from a random start.
+ * Generates UUIDv7 ids that ascend with creation, across restarts and clocks that step back. The
+ * time never falls below that of `last`. Within one millisecond a 42-bit counter rises from a
+ * random start.
  */
 export class UuidGenerator {
   #milliseconds = 0;
   #counter = 0;
 
-  /** `last` is the newest id already stored, if any; `random` yields values in [0, 1). */
+  /** `last` is the newest stored id, if there is one; `random` returns values in [0, 1). */
   constructor(
     last: Uint8Array | undefined,
     private readonly random: () => number = Math.random,
-    /** Makes ids of that shard alone. */
+    /** Restricts the generator to ids of this shard. */
     private readonly shard?: ShardPlace,
   ) {
     if (last === undefined) return;
@@ -72,14 +76,14 @@ export class UuidGenerator {
     return (bytes[8]! & 63) * 2 ** 24 + bytes[9]! * 2 ** 16 + bytes[10]! * 2 ** 8 + bytes[11]!;
   }
 
-  /** The next id; `now` is Unix time in milliseconds. */
+  /** Returns the next id; `now` is Unix time in milliseconds. */
   next(now: number): Uint8Array {
     const bytes = new Uint8Array(16);
     this.write(bytes, 0, now);
     return bytes;
   }
 
-  /** Writes the next id at a place: what `next` gives, without an array of its own. */
+  /** Writes the next id to `bytes` at `at`, without allocating an array. */
   write(bytes: Uint8Array, at: number, now: number): void {
     const time = Math.floor(now);
     if (time > this.#milliseconds) {
@@ -116,17 +120,17 @@ export class UuidGenerator {
   }
 }
 
-/** Which of several databases an element lies in: decided by its id alone, for ever. */
+/** The shard that holds an element. The id of the element alone decides it, permanently. */
 export interface ShardPlace {
-  /** Counted from 0. */
+  /** Index of the shard, counted from 0. */
   at: number;
   of: number;
 }
 
-/** FNV-1a over the 16 bytes of an id. */
+/** Returns the shard of an id: FNV-1a over its 16 bytes, modulo the number of shards. */
 export function shardOf(uuid: Uint8Array, of: number): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < 16; i++) hash = Math.imul(hash ^ uuid[i]!, 0x01000193);
-  // The low bits of a product know only the low bits of its parts.
+  // The low bits of a product depend only on the low bits of its factors.
   return ((hash ^ (hash >>> 15)) >>> 0) % of;
 }

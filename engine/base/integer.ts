@@ -1,4 +1,4 @@
-// Ranges of the integer types and the exact reading of digit strings (helixql.md 2.3).
+// Ranges of the integer types, and exact parsing of digit strings.
 import type { ScalarName } from './schema.js';
 
 const signed = (bits: bigint) => ({ min: -(1n << (bits - 1n)), max: (1n << (bits - 1n)) - 1n });
@@ -18,8 +18,8 @@ export const integerRange: Partial<Record<ScalarName, { min: bigint; max: bigint
 };
 
 /**
- * The same for numbers, which compare with bigints slowly: from where on, and where no longer. A maximum is
- * one below a power of two, which a double holds exactly.
+ * Bounds as numbers, because comparisons with bigints are slow: inclusive minimum and
+ * exclusive maximum. An exclusive maximum is a power of two, which a double represents exactly.
  */
 const doubleRange = new Map(
   Object.entries(integerRange).map(([type, { min, max }]) => {
@@ -27,18 +27,21 @@ const doubleRange = new Map(
   }),
 );
 
-/** Number when safe, else bigint: the form every integer value has in memory. */
+/**
+ * Returns a number if it is a safe integer, otherwise the bigint. Every integer value has this
+ * representation in memory.
+ */
 export function compactInteger(value: bigint): number | bigint {
   return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
 }
 
-/** Reads `[-]digits` of at most 40 digits exactly; longer texts must be judged by the caller. */
+/** Parses `[-]digits` of at most 40 digits exactly. The caller must reject longer texts. */
 export function parseInteger(text: string): number | bigint {
   if (text.length <= 15) return Number(text) + 0;
   return compactInteger(BigInt(text));
 }
 
-/** Whether an integer value (number or bigint) fits the type. */
+/** Returns true if an integer value (number or bigint) fits the type. */
 export function integerFits(value: number | bigint, type: ScalarName): boolean {
   if (typeof value === 'number') {
     const doubles = doubleRange.get(type);

@@ -1,5 +1,5 @@
-// What one part of the stored data promises about another. A promise that does not hold is damage, not
-// a defect of the program: whoever reads it hears DATA_CORRUPT instead of an answer that is wrong.
+// Checks that one part of the stored data agrees with another. A disagreement is damage, not a
+// defect of the program: the reader fails with DATA_CORRUPT and returns no wrong result.
 import { fail } from './errors.js';
 
 /** Fails DATA_CORRUPT unless `condition` holds; `what` says what is missing or does not match. */

@@ -1,5 +1,4 @@
-// Every bound of the system in one place (http.md 7): defaults, hard maxima, units. Nothing is
-// unlimited.
+// Every limit of the system, with default, hard maximum and unit. Nothing is unlimited.
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -54,13 +53,18 @@ export const limitTable = {
   query_time: time(30_000, 600_000),
   write_time: time(30_000, 600_000),
   query_memory: bytes(256 * MiB, 2 * GiB),
-  /** 0 = off. */
+  /** 0 disables the limit. */
   query_visits: count(0),
   txn_writes: count(1_000_000),
   txn_bytes: bytes(512 * MiB),
-  /** As many as fit into `txn_writes`: a record, an id and two lists each. */
+  /**
+   * The number that fits into `txn_writes`: each edge needs a record, an id and two adjacency
+   * entries.
+   */
   drop_edges: count(250_000),
-  /** Answers of writes under a key: when there are more, the oldest go. */
+  /**
+   * Stored replies of writes with an idempotency key. Beyond this number the oldest are deleted.
+   */
   kept_answers: count(1_000_000),
   kept_answer_bytes: bytes(256 * MiB),
   kept_answer_time: time(86_400_000),
@@ -69,27 +73,30 @@ export const limitTable = {
   filter_values: count(10_000),
   group_properties: count(16),
   sessions: count(10_000, 100_000),
-  /** 0 = off. */
+  /** 0 disables the limit. */
   sessions_per_key: count(0),
-  /** 0 = never. */
+  /** 0 means that sessions never expire. */
   session_idle: time(3_600_000),
   session_items: count(5_000_000),
   session_memory: bytes(1 * GiB),
   session_queue: count(32),
-  /** An import from which nothing comes for this long gives its place to another that wants it. */
+  /** An import that receives nothing for this long loses its slot when another import needs one. */
   import_idle: time(10_000),
   connections: count(10_000),
-  /** 0 = off. */
+  /** 0 disables the limit. */
   connections_per_address: count(1_000),
-  /** Answers that go on for as long as both sides like: of all, and of one caller (0 = off). */
+  /** Replies without an end, for all callers and for one caller (0 disables the second limit). */
   streams: count(1_000),
   streams_per_caller: count(64),
   read_queue: count(2_048),
   write_queue: count(2_048),
   write_queue_bytes: bytes(64 * MiB),
-  /** Wrong credentials in a second, of one address; of all together ten times as many. */
+  /**
+   * Failed authentications per second from one address; the limit for all addresses together is ten
+   * times higher.
+   */
   auth_failures: count(10),
-  /** 0 = off. */
+  /** 0 disables the limit. */
   rate_per_key: count(0),
   rate_per_address: count(0),
   source_bytes: bytes(1 * MiB),

@@ -1,8 +1,8 @@
-// Numbers for /metrics. A family is printed with its help, so a name that is in no catalogue of families
-// does not pass the type check. Histograms are the distribution of a measured quantity as Prometheus
-// wants it; their cells have one writer, and whoever reads them may be on another thread.
+// Metrics for /metrics. Every sample belongs to a family with a help text, so the type check
+// rejects a name that no catalogue lists. A histogram has one writer; its readers may be on other
+// threads.
 
-/** All numbers of one name, whatever their labels. */
+/** All samples of one name, with any labels. */
 export interface Family {
   type: 'counter' | 'gauge' | 'histogram';
   help: string;
@@ -12,32 +12,34 @@ export type Families = Readonly<Record<string, Family>>;
 
 type Part = 'bucket' | 'sum' | 'count';
 
-/** Names of samples: a histogram has several to one family. */
+/** Names of samples. One histogram family has several. */
 export type SampleName<Catalog extends Families> = {
   [Name in keyof Catalog & string]: Catalog[Name]['type'] extends 'histogram'
     ? `${Name}_${Part}`
     : Name;
 }[keyof Catalog & string];
 
-/** `name` is without the prefix that all families have. */
+/** Name without the prefix that all families share. */
 export interface Sample<Name extends string = string> {
   name: Name;
   labels?: Record<string, string>;
   value: number;
 }
 
-/** The samples of a histogram of this family. */
+/** The samples of the histogram of this family. */
 export type HistogramSample<Name extends string> = Sample<`${Name}_${Part}`>;
 
-/** Upper bounds in seconds, 0.5 ms to 10 s. */
+/** Upper bounds in seconds, from 0.5 ms to 10 s. */
 export const secondBounds: readonly number[] = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-/** Upper bounds of counts, 1 to a million. */
+/** Upper bounds of counts, from 1 to 1,048,576. */
 export const countBounds: readonly number[] = [1, 4, 16, 64, 256, 1024, 4096, 65_536, 1_048_576];
 
-/** Cells of a histogram: one per bound, one above them, and the sum. */
+/**
+ * Returns the number of cells of a histogram: one per bound, one above the last bound, and the sum.
+ */
 export const cellsOf = (bounds: readonly number[]): number => bounds.length + 2;
 
 export class Histogram {
@@ -54,24 +56,24 @@ export class Histogram {
     cells[bounds.length + 1]! += value;
   }
 
-  /** Whether anything was observed: what never happened need not be shown once per label. */
+  /** True if nothing was observed. An empty histogram need not be printed for every label. */
   get isEmpty(): boolean {
     return this.cells.every((cell) => cell === 0);
   }
 
-  /** How often something was observed. */
+  /** Number of observations. */
   get count(): number {
     let total = 0;
     for (let i = 0; i <= this.bounds.length; i++) total += this.cells[i]!;
     return total;
   }
 
-  /** Takes in what another one of the same bounds has observed. */
+  /** Adds the observations of another histogram with the same bounds. */
   add(other: Histogram): void {
     for (let i = 0; i < this.cells.length; i++) this.cells[i]! += other.cells[i]!;
   }
 
-  /** Samples of `name`: cumulative buckets, sum and count. */
+  /** Returns the samples of `name`: cumulative buckets, sum and count. */
   samples<Name extends string>(
     name: Name,
     labels?: Record<string, string>,

@@ -1,16 +1,16 @@
-// How the data of one schema version become those of the next, as the compiler makes it of a MIGRATION
-// and the storage carries it out. Plain data.
+// Rules that convert the data of one schema version to the next. The compiler makes them from a
+// MIGRATION, and the storage applies them. Plain data.
 import type { ElementKind, ScalarName } from './schema.js';
 import type { Scalar } from './value.js';
 
-/** How one property of the new type comes to be. */
+/** Source of one property of the new type. */
 export type FieldRule =
   | { kind: 'literal'; value: Scalar }
   | { kind: 'now' }
   | { kind: 'copy'; from: string; as?: ScalarName };
 
 /**
- * Rewrites every element of `from` into `to`; `fields` holds all target properties that get a
+ * Rewrites every element of `from` as `to`. `fields` lists every target property that receives a
  * value.
  */
 export interface TypeMigration {

@@ -1,4 +1,5 @@
-// The declared types in memory. Built by the compiler, read by everyone; plain data, never mutated.
+// The declared types in memory. The compiler builds them, all layers read them. Plain data, never
+// changed after construction.
 import type { Instant, Scalar, ScalarList } from './value.js';
 
 export type ScalarName =
@@ -23,7 +24,7 @@ export type PropertyType =
   | { kind: 'scalar'; name: ScalarName }
   | { kind: 'list'; of: PropertyType };
 
-/** Type of a parameter: additionally objects with named members. */
+/** Type of a parameter: also allows objects with named members. */
 export type ParameterType =
   | { kind: 'scalar'; name: ScalarName }
   | { kind: 'list'; of: ParameterType }
@@ -33,16 +34,19 @@ export interface ObjectMember {
   name: string;
   type: ParameterType;
   optional: boolean;
-  /** The value of a member that is absent or null. */
+  /** Value of a member that is absent or null. */
   default?: GivenDefault;
 }
 
-/** `now`: the instant of the request. */
+/** `now` is the instant of the request. */
 export type GivenDefault = { kind: 'now' } | { kind: 'literal'; value: Scalar | ScalarList };
 
 export type Default = { kind: 'now' } | { kind: 'literal'; value: Scalar };
 
-/** What a default gives at `now`: of an I64 ([compat]) the seconds since 1970. */
+/**
+ * Returns the default value at the instant `now`. For an I64 it is the number of seconds since 1970
+ * ([compat]).
+ */
 export function defaultAt(given: Default, type: PropertyType, now: Instant): Scalar {
   if (given.kind === 'literal') return given.value;
   return type.kind === 'scalar' && type.name === 'I64' ? now.seconds : now;
@@ -68,7 +72,7 @@ export interface EdgeType {
   name: string;
   from: TypeRef;
   to: TypeRef;
-  /** At most one edge per (from, to). */
+  /** Allows at most one edge for each pair of endpoints. */
   unique: boolean;
   properties: Property[];
 }
@@ -81,13 +85,13 @@ export interface VectorType {
 
 export type ElementType = NodeType | EdgeType | VectorType;
 
-/** Names one declared type; a name may serve several kinds. */
+/** Names one declared type. Types of different kinds may share a name. */
 export interface TypeRef {
   kind: ElementKind;
   name: string;
 }
 
-/** Declarations in source order. `version` is the highest `schema::n`. */
+/** Declarations in source order; `version` is the highest `schema::n`. */
 export interface Schema {
   version: number;
   nodes: NodeType[];
@@ -98,7 +102,8 @@ export interface Schema {
 export const emptySchema: Schema = { version: 1, nodes: [], edges: [], vectors: [] };
 
 /**
- * The declaration behind a reference, or undefined. Linear: callers on hot paths keep the result.
+ * Returns the declaration of a reference, or undefined. The search is linear, so callers on hot
+ * paths store the result.
  */
 export function typeOf(schema: Schema, ref: TypeRef): ElementType | undefined {
   return typesOf(schema, ref.kind).find((type) => type.name === ref.name);
@@ -108,7 +113,7 @@ export function typesOf(schema: Schema, kind: ElementKind): readonly ElementType
   return kind === 'node' ? schema.nodes : kind === 'edge' ? schema.edges : schema.vectors;
 }
 
-/** As written in a source: `[F64]`, `String`, `{name: String}`. */
+/** Returns the type as a source writes it: `[F64]`, `String`, `{name: String}`. */
 export function printType(type: ParameterType): string {
   if (type.kind === 'scalar') return type.name;
   if (type.kind === 'list') return `[${printType(type.of)}]`;

@@ -1,13 +1,13 @@
-// Arrays of 32-bit words: as they grow, and as sets.
+// Helpers for arrays of 32-bit words: growing them, and sorting them into sets.
 
-/** The same words at the beginning of an array with room for twice as many. */
+/** Returns a copy with twice the length; the old content is at the start. */
 export function doubled(words: Uint32Array): Uint32Array<ArrayBuffer> {
   const longer = new Uint32Array(2 * words.length);
   longer.set(words);
   return longer;
 }
 
-/** Sorts words in place; each of them once, ascending, in the same memory. */
+/** Sorts the words in place and removes duplicates. Returns a view of the same memory. */
 export function distinct(words: Uint32Array): Uint32Array {
   words.sort();
   let count = 0;

@@ -1,16 +1,15 @@
-// Scalar values as they live in memory, and the one equality and order between them (helixql.md
-// 3.8, 6.4).
+// Scalar values in memory, and the only definition of their equality and order.
 //
 //   String, Boolean      string, boolean
 //   integers             number when |n| <= 2^53 - 1, else bigint: exact at every width
 //   F32, F64             number, always finite; an F32 is the shortest decimal that names it
-//   Date                 Instant     (microseconds are kept apart: they do not fit 2^53)
+//   Date                 Instant     (microseconds are separate: together they do not fit 2^53)
 //   ID                   Uuid        (canonical lower-case text)
 //   list                 array of values, or Float64Array for [F64]
 //   null                 null
 //
-// Whether a number is an integer or a float is known statically by the checker; a value never needs
-// to say.
+// The checker knows statically whether a number is an integer or a float, so a value does not carry
+// this information.
 
 /** A point in time: whole seconds since 1970 (floor) and 0..999_999 microseconds. */
 export class Instant {
@@ -20,7 +19,7 @@ export class Instant {
   ) {}
 }
 
-/** An element's external id: 36 characters, lower case, hyphenated. */
+/** The external id of an element: 36 characters, lower case, with hyphens. */
 export class Uuid {
   constructor(readonly text: string) {}
 }
@@ -28,7 +27,10 @@ export class Uuid {
 export type Scalar = null | boolean | number | bigint | string | Instant | Uuid;
 export type ScalarList = readonly (Scalar | ScalarList)[] | Float64Array;
 
-/** Rank of kinds where values of different kinds are ordered: numbers < strings < ... < others. */
+/**
+ * Returns the rank of a value's kind, which orders values of different kinds: numbers, then
+ * strings, and others last.
+ */
 export function kindRank(value: unknown): number {
   switch (typeof value) {
     case 'number':
@@ -49,7 +51,10 @@ export function isList(value: unknown): value is ScalarList {
   return Array.isArray(value) || value instanceof Float64Array;
 }
 
-/** Negative, zero or positive by Unicode code point; UTF-16 order differs above the surrogates. */
+/**
+ * Compares by Unicode code point; returns a negative number, zero or a positive number. UTF-16
+ * order differs above the surrogates.
+ */
 function compareText(a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);
@@ -57,7 +62,7 @@ function compareText(a: string, b: string): number {
     const x = a.charCodeAt(i);
     const y = b.charCodeAt(i);
     if (x === y) continue;
-    // A surrogate stands for a code point above every BMP character.
+    // A surrogate is half of a code point above every BMP character.
     const xHigh = x >= 0xd800 && x <= 0xdfff;
     const yHigh = y >= 0xd800 && y <= 0xdfff;
     if (xHigh !== yHigh) return xHigh ? 1 : -1;
@@ -66,14 +71,14 @@ function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Whoever counts the steps of a comparison: lists may hold the same list over and over. */
+/** Counts the steps of a comparison. Lists may contain the same list many times. */
 interface Steps {
   tick(count: number): void;
 }
 
 /**
- * Total order over non-null scalars and lists: by value within a kind, by `kindRank` across kinds.
- * Numbers compare exactly, integers and floats mixed.
+ * Total order of non-null scalars and lists: by value within a kind, by `kindRank` across kinds.
+ * Numbers are compared exactly, also an integer with a float.
  */
 export function compareValues(a: unknown, b: unknown, steps?: Steps): number {
   if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : a > b ? 1 : 0;
@@ -117,7 +122,7 @@ function compareLists(a: ScalarList, b: ScalarList, steps?: Steps): number {
   return a.length - b.length;
 }
 
-/** Equality of non-null values (helixql.md 3.8); values of different kinds are unequal. */
+/** Returns true if two non-null values are equal. Values of different kinds are unequal. */
 export function equalValues(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (a === null || b === null) return false;

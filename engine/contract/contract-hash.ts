@@ -1,6 +1,6 @@
-// What callers rely on, as short hashes: one per fact about a query or a type. A generated module carries
-// those of its program, and whoever calls compares them with the program in force. Invariant: what is
-// only added leaves every fact there was, so that an addition is no difference.
+// Short hashes of the facts that callers depend on, one for each fact about a query or a type. A generated
+// module contains those of its program, and the caller compares them with the current program.
+// Invariant: an addition keeps every existing fact, so it is not a difference.
 import { hash } from 'node:crypto';
 import type { ElementType, ParameterType, Schema, TypeRef } from '../base/schema.js';
 import { mayBeAbsent } from '../plan/default-text.js';
@@ -9,17 +9,19 @@ import type { Parameter } from '../plan/plan.js';
 
 const hashChars = 4;
 
-/** A query, or what callers are told of one. */
+/** A query or its signature. */
 interface Called {
   name: string;
   plan: { parameters: readonly Parameter[]; writes: boolean };
   output: ReplyType;
 }
 
-/** Hashes of four characters, one behind the other, by `worksOf` and `N::Work`. */
+/** Concatenated hashes of four characters each, by name: `worksOf` or `N::Work`. */
 export type Contract = Readonly<Record<string, string>>;
 
-/** `sees`: which queries the one who is told of it may call; `knows`: which types their answers show. */
+/**
+ * `sees` returns true for queries that the receiver may call; `knows` for types that their replies contain.
+ */
 export function contractOf(
   { schema, queries }: { schema: Schema; queries: readonly Called[] },
   sees: (query: string) => boolean = () => true,
@@ -29,7 +31,7 @@ export function contractOf(
   const hashOf = hashing();
   const hashesOf = (facts: readonly string[]): string => facts.map(hashOf).join('');
   const taken = once((plan: Called['plan']) => hashesOf(planFacts(plan)));
-  /** By how many facts stand before: of all together there are no more than so many. */
+  /** Hash functions by the number of facts that precede those of the reply: the total number is limited. */
   const given: ((output: ReplyType) => string)[] = [];
   const givenBehind = (count: number): ((output: ReplyType) => string) =>
     (given[count] ??= once((output) => hashesOf(answerFacts(output, factsMax - count))));
@@ -45,7 +47,7 @@ export function contractOf(
   return Object.fromEntries([...called, ...types]);
 }
 
-/** Of one object made once. */
+/** Caches the result of `make` by object. */
 function once<T extends object>(make: (part: T) => string): (part: T) => string {
   const made = new Map<T, string>();
   return (part) => {
@@ -82,7 +84,7 @@ function planFacts({ parameters, writes }: Called['plan']): string[] {
   ];
 }
 
-/** Types may share their parts, and hold one twice, many times over: what lies behind is one fact. */
+/** Types may share parts and contain one many times. The facts beyond this number are combined into one. */
 const factsMax = 256;
 
 function answerFacts(output: ReplyType, most: number): string[] {
@@ -110,7 +112,7 @@ function addAnswers(type: OutputType, path: string, facts: string[], most: numbe
   } else facts.push(`${path}: ${textOf(type)}`);
 }
 
-/** Of what has no parts of its own; members of elements are facts of their types. */
+/** Returns the text of a type without parts; members of elements are facts of their types. */
 const textOf = (type: OutputType | ParameterType): string =>
   type.kind === 'scalar' ? JSON.stringify(type) : JSON.stringify(type, withWide);
 

@@ -1,12 +1,12 @@
-// Where a reply holds values that JSON.parse gets wrong or gives as text: 64-bit integers, and dates
-// where they are wanted as Date. What the generated module tells the client about each query.
+// Paths in a reply to values that JSON.parse rounds or returns as text: 64-bit integers, and dates
+// that are wanted as Date. The generated module passes them to the client, for each query.
 //
-//   0      nothing to do below here
-//   1      a 64-bit integer that is to be refused beyond 53 bits
-//   2      ... to become a bigint      3  ... to become text
-//   4      a date to become a Date
-//   [p]    a list of p, or an object whose members all are, whatever their names
-//   {k: p} an object; members that are not named hold nothing
+//   0      nothing to decode below this point
+//   1      a 64-bit integer that is rejected beyond 53 bits
+//   2      ... that becomes a bigint      3  ... that becomes text
+//   4      a date that becomes a Date
+//   [p]    a list of p, or an object whose members all are p, whatever their names
+//   {k: p} an object; members that are not listed need no decoding
 import type { Schema } from '../base/schema.js';
 import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
 import { elementMembers } from './element-shape.js';
@@ -36,7 +36,8 @@ export function decodePlaces(schema: Schema, reply: ReplyType, wish: DecodeWish)
       case 'union':
         return type.of.map(visit).reduce(joined, 0);
       case 'element':
-        // Members of one name in several types are decoded alike: what is no integer is left alone.
+        // Members of one name in several types are decoded alike: a value that is not an integer stays
+        // unchanged.
         return type.types.map((ref) => object(elementMembers(schema, ref, type))).reduce(joined, 0);
       case 'scalar':
         if (type.name === 'Date') return wish.dates ? 4 : 0;

@@ -1,12 +1,12 @@
-// Replies as values in which wide integers are exact: what JSON.parse makes of the text, but bigint or
-// text where the type of the reply says 64 bits. Invariant: the same place is decoded alike whatever
-// stands there, so that a caller may rely on its type. (The client over HTTP is one file that imports
-// nothing, and does the same for itself.)
+// Parses replies with exact wide integers: like JSON.parse, but with bigint or text where the type of the
+// reply has 64 bits.
+// Invariant: a path is always decoded in the same way, so that callers can rely on the type. The HTTP client
+// is one file without imports and contains its own copy.
 import type { DecodePlace } from './decode-path.js';
 
-/** Nobody who stores a text can know it, so that none is taken for a number. */
+/** Random, so that no stored text can be mistaken for a marked number. */
 const mark = `n${Math.random().toString(36).slice(2)}:`;
-/** The first digits of integers that a number may not hold: not those of a fraction or an exponent. */
+/** The first digits of integers beyond the exact range of a number; not digits of a fraction or exponent. */
 const longInteger = /(?<![\w.+-])-?\d{16}/g;
 
 /** Marks such integers outside of strings. */
@@ -20,7 +20,7 @@ function marked(text: string): string {
     if (index < behind) continue;
     let end = index + 16;
     while (isDigit(text.charCodeAt(end))) end++;
-    // What goes on behind a point or an exponent is no integer.
+    // A number that continues with a point or an exponent is not an integer.
     if (text[end] === '.' || text[end] === 'e' || text[end] === 'E') continue;
     result += `${text.slice(done, index)}"${mark}${text.slice(index, end)}"`;
     done = end;
@@ -40,7 +40,7 @@ function endOfString(text: string, quote: number): number {
 }
 
 export function decodeReply(text: string, place: DecodePlace): unknown {
-  // Nearly always there is no long run of digits, and JSON.parse is right.
+  // Replies rarely contain long runs of digits; without them JSON.parse is exact.
   if (place === 0) return JSON.parse(text);
   const isMarked = /\d{16}/.test(text);
   const source = isMarked ? marked(text) : text;

@@ -1,5 +1,5 @@
-// A query's doc comment, read: its first sentence, the text, and what it says of parameters in lines
-// of the form `name: text` (mcp.md 4). Also what stands for it where there is none.
+// Parses the doc comment of a query: its first sentence, the text, and descriptions of parameters in lines of
+// the form `name: text`. Generates a text for queries without a comment.
 import { printType } from '../base/schema.js';
 import { mayBeAbsent } from '../plan/default-text.js';
 import type { Plan, Query } from '../plan/plan.js';

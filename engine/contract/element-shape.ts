@@ -1,5 +1,4 @@
-// The members of whole elements, as they are printed (http.md 4.1): what every printer of types says
-// of an element, in one place.
+// Members of whole elements as replies print them. All printers of types use this description.
 import { type Schema, type TypeRef, typeOf } from '../base/schema.js';
 import {
   type HitMembers,
@@ -13,13 +12,13 @@ const number: OutputType = { kind: 'scalar', name: 'F64' };
 
 export interface ElementForm {
   hit: HitMembers;
-  /** Some come from a repetition, which says how far they are. */
+  /** Some elements come from a repetition, which adds their distance. */
   hops?: true;
-  /** With the embedding of a vector. */
+  /** Includes the embedding of a vector. */
   data: boolean;
 }
 
-/** Members in the order of the reply; a stored property may always be unset. */
+/** Returns the members in the order of the reply; a stored property may always be unset. */
 export function elementMembers(schema: Schema, ref: TypeRef, form: ElementForm): OutputMember[] {
   const properties = typeOf(schema, ref)?.properties ?? [];
   const own = new Set(properties.map(({ name }) => name));
@@ -42,21 +41,23 @@ const dataMember: OutputMember = {
   optional: true,
 };
 
-/** What a repetition sets. */
+/** Returns the members that a repetition adds. */
 function reached({ kind }: TypeRef, { hops }: ElementForm): OutputMember[] {
   if (kind === 'edge' || !hops) return [];
   return [{ name: 'hops', type: { kind: 'scalar', name: 'U32' }, optional: true }];
 }
 
-/** What a search has set on elements of one type; where vectors carry their embedding, [compat], each has a score. */
+/**
+ * Returns the members that a search adds to elements of one type. [compat] Vectors that include their
+ * embedding also have a score.
+ */
 export function hitOf({ kind }: TypeRef, { hit, data }: ElementForm): HitMembers {
   if (kind !== 'vector' || !data) return hit;
   return hit === 'none' ? 'text' : hit === 'mixed' ? 'reranked' : hit;
 }
 
 /**
- * What a search sets. A reranked hit has a distance when a vector search found it first; of mixed
- * elements only some are hits.
+ * A reranked hit has a distance if a vector search found it first. Among mixed elements only some are hits.
  */
 function searched({ kind }: TypeRef, hit: HitMembers): OutputMember[] {
   if (kind === 'edge' || hit === 'none') return [];

@@ -1,6 +1,6 @@
-// Types as JSON Schema 2020-12 (mcp.md 4.1, client.md 3): parameters as the decoder takes them,
-// replies as they are printed. Element types are named once, under `refs`, and referred to.
-// Invariant: what the schema of the parameters accepts the decoder does not refuse for its type.
+// Prints types as JSON Schema 2020-12: parameters as the decoder accepts them, replies as they are printed.
+// Element types are named once, under `refs`, and referenced.
+// Invariant: the decoder does not reject a value for its type if the schema of the parameters accepts it.
 import type { ObjectMember, ParameterType, ScalarName, Schema, TypeRef } from '../base/schema.js';
 import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
 import { defaultTexts, mayBeAbsent } from '../plan/default-text.js';
@@ -14,11 +14,11 @@ import { isWideInteger } from './wide-integer.js';
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface SchemaStyle {
-  /** Where named types stand, such as `#/$defs/`. */
+  /** Prefix of references to named types, for example `#/$defs/`. */
   refs: string;
-  /** Replies carry integers beyond 53 bits as text, too: readers in JavaScript would round them. */
+  /** Integers beyond 53 bits are texts in replies, because JavaScript readers would round them. */
   wideAsText: boolean;
-  /** Names that are no type's. */
+  /** Names that types must not take. */
   taken?: readonly string[];
 }
 
@@ -31,17 +31,17 @@ const small: Partial<Record<ScalarName, [min: number, max: number]>> = {
   U32: [0, 4_294_967_295],
 };
 
-/** Digits of an integer of any width, of one that is not negative, and of one that is more than 0. */
+/** Digits of any integer, of one that is not negative, and of one above 0. */
 const digits = '^-?(0|[1-9][0-9]*)$';
 const natural = '^(0|[1-9][0-9]*)$';
 const positive = '^[1-9][0-9]*$';
 
-/** Of dates that are text; which month has how many days is beyond a pattern. */
+/** Dates as text; a pattern cannot check the number of days in a month. */
 const day = '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
 const time = '([01][0-9]|2[0-3]):[0-5][0-9]';
 const date = `^${day}([Tt]${time}:[0-5][0-9](\\.[0-9]{1,9})?([Zz]|[+-]${time}))?$`;
 
-/** The schema of a scalar that is sent. */
+/** Returns the schema of a scalar that is sent. */
 function givenScalar(name: ScalarName): JsonSchema {
   const range = small[name];
   if (range !== undefined) return { type: 'integer', minimum: range[0], maximum: range[1] };
@@ -70,7 +70,7 @@ function givenScalar(name: ScalarName): JsonSchema {
   }
 }
 
-/** The schema of a number that a step takes, which may ask for more than its type does. */
+/** Returns the schema of a number for a step, whose range may be smaller than that of its type. */
 function boundScalar(name: ScalarName, bound: Bound, searchMost?: number): JsonSchema {
   const schema = givenScalar(name);
   const isK = bound === 'k';
@@ -88,11 +88,11 @@ function boundScalar(name: ScalarName, bound: Bound, searchMost?: number): JsonS
   };
 }
 
-/** A pattern of the digits of 1 to `most`. */
+/** Returns a pattern for the digits of 1 to `most`. */
 function digitsUpTo(most: number): string {
   const all = String(most);
   const shorter = all.length > 1 ? [`[1-9][0-9]{0,${all.length - 2}}`] : [];
-  // As many digits, of which the first that differs is less.
+  // Numbers with as many digits, of which the first different digit is smaller.
   const less = [...all].flatMap((digit, at) => {
     const first = at === 0 ? 1 : 0;
     const rest = all.length - at - 1;
@@ -102,7 +102,7 @@ function digitsUpTo(most: number): string {
   return `^(${[...shorter, ...less, all].join('|')})$`;
 }
 
-/** What has 128 bits is none of 64: a generator would make it one that rounds or refuses. */
+/** A 128-bit integer gets no format: a generator would turn int64 into a type that rounds or rejects. */
 const widthOf = (name: ScalarName | 'Integer'): JsonSchema =>
   name === 'I64' || name === 'U64' ? { format: 'int64' } : {};
 
@@ -113,11 +113,11 @@ function givenType(type: ParameterType): JsonSchema {
 }
 
 interface Known {
-  /** What is said of a member. */
+  /** Descriptions of members. */
   about?: ReadonlyMap<string, string> | undefined;
-  /** What steps take of a member. */
+  /** Bounds of members that steps require. */
   bounds?: ReadonlyMap<string, Bound>;
-  /** The most that a search may give. */
+  /** Maximum number of results of a search. */
   searchMost?: number | undefined;
 }
 
@@ -147,7 +147,7 @@ function givenObject(
   };
 }
 
-/** The body of a call. `about`: what the doc comment says of a parameter. */
+/** Returns the schema of a call's body. `about` has the descriptions of parameters in the doc comment. */
 export const parametersSchema = (
   plan: Plan | CallSignature,
   about?: ReadonlyMap<string, string>,
@@ -157,7 +157,10 @@ export const parametersSchema = (
   return givenObject(plan.parameters, { about, bounds, searchMost });
 };
 
-/** A default as JSON; an integer that JSON.parse would round as its digits, which are accepted too. */
+/**
+ * Returns a default as JSON. An integer that JSON.parse would round is given as its digits, which are
+ * accepted too.
+ */
 function defaultOf(text: string): unknown {
   const value = JSON.parse(text) as unknown;
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
@@ -165,15 +168,15 @@ function defaultOf(text: string): unknown {
     : value;
 }
 
-/** Prints replies, and collects the element types that they mention. */
+/** Prints replies, and collects the element types that they reference. */
 export class ReplySchemas {
-  /** Named types that were referred to, in order of first use. */
+  /** Referenced types, in order of first use. */
   readonly named = new Map<string, JsonSchema>();
   readonly #names: TypeNames;
   readonly #mentioned = new Set<string>();
-  /** Names in `named` by kind and form: a form may be called what another type is called. */
+  /** Names in `named` by kind and form. The name of a form may collide with that of another type. */
   readonly #given = new Map<string, string>();
-  /** Types that are one object are printed once. */
+  /** A type object that several queries share is printed once. */
   readonly #printed = new Map<OutputType | ReplyType, JsonSchema>();
 
   constructor(
@@ -248,12 +251,12 @@ export class ReplySchemas {
     return { $ref: `${this.style.refs}${name}` };
   }
 
-  /** Whether a type was referred to, in whatever form. */
+  /** Returns true if a type was referenced, in any form. */
   mentions({ kind, name }: TypeRef): boolean {
     return this.#mentioned.has(`${kind} ${name}`);
   }
 
-  /** Names every type in its plain form. */
+  /** Adds every type in its plain form. */
   nameAll(): void {
     const { nodes, edges, vectors } = this.schema;
     for (const { kind, name } of [...nodes, ...edges, ...vectors]) {
@@ -269,7 +272,7 @@ export class ReplySchemas {
   }
 }
 
-/** The name of one form of an element: a plain one has that of its type. */
+/** Returns the name of one form of an element; the plain form has the name of the type. */
 export function formName(name: string, ref: TypeRef, form: ElementForm): string {
   const { kind } = ref;
   const hits = { none: '', vector: '_hit', text: '_match', reranked: '_ranked', mixed: '_found' };

@@ -1,5 +1,5 @@
-// A program as an OpenAPI 3.1.1 document (client.md 3): one path per query, with the schemas of its
-// body and its reply, and the paths that its server adds. Pure: the same program gives the same document.
+// Prints a program as an OpenAPI 3.1.1 document: one path per query, with the schemas of its body and its
+// reply, and the paths of the server. Pure: the same program gives the same document.
 import { errorCodes } from '../base/errors.js';
 import type { TypeRef } from '../base/schema.js';
 import { mayBeAbsent } from '../plan/default-text.js';
@@ -10,24 +10,24 @@ import { SharedShapes } from './schema-dedup.js';
 import type { HasSignatures } from './signature.js';
 
 export interface OpenApiOptions {
-  /** Of the project. */
+  /** Title of the project. */
   title: string;
-  /** Of the server. */
+  /** Version of the server. */
   version: string;
-  /** Whether callers need a key. */
+  /** True if callers need a key. */
   keys: boolean;
-  /** Which queries the caller may see. */
+  /** Returns true for queries that the caller may see. */
   sees: (query: string) => boolean;
-  /** What is served beside queries. */
+  /** Paths that the server adds to those of queries. */
   paths?: readonly (readonly [path: string, JsonSchema])[];
-  /** Every type is told of, whether or not a query that is seen gives one as a whole. */
+  /** Includes every type, even if no visible query returns it as a whole element. */
   types?: boolean;
-  /** Shapes that several queries have in common are said once; as it stands, of more than a thousand queries. */
+  /** Deduplicates schemas that several queries share. Default: for more than a thousand queries. */
   shared?: boolean;
 }
 
 const refs = '#/components/schemas/';
-/** The document of fewer is small, and easier to read as it is. */
+/** A document of fewer queries is small, and easier to read without references. */
 const sharedFrom = 1_000;
 
 const json = (schema: JsonSchema) => ({ 'application/json': { schema } });
@@ -44,7 +44,7 @@ export function openApiOf(program: HasSignatures, options: OpenApiOptions): Json
     told.map((one) => [`/${one.query.name}`, { post: operationOf(one) }]),
   );
   for (const [path, served] of options.paths ?? []) {
-    // A query may be called like a path of the server: that is asked by another method.
+    // A query may have the same path as a server route, which uses another method.
     paths.set(path, { ...served, ...paths.get(path) });
   }
   const knows = (type: TypeRef): boolean => replies.mentions(type);
@@ -84,7 +84,7 @@ interface Shaped {
   reply: JsonSchema;
 }
 
-/** Plans that are one object have one schema, but for what is said of their parameters. */
+/** Equal plans are one object and share a schema, except for the descriptions of their parameters. */
 function shapesOf(queries: HasSignatures['queries'], replies: ReplySchemas): Shaped[] {
   const bodies = new Map<object, JsonSchema>();
   return queries.map((query) => {

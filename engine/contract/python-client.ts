@@ -1,8 +1,8 @@
-// The part of a generated Python module that is the same for every program: a client of the standard
-// library's own means, with the promises of `trellisdb/client` (client.md 5, 7). Invariant: a write that
-// may have been done is sent again only under its Idempotency-Key.
+// The constant part of a generated Python module: a client that uses only the standard library and behaves
+// like `trellisdb/client`.
+// Invariant: a write that may have succeeded is sent again only with its Idempotency-Key.
 
-/** Names that are taken in a module, and what they stand for. */
+/** Imports of the module; their names are reserved. */
 export const pythonImports = `from __future__ import annotations
 
 import datetime as _datetime
@@ -20,7 +20,7 @@ _Date = Union[_datetime.datetime, _datetime.date, str, int]
 _Vector = Sequence[float]
 `;
 
-/** Behind `Code`, before the methods of the queries. */
+/** Follows `Code`, and precedes the methods of the queries. */
 export const pythonClient = `class TrellisError(Exception):
     """An answer of the server that is no success."""
 

@@ -1,6 +1,6 @@
-// Types as one Python module (client.md 7): a TypedDict per type, a method per query, nothing beside the
-// standard library. Invariant: the same program gives the same bytes; every name is one that Python
-// takes at its place, and the name on the wire stays as it is declared.
+// Prints types as one Python module: a TypedDict per type, a method per query, only the standard library.
+// Invariant: the same program gives the same bytes. Every name is valid in Python at its position, and the
+// names in requests stay as declared.
 import { errorCodes } from '../base/errors.js';
 import type { ParameterType, ScalarName, Schema, TypeRef } from '../base/schema.js';
 import type { Scalar } from '../base/value.js';
@@ -16,7 +16,7 @@ import { TypeNames } from './type-name.js';
 import { programHash } from './typescript.js';
 import { isWideInteger } from './wide-integer.js';
 
-/** `files`: how many sources there are. */
+/** `files` is the number of source files. */
 export function printPython(program: Program, version: string, files: number): string {
   const printer = new PythonPrinter(program);
   const methods = program.queries.map((query) => printer.method(query));
@@ -32,7 +32,7 @@ export function printPython(program: Program, version: string, files: number): s
   ].join('');
 }
 
-/** Of the language, and what the module itself uses: no type and no method is called so. */
+/** Names of the language and of the module itself, which no type and no method may take. */
 const reserved: ReadonlySet<string> = new Set(
   (
     'False None True and as assert async await break class continue def del elif else except finally for ' +
@@ -43,11 +43,11 @@ const reserved: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** What may stand on the left of a colon in a class without changing what follows. */
+/** Returns true for names that may be annotated in a class without changing the rest of it. */
 const isPlain = (name: string): boolean =>
   /^[A-Za-z_]\w*$/.test(name) && !name.startsWith('_') && !reserved.has(name);
 
-/** A name that no one of `taken` has; names with two underscores in front would be changed by Python. */
+/** Returns a name that is not in `taken`. Python would change names that begin with two underscores. */
 function freeName(name: string, taken: Set<string>): string {
   const word = name.replaceAll(/[^A-Za-z0-9_]/g, '_');
   let free = /^[A-Za-z]/.test(word) ? word : `x${word}`;
@@ -64,13 +64,15 @@ interface Member {
 }
 
 class PythonPrinter {
-  /** Those that others use stand before them. */
+  /** Definitions in order: a type comes before those that use it. */
   readonly types: string[] = [];
   readonly #names: TypeNames;
   readonly #schema: Schema;
   readonly #elements = new Map<string, string>();
   readonly #taken = new Set<string>();
-  /** What queries are called. No type is called so: what is said within a class means its methods first. */
+  /**
+   * Names of the queries. No type takes one of them, because a name in a class refers to its methods first.
+   */
   readonly #methods: ReadonlyMap<string, string>;
 
   constructor({ schema, queries }: Program) {
@@ -114,7 +116,7 @@ class PythonPrinter {
     return vector ? '_Vector' : this.#given(type, `${owner}${pascal(name)}`);
   }
 
-  /** The type of a value that is sent. `path`: what an object in it is called. */
+  /** Returns the type of a value that is sent; `path` names an object in it. */
   #given(type: ParameterType, path: string): string {
     if (type.kind === 'list') return `Sequence[${this.#given(type.of, path)}]`;
     if (type.kind === 'scalar') return type.name === 'Date' ? '_Date' : scalar(type.name);
@@ -189,7 +191,7 @@ function scalar(name: ScalarName | 'Integer'): string {
   return name === 'String' || name === 'ID' || name === 'Date' ? 'str' : 'int';
 }
 
-/** Fractions are no literals to Python. */
+/** Returns `float` for fractions: Python's `Literal` does not accept them. */
 function literal(value: Scalar): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'Literal[True]' : 'Literal[False]';

@@ -1,15 +1,14 @@
-// What callers ask about a query besides its types: whether repeating it does harm, whether it
-// destroys, which of its parameters page through the answer, and which numbers steps take. Read off
-// the plan.
+// Facts about a query besides its types, computed from the plan: whether it may be repeated, whether it
+// destroys data, and which parameters page through the result. Also the bounds that steps require of numbers.
 import type { Plan, Query } from '../plan/plan.js';
 import { eachPart } from '../plan/rewrite.js';
 
 export interface QueryFacts {
-  /** Changes or deletes what is there. */
+  /** True if the query changes or deletes existing data. */
   destroys: boolean;
-  /** A second call with the same arguments changes nothing more. */
+  /** True if a second call with the same arguments changes nothing more. */
   repeatable: boolean;
-  /** Has texts embedded, perhaps by a provider elsewhere. */
+  /** True if texts are embedded, possibly by an external provider. */
   embeds: boolean;
   /** The parameters of `RANGE(start, end)`. */
   page?: readonly [start: string, end: string];
@@ -42,7 +41,7 @@ export function queryFacts({ plan }: Query): QueryFacts {
   return { destroys, repeatable: !adds, embeds: plan.embeds.length > 0, ...(page && { page }) };
 }
 
-/** What a step takes of a number that is handed on to it; `k`: no more than a search may give. */
+/** Bound of a number that is passed to a step. `k`: at most the limit of search results. */
 export type Bound = 'position' | 'k';
 
 const boundOfMember: Readonly<Record<string, Readonly<Record<string, Bound>>>> = {
@@ -54,7 +53,7 @@ const boundOfMember: Readonly<Record<string, Readonly<Record<string, Bound>>>> =
   page: { count: 'k' },
 };
 
-/** What steps take of parameters that are handed on to them as they came. */
+/** Returns the bounds of the parameters that are passed to steps unchanged. */
 export function boundsOf({ parameters, statements, output }: Plan): ReadonlyMap<string, Bound> {
   const bounds = new Map<string, Bound>();
   eachPart([statements, output], (part) => {

@@ -1,30 +1,30 @@
-// Shapes that a large OpenAPI document says again and again, said once: parameters and records of queries are
-// mostly alike. A name is made of what it stands for, so that another query changes no name. Invariant: with
-// every such reference replaced by what it names, the document is the one it was.
+// Deduplicates schemas in a large OpenAPI document: parameters and records of queries are mostly equal. A
+// name is derived from its schema, so that another query changes no name.
+// Invariant: replacing every reference by its schema gives the original document.
 import { hash } from 'node:crypto';
 import type { JsonSchema } from './json-schema.js';
 
-/** What a shared shape is called begins with this, as no type of a project can be called. */
+/** Prefix of the names of shared schemas. No type of a project can have such a name. */
 const prefix = 'shape-';
-/** Something shorter costs less than a reference to it. */
+/** A shorter schema costs less than a reference to it. */
 const leastChars = 120;
 
 export class SharedShapes {
-  /** Those that are referred to. */
+  /** Shared schemas that are referenced. */
   readonly named = new Map<string, JsonSchema>();
   readonly #seen = new Set<string>();
   readonly #repeated = new Set<string>();
-  /** Of what was counted: a text of a shape holds those of all its parts. */
+  /** Texts of the counted schemas. The text of a schema includes those of its parts. */
   readonly #texts = new Map<JsonSchema, string>();
-  /** By the text of what they stand for. */
+  /** References by the text of their schema. */
   readonly #references = new Map<string, JsonSchema>();
 
   constructor(private readonly refs: string) {}
 
-  /** Of every schema, before the first is said. */
+  /** Counts a schema and its parts. Call it for every schema before printing the first one. */
   count(schema: JsonSchema): void {
     const known = this.#texts.get(schema);
-    // The same object again, or one like it: what is in it has been counted with the first of its kind.
+    // A repeated schema: its parts were counted with the first one.
     if (known !== undefined) return void this.#repeated.add(known);
     const text = textOf(schema);
     if (text !== undefined) {
@@ -52,7 +52,7 @@ export class SharedShapes {
   readonly #say = (part: JsonSchema): JsonSchema => this.say(part);
 }
 
-/** Of what may be shared. */
+/** Returns the text of a schema that may be shared, otherwise undefined. */
 function textOf(schema: JsonSchema): string | undefined {
   if (schema.properties === undefined) return undefined;
   const text = JSON.stringify(schema);
@@ -64,7 +64,7 @@ const schemas: ReadonlySet<string> = new Set(['items', 'additionalProperties']);
 
 type Parts = Record<string, JsonSchema>;
 
-/** Every schema that one is made of. */
+/** Calls `visit` with the direct parts of a schema. */
 function eachPart(schema: JsonSchema, visit: (part: JsonSchema) => void): void {
   for (const name in schema) {
     const value = schema[name];
@@ -77,7 +77,7 @@ function eachPart(schema: JsonSchema, visit: (part: JsonSchema) => void): void {
   }
 }
 
-/** The schema with something else in place of each that it is made of; itself when nothing is. */
+/** Returns the schema with changed parts, or the same object if no part changes. */
 function overParts(schema: JsonSchema, change: (part: JsonSchema) => JsonSchema): JsonSchema {
   let copy: Record<string, unknown> | undefined;
   for (const name in schema) {

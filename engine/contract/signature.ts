@@ -1,6 +1,6 @@
-// A program as its callers are told of it: what queries take and give, without how they are run. Plain data.
-// Invariant: parts that are alike are one object, of however many queries, so that whoever carries or
-// prints them does so once; what is printed of it is what is printed of the program.
+// Signatures of a program's queries: their parameters and results, without their plans. Plain data.
+// Invariant: equal parts of any number of queries are one object, so that they are serialized and printed
+// once. The printed text equals that of the program.
 import type { Schema } from '../base/schema.js';
 import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
 import type { Plan, Query } from '../plan/plan.js';
@@ -8,7 +8,7 @@ import type { Program } from '../plan/program.js';
 import { type Bound, boundsOf } from './query-facts.js';
 
 export interface CallSignature extends Pick<Plan, 'parameters' | 'writes' | 'cost'> {
-  /** What steps take of parameters. */
+  /** Bounds of parameters that steps require. */
   bounds: ReadonlyMap<string, Bound>;
 }
 
@@ -21,7 +21,7 @@ export interface ProgramSignature {
   queries: readonly QuerySignature[];
 }
 
-/** Either will do for whoever prints. */
+/** Programs and signatures: both can be printed. */
 export interface HasSignatures {
   schema: Schema;
   queries: readonly (Query | QuerySignature)[];
@@ -47,7 +47,7 @@ interface Kept {
   number: number;
 }
 
-/** Of what is alike the first. A part is known by its own words and the numbers of its parts. */
+/** Returns the first of equal parts. The key of a part is its own text and the numbers of its parts. */
 class Parts {
   readonly #kept = new Map<string, Kept>();
 

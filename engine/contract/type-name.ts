@@ -1,5 +1,6 @@
-// What declared types are called where names share one space: as declared, unless a type of another
-// kind has the same name. Invariant: the same schema gives the same names.
+// Names declared types in one namespace: a type keeps its declared name unless a type of another kind has the
+// same name.
+// Invariant: the same schema gives the same names.
 import type { Schema, TypeRef } from '../base/schema.js';
 
 export class TypeNames {

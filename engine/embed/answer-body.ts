@@ -1,5 +1,4 @@
-// The body of a provider's answer, from bytes to vectors. Nothing but the task is needed for it, so that a
-// thread can do it as well as whoever called.
+// Parses the body of a provider's response into vectors. Needs only the task, so that any thread can do it.
 import { fail } from '../base/errors.js';
 import { checkVectors } from './provider-response.js';
 import type { ProviderName } from './model.js';
@@ -8,7 +7,7 @@ import { vectorsOf } from './provider.js';
 export interface BodyTask {
   provider: ProviderName;
   body: Uint8Array;
-  /** How many vectors there must be. */
+  /** Expected number of vectors. */
   texts: number;
 }
 

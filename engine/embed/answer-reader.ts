@@ -1,21 +1,22 @@
-// Reads answers of providers: short ones where they are, sooner than a thread hears of them; long ones in a thread,
-// so that others are answered meanwhile. Invariant: a body that needs more time or memory than there is ends the
-// thread's task, and nothing else.
+// Parses responses of providers. Short ones are parsed on the calling thread, which is faster than a message
+// to another thread. Long ones are parsed on a separate thread, so that the calling thread stays responsive.
+// Invariant: a body that needs more time or memory than available ends the task of that thread, and nothing
+// else.
 import { errorOf, fail } from '../base/errors.js';
 import { TaskThread } from '../system/task-thread.js';
 import type { BodyTask } from './answer-body.js';
 import { vectorsIn } from './answer-body.js';
 import type { BodyReport } from './answer-task.js';
 
-/** Bytes of an answer that take a few milliseconds. */
+/** Bytes of a response that parse in a few milliseconds. */
 const shortBytes = 256 * 1024;
 const idleMs = 10_000;
 const heapMb = 1024;
 
-/** One for the whole process. */
+/** One reader thread per process. */
 let reader: TaskThread | undefined;
 
-/** Fails EMBEDDING_FAILED, EMBEDDING_TIMEOUT, RESOURCE_EXHAUSTED. */
+/** Returns the vectors of a response. Fails EMBEDDING_FAILED, EMBEDDING_TIMEOUT, RESOURCE_EXHAUSTED. */
 export async function readVectors(task: BodyTask, deadline: number): Promise<Float64Array[]> {
   const { provider, body } = task;
   if (body.length <= shortBytes) return vectorsIn(task);

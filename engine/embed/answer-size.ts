@@ -1,23 +1,23 @@
-// How long an answer may be: as many texts as were sent, times the numbers of a vector, and some. What a model has
-// answered before tells how many these are.
+// Computes the maximum size of a provider's response: the number of texts times the size of a vector, plus
+// overhead. Earlier responses of the model give the number of dimensions.
 
-/** The longest that any answer may be. */
+/** Maximum bytes of any response. */
 const bytesMax = 64 * 1024 * 1024;
-/** The most numbers of a vector, where nothing is known of its model. */
+/** Maximum number of dimensions of an unknown model. */
 const dimensionsMax = 65_535;
-/** A number with all of its digits, on a line of its own. */
+/** Bytes of a number with all its digits on a separate line. */
 const numberBytes = 40;
-/** What stands around one vector, and around all of them. */
+/** Bytes of the JSON around one vector, and around all of them. */
 const vectorBytes = 4 * 1024;
 const frameBytes = 64 * 1024;
-/** A model may be replaced by one of the same name: that answers more, but not everything. */
+/** A model may be replaced by another one of the same name: allow twice the known size. */
 const growth = 2;
 const dimensionsMin = 2_048;
 
 export class AnswerSize {
   readonly #dimensions = new Map<string, number>();
 
-  /** Bytes that an answer to so many texts may have. */
+  /** Returns the maximum bytes of a response to `texts` texts. */
   bound(model: string, texts: number): number {
     const known = this.#dimensions.get(model);
     const most = known === undefined ? dimensionsMax : Math.max(dimensionsMin, known * growth);
@@ -28,7 +28,7 @@ export class AnswerSize {
     this.#dimensions.set(model, dimensions);
   }
 
-  /** An answer was too long: the next one is bounded as if nothing were known. */
+  /** Called after a response was too long: the next one is bounded as for an unknown model. */
   forget(model: string): void {
     this.#dimensions.delete(model);
   }

@@ -1,5 +1,5 @@
-// What the thread that reads long answers of providers is asked for. Invariant: nothing native is loaded here, so
-// that the thread may be ended whatever it does.
+// Task of the thread that parses long responses of providers.
+// Invariant: this module loads no native code, so that the thread can be terminated at any time.
 import { type ErrorData, errorDataOf } from '../base/errors.js';
 import { type BodyTask, vectorsIn } from './answer-body.js';
 

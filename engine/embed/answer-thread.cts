@@ -1,3 +1,3 @@
-// Entry of the thread that reads long answers of providers: CommonJS, for the reason that stands in
+// Entry of the thread that parses long responses of providers. CommonJS, for the reason given in
 // ../database/lane/worker.cts.
 export = import('./answer-task.js').then((module) => module.default);

@@ -1,10 +1,10 @@
-// Places for calls of providers: so many at once in the whole process, whoever makes them. Others wait in the order
-// in which they came, until their time is up.
+// Limits concurrent provider calls in the whole process. Further calls wait in order of arrival until their
+// deadline.
 import { type ErrorData, TrellisError } from '../base/errors.js';
 
-/** Calls that are under way to providers. */
+/** Maximum number of concurrent provider calls. */
 const callsMax = 64;
-/** Calls that wait for one to end. */
+/** Maximum number of waiting calls. */
 const waitingMax = 4_096;
 
 const isFull: ErrorData = { code: 'OVERLOADED', args: { queue: 'The queue of embedding calls' } };
@@ -20,7 +20,9 @@ export class CallSlots {
     this.#free = calls;
   }
 
-  /** Does `work` when it is its turn. `deadline` in milliseconds of performance.now(). Fails OVERLOADED. */
+  /**
+   * Runs `work` when a slot is free. `deadline` is in milliseconds of performance.now(). Fails OVERLOADED.
+   */
   async run<T>(work: () => Promise<T>, deadline: number): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await this.#turn(deadline);
@@ -49,7 +51,7 @@ export class CallSlots {
     });
   }
 
-  /** The place goes to whoever has waited longest. */
+  /** Gives the slot to the call that has waited longest. */
   #pass(): void {
     const [next] = this.#waiting;
     if (next === undefined) {

@@ -1,5 +1,5 @@
-// The embedder: equal texts once, known ones from memory, the rest from the provider, several at a
-// time.
+// Creates the embedder: embeds equal texts once, takes known ones from the cache and the rest from the
+// provider, with several calls in parallel.
 import { TrellisError } from '../base/errors.js';
 import { readVectors } from './answer-reader.js';
 import { AnswerSize } from './answer-size.js';
@@ -9,11 +9,11 @@ import { parseModel } from './model.js';
 import { type Provider, providerOf } from './provider.js';
 import { request, tooLong } from './request.js';
 
-/** Calls of one request that run at the same time. */
+/** Maximum number of parallel calls of one request. */
 const parallelMax = 16;
 
 export function createEmbedder(options: EmbedderOptions): Embedder {
-  /** Vectors by model and text, the longest unused first. */
+  /** Vectors by model and text, least recently used first. */
   const cache = new Map<string, Float64Array>();
 
   const sizes = new AnswerSize();
@@ -58,7 +58,7 @@ export function createEmbedder(options: EmbedderOptions): Embedder {
   };
 }
 
-/** Bounds an answer by what the model has answered before. */
+/** Limits the response by the size of the model's earlier ones. */
 async function bounded(
   sizes: AnswerSize,
   model: string,
@@ -75,7 +75,7 @@ async function bounded(
   }
 }
 
-/** Tells those who count how long a call took and how it ended. */
+/** Reports the duration and the result of a call to the metrics. */
 async function measured<T>(
   provider: string,
   { onCall }: EmbedderOptions,
@@ -111,7 +111,7 @@ function split(texts: readonly string[], size: number): string[][] {
   return parts;
 }
 
-/** Runs `work` on all parts; after a failure nothing new is started. */
+/** Runs `work` on all parts; starts no further part after a failure. */
 async function inParallel<T>(parts: readonly T[], work: (part: T) => Promise<void>): Promise<void> {
   let next = 0;
   const runner = async (): Promise<void> => {

@@ -1,29 +1,28 @@
-// Turns texts into vectors before a transaction opens. Providers differ only in request and answer
-// shape.
+// Converts texts to vectors before a transaction opens. Providers differ only in request and response format.
 
 export interface EmbedderOptions {
   /**
-   * Providers' credentials and base URLs by variable name (OPENAI_API_KEY, ...); read by the
-   * server, not here.
+   * Credentials and base URLs of providers by variable name (OPENAI_API_KEY, ...). The server reads them from
+   * its environment.
    */
   environment: Readonly<Record<string, string | undefined>>;
-  /** By variable: why a credential that is somewhere is not there. */
+  /** Reasons, by variable, why an existing credential is not available. */
   withheld?: Readonly<Record<string, string>>;
   timeoutMs: number;
   retries: number;
   cacheEntries: number;
   allowPrivate: boolean;
-  /** Hears of every call of a provider, and the code of its failure. */
+  /** Called after every provider call, with the error code if it failed. */
   onCall?: (provider: string, seconds: number, code?: string) => void;
-  /** Hears how many texts were known already. */
+  /** Called with the number of texts that were cached. */
   onCached?: (texts: number) => void;
 }
 
 export interface Embedder {
   /**
-   * Vectors of `texts` in order, by the model `provider:name[:task]` (undefined:
-   * EMBEDDING_NOT_CONFIGURED). Equal texts are embedded once. Fails with the EMBEDDING_* errors.
-   * `deadline` is in milliseconds of performance.now().
+   * Returns the vectors of `texts` in order, by the model `provider:name[:task]`. Undefined as model fails
+   * EMBEDDING_NOT_CONFIGURED. Equal texts are embedded once. Fails with the EMBEDDING_* errors. `deadline` is
+   * in milliseconds of performance.now().
    */
   embed(
     model: string | undefined,

@@ -1,8 +1,8 @@
-// Embeddings on their way from the node of a cluster that made them to the one that writes, beside the call. Owns
-// their form. Invariant: one is found by the model and the text that it was made of, and by nothing else.
+// Serializes embeddings that one node of a cluster sends with a call to the node that writes.
+// Invariant: an embedding is found only by its model and its text.
 import { createHash } from 'node:crypto';
 
-/** What became of one text. */
+/** Result of one text. */
 export interface Embedded {
   model: string | undefined;
   text: string;
@@ -33,7 +33,7 @@ export function packEmbedded(list: readonly Embedded[]): Uint8Array {
 export class CarriedEmbeddings {
   readonly #vectors = new Map<string, Float64Array>();
 
-  /** Of another form than this version knows, or cut short: there is none. */
+  /** An unknown format or a truncated message counts as empty. */
   constructor(packed: Uint8Array) {
     const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
     if (bytes.length < 4 || bytes.readUInt32LE() !== mark) return;

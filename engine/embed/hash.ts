@@ -1,9 +1,8 @@
-// The `hash` model: words hashed into positions (feature hashing, K. Weinberger et al., ICML 2009,
-// unsigned). Needs no provider and gives the same vector everywhere; texts that share words come
-// near each other.
+// The `hash` model: hashes words to positions (feature hashing, K. Weinberger et al., ICML 2009, unsigned).
+// It needs no provider and gives the same vector everywhere. Texts that share words have similar vectors.
 import { createHash } from 'node:crypto';
 
-/** Unit vector of `dimensions` numbers; a text without words is (1, 0, ..., 0). */
+/** Returns a unit vector of `dimensions` numbers; a text without words gives (1, 0, ..., 0). */
 export function hashEmbedding(text: string, dimensions: number): Float64Array {
   const vector = new Float64Array(dimensions);
   const words = text
@@ -23,8 +22,8 @@ export function hashEmbedding(text: string, dimensions: number): Float64Array {
 }
 
 /**
- * The first 64 bits of the SHA-256 digest modulo `dimensions` (below 2^16, so that nothing here
- * passes 2^53).
+ * Returns the first 64 bits of the SHA-256 digest modulo `dimensions`, which is below 2^16, so that no
+ * intermediate value exceeds 2^53.
  */
 function positionOf(word: string, dimensions: number): number {
   const digest = createHash('sha256').update(word).digest();

@@ -1,5 +1,5 @@
-// What keeps a model from being asked, and whom it asks with which credential, told before the first text is
-// embedded.
+// Checks the configuration of a model before the first text is embedded: whether it can be called, and which
+// host receives which credential.
 import { TrellisError, errorMessage } from '../base/errors.js';
 import type { EmbedderOptions } from './embedder.js';
 import { parseModel } from './model.js';
@@ -7,7 +7,10 @@ import { type Provider, providerOf } from './provider.js';
 
 type Given = Pick<EmbedderOptions, 'environment' | 'withheld'>;
 
-/** Nothing when the name means a model and its credentials are there; calls nobody. */
+/**
+ * Returns why a model cannot be used, or undefined if its name is valid and its credentials are present.
+ * Makes no call.
+ */
 export function modelFault(name: string | undefined, given: Given): string | undefined {
   try {
     askedBy(name, given);
@@ -18,7 +21,10 @@ export function modelFault(name: string | undefined, given: Given): string | und
   }
 }
 
-/** The host that gets a credential, by the variable of that; undefined where none goes anywhere. */
+/**
+ * Returns the host that receives a credential, with the variable of the credential; undefined if no host
+ * does.
+ */
 export function modelDestination(
   name: string | undefined,
   given: Given,

@@ -14,7 +14,7 @@ const defaultTask = 'RETRIEVAL_DOCUMENT';
 const defaultDimensions = 256;
 const dimensionsMax = 65_535;
 
-/** The model behind a configured name. Names that mean nothing are EMBEDDING_NOT_CONFIGURED. */
+/** Returns the model of a configured name. Fails EMBEDDING_NOT_CONFIGURED for an invalid name. */
 export function parseModel(text: string | undefined): Model {
   if (text === undefined || text === '') return notConfigured('no model is configured');
   const colon = text.indexOf(':');
@@ -38,7 +38,7 @@ export function parseModel(text: string | undefined): Model {
   }
 }
 
-/** Names become parts of a URL path, where dots alone would climb. */
+/** Rejects names that consist of dots: names are parts of a URL path, where dots would leave the folder. */
 function checkName(name: string, text: string): string {
   if (/^\.*$/.test(name)) notConfigured(`the model ${excerpt(text)} has no name`);
   return name;

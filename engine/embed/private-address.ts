@@ -1,5 +1,5 @@
-// Whether a host is on this machine or a private network (RFC 1918, 6598, 3927, 4193, 4291 and the
-// special blocks of RFC 6890), so that a name that was redirected by DNS cannot reach inside.
+// Detects hosts on this machine or a private network: RFC 1918, 6598, 3927, 4193, 4291 and the special blocks
+// of RFC 6890. A name that DNS redirects can thus not reach internal hosts.
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 
@@ -25,13 +25,13 @@ for (const [net, prefix] of [
 ] as const)
   blocked.addSubnet(net, prefix, 'ipv6');
 
-/** Mapped IPv4 addresses count as what they map. */
+/** A mapped IPv4 address counts as the address that it maps. */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address);
   return family === 0 || blocked.check(address, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** Whether any address of the URL's host is private. Fails as DNS fails. */
+/** Returns true if any address of the URL's host is private. Fails as DNS fails. */
 export async function leadsInside(url: URL): Promise<boolean> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0) return isPrivateAddress(host);

@@ -1,4 +1,4 @@
-// Judging what a provider answered: vectors that may be used, or a message that may be shown.
+// Validates responses of providers: returns usable vectors, or a message that is safe to show.
 import { fail } from '../base/errors.js';
 import { visible } from '../base/text/visible.js';
 import type { Embedder } from './embedder.js';
@@ -7,7 +7,7 @@ const messageMax = 200;
 const dimensionsMax = 65_535;
 
 /**
- * The vector, or undefined when it is not a non-empty array of numbers that are finite as 32-bit
+ * Returns the vector, or undefined if it is not a non-empty array of numbers that are finite as 32-bit
  * floats.
  */
 function checkVector(value: unknown): Float64Array | undefined {
@@ -28,7 +28,7 @@ function checkNumbers(value: readonly unknown[]): Float64Array | undefined {
   return vector;
 }
 
-/** A usable vector for each of `texts` texts. Fails EMBEDDING_FAILED. */
+/** Returns a usable vector for each of `texts` texts. Fails EMBEDDING_FAILED. */
 export function checkVectors(
   given: readonly unknown[],
   texts: number,
@@ -42,7 +42,7 @@ export function checkVectors(
   return given.map((each) => checkVector(each) ?? fail('EMBEDDING_FAILED', { ...who, detail }));
 }
 
-/** Somebody's own embedder, judged as a provider is. */
+/** Wraps a user's embedder with the same validation as for a provider. */
 export const judged = (own: Embedder): Embedder => ({
   async embed(model, texts, deadline) {
     const given: unknown = await own.embed(model, texts, deadline);
@@ -51,7 +51,7 @@ export const judged = (own: Embedder): Embedder => ({
   },
 });
 
-/** Up to 200 characters of what the provider says is wrong, on one line, the credential cut out. */
+/** Returns up to 200 characters of a provider's error message, on one line, without the credential. */
 export function messageOf(body: string, credential: string | undefined): string {
   const said = innerMessage(body) ?? body;
   const safe = credential === undefined ? said : withoutPieces(said, credential);
@@ -64,12 +64,17 @@ export function messageOf(body: string, credential: string | undefined): string 
   return message || 'no message';
 }
 
-/** Pieces of a credential this long are worth something; providers show shorter ones to name it. */
+/**
+ * Minimum length of a part of a credential that must be hidden; providers show shorter ones to identify it.
+ */
 const pieceMin = 8;
-/** Of what a provider says no more is ever shown. */
+/** Maximum number of characters of a provider's message that are read. */
 const readMax = 4_096;
 
-/** Every word that holds a piece of the credential becomes `***`: cut short, or inside of others. */
+/**
+ * Replaces every word that contains a part of the credential by `***`, even if the part is cut or inside
+ * another word.
+ */
 function withoutPieces(text: string, credential: string): string {
   const pieces = new Set<string>();
   for (let i = 0; i + pieceMin <= credential.length; i++) {
@@ -84,7 +89,7 @@ function withoutPieces(text: string, credential: string): string {
   });
 }
 
-/** `error.message`, `error` or `message` of a JSON body. */
+/** Returns `error.message`, `error` or `message` of a JSON body. */
 function innerMessage(body: string): string | undefined {
   let parsed: { error?: { message?: unknown } | string; message?: unknown } | null;
   try {

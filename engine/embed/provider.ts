@@ -1,11 +1,11 @@
-// What the providers differ in: address, headers, request and answer shapes (operations.md 10).
-// Everything comes from the environment handed in; nothing of a request decides where a call goes.
+// Differences between providers: address, headers, request and response formats. All settings come from the
+// given environment; no part of a request determines the destination.
 import { type Model, notConfigured, type ProviderName } from './model.js';
 
-/** What of the environment is for providers. */
+/** The settings of the environment that providers use. */
 export interface Environment {
   environment: Readonly<Record<string, string | undefined>>;
-  /** By variable: why a credential that is somewhere is not in the environment. */
+  /** Reasons, by variable, why an existing credential is not in the environment. */
   withheld?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -15,18 +15,18 @@ export interface ProviderCall {
   url: URL;
   headers: Record<string, string>;
   body: unknown;
-  /** Never shown: cut out of whatever the provider says. */
+  /** Never shown: removed from every message of the provider. */
   credential?: string;
-  /** The address may be private: the operator named it, or it is the local default. */
+  /** The address may be private: the operator configured it, or it is the local default. */
   trusted: boolean;
 }
 
 export interface Provider {
-  /** Most texts of one call. */
+  /** Maximum number of texts in one call. */
   batch: number;
-  /** Host and port that are called. */
+  /** Host and port of the call. */
   host: string;
-  /** The variable of the credential that goes there. */
+  /** Variable of the credential that the host receives. */
   variable?: string;
   call(texts: readonly string[]): ProviderCall;
 }
@@ -34,8 +34,8 @@ export interface Provider {
 const batchMax = 256;
 
 /**
- * The provider of a model that is not computed here. Missing credentials are
- * EMBEDDING_NOT_CONFIGURED.
+ * Returns the provider of a model that is not computed locally. Fails EMBEDDING_NOT_CONFIGURED without
+ * credentials.
  */
 export function providerOf(
   model: Exclude<Model, { kind: 'hash' }>,
@@ -132,7 +132,7 @@ function local(environment: Environment): Provider {
   };
 }
 
-/** The vectors inside an answer, not checked yet. */
+/** Returns the unchecked vectors of a response. */
 export function vectorsOf(provider: ProviderName, answer: unknown): unknown[] {
   switch (provider) {
     case 'gemini':
@@ -147,7 +147,7 @@ export function vectorsOf(provider: ProviderName, answer: unknown): unknown[] {
 const oneOrAll = (texts: readonly string[]): string | readonly string[] =>
   texts.length === 1 ? texts[0]! : texts;
 
-/** `data[i].embedding`, put in order of `index` where the provider tells it. */
+/** Reads `data[i].embedding`, in the order of `index` if the provider sends it. */
 function openaiVectors(answer: unknown): unknown[] {
   const data = memberOf(answer, 'data');
   if (!Array.isArray(data)) return [];

@@ -1,5 +1,5 @@
-// One call to a provider, with its timeout and retries. Redirects are not followed, answers are
-// bounded, and no message carries the credential.
+// Calls a provider, with timeout and retries. Does not follow redirects, limits the size of responses, and
+// puts no credential into messages.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, TrellisError } from '../base/errors.js';
 import { messageOf } from './provider-response.js';
@@ -8,13 +8,13 @@ import { notConfigured } from './model.js';
 import { leadsInside } from './private-address.js';
 import type { ProviderCall } from './provider.js';
 
-/** Of what a provider says is wrong. */
+/** Maximum bytes of an error message that are read. */
 const saidBytesMax = 64 * 1024;
 export const tooLong = 'the answer is too long';
 const slots = /* @__PURE__ */ new CallSlots();
 const retryAfterMaxMs = 10_000;
 const firstWaitMs = 250;
-/** Share of a wait that is up to chance, so that clients do not come back all at once. */
+/** Random fraction of a retry delay, so that clients do not return at the same time. */
 const jitter = 0.2;
 
 export interface RequestOptions {
@@ -24,8 +24,8 @@ export interface RequestOptions {
 }
 
 /**
- * The body of the answer, of at most `bytesMax` bytes. Tries again after network errors, 408, 429 and 5xx while `deadline`
- * (performance.now()) allows. Fails with EMBEDDING_FAILED, EMBEDDING_UNAVAILABLE or
+ * Returns the body of the response, of at most `bytesMax` bytes. Retries after network errors, 408, 429 and
+ * 5xx while `deadline` (performance.now()) allows. Fails EMBEDDING_FAILED, EMBEDDING_UNAVAILABLE or
  * EMBEDDING_TIMEOUT.
  */
 export async function request(
@@ -48,7 +48,7 @@ export async function request(
 
 type Outcome =
   | { kind: 'answer'; body: Uint8Array }
-  /** `waitMs` as the provider asked for. */
+  /** `waitMs` is the delay that the provider requested. */
   | { kind: 'again'; detail: string; waitMs?: number };
 
 async function tryOnce(
@@ -83,7 +83,7 @@ async function tryOnce(
   }
 }
 
-/** Everything but success. */
+/** Interprets every response that is not a success. */
 function judge(call: ProviderCall, response: Response, body: string): Outcome {
   const { provider } = call;
   const { status } = response;
@@ -99,7 +99,7 @@ function judge(call: ProviderCall, response: Response, body: string): Outcome {
   fail('EMBEDDING_FAILED', { provider, status, detail: said });
 }
 
-/** The body, or a little more than `most` bytes of a longer one. */
+/** Returns the body, or slightly more than `most` bytes of a longer one. */
 async function readBody(response: Response, most: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -118,7 +118,7 @@ function refusePrivate(url: URL): never {
   );
 }
 
-/** The system's name of a network error: messages may hold addresses and more. */
+/** Returns the system's name of a network error: its message may contain addresses. */
 function reasonOf(error: unknown): string {
   const { cause, code } = error as { cause?: { code?: unknown }; code?: unknown };
   const name = cause?.code ?? code;

@@ -1,10 +1,14 @@
-// Files and folders that are there after a power cut (operations.md N14). What is written is in a file; what the file
-// is called is in its folder, and is there only when that was synchronised too, and the folders above that are new.
+// Writes files and folders that survive a power cut. Syncing a file makes its content durable. Its
+// name is an entry of its folder, so the folder must be synced too, and so must every new folder
+// above it.
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { LargeFile } from './large-file.js';
 
-/** Replaces a file so that after a power cut it is the old one or the new one; a failure leaves the old one alone. */
+/**
+ * Replaces a file atomically: after a power cut the path has either the old content or the new
+ * content. If this fails, the old file is unchanged.
+ */
 export function replaceFile(path: string, content: string | Uint8Array): void {
   const unfinished = `${path}.tmp`;
   try {
@@ -27,16 +31,18 @@ function writeWhole(path: string, content: string | Uint8Array): void {
   }
 }
 
-/** The error that led here is the one to tell. */
+/**
+ * Removes a temporary file. Errors are ignored, because the caller reports the error that led here.
+ */
 function discard(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // The next one writes over it.
+    // The next replacement overwrites the file.
   }
 }
 
-/** Makes a folder, and those above it that are missing. */
+/** Creates a folder and the missing folders above it, and makes them durable. */
 export function makeFolder(path: string): void {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -45,7 +51,7 @@ export function makeFolder(path: string): void {
     syncPath(dirname(made));
 }
 
-/** What was written under a path is there after a power cut; of a folder what it names. */
+/** Makes the content of a file durable, or the entries of a folder. */
 export function syncPath(path: string): void {
   const file = openSync(path, 'r');
   try {

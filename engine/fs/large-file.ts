@@ -1,12 +1,16 @@
-// Large files that are written and removed while others wait for the disk. Whoever makes a file durable also waits for
-// what was written to others just before, and for what the file system has begun: measured on ext4, a commit of five
-// pages waits half a second behind 300 MB that are synchronised at their end, and .2 s behind their removal.
-// Invariant: little of a large file is under way at a time.
+// Writes and removes large files while other threads wait for the disk. A sync also waits for data
+// that was written to other files shortly before, and for work that the file system has begun.
+// Measured on ext4: a commit of five pages waits 0.5 s after 300 MB that are synced at their end,
+// and 0.2 s after their removal.
+// Invariant: at most `unsyncedMax` bytes of a large file are unsynced at any time.
 import { closeSync, fdatasyncSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
 import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Bytes that others may have to wait for; without others the fewest calls are the quickest. */
+/**
+ * Bytes that a concurrent commit may have to wait for. Without concurrent commits the fewest system
+ * calls are the fastest.
+ */
 export const unsyncedMax = { besideOthers: 2 * 2 ** 20, alone: Number.POSITIVE_INFINITY } as const;
 const removedAtOnce = 8 * 2 ** 20;
 
@@ -14,7 +18,7 @@ export class LargeFile {
   readonly #file: number;
   #unsynced = 0;
 
-  /** `wx`: fails with EEXIST where there is such a file. */
+  /** `wx` fails with EEXIST if the file exists. */
   constructor(
     path: string,
     flags: 'w' | 'wx',
@@ -33,7 +37,7 @@ export class LargeFile {
     fdatasyncSync(this.#file);
   }
 
-  /** What was written is there after a power cut; its name is another matter (durable-file.ts). */
+  /** Makes the content durable. The name of the file is not: see durable-file.ts. */
   sync(): void {
     fsyncSync(this.#file);
   }
@@ -43,14 +47,15 @@ export class LargeFile {
   }
 }
 
-/** What a file is called that is being removed ends with this. */
+/** Suffix of the name of a file that is being removed. */
 export const goneMark = '.gone';
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 /**
- * Removes a file, if it is there. Its name has gone when this returns its promise; whoever reads it until then finds it
- * cut short. A crash leaves it under its name and `.gone`, by which it is removed as well.
+ * Removes a file; does nothing if it is missing. The file has lost its name when this function
+ * returns the promise. Readers that have it open may see a truncated file. After a crash the file
+ * may remain under its name with `.gone` appended, from which this function removes it too.
  */
 export async function removeLargeFile(path: string): Promise<void> {
   const unnamed = path.endsWith(goneMark) ? path : `${path}${goneMark}`;
@@ -64,7 +69,10 @@ export async function removeLargeFile(path: string): Promise<void> {
   await rm(unnamed);
 }
 
-/** Removes a folder, if it is there, with all that is in it; a crash leaves it with part of that. */
+/**
+ * Removes a folder with its content; does nothing if it is missing. After a crash a part of the
+ * content may remain.
+ */
 export async function removeLargeFolder(path: string): Promise<void> {
   try {
     const entries = await readdir(path, { withFileTypes: true, recursive: true });
@@ -76,7 +84,7 @@ export async function removeLargeFolder(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
 }
 
-/** What is to be removed becomes small. What has another name stays as it is. */
+/** Truncates a file in steps before its removal. A file with another hard link is unchanged. */
 async function emptyFile(path: string): Promise<void> {
   const file: FileHandle = await open(path, 'r+');
   try {

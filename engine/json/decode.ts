@@ -1,5 +1,5 @@
-// Bodies into arguments, driven by the declared types. Own members only, by name; what is not
-// declared is ignored (or a fault, when strict) and never becomes a property of any object.
+// Decodes request bodies into arguments, as the declared types require. Only own members are read, by name.
+// An undeclared member is ignored (or an error, if strict) and never becomes a property of an object.
 import { excerpt, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { GivenDefault, ParameterType } from '../base/schema.js';
@@ -21,7 +21,10 @@ import type { JsonView } from './view.js';
 
 const namesListed = 20;
 
-/** The root object of a body. Empty, `null` and `{}` are alike; other kinds are BODY_NOT_OBJECT. */
+/**
+ * Returns the root object of a body. An empty body, `null` and `{}` are equivalent; other kinds fail
+ * BODY_NOT_OBJECT.
+ */
 export function scanBody(body: Uint8Array, limits: Limits): JsonView {
   const root = scanJson(body, limits);
   if (root.kind !== 'object' && root.kind !== 'null')
@@ -30,7 +33,7 @@ export function scanBody(body: Uint8Array, limits: Limits): JsonView {
 }
 
 /**
- * Arguments in the order of `parameters`. All faults are found together: the main error is the
+ * Returns the arguments in the order of `parameters`. All errors are found together: the main one is the
  * first in declaration order, `errors` lists up to 8.
  */
 export function decodeParameters(
@@ -45,7 +48,7 @@ export function decodeParameters(
 }
 
 /**
- * As `decodeParameters`, from an object (or null) inside a body; `decoding.prefix` is its pointer.
+ * Decodes like `decodeParameters`, from an object (or null) inside a body; `decoding.prefix` is its pointer.
  */
 export function decodeArguments(
   object: JsonView,
@@ -67,7 +70,7 @@ interface Declared {
   default?: GivenDefault;
 }
 
-/** The request's own instant is known to those who run it: to them null stands for it. */
+/** The instant of the request is known only to the executor, for which null stands for it. */
 const defaultOf = (given: GivenDefault): Argument =>
   given.kind === 'now' ? null : (given.value as Argument);
 
@@ -89,7 +92,7 @@ function decodeMember(
     : decodeValue(view, member.type, decoding);
 }
 
-/** One value of a declared type; null after noting a fault in `decoding.faults`. */
+/** Returns one value of a declared type, or null after adding an error to `decoding.faults`. */
 export function decodeValue(view: JsonView, type: ParameterType, decoding: Decoding): Argument {
   switch (type.kind) {
     case 'scalar':
@@ -126,7 +129,7 @@ function decodeObject(
 
 const float: ParameterType = { kind: 'scalar', name: 'F64' };
 
-/** `every` calls a function per number: a tenth of what decoding takes. */
+/** `every` calls a function for each number, which takes a tenth of the decoding time. */
 function areFinite(values: Float64Array): boolean {
   let sum = 0;
   // Infinity times 0 is NaN.
@@ -137,12 +140,12 @@ function areFinite(values: Float64Array): boolean {
 function decodeFloats(view: JsonView, decoding: Decoding): Float64Array {
   const values = new Float64Array(view.length);
   if (view.floats(values) < 0 && areFinite(values)) return values;
-  // Something is wrong: go through it again, one by one, to name every place.
+  // An element is invalid: decode one by one to report every position.
   decodeList(view, float, decoding);
   return values;
 }
 
-/** A parameter used as a vector: `[F64]` itself, or the innermost lists of `[[F64]]`. */
+/** Decodes a parameter that is used as a vector: `[F64]`, or the innermost lists of `[[F64]]`. */
 function decodeVectors(view: JsonView, type: ParameterType, decoding: Decoding): Argument {
   if (type.kind !== 'list' || type.of.kind !== 'list') return decodeVector(view, decoding);
   if (view.kind !== 'array') return wrongType(decoding, view, type);
@@ -153,8 +156,8 @@ function decodeVectors(view: JsonView, type: ParameterType, decoding: Decoding):
 }
 
 /**
- * A vector as given: 1 to `limits.vector_dimensions` numbers, each finite as a 32-bit float; null
- * after a fault.
+ * Returns a vector of 1 to `limits.vector_dimensions` numbers, each finite as a 32-bit float; null after an
+ * error.
  */
 export function decodeVector(view: JsonView, decoding: Decoding): Float64Array | null {
   if (view.kind !== 'array') return wrongType(decoding, view, { kind: 'list', of: float });

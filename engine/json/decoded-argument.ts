@@ -1,4 +1,4 @@
-// The values a plan is run with: what request bodies and sessions are decoded into.
+// The values that a plan runs with. Request bodies and session calls are decoded into them.
 import type { Scalar, ScalarList } from '../base/value.js';
 
 /** A decoded argument: scalar, list, or object as a Map from member name. */

@@ -1,11 +1,11 @@
-// Finds a member name that occurs twice in one object, however it is spelled.
+// Finds a member name that occurs twice in one object, in any spelling.
 import { COUNT_SHIFT, ENTRY, entryAfter, FLAG, textAt } from './tape.js';
 
-/** Up to here all pairs are compared; beyond, a set is cheaper. */
+/** Up to this many members all pairs are compared; beyond, a set is cheaper. */
 const pairsMax = 16;
 const seen = new Int32Array(pairsMax);
 
-/** Tape index of the second occurrence of a name in the object at `object`, or -1. */
+/** Returns the tape index of the second occurrence of a name in the object at `object`, or -1. */
 export function duplicateMember(bytes: Uint8Array, tape: Int32Array, object: number): number {
   const count = tape[object]! >>> COUNT_SHIFT;
   return count <= pairsMax ? byPairs(bytes, tape, object) : bySet(bytes, tape, object);

@@ -1,14 +1,15 @@
-// Values of a program as JSON text, for every door that takes them. Invariant: what JSON cannot say is
-// refused at its path; it never becomes `null`, `{}` or nothing, as `JSON.stringify` makes of it.
+// Converts JavaScript values to JSON text for all embedded interfaces.
+// Invariant: a value that JSON cannot represent is rejected with its path; it never becomes `null`, `{}` or
+// nothing, as with `JSON.stringify`.
 import { toFloat32 } from '../base/float.js';
 
-/** Ends the call: `path` is a JSON Pointer, `param` the same as people read it, `got` what stands there. */
+/** Ends the call: `path` is a JSON Pointer, `param` the same path for people, `got` describes the value. */
 export type Refuse = (path: string, param: string, got: string) => never;
 
-/** Deeper values are cycles that make themselves anew. */
+/** Deeper values are cycles that `toJSON` creates. */
 const levelsMax = 256;
 
-/** Halves of a character: with this flag a pair is one. */
+/** Unpaired surrogates: with this flag a pair is one character. */
 const loneSurrogate = /[\ud800-\udfff]/u;
 
 class NotJson extends Error {}
@@ -17,7 +18,7 @@ const refuse = (got: string): never => {
   throw new NotJson(got);
 };
 
-/** What stands in quotes as it is: most texts are short and such. */
+/** Text that needs no escapes. Most texts match and are short. */
 const plainText = /^[ !#-[\]-~]{0,64}$/;
 
 function textOf(text: string): string {
@@ -26,7 +27,7 @@ function textOf(text: string): string {
 }
 
 class Writer {
-  /** Where the writer is: when it stops, where it stopped. */
+  /** Path of the current value; after an error, the path of that value. */
   readonly trail: (string | number)[] = [];
   readonly #open: object[] = [];
 
@@ -55,7 +56,7 @@ class Writer {
     return text;
   }
 
-  /** `isAsked`: it is what `toJSON` has given. */
+  /** `isAsked`: the value is the result of `toJSON`. */
   #text(value: object, isAsked = false): string {
     if (Array.isArray(value)) return this.#list(value);
     if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
@@ -75,7 +76,7 @@ class Writer {
   }
 
   #list(items: readonly unknown[]): string {
-    // Unlike `every` and `some`, this one does not pass over what is missing.
+    // Unlike `every` and `some`, `findIndex` visits missing elements.
     if (items.findIndex((item) => !Number.isFinite(item)) < 0) return `[${items.join()}]`;
     let text = '';
     for (let i = 0; i < items.length; i++) {
@@ -87,7 +88,7 @@ class Writer {
   #members(value: object): string {
     const names = Object.keys(value);
     if (names.length === 0) {
-      // A map, say, has no members, and would read as an empty object.
+      // A Map, for example, has no own members and would print as an empty object.
       const kind = Object.prototype.toString.call(value).slice(8, -1);
       return kind === 'Object' ? '{}' : refuse(`a ${kind}`);
     }
@@ -109,8 +110,8 @@ class Writer {
 }
 
 /**
- * The text of a value. A bigint is its digits, a typed array a list, a date its text in UTC; a member
- * that is `undefined` is left out.
+ * Returns the text of a value. A bigint prints as its digits, a typed array as a list, a date as its text in
+ * UTC. A member that is `undefined` is left out.
  */
 export function jsonText(value: unknown, refused: Refuse): string {
   const writer = new Writer();
@@ -124,7 +125,7 @@ export function jsonText(value: unknown, refused: Refuse): string {
       param += param && (typeof name === 'number' ? `[${name}]` : `.${name}`);
       param ||= `${name}`;
     }
-    // Getters and `toJSON` are the caller's own, and fail as they like.
+    // Getters and `toJSON` are code of the caller and may throw anything.
     const got = error instanceof NotJson ? error.message : `what fails with: ${error}`;
     return refused(path, param || 'args', got);
   }

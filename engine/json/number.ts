@@ -1,20 +1,20 @@
-// Number tokens of JSON: their grammar and their value, bit for bit as the language itself would
-// read it, in one pass and mostly without making a string.
+// Parses JSON numbers: their grammar and their exact value, equal to that of the language in every bit, in
+// one pass and mostly without creating a string.
 import { slice } from '../base/byte-slice.js';
 
 // Powers of ten up to 22 are exact in a 64-bit float.
 const powers = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
 
 /**
- * Where the last `scanNumber` left its results: the value nearest to the token, infinite when there
- * is none, and whether it was written with a fraction or an exponent.
+ * Result of the last `scanNumber`: the float nearest to the token (infinite on overflow), and whether the
+ * token has a fraction or an exponent.
  */
 export const scanned = { value: 0, isFraction: false };
 
 /**
- * Reads the number token at `start`. Answers the place after it, or ~place where a digit should
- * have been. Digits are added up in small integers, up to 9 before the point and 8, 6 and 7 after
- * it, and any other token is left to `scanOther`: the plain loops are what makes vectors quick.
+ * Parses the number token at `start`. Returns the position after it, or ~position where a digit is missing.
+ * Digits are added up in small integers, up to 9 before the point and 8, 6 and 7 after it; any other token is
+ * left to `scanOther`. The plain loops make vectors fast.
  */
 export function scanNumber(bytes: Uint8Array, start: number): number {
   const { length } = bytes;
@@ -33,7 +33,7 @@ export function scanNumber(bytes: Uint8Array, start: number): number {
   const isFraction = next === 0x2e;
   if (isFraction) {
     const point = ++at;
-    // Zeros before the first digit that counts only move the point.
+    // Zeros before the first significant digit only move the point.
     if (first === 0) while (at < length && bytes[at] === 0x30) at++;
     let second = 0;
     let from = at;
@@ -54,10 +54,10 @@ export function scanNumber(bytes: Uint8Array, start: number): number {
       low = (Math.imul(low, 10) + digit) | 0;
     const scale = at - point;
     const isTooLong = (bytes[at]! - 0x30) >>> 0 <= 9 || scale > 22;
-    // A sum that passed 2^53 may have been rounded, but never back below it.
+    // A sum above 2^53 may have been rounded, but never to 2^53 or less.
     if (isTooLong || scale === 0 || high > Number.MAX_SAFE_INTEGER) return scanOther(bytes, start);
-    // Both sides are exact, so one division rounds correctly: W. Clinger, "How to read floating
-    // point numbers accurately", 1990, section 4.
+    // Both operands are exact, so one division rounds correctly: W. Clinger, "How to read floating point
+    // numbers accurately", 1990, section 4.
     value = at === from ? high / powers[scale]! : quotient(high, low, at - from, scale);
   }
   if ((bytes[at]! | 0x20) === 0x65 || Number.isNaN(value)) return scanOther(bytes, start);
@@ -66,12 +66,12 @@ export function scanNumber(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-/** Any number token, faulty ones included, by the grammar of RFC 8259, section 6. */
+/** Parses any number token, including invalid ones, by the grammar of RFC 8259, section 6. */
 function scanOther(bytes: Uint8Array, start: number): number {
   const whole = bytes[start] === 0x2d ? start + 1 : start;
   let at = digitsEnd(bytes, whole);
   if (at === whole) return ~at;
-  // A leading zero is the whole part: digits after it are refused by whoever reads on.
+  // A leading zero is the whole integer part; the caller rejects digits after it.
   if (bytes[whole] === 0x30) at = whole + 1;
   scanned.isFraction = false;
   if (bytes[at] === 0x2e) {
@@ -98,7 +98,7 @@ function digitsEnd(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-/** The place after the number token at `start`, known to be well-formed. */
+/** Returns the position after the number token at `start`, which is known to be well-formed. */
 export function numberEnd(bytes: Uint8Array, start: number): number {
   let at = start;
   while (at < bytes.length && '+-.0123456789Ee'.includes(String.fromCharCode(bytes[at]!))) at++;
@@ -108,7 +108,7 @@ export function numberEnd(bytes: Uint8Array, start: number): number {
 /** Splits a float into two of at most 26 bits each, whose products are exact (Veltkamp). */
 const splitter = 2 ** 27 + 1;
 
-/** The rounding error of the product a * b = product, exactly (T. Dekker, 1971). */
+/** Returns the exact rounding error of the product a * b = product (T. Dekker, 1971). */
 function productError(a: number, b: number, product: number): number {
   const aScaled = a * splitter;
   const aHigh = aScaled - (aScaled - a);
@@ -119,14 +119,14 @@ function productError(a: number, b: number, product: number): number {
   return aLow * bLow - (product - aHigh * bHigh - aLow * bHigh - aHigh * bLow);
 }
 
-/** More than the relative error of the correction below, which takes three roundings. */
+/** Exceeds the relative error of the correction below, which rounds three times. */
 const doubt = 2 ** -48;
 
 /**
- * (high * 10^extra + low) / 10^scale, or NaN when it lies too near to the middle of two floats to
- * tell. The dividend and the remainder of the first quotient are kept as exact sums of two floats;
- * the remainder yields a correction that is known to 2^-48 of itself. When both ends of that
- * interval round alike, so does the true value.
+ * Returns (high * 10^extra + low) / 10^scale, or NaN if the result is too near to the middle of two floats.
+ * The dividend and the remainder of the first quotient are exact sums of two floats. The remainder yields a
+ * correction with a relative error of 2^-48. If both ends of that interval round to the same float, the true
+ * value does too.
  */
 function quotient(high: number, low: number, extra: number, scale: number): number {
   const power = powers[extra]!;

@@ -1,5 +1,4 @@
-// One scalar out of a JSON value, by its declared type (http.md 3.7). Integers never pass through a
-// float.
+// Decodes one scalar of a declared type from a JSON value. Integers never pass through a float.
 import { parseDate, instantOf } from '../base/date.js';
 import { float32Max, toFloat32 } from '../base/float.js';
 import { canonicalUuid } from '../base/id.js';
@@ -9,11 +8,11 @@ import { type Scalar, Uuid } from '../base/value.js';
 import { addFault, type Decoding, quote, wrongType } from './validation-error.js';
 import type { JsonView } from './view.js';
 
-/** More digits than any integer type holds. */
+/** Exceeds the digits of every integer type. */
 const digitsMax = 40;
 const integerText = /^-?(?:0|[1-9]\d*)$/;
 
-/** The value, or null after noting a fault. */
+/** Returns the value, or null after adding an error. */
 export function decodeScalar(view: JsonView, type: ScalarName, decoding: Decoding): Scalar {
   const { kind } = view;
   switch (type) {
@@ -40,7 +39,7 @@ function reject(view: JsonView, name: ScalarName, decoding: Decoding, got?: stri
 function decodeText(view: JsonView, decoding: Decoding): string | null {
   const text = view.text();
   const max = decoding.limits.value_bytes;
-  // The token is never shorter than the text: only long ones need counting.
+  // The token is never shorter than the text, so only long tokens need counting.
   if (view.size <= max) return text;
   const size = Buffer.byteLength(text);
   if (size <= max) return text;
@@ -62,7 +61,7 @@ function decodeInteger(view: JsonView, type: ScalarName, decoding: Decoding): Sc
   return fitInteger(view, parseDigits(digits), type, decoding);
 }
 
-/** Undefined when there are more digits than any type takes. */
+/** Returns undefined for more digits than any type allows. */
 function parseDigits(digits: string): number | bigint | undefined {
   return digits.length <= digitsMax ? parseInteger(digits) : undefined;
 }

@@ -1,7 +1,7 @@
 // The scanner: one pass over the bytes of a body that checks UTF-8, grammar, depth and counts, and
-// writes the tape (tape.ts). No recursion, and no value is built. Grammar: RFC 8259, nothing more.
+// writes the tape (tape.ts). No recursion, and no value is created. Grammar: RFC 8259, without extensions.
 //
-// The tape and the stack below are scratch of one call: scanning is synchronous and never nested.
+// The tape and the stack below are scratch memory of one call: scanning is synchronous and never nested.
 import { excerpt, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import { readFloats } from '../vector/parse-floats.js';
@@ -13,8 +13,8 @@ import { utf8Length } from './utf8.js';
 import type { JsonView } from './view.js';
 
 /**
- * Numbers of an array, and bytes after them, from which on handing over to the compiled module pays:
- * it takes a copy of the next 16 KiB.
+ * Minimum numbers of an array, and bytes after them, for which a call of the compiled module pays off: it
+ * copies the next 16 KiB.
  */
 const runNumbers = 16;
 const runBytes = 512;
@@ -25,9 +25,9 @@ const depthMax = 65_536;
 let tape = new Int32Array(1024);
 /** Tape index of each open container, innermost last. */
 let stack = new Int32Array(64);
-/** Elements or members so far of each open container. */
+/** Number of elements or members so far in each open container. */
 let counts = new Int32Array(64);
-/** Tape index of the newest key of each open object. */
+/** Tape index of the newest key in each open object. */
 let keys = new Int32Array(64);
 
 const OBJECT_START = 0x7b;
@@ -38,9 +38,7 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/**
- * 1 for the bytes of a string that stand for themselves: ASCII but quote, backslash and controls.
- */
+/** 1 for the bytes that need no processing in a string: ASCII except quote, backslash and controls. */
 const ordinary = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== 0x5c ? 1 : 0,
 );
@@ -48,8 +46,8 @@ const ordinary = Uint8Array.from({ length: 256 }, (_, byte) =>
 const emptyObject = new Uint8Array([OBJECT_START, OBJECT_END]);
 
 /**
- * The root value of a body; an empty body is an empty object. `body` must not change while the view
- * is in use. Fails with BAD_UTF8, BAD_JSON, BAD_STRING, JSON_TOO_DEEP, JSON_TOO_MANY_MEMBERS or
+ * Returns the root value of a body; an empty body counts as an empty object. `body` must not change while the
+ * view is in use. Fails BAD_UTF8, BAD_JSON, BAD_STRING, JSON_TOO_DEEP, JSON_TOO_MANY_MEMBERS or
  * DUPLICATE_MEMBER.
  */
 export function scanJson(body: Uint8Array, limits: Limits): JsonView {
@@ -74,7 +72,7 @@ class Scanner {
     private readonly limits: Limits,
   ) {}
 
-  /** Scans everything; answers the words of tape used. */
+  /** Scans the body; returns the number of words written to the tape. */
   run(): number {
     const { bytes } = this;
     if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) this.#bad('a byte-order mark');
@@ -100,7 +98,9 @@ class Scanner {
     else this.#numbers();
   }
 
-  /** Goes on after a value: closes what ends here. Answers whether another value follows. */
+  /**
+   * Continues after a value and closes the containers that end here. Returns true if another value follows.
+   */
   #next(): boolean {
     while (this.#depth > 0) {
       const level = this.#depth - 1;
@@ -200,7 +200,7 @@ class Scanner {
     this.#bad('the end inside a string');
   }
 
-  /** The place after the escape at `at`, surrogate pairs taken as one. */
+  /** Returns the position after the escape at `at`; a surrogate pair counts as one escape. */
   #escape(at: number): number {
     const { bytes } = this;
     const byte = bytes[at + 1]!;
@@ -233,7 +233,7 @@ class Scanner {
     return unit;
   }
 
-  /** A number and, in an array, those that follow at once: long vectors come this way. */
+  /** Scans a number and, in an array, the numbers directly after it, as in long vectors. */
   #numbers(): void {
     this.#number();
     const level = this.#depth - 1;
@@ -242,7 +242,7 @@ class Scanner {
     const { json_elements, json_values } = this.limits;
     let room = Math.min(json_elements - counts[level]!, json_values - this.#values);
     for (let run = 1; room > 0 && bytes[this.#at] === COMMA; run++) {
-      // One space after a comma is what many writers put there.
+      // Many writers put one space after a comma.
       const start = this.#at + (bytes[this.#at + 1] === 0x20 ? 2 : 1);
       if (!isNumberStart(bytes[start]!)) break;
       const isLong = run % runNumbers === 0 && bytes.length - start >= runBytes;
@@ -258,7 +258,9 @@ class Scanner {
     }
   }
 
-  /** Has the compiled module read as many numbers as it is sure about; answers how many. */
+  /**
+   * Calls the compiled module, which parses as many numbers as it can decide exactly. Returns their number.
+   */
   #run(room: number): number {
     const { entries, end } = readFloats(this.bytes, this.#at, room, KIND.number, FLAG.fraction);
     while (this.#used + entries.length > tape.length) grow();
@@ -290,7 +292,7 @@ class Scanner {
     this.#entry(kind, start, this.#at);
   }
 
-  /** Passes white space; answers the byte after it, 0 at the end. */
+  /** Skips white space; returns the byte after it, 0 at the end. */
   #space(): number {
     const { bytes } = this;
     let at = this.#at;
@@ -305,12 +307,12 @@ class Scanner {
     return 0;
   }
 
-  /** JSON Pointer to the newest value `levels` containers deep. */
+  /** Returns the JSON Pointer to the newest value that is `levels` containers deep. */
   #path(levels: number): string {
     let path = '';
     for (let i = 0; i < levels; i++) {
       const isObject = (tape[stack[i]!]! & 7) === KIND.object;
-      // A key that is not complete yet is not part of the path.
+      // An incomplete key is not part of the path.
       if (isObject && (counts[i] === 0 || keys[i]! >= this.#used)) break;
       path = pointerTo(path, isObject ? textAt(this.bytes, tape, keys[i]!) : counts[i]! - 1);
     }
@@ -322,7 +324,7 @@ class Scanner {
     fail('JSON_TOO_MANY_MEMBERS', { path: path || 'The body', max }, { path, hint });
   }
 
-  /** Fails at the current byte, which may be one that no text may hold. */
+  /** Fails at the current byte, which may be one that no text can contain. */
   #unexpected(what: string): never {
     const { bytes } = this;
     const at = this.#at;

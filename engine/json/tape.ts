@@ -1,4 +1,4 @@
-// The tape: what one pass over a body leaves behind, and the views that read it.
+// The tape: the result of one pass over a body, and the views that read it.
 //
 // Four 32-bit words per entry. An object's members follow it as key entry, value entry, key entry,
 // ...; an array's elements follow it in order.
@@ -8,11 +8,10 @@
 //            bits 8-31 number of elements or members (arrays, objects)
 //   word 1   first byte; of a string the one after the quote
 //   word 2   strings: closing quote   arrays, objects: byte after the last
-//   word 3   arrays, objects: tape index of the entry after all they hold
+//   word 3   arrays, objects: tape index of the entry after their content
 //   words 2 and 3 of a number: its value as a 64-bit float
 //
-// Invariant: a tape is only ever made of a body that is well-formed in every respect the scanner
-// checks.
+// Invariant: a tape exists only for a body that passes every check of the scanner.
 import { numberEnd } from './number.js';
 import { pointerTo } from './pointer.js';
 import { slice, sliceUtf8 } from '../base/byte-slice.js';
@@ -40,12 +39,12 @@ function floatAt(tape: Int32Array, entry: number): number {
   return pairFloat[0]!;
 }
 
-/** Tape index of the entry after a value and all it holds. */
+/** Returns the tape index of the entry after a value and its content. */
 export function entryAfter(tape: Int32Array, entry: number): number {
   return (tape[entry]! & 7) >= KIND.array ? tape[entry + 3]! : entry + ENTRY;
 }
 
-/** The decoded text of the string or key entry at `index`. */
+/** Returns the decoded text of the string or key entry at `index`. */
 export function textAt(bytes: Uint8Array, tape: Int32Array, index: number): string {
   const head = tape[index]!;
   const start = tape[index + 1]!;
@@ -55,7 +54,7 @@ export function textAt(bytes: Uint8Array, tape: Int32Array, index: number): stri
   return (head & FLAG.escaped) === 0 ? text : (JSON.parse(`"${text}"`) as string);
 }
 
-/** Whether the string or key entry at `index` spells `name`. */
+/** Returns true if the string or key entry at `index` spells `name`. */
 function spells(bytes: Uint8Array, tape: Int32Array, index: number, name: string): boolean {
   if ((tape[index]! & (FLAG.escaped | FLAG.wide)) !== 0) return textAt(bytes, tape, index) === name;
   const start = tape[index + 1]!;
@@ -65,8 +64,8 @@ function spells(bytes: Uint8Array, tape: Int32Array, index: number, name: string
 }
 
 /**
- * A view of the entry at `index`. Reading elements or members in order is linear in all: each view
- * remembers where the last one was.
+ * A view of the entry at `index`. Reading all elements or members in order is linear, because each view
+ * stores the position of the last one read.
  */
 export class TapeView implements JsonView {
   #lastIndex = 0;
@@ -118,7 +117,7 @@ export class TapeView implements JsonView {
     return slice(this.bytes, this.tape[this.index + 1]!, this.#end());
   }
 
-  /** Byte after the last one. */
+  /** Returns the position after the last byte. */
   #end(): number {
     const { bytes, tape, index } = this;
     return this.kind === 'number' ? numberEnd(bytes, tape[index + 1]!) : tape[index + 2]!;
@@ -150,7 +149,7 @@ export class TapeView implements JsonView {
     return new TapeView(this.bytes, tape, entry, this, index);
   }
 
-  /** Where the entries of the members end. A null has none, and no word for it: it is like `{}`. */
+  /** Tape index after the entries of the members. Null has no member entries and reads like `{}`. */
   get #membersEnd(): number {
     return this.kind === 'object' ? this.tape[this.index + 3]! : this.index;
   }

@@ -1,5 +1,5 @@
-// Faults of one body: all of them are collected, the first one answers. Names and paths are only
-// made when needed.
+// Validation errors of one body. All of them are collected, and the first one is the main error. Names and
+// paths are computed only for errors.
 import {
   type ErrorArgs,
   type ErrorCode,
@@ -15,14 +15,14 @@ import type { JsonView } from './view.js';
 
 const faultsMax = 8;
 
-/** What decoding one body needs and finds. */
+/** Input and errors of decoding one body. */
 export interface Decoding {
-  /** Query or tool whose parameters these are. */
+  /** Query or tool that declares the parameters. */
   owner: string;
   limits: Limits;
-  /** Members that are not declared are faults. */
+  /** True if undeclared members are errors. */
   strict: boolean;
-  /** Pointer of the object that holds the parameters: `` for queries, `/data` for most tools. */
+  /** Pointer of the object that contains the parameters: `` for queries, `/data` for most tools. */
   prefix: string;
   faults: ErrorData[];
 }
@@ -31,7 +31,7 @@ export function isFull(decoding: Decoding): boolean {
   return decoding.faults.length >= faultsMax;
 }
 
-/** `rows[0].name` for `/data/rows/0/name`, the prefix being `/data`. */
+/** Returns `rows[0].name` for `/data/rows/0/name` if the prefix is `/data`. */
 function parameterName(path: string, decoding: Decoding): string {
   let name = '';
   for (const part of path.slice(decoding.prefix.length + 1).split('/')) {
@@ -42,7 +42,7 @@ function parameterName(path: string, decoding: Decoding): string {
 }
 
 /**
- * Notes a fault of the value at `path` and stands in for its value. `param` is added to the
+ * Adds an error for the value at `path`; returns null in place of the value. `param` is added to the
  * arguments.
  */
 export function addFault(
@@ -59,7 +59,7 @@ export function addFault(
   return null;
 }
 
-/** PARAM_TYPE for a value of another kind, or `got` when the kind is right and the form is not. */
+/** Adds PARAM_TYPE. `got` describes a value of the right kind with an invalid form. */
 export function wrongType(
   decoding: Decoding,
   view: JsonView,
@@ -75,7 +75,10 @@ export function wrongType(
   );
 }
 
-/** PARAM_MISSING for a member of `object`, of which those `declared` are known; says what was sent. */
+/**
+ * Adds PARAM_MISSING for a member of `object`; the hint names the members that were sent. `declared` are the
+ * known names.
+ */
 export function missing(
   decoding: Decoding,
   object: JsonView,
@@ -89,11 +92,11 @@ export function missing(
   return addFault(decoding, path, 'PARAM_MISSING', args, sentInstead(name, type, sent, declared));
 }
 
-/** Members looked at for a name that was meant, and shown. */
+/** Maximum number of members to compare with, and to list. */
 const namesMax = 100;
 const sentMax = 8;
 
-/** What was sent instead: the nearest name that means nothing here, else the names there are. */
+/** Returns the nearest undeclared name that was sent, otherwise the names that were sent. */
 function sentInstead(
   name: string,
   type: ParameterType,
@@ -109,7 +112,7 @@ function sentInstead(
   return `Sent were ${names.join(', ')}${sent.length > sentMax ? ', …' : ''}.`;
 }
 
-/** Throws the first fault, the others beside it. */
+/** Throws the first error with the others in `errors`. Returns if there are none. */
 export function throwFaults(faults: ErrorData[]): void {
   const [first] = faults;
   if (first === undefined) return;
@@ -125,17 +128,17 @@ const kindNames = {
   object: 'an object',
 } as const;
 
-/** `a string`, `an array`, ... for messages. */
+/** Returns `a string`, `an array`, ... for messages. */
 export function describe(view: JsonView): string {
   return kindNames[view.kind];
 }
 
-/** The value itself, shortened, where its kind is right but its form is not. */
+/** Returns the value, shortened, for a value of the right kind with an invalid form. */
 export function quote(view: JsonView): string {
   return view.kind === 'string' ? `"${excerpt(view.text())}"` : excerpt(view.token());
 }
 
-/** As `printType`, but of objects only the member names: messages stay short. */
+/** Prints like `printType`, but of objects only the member names, to keep messages short. */
 function printShort(type: ParameterType): string {
   if (type.kind === 'scalar') return type.name;
   if (type.kind === 'list') return `[${printShort(type.of)}]`;

@@ -1,10 +1,10 @@
-// What readers of a scanned JSON body see. The scanner (scan.ts) checks structure and limits before
-// any value is built and leaves a tape of positions; a view is one place on the tape. Numbers keep
-// their exact digits.
+// Interface to a scanned JSON body. The scanner (scan.ts) checks structure and limits before any value is
+// created, and writes a tape of positions. A view is one position on the tape. Numbers keep their exact
+// digits.
 
 export type JsonKind = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
 
-/** A JSON value inside a scanned body. Cheap to make; valid as long as the body's bytes are. */
+/** A JSON value inside a scanned body. Cheap to create; valid until the bytes of the body change. */
 export interface JsonView {
   readonly kind: JsonKind;
   /** JSON Pointer of this value. */
@@ -14,31 +14,29 @@ export interface JsonView {
   boolean(): boolean;
   /** The number token as written, e.g. `-0.50e3`. */
   token(): string;
-  /** Whether this is a number written without fraction and exponent. */
+  /** True for a number without fraction and exponent. */
   readonly integral: boolean;
-  /**
-   * Bytes of the token as written, quotes not counted; of a string never less than its UTF-8 bytes.
-   */
+  /** Bytes of the token as written, without quotes; for a string at least its UTF-8 bytes. */
   readonly size: number;
-  /** First byte of a number, of a string the one after its quote. */
+  /** Position of the first byte; for a string, of the byte after its quote. */
   readonly start: number;
-  /** Whether this is a string that stands for itself: no escapes in it. */
+  /** True for a string without escapes. */
   readonly verbatim: boolean;
-  /** The 64-bit float nearest to the number; infinite when there is none. */
+  /** Returns the 64-bit float nearest to the number; infinite on overflow. */
   float(): number;
   /**
-   * Reads an array of numbers into `into`, whose length is that of the array. Answers the index of
-   * the first element that is no number, or -1.
+   * Reads an array of numbers into `into`, which has the same length. Returns the index of the first element
+   * that is not a number, or -1.
    */
   floats(into: Float64Array): number;
-  /** The decoded string. */
+  /** Returns the decoded string. */
   text(): string;
-  /** Whether this is the string `text`; makes none where it can. */
+  /** Returns true for the string `text`; avoids creating a string if possible. */
   is(text: string): boolean;
-  /** Element `index` of an array. */
+  /** Returns element `index` of an array. */
   at(index: number): JsonView;
-  /** Own member of an object; undefined when absent. */
+  /** Returns an own member of an object; undefined if it is absent. */
   member(name: string): JsonView | undefined;
-  /** Member names of an object in source order, the first `most` of them. */
+  /** Returns the first `most` member names of an object, in source order. */
   names(most?: number): string[];
 }

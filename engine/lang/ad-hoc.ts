@@ -1,6 +1,5 @@
-// A query that is written where it is called: a chain, a body or a whole `QUERY`, checked against a
-// schema that is compiled already. Positions are those of the text as it was given: what a short form
-// leaves out is put in front of it as tokens, not as characters.
+// Compiles an ad-hoc query: a chain, a body or a whole `QUERY`, checked against a compiled schema. Positions
+// are those of the given text. The parts that a short form omits are inserted as tokens, not as characters.
 import type { Limits } from '../base/limits.js';
 import type { Schema } from '../base/schema.js';
 import type { Query } from '../plan/plan.js';
@@ -12,11 +11,11 @@ import { parseFile } from './syntax/parser.js';
 import { readSource } from './syntax/source.js';
 import { indexSchema } from './type/schema-index.js';
 
-/** What diagnostics call the text. */
+/** Name of the text in diagnostics. */
 const adHocPath = 'query';
 
 export interface AdHocCompilation {
-  /** Undefined when there is an error. */
+  /** Undefined if there is an error. */
   query: Query | undefined;
   diagnostics: Diagnostic[];
 }
@@ -54,7 +53,7 @@ const header = [
   at('symbol', '=>'),
 ];
 
-/** The header of a body, and `RETURN` as well of a chain. */
+/** Returns the omitted tokens: the header of a body, and for a chain also `RETURN`. */
 function leftOut(tokens: readonly Token[]): Token[] {
   const [first, second] = tokens;
   if (first!.kind === 'end' || first!.text === 'QUERY' || first!.text === '#') return [];

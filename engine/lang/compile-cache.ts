@@ -1,7 +1,8 @@
-// What was found of sources before. An editor has a project compiled at every key, where one query of it
-// is another than it was: files that are the same are not parsed again, and queries that are the same and
-// stand where they stood are not checked again. Invariant: what comes of it is what compiling without it
-// gives, to the last diagnostic. One memo is for one set of options.
+// Caches the results of earlier compilations. An editor compiles a project at every keystroke, when one query
+// changes. Unchanged files are not parsed again, and unchanged queries at the same position are not checked
+// again.
+// Invariant: the result equals that of compiling without the cache, including every diagnostic. One cache is
+// for one set of options.
 import { isDeepStrictEqual } from 'node:util';
 import type { Schema } from '../base/schema.js';
 import type { Query } from '../plan/plan.js';
@@ -14,7 +15,7 @@ import { indexSchema, type SchemaIndex } from './type/schema-index.js';
 interface ReadFile {
   file: SourceFile;
   tree: SourceTree;
-  /** What was reported while it was parsed, to be reported again. */
+  /** Reports made while the file was parsed, to be repeated. */
   said: ((to: Collector) => void)[];
 }
 
@@ -34,12 +35,15 @@ export class CompileCache {
     this.#files = new Map(files);
   }
 
-  /** For a state of the sources that none will follow: what is found of it goes with the copy. */
+  /**
+   * Returns a copy for a state of the sources that no other state follows. Its results are discarded with the
+   * copy.
+   */
   copy(): CompileCache {
     return new CompileCache(this.#files);
   }
 
-  /** The tree of a file, by `parse` unless it is known. */
+  /** Returns the tree of a file; calls `parse` unless it is cached. */
   tree(
     file: SourceFile,
     collector: Collector,
@@ -57,13 +61,13 @@ export class CompileCache {
     return tree;
   }
 
-  /** The index of a schema: that of before, where the schema is. */
+  /** Returns the index of a schema, or the cached one if the schema is unchanged. */
   index(schema: Schema): SchemaIndex {
     if (!isDeepStrictEqual(this.#schema?.schema, schema)) this.#schema = indexSchema(schema);
     return this.#schema!;
   }
 
-  /** What is made of a query, by `check` unless it is known. */
+  /** Returns the result of a query; calls `check` unless it is cached. */
   checked(
     declaration: QueryDeclaration,
     schema: SchemaIndex,
@@ -87,7 +91,7 @@ export class CompileCache {
   }
 }
 
-/** A collector whose reports can be repeated to another. */
+/** Returns a collector whose reports are recorded in `said`. */
 function recorded(collector: Collector, said: ReadFile['said']): Collector {
   return {
     ...collector,
@@ -101,7 +105,7 @@ function recorded(collector: Collector, said: ReadFile['said']): Collector {
   };
 }
 
-/** Declarations of `before` take the place of those that were read of the same text at the same place. */
+/** Replaces declarations by those of `before` that have the same text at the same position. */
 function keepSame(tree: SourceTree, text: string, before: ReadFile): void {
   const known = new Map(before.tree.queries.map((each) => [each.name.span.start, each]));
   tree.queries = tree.queries.map((each) => {
@@ -113,5 +117,5 @@ function keepSame(tree: SourceTree, text: string, before: ReadFile): void {
   });
 }
 
-/** What could not be read leaves marks that the text does not tell. */
+/** Unreadable parts leave marks that do not depend on the text of the query alone. */
 const isWhole = ({ faulty, lost }: QueryDeclaration): boolean => !faulty && !lost?.size;

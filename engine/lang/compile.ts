@@ -1,5 +1,5 @@
-// Sources to a program (helixql.md): reads all files, checks all declarations and queries, reports
-// everything at once. Pure: the same sources give the same program and the same diagnostics.
+// Compiles sources to a program: reads all files, checks all declarations and queries, and reports all
+// diagnostics together. Pure: the same sources give the same program and the same diagnostics.
 import { defaultLimits, type Limits } from '../base/limits.js';
 import type { Schema } from '../base/schema.js';
 import type { Query } from '../plan/plan.js';
@@ -29,27 +29,27 @@ export interface Source {
 }
 
 export interface CompileOptions {
-  /** `compat = "helix-2"` (helixql.md 9). */
+  /** `compat = "helix-2"`. */
   compat: boolean;
   limits?: Limits;
   /** Vector types that are divided over several databases. */
   scattered?: ReadonlySet<string>;
-  /** Plans exactly as the queries are written, no index chosen: what an oracle interprets. */
+  /** Leaves plans exactly as the queries are written, without indexes, for a test oracle. */
   literal?: boolean;
-  /** Warns of what is read as a whole without need (W120). */
+  /** Warns of full scans that can be avoided (W120). */
   slow?: boolean;
-  /** Who asks about places of the sources. */
+  /** Receives the results that an analysis of positions needs. */
   watch?: Watch;
-  /** What was found of earlier states of the sources. */
+  /** Results of earlier states of the sources. */
   memo?: CompileCache;
-  /** Leaves the queries that this is not true of unchecked: for whoever asks about one place. */
+  /** Only queries for which this returns true are checked; for callers that need one position. */
   only?: (path: string, declaration: QueryDeclaration) => boolean;
 }
 
-/** Hears what is found out on the way to a program, whether or not there is one in the end. */
+/** Receives the results of parsing and checking, even if there is no program in the end. */
 export interface Watch {
   facts: Facts;
-  /** Everything that was read; `queries` are those that could be checked. */
+  /** Called with everything that was parsed; `queries` are those that could be checked. */
   read(sources: readonly ReadSource[], schema: SchemaIndex, queries: readonly Query[]): void;
 }
 
@@ -59,7 +59,7 @@ export interface ReadSource {
 }
 
 export interface Compilation {
-  /** Undefined when there is an error; warnings never refuse. */
+  /** Undefined if there is an error. A warning does not prevent a program. */
   program: Program | undefined;
   /** Ordered by file and position. */
   diagnostics: Diagnostic[];
@@ -95,7 +95,7 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
   if (scattered !== undefined) refuseBeyond(parsed, versions.at(-1)!, scattered);
   const queries = checkQueries(parsed, index, collector, checking);
   options.watch?.read(parsed, index, queries);
-  // Where something could not be read, that may have been a query or a migration.
+  // Unreadable source text may have been a query or a migration.
   const errors = collector.sorted().filter(({ severity }) => severity === 'error');
   if (queries.length === 0 && errors.length === 0) warnEmpty(parsed);
   if (!errors.some(({ code }) => code.startsWith('E0')))
@@ -108,7 +108,7 @@ export function compile(sources: readonly Source[], options: CompileOptions): Co
   return { program: { schema, olderSchemas, migrations, queries, compat }, diagnostics };
 }
 
-/** The schema of every version that is declared; version 1 when there is none. */
+/** Returns the schema of every declared version; version 1 if none is declared. */
 function buildSchemas(
   parsed: readonly ParsedFile[],
   collector: Collector,
@@ -132,7 +132,7 @@ function buildSchemas(
   return new Map(built);
 }
 
-/** Warns about every older version that no migration leaves. */
+/** Warns about every older version that no migration starts from. */
 function warnGaps(
   parsed: readonly ParsedFile[],
   versions: readonly number[],
@@ -151,7 +151,10 @@ function warnGaps(
   }
 }
 
-/** No edge ends at what lies in other databases, and no shard knows which values the others have. */
+/**
+ * An edge cannot end at an element of another database, and a shard does not know the values of the others,
+ * so UNIQUE cannot be checked.
+ */
 function refuseBeyond(
   parsed: readonly ParsedFile[],
   newest: number,
@@ -216,10 +219,10 @@ function checkQueries(
   return queries;
 }
 
-/** Hosts of agents cut names that are longer. */
+/** Hosts of MCP clients cut longer names. */
 const toolNameMax = 64;
 
-/** What makes a sound query hard to use for an agent. */
+/** Warns if a valid query is hard to use for an MCP client. */
 function warnHard(
   { mcp, plan }: Query,
   doc: string,

@@ -1,9 +1,10 @@
-// How a scan finds its rows for less than reading its whole type: chosen by the planner, shown by
-// `explain`, followed by the executor. Invariant: an access path never changes which rows come, nor
-// their order; whoever ignores it and runs the steps as they stand gets the same answer.
+// Access paths: how a scan finds its rows without reading its whole type. The planner chooses them,
+// `explain` prints them, the executor follows them.
+// Invariant: an access path changes neither the rows nor their order. An executor that ignores it
+// and runs the steps as written returns the same result.
 import type { Pipeline, Step } from './expression.js';
 
-/** The steps of a pipeline that its access path leaves. */
+/** Returns the steps of a pipeline that its access path does not cover. */
 export function stepsLeft({ source, steps }: Pipeline): readonly Step[] {
   const access = source.kind === 'scan' ? source.access : undefined;
   if (access === undefined) return steps;

@@ -1,5 +1,6 @@
-// Which parts of a plan cannot fail, whatever the data: those may be evaluated earlier, later, less
-// often or not at all without anybody noticing. Running out of a limit is no failure of a part.
+// Decides which parts of a plan cannot fail, whatever the data. Such a part may be evaluated
+// earlier, later, less often or not at all without a visible difference. Exceeding a limit does not
+// count as a failure of a part.
 import type { Expression, Pipeline, Source, Step } from './expression.js';
 import type { Parameter } from './plan.js';
 
@@ -52,7 +53,7 @@ export function cannotThrow(expression: Expression, parameters: Parameters): boo
   }
 }
 
-/** A unit that is written was looked at before; sums may leave the calendar. */
+/** A literal unit was checked at compile time; sums may leave the calendar. */
 function isSafeDate({ function: name, of }: Extract<Expression, { kind: 'date' }>): boolean {
   if (name === 'DATE_ADD') return false;
   return name === 'TRUNC' || name === 'DATE_DIFF' ? of.at(-1)!.kind === 'literal' : true;
@@ -113,7 +114,10 @@ export function stepCannotThrow(step: Step, parameters: Parameters): boolean {
   }
 }
 
-/** A position that is surely an integer from 0 up, to the greatest of the widest type that it may have. */
+/**
+ * Returns true if a position is certainly an integer from 0 to the maximum of the widest type that
+ * it may have.
+ */
 function isBound(
   expression: Expression,
   parameters: Parameters,

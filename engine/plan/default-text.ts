@@ -1,16 +1,20 @@
-// What callers are told of the defaults of a query's parameters, and of members of those that are objects.
+// Prints the defaults of a query's parameters, and of the members of object parameters, for
+// callers.
 import { printDate } from '../base/date.js';
 import type { GivenDefault } from '../base/schema.js';
 import { Instant, isList, type Scalar, type ScalarList, Uuid } from '../base/value.js';
 
-/** A parameter, or a member of one. */
+/** A parameter or a member of one. */
 interface Given {
   name: string;
   optional: boolean;
   default?: GivenDefault;
 }
 
-/** Names to JSON texts, so that numbers of any width stay exact; `NOW` is the request's instant. */
+/**
+ * Returns the defaults as JSON texts by name, so that numbers of any width stay exact. `NOW` is the
+ * instant of the request. Returns undefined if there are none.
+ */
 export function defaultTexts(parameters: readonly Given[]): Record<string, string> | undefined {
   const given = parameters.flatMap(({ name, default: value }) => {
     if (value === undefined) return [];
@@ -26,5 +30,5 @@ function jsonOf(value: Scalar | ScalarList): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
 
-/** Whether a call may leave it out, or send null. */
+/** Returns true if a call may omit the parameter or send null. */
 export const mayBeAbsent = (given: Given): boolean => given.optional || given.default !== undefined;

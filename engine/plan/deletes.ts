@@ -1,8 +1,9 @@
-// Whether a plan only takes away: what may still run when there is no room for more data.
+// Decides whether a plan only deletes. Such a plan may run when the disk has no space for more
+// data.
 import type { Plan } from './plan.js';
 import { eachPart } from './rewrite.js';
 
-/** Steps and expressions that store something. */
+/** Steps and expressions that store data. */
 const storing = new Set<unknown>([
   'addNode',
   'addVector',
@@ -24,7 +25,10 @@ export function onlyDeletes(plan: Plan): boolean {
 
 const known = new WeakMap<Plan, boolean>();
 
-/** Whether a plan drops elements: how many, its form does not say. */
+/**
+ * Returns true if a plan deletes elements. The number of deleted elements is unknown before it
+ * runs.
+ */
 export function drops(plan: Plan): boolean {
   let found = known.get(plan);
   if (found !== undefined) return found;

@@ -1,25 +1,26 @@
-// How many rows each step of a pipeline is likely to yield, from the counters of types and edges
-// and rules of thumb for conditions. Only shown, never decided upon.
+// Estimates the number of rows that each step of a pipeline yields, from the counters of types and
+// edges and from constants for conditions. The estimates are only shown; no decision depends on
+// them.
 import type { TypeRef } from '../base/schema.js';
 import { stepsLeft } from './access.js';
 import type { AccessPath, Expression, Pipeline, Source, Step } from './expression.js';
 
 export interface Statistics {
-  /** Elements of a type; undefined for an unknown one. */
+  /** Returns the number of elements of a type, or undefined for an unknown type. */
   count(type: TypeRef): number | undefined;
-  /** The types at the two ends of an edge type. */
+  /** Returns the endpoint types of an edge type, or undefined for an unknown type. */
   ends(edge: string): { from: TypeRef; to: TypeRef } | undefined;
 }
 
-/** Parts of a type that conditions are taken to keep. */
+/** Assumed fraction of a type that a condition keeps. */
 const equalPart = 0.01;
 const boundPart = 1 / 3;
 const conditionPart = 1 / 4;
 
-/** A list of a length that only the call knows. */
+/** Assumed length of a list that only the call knows. */
 const listLength = 10;
 
-/** One number per source and step left. */
+/** Returns one estimate for the source and one for each step that the access path leaves. */
 export function estimateRows(pipeline: Pipeline, statistics: Statistics): number[] {
   let rows = sourceRows(pipeline.source, statistics);
   const estimates = [rows];
@@ -30,7 +31,10 @@ export function estimateRows(pipeline: Pipeline, statistics: Statistics): number
   return estimates.map((number) => (number > 0 && number < 1 ? 1 : Math.round(number)));
 }
 
-/** How many rows would be read without the access path of a source, if it has one. */
+/**
+ * Returns the number of rows that would be read without the access path of a source; undefined if
+ * it has none.
+ */
 export function rowsWithout(source: Source, statistics: Statistics): number | undefined {
   if (source.kind !== 'scan' || source.access === undefined) return undefined;
   return source.types.reduce((sum, type) => sum + (statistics.count(type) ?? 0), 0);
@@ -120,7 +124,7 @@ function pathRows(path: AccessPath, all: number, statistics: Statistics): number
   }
 }
 
-/** Edges of one type per element at their near end. */
+/** Returns the average number of edges of a type per element at the near end. */
 function degree(edge: string, direction: 'out' | 'in', statistics: Statistics): number {
   const ends = statistics.ends(edge);
   const near = ends && statistics.count(direction === 'out' ? ends.from : ends.to);
@@ -163,7 +167,7 @@ function stepRows(rows: number, step: Step, statistics: Statistics): number {
   }
 }
 
-/** Rounds that a repetition without a known bound is taken to make. */
+/** Assumed number of rounds of a repetition without a known bound. */
 const roundsLikely = 4;
 
 function walkRows(

@@ -1,12 +1,13 @@
-// A plan for people and programs: its statements, and every pipeline in it, numbered, with one line
-// per step, the access path of its source and how many rows each step is likely to yield.
+// Explains a plan for people and programs. Lists its statements and each of its pipelines,
+// numbered, with one line per step, the access path of the source and the estimated rows of each
+// step.
 import { estimateRows, rowsWithout, type Statistics } from './estimate.js';
 import type { Pipeline, Source, Step } from './expression.js';
 import { stepsLeft } from './access.js';
 import type { CostClass, Plan } from './plan.js';
 import { stepPrinter } from './print.js';
 
-/** What was measured of a step (`?profile=1`). `micros`: with the steps before it. */
+/** Measurements of a step (`?profile=1`). `micros` includes the steps before it. */
 export interface Measured {
   rows: number;
   micros: number;
@@ -14,9 +15,9 @@ export interface Measured {
 
 export interface ExplainedStep {
   text: string;
-  /** Rows the step is likely to yield; absent when nothing is known of the data. */
+  /** Estimated rows of the step; absent if there are no statistics of the data. */
   estimated?: number;
-  /** Of a source with an access path: the rows that reading its types would yield, what it spares. */
+  /** For a source with an access path: the rows of a full scan, which the path avoids. */
   of?: number;
   rows?: number;
   /** Microseconds of this step alone. */
@@ -24,7 +25,7 @@ export interface ExplainedStep {
 }
 
 export interface ExplainedPipeline {
-  /** As the statements and other steps name it: `#id`. */
+  /** The number that statements and other steps refer to as `#id`. */
   id: number;
   result: Pipeline['result'];
   steps: ExplainedStep[];
@@ -38,7 +39,7 @@ export interface Explanation {
   pipelines: ExplainedPipeline[];
 }
 
-/** Where the measurements of a profile are found: by the source or step they belong to. */
+/** Measurements of a profile, by source or step. */
 export type Measurements = ReadonlyMap<Source | Step, Measured>;
 
 export function explain(
@@ -54,7 +55,7 @@ export function explain(
   });
   const statements = printer.statements();
   const pipelines: ExplainedPipeline[] = [];
-  // Printing one names those inside it, so that the list grows meanwhile.
+  // Printing a pipeline adds those inside it, so the list grows during the loop.
   for (let at = 0; at < found.length; at++) {
     const pipeline = found[at]!;
     const estimates = statistics && estimateRows(pipeline, statistics);
@@ -79,7 +80,7 @@ export function explain(
   return { query, cost, writes, statements, pipelines };
 }
 
-/** As text: a heading, the statements, and a table of the steps of every pipeline. */
+/** Returns the text: a heading, the statements, and a table of the steps of every pipeline. */
 export function printExplanation(explanation: Explanation): string {
   const { query, cost, writes, statements, pipelines } = explanation;
   const lines = [`${query}  cost ${cost}${writes ? ', writes' : ''}`];

@@ -1,8 +1,10 @@
-// Expressions of a plan: plain, cloneable data. Evaluated against an environment of numbered slots.
+// Expressions of a plan: plain data that can be cloned. They are evaluated in an environment of
+// numbered slots.
 //
-// Slots hold variables, loop items and every "current item" (`_`): a binder names the slot it
-// fills, so nested binders need no depth counting. A slot holds a scalar, an element, a record, a
-// list of these, or null.
+// A slot holds the value of a variable, a loop item or a current item (`_`). A binder names the
+// slot
+// that it fills, so nested binders need no depth counting. The value is a scalar, an element, a
+// record, a list of these, or null.
 import type { Scalar, ScalarList } from '../base/value.js';
 import type { TypeRef } from '../base/schema.js';
 import type { DateFunction, MathFunction, TextFunction } from './function-name.js';
@@ -22,8 +24,8 @@ export type CompareOperator =
 export type AggregateFunction = 'SUM' | 'AVG' | 'MIN' | 'MAX' | 'COUNT';
 
 /**
- * What a by-id or unique lookup does on a miss: 404, or nothing (in EXISTS, DROP, per-item
- * expressions).
+ * Result of a lookup by id or unique value that finds nothing: error 404, or no row (in EXISTS, DROP and
+ * expressions per item).
  */
 export type Miss = 'error' | 'none';
 
@@ -31,17 +33,17 @@ export type Miss = 'error' | 'none';
 export interface Assignment {
   property: string;
   value: Expression;
-  /** `NONE` written literally: unset the property (a run-time null is skipped instead). */
+  /** The source has a literal `NONE`: unset the property. A run-time null leaves the property unchanged. */
   unset: boolean;
 }
 
-/** An end of an edge. `many`: every element of the list; otherwise exactly one element or ID. */
+/** An endpoint of an edge. `many`: every element of the list; otherwise exactly one element or id. */
 export interface End {
   value: Expression;
   many: boolean;
 }
 
-/** A value with a name, which may read those in front of it. */
+/** A named value; it may read the values before it. */
 interface Let {
   slot: number;
   key: number;
@@ -55,9 +57,9 @@ export type Member =
   | { kind: 'spread'; except: string[] };
 
 /**
- * Implicit member names understood by `property`: id, label, from_node, to_node, data, hops, score,
- * distance. `distance` and `score` are null on items that no search produced, `hops` on those that
- * no repetition yielded.
+ * `property` also accepts the implicit members id, label, from_node, to_node, data, hops, score and distance.
+ * `distance` and `score` are null for items that no search produced; `hops` is null for items that no
+ * repetition yielded.
  */
 export type Expression =
   | { kind: 'literal'; value: Scalar | ScalarList }
@@ -65,16 +67,16 @@ export type Expression =
   | { kind: 'now' }
   | { kind: 'parameter'; index: number }
   | { kind: 'slot'; slot: number }
-  /** Member of an element or record; of null: null; of a list: the list of members. */
+  /** Member of an element or record. For null it is null, for a list the list of members. */
   | { kind: 'property'; of: Expression; name: string }
   /**
-   * What a binding has computed for the item `of` under `key`; for any other item `value`, computed
-   * now.
+   * The value that a binding has computed for the item `of` under `key`. For any other item `value` is
+   * computed now.
    */
   | { kind: 'kept'; key: number; of: Expression; value: Expression }
-  /** Evaluated when it is first needed and whenever one of the slots it reads was filled anew (planner). */
+  /** Planner only. Evaluated on first use, and again after one of the slots it reads was refilled. */
   | { kind: 'once'; of: Expression; slots: number[] }
-  /** The condition `of`, which holds for those elements that the path leads to (planner). */
+  /** Planner only. The condition `of`, which is true for exactly the elements that the path leads to. */
   | {
       kind: 'among';
       of: Expression;
@@ -82,16 +84,19 @@ export type Expression =
       path: ReachedPath;
     }
   /**
-   * `value` beside values that have names: each is in its slot, computed once for the item `of` however many
-   * expressions ask for it (`key`), as long as nothing is written and the slots it reads hold the same.
+   * `value` together with named values, each in its own slot. A named value is computed once for the item
+   * `of`, identified by `key`, however many expressions read it. It stays valid until something is written or
+   * a slot that it reads changes.
    */
   | { kind: 'with'; of: Expression; lets: Let[]; value: Expression }
-  /** The only item of a list (404 on none or null, 409 on several; `miss: 'none'`: null on none). A single
-   *  value passes through. `place` names it in the error. */
+  /**
+   * The only item of a list: 404 for none or null, 409 for several; `miss: 'none'` gives null for none. A
+   * value that is not a list passes unchanged. `place` names the value in the error.
+   */
   | { kind: 'single'; of: Expression; miss: Miss; place: string }
   /**
-   * `any`: `left` is a list and one of its items must satisfy it. `f32`: round both sides to 32
-   * bits first.
+   * `any`: `left` is a list of which at least one item must satisfy the comparison. `f32`: round both sides
+   * to 32 bits first.
    */
   | {
       kind: 'compare';
@@ -102,15 +107,15 @@ export type Expression =
       f32: boolean;
     }
   | { kind: 'and' | 'or'; of: Expression[] }
-  /** null counts as false before negation. */
+  /** null counts as false before the negation. */
   | { kind: 'not'; of: Expression }
-  /** At least one item, or a value that is not null. */
+  /** True for a list with at least one item, and for a value that is not null. */
   | { kind: 'exists'; of: Expression }
-  /** `integer`: all arguments are integers, so the result is exact; else F64 arithmetic. */
+  /** `integer`: all arguments are integers, so the result is exact; otherwise F64 arithmetic. */
   | { kind: 'math'; function: MathFunction; of: Expression[]; integer: boolean }
   /**
-   * Over one list (a scalar counts as a list of one); nulls are skipped. `count` (planner): of an
-   * average, `of` is the sum of so many.
+   * Aggregates one list (a scalar counts as a list of one) and skips nulls. `count` (planner): the average of
+   * `count` values whose sum is `of`.
    */
   | {
       kind: 'aggregate';
@@ -119,35 +124,40 @@ export type Expression =
       integer: boolean;
       count?: Expression;
     }
-  /** Only the branch taken is evaluated; null counts as false. */
+  /** Evaluates only the branch taken; null counts as false. */
   | { kind: 'if'; condition: Expression; value: Expression; otherwise: Expression }
-  /** The first value that is not null, the rest unevaluated; what is missing (404) is null. */
+  /**
+   * The first value that is not null; later values are not evaluated. A value that fails with 404 counts as
+   * null.
+   */
   | { kind: 'coalesce'; of: Expression[] }
-  /** Null when an argument is. */
+  /** Null if an argument is null. */
   | { kind: 'text'; function: TextFunction; of: Expression[] }
-  /** Null when an argument is. Units are Strings, the last argument. */
+  /** Null if an argument is null. Units are Strings, in the last argument. */
   | { kind: 'date'; function: DateFunction; of: Expression[] }
   | { kind: 'list'; items: Expression[] }
   | { kind: 'record'; members: { name: string; value: Expression }[] }
-  /** The embedding of a text that was embedded before the transaction, by the model of that vector type. */
+  /** The embedding of a text, computed before the transaction with the model of vector type `type`. */
   | { kind: 'embed'; text: Expression; type?: string }
   | Pipeline
-  /** Shapes every element of `of` (one or a list; null stays null); printed member by member. */
+  /**
+   * Projects every element of `of` (one or a list; null stays null). The result is printed member by member.
+   */
   | { kind: 'project'; of: Expression; slot: number; members: Member[] }
   | { kind: 'addNode'; type: string; set: Assignment[] }
   | { kind: 'addVector'; type: string; vector: Expression; set: Assignment[] }
   | { kind: 'addVectors'; type: string; vectors: Expression }
-  /** One edge, or with a `many` end the list of all combinations, From-major. */
+  /** Creates one edge, or with a `many` endpoint the list of all combinations, ordered by `from` first. */
   | { kind: 'addEdge'; type: string; set: Assignment[]; from: End; to: End }
-  /** The oldest edge of each combination updated, or one made; as many as `addEdge` gives. */
+  /** For each combination, updates the oldest edge or creates one. Returns as many edges as `addEdge`. */
   | { kind: 'upsertEdge'; type: string; slot: number; set: Assignment[]; from: End; to: End }
-  /** Deletes every element that `of` yields; how many that were. */
+  /** Deletes every element of `of`; the value is their number. */
   | { kind: 'drop'; of: Expression }
-  /** A session filter's test of one property (sessions.md 6.3, 6.4). */
+  /** The test that a session filter applies to one property. */
   | SessionTest;
 
 /**
- * A source followed by steps. `one` and `opt` yield the first row or null; `many` the list of all
+ * A source followed by steps. `one` and `opt` yield the first row or null; `many` yields the list of all
  * rows.
  */
 export interface Pipeline {
@@ -158,10 +168,9 @@ export interface Pipeline {
 }
 
 /**
- * `operator` over the property `key` of the item in `slot`. An item whose type does not declare the
- * key, or has it unset, fails every operator. `cases` gives per declaring type the coerced filter
- * values; `null` stands for a value that is null or not comparable with that type. `list`: the
- * filter value was written as a list.
+ * Applies `operator` to the property `key` of the item in `slot`. The test fails if the item's type does not
+ * declare the key or the property is unset. `cases` has the coerced filter values for each declaring type;
+ * null stands for a value that is null or not comparable with that type. `list`: the filter value was a list.
  */
 export interface SessionTest {
   kind: 'test';
@@ -170,16 +179,13 @@ export interface SessionTest {
   operator: '==' | '!=' | '>' | '>=' | '<' | '<=';
   list: boolean;
   cases: { type: TypeRef; values: SessionOperand[] }[];
-  /**
-   * Operands for items of all other types: of `id` and `label`, and of the `score` and `distance`
-   * of hits.
-   */
+  /** Operands for items of all other types: for `id` and `label`, and for `score` and `distance` of hits. */
   attribute?: SessionOperand[];
 }
 
 /**
- * A coerced filter value. Decimal text against an integer property is held as the floor and "was
- * exact".
+ * A coerced filter value. A decimal text compared with an integer property is stored as its floor and a flag
+ * that says whether it was exact.
  */
 export type SessionOperand =
   | { kind: 'value'; value: Scalar }
@@ -189,21 +195,18 @@ export type SessionOperand =
 // Sources and steps of a pipeline: the units of traversal. Rows are elements, scalars, records or
 // lists.
 
-/** A condition tested per item: the item is put into `slot`, then `value` is evaluated. */
+/** A condition that is tested for each item: the item is stored in `slot`, then `value` is evaluated. */
 export interface ItemExpression {
   slot: number;
   value: Expression;
 }
 
 export type Source =
-  /** All elements of the types, oldest first. `access` (planner): how to find the wanted ones. */
+  /** All elements of the types, oldest first. `access` (planner): how to find the wanted elements. */
   | { kind: 'scan'; types: TypeRef[]; access?: Access }
-  /** The element with this id and type, or one of `others`. `id` yields a Uuid or an element. */
+  /** The element with this id and type, or with a type in `others`. `id` yields a Uuid or an element. */
   | { kind: 'byId'; type: TypeRef; others?: TypeRef[]; id: Expression; miss: Miss }
-  /**
-   * Elements whose property equals `value`, oldest first; `first`: only the oldest ([compat],
-   * unique).
-   */
+  /** Elements whose property equals `value`, oldest first. `first`: only the oldest ([compat], unique). */
   | {
       kind: 'lookup';
       type: TypeRef;
@@ -218,11 +221,11 @@ export type Source =
       vector: Expression;
       k: Expression;
       prefilter?: ItemExpression;
-      /** Of the scan for what the prefilter lets through (planner). */
+      /** Planner only: access path of the scan for the elements that the prefilter accepts. */
       access?: Access;
-      /** The number of the filter, if other searches of a fusion have the same one (planner). */
+      /** Planner only: number of the filter, if other searches of a fusion have an equal filter. */
       shared?: number;
-      /** Sessions: drop hits below this score. */ scoreMin?: Expression;
+      /** Sessions only: drops hits below this score. */ scoreMin?: Expression;
     }
   | {
       kind: 'searchText';
@@ -230,54 +233,59 @@ export type Source =
       text: Expression;
       k: Expression;
       prefilter?: ItemExpression;
-      /** As of a vector search, where `shared`. */
+      /** Planner only, with `shared`: access path of the filter, as for a vector search. */
       access?: Access;
       shared?: number;
     }
-  /** Sessions, blank search: every vector type of the query's dimension, merged. */
+  /** Sessions, blank search: searches every vector type of the query's dimension and merges the hits. */
   | { kind: 'searchAnyVector'; vector: Expression; k: Expression; scoreMin?: Expression }
   /**
-   * For each value of a list, in its order, the elements of any of the types whose property equals
-   * it, oldest first; property `id`: those with this id. `nulls`: a value without element is null.
+   * For each value of a list, in list order: the elements of any of the types whose property equals it,
+   * oldest first. Property `id` finds the element with this id. `nulls`: a value without an element gives
+   * null.
    */
   | { kind: 'batch'; types: TypeRef[]; property: string; values: Expression; nulls: boolean }
-  /** The rows of a value: null none, a list its items, else itself. */
+  /** The rows of a value: none for null, the items of a list, otherwise the value itself. */
   | { kind: 'value'; of: Expression }
   /**
-   * Rows of lists taken together, each once. Lists behind the first are read when they are needed,
-   * but those that can fail before anything else.
+   * Set operation on the rows of several lists; each row appears once. Lists after the first are read when
+   * needed, but a list that can fail is read first.
    */
   | { kind: 'set'; operation: 'union' | 'except' | 'intersect'; of: Expression[] }
-  /** Ranked lists of elements as one, by reciprocal rank. Null: `k` of 60, weights of 1. */
+  /** Fuses ranked lists of elements by reciprocal rank. Null defaults: `k` is 60, weights are 1. */
   | { kind: 'fuse'; of: Expression[]; k: Expression | null; weights: Expression | null }
-  /**
-   * The list of items handed in beside the plan (a session's traversal), optionally a slice of
-   * positions.
-   */
+  /** The items that are passed with the plan (a session's traversal), optionally a slice of them. */
   | { kind: 'items'; start: number; end: number };
 
-/** Rows come from the index of a property or, null, in the order of all ids; with `list`, of those of a list. */
+/**
+ * Rows come from the index of `property`, or in the order of all ids if it is null. With `list` they come
+ * from an adjacency list in the order of its ids.
+ */
 interface Seek {
   property: string | null;
   descending: boolean;
-  /** The step before, or before its condition, reads the edges of one element, most often. */ list?: true;
-  /** Where this leads to few, those few are taken. */ few?: AccessPath;
+  /** Usually the preceding step, or the one before its condition, reads the edges of one element. */
+  list?: true;
+  /** Access path to use instead if it leads to few elements. */ few?: AccessPath;
 }
 
-/** Null keys come last in both directions, unless first. */
+/** Null keys sort last in both directions, unless `nullsFirst`. */
 interface SortKey {
   value: Expression;
   descending: boolean;
   nullsFirst: boolean;
 }
 
-/** Values to compute for every item in `slot` when it is bound; `inner`, for the items of a value. */
+/** Values to compute for each item when it is bound to `slot`, or with `inner` for each item of a value. */
 interface Keep {
   slot: number;
   members: { key: number; value: Expression; inner?: Keep }[];
 }
 
-/** What a group keeps of its items, or of those that a condition lets pass, in shape unless `rows`. */
+/**
+ * What a group stores of its items, or of the items that satisfy a condition. Items are shaped unless `rows`
+ * is true.
+ */
 type Accumulated = { rows?: true; where?: ItemExpression; slot: number } & (
   | {
       kind: 'total';
@@ -285,22 +293,28 @@ type Accumulated = { rows?: true; where?: ItemExpression; slot: number } & (
       integer: boolean;
       value: Expression;
     }
-  /** The first `most` of them, in this order. */
+  /** The first `most` items in this order. */
   | { kind: 'top'; keys: SortKey[]; most: number }
 );
 
 export type Direction = 'out' | 'in';
 
 export type Step =
-  /** Far ends of the edges of each node or vector row; other rows and null yield nothing. `reach` keeps only
-   *  far elements of that kind. */
+  /**
+   * The far ends of the edges of each node or vector row; other rows and null yield nothing. `reach` keeps
+   * only far elements of this kind.
+   */
   | { kind: 'neighbours'; direction: Direction; edges: string[]; reach?: 'node' | 'vector' }
-  /** Edges of each node or vector row. `turn` (sessions): a row that is itself an edge of one of these types
-   *  yields its end instead, target for out and source for in; without it such rows yield nothing. */
+  /**
+   * The edges of each node or vector row. `turn` (sessions): a row that is an edge of one of these types
+   * yields its endpoint instead, the target for `out` and the source for `in`. Without `turn` such a row
+   * yields nothing.
+   */
   | { kind: 'edges'; direction: Direction; edges: string[]; turn?: boolean }
   /**
-   * Edges of each node or vector row, or their far ends, through a condition on the edge. With `hops`
-   * the elements at a distance within the bounds, each once per row, by distance, then by age.
+   * The edges of each node or vector row, or their far ends, filtered by a condition on the edge. With
+   * `hops`: the elements at a distance within the bounds, each once per row, ordered by distance, then by
+   * age.
    */
   | {
       kind: 'walk';
@@ -309,24 +323,24 @@ export type Step =
       take: 'far' | 'edge';
       condition?: ItemExpression;
       /**
-       * `max` null: as far as there are edges. `together` (planner): what any of the rows reaches,
+       * `max: null` has no upper bound. `together` (planner): the elements reachable from any of the rows,
        * each once, without `hops` and in no order.
        */
       hops?: { min: number; max: Expression | null; together?: true };
     }
   /**
-   * Source or target of each edge row, or the end that a walk did not come from; `edge` keeps only
-   * edges of that type.
+   * Source or target of each edge row, or the endpoint that a traversal did not come from. `edge` keeps only
+   * edges of this type.
    */
   | { kind: 'end'; end: 'from' | 'to' | 'other'; edge?: string }
-  /** Edge rows as if a walk had come from that end. */
+  /** The edge rows, marked as if a traversal had come from this endpoint. */
   | { kind: 'origin'; end: 'from' | 'to' }
   | { kind: 'where'; condition: ItemExpression }
-  /** What `of` reaches from every row, in the order of the first row. */
+  /** The elements that `of` reaches from every row, in the order of the first row. */
   | { kind: 'intersect'; of: ItemExpression }
   /**
-   * Positions start <= i < end; a null bound is 400 PARAM_MISSING. `end: null` (sessions): to the
-   * end.
+   * Positions start <= i < end; a null bound fails PARAM_MISSING (400). `end: null` (sessions): up to the
+   * last row.
    */
   | { kind: 'range'; start: Expression; end: Expression | null }
   | { kind: 'first' }
@@ -334,45 +348,46 @@ export type Step =
   | { kind: 'count' }
   /** The first of equal rows; with `by`, of rows with equal keys. */
   | { kind: 'dedup'; by?: { slot: number; keys: Expression[] } }
-  /** Replaces each row by a value. `ID` is map(property id). */
+  /** Replaces each row by a value. `ID` is a map to the property id. */
   | { kind: 'map'; value: ItemExpression }
   /**
-   * Stable. `top` (planner): the step behind it reads the first rows only; `sorted`: rows come in the
-   * order of the first key; `seek`: where the index leads, its rows come in that order.
+   * Stable sort. `top` (planner): the next step reads only the first rows. `sorted`: rows arrive in the order
+   * of the first key. `seek`: rows arrive in that order if the index is used.
    */
   | { kind: 'order'; slot: number; keys: SortKey[]; top?: true; sorted?: true; seek?: Seek }
   /**
-   * One record per combination of keys, first seen first: {keys..., count} or, with `data`, {count,
-   * data}.
+   * One record per combination of keys, in order of first occurrence: {keys..., count} or, with `data`,
+   * {count, data}.
    */
   | {
       kind: 'group';
       slot: number;
       keys: { name: string; value: Expression }[];
       data: boolean;
-      /** Keys and items are kept beside what is printed. */ whole?: true;
-      /** Shape of the items under `data`, if the stream has one. */ shape?: Expression;
-      /** The items are kept as they are, too, as `#rows`. */ rows?: true;
-      /** What their shape reads of outside is computed at once. */ keep?: Keep;
-      /** Instead of the items these are kept, as `#0`, `#1`, … (planner). */ accumulate?: Accumulated[];
+      /** Stores keys and items in addition to the printed members. */ whole?: true;
+      /** Projection of the items under `data`, if the stream has one. */ shape?: Expression;
+      /** Also stores the unshaped items, as `#rows`. */ rows?: true;
+      /** Outer values that the projection of the items reads; they are computed immediately. */
+      keep?: Keep;
+      /** Planner only: stores these instead of the items, as `#0`, `#1`, and so on. */
+      accumulate?: Accumulated[];
     }
   /**
-   * One record, {items, next}: the `count` element rows behind the position `after` in the order of the
-   * keys and then of their ids, each once, and the position of the last of them where more follow. Null
-   * is the beginning.
+   * One record, {items, next}: the `count` element rows after the position `after`, in the order of the keys
+   * and then of the ids, each once. `next` is the position of the last item if more rows follow, otherwise
+   * null. `after: null` starts at the first row.
    */
   | {
       kind: 'page';
       slot: number;
       keys: SortKey[];
-      /** What tells positions in this order from those in others. */
-      order: string;
+      /** Identifies the order, so that a position of another order is rejected. */ order: string;
       count: Expression;
       after: Expression | null;
-      /** Shape of the items, if the stream has one. */ shape?: Expression;
-      /** It begins at its position (planner). */ seek?: Seek;
+      /** Projection of the items, if the stream has one. */ shape?: Expression;
+      /** Planner only: reading starts at the position. */ seek?: Seek;
     }
-  /** Exact search among the vector rows; others are dropped. `type` absent: any vector type. */
+  /** Exact search among the vector rows; other rows are dropped. Without `type`: any vector type. */
   | {
       kind: 'searchWithin';
       type?: string;
@@ -385,7 +400,7 @@ export type Step =
   | { kind: 'update'; slot: number; set: Assignment[] }
   | { kind: 'upsertNode'; type: string; slot: number; set: Assignment[] }
   | { kind: 'upsertVector'; type: string; slot: number; vector: Expression; set: Assignment[] }
-  /** One edge per row; the end that is absent is the row. */
+  /** One edge per row; the row is the endpoint that is absent. */
   | {
       kind: 'addEdge';
       type: string;
@@ -394,18 +409,18 @@ export type Step =
       from?: Expression;
       to?: Expression;
     }
-  /** Record {path, edges, total_weight, hop_count} per row. `reverse`: the path runs from `target` to the row.
-   *  `one`: a row without a path is 404 NO_PATH; otherwise it is skipped. */
+  /**
+   * One record {path, edges, total_weight, hop_count} per row. `reverse`: the path runs from `target` to the
+   * row. `one`: a row without a path fails NO_PATH (404); otherwise it is skipped.
+   */
   | {
       kind: 'shortestPath';
       algorithm: 'bfs' | 'dijkstra' | 'astar';
       edges: string[];
       reverse: boolean;
-      /** Along edges in either direction. */
-      both?: true;
+      /** Follows edges in both directions. */ both?: true;
       target: Expression;
-      /** Of the edges that may be followed. */
-      condition?: ItemExpression;
+      /** Condition on the edges that may be followed. */ condition?: ItemExpression;
       weight?: ItemExpression;
       heuristic?: string;
       one: boolean;
@@ -414,42 +429,40 @@ export type Step =
 // How a scan finds its rows for less than reading its whole type: see access.ts.
 
 /**
- * A bound of an index range. A bound that is null at run time lets nothing through, but for that of a
- * part of a date which equals it.
+ * A bound of an index range. A bound that is null at run time accepts nothing, except an equal bound on a
+ * part of a date.
  */
 export interface Bound {
   value: Expression;
   inclusive: boolean;
   /**
-   * What it bounds instead of the property: the `beginning` of a text, the `YEAR` of a date, the first
-   * instant of its unit of this name.
+   * Bounded part of the property: `beginning` of a text, `YEAR` of a date, or a time unit for its first instant.
    */
   part?: string;
 }
 
-/** What a walk from known elements leads to. */
+/** The elements that a traversal from known elements leads to. */
 export interface ReachedPath {
   kind: 'reached';
-  /** `take`: the edges of the step instead of what is at their far ends; only of the last. */
+  /** `take`, only in the last step: the edges of the step instead of the elements at their far ends. */
   back: { direction: Direction | 'both'; edges: string[]; take?: 'edge' }[];
   value: Expression;
   list: boolean;
-  /** The type that is read as a whole to know them. */
-  reads?: TypeRef;
+  /** The type that is read completely to find the known elements. */ reads?: TypeRef;
 }
 
 export type AccessPath =
-  /** By id; `list`: by every id of a list. */
+  /** By id; with `list`, by every id of a list. */
   | { kind: 'id'; value: Expression; list: boolean }
-  /** The index of a property under a value, or (`list`) under every value of a list. */
+  /** The index of a property for a value, or with `list` for every value of a list. */
   | { kind: 'equal'; property: string; value: Expression; list: boolean; unique: boolean }
-  /** The index of a property between bounds, brought back into creation order. */
+  /** The index of a property between bounds; the rows are returned in creation order. */
   | { kind: 'between'; property: string; low?: Bound; high?: Bound }
-  /** The index of a property in its own order, unset values last: stands for an ORDER too. */
+  /** The index of a property in its own order, unset values last. It also replaces an ORDER. */
   | { kind: 'ordered'; property: string; descending: boolean; low?: Bound; high?: Bound }
   /**
-   * The edges of one type at a known element (`list`: at all of a list), or the elements at their
-   * other ends. `direction` as seen from that element.
+   * The edges of one type at a known element (`list`: at all elements of a list), or the elements at their
+   * other ends. `direction` is relative to the known element.
    */
   | {
       kind: 'touching';
@@ -460,19 +473,21 @@ export type AccessPath =
       list: boolean;
     }
   | ReachedPath
-  /** That of several which leads to the fewest: each leads to all that is wanted. */
+  /** The shortest of several paths, each of which alone leads to all wanted elements. */
   | { kind: 'least'; of: AccessPath[] }
-  /** Where the condition, which is about no item, holds: `of`, or everything; else nothing. */
+  /**
+   * If the condition, which reads no item, is true: the path `of`, or all elements without `of`. Otherwise
+   * nothing.
+   */
   | { kind: 'given'; condition: Expression; of?: AccessPath }
-  /** Whatever one of several paths leads to, in creation order. */
+  /** The elements that any of several paths leads to, in creation order. */
   | { kind: 'any'; of: AccessPath[] }
-  /** Of a scan of several types: each by a path of its own. */
+  /** For a scan of several types: a separate path for each type. */
   | { kind: 'each'; of: { type: TypeRef; path: AccessPath }[] };
 
 export interface Access {
   path: AccessPath;
-  /** What the covered steps ask for beyond the path. */
+  /** Conditions of the covered steps that the path does not decide. */
   rest?: Extract<Step, { kind: 'where' }>;
-  /** The number of steps right behind the source that path and rest stand for. */
-  covers: 0 | 1 | 2;
+  /** Number of steps directly after the source that path and `rest` replace. */ covers: 0 | 1 | 2;
 }

@@ -1,19 +1,19 @@
-// The one typing rule of graph steps, asked by the compiler and by sessions alike: which types a
-// step reaches from which types, or why it cannot be taken.
+// Types of graph steps: which types a step reaches from given types, or why it cannot be taken. The
+// compiler and sessions share these rules.
 import type { EdgeType, Schema, TypeRef } from '../base/schema.js';
 import type { Direction, Step } from './expression.js';
 
 export type GraphStep = Extract<Step, { kind: 'neighbours' | 'edges' | 'walk' | 'end' }>;
 
 /**
- * `kind`: the step does not apply to elements of this kind. `ends`: its edges never touch these
- * types.
+ * `kind`: the step does not apply to elements of this kind. `ends`: its edges do not connect to
+ * these types.
  */
 export type Inference = { types: TypeRef[] } | { fault: 'kind' | 'ends' };
 
 /**
- * The types reached by `step` from elements of `types`, each once, in the order of the step's
- * edges.
+ * Returns the types that `step` reaches from elements of `types`, each once, in the order of the
+ * step's edges.
  */
 export function inferTypes(schema: Schema, types: readonly TypeRef[], step: GraphStep): Inference {
   const fromEdges = step.kind === 'end';

@@ -1,9 +1,9 @@
-// What a dashboard asks to see of the graph (http.md 9), as plans: they run where other reads run, in
-// a lane, within the limits, and end when nobody waits any more.
+// Plans for the inspection requests of dashboards. They run as other reads do: on a reader thread,
+// within the limits, and cancelled when the client disconnects.
 import type { Expression } from './expression.js';
 import type { CostClass, InspectionRequest, Plan } from './plan.js';
 
-/** So many elements are as quick as an ordinary read. */
+/** Up to this many elements, a request is as fast as an ordinary read. */
 const fewElements = 100;
 
 export function inspectionPlan(look: InspectionRequest): Plan {
@@ -20,7 +20,10 @@ export function inspectionPlan(look: InspectionRequest): Plan {
   };
 }
 
-/** Answers `{vector}`, the embedding of a text by the model of a vector type, or of the server. */
+/**
+ * Returns a plan whose result is `{vector}`: the embedding of a text by the model of a vector type,
+ * or of the server.
+ */
 export function embeddingPlan(text: string, type: string | undefined): Plan {
   const literal: Expression = { kind: 'literal', value: text };
   const asked = { text: literal, ...(type !== undefined && { type }) };

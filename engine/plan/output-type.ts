@@ -1,18 +1,19 @@
-// What a query answers, as a type: made once by the compiler, printed as JSON Schema, TypeScript and
-// OpenAPI by those who tell callers. Plain data. Invariant: every reply of the query is a value of it;
-// where the compiler cannot know, the type is wider (nullable, unknown), never narrower.
+// The type of a query's result. The compiler makes it; JSON Schema, TypeScript and OpenAPI are
+// printed from it. Plain data.
+// Invariant: every result of the query is a value of its type. If the compiler is uncertain, the
+// type is wider (nullable, unknown), never narrower.
 import type { ScalarName, TypeRef } from '../base/schema.js';
 import type { Scalar } from '../base/value.js';
 
-/** What a search adds to an element: a vector hit has both members, a keyword hit a score. */
+/** Members that a search adds to an element: a vector hit has both, a keyword hit has a score. */
 export type HitMembers = 'none' | 'vector' | 'text' | 'reranked' | 'mixed';
 
 export type OutputType =
-  /** `Integer`: of no particular width, up to 128 bits. */
+  /** `Integer` has no particular width, up to 128 bits. */
   | { kind: 'scalar'; name: ScalarName | 'Integer' }
   /**
-   * A whole element of one of the types; `data`: vectors carry their embedding and a score, searched
-   * or not; `hops`: some have this member.
+   * A whole element of one of the types. `data`: vectors have their embedding and a score, whether
+   * a search found them or not. `hops`: some elements have this member.
    */
   | {
       kind: 'element';
@@ -22,10 +23,10 @@ export type OutputType =
       data: boolean;
     }
   | { kind: 'record'; members: readonly OutputMember[] }
-  /** Records that are told apart by nothing but their members. */
+  /** Records that differ only in their members. */
   | { kind: 'union'; of: readonly OutputType[] }
   | { kind: 'list'; of: OutputType }
-  /** An object of values of one type, under names that only the data say. */
+  /** An object whose values have one type and whose names come from the data. */
   | { kind: 'map'; of: OutputType }
   | { kind: 'nullable'; of: OutputType }
   | { kind: 'literal'; value: Scalar | null }
@@ -34,22 +35,25 @@ export type OutputType =
 export interface OutputMember {
   name: string;
   type: OutputType;
-  /** Not there in every answer, rather than null. */
+  /** The member may be absent, rather than null. */
   optional?: true;
 }
 
-/** `bare`: the reply is the value itself ([compat], one object literal), else an object of members. */
+/**
+ * `bare`: the result is the value itself ([compat], one object literal); otherwise an object with
+ * members.
+ */
 export type ReplyType = { members: readonly OutputMember[] } | { bare: OutputType };
 
 export const unknownOutput: OutputType = { kind: 'unknown' };
 
-/** The type with null among its values. */
+/** Returns the type extended by null. */
 export function nullable(type: OutputType): OutputType {
   const hasNull = type.kind === 'nullable' || type.kind === 'unknown';
   return hasNull ? type : { kind: 'nullable', of: type };
 }
 
-/** How many of the returned members are of unknown type, and how many there are. */
+/** Returns the number of result members and how many of them have an unknown type. */
 export function countUnknown(reply: ReplyType): { unknown: number; members: number } {
   const count = { unknown: 0, members: 0 };
   const visit = (type: OutputType): void => {

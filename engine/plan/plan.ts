@@ -1,6 +1,6 @@
-// The Plan: the narrow waist between those who make traversals (compiler, sessions, embedded
-// callers) and the one executor that runs them. Plain data: it can be printed, cloned to another
-// thread and compared.
+// The Plan: the interface between the code that makes traversals (compiler, sessions, embedded
+// callers) and the executor that runs them. Plain data that can be printed, compared, and cloned to
+// another thread.
 import type { GivenDefault, ParameterType } from '../base/schema.js';
 import type { Expression, Pipeline, Step } from './expression.js';
 import type { Form } from './print-form.js';
@@ -11,22 +11,22 @@ export interface Parameter {
   name: string;
   type: ParameterType;
   optional: boolean;
-  /** A list of F64 that is used as a vector somewhere: checked as one while decoding. */
+  /** The parameter is a list of F64 that the query uses as a vector; decoding checks it as one. */
   vector: boolean;
-  /** The value of a parameter that is absent or null; inside the query it is never null. */
+  /** Value of a parameter that is absent or null. Inside the query the parameter is never null. */
   default?: GivenDefault;
 }
 
-/** Values to compute for every item when it is bound. */
+/** Values to compute for each item when it is bound. */
 export type Keep = NonNullable<Extract<Step, { kind: 'group' }>['keep']>;
 
 export type Statement =
   | { kind: 'bind'; slot: number; value: Expression; keep?: Keep }
-  /** Evaluated for its effect. */
+  /** Evaluates the value for its effect. */
   | { kind: 'effect'; value: Expression }
-  /** Deletes every element the expression yields. */
+  /** Deletes every element that the expression yields. */
   | { kind: 'drop'; value: Expression }
-  /** `slots` with one entry binds the item; `members` (same length) destructures it. */
+  /** One entry in `slots` binds the item; several destructure it by `members` (same length). */
   | {
       kind: 'for';
       slots: number[];
@@ -36,23 +36,26 @@ export type Statement =
       body: Statement[];
     };
 
-/** What a dashboard asks to see. `id`: the 16 bytes of one. `count`: elements of a kind, at most. */
+/**
+ * An inspection request of a dashboard. `id`: the 16 bytes of an element id. `count`: maximum
+ * number of elements of a kind.
+ */
 export type InspectionRequest =
   | { kind: 'node'; id: Uint8Array }
   | { kind: 'nodes'; type: string; count: number }
   | { kind: 'connections'; id: Uint8Array }
-  /** Nodes with the edges among them; `title`: the property that names a node. */
+  /** Nodes and the edges between them; `title` is the property that names a node. */
   | { kind: 'graph'; count: number; title: string | null }
   | ExplorerRequest;
 
-/** An edge in a neighbourhood: where the next page of it begins. */
+/** Position of an edge in a neighborhood: the next page begins after it. */
 export interface EdgePlace {
   direction: 'out' | 'in';
   label: string;
   edge: Uint8Array;
 }
 
-/** What our own pages ask to see: elements as they are printed in answers, in bounded pages. */
+/** A request of the explorer pages: elements in their printed form, in bounded pages. */
 export type ExplorerRequest =
   | {
       kind: 'neighbours';
@@ -62,15 +65,15 @@ export type ExplorerRequest =
       count: number;
       after: EdgePlace | null;
     }
-  /** Of one type, in the order of their ids. */
+  /** Elements of one type, in the order of their ids. */
   | { kind: 'elements'; type: string; count: number; after: Uint8Array | null }
-  /** By id, by the beginning of an indexed text, by words. */
+  /** Elements found by id, by the prefix of an indexed text, or by words. */
   | { kind: 'search'; text: string; types: string[] | null; count: number }
-  /** These elements, or with none named some of every type, and the edges among them. */
+  /** These elements and the edges between them; with `ids: null`, some elements of every type. */
   | { kind: 'among'; ids: Uint8Array[] | null; count: number }
-  /** The shortest way between two, along edges of every type in either direction. */
+  /** The shortest path between two elements, along edges of every type in either direction. */
   | { kind: 'path'; from: Uint8Array; to: Uint8Array }
-  /** Some vectors of one type, `ids` among them, and their neighbours. */
+  /** Some vectors of one type, including `ids`, and their neighbors. */
   | {
       kind: 'map';
       type: string;
@@ -87,9 +90,12 @@ export type Output =
   | { kind: 'object'; members: { key: string; value: Expression; form?: Form }[] }
   /** The value itself ([compat], sessions). `data`: whole elements include their embedding. */
   | { kind: 'bare'; value: Expression; data: boolean; form?: Form }
-  /** A session's new traversal: item list kept, and the first item (or all items) answered. */
+  /**
+   * A session's new traversal: the item list is stored, and the reply is the first item or all
+   * items.
+   */
   | { kind: 'items'; value: Pipeline; answer: 'first' | 'all'; data: boolean }
-  /** What a dashboard asks to see. */
+  /** An inspection request of a dashboard. */
   | { kind: 'look'; look: InspectionRequest };
 
 /**
@@ -99,13 +105,13 @@ export type Output =
 export interface EmbedSite {
   loops: { slots: number[]; members?: string[]; in: Expression }[];
   text: Expression;
-  /** Vector type that decides the model, if known. */
+  /** Vector type that determines the model, if known. */
   type?: string;
 }
 
 /**
- * A: microseconds (by id, one small hop); B: batched reads; C: wide traversals and big searches; W:
- * writes.
+ * A: microseconds (by id, one small hop); B: batched reads; C: wide traversals and large searches;
+ * W: writes.
  */
 export type CostClass = 'A' | 'B' | 'C' | 'W';
 
@@ -118,42 +124,45 @@ export interface Plan {
   writes: boolean;
   cost: CostClass;
   embeds: EmbedSite[];
-  /** `#[model("…")]`. */
+  /** Argument of `#[model("…")]`. */
   model?: string;
-  /** Answers `{result, profile}`: rows and time of every step beside the reply. */
+  /** The reply is `{result, profile}`, with the rows and time of every step. */
   profile?: true;
   /** `compat = "helix-2"`: elements print as HelixDB 2 prints them. */
   compat: boolean;
-  /** Of a session under [compat]: floats print with a fraction, `5.0`. */
+  /** Sessions under [compat]: floats print with a fraction, `5.0`. */
   fractions?: true;
 }
 
-/** How a query about a vector type that is divided over several databases is answered. */
+/** How a query on a sharded vector type runs. */
 export interface Scatter {
   type: string;
-  /** What a shard runs in the query's place. */
+  /** The plan that each shard runs. */
   plan: Plan;
   merge: Merge;
 }
 
-/** One compiled query with what callers may ask of it besides running it. */
+/** One compiled query with its metadata. */
 export interface Query {
   name: string;
   plan: Plan;
   /** Keys of the reply, in order. */
   returns: string[];
-  /** The type of the reply. */
+  /** Type of the reply. */
   output: ReplyType;
   /** The comment above the query, without its slashes. */
   doc: string;
-  /** The query as it stands in its source. */
+  /** Source text of the query. */
   written: string;
-  /** The path of that source. */
+  /** Path of the source file. */
   file: string;
-  /** Marked `#[mcp]`. */
+  /** True if the query is marked `#[mcp]`. */
   mcp: boolean;
-  /** Of a query about a scattered type: how it is answered by shards. */
+  /** For a query on a sharded type: how shards run it. */
   scatter?: Scatter;
-  /** Whether the only returned value is whole elements (so that a session may adopt it). */
+  /**
+   * True if the only returned value is whole elements, so that a session may take it as its
+   * traversal.
+   */
   elements: boolean;
 }

@@ -1,10 +1,10 @@
-// Access paths, and what groups keep, as text.
+// Prints access paths and the contents of groups.
 import { unreachable } from '../base/assert.js';
 import type { AccessPath, Bound, Expression, Step } from './expression.js';
 
 type Accumulated = NonNullable<Extract<Step, { kind: 'group' }>['accumulate']>[number];
 
-/** `of` prints an expression. */
+/** Returns the text of a path; `of` prints an expression. */
 export function printPath(path: AccessPath, of: (value: Expression) => string): string {
   switch (path.kind) {
     case 'id':

@@ -1,18 +1,19 @@
-// [compat] What a value's static type says about its print where a running plan cannot tell: which
-// numbers are floats (`5.0`), which lists are groups. Elements print by their declared types and need
-// no form. Invariant: a form never changes what a value is, only how it is printed.
+// [compat] Information of a value's static type that its printing needs and that a running plan
+// does not have: which numbers are floats (`5.0`), which lists are groups. Elements print by their
+// declared types and need no form.
+// Invariant: a form changes only how a value is printed, never the value.
 
 export type Form =
   | { kind: 'float' }
   | { kind: 'list'; of: Form }
-  /** Members without a form of their own are left out. */
+  /** Members without a form are left out. */
   | { kind: 'record'; members: ReadonlyMap<string, Form> }
   /** A list of group records with these members, printed as one object. */
   | { kind: 'groups'; of: Groups; members: ReadonlyMap<string, Form> };
 
 export interface Groups {
-  /** HelixDB's name for plain groups, and for those asked for with COUNT in front. */
+  /** HelixDB's name for plain groups, and for groups with COUNT. */
   word: 'Group' | 'Count';
-  /** AGGREGATE_BY: the items of each group. */
+  /** True for AGGREGATE_BY: the items of each group are printed. */
   data: boolean;
 }

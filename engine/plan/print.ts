@@ -1,5 +1,5 @@
-// Prints plans as indented text: statements and RETURN members on lines of their own, each step of
-// a long pipeline on one line. `$n` is a slot, `@name` a parameter.
+// Prints plans as indented text: statements and RETURN members on separate lines, each step of a
+// long pipeline on one line. `$n` is a slot, `@name` a parameter.
 import { unreachable } from '../base/assert.js';
 import { printDate } from '../base/date.js';
 import { type GivenDefault, printType, type TypeRef } from '../base/schema.js';
@@ -10,8 +10,8 @@ import { stepsLeft } from './access.js';
 import { printKept, printPath, printSeek } from './print-access.js';
 
 /**
- * One plan: a heading with name, parameters and cost class, then its statements, texts to embed and
- * output.
+ * Prints one plan: a heading with name, parameters and cost class, then its statements, texts to
+ * embed and output.
  */
 export function printPlan(plan: Plan): string {
   const printer: Printer = { parameters: plan.parameters };
@@ -35,11 +35,14 @@ const printDefault = (given: GivenDefault): string =>
 
 interface Printer {
   parameters: readonly Parameter[];
-  /** What stands for a pipeline inside other text; absent: the pipeline itself. */
+  /**
+   * Returns the text that stands for a pipeline inside other text; absent: the pipeline is printed
+   * in place.
+   */
   name?: (pipeline: Pipeline) => string;
 }
 
-/** Prints the parts of a plan, pipelines by the names they are given. */
+/** Returns functions that print the parts of a plan. `name` gives the name of a pipeline. */
 export function stepPrinter(plan: Plan, name: (pipeline: Pipeline) => string) {
   const printer: Printer = { parameters: plan.parameters, name };
   return {
@@ -47,7 +50,7 @@ export function stepPrinter(plan: Plan, name: (pipeline: Pipeline) => string) {
       ...plan.statements.flatMap((statement) => printStatement(printer, statement, '')),
       ...printOutput(printer, plan.output).map((line) => line.trim()),
     ],
-    /** The source and the steps it leaves. */
+    /** Prints the source and the steps that its access path leaves. */
     pipeline: (pipeline: Pipeline): string[] => [
       printSource(printer, pipeline.source),
       ...stepsLeft(pipeline).map((step) => printStep(printer, step)),
@@ -90,7 +93,7 @@ function printStatement(printer: Printer, statement: Statement, indent: string):
   }
 }
 
-/** What is computed with a binding, one line each. */
+/** Prints the values that are computed with a binding, one per line. */
 function keepLines(printer: Printer, keep: Keep | undefined, indent: string): string[] {
   return (keep?.members ?? []).flatMap(({ key, value, inner }) => [
     `${indent}    keep %${key} of $${keep!.slot} = ${inline(printer, value)}`,
@@ -118,7 +121,7 @@ function printOutput(printer: Printer, output: Output): string[] {
 
 const widthMax = 100;
 
-/** An expression after `head`; a pipeline that does not fit gets a line for each step. */
+/** Prints an expression after `head`. A pipeline that does not fit gets a line for each step. */
 function block(printer: Printer, head: string, value: Expression, indent: string): string[] {
   const line = head + inline(printer, value);
   if (line.length <= widthMax || value.kind !== 'pipeline') return [line];
@@ -374,7 +377,7 @@ function printStep(printer: Printer, step: Step): string {
   }
 }
 
-/** One direction for all keys stands in front of them. */
+/** A direction that all keys share is printed before them. */
 function printOrder(
   { top, sorted, seek, slot, keys }: Extract<Step, { kind: 'order' }>,
   of: (value: Expression) => string,

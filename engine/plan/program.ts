@@ -1,4 +1,4 @@
-// What a set of sources compiles to: the schema, its queries and its migrations. Plain data.
+// The result of compiling a set of sources: the schema, its queries and its migrations. Plain data.
 import type { Migration } from '../base/migration.js';
 import type { Schema } from '../base/schema.js';
 import type { Query } from './plan.js';
@@ -6,7 +6,7 @@ import type { Query } from './plan.js';
 export interface Program {
   /** The schema of the highest version. */
   schema: Schema;
-  /** Older versions, for migrations only. */
+  /** Older versions, used only by migrations. */
   olderSchemas: Schema[];
   migrations: Migration[];
   queries: Query[];

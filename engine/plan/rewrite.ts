@@ -1,15 +1,15 @@
-// Rewriting plans: a copy in which every expression was looked at once, innermost first. What does
-// not change is shared with the original, which is never touched.
+// Rewrites plans: returns a copy in which every expression was visited once, innermost first.
+// Unchanged parts are shared with the original, which is never modified.
 import type { Expression, Source, Step } from './expression.js';
 
 type Node = Record<string, unknown>;
 
 const isPlain = (value: object): boolean => Object.getPrototypeOf(value) === Object.prototype;
 
-/** A part of a plan that a rule may replace by another of its sort. */
+/** A part of a plan that a rule may replace by another part of the same category. */
 export type Part = Expression | Source | Step;
 
-/** `visit` is shown every part that has a `kind`, its own parts already rewritten. */
+/** Calls `visit` with every part that has a `kind`, after its own parts were rewritten. */
 export function rewriter(visit: (part: Part) => Part): <T>(value: T) => T {
   const done = new Map<object, unknown>();
   const rewrite = (value: unknown): unknown => {
@@ -42,14 +42,17 @@ function copyNode(value: object, rewrite: (value: unknown) => unknown): unknown 
   return copy ?? value;
 }
 
-/** The expression with every reference to slot `from` made one to slot `to`. */
+/** Returns the expression with every reference to slot `from` replaced by slot `to`. */
 export function renameSlot(expression: Expression, from: number, to: number): Expression {
   return rewriter((part) =>
     part.kind === 'slot' && part.slot === from ? { kind: 'slot', slot: to } : part,
   )(expression);
 }
 
-/** Calls `visit` with every part of plain data that has a `kind`, shared parts once per place. */
+/**
+ * Calls `visit` with every part of plain data that has a `kind`; a shared part is visited once per
+ * occurrence.
+ */
 export function eachPart(value: unknown, visit: (part: Node) => void): void {
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
@@ -62,7 +65,7 @@ export function eachPart(value: unknown, visit: (part: Node) => void): void {
   for (const key in node) eachPart(node[key], visit);
 }
 
-/** The same, shared parts once. */
+/** Calls `visit` with every part of plain data that has a `kind`; a shared part is visited once. */
 export function eachOnce(value: unknown, visit: (part: Node) => void): void {
   const done = new Set<unknown>();
   const look = (part: unknown): void => {

@@ -1,40 +1,46 @@
-// How the answers of the databases that a type is divided over become one answer. Plain data, made by the
-// compiler and carried out by whoever asks the shards.
+// Describes how the results of shards are merged into one reply. Plain data; the compiler makes it,
+// and the database that sends the query to the shards applies it.
 
-/** How one member of the answer is made of what the shards say. */
+/** How one member of the reply is computed from the shards' members. */
 export type MergedMember =
-  /** Any shard's: it depends on no data. */
+  /** The value of any shard: it depends on no data. */
   | { kind: 'same'; key: string }
   | {
       kind: 'hits';
       key: string;
-      /** Ranked lists that it is made of. */
+      /** Number of ranked lists that the member is merged from. */
       lists: number;
       rank: 'score' | 'rerank' | 'fuse';
-      /** Of lists ranked anew: names of the members of an item, in order; `score` is made here. */
+      /**
+       * For lists that are ranked again: names of the members of an item, in order. The merge
+       * computes `score`.
+       */
       parts?: readonly { name: string; isScore: boolean }[];
     };
 
-/** A text that is embedded once for all shards, which get its vector as a parameter. */
+/** A text that is embedded once for all shards. They receive the vector as a parameter. */
 export interface EmbeddedText {
-  /** Of the shards. */
+  /** Name of the shards' vector parameter. */
   vector: string;
-  /** The vector type whose model it is, where one is known. */
+  /** The vector type whose model is used, if known. */
   type?: string;
-  /** Of the query, whose value is the text. */
+  /** Parameter of the query that contains the text. */
   parameter?: string;
-  /** The text itself, or where there is no parameter. */
+  /** The text, if no parameter contains it. */
   text?: string;
 }
 
 export type Merge =
-  /** One shard has it all: that of the id in this parameter, or any for a new element. */
+  /**
+   * One shard runs the query: the shard of the id in this parameter, or any shard for a new
+   * element.
+   */
   | { kind: 'one'; id?: string }
   | {
       kind: 'all';
       members: MergedMember[];
       texts: EmbeddedText[];
-      /** Parameter of the shards that is their NOW, of a query that speaks of it. */
+      /** Parameter of the shards that is their NOW, for a query that uses NOW. */
       moment?: string;
       model?: string;
     };

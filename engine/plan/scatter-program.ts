@@ -1,6 +1,7 @@
-// What a program with scattered types is to the databases that hold its data: the main one has all other
-// types, each shard has its one type and the queries about it. Invariant: no element of a scattered type
-// can be stored beside the shards, and nothing but it on them.
+// Splits a program with sharded types: the main database has all other types, and each shard has
+// one sharded type with the queries about it.
+// Invariant: the main database cannot store an element of a sharded type, and a shard can store
+// nothing else.
 import type { Migration } from '../base/migration.js';
 import type { Schema } from '../base/schema.js';
 import type { Program } from './program.js';
@@ -24,12 +25,15 @@ function part(program: Program, keeps: (vector: string) => boolean, whole: boole
   };
 }
 
-/** Of the main database: queries about scattered types are known, and answered by shards. */
+/**
+ * Returns the program of the main database. It knows the queries about sharded types, which shards
+ * run.
+ */
 export function mainProgram(program: Program, scattered: ReadonlySet<string>): Program {
   return part(program, (name) => !scattered.has(name), true);
 }
 
-/** Of a shard of `type`. */
+/** Returns the program of a shard of `type`. */
 export function shardProgram(program: Program, type: string): Program {
   const queries = program.queries.flatMap(({ scatter, ...query }) =>
     scatter?.type === type ? [{ ...query, plan: scatter.plan }] : [],

@@ -1,6 +1,6 @@
-// Queries over a vector type that is divided over several databases (cluster.md 11.2): which can be asked of
-// the shards, what each of them runs in the query's place, and how their answers become one. Invariant:
-// what is not known to give the answer of one database is refused.
+// Plans queries over a vector type that is divided over several databases: whether shards can run
+// the query, which plan each shard runs, and how their results are merged.
+// Invariant: a query is rejected unless the merged result is known to equal that of one database.
 import type { Expression, Member, Pipeline, Source } from './expression.js';
 import type { EmbeddedText, MergedMember, Merge } from './scatter-merge.js';
 import type { Parameter, Plan, Scatter, Statement } from './plan.js';
@@ -13,7 +13,7 @@ export interface ScatterRefusal {
 
 type Node = Record<string, unknown> & { kind?: string };
 
-/** Names of types that a part speaks of. */
+/** Returns the names of the types that a part uses. */
 function typesOf({ type, types, others, edges }: Node): string[] {
   const all = [type, types, others, edges].flat();
   return all.flatMap((one) => {
@@ -23,14 +23,14 @@ function typesOf({ type, types, others, edges }: Node): string[] {
   });
 }
 
-/** Sources, steps and changes that look further than at the item in hand. */
+/** Sources, steps and writes that read more than the current item. */
 const reaching = new Set(
   'scan byId lookup searchVector searchText searchAnyVector batch set fuse items neighbours edges walk end origin intersect searchWithin upsertNode upsertVector addNode addVector addVectors addEdge upsertEdge shortestPath'.split(
     ' ',
   ),
 );
 
-/** Undefined: the query has nothing to do with a scattered type. */
+/** Returns undefined if the query does not use a sharded type. */
 export function scatterOf(
   plan: Plan,
   types: ReadonlySet<string>,
@@ -60,7 +60,7 @@ export function scatterOf(
   }
 }
 
-/** A query about the element of one id, or one that makes one element. */
+/** Plans a query about the element of one id, or one that creates one element. */
 function oneShard(plan: Plan, parts: readonly Node[]): Merge | undefined {
   const reached = parts.filter(({ kind }) => reaching.has(kind!));
   if (plan.statements.some(({ kind }) => kind === 'for')) return undefined;
@@ -97,7 +97,7 @@ const refuse = (why: string): never => {
 
 type Search = Extract<Source, { kind: 'searchVector' | 'searchText' }>;
 
-/** A ranked list: a search, and what is done with its hits. */
+/** A ranked list: a search and the steps on its hits. */
 interface Ranked {
   search: Pipeline;
   where: { slot: number; value: Expression }[];
@@ -107,9 +107,12 @@ class Division {
   readonly #bound = new Map<number, Expression>();
   readonly #output: { key: string; value: Expression }[] = [];
   readonly #texts: EmbeddedText[] = [];
-  /** Of the shards, behind those of the query: what is made once for all of them. */
+  /**
+   * Parameters of the shards after those of the query: values that are computed once for all
+   * shards.
+   */
   readonly #made: Parameter[] = [];
-  /** Names of what depends on no data: every shard works them out for itself. */
+  /** Slots of variables that depend on no data: every shard computes them. */
   readonly #kept = new Set<number>();
   readonly #statements: Statement[] = [];
   #slots: number;
@@ -146,7 +149,10 @@ class Division {
     return { plan: shard, merge };
   }
 
-  /** The expression with vectors in the place of texts to embed, and the one NOW that all shards have. */
+  /**
+   * Returns the expression with parameters instead of texts to embed, and with the one NOW of all
+   * shards.
+   */
   #embedded(value: Expression): Expression {
     return rewriter((part) => {
       if (part.kind === 'embed') return this.#vectorOf(part);
@@ -178,7 +184,7 @@ class Division {
     return this.#madeOnce({ ...vectorParameter, name: vector });
   }
 
-  /** What a name stands for. */
+  /** Returns the value of a variable. */
   #resolve(value: Expression): Expression {
     const bound = value.kind === 'slot' ? this.#bound.get(value.slot) : undefined;
     if (bound !== undefined) return this.#resolve(bound);
@@ -188,7 +194,9 @@ class Division {
     return { ...of, steps: [...of.steps, ...value.steps], result: value.result };
   }
 
-  /** Whether a value looks further than at parameters, names that are kept and the item in hand. */
+  /**
+   * Returns true if a value reads more than parameters, variables in `#kept` and the current item.
+   */
   #leaves(value: Expression): boolean {
     let leaves = false;
     eachPart(value, ({ kind, slot }) => {
@@ -199,13 +207,16 @@ class Division {
     return leaves;
   }
 
-  /** As a shard works it out; refuses what leaves the hit it is about. */
+  /**
+   * Returns the expression as a shard evaluates it. Rejects an expression that reads more than its
+   * hit.
+   */
   #alone<E extends Expression>(value: E, where: string): E {
     if (this.#leaves(value)) refuse(`${where} leaves the hit it is about`);
     return this.#embedded(value) as E;
   }
 
-  /** Puts what depends on no data among what a shard answers. */
+  /** Adds a value that depends on no data to the reply of a shard. */
   #told(key: string, value: Expression): void {
     this.#output.push({ key, value: this.#alone(value, 'a member of its answer') });
   }
@@ -261,7 +272,7 @@ class Division {
     };
   }
 
-  /** Puts a search's hits, and how many are wanted, among what a shard answers. */
+  /** Adds the hits of a search, and the wanted number of hits, to the reply of a shard. */
   #list(
     { search, where }: Ranked,
     shape: { slot: number; members: readonly Member[] } | undefined,
@@ -280,7 +291,7 @@ class Division {
       { kind: 'value', name: 's', value: own('score') },
       { kind: 'value', name: 'i', value: own('id') },
     ];
-    // Hits of vectors are in the order of their distances, which tell apart what scores do not.
+    // Vector hits are ordered by distance, which separates hits with equal scores.
     if (source.kind === 'searchVector') {
       members.push({ kind: 'value', name: 'd', value: own('distance') });
     }
@@ -309,7 +320,7 @@ class Division {
     return parts;
   }
 
-  /** The search as a shard makes it. */
+  /** Returns the search as a shard runs it. */
   #asked(source: Search): Search {
     const k = this.#alone(source.k, 'its number of hits');
     const { prefilter } = source;
@@ -327,7 +338,7 @@ class Division {
   }
 }
 
-/** A search and conditions on what it finds. */
+/** Splits a pipeline into a search and the conditions on its hits. */
 function rankedOf(list: Pipeline): Ranked {
   const where = list.steps.map((step) =>
     step.kind === 'where'
@@ -337,7 +348,10 @@ function rankedOf(list: Pipeline): Ranked {
   return { search: { ...list, steps: [] }, where };
 }
 
-/** Members of an item whose score is made by whoever merges; the others are the shard's. */
+/**
+ * Returns the members of an item and marks those whose score the merge computes; the shard computes
+ * the others.
+ */
 function partsOf(shown: readonly Member[] | undefined, slot: number, members: Member[]) {
   if (shown === undefined) return refuse('it answers hits whole that were ranked anew');
   return shown.map((member, i) => {
@@ -362,5 +376,5 @@ function readsScore(value: Expression, slot: number): boolean {
   return reads;
 }
 
-/** Whether it can be asked of shards. */
+/** Returns true if shards can run the query. */
 export const isScatter = (found: Scatter | ScatterRefusal): found is Scatter => 'plan' in found;

@@ -1,10 +1,10 @@
-// What `next` reads: a window of the items from the cursor on, and the plan that finds the first
-// one that still exists.
+// Reads for the `next` tool: a window of the items from the cursor on, and the plan that finds the first item
+// that still exists.
 import type { Plan } from '../plan/plan.js';
 import { costOf, itemsSource, pipeline, sessionPlan } from './session-plan.js';
 import { type Items, noItems, type Traversal } from './session.js';
 
-/** A copy of at most `count` items from position `start` on. */
+/** Returns a copy of at most `count` items from position `start` on. */
 export function windowOf({ items }: Traversal, start: number, count: number): Items {
   if (items === undefined) return noItems;
   const { ids, scores, hops } = items;
@@ -17,16 +17,16 @@ export function windowOf({ items }: Traversal, start: number, count: number): It
 }
 
 /**
- * The plans of nearly every call of `next`, kept because executors remember what they have built of
- * a plan: by whether the embedding is asked for, and whether floats have a fraction ([compat]).
+ * Plans of almost every `next` call, stored because executors cache what they build for a plan. The keys are
+ * whether the embedding is requested, and whether floats have a fraction ([compat]).
  */
 const nextPlans = [false, true].map((data) =>
   [false, true].map((fractions) => makeNextPlan(1, data, fractions)),
 );
 
 /**
- * Reads the first item that still exists among `count` items; keeps it, so that its position can be
- * found.
+ * Returns a plan that reads the first item that still exists among `count` items, and returns it as an item,
+ * so that its position can be found.
  */
 export function nextPlan(count: number, data: boolean, fractions: boolean): Plan {
   if (count > 1) return makeNextPlan(count, data, fractions);

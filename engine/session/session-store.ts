@@ -1,8 +1,8 @@
-// All open sessions: who owns them, when they end, what they keep, and whose turn it is. Owns every
-// session; time is an argument, in milliseconds of a clock that never steps back.
-//
-// Invariants: all maps of sessions are in order of last use, least recent first; `bytes` is the sum over the
-// open sessions; a session with a running call neither expires nor is evicted.
+// All open sessions: their owners, expiry, memory, and the order of their calls. Times are arguments, in
+// milliseconds of a monotonic clock.
+// Invariant: all maps of sessions are in order of last use, least recent first.
+// Invariant: `bytes` is the sum over the open sessions.
+// Invariant: a session with a running call neither expires nor is evicted.
 import { printUuid } from '../base/id.js';
 import { excerpt, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
@@ -18,32 +18,32 @@ import {
 } from './session.js';
 import type { After } from './tool-context.js';
 
-/** Idle time after which a session may make room for another. */
+/** Idle time in milliseconds after which a session may be evicted for another. */
 const evictableMs = 300_000;
-/** Who has more than one in so many parts makes room for others. */
+/** An owner that uses more than 1/4 of the total makes room for others. */
 const shares = 4;
-/** What a client without a session is told to wait. */
+/** Seconds after which a client without a session should retry. */
 const retrySeconds = 60;
-/** What a blank session takes: the record, its id and its places in the maps. */
+/** Bytes of a blank session: the record, its id and its map entries. */
 const fixedBytes = 1024;
 const uuidLength = 36;
 
 export interface Session {
   readonly id: string;
-  /** Owner; the empty text stands for "no key". */
+  /** Key of the owner; the empty text means "no key". */
   readonly keyId: string;
-  /** Whose share it counts to: the key's, or where there are none an address's. */
+  /** Owner whose share the session counts against: the key, or the address if there are no keys. */
   readonly owner: Owner;
   traversal: Traversal;
   lastUsed: number;
-  /** False once it has expired, was evicted or lost its key. */
+  /** False after the session expired, was evicted or lost its key. */
   live: boolean;
-  /** One call is running; the others wait in order of arrival. */
+  /** True while a call runs; other calls wait in order of arrival. */
   busy: boolean;
   waiting: (() => void)[] | undefined;
 }
 
-/** Who has sessions, with those that are open, and what they keep. */
+/** An owner with its open sessions and their bytes. */
 interface Owner {
   readonly holder: string;
   readonly sessions: Map<string, Session>;
@@ -66,14 +66,17 @@ export class SessionStore {
   #expired = 0;
   #evicted = 0;
 
-  /** `randomBytes` gives that many unpredictable bytes; `node`: of a cluster, which ids then name. */
+  /**
+   * `randomBytes` returns the given number of unpredictable bytes. `node` is the node of a cluster, which the
+   * ids then contain.
+   */
   constructor(
     private readonly limits: Limits,
     private readonly randomBytes: (count: number) => Uint8Array,
     private readonly node = '',
   ) {}
 
-  /** A new blank session; TOO_MANY_SESSIONS or SHARE_EXCEEDED when none makes room. */
+  /** Opens a blank session. Fails TOO_MANY_SESSIONS or SHARE_EXCEEDED if no session can be evicted. */
   open(keyId: string, now: number, holder = keyId): Session {
     this.#makeRoom(holder, now);
     const id = this.#newId();
@@ -97,8 +100,8 @@ export class SessionStore {
   }
 
   /**
-   * The live session of this key, its idle time restarted; CONNECTION_NOT_FOUND otherwise, SESSION_ELSEWHERE
-   * for one of another node.
+   * Returns the live session of this key and restarts its idle time. Fails CONNECTION_NOT_FOUND, or
+   * SESSION_ELSEWHERE for a session of another node.
    */
   get(id: string, keyId: string, now: number): Session {
     const session = this.#all.get(id);
@@ -116,10 +119,7 @@ export class SessionStore {
     return session;
   }
 
-  /**
-   * Takes the session for a call that runs at once. False: a call is running, so this one has to
-   * wait.
-   */
+  /** Reserves the session for a call that can run immediately. Returns false if a call is running. */
   enter(session: Session): boolean {
     if (session.busy) return false;
     session.busy = true;
@@ -127,8 +127,8 @@ export class SessionStore {
   }
 
   /**
-   * Queues a call behind the running one; SESSION_BUSY when too many wait. Answers a function that
-   * takes it out again, and tells whether it still waited.
+   * Queues a call after the running one. Fails SESSION_BUSY if too many wait. Returns a function that removes
+   * the call, and returns true if it was still waiting.
    */
   wait(session: Session, start: () => void): () => boolean {
     const waiting = (session.waiting ??= []);
@@ -142,7 +142,7 @@ export class SessionStore {
     };
   }
 
-  /** Ends the running call and starts the next one that waits. */
+  /** Ends the running call and starts the next waiting one. */
   leave(session: Session, now: number): void {
     if (session.live) this.#touch(session, now);
     const next = session.waiting?.shift();
@@ -155,8 +155,8 @@ export class SessionStore {
   }
 
   /**
-   * Applies what a call that succeeded does to its session; fails without a change when the items
-   * are too many.
+   * Applies the effect of a successful call to its session. Fails without a change if there are too many
+   * items.
    */
   settle(session: Session, after: After, items: Items = noItems): void {
     if (after !== 'keep') this.#put(session, after === 'blank' ? blank : built(items));
@@ -170,7 +170,7 @@ export class SessionStore {
   #put(session: Session, traversal: Traversal): void {
     const max = this.limits.session_items;
     if (lengthOf(traversal) > max) fail('RESULT_TOO_LARGE', { max, unit: 'session items' });
-    // The owner of a session that ended meanwhile still gets the answer.
+    // If the session ended during the call, its owner still receives the reply.
     if (!session.live) return;
     const growth = bytesOf(traversal) - bytesOf(session.traversal);
     if (growth > 0) this.#makeBytes(session, growth);
@@ -183,7 +183,10 @@ export class SessionStore {
     owner.bytes += bytes;
   }
 
-  /** Sees to room for so much more; who keeps more than a quarter of all makes it for others. */
+  /**
+   * Ensures capacity for `growth` bytes. An owner that uses more than a quarter of the total makes room from
+   * its own sessions.
+   */
   #makeBytes({ owner }: Session, growth: number): void {
     const { session_memory: most } = this.limits;
     const share = most / shares;
@@ -195,7 +198,7 @@ export class SessionStore {
     fail('OVERLOADED', { queue: 'The memory for sessions' });
   }
 
-  /** Ends the least recently used session of whoever has most, where that is more than their share. */
+  /** Ends the least recently used session of the owner that uses most, if that exceeds its share. */
   #endOne(by: 'bytes' | 'sessions', share: number, but: Owner | undefined): boolean {
     const sizeOf = (one: Owner): number => (by === 'bytes' ? one.bytes : one.sessions.size);
     let most: Owner | undefined;
@@ -211,13 +214,13 @@ export class SessionStore {
     return false;
   }
 
-  /** Ends a session of this key, if it has it. */
+  /** Ends a session of this key, if it exists. */
   close(id: string, keyId: string): void {
     const session = this.#all.get(id);
     if (session?.keyId === keyId) this.#end(session);
   }
 
-  /** Ends what has expired; answers how many. Constant time while nothing has. */
+  /** Ends expired sessions; returns their number. Takes constant time if none has expired. */
   sweep(now: number): number {
     let count = 0;
     for (const session of this.#all.values()) {
@@ -295,7 +298,7 @@ export class SessionStore {
       fail('TOO_MANY_SESSIONS', { count: this.#all.size, seconds: retrySeconds });
   }
 
-  /** Ends the least recently used of `sessions` if it is idle enough. */
+  /** Ends the least recently used of `sessions` if it is idle long enough. Returns whether it did. */
   #evict(sessions: ReadonlyMap<string, Session>, now: number): boolean {
     for (const session of sessions.values()) {
       if (session.busy) continue;
@@ -307,7 +310,9 @@ export class SessionStore {
     return false;
   }
 
-  /** A version 4 UUID (RFC 9562, section 5.4): 122 random bits; in a cluster with the node behind it. */
+  /**
+   * Returns a version 4 UUID (RFC 9562, section 5.4) with 122 random bits; in a cluster followed by the node.
+   */
   #newId(): string {
     const bytes = this.randomBytes(16).slice();
     bytes[6] = (bytes[6]! & 0x0f) | 0x40;

@@ -1,6 +1,5 @@
-// From a tool's name and arguments to the work to be done for it: what a tool is, what it knows,
-// and what it may ask for. Deciding is pure: what is to be run is data, and the session is only
-// read.
+// Interfaces of session tools: what a tool receives, and the work that it returns. A tool is pure: it only
+// reads the session, and the work is data.
 import type { Limits } from '../base/limits.js';
 import type { Argument } from '../json/decoded-argument.js';
 import type { Plan } from '../plan/plan.js';
@@ -11,17 +10,15 @@ import type { Traversal } from './session.js';
 import type { Vocabulary } from './argument/vocabulary.js';
 
 /**
- * What becomes of the traversal when the work has succeeded. `replace`: the items that the plan
- * kept, none without one.
+ * Effect of successful work on the traversal. `replace`: the items that the plan returns, or no items if
+ * there is no plan.
  */
 export type After = 'keep' | 'blank' | 'replace';
 
 export type Work =
-  /** The reply is known. */
+  /** The reply is known without running a plan. */
   | { kind: 'answer'; body: string; after: After }
-  /**
-   * Run the plan over the session's items. `embed`: this text's vector becomes the only argument.
-   */
+  /** Run the plan over the session's items. `embed`: the vector of this text becomes the only argument. */
   | {
       kind: 'run';
       plan: Plan;
@@ -29,20 +26,20 @@ export type Work =
       embed?: { text: string; type: string };
       after: After;
     }
-  /** Answer the item at the cursor. */
+  /** Return the item at the cursor. */
   | { kind: 'next'; data: boolean };
 
-/** What the tools know besides their arguments. */
+/** Information for tools besides their arguments. */
 export interface Toolbox {
   program: Program;
   vocabulary: Vocabulary;
   limits: Limits;
   textEnabled: boolean;
-  /** The form of `schema_resource` when a call does not say. */
+  /** Default format of `schema_resource`. */
   schemaFormat: 'object' | 'string';
 }
 
-/** What a tool sees of the session that calls it. */
+/** The session that calls a tool, as the tool reads it. */
 export interface Caller {
   readonly id: string;
   readonly traversal: Traversal;
@@ -50,7 +47,7 @@ export interface Caller {
 
 export type Tool = (args: Arguments, caller: Caller, toolbox: Toolbox) => Work;
 
-/** Whether items are answered with their vector `data`. */
+/** Returns true if items are returned with their vector `data`. */
 export function includeData(args: Arguments): boolean {
   return flag(args, 'include_data', false);
 }

@@ -1,5 +1,6 @@
-// Child processes whose output is wanted, and what keeps one from beginning. Node tells of some causes by a
-// throw and of others by an event, without pipes then; whoever waits here hears of all in one way.
+// Runs child processes and collects their output. Node reports some failures to start by a throw
+// and others by an event, in which case the pipes are missing. `runChild` reports all of them as a
+// rejection.
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { fail } from '../base/errors.js';
 import { keepWorkingDirectory } from './working-directory.js';
@@ -12,11 +13,11 @@ export interface ChildEnd {
 }
 
 export interface ChildWork extends Pick<SpawnOptions, 'signal' | 'killSignal'> {
-  /** What it reads, piece by piece. */
+  /** Chunks that are written to the standard input. */
   input?: readonly (string | Uint8Array)[];
 }
 
-/** Runs a program to its end. Rejects where it cannot begin, and when `signal` ends it. */
+/** Runs a program to its end. Rejects if the program cannot start, and when `signal` aborts it. */
 export function runChild(
   program: string,
   args: readonly string[],
@@ -35,13 +36,16 @@ export function runChild(
   });
 }
 
-/** Damage ends a child by other signals: this one comes from outside, as from a system without memory. */
+/**
+ * Fails if the child was killed by SIGKILL. Damage ends a child by other signals; this one comes
+ * from outside, for example from a system without memory.
+ */
 export function refuseKilled(signal: NodeJS.Signals | null): void {
   const what = 'a child process was killed, as happens where memory is short (SIGKILL)';
   if (signal === 'SIGKILL') fail('RESOURCE_EXHAUSTED', { what });
 }
 
-/** Of a child that did not begin there is no pipe. */
+/** A child that did not start has no pipes. */
 function collect(stream: ChildProcess['stdout']): Buffer[] {
   const pieces: Buffer[] = [];
   stream?.on('data', (piece: Buffer) => pieces.push(piece));
@@ -49,7 +53,7 @@ function collect(stream: ChildProcess['stdout']): Buffer[] {
 }
 
 function feed({ stdin }: ChildProcess, input: readonly (string | Uint8Array)[]): void {
-  // One that has ended takes nothing more: its end says why.
+  // A child that has ended accepts no more input. Its exit code reports the reason.
   stdin?.on('error', () => undefined);
   for (const piece of input) stdin?.write(piece);
   stdin?.end();

@@ -1,28 +1,28 @@
-// One thread that runs tasks, one after another: a pool of Piscina with one place. It is started with its
-// first task, and anew after it has ended. Invariant: every task has an end. Piscina forgets a task whose
-// thread ends before it takes it, and tells of that end by an event that ends the process where nobody
-// listens.
+// One thread that runs tasks one after another: a Piscina pool of one thread. The thread starts
+// with its first task, and again if it has ended.
+// Invariant: every task settles. Piscina loses a task whose thread ends before taking it, and
+// reports that end by an event which would end the process if it had no listener.
 import { Piscina } from 'piscina';
 import { DefectError } from '../base/assert.js';
 import { startFailure } from './thread.js';
 import { keepWorkingDirectory } from './working-directory.js';
 
 export interface TaskThreadOptions {
-  /** A module of CommonJS, whose handler takes the tasks. */
+  /** Path of a CommonJS module whose handler runs the tasks. */
   entry: string;
   workerData?: unknown;
   heapMb?: number | undefined;
-  /** Without a task for this long it ends; absent: never. */
+  /** Milliseconds without a task after which the thread ends; absent: never. */
   idleMs?: number;
 }
 
 export interface TaskOptions {
   transferList?: readonly object[];
-  /** Ends the thread with the task. */
+  /** Ends the task together with its thread. */
   signal?: AbortSignal;
 }
 
-/** What piscina keeps behind its public face of a worker, under a symbol of this description. */
+/** Internal state of a Piscina worker, stored under a symbol of this description. */
 interface Hidden {
   unref(): void;
 }
@@ -30,16 +30,16 @@ const hiddenName = 'Piscina.kWorkerData';
 
 export class TaskThread {
   #pool: Piscina | undefined;
-  /** Settled when the thread is free. */
+  /** Settles when the thread is free. */
   #last: Promise<unknown> = Promise.resolve();
-  /** Of the task whose turn it is: hears of a thread that ends before it has the task. */
+  /** Rejects the current task when the thread ends before taking it. */
   #onEnd: (error: Error) => void = () => undefined;
-  /** As piscina shows it. */
+  /** The worker as Piscina passes it to events. */
   #worker: object | undefined;
 
   constructor(private readonly options: TaskThreadOptions) {}
 
-  /** Fails RESOURCE_EXHAUSTED where no thread can begin. */
+  /** Runs a task after the earlier ones. Fails RESOURCE_EXHAUSTED if the thread cannot start. */
   run<T>(task: unknown, options: TaskOptions = {}): Promise<T> {
     const done = this.#last.then(() => this.#turn<T>(task, options));
     this.#last = done.catch(() => undefined);
@@ -63,7 +63,7 @@ export class TaskThread {
     try {
       return pool.run(task, options as Parameters<Piscina['run']>[1]) as Promise<T>;
     } catch (error) {
-      // No thread was given. The pool still has the task, and nothing else: it goes with it.
+      // The pool got no thread. The task is its only content, so drop the pool with it.
       this.#pool = undefined;
       throw error;
     }
@@ -87,7 +87,7 @@ export class TaskThread {
     });
     pool.on('workerDestroy', () => {
       this.#worker = undefined;
-      // A thread that ends without a word before it has begun.
+      // The thread ended without an error before it started.
       setImmediate(() => {
         if (pool.threads.length === 0 && pool.queueSize > 0)
           this.#lose(pool, new DefectError('a thread ended before it began'));
@@ -102,12 +102,15 @@ export class TaskThread {
     void pool.destroy();
   }
 
-  /** For how long its event loop has waited; undefined while there is none. */
+  /** Milliseconds for which the event loop of the thread was idle; undefined if no thread runs. */
   get idle(): number | undefined {
     return this.#pool?.threads[0]?.performance.eventLoopUtilization().idle;
   }
 
-  /** Lets the process end beside it. Piscina keeps it alive while a task runs, and some run for ever. */
+  /**
+   * Allows the process to end while the thread runs. Piscina keeps the process alive during a task,
+   * and some tasks never end.
+   */
   unref(): void {
     const worker = this.#worker;
     if (worker === undefined) return;
@@ -115,7 +118,7 @@ export class TaskThread {
     if (key !== undefined) (worker as Record<symbol, Hidden>)[key]!.unref();
   }
 
-  /** Ends it once its tasks are done; `now`: amid one. */
+  /** Ends the thread after its tasks, or immediately if `now` is true. */
   async close(now = false): Promise<void> {
     const pool = this.#pool;
     this.#pool = undefined;

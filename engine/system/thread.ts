@@ -1,5 +1,6 @@
-// Threads, and what keeps one from beginning. Invariant: a thread that cannot begin is an error that whoever
-// wanted it hears, by a throw or by the event; it never ends the process.
+// Starts threads and explains failures to start.
+// Invariant: a thread that cannot start is reported to the caller, by a throw or by the error
+// event; it never ends the process.
 import { closeSync, openSync } from 'node:fs';
 import { execPath } from 'node:process';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
@@ -13,8 +14,9 @@ export function startThread(entry: URL | string, options: WorkerOptions): Worker
 }
 
 /**
- * Why a thread did not begin, for whoever wanted it: RESOURCE_EXHAUSTED where the system lacks something.
- * A thread that cannot open its modules says many things: whether files can be opened at all tells.
+ * Returns the error that explains why a thread did not start: RESOURCE_EXHAUSTED if the system
+ * lacks a resource. A thread that cannot open its modules reports various errors, so this function
+ * tries to open a file.
  */
 export function startFailure(error: Error): Error {
   const data = shortageDataOf(error) ?? shortageDataOf(openFailure());

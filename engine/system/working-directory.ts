@@ -1,16 +1,19 @@
-// The folder that this process works in. Every thread of Node asks for its name as it begins, and cannot
-// begin where that folder was deleted: it is left then for one that always exists. All paths of ours are
-// absolute before that, so that nothing is looked for in another place.
+// Keeps the working directory of the process valid. Every Node thread reads its name at the start
+// and cannot start if the directory was deleted. The process then changes to a directory that
+// always exists. All paths of the engine are absolute before that, so the change does not affect
+// them.
 import { execPath } from 'node:process';
 import { parse } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 
-/** Node keeps the name until somebody changes the folder: so it is changed, to where it is. */
+/**
+ * Node caches the name until the directory changes, so change to the same directory to refresh it.
+ */
 function isThere(): boolean {
   try {
     process.chdir('.');
   } catch {
-    // Of another account, perhaps: its name may be known all the same.
+    // The directory may belong to another account; its name may still be readable.
   }
   try {
     process.cwd();
@@ -21,8 +24,8 @@ function isThere(): boolean {
 }
 
 /**
- * Makes sure that threads can begin. Only the main thread of a process may do so; those that start others
- * rely on its doing so once a second.
+ * Ensures that threads can start. Only the main thread of a process may change the directory. It
+ * calls this function once a second for the threads that start other threads.
  */
 export function keepWorkingDirectory(): void {
   if (isMainThread && !isThere()) process.chdir(parse(execPath).root);

@@ -1,5 +1,5 @@
-// The page server/errors.md, made from the catalogue of errors, the status codes and the exit codes: so it cannot be
-// out of date without a test saying so. Owns the page's words around its tables.
+// Builds the page server/errors.md from the catalogue of errors, the status codes and the exit codes, so that a test
+// fails when the page is out of date. Owns the words around the tables.
 import {
   type ErrorArgs,
   errorCodes,
@@ -13,10 +13,10 @@ import { exitCodeOf } from '../../server/lifecycle/exit-code.js';
 
 const intro = `# Errors
 
-<!-- Made from engine/base/errors.ts. To make it anew:
+<!-- Generated from engine/base/errors.ts. To generate it again:
 npx vitest run --config test/vitest.config.ts test/docs/errors.test.ts -u -->
 
-Every error is one JSON object. Its status is the one of its code, always the same:
+Every error is one JSON object. Each code always has the same HTTP status:
 
 \`\`\`sh
 curl -s localhost:6969/worksOf -H 'Content-Type: application/json' -d '{"person":1}'
@@ -27,25 +27,25 @@ curl -s localhost:6969/worksOf -H 'Content-Type: application/json' -d '{"person"
 
 | Member | Is |
 |---|---|
-| \`error\` | the sentence for people; it may change between versions |
-| \`code\` | what programs compare; it does not change |
-| \`path\` | a JSON Pointer to the fault in the body, where there is one |
+| \`error\` | a sentence for people; it may change between versions |
+| \`code\` | the name that programs compare; it does not change |
+| \`path\` | a JSON Pointer to the invalid value in the body; absent if the error is not about one value |
 | \`args\` | the values in the sentence, by name |
-| \`hint\` | what to do, where something can be said |
+| \`hint\` | what to do about it; absent if there is no advice |
 | \`retryable\` | whether the same request may succeed later; 429 and 503 have the header \`Retry-After\` |
-| \`errors\` | all faults of one body, up to 8, when there are more than one |
-| \`request_id\` | the request's name in the log: the header \`X-Request-Id\`, or one made here |
+| \`errors\` | every error of one body, up to 8; absent if there is only one |
+| \`request_id\` | the identifier of the request in the log: the header \`X-Request-Id\`, or a generated one |
 
-Embedded, the same codes are in \`error.code\` of a \`TrellisError\`. A query that was answered with an error has changed nothing, with one exception: after \`OUTCOME_UNKNOWN\` the write may be done or not.`;
+Embedded, the same codes are in \`error.code\` of a \`TrellisError\`. A query that fails changes nothing, with one exception: after \`OUTCOME_UNKNOWN\` the write may or may not have succeeded.`;
 
 const titles: Record<string, string> = {
-  '4': 'The request is at fault',
-  '5': 'The server cannot do it now',
-  exit: 'At start',
+  '4': 'Errors of the request',
+  '5': 'Errors of the server',
+  exit: 'Errors at start-up',
 };
 
-const aboutStart = `These end the process, or a command, with an exit code. The last line on stderr is \`CODE: sentence hint\`.
-A reload that meets one of them answers it and goes on with what it had.`;
+const aboutStart = `These errors end the server or a command with an exit code. The last line on stderr is \`CODE: sentence hint\`.
+A reload that fails with one of them returns the error and keeps the previous version.`;
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
@@ -56,7 +56,7 @@ function answerOf(code: ErrorCode): string {
 }
 
 function rowOf(code: ErrorCode): string {
-  // Of a defect the sentence without a request is another one.
+  // The sentence of INTERNAL differs when there is no request.
   const args: ErrorArgs = code === 'INTERNAL' ? { request_id: '{request_id}' } : {};
   const data = { code, args };
   const retry = isRetryable(code) ? 'yes' : 'no';

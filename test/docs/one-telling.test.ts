@@ -15,8 +15,8 @@ const facts: Fact[] = [
   {
     name: 'what an error leaves behind',
     page: 'server/errors.md',
-    says: /an error has changed nothing, with one exception: after `OUTCOME_UNKNOWN`/,
-    never: /error has changed nothing[.]/,
+    says: /query that fails changes nothing, with one exception: after `OUTCOME_UNKNOWN`/,
+    never: /(error has changed|that fails changes) nothing[.]/,
   },
   {
     name: 'when renewed TLS files count',

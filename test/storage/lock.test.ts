@@ -211,7 +211,7 @@ describe('a directory on a shared volume', () => {
     expect(await taker.ask('put b')).toBe('done b');
     sleeper.signal('SIGCONT');
     expect(await sleeper.ask('put c')).toBe(
-      'STORAGE_LOST The data cannot be used any more: another process has taken the data directory.',
+      'STORAGE_LOST The data files are no longer usable: another process has taken the data directory.',
     );
     expect(await taker.ask('put d')).toBe('done d');
     expect(await taker.ask('list')).toBe('has a,b,d');

@@ -1,8 +1,9 @@
-// What the operating system refuses for want of something: open files, threads, processes, memory. Such a
-// refusal is no defect and no fault of the data: it passes, and whoever was refused may try again.
+// Recognizes errors in which the operating system refuses a resource: open files, threads,
+// processes, memory. Such an error is neither a defect nor damage. It is temporary, so the caller
+// may retry.
 
 export interface Shortage {
-  /** What is lacking, with the system's name of the refusal. */
+  /** The missing resource, with the system's name of the error. */
   what: string;
   hint: string;
 }
@@ -18,14 +19,17 @@ const shortages: Record<string, Shortage> = {
   ENOMEM: { what: 'there is no more memory (ENOMEM)', hint: memory },
 };
 
-/** LMDB gives the number of an error; these are the same on all systems but EAGAIN, which it never gives. */
+/**
+ * LMDB returns numbers of errors. They are equal on all systems except EAGAIN, which LMDB never
+ * returns.
+ */
 const numbers = new Map([
   [24, 'EMFILE'],
   [23, 'ENFILE'],
   [12, 'ENOMEM'],
 ]);
 
-/** An error that came from another thread has lost its code; its text still begins with it. */
+/** An error from another thread has lost its code, but its message begins with the code. */
 const inText = /^(?:Worker initialization failure: )?(EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
 const ofMemory = /\b(?:[aA]llocation failed|could not allocate memory|[oO]ut of memory)\b/;
 
@@ -34,13 +38,13 @@ function errnoOf(error: Error): string | undefined {
   if (code === 'ERR_MEMORY_ALLOCATION_FAILED') return 'ENOMEM';
   const errno =
     typeof code === 'number' ? numbers.get(code) : (inText.exec(error.message)?.[1] ?? code);
-  // A stream that is not ready says EAGAIN as well: that is no shortage.
+  // A stream that is not ready also returns EAGAIN. That is not a shortage.
   if (errno === 'EAGAIN') return /^(?:write|read)/.test(String(syscall)) ? undefined : errno;
   if (typeof errno === 'string' && Object.hasOwn(shortages, errno)) return errno;
   return error instanceof RangeError && ofMemory.test(error.message) ? 'ENOMEM' : undefined;
 }
 
-/** Which resource an error says is lacking, or undefined when it says something else. */
+/** Returns the resource that an error names as missing, or undefined for any other error. */
 export function shortageOf(error: unknown): Shortage | undefined {
   const errno = error instanceof Error ? errnoOf(error) : undefined;
   return errno === undefined ? undefined : shortages[errno];

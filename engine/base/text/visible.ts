@@ -1,9 +1,10 @@
-// Characters that nobody sees as what they are: they move a terminal's cursor, turn the order of what stands around
-// them, or hide text. Invariant: what is shown to people has none of them; each stands there as an escape of JSON.
+// Escapes invisible characters: those that move a terminal's cursor, change the direction of the
+// text around them, or hide text.
+// Invariant: text that people read contains none of them, only their JSON escapes.
 
 /**
- * Control characters (C0, DEL, C1), marks and embeddings of direction, separators of lines, byte-order marks,
- * tags. Joiners are none of them: letters and emoji are made with them.
+ * Control characters (C0, DEL, C1), directional marks and embeddings, line separators, byte-order
+ * marks, tags. Joiners are allowed: letters and emoji are made with them.
  */
 const ranges = [
   '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e',
@@ -18,5 +19,5 @@ const escaped = (character: string): string => {
   return text;
 };
 
-/** A text with each of them as `\u202e`. */
+/** Returns the text with each invisible character escaped, for example `\u202e`. */
 export const visible = (text: string): string => text.replace(hidden, escaped);

@@ -1,5 +1,5 @@
-// The compiler asked about places: what stands there, what it is, where it is declared and used. Pure, and
-// made anew for each state of the sources; the diagnostics are those of `compile`, as they come from it.
+// Answers questions about positions in sources: which name is there, what it means, where it is declared and
+// used. Pure; each state of the sources is analyzed again. The diagnostics are those of `compile`.
 import type { Limits } from '../../base/limits.js';
 import type { Query } from '../../plan/plan.js';
 import { type CompileOptions, type ReadSource, type Source, compile } from '../compile.js';
@@ -14,11 +14,11 @@ import { typeKey } from './symbol-key.js';
 export interface AnalyzeOptions {
   compat: boolean;
   limits?: Limits;
-  /** What was found of earlier states of the sources, where there were some. */
+  /** Results of earlier states of the sources. */
   memo?: CompileCache;
 }
 
-/** What compiling one state of the sources found out. */
+/** Results of compiling one state of the sources. */
 export interface Findings {
   diagnostics: Diagnostic[];
   sources: readonly ReadSource[];
@@ -64,7 +64,7 @@ export class Analysis {
     }
   }
 
-  /** Every name of a file, in order. */
+  /** Returns every name of a file, in order. */
   occurrences(path: string): readonly Occurrence[] {
     return this.#occurrences.get(path) ?? [];
   }
@@ -77,7 +77,10 @@ export class Analysis {
     return [...this.#outlines.keys()];
   }
 
-  /** The name at an offset, its end included: a cursor stands behind what was typed. */
+  /**
+   * Returns the name at an offset. The end of a name counts as part of it, because the cursor is after the
+   * typed text.
+   */
   at(path: string, offset: number): Occurrence | undefined {
     return this.occurrences(path).find(({ span }) => span.start <= offset && offset <= span.end);
   }
@@ -86,7 +89,7 @@ export class Analysis {
     return this.#all((other) => other.declares && sharesOne(targets, other.targets));
   }
 
-  /** Everything that stands for the same, declarations included. */
+  /** Returns every occurrence of the same symbol, including its declarations. */
   references({ targets }: Occurrence): Occurrence[] {
     return this.#all((other) => sharesOne(targets, other.targets));
   }
@@ -99,7 +102,10 @@ export class Analysis {
     return this.#findings.queries.find((query) => query.name === name);
   }
 
-  /** The text of the declaration of a type or query at its name, and the comment above it. */
+  /**
+   * Returns the source text of the declaration of a type or query, and the comment above it; undefined for
+   * other symbols.
+   */
   declaration({ file: path, span }: Occurrence): { text: string; doc: string } | undefined {
     const file = this.#findings.sources.find((source) => source.file.path === path)?.file;
     const items = this.outline(path);

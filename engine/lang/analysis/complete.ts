@@ -1,5 +1,5 @@
-// What could stand at a place of a source. The word at the place is replaced by one that nothing is called,
-// brackets that are open there are closed, and the checker is asked what it met that word as.
+// Computes completions at a position. The word there is replaced by a name that does not exist, and open
+// brackets are closed. The checker then reports in which role it met that name.
 import { elementMember, elementMembers } from '../type/schema-index.js';
 import { headNames, stepNames } from '../expression/chain.js';
 import type { ElementKind } from '../../base/schema.js';
@@ -46,13 +46,16 @@ export function complete(
   return keywords(['QUERY', 'N', 'E', 'V', 'MIGRATION', 'schema', 'RETURN', 'FOR', 'DROP']);
 }
 
-/** Whether a query may hold what ends at an offset: no other can have met the word. */
+/**
+ * Returns a test for queries that may contain the text which ends at an offset. No other query can have met
+ * the word.
+ */
 const queryAround =
   (path: string, offset: number) =>
   (of: string, { span }: { span: Span }): boolean =>
     of === path && span.start < offset && offset <= span.end;
 
-/** Closes what was opened in the item that the text ends in. */
+/** Returns the brackets that close what the text leaves open in its last item. */
 function closersOf(text: string): string {
   const from = Math.max(text.lastIndexOf('QUERY '), text.lastIndexOf('\n\n'), 0);
   const signs = text.slice(from).replace(/"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*/g, '');
@@ -113,7 +116,7 @@ function isTypeHere(type: TypeNode): boolean {
     : type.fields.some((each) => isTypeHere(each.type));
 }
 
-/** In the angle brackets of a call, or a member of the object that it takes. */
+/** Completes inside the angle brackets of a call, or a member of its object argument. */
 function insideCall(findings: Findings, { name, types = [], args = [] }: Call) {
   const kinds = typesMeant(name.text);
   if (types.some(isHere)) {
@@ -180,7 +183,7 @@ const comparing = /^(N?EQ|[GL]TE?|CONTAINS|IS_IN|STARTS_WITH|ENDS_WITH)$/;
 const ofList = /^(RANGE|FIRST|COUNT|DEDUP|ORDER|WHERE|GROUP_BY|AGGREGATE_BY|INTERSECT|PREFILTER)$/;
 const ofEdge = /^(From|To)[NV]$|^Other$/;
 
-/** Steps that an item of this type may take. */
+/** Returns the steps that apply to an item of this type. */
 function stepsFor(input: TypedExpr): Completion[] {
   return stepNames
     .filter((name) => applies(name, input))

@@ -1,6 +1,6 @@
-// Names in sources, what each stands for, and which of them is its declaration. A walk over the syntax
-// tree with what the checker found out. Invariant: occurrences do not overlap; what could not be read has
-// none.
+// Finds the names in sources, the symbol of each and which occurrence is the declaration. Walks the syntax
+// tree with the results of the checker.
+// Invariant: occurrences do not overlap; unreadable source text has none.
 import type { ElementKind } from '../../base/schema.js';
 import type { Chain, Expr, ProjectionItem, Step } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
@@ -28,16 +28,16 @@ export interface Occurrence {
   span: Span;
   name: string;
   role: Role;
-  /** What it stands for; several where an item may be of several types. */
+  /** Keys of the symbol; several if an item may be of several types. */
   targets: string[];
   declares: boolean;
   /** Its type as text. */
   detail: string;
-  /** In `({name})` the variable stands for a member as well: these are the properties that it may be. */
+  /** In `({name})` the variable also names a member: keys of the properties that it may be. */
   member?: string[];
 }
 
-/** A value's type as people write it. */
+/** Returns the type of a value as text. */
 export function printTerm(term: TypedExpr): string {
   const text = printItemType(term.type);
   if (isList(term)) return `[${text}]`;
@@ -164,7 +164,7 @@ export class OccurrenceWalk {
     }
   }
 
-  /** `owners`: the types whose properties the members are. */
+  /** `owners` are the types that declare the members. */
   #object(
     expr: Extract<Expr, { kind: 'object' }>,
     locals: Locals,
@@ -172,7 +172,7 @@ export class OccurrenceWalk {
   ): void {
     for (const { name, value } of expr.members) {
       const targets = owners.map((owner) => propertyKey(owner, name.text));
-      // `{name}` is the variable of that name.
+      // `{name}` reads the variable of that name.
       const isShort = value.kind === 'chain' && value.span.start === name.span.start;
       if (!isShort) this.#add(name, 'property', targets);
       this.#value(value, locals);

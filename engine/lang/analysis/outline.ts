@@ -1,5 +1,5 @@
-// What a file declares, in order, each with its name and how far it reaches: for outlines, folding, and
-// the texts that are shown of a declaration.
+// Lists the declarations of a file in order, each with its name and range: for outlines, folding, and showing
+// the text of a declaration.
 import { defaultLimits } from '../../base/limits.js';
 import type { SourceTree } from '../syntax/ast-query.js';
 import { type Token, tokenise } from '../syntax/lexer.js';
@@ -8,9 +8,9 @@ import type { SourceFile, Span } from '../syntax/source.js';
 export interface OutlineItem {
   name: string;
   kind: 'node' | 'edge' | 'vector' | 'query' | 'version' | 'migration';
-  /** Of the name. */
+  /** Range of the name. */
   at: Span;
-  /** From its first token to its last. */
+  /** Range from the first token to the last. */
   whole: Span;
   fields: { name: string; at: Span; whole: Span }[];
 }
@@ -51,13 +51,13 @@ export function outlineOf(file: SourceFile, tree: SourceTree): OutlineItem[] {
   return items;
 }
 
-/** Where the token begins that stands `back` tokens before the one at an offset. */
+/** Returns the offset of the token that is `back` tokens before the one at `offset`. */
 function before(tokens: readonly Token[], offset: number, back: number): number {
   const at = tokens.findIndex(({ start }) => start === offset);
   return tokens[Math.max(0, at - back)]!.start;
 }
 
-/** A block ends with its brace, a query with the last token before the next item. */
+/** A block ends with its brace; a query ends with the last token before the next item. */
 function endOf(tokens: readonly Token[], { kind, at }: OutlineItem, next: number): number {
   let depth = 0;
   let end = at.end;
@@ -72,7 +72,7 @@ function endOf(tokens: readonly Token[], { kind, at }: OutlineItem, next: number
   return end;
 }
 
-/** The `//` lines directly above an offset, without their slashes. */
+/** Returns the `//` lines directly above an offset, without their slashes. */
 export function commentAbove({ text, lines }: SourceFile, offset: number): string {
   let line = lines.findLastIndex((start) => start <= offset);
   const found: string[] = [];

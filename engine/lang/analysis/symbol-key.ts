@@ -1,11 +1,11 @@
-// How what a name stands for is called inside an analysis, and which kind of type a call takes.
+// Keys of symbols within an analysis, and the kinds of types that a call accepts.
 import type { ElementKind, TypeRef } from '../../base/schema.js';
 
 export const typeKey = (kind: ElementKind, name: string): string => `type ${kind} ${name}`;
 export const propertyKey = ({ kind, name }: TypeRef, property: string): string =>
   `property ${kind} ${name} ${property}`;
 
-/** The kinds of the types in the angle brackets of a source or step, the likeliest first. */
+/** Returns the kinds of the types in the angle brackets of a source or step, the most likely first. */
 export function typesMeant(call: string): readonly ElementKind[] {
   if (/^(N|AddN|UpsertN)$/.test(call)) return ['node'];
   if (/^(V|AddV|UpsertV|BatchAddV|SearchV)$/.test(call)) return ['vector'];

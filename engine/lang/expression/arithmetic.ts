@@ -1,4 +1,4 @@
-// Arithmetic and aggregates (helixql.md 3.17), and `Embed` (3.14).
+// Checks arithmetic, aggregates and `Embed`.
 import type { AggregateFunction, Expression } from '../../plan/expression.js';
 import type { MathFunction } from '../../plan/function-name.js';
 import { argument, countOf } from '../step/call-argument.js';
@@ -13,7 +13,7 @@ import { printItemType } from '../type/type-print.js';
 import { isInteger, isNumber } from '../type/type-relation.js';
 import { type Basic, isBasic, isUnknownOrNull, type ItemType } from '../type/type.js';
 
-/** How a function's result is typed: by its arguments, or always F64. */
+/** Result type of a function: determined by its arguments, or always F64. */
 type Result = 'kept' | 'float';
 
 interface Signature {
@@ -73,7 +73,7 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Typ
   }
   const signature = signatures[name as MathFunction] as Signature | undefined;
   const { least, most, ...signed } = signature ?? exactly(1, 'kept');
-  // [compat] the quotient of integers is one.
+  // [compat] The quotient of integers is an integer.
   const result = context.compat && name === 'DIV' ? 'kept' : signed.result;
   if (isNamed || args.length < least || args.length > most) {
     const wanted = least === most ? `${least}` : `${least} or more`;
@@ -99,7 +99,7 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Typ
   return { ...scalarTerm(resultType(terms, result, integer), expression), known };
 }
 
-/** What may be an integer or a float at run time stays open. */
+/** A value that may be an integer or a float at run time has an open type. */
 function resultType(terms: TypedExpr[], result: Result, integer: boolean): Basic {
   if (integer) return 'Integer';
   const isOpen = result === 'kept' && terms.some((term) => isUnknownOrNull(term.type));
@@ -134,7 +134,7 @@ function checkAggregate(context: Context, call: Call, scope: Scope): TypedExpr {
 
 const embedding: ItemType = { kind: 'list', of: { kind: 'scalar', name: 'F64' } };
 
-/** `Embed(text)`: the text is also put on the list of what is embedded before the transaction. */
+/** Checks `Embed(text)`, and adds the text to those that are embedded before the transaction. */
 export function checkEmbed(context: Context, call: Call, scope: Scope): TypedExpr {
   const nothing = unknownExpr();
   const written = argument(context, call, 'Embed(text)');

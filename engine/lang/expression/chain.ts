@@ -1,4 +1,4 @@
-// Chains: the head, then step after step. Holds the tables of all heads and steps there are.
+// Checks chains: the head, then one step after another. Contains the tables of all heads and steps.
 import { isShown } from '../type/visible-member.js';
 import { argument } from '../step/call-argument.js';
 import { checkArithmetic, checkEmbed, isArithmetic } from './arithmetic.js';
@@ -123,17 +123,17 @@ const steps: Record<string, StepChecker> = {
   ShortestPathAStar: checkPath,
 };
 
-/** Names that were no steps before these forms: without anything behind them they stay properties. */
+/** Names that became steps in a later version: without arguments they are still read as properties. */
 const lateSteps = new Set(['Both', 'BothE', 'PAGE', 'STARTS_WITH', 'ENDS_WITH']);
 
 const own = <T>(table: Record<string, T>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
 
-/** What a chain may begin with, and how it may go on. */
+/** Names that may begin a chain, and names that may follow. */
 export const headNames: readonly string[] = Object.keys(heads);
 export const stepNames: readonly string[] = Object.keys(steps);
 
-/** Types a chain; the result no longer grows. */
+/** Checks a chain. Its pipeline must not be extended afterwards. */
 export function checkChain(context: Context, chain: Chain, scope: Scope): TypedExpr {
   const place: ChainPlace = { chain, next: 0, comparisons: 0 };
   let term = checkHead(context, chain, scope, place);
@@ -164,7 +164,7 @@ function checkStep(
   }
   const isEdgeStep = step === checkEdgeStep || step === checkWalk;
   if (call.hops && !isEdgeStep) refuseHops(context, call.hops.span, name);
-  // What is more than base has is a walk.
+  // A step with more than the basic syntax is a `walk` step.
   if (step === checkEdgeStep && (call.hops || call.args?.length)) {
     return checkWalk(context, input, call, scope, place);
   }
@@ -211,7 +211,7 @@ function checkHead(context: Context, chain: Chain, scope: Scope, place: ChainPla
   }
 }
 
-/** `N::Type` in place of `N<Type>`. */
+/** Reports `N::Type` where `N<Type>` is required. */
 function sourceWithout(
   context: Context,
   { head, steps: [step] }: Chain,
@@ -230,7 +230,7 @@ function sourceWithout(
 
 function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainPlace): TypedExpr {
   const name = call.name.text;
-  // `E()` is the number; `E(id)` is a source that lacks its type.
+  // `E()` is Euler's number; `E(id)` is a source without its type.
   const isNumber = name !== 'E' || (call.args ?? []).length === 0;
   const isFunction = call.types === undefined && isNumber;
   if (isFunction && isArithmetic(name)) return checkArithmetic(context, call, scope);
@@ -255,7 +255,7 @@ function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainP
   return unknownExpr();
 }
 
-/** What is meant by the name of a type where a value is expected. */
+/** Returns the hint for the name of a type where a value is expected. */
 function typeHint({ schema }: Context, name: string): string | undefined {
   if (schema.find('node', name)) return `Write \`N<${name}>\`, or \`AddN<${name}>\` to create one.`;
   if (schema.find('edge', name)) return `Write \`E<${name}>\`, or \`AddE<${name}>\` to create one.`;
@@ -276,7 +276,7 @@ const needsType = new Set([
   'SearchBM25',
 ]);
 
-/** A name, and members of it: `order.customer.email`. */
+/** Checks a name and its members: `order.customer.email`. */
 function checkPathHead(context: Context, path: Path, scope: Scope): TypedExpr {
   const [first, ...members] = path.names;
   let term = findName(scope, first.text) ?? missingName(context, first, scope);
@@ -297,7 +297,10 @@ function missingName(context: Context, name: Name, scope: Scope): TypedExpr {
   return unknownExpr();
 }
 
-/** A property of the item at hand, a word of another language, a type, or the nearest name. */
+/**
+ * Returns a hint for an unknown name: a property of the current item, a word of another language, a type, or
+ * the nearest name.
+ */
 function hintOfMissing(context: Context, name: string, scope: Scope): string | undefined {
   const { item } = scope;
   if (item !== undefined && hasMembers(item.type) && memberOf(context, item, name) !== undefined)

@@ -1,5 +1,4 @@
-// Expressions (helixql.md 3.4): literals, arrays, objects, negation; chains have a file of their
-// own.
+// Checks expressions: literals, arrays, objects, negation. Chains are in chain.ts.
 import { unreachable } from '../../base/assert.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Expr, ObjectLiteral } from '../syntax/ast-expression.js';
@@ -53,7 +52,7 @@ function literalTerm(literal: LiteralValue): TypedExpr {
   const value = 'value' in literal ? literal.value : null;
   const expression: Expression =
     literal.kind === 'now' ? { kind: 'now' } : { kind: 'literal', value };
-  // The texts to embed are collected before anybody has looked at the clock.
+  // Texts to embed are collected before the clock is read, so NOW is not known then.
   const known = literal.kind !== 'now';
   return { ...scalarTerm(literalTypes[literal.kind], expression), literal, known };
 }
@@ -75,7 +74,7 @@ function arrayTerm(
   return { type, cardinality: 'one', expression, items, known };
 }
 
-/** The type of items some of which may be null, where nothing else says so. */
+/** Returns the type of the items, marked as sparse if some may be null. */
 function sparseOf({ drops }: Context, of: ItemType, items: readonly TypedExpr[]): ItemType {
   if (of.kind !== 'element' && of.kind !== 'record') return of;
   const isSure = ({ cardinality, type }: TypedExpr) =>
@@ -83,7 +82,7 @@ function sparseOf({ drops }: Context, of: ItemType, items: readonly TypedExpr[])
   return items.every(isSure) ? of : { ...of, sparse: true };
 }
 
-/** How many elements were deleted. */
+/** Checks the DROP expression, whose value is the number of deleted elements. */
 function dropTerm(
   context: Context,
   expr: Extract<Expr, { kind: 'drop' }>,

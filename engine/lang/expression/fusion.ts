@@ -1,5 +1,5 @@
-// RerankRRF(a, b, …, k: n, weights: [w, …]) at the head of a chain: ranked lists of elements as one
-// list, by reciprocal rank. The lists of elements meet by id.
+// Checks `RerankRRF(a, b, …, k: n, weights: [w, …])` at the head of a chain: fuses ranked lists of elements
+// by reciprocal rank. Equal ids identify the same element.
 import type { Expression } from '../../plan/expression.js';
 import type { Argument, Call, Expr } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
@@ -44,7 +44,7 @@ function fusedType(lists: readonly TypedExpr[]): ItemType {
   return type.kind === 'element' ? { ...type, hit: 'reranked' } : type;
 }
 
-/** A list of elements, without its shape; undefined after a report. */
+/** Returns a list of elements without its shape; undefined after a report. */
 function rankedList(
   context: Context,
   value: Expr,

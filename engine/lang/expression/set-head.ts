@@ -1,5 +1,5 @@
-// UNION, EXCEPT and INTERSECT at the head of a chain: lists of elements, of scalars or of records as
-// one. What they yield is of all the types that the lists may hold.
+// Checks UNION, EXCEPT and INTERSECT at the head of a chain: set operations on lists of elements, scalars or
+// records. The result may have the types of all lists.
 import { singleMember } from '../type/visible-member.js';
 import type { Expression, Source } from '../../plan/expression.js';
 import type { Call } from '../syntax/ast-expression.js';
@@ -39,13 +39,13 @@ export function checkSet(context: Context, call: Call, scope: Scope): TypedExpr 
   return sourceTerm({ kind: 'set', operation, of }, kept, 'many');
 }
 
-/** What only the first list can yield comes with what its steps left on its items. */
+/** If every row comes from the first list, the members that its steps set on the items remain. */
 function asIn(first: ItemType, all: ItemType): ItemType {
   if (first.kind !== 'element' || all.kind !== 'element') return all;
   return { ...first, types: all.types };
 }
 
-/** The rows of an argument: a projection of one name is its values, any other shape is dropped. */
+/** Returns the rows of an argument: the values of a one-name projection; any other shape is dropped. */
 function listOf(context: Context, term: TypedExpr, call: Call): TypedExpr {
   if (singleMember(term.shape) !== undefined) return rowsOf(bare(context, term));
   const { shape, ...items } = term;
@@ -56,7 +56,7 @@ function listOf(context: Context, term: TypedExpr, call: Call): TypedExpr {
   return rowsOf(items);
 }
 
-/** The type of what is in any of the lists; undefined: they hold unlike kinds. */
+/** Returns the type of items of any of the lists; undefined if their kinds differ. */
 function typeOfAll(types: readonly ItemType[]): ItemType | undefined {
   const known = types.filter((type) => !isUnknownOrNull(type));
   const [first] = known;

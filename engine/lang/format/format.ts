@@ -1,6 +1,6 @@
-// One style for sources, without options: items and statements on lines of their own, four spaces of
-// indent, comments where they were. Works on tokens, so that what is read stays what was written:
-// after formatting the same tokens and comments stand in the same order.
+// Formats sources in one style without options: one line per item and statement, indent of four spaces,
+// comments at their positions. Works on tokens, so that the meaning does not change.
+// Invariant: the output has the same tokens and comments in the same order.
 import { assert } from '../../base/assert.js';
 import { defaultLimits, type Limits } from '../../base/limits.js';
 import type { QueryDeclaration, SourceTree, Statement } from '../syntax/ast-query.js';
@@ -12,10 +12,13 @@ import { commentLines, layOut, leadLines, pad } from './layout.js';
 import { type TokenWithTrivia, piecesOf } from './token-trivia.js';
 
 const indentStep = 4;
-/** Breaking a bracket may let a chain stand on one line, whose brackets are then read as broken. */
+/**
+ * Breaking a bracket may shorten a chain to one line, whose brackets then count as broken, so formatting
+ * repeats until nothing changes.
+ */
 const roundsMax = 8;
 
-/** A text, or why it cannot be read. */
+/** The formatted text, or the diagnostics that prevent parsing. */
 export type Formatted = { text: string } | { diagnostics: Diagnostic[] };
 
 export function formatSource(
@@ -41,7 +44,7 @@ export function formatSource(
   }
 }
 
-/** Every token and every comment, in order; nothing of where they stand. */
+/** Returns every token and comment in order, without positions. */
 function fingerprint(pieces: readonly TokenWithTrivia[]): string {
   const parts = pieces.flatMap(({ text, lead, inline, trail }) => [
     ...lead.map((comment) => comment.text),
@@ -53,7 +56,7 @@ function fingerprint(pieces: readonly TokenWithTrivia[]): string {
 class Formatter {
   readonly pieces: readonly TokenWithTrivia[];
   readonly #lines: string[] = [];
-  /** Places of tokens by the offset at which they begin. */
+  /** Index of each token by the offset at which it begins. */
   readonly #at: Map<number, number>;
 
   constructor(
@@ -83,7 +86,7 @@ class Formatter {
     return this.#lines.length === 0 ? '' : `${this.#lines.join('\n')}\n`;
   }
 
-  /** Where the items begin, in order. */
+  /** Returns the items with the indexes of their first tokens, in order. */
   #items(): { start: number; query?: QueryDeclaration }[] {
     const { tree } = this;
     const place = (offset: number): number => this.#at.get(offset)!;
@@ -108,7 +111,7 @@ class Formatter {
     return piece?.token.kind === 'symbol' || piece?.token.kind === 'name' ? piece.text : undefined;
   }
 
-  /** Where a query begins: at its `QUERY`, or at the `#` of its first macro. */
+  /** Returns the index of the first token of a query: its `QUERY`, or the `#` of its first macro. */
   #startOfQuery({ name, macros }: QueryDeclaration): number {
     const [first] = macros;
     const at = this.#at.get((first?.name ?? name).span.start)!;
@@ -140,7 +143,7 @@ class Formatter {
     this.#line(returnAt, end, indentStep);
   }
 
-  /** A line that ends with the brace at `open`. */
+  /** Writes the line that ends with the brace at `open`. */
   #opened(start: number, open: number, indent: number): void {
     const head = pad(indent) + layOut(this.pieces.slice(start, open), indent, false);
     const { lead, inline, trail } = this.pieces[open]!;
@@ -152,7 +155,7 @@ class Formatter {
     this.#lines.push(...commentLines(lead, indent + indentStep, true), pad(indent) + brace);
   }
 
-  /** Comments above a piece; `isTold`: those of an item stand there already. */
+  /** Writes the comments above a token; `isTold`: those of an item have been written already. */
   #lead(at: number, indent: number, isTold: boolean): void {
     const piece = this.pieces[at]!;
     if (isTold && indent === 0) return;
@@ -210,7 +213,7 @@ class Formatter {
     this.#line(close, end, indent);
   }
 
-  /** A type, or the block of a version or a migration with what it declares. */
+  /** Writes a type, or the block of a version or a migration with its declarations. */
   #declaration(start: number, end: number, indent: number): void {
     const word = this.#text(start);
     if (word !== 'schema' && word !== 'MIGRATION') return this.#line(start, end, indent, true);
@@ -229,7 +232,7 @@ class Formatter {
     this.#line(close, end, indent);
   }
 
-  /** `N::`, `E::`, `V::` of what a block declares. */
+  /** Returns the indexes of `N::`, `E::` and `V::` in a block. */
   #startsIn(from: number, to: number): number[] {
     const starts: number[] = [];
     let depth = 0;

@@ -1,5 +1,5 @@
-// Lines of one statement or declaration: on one line where it fits, else broken at the steps of its
-// chain, else inside its brackets. A bracket that was broken by whoever wrote it stays so.
+// Lays out one statement or declaration: on one line if it fits, otherwise broken at the steps of its chain,
+// otherwise inside its brackets. A bracket that the author broke stays broken.
 import { isApart } from './spacing.js';
 import type { Comment, TokenWithTrivia } from './token-trivia.js';
 
@@ -8,10 +8,10 @@ const indentStep = 4;
 
 interface Group {
   open: TokenWithTrivia;
-  /** Each with its comma. */
+  /** Each item with its comma. */
   items: Node[][];
   close: TokenWithTrivia;
-  /** Broken into lines. */
+  /** True if the bracket is broken into lines. */
   broken: boolean;
 }
 type Node = TokenWithTrivia | Group;
@@ -23,7 +23,7 @@ const isSign = ({ token }: TokenWithTrivia, text: string): boolean =>
 
 export const pad = (indent: number): string => ' '.repeat(indent);
 
-/** The text of pieces, without the comments before the first and behind the last of them. */
+/** Returns the text of tokens, without the comments before the first and after the last token. */
 export function layOut(
   pieces: readonly TokenWithTrivia[],
   indent: number,
@@ -72,7 +72,7 @@ const lastOf = (nodes: readonly Node[]): TokenWithTrivia => {
   return isGroup(last) ? last.close : last;
 };
 
-/** Braces of a declaration are broken where one inside them is. */
+/** Returns true if the braces of a declaration must be broken because a bracket inside them is. */
 function breakAround(nodes: readonly Node[]): boolean {
   let isBroken = false;
   for (const node of nodes) {
@@ -92,7 +92,7 @@ function hasComments(
   return items.some((item) => firstOf(item).lead.length > 0 || lastOf(item).trail !== '');
 }
 
-/** Whether comments stand where lines of this form have no place for them. */
+/** Returns true if there are comments at positions that this layout has no line for. */
 function isAwkward(nodes: readonly Node[]): boolean {
   return nodes.some((node, at) => {
     const [isFirst, isLast] = [at === 0, at === nodes.length - 1];
@@ -128,7 +128,7 @@ function best(nodes: readonly Node[], indent: number, column: number, spaced: bo
   return inline(nodes, indent, spaced);
 }
 
-/** Behind the commas of `RETURN`; where there is none, before the steps of a chain. */
+/** Splits after the commas of `RETURN`, or before the steps of a chain. */
 function partsOf(nodes: readonly Node[]): Node[][] {
   const isComma = (node: Node): boolean => !isGroup(node) && isSign(node, ',');
   const byComma = split(nodes, (at) => isComma(nodes[at - 1]!));
@@ -139,7 +139,7 @@ function partsOf(nodes: readonly Node[]): Node[][] {
   });
 }
 
-/** `_::` and the `::` of a declaration belong to what stands before. */
+/** `_::` and the `::` of a declaration are not separated from the token before. */
 function isApartFromSource(nodes: readonly Node[], at: number): boolean {
   const before = nodes[at - 1]!;
   return isGroup(before) || !(isSign(before, '_') || /^([NEV]|schema)$/.test(before.text));
@@ -200,7 +200,7 @@ function groupText(group: Group, indent: number, spaced: boolean): string {
   return `${lines.join('\n')}\n${pad(indent)}${close.text}`;
 }
 
-/** Comments above a piece and the blank lines of their author, one of each. */
+/** Returns the comments above a token, with at most one blank line at each gap of the author. */
 export function leadLines(piece: TokenWithTrivia, indent: number, isFirst: boolean): string[] {
   const lines = commentLines(piece.lead, indent, isFirst);
   if (piece.blank && !(isFirst && lines.length === 0)) lines.push('');
@@ -218,7 +218,7 @@ export function commentLines(
   });
 }
 
-/** Lines as they are, each where its brackets put it. */
+/** Writes the author's lines unchanged, each indented by its brackets. */
 function verbatim(pieces: readonly TokenWithTrivia[], indent: number, spaced: boolean): string {
   let text = '';
   let depth = 0;

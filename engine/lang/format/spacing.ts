@@ -1,14 +1,14 @@
-// Whether a space stands between two tokens of one line.
+// Decides whether there is a space between two tokens of one line.
 import type { Token } from '../syntax/lexer.js';
 
 const tightBefore = new Set([',', ')', ']', '::', ':', '.', '>', '?', '|', '<']);
 const tightAfter = new Set(['(', '[', '::', '.', '!', '#', '<', '|']);
-/** Words that a value follows, not the arguments of a call. */
+/** Words that are followed by a value, not by the arguments of a call. */
 const leads = new Set(['RETURN', 'IN', 'DROP', 'DEFAULT', 'AS']);
 
 const isSign = ({ kind }: Token): boolean => kind === 'symbol';
 
-/** `spaced`: braces have room inside, as those of declarations. */
+/** `spaced`: braces have a space inside, as in declarations. */
 export function isApart(before: Token, token: Token, spaced: boolean): boolean {
   const [left, right] = [before.text, token.text];
   if (isSign(before) && left === '{') return spaced && !(isSign(token) && right === '}');
@@ -24,7 +24,7 @@ export function isApart(before: Token, token: Token, spaced: boolean): boolean {
   return true;
 }
 
-/** A word that a value follows, or a sign such as `<-`. */
+/** Returns true for a word that is followed by a value, and for a symbol such as `<-`. */
 function isLead({ kind, text }: Token): boolean {
   return kind === 'name' ? leads.has(text) : /^(<-|=>|,|:|=)$/.test(text);
 }

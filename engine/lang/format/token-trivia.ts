@@ -1,26 +1,26 @@
-// Tokens with the comments around them: what the formatter moves about. Owns the reading of what stands
-// between two tokens. Invariant: every comment of the text belongs to exactly one piece.
+// Tokens with the comments around them, as the formatter moves them. Reads the text between two tokens.
+// Invariant: every comment of the text belongs to exactly one token.
 import type { Token } from '../syntax/lexer.js';
 
 export interface Comment {
   text: string;
-  /** A blank line stands before it. */
+  /** True if a blank line precedes it. */
   blank: boolean;
 }
 
 export interface TokenWithTrivia {
   token: Token;
-  /** As it stands in the source: strings keep their escapes. */
+  /** Source text of the token: strings keep their escapes. */
   text: string;
-  /** On lines of their own before the token. */
+  /** Comments on separate lines before the token. */
   lead: Comment[];
-  /** A blank line stands between them, or what is before, and the token. */
+  /** True if a blank line separates the token from its comments or from the token before. */
   blank: boolean;
-  /** Between it and the token before on the same line. */
+  /** Comment between the token and the one before it on the same line. */
   inline: string;
-  /** Behind the token, to the end of its line. */
+  /** Comment after the token, up to the end of the line. */
   trail: string;
-  /** The token begins a line. */
+  /** True if the token begins a line. */
   begins: boolean;
 }
 
@@ -51,7 +51,7 @@ export function piecesOf(text: string, tokens: readonly Token[]): TokenWithTrivi
   return pieces;
 }
 
-/** Comments on the line of the token before are its own; the others are of the token behind. */
+/** Comments on the line of the previous token belong to it; the others belong to the next token. */
 function readGap(gap: string, before: TokenWithTrivia | undefined, piece: TokenWithTrivia): void {
   let at = 0;
   let isOnLine = before !== undefined;

@@ -1,4 +1,4 @@
-// IF and COALESCE: the value of one of several branches, and the one type that all of them have.
+// Checks IF and COALESCE: the value of one of several branches, which must share a type.
 import type { Expression } from '../../plan/expression.js';
 import { countOf } from '../step/call-argument.js';
 import { checkReadOnly } from '../step/read-only.js';
@@ -15,7 +15,7 @@ import { printItemType } from '../type/type-print.js';
 import { familyOf, unify } from '../type/type-relation.js';
 import { isBasic, isUnknownOrNull, type ItemType, scalarType, unknownType } from '../type/type.js';
 
-/** `IF(c, a, b)`, `IF(c, a)`. */
+/** Checks `IF(c, a, b)` and `IF(c, a)`. */
 export function checkIf(context: Context, call: Call, scope: Scope): TypedExpr {
   const args = valuesOf(context, call, 2, 3, 'IF(condition, a, b)');
   if (args === undefined) return unknownExpr();
@@ -40,7 +40,7 @@ export function checkIf(context: Context, call: Call, scope: Scope): TypedExpr {
   return finished(context, term, expression, isSure);
 }
 
-/** `COALESCE(a, …)`: what is missing inside an argument is null. */
+/** Checks `COALESCE(a, …)`. A lookup without a result inside an argument counts as null. */
 export function checkCoalesce(context: Context, call: Call, scope: Scope): TypedExpr {
   const args = valuesOf(context, call, 1, Number.POSITIVE_INFINITY, 'COALESCE(a, b)');
   if (args === undefined) return unknownExpr();
@@ -80,7 +80,7 @@ function branchOf(context: Context, expr: Expr, scope: Scope): TypedExpr {
 
 const isNone = (term: TypedExpr): boolean => term.literal?.kind === 'none';
 
-/** The type and the cardinality that all branches share; undefined after a report. */
+/** Returns the type and the cardinality that all branches share; undefined after a report. */
 function joined(
   context: Context,
   call: Call,
@@ -119,7 +119,7 @@ const printed = (type: ItemType): string =>
     value instanceof Map || value instanceof Set ? [...value] : value,
   );
 
-/** One type of several; undefined when they are unlike. */
+/** Returns one type for several; undefined if their kinds differ. */
 function joinedType(types: readonly ItemType[]): ItemType | undefined {
   const [first, ...rest] = types.filter((type) => !isUnknownOrNull(type));
   if (first === undefined) return unknownType;
@@ -135,7 +135,7 @@ function joinedType(types: readonly ItemType[]): ItemType | undefined {
   return unify([first, ...rest]);
 }
 
-/** Records of several forms get all members of all forms; a list that is not there is empty. */
+/** Records of several shapes get the members of all of them; a list that is absent is empty. */
 function finished(context: Context, term: TypedExpr, made: Expression, isSure: boolean): TypedExpr {
   const type = withAll(term.type);
   const expression =
@@ -164,7 +164,7 @@ function withMembers(context: Context, of: Expression, names: Iterable<string>):
   return { kind: 'project', of, slot, members };
 }
 
-/** Whether a value is surely there; a property may be unset. */
+/** Returns true if a value is never null; a property may be unset. */
 function isNeverNull(context: Context, term: TypedExpr): boolean {
   if (isList(term)) return !isNullable(context, term.expression);
   if (term.cardinality === 'opt' || isNone(term)) return false;

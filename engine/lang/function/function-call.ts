@@ -1,4 +1,4 @@
-// Calls of functions whose arguments are single values of a declared type: texts, dates, integers.
+// Checks calls of functions whose arguments are single values of a declared type: texts, dates, integers.
 import { countOf } from '../step/call-argument.js';
 import { checkReadOnly } from '../step/read-only.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
@@ -11,7 +11,7 @@ import { printItemType } from '../type/type-print.js';
 import { isInteger } from '../type/type-relation.js';
 import { isBasic, isUnknownOrNull, type ItemType } from '../type/type.js';
 
-/** What an argument must be; `position`: an integer from 0 up; `unit`: a unit of time. */
+/** Required type of an argument. `position`: an integer from 0; `unit`: a unit of time. */
 export type Parameter = 'text' | 'separator' | 'scalar' | 'date' | 'integer' | 'position' | 'unit';
 
 const wanted: Record<Parameter, string> = {
@@ -41,7 +41,7 @@ function suits(parameter: Parameter, type: ItemType): boolean {
   }
 }
 
-/** The arguments of a call, one for each of `parameters`; undefined after a report. */
+/** Returns the arguments of a call, one for each of `parameters`; undefined after a report. */
 export function checkArguments(
   context: Context,
   call: Call,
@@ -84,7 +84,7 @@ function argumentOf(
   return isRefused(context, term, written, parameter) ? undefined : { ...term, known };
 }
 
-/** Whether a literal is one that every call would refuse; it is reported. */
+/** Reports a literal that every call would reject. Returns true after a report. */
 function isRefused(
   context: Context,
   term: TypedExpr,

@@ -1,4 +1,4 @@
-// The functions that chains may begin with, by name, and what they are called elsewhere.
+// The functions that may begin a chain, by name, and hints for their names in other languages.
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import type { Scope } from '../type/scope.js';

@@ -1,4 +1,4 @@
-// Functions of texts and dates: what they take and what they yield.
+// Functions of texts and dates: their parameters and result types.
 import type { DateFunction, TextFunction } from '../../plan/function-name.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
@@ -10,9 +10,9 @@ import { allKnown, checkArguments, type Parameter } from './function-call.js';
 
 interface Signature {
   parameters: readonly Parameter[];
-  /** How many of the last parameters may be left out. */
+  /** Number of optional parameters at the end. */
   optional?: number;
-  /** The last parameter may come again and again. */
+  /** The last parameter may be repeated. */
   repeats?: true;
   result: Basic;
   list?: true;
@@ -70,7 +70,7 @@ const dates: Record<DateFunction, Signature> = {
 export const textFunctions = Object.keys(texts) as TextFunction[];
 export const dateFunctions = Object.keys(dates) as DateFunction[];
 
-/** The parameters of a call with so many arguments. */
+/** Returns the parameters of a call with `count` arguments. */
 function parametersFor({ parameters, optional = 0, repeats }: Signature, count: number) {
   if (repeats && count > parameters.length) {
     return Array.from({ length: count }, (_, i) => parameters[i] ?? parameters.at(-1)!);

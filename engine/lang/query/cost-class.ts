@@ -1,5 +1,5 @@
-// The cost class of a plan (design: A runs inline, B is batched, C occupies a reader for long, W
-// writes). An estimate from the plan's form alone; what was measured corrects it later.
+// Estimates the cost class of a plan from its structure alone: A runs inline, B is batched, C occupies a
+// reader for a long time, W writes. Measurements at run time correct the estimate.
 import { stepsLeft } from '../../plan/access.js';
 import type { AccessPath, Pipeline, Source } from '../../plan/expression.js';
 import type { CostClass, Plan } from '../../plan/plan.js';
@@ -7,18 +7,18 @@ import { printedSize } from './printed-size.js';
 import type { SchemaIndex } from '../type/schema-index.js';
 
 const searchMany = 1_000;
-/** Values that a reply may hold by the query's form alone: some milliseconds of printing. */
+/** Number of printed values above which a reply takes several milliseconds. */
 const printedMax = 10_000;
 
 interface Survey {
-  /** Steps to neighbours or edges in the whole plan. */
+  /** Number of steps to neighbors or edges in the whole plan. */
   hops: number;
   wide: boolean;
-  /** Sources that read a whole type. */
+  /** Number of sources that read a whole type. */
   scans: number;
-  /** A bounded amount of work that is still more than a look-up. */
+  /** True for a bounded amount of work that exceeds a lookup. */
   batch: boolean;
-  /** Parts of a plan may be shared; each is looked at once. */
+  /** Visited parts. Parts of a plan may be shared; each is visited once. */
   seen: Set<object>;
 }
 
@@ -39,7 +39,7 @@ export function costOf(plan: Plan, schema: SchemaIndex): CostClass {
   return survey.batch || survey.hops > 1 ? 'B' : 'A';
 }
 
-/** Visits every pipeline, wherever it stands. */
+/** Visits every pipeline, at any depth. */
 function look(
   value: unknown,
   survey: Survey,
@@ -62,13 +62,13 @@ function surveyPipeline(
 ): void {
   const { source } = pipeline;
   const steps = stepsLeft(pipeline);
-  // The number of elements of a type is kept.
+  // The number of elements of a type is stored.
   if (source.kind === 'scan' && !source.access && steps[0]?.kind === 'count') return;
   let rows = rowsOf(source, schema, singles);
   if (source.kind === 'scan' && source.access?.path.kind === 'touching') survey.hops++;
   if (rows !== 'one') survey.batch = true;
   if (rows === 'all') survey.scans++;
-  // These have read everything before they yield their first row.
+  // These steps read all rows before they yield the first one.
   if (rows === 'all' && source.kind !== 'scan') survey.wide = true;
   let hops = 0;
   for (const step of steps) {
@@ -76,7 +76,7 @@ function surveyPipeline(
       case 'walk':
       case 'neighbours':
       case 'edges':
-        // A repetition is several.
+        // A repetition counts as two hops.
         hops += step.kind === 'walk' && step.hops !== undefined ? 2 : 1;
         if (hops > 1 || rows === 'all') survey.wide = true;
         break;
@@ -103,7 +103,7 @@ function surveyPipeline(
   survey.hops += hops;
 }
 
-/** `all`: every element of a type; `some`: a list of no known length. */
+/** `all`: every element of a type; `some`: a list of unknown length. */
 function rowsOf(
   source: Source,
   schema: SchemaIndex,

@@ -1,10 +1,10 @@
-// How much a plan's own form prints, whatever the data are: how many values stand in its reply when
-// every row is one. Variables may hold a variable twice and be held twice themselves, so a short
-// query may print more than can be printed. Invariant: every part of a plan is looked at once.
+// Computes the number of values in a reply if every row were a single one. A variable may contain another
+// variable twice, so a short query can print an exponential number of values.
+// Invariant: every part of a plan is visited once.
 import type { Expression } from '../../plan/expression.js';
 import type { Output, Plan, Statement } from '../../plan/plan.js';
 
-/** More is as good as endless, and exact. */
+/** Larger sizes count as infinite; sums up to here are exact. */
 const sizeMax = 1e12;
 
 class Sizes {

@@ -1,5 +1,4 @@
-// One query: header, macros, statements and RETURN (helixql.md 3.2) to a plan and what callers may
-// ask of it.
+// Checks one query: header, macros, statements and RETURN. Returns its plan and its metadata.
 import type { Limits } from '../../base/limits.js';
 import type { Expression } from '../../plan/expression.js';
 import { optimize } from '../../plan/rule/optimize.js';
@@ -22,10 +21,10 @@ import type { SchemaIndex } from '../type/schema-index.js';
 import { outermostScope } from '../type/scope.js';
 import { checkStatements } from './statement-checker.js';
 
-/** Plan nodes that one query may be copied into before it is refused. */
+/** Maximum number of plan nodes that one query may be copied into. */
 const nodesMax = 200_000;
 
-/** Thrown when projections over projections make a query grow beyond `nodesMax`. */
+/** Thrown when nested projections make a query grow beyond `nodesMax`. */
 class QueryTooLarge extends Error {
   override readonly name = 'QueryTooLarge';
 }
@@ -35,9 +34,9 @@ export interface CheckOptions {
   limits: Limits;
   /** Plans stay as written. */
   literal: boolean;
-  /** Hears what is found out of every part. */
+  /** Receives the results of the checker for every part. */
   facts?: Facts | undefined;
-  /** Warns of what is read as a whole without need. */
+  /** Warns of full scans that can be avoided. */
   slow?: boolean;
   /** Vector types that are divided over several databases. */
   scattered?: ReadonlySet<string> | undefined;
@@ -59,7 +58,7 @@ export function checkQuery(
       const message = 'The projections of this query multiply beyond all measure.';
       report('E005', query.name.span, message, 'Name fewer shaped values inside each other.');
     } else {
-      // A defect of ours must not hide the query: it is reported like any other fault.
+      // A defect of the checker must not hide the query, so it is reported like any other diagnostic.
       const message = `The checker failed: ${error instanceof Error ? error.message : 'unknown'}.`;
       report('E655', query.name.span, message, 'Report this query.');
     }
@@ -67,10 +66,10 @@ export function checkQuery(
   }
 }
 
-/** What is said of a sound query only: beside an error it may be what follows from it. */
+/** Warnings that are reported only for a valid query: in an invalid one they may follow from the error. */
 const ofSound = new Set(['W101', 'W102', 'W115']);
 
-/** Keeps these warnings back until `tell`, which drops them when the query has an error. */
+/** Holds these warnings back until `tell`, which drops them if the query has an error. */
 function holdWarnings(query: QueryDeclaration, report: Report): { told: Report; tell: () => void } {
   let isSound = !query.faulty;
   const held: Parameters<Report>[] = [];
@@ -139,7 +138,7 @@ function planQuery(
   return scatter === undefined ? made : { ...made, scatter };
 }
 
-/** How a query about a scattered type is answered; refuses what its shards cannot. */
+/** Returns how a query about a sharded type runs; reports what the shards cannot run. */
 function divide(
   written: Plan,
   schema: SchemaIndex,
@@ -163,7 +162,7 @@ function divide(
   return { ...found, plan };
 }
 
-/** `slots`: how many have been given out. */
+/** `slots` is the number of slots in use. */
 type Counting = Context & { readonly slots: number };
 
 function contextOf(
@@ -213,10 +212,7 @@ function refuseReserved({ text, span }: Name, report: Report): void {
   report('E705', span, `\`${text}\` is reserved for ${owner}.`, 'Rename the query.');
 }
 
-/**
- * Paths that are no query's. Those of health are asked by machines that have no key and must not
- * be answered by something else.
- */
+/** Reserved paths. Monitoring systems call the health routes without a key, so no query may replace them. */
 const reservedNames = new Map([
   ['mcp', 'sessions'],
   ['livez', 'health'],
@@ -224,16 +220,19 @@ const reservedNames = new Map([
   ['healthz', 'health'],
 ]);
 
-/** What is read as a whole without need. */
+/** Warns of full scans that can be avoided. */
 function warnSlow({ places, report, schema }: Context, plan: Plan, otherwise: Span): void {
   for (const { source, what, instead } of slowReads(plan, schema)) {
-    // The planner gives a path to a copy of a scan, which has the types in common with it.
+    // The planner gives the access path to a copy of the scan, which shares `types` with the original.
     const place = source.kind === 'scan' ? places.get(source.types) : places.get(source);
     report('W120', place ?? otherwise, what, instead);
   }
 }
 
-/** Groups with all their members: which of the plan's groups they are read of, nobody keeps track. */
+/**
+ * Makes every group store all its members, because the checker does not track which group a member is read
+ * from.
+ */
 function makeWhole(statements: readonly Statement[], output: Output): void {
   eachPart([statements, output], (part) => {
     if (part.kind === 'group') part.whole = true;
@@ -282,7 +281,7 @@ function warnUnused(context: Context, query: QueryDeclaration, plan: unknown): v
   }
 }
 
-/** Keys of the values that expressions of a plan are given by name. */
+/** Returns the keys of the named values in the expressions of a plan. */
 function keysIn(plan: unknown): Set<number> {
   const keys = new Set<number>();
   const seen = new Set<object>();

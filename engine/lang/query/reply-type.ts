@@ -1,6 +1,6 @@
-// What a returned term answers, as an OutputType: follows the very rules by which shapes.ts turns
-// terms into what is printed. Invariant: nothing that may be null is said to be sure; a stored
-// property may always be unset.
+// Computes the type of a returned expression, by the same rules by which shape.ts converts expressions into
+// printed values.
+// Invariant: a value that may be null has a nullable type. A stored property may always be unset.
 import { singleMember } from '../type/visible-member.js';
 import type { Expression } from '../../plan/expression.js';
 import {
@@ -15,22 +15,22 @@ import { keepsShape } from '../type/shape.js';
 import { isList, type Shape, type TypedExpr } from '../type/typed-expression.js';
 import { isNullable, type ItemType } from '../type/type.js';
 
-/** How a shape leaves the query: `bare`, a projection of one name as the value of that name. */
+/** How a shape leaves the query. `bare`: a one-name projection becomes the value of that name. */
 type Leaving = 'bare' | 'object';
 
 export function outputTypeOf(context: Context, term: TypedExpr, leaving: Leaving): OutputType {
   return new TypeReader(context).whole(term, leaving);
 }
 
-/** Members that every element has. */
+/** Members of every element. */
 const sureMembers = new Set(['id', 'ID', 'label', 'from_node', 'to_node']);
 
-/** What a search alone sets: items of other sources have no such members. */
+/** Members that only a search sets: items of other sources do not have them. */
 const isHitMember = (name: string): boolean => name === 'score' || name === 'distance';
 
 /**
- * Parts of a type written out: variables that hold one variable twice make it double with every step,
- * and whoever prints it would print all of them.
+ * Maximum number of parts in a printed type. A variable that contains another one twice doubles the type with
+ * every level, and every printer would print all of it.
  */
 const partsMax = 5_000;
 
@@ -42,12 +42,12 @@ class TypeReader {
     object: new Map<TypedExpr, OutputType>(),
   };
   readonly #parts = new Map<OutputType, number>();
-  /** Slots that hold an item of the value being shaped: it is there. */
+  /** Slots that contain an item of the value being shaped: it is never null. */
   readonly #items = new Set<number>();
 
   constructor(private readonly context: Context) {}
 
-  /** Lists and nulls included. */
+  /** Returns the type of a whole value, including lists and nulls. */
   whole(term: TypedExpr, leaving: Leaving): OutputType {
     const known = this.#wholes[leaving];
     const found = known.get(term) ?? this.#bounded(this.#read(term, leaving));
@@ -55,7 +55,7 @@ class TypeReader {
     return found;
   }
 
-  /** The type, or that nothing is known where it would be too long to tell. */
+  /** Returns the type, or an unknown type if it has too many parts. */
   #bounded(type: OutputType): OutputType {
     return this.#partsOf(type) > partsMax ? unknownOutput : type;
   }
@@ -91,7 +91,7 @@ class TypeReader {
     return { kind: 'list', of: this.#isSureRow(term) ? item : nullable(item) };
   }
 
-  /** A shaped value by its cardinality: null stays null. */
+  /** Applies the cardinality to the type of a shaped value; null stays null. */
   #spread(term: TypedExpr, of: OutputType): OutputType {
     if (isList(term)) return { kind: 'list', of: this.#isSureRow(term) ? of : nullable(of) };
     return this.#isSure(term) ? of : nullable(of);
@@ -115,7 +115,7 @@ class TypeReader {
     );
   }
 
-  /** `..`: what any of the types has; a member that one of them lacks is not in all answers. */
+  /** `..`: the members of all possible types. A member that one of them lacks is optional. */
   #spreadMembers(type: ItemType, except: readonly string[]): OutputMember[] {
     if (type.kind === 'record') {
       return [...type.members]
@@ -148,7 +148,7 @@ class TypeReader {
     return this.type(type, isGiven || items?.every((item) => this.#isSure(item)) === true);
   }
 
-  /** `given`: lists that are stored or sent hold no null; those that a query makes may. */
+  /** `given`: stored and received lists contain no null; lists that a query builds may contain nulls. */
   type(type: ItemType, given = false): OutputType {
     const known = given ? this.#given : this.#types;
     const found = known.get(type) ?? this.#bounded(this.#written(type, given));
@@ -173,7 +173,7 @@ class TypeReader {
       }
       case 'record': {
         const members = [...type.members].map(([name, inner]): OutputMember => {
-          // A list of a record is there, empty or not; of anything else nobody has said so.
+          // Lists of elements or records are always present, possibly empty; any other member may be null.
           const isStream = inner.kind === 'list' && inner.of.kind !== 'scalar';
           const sure = this.type(inner);
           const isCount = type.groups !== undefined && name === 'count';
@@ -190,12 +190,12 @@ class TypeReader {
     }
   }
 
-  /** [compat] A list of groups is one object, whose members are what the groups are called. */
+  /** [compat] A list of groups prints as one object whose members have the names of the groups. */
   #groups(type: ItemType): OutputType | undefined {
     if (!this.context.compat || type.kind !== 'record' || !type.groups) return undefined;
     const keys = [...type.members].filter(([name]) => name !== 'count');
     const data = type.members.get('data');
-    // A key that is unset is no member.
+    // An unset key is not a member.
     const values: OutputType =
       type.groups.data && data !== undefined
         ? this.type(data)
@@ -216,7 +216,7 @@ class TypeReader {
     };
   }
 
-  /** Whether a single value is never null. */
+  /** Returns true if a single value is never null. */
   #isSure(term: TypedExpr): boolean {
     if (term.cardinality === 'opt') return false;
     if (term.type.kind === 'element' || term.type.kind === 'record') {
@@ -259,7 +259,7 @@ class TypeReader {
         const { source, steps, result } = expression;
         if (result === 'opt') return false;
         if (steps.at(-1)?.kind === 'count') return true;
-        // Nothing is updated, and no end found, of an element that has been dropped since.
+        // Updating an element that was deleted before gives null, and so do its endpoints.
         const mayBeGone = this.context.drops > 0 && source.kind === 'value';
         return whole && !mayBeGone;
       }
@@ -268,13 +268,16 @@ class TypeReader {
     }
   }
 
-  /** Whether a variable of the query holds a value that is never null; of loops nobody knows. */
+  /**
+   * Returns true if a variable of the query is never null; false for loop variables, whose values are
+   * unknown.
+   */
   #holdsSure(slot: number, whole: boolean): boolean {
     const bound = this.context.bound.get(slot);
     return bound === undefined ? whole : this.#isSureExpression(bound, whole);
   }
 
-  /** Whether no row of a list is null. */
+  /** Returns true if no row of a list is null. */
   #isSureRow({ type, expression }: TypedExpr): boolean {
     if (isNullable(type)) return false;
     if (type.kind === 'element' || type.kind === 'record') return true;

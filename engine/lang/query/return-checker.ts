@@ -1,4 +1,4 @@
-// RETURN (helixql.md 3.19, 7): which values leave a query, under which keys, in which shape.
+// Checks RETURN: which values a query returns, with their keys and shapes.
 import type { Expression } from '../../plan/expression.js';
 import type { Form } from '../../plan/print-form.js';
 import type { ReplyType } from '../../plan/output-type.js';
@@ -12,7 +12,7 @@ import { formOf } from '../type/form.js';
 import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { outputTypeOf } from './reply-type.js';
 
-/** `NONE` written literally. */
+/** Returns true for a literal `NONE`. */
 export const isNone = (expr: Expr) => expr.kind === 'literal' && expr.value.kind === 'none';
 
 const nothing: Expression = { kind: 'literal', value: null };
@@ -20,11 +20,11 @@ const nothing: Expression = { kind: 'literal', value: null };
 export interface Returned {
   output: Output;
   reply: ReplyType;
-  /** Whether the only value is whole elements. */
+  /** True if the only value is whole elements. */
   elements: boolean;
 }
 
-/** The output of a query, and whether it is whole elements. */
+/** Returns the output of a query, and whether it is whole elements. */
 export function checkReturns(context: Context, query: QueryDeclaration, scope: Scope): Returned {
   const { returns } = query;
   const { compat, report } = context;
@@ -67,7 +67,7 @@ export function checkReturns(context: Context, query: QueryDeclaration, scope: S
   return { output: { kind: 'object', members }, reply: { members: types }, elements };
 }
 
-/** [compat] a one-name projection leaves as bare values, else as objects with one member. */
+/** [compat] A one-name projection returns bare values, otherwise objects with one member. */
 function leave(context: Context, term: TypedExpr): { value: Expression; form?: Form } {
   if (!context.compat) return { value: projected(context, term).expression };
   const left = printed(context, term);
@@ -75,7 +75,7 @@ function leave(context: Context, term: TypedExpr): { value: Expression; form?: F
   return { value: left.expression, ...(form && { form }) };
 }
 
-/** The name that a value begins with, else `data`; each once. */
+/** Returns the key of each value: the name that it begins with, otherwise `data`; each key is unique. */
 function returnKeys(context: Context, returns: readonly Expr[], scope: Scope): string[] {
   const seen = new Set<string>();
   let unnamed = 0;
@@ -94,7 +94,7 @@ function returnKeys(context: Context, returns: readonly Expr[], scope: Scope): s
   });
 }
 
-/** `NOW` is a name only when something is called so. */
+/** `NOW` is a name only if a variable has this name. */
 function nameOf(expr: Expr, scope: Scope): string | undefined {
   if (expr.kind !== 'chain' || expr.head.kind !== 'path') return undefined;
   const [{ text }] = expr.head.names;

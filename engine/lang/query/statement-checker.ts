@@ -1,4 +1,4 @@
-// Statements (helixql.md 3.3): bindings, effects, DROP and FOR, with their scopes.
+// Checks statements with their scopes: bindings, effects, DROP and FOR.
 import { singleMember } from '../type/visible-member.js';
 import { unreachable } from '../../base/assert.js';
 import type { Statement as PlanStatement } from '../../plan/plan.js';
@@ -20,7 +20,7 @@ import { isUnknownOrNull } from '../type/type.js';
 
 type For = Extract<Statement, { kind: 'for' }>;
 
-/** Types statements in order; bindings go into `scope`. */
+/** Checks statements in order; bindings are added to `scope`. */
 export function checkStatements(
   context: Context,
   statements: readonly Statement[],
@@ -40,7 +40,7 @@ function checkStatement(
     case 'effect': {
       const before = context.writes;
       const { expression, type } = context.check(statement.value, scope);
-      // What is not understood has been reported.
+      // An unknown expression has been reported.
       if (context.writes === before && !isUnknownOrNull(type)) {
         const message = 'This statement changes nothing and its value is not used.';
         context.report('W115', statement.value.span, message, 'Bind it: `x <- …`.');
@@ -78,11 +78,11 @@ function checkBinding(
 
 function checkLoop(context: Context, loop: For, scope: Scope): PlanStatement {
   const written = context.check(loop.in, scope);
-  // Values are looped over bare; destructuring may want the elements behind them.
+  // A loop over values reads them bare; destructuring may need the elements instead.
   const isValue = !loop.destructured && singleMember(written.shape) !== undefined;
   const looped = rowsOf(isValue ? bare(context, written) : written);
   const { term: list, keep } = keptTerm(context, looped);
-  // [compat] a selection that is a list here is one element there; both are loops.
+  // [compat] A selection that is a list here is one element in HelixDB; both can be looped over.
   const isRow = context.compat && list.type.kind === 'element';
   if (!isList(list) && !isUnknownOrNull(list.type) && !isRow) {
     const message = `\`FOR\` runs over lists; this is ${printItemType(wholeType(list))}.`;
@@ -108,7 +108,7 @@ function checkLoop(context: Context, loop: For, scope: Scope): PlanStatement {
   return { kind: 'for', ...heading, ...(keep && { keep }), body };
 }
 
-/** Binds the loop's names for one item of `list`. */
+/** Binds the names of the loop for one item of `list`. */
 function bindItems(
   context: Context,
   loop: For,

@@ -1,4 +1,4 @@
-// Checks migrations (helixql.md 2.6) and spells out what becomes of every property of every type.
+// Checks migrations, and determines the source of every property of every type.
 import {
   type ElementKind,
   type ElementType,
@@ -19,7 +19,7 @@ export interface DeclaredMigration {
   report: Report;
 }
 
-/** The migrations that are sound, by the version they leave. */
+/** Returns the valid migrations by the version that they start from. */
 export function buildMigrations(
   declared: readonly DeclaredMigration[],
   schemas: ReadonlyMap<number, Schema>,
@@ -83,7 +83,7 @@ function migrateTypes(
 
 type Field = TypeMigration['fields'][number];
 
-/** Properties that the target declares with the same name and type. */
+/** Returns the properties that the target declares with the same name and type. */
 function copied(from: ElementType, to: ElementType, listed: ReadonlySet<string>): Field[] {
   return to.properties.flatMap((target): Field[] => {
     const source = from.properties.find((property) => property.name === target.name);
@@ -131,7 +131,7 @@ function migrateType(
   return { kind, from: source.name, to: result.name, fields };
 }
 
-/** The new name stands first. */
+/** Reports fields in the wrong order: the new name comes first. */
 function swapped(
   { name, value }: MappingRule,
   result: ElementType,
@@ -158,7 +158,7 @@ function propertyOf(
   return undefined;
 }
 
-/** Undefined after a report, and for `NONE`, which leaves the property unset. */
+/** Returns undefined after a report, and for `NONE`, which leaves the property unset. */
 function fieldRule(
   { value }: MappingRule,
   target: Property,
@@ -193,7 +193,10 @@ function fieldRule(
   return undefined;
 }
 
-/** Numbers to numbers, anything to String, String to what can be read from text. */
+/**
+ * Returns true for conversions of numbers to numbers, anything to String, and String to any type that can be
+ * parsed.
+ */
 function converts(from: string, to: string): boolean {
   const isNumber = (name: string) => /^[IUF]\d+$/.test(name);
   return from === to || to === 'String' || from === 'String' || (isNumber(from) && isNumber(to));

@@ -1,5 +1,4 @@
-// Parameters of a query (helixql.md 2.3, 3.2): written types to parameter types, declared types to
-// objects.
+// Checks the parameters of a query: written types become parameter types, declared types become objects.
 import type { ObjectMember, ParameterType } from '../../base/schema.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Parameter } from '../../plan/plan.js';
@@ -29,7 +28,7 @@ export function declareParameters(context: Context, fields: readonly Field[], sc
     if (given !== undefined) parameter.default = given;
     const held = type === undefined ? unknownType : typeOfParameter(type);
     const value: Expression = { kind: 'parameter', index };
-    // The instant of the request is known to those who run it, after the texts to embed are collected.
+    // The instant of the request is known only at run time, after the texts to embed are collected.
     const isNow = given?.kind === 'now';
     const expression: Expression = isNow
       ? { kind: 'coalesce', of: [value, { kind: 'now' }] }
@@ -39,13 +38,10 @@ export function declareParameters(context: Context, fields: readonly Field[], sc
   }
 }
 
-/**
- * Whether a name may be bound here: E105 for words that mean something else, E302 for names in
- * sight.
- */
+/** Returns true if a name may be bound here; reports E105 for reserved words and E302 for names in scope. */
 export function checkName(context: Context, name: Name, scope: Scope): boolean {
   if (refuseWord(context, name)) {
-    // Its uses are no further faults.
+    // Uses of the name are not reported again.
     scope.names.set(name.text, unknownExpr());
     return false;
   }
@@ -55,19 +51,19 @@ export function checkName(context: Context, name: Name, scope: Scope): boolean {
   return false;
 }
 
-/** Reports a name that is a word of the language; whether it is one. */
+/** Reports a reserved word; returns true after a report. */
 export function refuseWord(context: Context, { text, span }: Name): boolean {
   if (!isWord(text)) return false;
   context.report('E105', span, `\`${text}\` cannot be the name of a value.`, 'Rename it.');
   return true;
 }
 
-/** Literals and scalar types. */
+/** Returns true for literals and scalar types. */
 export function isWord(text: string): boolean {
   return text === 'true' || text === 'false' || text === 'NONE' || isScalarName(text);
 }
 
-/** The type as decoded; undefined after a report. */
+/** Returns the type for decoding; undefined after a report. */
 function parameterType(context: Context, node: TypeNode): ParameterType | undefined {
   switch (node.kind) {
     case 'list': {
@@ -112,7 +108,7 @@ function memberOf(context: Context, field: Field, type: ParameterType): ObjectMe
   return { name: name.text, type, optional: true };
 }
 
-/** A scalar, or a declared type: an object of its properties, all optional. */
+/** Returns a scalar, or for a declared type an object of its properties, all optional. */
 function namedType(context: Context, name: Name): ParameterType | undefined {
   if (isScalarName(name.text)) return { kind: 'scalar', name: scalarOf(name, context.report)! };
   for (const kind of ['node', 'edge', 'vector'] as const) {

@@ -1,4 +1,4 @@
-// Defaults of parameters: a literal, or a list of literals, that fits the type.
+// Checks defaults of parameters: a literal, or a list of literals, that fits the type.
 import { toFloat32 } from '../../base/float.js';
 import type { GivenDefault, ParameterType, PropertyType } from '../../base/schema.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
@@ -8,7 +8,7 @@ import type { Field } from '../syntax/ast-schema.js';
 import type { Report } from '../syntax/diagnostic.js';
 import { literalAs } from '../type/load-conversion.js';
 
-/** The default of a field of this type; undefined without one, and after a report. */
+/** Returns the default of a field of this type; undefined if there is none, and after a report. */
 export function defaultOf(
   field: Field,
   type: ParameterType,

@@ -1,4 +1,4 @@
-// Checks declarations (helixql.md 2.2 to 2.5) and builds the schema of one version.
+// Checks declarations and builds the schema of one version.
 import {
   type Default,
   type EdgeType,
@@ -17,7 +17,7 @@ import { literalAs } from '../type/load-conversion.js';
 import type { Report } from '../syntax/diagnostic.js';
 import { didYouMean } from '../../base/did-you-mean.js';
 
-/** A declaration with the way to report about it. */
+/** A declaration with the report function of its file. */
 export interface Declared {
   declaration: TypeDeclaration;
   report: Report;
@@ -45,7 +45,7 @@ const scalars = new Map<string, ScalarName>(
   ).map((name) => [name.toLowerCase(), name]),
 );
 
-/** The scalar of this name, whatever its letter case; another case is warned about. */
+/** Returns the scalar with this name. Ignores letter case, but warns if it differs. */
 export function scalarOf(name: Name, report: Report): ScalarName | undefined {
   const scalar = scalars.get(name.text.toLowerCase());
   if (scalar !== undefined && scalar !== name.text) {
@@ -60,12 +60,12 @@ export const isScalarName = (text: string): boolean => scalars.get(text.toLowerC
 export const scalarNames = (): string[] => [...scalars.values()];
 
 export interface SchemaOptions {
-  /** Told the names of faulty parts, which are reported and left out. */
+  /** Receives the names of invalid parts, which are reported and left out. */
   lose: (name: string) => void;
   compat: boolean;
 }
 
-/** The schema of one version. */
+/** Returns the schema of one version. */
 export function buildSchema(
   version: number,
   declared: readonly Declared[],
@@ -96,7 +96,7 @@ export function buildSchema(
   return schema;
 }
 
-/** What is written for a property whose type is a declared one. */
+/** Returns a hint for a property whose type is a declared type. */
 function relationHint(
   names: ReadonlyMap<string, Set<ElementKind>>,
   from: string,
@@ -107,7 +107,7 @@ function relationHint(
   return `A relation is an edge: \`E::Name { From: ${from}, To: ${to} }\`.`;
 }
 
-/** Declarations whose name is new within their kind. */
+/** Returns the declarations whose name is new within their kind; reports the others. */
 function acceptNames(declared: readonly Declared[]): Declared[] {
   const kindsOf = new Map<string, Set<ElementKind>>();
   return declared.filter(({ declaration: { kind, name }, report }) => {
@@ -157,7 +157,7 @@ const reserved: Record<ElementKind, Set<string>> = {
 interface PropertyChecking {
   report: Report;
   compat: boolean;
-  /** What to write where a property names a declared type. */
+  /** Returns the hint for a property that names a declared type. */
   relation: (to: string) => string | undefined;
 }
 
@@ -199,7 +199,7 @@ function buildProperties(
 
 const knownTypes = `There are ${scalarNames().join(', ')}.`;
 
-/** Scalars and lists of them; undefined after a report. */
+/** Returns scalars and lists of them; undefined after a report. */
 function propertyType(node: TypeNode, checking: PropertyChecking): PropertyType | undefined {
   const { report, relation } = checking;
   if (node.kind === 'list') {

@@ -1,5 +1,4 @@
-// Arguments by what they must be: a number, a vector, the identity of an element, the end of an
-// edge or path.
+// Checks arguments by kind: a number, a vector, the id of an element, the endpoint of an edge or path.
 import { singleMember } from '../type/visible-member.js';
 import type { PropertyType } from '../../base/schema.js';
 import type { Expression } from '../../plan/expression.js';
@@ -17,7 +16,7 @@ import { isUnknownOrNull } from '../type/type.js';
 
 const vectorType: PropertyType = { kind: 'list', of: { kind: 'scalar', name: 'F64' } };
 
-/** A number; undefined after a report. `what` names it in messages. */
+/** Returns a number; undefined after a report. `what` names it in messages. */
 export function numberArgument(
   context: Context,
   value: Expr,
@@ -31,7 +30,7 @@ export function numberArgument(
   return undefined;
 }
 
-/** How many results a search gives: a number of integral value. */
+/** Returns the number of results of a search, which must be an integer. */
 export function resultCount(context: Context, value: Expr, scope: Scope): Expression | undefined {
   const term = numberArgument(context, value, scope, '`k`');
   if (term?.literal?.kind !== 'float' || Number.isInteger(term.literal.value)) {
@@ -41,9 +40,7 @@ export function resultCount(context: Context, value: Expr, scope: Scope): Expres
   return undefined;
 }
 
-/**
- * A vector for `type`: `[F64]`, an array of numbers, or `Embed(text)`; undefined after a report.
- */
+/** Returns a vector for `type`: `[F64]`, an array of numbers, or `Embed(text)`. Undefined after a report. */
 export function vectorArgument(
   context: Context,
   value: Expr,
@@ -66,7 +63,7 @@ export function vectorArgument(
   return convert(context, term, vectorType, value.span, 'the vector');
 }
 
-/** An ID, an element, or a list of them; undefined after a report. */
+/** Returns an ID, an element, or a list of them; undefined after a report. */
 export function identityArgument(
   context: Context,
   value: Expr,
@@ -87,7 +84,7 @@ export function identityArgument(
   return undefined;
 }
 
-/** A one-name projection counts as its value when that is an ID, else as its elements. */
+/** A one-name projection counts as its value if that is an ID, otherwise as its elements. */
 function identityOf(context: Context, term: TypedExpr): TypedExpr {
   if (term.shape === undefined) return term;
   const only = singleMember(term.shape);
@@ -96,7 +93,7 @@ function identityOf(context: Context, term: TypedExpr): TypedExpr {
   return items;
 }
 
-/** The argument of `From(…)` or `To(…)`, and its value as exactly one element. */
+/** Returns the argument of `From(…)` or `To(…)`, and its value as exactly one element. */
 export function endArgument(
   context: Context,
   call: Call,

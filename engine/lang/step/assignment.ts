@@ -1,5 +1,4 @@
-// Property values of creations, updates and upserts (helixql.md 3.11, 3.12): an object literal to
-// assignments.
+// Checks the property values of creations, updates and upserts: an object literal becomes assignments.
 import type { TypeRef } from '../../base/schema.js';
 import type { Assignment } from '../../plan/expression.js';
 import type { ObjectLiteral } from '../syntax/ast-expression.js';
@@ -9,7 +8,7 @@ import type { Scope } from '../type/scope.js';
 import { reportProperty } from './source-step.js';
 
 /**
- * The assignments of `object` to an element of one of `types`; a property is known when one
+ * Returns the assignments of `object` to an element of one of `types`. A property is known if one of them
  * declares it.
  */
 export function assignmentsOf(

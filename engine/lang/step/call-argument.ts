@@ -1,4 +1,4 @@
-// Arguments of calls as written: how many there are, object literals, type arguments.
+// Reads arguments of calls as written: their number, object literals, type arguments.
 import type { ElementKind } from '../../base/schema.js';
 import type { Call, Expr, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
@@ -6,7 +6,8 @@ import type { Context } from '../type/context.js';
 import { didYouMean } from '../../base/did-you-mean.js';
 
 /**
- * Exactly `count` arguments, none named; undefined after a report. `form` shows how it is written.
+ * Returns exactly `count` arguments without names; undefined after a report. `form` shows the call in
+ * messages.
  */
 export function argumentsOf(
   context: Context,
@@ -15,7 +16,7 @@ export function argumentsOf(
   form: string,
 ): Expr[] | undefined {
   const args = call.args ?? [];
-  // What could not be read has been reported.
+  // An unreadable argument has been reported.
   if (args.some(({ value }) => value.kind === 'faulty') && args.length !== count) return undefined;
   if (args.length === count && args.every((arg) => arg.name === undefined)) {
     return args.map((arg) => arg.value);
@@ -29,17 +30,17 @@ export function argumentsOf(
   return undefined;
 }
 
-/** A number of arguments in words. */
+/** Returns a number of arguments in words. */
 export function countOf(count: number, none: string): string {
   return count === 1 ? 'one argument' : count === 0 ? none : `${count} arguments`;
 }
 
-/** The only argument; undefined after a report. */
+/** Returns the only argument; undefined after a report. */
 export function argument(context: Context, call: Call, form: string): Expr | undefined {
   return argumentsOf(context, call, 1, form)?.[0];
 }
 
-/** The only argument as an object literal, `{}` when it is absent and may be. */
+/** Returns the only argument as an object literal, or `{}` if it is absent and optional. */
 export function objectArgument(
   context: Context,
   call: Call,
@@ -63,7 +64,7 @@ export function asObject(context: Context, value: Expr, form: string): ObjectLit
 const unknownCode = { node: 'E101', edge: 'E102', vector: 'E103' } as const;
 const kindWord = { node: 'a node type', edge: 'an edge type', vector: 'a vector type' } as const;
 
-/** Whether a type of this kind is declared; reports it otherwise. */
+/** Returns true if a type of this kind is declared; otherwise reports it. */
 export function isDeclared(context: Context, kind: ElementKind, name: Name): boolean {
   if (context.schema.find(kind, name.text) !== undefined) return true;
   const message = `\`${name.text}\` is not ${kindWord[kind]}.`;
@@ -74,7 +75,7 @@ export function isDeclared(context: Context, kind: ElementKind, name: Name): boo
   return false;
 }
 
-/** Says so when the type is declared as one of another kind. */
+/** Returns a hint if the type is declared as another kind. */
 function kindHint({ schema }: Context, name: string): string | undefined {
   for (const [kind, letter] of [
     ['node', 'N'],
@@ -85,7 +86,7 @@ function kindHint({ schema }: Context, name: string): string | undefined {
   return undefined;
 }
 
-/** The only type argument, declared; undefined after a report. */
+/** Returns the only type argument, which must be declared; undefined after a report. */
 export function typeArgument(context: Context, call: Call, kind: ElementKind): Name | undefined {
   const [name, extra] = call.types ?? [];
   if (name === undefined || extra !== undefined) {

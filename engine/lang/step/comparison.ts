@@ -1,9 +1,9 @@
-// Comparisons (helixql.md 3.8): which pairs of types compare, literals read as the type beside
-// them, streams on the left ("any item"), lists on the right.
+// Checks comparisons: which types compare, literals converted to the type of the other operand,
+// streams on the left ("any item"), lists on the right.
 //
-// What is emitted: `compare` with `left` a value, or with `any` a list of which one item must
-// satisfy it. IS_IN has a list on the right. CONTAINS has on the left a string, an array, the list
-// of a stream of elements, or with `any` the list of a stream of strings or arrays.
+// Emits `compare` with `left` a value, or with `any` a list of which one item must satisfy it.
+// IS_IN has a list on the right. CONTAINS has on the left a string, an array, the list of a stream
+// of elements, or with `any` the list of a stream of strings or arrays.
 import { integerFits } from '../../base/integer.js';
 import type { CompareOperator, Expression } from '../../plan/expression.js';
 import { argument } from './call-argument.js';
@@ -54,14 +54,14 @@ interface Pair {
   right: TypedExpr;
   scope: Scope;
   call: Call;
-  /** Of the operand. */
+  /** Range of the operand. */
   span: Span;
 }
 
 function relation(pair: Pair): TypedExpr {
   const { context, operator, left, right, scope, call, span } = pair;
   const ordered = operator !== 'EQ' && operator !== 'NEQ';
-  // Of everything it may be asked whether it is there.
+  // Every value can be compared with NONE.
   if (!ordered && right.literal?.kind === 'none')
     return comparison(pair, right.expression, isList(left));
   if (left.type.kind === 'record' || (ordered && left.type.kind === 'element')) {
@@ -115,7 +115,7 @@ function contains(pair: Pair): TypedExpr {
   return comparison(pair, operand, isList(left) && !elements);
 }
 
-/** The beginning or the end of a String; of a stream of Strings, of any of them. */
+/** Compares the beginning or the end of a String; of a stream of Strings, at least one must match. */
 function affix(pair: Pair): TypedExpr {
   const { context, operator, left, right, scope } = pair;
   if (!isBasic(left.type, 'String') && !isBasic(left.type, 'Null')) return noComparison(pair);
@@ -141,8 +141,8 @@ const isReadable = (type: ItemType): boolean =>
   type.kind === 'scalar' && (type.name === 'Date' || type.name === 'ID');
 
 /**
- * The operand beside a value of `type`; undefined after a report. String literals are read as dates
- * and ids.
+ * Returns the operand compared with a value of `type`; undefined after a report. String literals are read as
+ * dates and ids.
  */
 export function readAs(
   context: Context,
@@ -163,14 +163,14 @@ export function readAs(
   return comparable(type, right) ? term.expression : 'misfit';
 }
 
-/** Whether no value of the type equals the literal: beyond its range, or a fraction. */
+/** Returns true if no value of the type equals the literal: it is out of range, or a fraction. */
 function neverHolds(type: ItemType, { literal }: TypedExpr): boolean {
   if (type.kind !== 'scalar' || type.name === 'Integer' || !isInteger(type)) return false;
   if (literal?.kind === 'float') return !Number.isInteger(literal.value);
   return literal?.kind === 'integer' && !integerFits(literal.value, type.name as 'I8');
 }
 
-/** Warns of a literal that the type never holds; a fraction still divides what it is ordered by. */
+/** Warns of a literal that the type never contains. A fraction is still useful in an ordered comparison. */
 export function warnConstant(
   context: Context,
   left: TypedExpr,

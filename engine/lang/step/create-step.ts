@@ -1,4 +1,4 @@
-// Creations (helixql.md 3.11): AddN, AddV, BatchAddV, AddE as heads of chains, and AddE as a step.
+// Checks creations: AddN, AddV, BatchAddV and AddE as heads of chains, and AddE as a step.
 import type { EdgeType, PropertyType, TypeRef } from '../../base/schema.js';
 import type { Assignment, End } from '../../plan/expression.js';
 import { argument, asObject, objectArgument, typeArgument } from './call-argument.js';
@@ -28,7 +28,7 @@ export function checkAddNode(context: Context, call: Call, scope: Scope): TypedE
   return { type: elements([ref]), cardinality: 'one', expression };
 }
 
-/** The values are checked even when the type they are for is not known. */
+/** Checks the values even if their type is not known. */
 function checkMembers(
   context: Context,
   object: ObjectLiteral | undefined,
@@ -38,7 +38,7 @@ function checkMembers(
   return unknownExpr();
 }
 
-/** `AddV<T>(vector, {…}, …)`: several objects are merged. */
+/** Checks `AddV<T>(vector, {…}, …)`; several objects are merged. */
 export function checkAddVector(context: Context, call: Call, scope: Scope): TypedExpr {
   context.writes++;
   const type = typeArgument(context, call, 'vector');
@@ -83,7 +83,7 @@ interface EdgeCall {
   set: Assignment[];
 }
 
-/** The type and the assignments of `AddE<L>({…})`; undefined after a report. */
+/** Returns the type and the assignments of `AddE<L>({…})`; undefined after a report. */
 function edgeCall(context: Context, call: Call, scope: Scope): EdgeCall | undefined {
   const type = typeArgument(context, call, 'edge');
   const object = objectArgument(
@@ -102,7 +102,7 @@ function edgeCall(context: Context, call: Call, scope: Scope): EdgeCall | undefi
   return { ref, edge, set };
 }
 
-/** `AddE<L>({…})::From(a)::To(b)`. */
+/** Checks `AddE<L>({…})::From(a)::To(b)`. */
 export function checkAddEdge(
   context: Context,
   call: Call,
@@ -125,7 +125,7 @@ export function checkAddEdge(
   return { type: elements([ref]), cardinality, expression };
 }
 
-/** `UpsertE<L>({…})::From(a)::To(b)`: as AddE, but of an edge that is there it sets the values. */
+/** Checks `UpsertE<L>({…})::From(a)::To(b)`, which sets the values of an existing edge or creates one. */
 export function checkUpsertEdges(
   context: Context,
   call: Call,
@@ -152,13 +152,13 @@ export function checkUpsertEdges(
   return { type: elements([ref]), cardinality, expression };
 }
 
-/** Every element of a stream is an end; a lookup stands for its only element. */
+/** Every element of a stream is an endpoint; a lookup stands for its only element. */
 function endOf({ term, value }: EndTerm): End {
   const many = term.cardinality === 'many';
   return { value: many ? term.expression : value, many };
 }
 
-/** `x::AddE<L>({…})::To(b)`: an edge per item, the item `_` being the end that is not written. */
+/** Checks `x::AddE<L>({…})::To(b)`: one edge per item, where `_` is the endpoint that is not written. */
 export const checkAddEdgeStep: StepChecker = (context, input, call, scope, place) => {
   context.writes++;
   const from = dropShape(context, rowsOf(input), call.name, place.chain);

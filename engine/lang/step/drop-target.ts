@@ -1,4 +1,4 @@
-// What DROP deletes (helixql.md 3.13): every element that an expression yields.
+// Checks the operand of DROP: every element that the expression yields is deleted.
 import type { Expression } from '../../plan/expression.js';
 import type { Expr } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';

@@ -1,4 +1,4 @@
-// Ends of edges and paths: `::From(a)::To(b)` in either order (helixql.md 3.11, 3.12, 3.18).
+// Checks the endpoints of edges and paths: `::From(a)::To(b)` in either order.
 import type { EdgeType, TypeRef } from '../../base/schema.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Call, Step } from '../syntax/ast-expression.js';
@@ -15,7 +15,7 @@ export interface EndTerm {
   call: Call;
 }
 
-/** The ends written after an edge step, each at most once; the second of a kind is E305. */
+/** Returns the endpoints that follow an edge step, each at most once; a second one of a kind is E305. */
 export function edgeEnds(
   context: Context,
   place: ChainPlace,
@@ -35,7 +35,7 @@ export function edgeEnds(
   return ends;
 }
 
-/** Warns when an end is visibly of a type that the edge does not join. */
+/** Warns if an endpoint is certainly of a type that the edge does not connect. */
 export function warnEnd(
   context: Context,
   edge: EdgeType,
@@ -53,7 +53,7 @@ export function warnEnd(
 
 const same = (a: TypeRef, b: TypeRef) => a.kind === b.kind && a.name === b.name;
 
-/** Reports the ends that are missing; `needed` says which must be there. */
+/** Reports missing endpoints; `needed` lists the required ones. */
 export function reportMissingEnds(
   context: Context,
   call: Call,
@@ -65,7 +65,7 @@ export function reportMissingEnds(
     if (written.has(end)) continue;
     const code = end === 'To' ? 'E611' : 'E612';
     const message = `\`${call.name.text}\` has no \`${end}\`.`;
-    // A step that was meant as an end is a fault of its own.
+    // A step that was meant as an endpoint has its own diagnostic.
     const { steps } = place.chain;
     const isMisspelt = (step: Step) => step.kind === 'call' && /^(from|to)$/.test(step.name.text);
     if (steps.slice(place.next).some(isMisspelt)) continue;

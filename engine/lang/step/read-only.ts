@@ -1,17 +1,17 @@
-// Expressions that may be evaluated never, once or in another order than written, so that they must
-// not write.
+// Checks expressions that must not write, because they may be evaluated never, once or in another order than
+// written.
 import type { Expr } from '../syntax/ast-expression.js';
 import type { Span } from '../syntax/source.js';
 import type { Context } from '../type/context.js';
 import type { Scope } from '../type/scope.js';
 import type { TypedExpr } from '../type/typed-expression.js';
 
-/** Types an expression; one that creates, changes or deletes anything is E711. */
+/** Checks an expression; reports E711 if it creates, changes or deletes anything. */
 export function checkReadOnly(context: Context, expr: Expr, scope: Scope): TypedExpr {
   return refuseWrites(context, expr.span, () => context.check(expr, scope));
 }
 
-/** The same of whatever `check` types. */
+/** Reports E711 if anything that `check` types writes. */
 export function refuseWrites<T>(context: Context, span: Span, check: () => T): T {
   const before = context.writes;
   const checked = check();

@@ -1,4 +1,4 @@
-// Selections: `N<T>`, `E<L>(id)`, `V<T>({p: v})`, of several types too, and for every value of a list.
+// Checks selections: `N<T>`, `E<L>(id)`, `V<T>({p: v})`, also of several types and for every value of a list.
 import type { ElementKind, TypeRef } from '../../base/schema.js';
 import type { Expression, Source } from '../../plan/expression.js';
 import type { Argument, Call, ObjectLiteral } from '../syntax/ast-expression.js';
@@ -36,7 +36,7 @@ export function checkSelection(
     return unknownExpr();
   }
   const declared = types.filter((name) => isDeclared(context, kind, name));
-  // A type that stands there twice yields its elements once.
+  // A type that is listed twice yields its elements once.
   const names = new Set(declared.map((name) => name.text));
   const refs = [...names].map((name): TypeRef => ({ kind, name }));
   const [type] = refs;
@@ -66,7 +66,7 @@ export function checkSelection(
   return sourceTerm(source, elements(refs), miss === 'none' ? 'opt' : 'one');
 }
 
-/** `nulls: true` behind an object, taken off. */
+/** Removes `nulls: true` after an object. */
 function withoutNulls(context: Context, call: Call): { rest: Call; nulls?: Argument } {
   const [first, nulls, ...more] = call.args ?? [];
   if (first?.value.kind !== 'object' || nulls === undefined || more.length > 0) {
@@ -90,7 +90,7 @@ function reportNulls(context: Context, span: Span): void {
   context.report('E717', span, message, 'Declare `UNIQUE INDEX`.');
 }
 
-/** A selection by a list of values, or of several types; undefined: an ordinary one. */
+/** Checks a selection by a list of values, or of several types; returns undefined for an ordinary one. */
 function checkBatch(
   context: Context,
   refs: readonly TypeRef[],
@@ -111,11 +111,11 @@ function checkBatch(
   }
   const property = isId ? undefined : context.schema.property(declaring[0]!, name.text)!;
   const declared = property ? typeOfParameter(property.type) : scalarType('ID');
-  // The value is typed twice at most; what it reports is kept once.
+  // The value is typed at most twice; its reports are kept once.
   const before = context.writes;
   const term = bare(context, context.check(value, scope));
   const isBatch = declared.kind !== 'list' && term.type.kind === 'list' && !isList(term);
-  // Where HelixQL 2 has a meaning, a list of rows stands for its only one.
+  // HelixQL 2 reads a list of rows as its only row here.
   const isMany = isBatch || ((isId || nulls !== undefined) && isList(term));
   if (refs.length === 1 && !isMany && !isId && nulls === undefined) return undefined;
   if (context.writes > before) reportWrites(context, value.span);
@@ -159,7 +159,7 @@ function listOf(
   return comparable(declared, item) ? term.expression : misfit(context, declared, term, span);
 }
 
-/** One value as a list of it. */
+/** Returns a list of one value. */
 function oneOf(
   context: Context,
   term: TypedExpr,

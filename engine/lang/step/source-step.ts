@@ -1,5 +1,4 @@
-// Sources (helixql.md 3.5, 3.14, 3.15): scans, by-id and by-property selections, vector and keyword
-// searches.
+// Checks sources: scans, selections by id and by property, vector and keyword searches.
 import type { ElementType, TypeRef } from '../../base/schema.js';
 import type { Expression, Source } from '../../plan/expression.js';
 import { argumentsOf, typeArgument } from './call-argument.js';
@@ -25,7 +24,7 @@ export const elements = (types: readonly TypeRef[], hit: Hit = 'none'): ItemType
   hit,
 });
 
-/** The only type's elements whose one property named has a value. */
+/** Selects the elements of one type whose named property has a value. */
 export function checkLookup(
   context: Context,
   type: TypeRef,
@@ -50,7 +49,7 @@ export function checkLookup(
   const value = lookupValue(context, declared, member, scope);
   const { index } = property;
   const first = index === 'unique' || (context.compat && index === 'index');
-  // A selection in front of an upsert, in the same chain, may miss: then the upsert creates.
+  // A selection before an upsert in the same chain may find nothing: the upsert then creates an element.
   const miss = upserts(place) ? 'none' : scope.miss;
   const source: Source = { kind: 'lookup', type, property: property.name, value, first, miss };
   context.places.set(source, selector.span);
@@ -94,7 +93,7 @@ function upserts(place: ChainPlace): boolean {
   );
 }
 
-/** `SearchV<T>(vector, k)`. */
+/** Checks `SearchV<T>(vector, k)`. */
 export function checkVectorSearch(context: Context, call: Call, scope: Scope): TypedExpr {
   const type = typeArgument(context, call, 'vector');
   const args = argumentsOf(context, call, 2, 'SearchV<Type>(vector, k)');
@@ -110,7 +109,7 @@ export function checkVectorSearch(context: Context, call: Call, scope: Scope): T
   return sourceTerm({ kind: 'searchVector', type: type.text, vector, k }, items, 'many');
 }
 
-/** `SearchBM25<T>(text, k)`: T is a node type, or else a vector type. */
+/** Checks `SearchBM25<T>(text, k)`, where T is a node type, otherwise a vector type. */
 export function checkTextSearch(context: Context, call: Call, scope: Scope): TypedExpr {
   const name = call.types?.[0];
   const isVector =

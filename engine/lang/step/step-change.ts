@@ -1,4 +1,4 @@
-// Changes (helixql.md 3.12): UPDATE and the three upserts.
+// Checks changes: UPDATE and the three upserts.
 import type { EdgeType, ElementKind, TypeRef } from '../../base/schema.js';
 import type { End } from '../../plan/expression.js';
 import { argument, asObject, objectArgument } from './call-argument.js';
@@ -37,7 +37,7 @@ export const checkUpdate: StepChecker = (context, input, call, scope, place) => 
 
 const upsertOf = { node: 'UpsertN', edge: 'UpsertE', vector: 'UpsertV' } as const;
 
-/** The one type of the chain, of this kind; undefined after a report. */
+/** Returns the one type of the chain, of this kind; undefined after a report. */
 function upsertType(
   context: Context,
   from: TypedExpr,
@@ -65,12 +65,12 @@ function warnBoundLookup(context: Context, input: TypedExpr, call: Call, place: 
   context.report('W110', call.name.span, message, 'Write the selection in the same chain.');
 }
 
-/** One that was found keeps what the search has set; one that is made has none of it. */
+/** A found element keeps the members that the search has set; a created one has none of them. */
 function upserted({ compat }: Context, { type }: TypedExpr): ItemType {
   return compat || type.kind !== 'element' ? type : { ...type, hit: joinHits([type.hit, 'none']) };
 }
 
-/** Checks values whose type is not known, so that their own faults are reported. */
+/** Checks values whose type is unknown, to report their own errors. */
 function checkLoose(context: Context, written: Expr | undefined, scope: Scope): TypedExpr {
   if (written?.kind === 'object') {
     for (const { value } of written.members) context.check(value, scope);
@@ -116,7 +116,7 @@ export const checkUpsertVector: StepChecker = (context, input, call, scope, plac
   return append(from, step, change);
 };
 
-/** The chain before only names the type; it is not evaluated. */
+/** The chain before an edge upsert only names the type; it is not evaluated. */
 export const checkUpsertEdge: StepChecker = (context, input, call, scope, place) => {
   context.writes++;
   const written = argument(context, call, 'UpsertE({property: value})');

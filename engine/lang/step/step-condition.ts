@@ -1,4 +1,4 @@
-// Conditions (helixql.md 3.7): WHERE, PREFILTER, and what counts as a Boolean.
+// Checks conditions: WHERE, PREFILTER, and which values count as a Boolean.
 import type { Expression, ItemExpression, Source } from '../../plan/expression.js';
 import { argument } from './call-argument.js';
 import type { Expr } from '../syntax/ast-expression.js';
@@ -12,9 +12,7 @@ import type { TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isBasic } from '../type/type.js';
 
-/**
- * A Boolean; of a stream of Booleans, whether any is true. Undefined after a report with `code`.
- */
+/** Returns a Boolean; for a stream of Booleans, whether any is true. Undefined after a report with `code`. */
 export function booleanOf(
   context: Context,
   written: Expr,
@@ -55,9 +53,7 @@ export const checkWhere: StepChecker = (context, input, call, scope) => {
   return append(from, { kind: 'where', condition }, change);
 };
 
-/**
- * One item of a stream as `_` sees it: its type and shape, nothing of how the stream came to be.
- */
+/** Returns one item of a stream, as `_` reads it: with its type and shape only. */
 export function itemOf(term: TypedExpr): TypedExpr {
   const { type, expression, shape } = term;
   return { type, expression, cardinality: 'one', ...(shape && { shape }) };
@@ -65,7 +61,7 @@ export function itemOf(term: TypedExpr): TypedExpr {
 
 type Search = Extract<Source, { kind: 'searchVector' | 'searchText' }>;
 
-/** The search that an expression is and nothing else; undefined when it has its filter already. */
+/** Returns the search if the expression is only a search without a filter; otherwise undefined. */
 function bareSearch(expression: Expression): Search | undefined {
   if (expression.kind !== 'pipeline' || expression.steps.length > 0) return undefined;
   const { source } = expression;
@@ -73,7 +69,7 @@ function bareSearch(expression: Expression): Search | undefined {
   return isSearch && source.prefilter === undefined ? source : undefined;
 }
 
-/** The searches that a filter directly behind them is for: one, or all that are fused. */
+/** Returns the searches that a filter directly after them applies to: one, or all that are fused. */
 function searchesOf(input: TypedExpr): (Search | undefined)[] {
   const { expression, growing, shape } = input;
   if (!growing || shape !== undefined || expression.kind !== 'pipeline') return [undefined];
@@ -101,7 +97,7 @@ export const checkPrefilter: StepChecker = (context, input, call, scope) => {
   return input;
 };
 
-/** The same condition on another slot: binders in it are its own. */
+/** Copies a condition to another slot; its binders get their own slots. */
 function copyOf(context: Context, { slot, value }: ItemExpression): ItemExpression {
   const own = context.fresh();
   const values = new Map([[slot, { kind: 'slot', slot: own } as const]]);

@@ -1,5 +1,4 @@
-// Graph steps (helixql.md 3.6, INTERSECT in 3.7): from elements to their edges and neighbours, from
-// edges to ends.
+// Checks graph steps and INTERSECT: from elements to their edges and neighbors, from edges to endpoints.
 import type { TypeRef } from '../../base/schema.js';
 import { type GraphStep, inferTypes } from '../../plan/infer-types.js';
 import { argument, isDeclared } from './call-argument.js';
@@ -14,7 +13,7 @@ import { type Cardinality, sameCardinality, type TypedExpr } from '../type/typed
 import { printItemType } from '../type/type-print.js';
 import { isUnknownOrNull } from '../type/type.js';
 
-/** `Out<L>`, `In<L>`, `OutE<L>`, `InE<L>`. */
+/** Checks `Out<L>`, `In<L>`, `OutE<L>`, `InE<L>`. */
 export const checkEdgeStep: StepChecker = (context, input, call, scope, place) => {
   const name = call.name.text;
   const direction = name.startsWith('Out') ? 'out' : 'in';
@@ -44,7 +43,7 @@ export const checkEdgeStep: StepChecker = (context, input, call, scope, place) =
 const startsOf = ({ type }: TypedExpr): readonly TypeRef[] =>
   type.kind === 'element' ? type.types : [];
 
-/** What the step reaches; undefined after a report. */
+/** Returns the types that the step reaches; undefined after a report. */
 export function reach(
   context: Context,
   from: TypedExpr,
@@ -73,7 +72,7 @@ export function reach(
 }
 
 /**
- * The step never matches. Where that is only warned about, the far ends are what it would reach.
+ * Reports a step that never matches. Where this is only a warning, returns the far ends that its edges have.
  */
 function reportEnds(
   context: Context,
@@ -96,7 +95,7 @@ function reportEnds(
 
 const wrongEnd = { FromN: 'E623', ToN: 'E624', FromV: 'E625', ToV: 'E626' } as const;
 
-/** `FromN`, `ToN`, `FromV`, `ToV`. */
+/** Checks `FromN`, `ToN`, `FromV`, `ToV`. */
 export const checkEndStep: StepChecker = (context, input, call, scope, place) => {
   const name = call.name.text as keyof typeof wrongEnd;
   const from = dropShape(context, rowsOf(input), call.name, place.chain);
@@ -114,11 +113,11 @@ export const checkEndStep: StepChecker = (context, input, call, scope, place) =>
     const message = `These edges have no ${kind} at this end.`;
     context.report(wrongEnd[name], call.name.span, message, `Write \`${right}\`.`);
   }
-  // Edges of several types may end at either kind; all their ends are rows.
+  // Edges of several types may end at either kind; all their endpoints are rows.
   return append(from, step, { type: elements(reached), cardinality: endsOf(from) });
 };
 
-/** Of what is no edge there is no end. */
+/** An element that is not an edge has no endpoint. */
 export function endsOf(from: TypedExpr): Cardinality {
   const { type } = from;
   const mayBeOther = type.kind === 'element' && type.types.some(({ kind }) => kind !== 'edge');
@@ -126,7 +125,7 @@ export function endsOf(from: TypedExpr): Cardinality {
   return same === 'one' && mayBeOther ? 'opt' : same;
 }
 
-/** `INTERSECT(_::…)`. */
+/** Checks `INTERSECT(_::…)`. */
 export const checkIntersect: StepChecker = (context, input, call, scope, place) => {
   const from = dropShape(context, rowsOf(input), call.name, place.chain);
   const written = argument(context, call, 'INTERSECT(_::Out<EdgeType>)');

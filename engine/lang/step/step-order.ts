@@ -1,4 +1,4 @@
-// Shaping steps (helixql.md 3.9): RANGE, FIRST, COUNT, ORDER, DEDUP, ID, GROUP_BY, AGGREGATE_BY.
+// Checks RANGE, FIRST, COUNT, ORDER, DEDUP, ID, GROUP_BY and AGGREGATE_BY.
 import { singleMember } from '../type/visible-member.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Groups } from '../../plan/print-form.js';
@@ -25,10 +25,10 @@ export const many = ({ type, shape }: TypedExpr): Change => ({
   ...(shape && { shape }),
 });
 
-/** Reports arguments or type arguments where there are none. */
+/** Reports arguments or type arguments of a step that takes none. */
 function plain(context: Context, call: Call): void {
   if (call.args === undefined && call.types === undefined) return;
-  // What could not be read has been reported.
+  // An unreadable argument has been reported.
   if (call.args?.some(({ value }) => value.kind === 'faulty')) return;
   const name = call.name.text;
   const keys = name === 'DEDUP' ? ' or `DEDUP(_::{property})`' : '';
@@ -77,7 +77,7 @@ export const checkFirst: StepChecker = (context, input, call) => {
   return append(from, { kind: 'first' }, { type, cardinality: 'opt', ...(shape && { shape }) });
 };
 
-/** In front of grouping COUNT changes nothing. A list that is a property counts its items. */
+/** COUNT before grouping changes nothing. For a list property, COUNT is the number of its items. */
 export const checkCount: StepChecker = (context, input, call, _scope, place) => {
   plain(context, call);
   const following = place.chain.steps[place.next];
@@ -90,7 +90,7 @@ export const checkCount: StepChecker = (context, input, call, _scope, place) => 
   return append(from, { kind: 'count' }, { type: scalarType('U64'), cardinality: 'one' });
 };
 
-/** With keys, the first item for each combination of their values. */
+/** With keys, keeps the first item for each combination of their values. */
 export const checkDedup: StepChecker = (context, input, call, scope) => {
   const from = rowsOf(input);
   const args = call.args ?? [];
@@ -139,7 +139,7 @@ export const checkGroup: StepChecker = (context, input, call, _scope, place) => 
   const shaped = from.shape === undefined ? undefined : printed(context, item);
   const type = shaped ? wholeType(shaped) : from.type;
   if (data) members.set('data', { kind: 'list', of: type });
-  // Elements stay what they are: their shape is kept beside them.
+  // Elements stay elements; their shape is stored separately.
   const isShapedElement = from.shape !== undefined && from.type.kind === 'element';
   const own = isShapedElement ? groupShape(context, from.shape!) : undefined;
   const step = {
@@ -162,7 +162,7 @@ export const checkGroup: StepChecker = (context, input, call, _scope, place) => 
   });
 };
 
-/** Whether the step at hand is written `COUNT::GROUP_BY`. */
+/** Returns true if the current step is written `COUNT::GROUP_BY`. */
 function followsCount({ chain, next }: ChainPlace): boolean {
   const before = chain.steps[next - 2];
   return before?.kind === 'call' && before.name.text === 'COUNT';

@@ -1,5 +1,5 @@
-// PAGE (extensions.md 9.2): the next items behind a position, in the order of the ORDER before it and
-// then of their ids. The ORDER becomes part of the step, so that nothing is sorted as a whole.
+// Checks PAGE: the next items after a position, in the order of the preceding ORDER and then of their ids.
+// The ORDER becomes part of the step, so that the whole list need not be sorted.
 import type { Expression, Step } from '../../plan/expression.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { ChainPlace, Context, StepChecker } from '../type/context.js';
@@ -38,7 +38,7 @@ export const checkPage: StepChecker = (context, input, call, scope, place) => {
   if (count === undefined) return unknownExpr();
   const { rest, slot, keys } = takeOrder(context, from);
   const item = { ...itemOf(from), ...slotExpr(slot, type) };
-  // As RETURN prints them.
+  // Shaped as RETURN prints them.
   const shaped = from.shape && (context.compat ? printed(context, item) : projected(context, item));
   const step: Step = {
     kind: 'page',
@@ -57,7 +57,7 @@ export const checkPage: StepChecker = (context, input, call, scope, place) => {
   return append(rest, step, { type: { kind: 'record', members }, cardinality: 'one' });
 };
 
-/** Whether a step follows that is no projection of the page. */
+/** Reports a step after PAGE that is not a projection of it; returns true after a report. */
 function refuseStepBehind(context: Context, { name }: Call, { chain, next }: ChainPlace): boolean {
   const step = chain.steps[next];
   if (step?.kind !== 'call') return false;
@@ -87,13 +87,13 @@ function positionOf(context: Context, written: Expr, scope: Scope): Expression |
 }
 
 interface Ordered {
-  /** The stream without its ORDER, each item once. */
+  /** The stream without its ORDER, with duplicates removed. */
   rest: TypedExpr;
   slot: number;
   keys: SortKey[];
 }
 
-/** Takes the ORDER away that stands directly before, or before conditions. */
+/** Removes the ORDER directly before the page, or before conditions. */
 function takeOrder(context: Context, from: TypedExpr): Ordered {
   const { expression } = from;
   const steps = expression.kind === 'pipeline' ? expression.steps : [];
@@ -110,7 +110,7 @@ function takeOrder(context: Context, from: TypedExpr): Ordered {
   return { rest: distinct, slot: order.slot, keys: order.keys };
 }
 
-/** Whether it is elements of a type, found one by one. */
+/** Returns true for elements of a type that cannot contain duplicates. */
 function isDistinct(expression: Expression): boolean {
   if (expression.kind !== 'pipeline') return false;
   const { source, steps } = expression;
@@ -118,7 +118,7 @@ function isDistinct(expression: Expression): boolean {
   return isOf && steps.every(({ kind }) => kind === 'where' || kind === 'dedup');
 }
 
-/** Types, keys, directions and places of null, whatever numbers the slots of the query have. */
+/** Returns types, keys, directions and null positions as text, independent of slot numbers. */
 function orderText(type: ItemType, keys: readonly SortKey[]): string {
   const slots = new Map<unknown, number>();
   const numbered = (slot: unknown): number => {

@@ -1,4 +1,4 @@
-// Shortest paths (helixql.md 3.18): the four steps, their ends, weights, estimates and conditions.
+// Checks shortest paths: the four steps, their endpoints, weights, estimates and conditions.
 import type { TypeRef } from '../../base/schema.js';
 import type { Step } from '../../plan/expression.js';
 import { countOf, isDeclared } from './call-argument.js';
@@ -34,7 +34,7 @@ const forms: Record<PathStep['algorithm'], string> = {
   astar: 'ShortestPathAStar<EdgeType>(_::{weight}, "property")',
 };
 
-/** Arguments that a step must have; a condition may stand behind them. */
+/** Required arguments of a step; a condition may follow them. */
 const counts: Record<PathStep['algorithm'], number> = { bfs: 0, dijkstra: 1, astar: 2 };
 
 export const checkPath: StepChecker = (context, input, call, scope, place) => {
@@ -66,7 +66,7 @@ export const checkPath: StepChecker = (context, input, call, scope, place) => {
   return append(start, step, { type: pathType(context, edges), cardinality });
 };
 
-/** The edge types followed: those written, else all. */
+/** Returns the edge types to follow: the written ones, otherwise all. */
 function pathEdges(context: Context, call: Call): string[] {
   const names = call.types?.filter((name) => isDeclared(context, 'edge', name));
   return names?.map((name) => name.text) ?? context.schema.names('edge');
@@ -141,7 +141,10 @@ function weightCost(
   return name === undefined ? undefined : { ...cost, heuristic: name };
 }
 
-/** The property that estimates the remaining cost: numeric, on the elements that the edges join. */
+/**
+ * Returns the property that estimates the remaining cost. It must be numeric and declared by the types that
+ * the edges connect.
+ */
 function estimateName(
   context: Context,
   { value }: NonNullable<Call['args']>[number],

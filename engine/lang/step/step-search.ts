@@ -1,4 +1,4 @@
-// Searches within a stream and rerankers (helixql.md 3.14, 3.16).
+// Checks searches within a stream, and rerankers.
 import { argumentsOf, typeArgument } from './call-argument.js';
 import type { Argument, Call } from '../syntax/ast-expression.js';
 import type { Context, StepChecker } from '../type/context.js';
@@ -12,7 +12,7 @@ import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isBasic, isUnknownOrNull, type ItemType } from '../type/type.js';
 
-/** The vectors of a stream, of one type or any; undefined after a report. */
+/** Returns the vectors of a stream, of one type or any; undefined after a report. */
 function vectorsOf(
   context: Context,
   from: TypedExpr,
@@ -49,13 +49,13 @@ export const checkSearchWithin: StepChecker = (context, input, call, scope) => {
   return append(from, step, { type: hits, cardinality: 'many', ...(shape && { shape }) });
 };
 
-/** Named arguments, each known and at most once. */
+/** Returns the named arguments; reports unknown and repeated names. */
 function named(context: Context, call: Call, known: readonly string[]): Map<string, Argument> {
   const form = known.map((name) => `${name}: …`).join(', ');
   return namedArguments(context, call, call.args ?? [], known, form);
 }
 
-/** The same of some of the arguments; `form` shows how all are written. */
+/** Returns the named arguments among some of the arguments; `form` shows the whole call in messages. */
 export function namedArguments(
   context: Context,
   call: Call,

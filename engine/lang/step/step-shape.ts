@@ -1,5 +1,4 @@
-// Shape steps (helixql.md 3.10): projections, closures, exclusions, and a bare property name as a
-// step.
+// Checks shape steps: projections, closures, exclusions, and a bare property name as a step.
 import { isBesideGroup } from '../type/visible-member.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Chain, Path, ProjectionItem, Step } from '../syntax/ast-expression.js';
@@ -21,7 +20,7 @@ import { isUnknownOrNull } from '../type/type.js';
 
 type ProjectionStep = Exclude<Step, { kind: 'call' }>;
 
-/** Attaches the shape that a `::{…}`, `::|u|{…}` or `::!{…}` describes. */
+/** Attaches the shape of a `::{…}`, `::|u|{…}` or `::!{…}`. */
 export function checkShape(
   context: Context,
   input: TypedExpr,
@@ -29,7 +28,7 @@ export function checkShape(
   scope: Scope,
 ): TypedExpr {
   const { span } = step;
-  // A list of scalars is no stream of things with members.
+  // The items of a list of scalars have no members.
   const from = input.type.kind === 'list' && !isList(input) ? rowsOf(input) : input;
   const canExclude = from.type.kind === 'element' || isUnknownOrNull(from.type);
   if (!hasMembers(from.type) || (step.kind === 'exclusion' && !canExclude)) {
@@ -52,7 +51,7 @@ export function checkShape(
   return { ...from, shape: { slot, form, members, span } };
 }
 
-/** `x::p`, short for `x::{p}`; it may be meant for one of the `steps`. */
+/** Checks `x::p`, short for `x::{p}`. It may be a misspelled name in `steps`. */
 export function checkProperty(
   context: Context,
   input: TypedExpr,
@@ -67,7 +66,7 @@ export function checkProperty(
   return checkShape(context, input, step, scope);
 }
 
-/** Whether the items have a member of this name for sure. */
+/** Returns true if the items certainly have a member of this name. */
 export function hasMember(context: Context, input: TypedExpr, name: string): boolean {
   if (!hasMembers(input.type) || isUnknownOrNull(input.type)) return false;
   return memberOf(context, itemOf(input), name) !== undefined;
@@ -127,7 +126,7 @@ function projectionMembers(
     const term = withLets(memberTerm(context, item, written, scope), of, lets);
     members.push({ kind: 'value', name, term });
   }
-  // [compat] `{alias: ID, ..}` shows `id` as well.
+  // [compat] `{alias: ID, ..}` also prints `id`.
   if (context.compat) sources.delete('id');
   const hidden = new Set(members.flatMap((each) => (each.kind === 'hidden' ? [each.name] : [])));
   const shown = [...names].filter((name) => !hidden.has(name));
@@ -145,7 +144,7 @@ function noteName(context: Context, names: Set<string>, name: string, written: N
 
 type BindingItem = Extract<ProjectionItem, { kind: 'binding' }>;
 
-/** `name <- value`: a name for the members behind it; undefined when it cannot be one. */
+/** Checks `name <- value`: a name for later members. Returns undefined if the value cannot be bound. */
 function bindMember(
   context: Context,
   item: TypedExpr,
@@ -174,9 +173,7 @@ function bindMember(
 type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;
 type Nested = Extract<MemberItem['value'], { kind: 'nested' }>;
 
-/**
- * The property that a member takes over directly: `q`, `alias: q`, `alias: ID`, `alias: _::{q}`.
- */
+/** Returns the property that a member copies directly: `q`, `alias: q`, `alias: ID`, `alias: _::{q}`. */
 function sourceName({ name, value }: MemberItem): string | undefined {
   if (value === undefined) return name.text;
   if (value.kind !== 'chain') return undefined;
@@ -207,7 +204,7 @@ function memberTerm(
   if (value.kind === 'nested') return nestedMember(context, item, value, scope);
   const path = barePath(value);
   if (path === undefined || path.names.length > 1) return context.check(value, scope);
-  // Only here is a name first a member of the item, then a variable.
+  // Only here a name is a member of the item first, and a variable second.
   const [only] = path.names;
   const member = memberOf(context, item, only.text);
   const isHidden = isBesideGroup(item, only.text) && findName(scope, only.text) !== undefined;
@@ -239,7 +236,7 @@ function reportMember(
   const known = names.length > 0 ? `There are ${names.slice(0, 12).join(', ')}.` : undefined;
   const near = didYouMean(name.text, [...names, ...others]);
   const step = foreignStep(name.text);
-  // `x::distinct` is meant as a step, `x::{distinct}` as a property.
+  // `x::distinct` probably means a step, `x::{distinct}` a property.
   const hint = (isStep ? (step ?? near) : (near ?? step)) ?? known;
   const what = printItemType(item.type);
   context.report(
@@ -251,7 +248,7 @@ function reportMember(
   return unknownExpr();
 }
 
-/** `alias: { … }`: an object over the same item. */
+/** Checks `alias: { … }`: an object over the same item. */
 function nestedMember(context: Context, item: TypedExpr, value: Nested, scope: Scope): TypedExpr {
   const slot = context.fresh();
   const inner = { ...item, ...slotExpr(slot, item.type) };

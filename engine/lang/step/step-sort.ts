@@ -1,4 +1,4 @@
-// ORDER (helixql.md 3.9) by one key or several, each with its direction and the place of its nulls.
+// Checks ORDER by one or more keys, each with its direction and the position of nulls.
 import type { Expression, Step } from '../../plan/expression.js';
 import type { Argument, Call } from '../syntax/ast-expression.js';
 import type { Context, StepChecker } from '../type/context.js';

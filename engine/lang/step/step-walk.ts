@@ -1,5 +1,5 @@
-// Walks (extensions.md 2): both directions, conditions on the edges followed, repetition, and the
-// other end of an edge that a step has reached.
+// Checks traversal steps beyond the basic ones: both directions, conditions on edges, repetition, and the
+// other end of a traversed edge.
 import type { TypeRef } from '../../base/schema.js';
 import type { Expression, Step } from '../../plan/expression.js';
 import { inferTypes } from '../../plan/infer-types.js';
@@ -29,7 +29,7 @@ type WalkStep = Extract<Step, { kind: 'walk' }>;
 
 const hopMost = 2 ** 32 - 1;
 
-/** `Both<L>`, `BothE<L>`, and any edge step with a condition or repetition. */
+/** Checks `Both<L>`, `BothE<L>`, and any edge step with a condition or repetition. */
 export const checkWalk: StepChecker = (context, input, call, scope, place) => {
   const name = call.name.text;
   const from = dropShape(context, rowsOf(input), call.name, place.chain);
@@ -78,13 +78,13 @@ function startsOf(context: Context, { type }: TypedExpr): readonly TypeRef[] {
   return types.map(({ kind, name }) => ({ kind, name }));
 }
 
-/** The types one round away; none when there are none. */
+/** Returns the types that are one round away; an empty list if there are none. */
 function nextTypes(context: Context, step: WalkStep, types: readonly TypeRef[]): TypeRef[] {
   const inferred = inferTypes(context.schema.schema, types, step);
   return 'types' in inferred ? inferred.types : [];
 }
 
-/** Edges as a step of this direction reaches them from these types. */
+/** Returns the edges that a step in this direction reaches from these types. */
 function reachedEdges(
   context: Context,
   far: WalkStep,
@@ -96,7 +96,7 @@ function reachedEdges(
   return { kind: 'element', types: own, hit: 'none', reached };
 }
 
-/** What must be true of an edge to be followed; `_` is the edge. */
+/** Checks the condition for following an edge; `_` is the edge. */
 function walkCondition(
   context: Context,
   far: WalkStep,
@@ -122,7 +122,7 @@ function conditionOn(
   return value && { slot, value };
 }
 
-/** Edges that a path may follow, wherever it starts. */
+/** Returns the edges that a path may follow from any start. */
 export function edgesReached(
   context: Context,
   edges: readonly string[],
@@ -137,7 +137,7 @@ export function edgesReached(
   return reachedEdges(context, far, starts, edges);
 }
 
-/** What must be true of an edge for a path to follow it. */
+/** Checks the condition for a path to follow an edge. */
 export function edgeCondition(
   context: Context,
   edges: readonly string[],
@@ -150,7 +150,7 @@ export function edgeCondition(
 
 interface KnownHops {
   plan: NonNullable<WalkStep['hops']>;
-  /** Infinity: without bound, or known at run time only. */
+  /** Infinity: no bound, or a bound that is known only at run time. */
   most: number;
 }
 
@@ -178,7 +178,7 @@ function hopsOf(context: Context, { low, high, span }: HopBounds, scope: Scope):
 
 const literal = (value: number): Expression => ({ kind: 'literal', value });
 
-/** An integer that a bound may be. */
+/** Returns the value of a literal integer bound. */
 function literalBound(written: HopBounds['low']): number | undefined {
   if (written.kind !== 'literal' || written.value.kind !== 'integer') return undefined;
   const { value } = written.value;
@@ -191,10 +191,10 @@ function reportBound(context: Context, span: Span): number {
   return 1;
 }
 
-/** Rounds that are followed type by type; what lies behind is taken as a whole. */
+/** Number of rounds that are followed type by type; later rounds use the closure. */
 const roundsMax = 64;
 
-/** The types between the bounds, starts included when they count. */
+/** Returns the types within the bounds, including the starts if the lower bound is 0. */
 function repeated(
   context: Context,
   step: WalkStep,
@@ -220,7 +220,7 @@ function repeated(
   return found.size > 0 ? [...found.values()] : first;
 }
 
-/** The types and all that can be reached from them. */
+/** Returns the types and all types reachable from them. */
 function closure(context: Context, step: WalkStep, starts: readonly TypeRef[]): readonly TypeRef[] {
   const found = new Map<string, TypeRef>();
   let added: readonly TypeRef[] = starts;
@@ -234,7 +234,9 @@ function closure(context: Context, step: WalkStep, starts: readonly TypeRef[]): 
 
 const ends = { out: 'to', in: 'from', both: 'other' } as const;
 
-/** `Other`: the end that an edge was not reached from; a property of that name comes first. */
+/**
+ * Checks `Other`: the endpoint from which the edge was not reached. A property of that name has precedence.
+ */
 export const checkOther: StepChecker = (context, input, call, scope, place) => {
   const { name } = call;
   const isPlain = call.types === undefined && call.args === undefined;

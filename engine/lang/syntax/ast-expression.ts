@@ -1,6 +1,5 @@
-// The syntax tree of expressions: what was written, with places, before anything is known about
-// names. Calls are kept general (a name with type arguments and arguments); which calls exist and
-// what they take is the checker's business.
+// Syntax tree of expressions, with positions, before any name is resolved. Calls are general: a name with
+// type arguments and arguments. The checker decides which calls exist and what they accept.
 import type { Faulty, Literal, Name } from './ast-literal.js';
 import type { Span } from './source.js';
 
@@ -10,7 +9,7 @@ export type Expr =
   | { kind: 'not'; of: Expr; span: Span }
   | { kind: 'array'; items: Expr[]; span: Span }
   | ObjectLiteral
-  /** Only what a variable is bound to: how many elements were deleted. */
+  /** Only as the value of a variable: the number of deleted elements. */
   | { kind: 'drop'; of: Expr; span: Span }
   | Chain;
 
@@ -22,7 +21,7 @@ export interface ObjectLiteral {
 
 export interface Chain {
   kind: 'chain';
-  /** `members`: `_.a.b`. */
+  /** `members`: the names in `_.a.b`. */
   head: { kind: 'item'; members: Name[]; span: Span } | Path | Call;
   steps: Step[];
   span: Span;
@@ -45,10 +44,10 @@ export interface Call {
   kind: 'call';
   name: Name;
   types?: Name[];
-  /** Of the directions of ORDER, beside `types`: `NULLS FIRST` is `FIRST`. */
+  /** `NULLS FIRST` or `NULLS LAST` of each direction of an ORDER, parallel to `types`. */
   nulls?: (Name | undefined)[];
   args?: Argument[];
-  /** `{1, 3}` behind a step; `any` is `*`, and without `high` the bounds are one number. */
+  /** `{1, 3}` after a step. `any` is `*`; without `high` both bounds are `low`. */
   hops?: { low: Expr; high?: Expr | { kind: 'any' }; span: Span };
   span: Span;
 }
@@ -60,9 +59,9 @@ export type Step =
 
 export type ProjectionItem =
   | { kind: 'spread'; span: Span }
-  /** `name <- value`: seen by the members behind it, not printed. */
+  /** `name <- value`: visible to later members, not printed. */
   | { kind: 'binding'; name: Name; value: Expr }
-  /** `value` absent: the property of that name. */
+  /** Without `value`: the property of that name. */
   | {
       kind: 'member';
       name: Name;

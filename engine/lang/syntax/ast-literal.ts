@@ -1,4 +1,4 @@
-// Names and literals of the syntax tree, shared by declarations and queries.
+// Names and literals of the syntax tree, used in declarations and queries.
 import type { Span } from './source.js';
 
 export interface Name {
@@ -20,7 +20,7 @@ export interface Literal {
   span: Span;
 }
 
-/** Stands where something could not be read; it has been reported. */
+/** Replaces unreadable source text, which has been reported. */
 export interface Faulty {
   kind: 'faulty';
   span: Span;

@@ -1,4 +1,4 @@
-// The syntax tree of queries and of whole files.
+// Syntax tree of queries and of whole files.
 import type { Expr } from './ast-expression.js';
 import type { Name } from './ast-literal.js';
 import type { Field, MigrationDeclaration, TypeDeclaration, Version } from './ast-schema.js';
@@ -6,16 +6,16 @@ import type { Span } from './source.js';
 
 export interface QueryDeclaration {
   name: Name;
-  /** From its first macro to the last sign of it that was read. */
+  /** From its first macro to its last token. */
   span: Span;
   macros: Macro[];
   parameters: Field[];
   statements: Statement[];
   /** Absent without `RETURN`. */
   returns?: Expr[];
-  /** Parts of it could not be read, so that what is missing means nothing. */
+  /** True if parts could not be read. The absence of a name or statement then means nothing. */
   faulty: boolean;
-  /** Names that stand in those parts: they may have been bound there. */
+  /** Names in the unreadable parts: they may have been bound there. */
   lost?: ReadonlySet<string>;
 }
 
@@ -30,13 +30,13 @@ export type Statement =
   | { kind: 'for'; names: Name[]; destructured: boolean; in: Expr; body: Statement[] }
   | { kind: 'effect'; value: Expr };
 
-/** Everything one or more files declare, in order. */
+/** Declarations of one or more files, in order. */
 export interface SourceTree {
   types: { version: Version; declaration: TypeDeclaration }[];
-  /** Blocks as written, also empty ones. */
+  /** Blocks as written, including empty ones. */
   versions: Version[];
   migrations: MigrationDeclaration[];
   queries: QueryDeclaration[];
-  /** Names that stand in what could not be read: they may have been declared there. */
+  /** Names in unreadable source text: they may have been declared there. */
   lost: Set<string>;
 }

@@ -1,4 +1,4 @@
-// The syntax tree of declarations: types, fields, versions, migrations.
+// Syntax tree of declarations: types, fields, versions, migrations.
 import type { ElementKind } from '../../base/schema.js';
 import type { Faulty, Literal, Name } from './ast-literal.js';
 import type { Expr } from './ast-expression.js';
@@ -15,7 +15,7 @@ export interface Field {
   optional: boolean;
   type: TypeNode;
   default?: Literal | Faulty;
-  /** Of parameters and members of their types: `= value`. */
+  /** `= value` of a parameter or of a member of its type. */
   given?: Expr;
 }
 
@@ -23,7 +23,7 @@ export interface TypeDeclaration {
   kind: ElementKind;
   name: Name;
   unique: boolean;
-  /** Edges only; absent when not written. */
+  /** Edges only; absent if not written. */
   from?: Name;
   to?: Name;
   fields: Field[];

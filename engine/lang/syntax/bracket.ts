@@ -1,5 +1,5 @@
-// What a list of tokens shows by its form alone: where items of the file begin, and brackets that are
-// never closed: that fault is where one was opened, not where its absence is noticed.
+// Finds, from the tokens alone, where items of the file begin and which brackets are never closed. A missing
+// bracket is reported where it was opened, not where its absence is noticed.
 import { type Cursor, isSymbol, peek } from './cursor.js';
 import { syntaxFault, unexpected } from './expect.js';
 import type { Token } from './lexer.js';
@@ -8,8 +8,8 @@ const closers: Record<string, string> = { '(': ')', '[': ']', '{': '}' };
 const isCloser = /^[)\]}]$/;
 
 /**
- * Reports that the bracket at `opener` is not closed here: at the bracket when it never is, else at
- * the token at hand, where `wanted` could stand.
+ * Reports that the bracket at `opener` is not closed here: at the bracket if it is never closed, otherwise at
+ * the current token, where `wanted` could be.
  */
 export function refuseClose(cursor: Cursor, opener: number, close: string, wanted: string): never {
   const { tokens } = cursor;
@@ -21,14 +21,14 @@ export function refuseClose(cursor: Cursor, opener: number, close: string, wante
   throw syntaxFault;
 }
 
-/** `}` and the like, of the bracket at `opener`. */
+/** Consumes the closing bracket of the one at `opener`, or reports its absence. */
 export function expectClose(cursor: Cursor, opener: number, close: string): void {
   if (!isSymbol(cursor, close)) refuseClose(cursor, opener, close, `\`${close}\``);
   cursor.open--;
   cursor.index++;
 }
 
-/** Type arguments are names: whatever else comes before `>` shows that it is missing. */
+/** Type arguments are names, so any other token before `>` shows that it is missing. */
 function isOpenAngle(tokens: readonly Token[], opener: number): boolean {
   for (let at = opener + 1; ; at++) {
     const { kind, text } = tokens[at]!;
@@ -38,7 +38,10 @@ function isOpenAngle(tokens: readonly Token[], opener: number): boolean {
   }
 }
 
-/** Whether the brackets behind do not add up before the item, or what cannot be inside, ends. */
+/**
+ * Returns true if the following brackets do not match before the item ends, or before a token that cannot be
+ * inside.
+ */
 function isOpenBracket(tokens: readonly Token[], opener: number): boolean {
   const wanted = [closers[tokens[opener]!.text]!];
   for (let at = opener + 1; ; at++) {
@@ -49,7 +52,7 @@ function isOpenBracket(tokens: readonly Token[], opener: number): boolean {
     const close = closers[text];
     if (close !== undefined) wanted.push(close);
     else if (isCloser.test(text)) {
-      // What is opened inside and not closed is closed with what is around it.
+      // A bracket that is opened inside and not closed ends with the one around it.
       const from = wanted.lastIndexOf(text);
       if (from < 0) return true;
       wanted.length = from;
@@ -58,7 +61,7 @@ function isOpenBracket(tokens: readonly Token[], opener: number): boolean {
   }
 }
 
-/** A new statement or `RETURN`: neither stands in parentheses. */
+/** Returns true for a new statement or `RETURN`: neither occurs in parentheses. */
 function endsValue(tokens: readonly Token[], at: number): boolean {
   const follows = tokens[at + 1];
   if (follows?.kind === 'symbol' && follows.text === '<-') return true;
@@ -66,10 +69,10 @@ function endsValue(tokens: readonly Token[], at: number): boolean {
   return follows.kind !== 'symbol' || !/^(::|\.|,|[)\]}])$/.test(follows.text);
 }
 
-/** Tokens that are passed over for what is told once: further on, the rest is read as it stands. */
+/** Maximum number of tokens to skip after one report. Later tokens are parsed normally. */
 const passedMost = 1000;
 
-/** Where the bracket at `opener` is closed; 0 where that is not near, or not before the item ends. */
+/** Returns the index of the closing bracket; 0 if it is not near or not before the end of the item. */
 export function closeOf(tokens: readonly Token[], opener: number): number {
   const wanted: string[] = [];
   for (let at = opener; at < opener + passedMost; at++) {
@@ -87,8 +90,8 @@ export function closeOf(tokens: readonly Token[], opener: number): number {
 const kinds = new Set(['N', 'E', 'V']);
 
 /**
- * Whether a new item of the file begins at this token. A chain on a variable called `N` is told by
- * what follows.
+ * Returns true if a new item of the file begins at this token. The tokens after it distinguish an item from a
+ * chain on a variable called `N`.
  */
 export function beginsItem(tokens: readonly Token[], at: number): boolean {
   const token = (ahead: number): Token => tokens[Math.min(at + ahead, tokens.length - 1)]!;

@@ -1,6 +1,5 @@
-// The parser's place in the token list: looking ahead, expecting, nesting, and getting back on its
-// feet after a fault. A fault is reported where it is found and then thrown as `syntaxFault`;
-// whoever can resume catches it.
+// The parser's position in the token list: looking ahead, expecting, nesting, and recovery. A syntax error is
+// reported where it is found and then thrown as `syntaxFault`; a caller that can resume catches it.
 import type { Limits } from '../../base/limits.js';
 import type { Name } from './ast-literal.js';
 import type { Report } from './diagnostic.js';
@@ -10,20 +9,20 @@ import type { Span } from './source.js';
 export interface Cursor {
   readonly tokens: readonly Token[];
   readonly limits: Limits;
-  /** Replaced while a query is parsed, so that reports carry its name. */
+  /** Replaced while a query is parsed, so that reports include its name. */
   report: Report;
   index: number;
-  /** Brackets consumed and not yet closed. */
+  /** Number of brackets that are consumed and not yet closed. */
   open: number;
   depth: number;
-  /** Steps on the longest way into the expressions parsed so far (nesting-limit.ts). */
+  /** Steps on the longest path into the expressions parsed so far (nesting-limit.ts). */
   steps: number;
   /** Levels of objects and lists in the values parsed so far, and in the query's variables. */
   levels: number;
   levelsOf: Map<string, number>;
-  /** Where foreign signs stand in what was passed over after a fault: they follow from it. */
+  /** Offsets of foreign symbols in skipped tokens: their errors follow from an earlier one. */
   unread: Set<number>;
-  /** Names that stand in it: they may have been declared or bound there. */
+  /** Names in skipped tokens: they may have been declared or bound there. */
   lost: Set<string>;
 }
 
@@ -47,7 +46,7 @@ export function isSymbol(cursor: Cursor, text: string, ahead = 0): boolean {
   return token.kind === 'symbol' && token.text === text;
 }
 
-/** A name of this spelling; without `text`, any name. */
+/** Returns true if the token is a name of this spelling; without `text`, any name. */
 export function isName(cursor: Cursor, text?: string, ahead = 0): boolean {
   const token = peek(cursor, ahead);
   return token.kind === 'name' && (text === undefined || token.text === text);
@@ -63,7 +62,7 @@ export function nameOf(token: Token): Name {
   return { text: token.text, span: { start: token.start, end: token.end } };
 }
 
-/** From the start of a node to the last token consumed. */
+/** Returns the range from the start of a node to the last consumed token. */
 export function spanFrom(cursor: Cursor, start: number): Span {
   const last = cursor.tokens[Math.max(0, cursor.index - 1)]!;
   return { start, end: Math.max(start, last.end) };

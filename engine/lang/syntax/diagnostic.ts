@@ -1,6 +1,5 @@
-// Diagnostics: what the compiler reports about sources, how reports are collected, and how one is
-// printed. The catalogue of codes is helixql.md section 5; the first letter of a code is its
-// severity.
+// Diagnostics: the compiler's reports about sources, their collection and their printing. The first letter of
+// a code is its severity.
 import { visible } from '../../base/text/visible.js';
 import { lineOf, positionOf, type SourceFile, type Span } from './source.js';
 
@@ -8,42 +7,41 @@ export interface Diagnostic {
   code: string;
   severity: 'error' | 'warning';
   file: string;
-  /** Counted from 1; columns in UTF-16 units; the end is exclusive. */
+  /** Line, counted from 1, as are columns. Columns count UTF-16 units; the end is exclusive. */
   line: number;
   column: number;
   endLine: number;
   endColumn: number;
   message: string;
   hint?: string;
-  /** Name of the query it lies in. */
+  /** Name of the query that contains it. */
   query?: string;
 }
 
-/** Reports one fault at a place of the file at hand. */
+/** Reports one diagnostic at a position of the current file. */
 export type Report = (code: string, span: Span, message: string, hint?: string) => void;
 
 export interface Collector {
-  /** A `Report` for one file and, inside a query, its name and the names lost in it. */
+  /** Returns a `Report` for one file and, inside a query, its name and the names lost in it. */
   in(file: SourceFile, query?: string, lost?: ReadonlySet<string>): Report;
   /**
-   * Names that may have been declared in what could not be read: that they are not known is no
-   * further fault.
+   * Adds names that may have been declared in unreadable source text. Their uses are not reported as unknown.
    */
   lose(names: Iterable<string>): void;
-  /** Everything reported so far, ordered by file and position. */
+  /** Returns everything reported so far, ordered by file and position. */
   sorted(): Diagnostic[];
 }
 
-/** Stands for the name of a declaration whose name could not be read. */
+/** Replaces the name of a declaration whose name could not be read. */
 export const anyType = '*';
 const unknownType = new Set('E101 E102 E103 E106 E201 E209'.split(' '));
 
-/** What is reported of a name that nothing declares. */
+/** Codes that report a name without a declaration. */
 const unknownName = new Set('E101 E102 E103 E106 E201 E202 E209 E301 E652 E658'.split(' '));
 
 /**
- * Keeps one error per place, and one warning per code and place: what is checked twice is said
- * once, and what follows from an error where it stands is not said at all.
+ * Keeps one error per position, and one warning per code and position. A repeated check thus reports once,
+ * and an error that follows from another one at the same position is not reported.
  */
 export function collectDiagnostics(): Collector {
   const lost = new Set<string>();
@@ -94,7 +92,7 @@ export function collectDiagnostics(): Collector {
 
 const pictureWidth = 120;
 
-/** `file:line:column code message`, the source line with the place underlined, and the hint. */
+/** Returns `file:line:column code message`, the source line with the position underlined, and the hint. */
 export function printDiagnostic(diagnostic: Diagnostic, sourceText: string): string {
   const { file, line, column, code, message } = diagnostic;
   const text = sourceText.startsWith('\uFEFF') ? sourceText.slice(1) : sourceText;
@@ -104,7 +102,7 @@ export function printDiagnostic(diagnostic: Diagnostic, sourceText: string): str
   const end = diagnostic.endLine === line ? diagnostic.endColumn : source.length + 1;
   const width = Math.max(1, Math.min(end - column, cut.length - (column - 1 - from)));
   const gutter = String(line);
-  // What is shown as an escape takes more columns: the carets stand below it all the same.
+  // An escape occupies more columns than its character, so the carets are moved accordingly.
   const before = cut.slice(0, column - 1 - from);
   const marked = cut.slice(before.length, before.length + width);
   const gap = column - 1 - from + visible(before).length - before.length;

@@ -1,7 +1,7 @@
-// What the words and signs of other languages are called here. Read only once something is wrong
-// already: nothing in this file makes a source right or wrong.
+// Hints for words and symbols of other query languages. Read only after an error: nothing in this file makes
+// a source valid or invalid.
 
-/** A line is `words => hint`; one that is further in goes on with the hint. */
+/** Parses lines of `words => hint`; an indented line continues the hint before. */
 const table = (text: string): Map<string, string> =>
   new Map(
     text
@@ -18,7 +18,7 @@ const table = (text: string): Map<string, string> =>
       }),
   );
 
-/** How the forms are written that are told from more than one place. */
+/** Hints about syntax that several rules use. */
 export const formHints = {
   item: 'The item at hand is `_`: write `_::{property}`.',
   query: 'A query is written `QUERY name(parameter: Type) => … RETURN value`.',
@@ -26,7 +26,7 @@ export const formHints = {
   change: 'A property is changed by `x::UPDATE({property: value})`.',
 };
 
-/** Where an expression or a statement is expected, and between two of them; lower-case. */
+/** Words where an expression or a statement is expected, or between two of them; in lower case. */
 const words = table(`
   select match find from => A source reads a type: \`x <- N<Type>\`, then \`::WHERE(…)\`,
       \`::{property}\`.
@@ -66,7 +66,7 @@ const words = table(`
       \`name: Type DEFAULT value\`.
 `);
 
-/** Steps, as they are called elsewhere; lower-case, without \`_\`. */
+/** Names of steps in other languages; in lower case, without \`_\`. */
 const steps = table(`
   distinct unique dedupe => Write \`DEDUP\`.
   filter having find => Write \`WHERE(…)\`.
@@ -109,7 +109,7 @@ const whole = 'Integers are `I8` to `I64` and `U8` to `U128`: write `I64`.';
 const list = 'A list of texts is `[String]`, of numbers `[F64]`.';
 const instant = 'Write `Date`: it is an instant with its time.';
 
-/** Types; lower-case. */
+/** Names of types; in lower case. */
 const types = table(`
   int integer long bigint smallint int32 int64 bigserial serial => ${whole}
   uint uint32 uint64 unsigned usize size_t => Without a sign there are \`U8\` to \`U128\`: write
@@ -133,7 +133,7 @@ const types = table(`
   node edge vertex relationship => Write the name of a declared type, or \`ID\`.
 `);
 
-/** Items of a file; lower-case. */
+/** Words that begin an item; in lower case. */
 const items = table(`
   node table type class struct interface model entity vertex record => Write \`N::Type {
       property: String }\`.
@@ -155,7 +155,7 @@ const items = table(`
   version => Write \`schema::1 { … }\`.
 `);
 
-/** Signs, wherever they stand. */
+/** Symbols at any position. */
 const signs = table(`
   == = === => Bind with \`<-\`; compare with \`::EQ(…)\`.
   != !== <> => Compare with \`::NEQ(…)\`.
@@ -185,7 +185,7 @@ const signs = table(`
 const lookUp = (from: ReadonlyMap<string, string>, word: string): string | undefined =>
   from.get(word.toLowerCase());
 
-/** Words of this language that mean the same in the other ones. */
+/** Words of this language that mean the same in the others. */
 const own = new Set(['RETURN', 'DROP', 'FOR', 'NONE', 'NOW', 'true', 'false']);
 
 export const foreignWord = (word: string): string | undefined =>
@@ -202,14 +202,14 @@ interface Written {
   text: string;
 }
 
-/** Words behind which a value stands. */
+/** Returns true for words that a value follows. */
 export const takesValue = ({ kind, text }: Written): boolean =>
   kind === 'name' && /^(RETURN|DROP|IN)$/.test(text);
 
-/** Tokens looked at for what is around a sign. */
+/** Number of tokens before a symbol that are inspected. */
 const lookBack = 256;
 
-/** The last bracket of these tokens that is still open; -1 where none is near. */
+/** Returns the index of the last open bracket in these tokens; -1 if none is near. */
 function innermost(tokens: readonly Written[]): number {
   let closed = 0;
   for (let at = tokens.length - 1; at >= Math.max(0, tokens.length - lookBack); at--) {
@@ -221,10 +221,13 @@ function innermost(tokens: readonly Written[]): number {
   return -1;
 }
 
-/** Calls that take conditions; what stands in others is an argument. */
+/** Calls that take conditions; other calls take arguments. */
 const ofConditions = /^(WHERE|PREFILTER|AND|OR|IF|EXISTS)$/;
 
-/** What a sign is called here that the lexer met behind these tokens; `isJoined`: between letters. */
+/**
+ * Returns the hint for a foreign symbol that the lexer found after these tokens. `isJoined`: it is between
+ * letters.
+ */
 export function dialectHint(
   sign: string,
   before: readonly Written[],
@@ -241,7 +244,7 @@ export function dialectHint(
   return sign === '->' && isOfVersions ? formHints.migration : signs.get(sign);
 }
 
-/** What `=` was to do, by what stands around it. */
+/** Returns the hint for `=`, depending on the tokens before it. */
 function assignHint(before: readonly Written[]): string | undefined {
   const [owner, last] = [before.at(-2)?.text, before.at(-1)?.text];
   const at = innermost(before);

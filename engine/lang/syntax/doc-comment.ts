@@ -1,22 +1,24 @@
-// A query as its author wrote it: the text, and the comment above it as its documentation, which are
-// the `//` lines that stand directly above `QUERY` or its macros. Read off the text, as comments are
-// no tokens; what the grammar takes stays as it is.
+// Finds the source text of a query and its documentation: the `//` lines directly above `QUERY` or its
+// macros. Reads the text, because comments are not tokens.
 import type { SourceFile } from './source.js';
 
 const header = /(?:#\s*\[[^\]\n]*\]\s*)*QUERY\s+$/;
-/** Where the next declaration begins, or the comment above it. */
+/** Matches the start of the next declaration, or of the comment above it. */
 const following =
   /\n(?=[ \t]*(?:\/\/[^\n]*\n\s*|#\s*\[[^\]\n]*\]\s*)*(?:QUERY\b|[NEV]::|MIGRATION\b|schema\s*::))/;
 const commentLine = /^[ \t]*\/\/[ \t]?(.*)$/;
 
-/** Of the query whose name begins at `nameAt`; empty when there is none. Lines are kept apart. */
+/**
+ * Returns the comment above the query whose name begins at `nameAt`, with its line breaks; empty if there is
+ * none.
+ */
 export function docAbove({ text }: SourceFile, nameAt: number): string {
-  // No more than a page: a file of many queries is not read again for each of them.
+  // Read at most this much, so that a file of many queries is not read again for each of them.
   const before = text.slice(Math.max(0, nameAt - 16_384), nameAt);
   const start = header.exec(before)?.index;
   if (start === undefined) return '';
   const lines = before.slice(0, start).split(/\r\n?|\n/);
-  // What stands before the header on its own line.
+  // Text before the header on the same line.
   if ((lines.pop() ?? '').trim() !== '') return '';
   const found: string[] = [];
   for (let line = lines.pop(); line !== undefined; line = lines.pop()) {
@@ -27,7 +29,7 @@ export function docAbove({ text }: SourceFile, nameAt: number): string {
   return found.join('\n').trim();
 }
 
-/** The query whose name begins at `nameAt`, from its macros to its end. */
+/** Returns the text of the query whose name begins at `nameAt`, from its macros to its end. */
 export function writtenAt({ text }: SourceFile, nameAt: number): string {
   const before = text.slice(Math.max(0, nameAt - 16_384), nameAt);
   const head = before.slice(header.exec(before)?.index ?? before.length);

@@ -1,4 +1,4 @@
-// What the parser insists on: a token that must be there, and the report when another is.
+// Consumes required tokens, and reports any other token in their place.
 import type { Name } from './ast-literal.js';
 import { type Cursor, isName, isSymbol, nameOf, next, peek } from './cursor.js';
 import { foreignSign, foreignWord, formHints, takesValue } from './dialect-hints.js';
@@ -8,10 +8,12 @@ class SyntaxFault extends Error {
   override readonly name = 'SyntaxFault';
 }
 
-/** Thrown after a report. It carries nothing, hence is one for all: making each anew costs a stack. */
+/**
+ * Thrown after a report. It carries no data, so one instance serves all throws and no stack trace is made.
+ */
 export const syntaxFault = new SyntaxFault();
 
-/** Passes a stray sign that stands in front of one of these symbols, or of a name. */
+/** Skips a stray symbol before one of these symbols, or before a name. */
 export function skipUnexpected(cursor: Cursor, ...symbols: string[]): void {
   if (peek(cursor).stray !== true) return;
   const isWanted = symbols.some((symbol) => isSymbol(cursor, symbol, 1));
@@ -41,10 +43,10 @@ export function expectWord(cursor: Cursor, word: string): Token {
   return next(cursor);
 }
 
-/** Reports the token at hand as unexpected; `wanted` says what could stand there. */
+/** Reports the current token as unexpected; `wanted` describes what could be there. */
 export function unexpected(cursor: Cursor, wanted: string, hint?: string): never {
   const token = peek(cursor);
-  // What the lexer could not read has been reported already.
+  // A token that the lexer could not read has been reported.
   if (token.kind !== 'faulty') {
     const text = token.text.length > 40 ? `${token.text.slice(0, 40)}…` : token.text;
     const shown =
@@ -56,7 +58,7 @@ export function unexpected(cursor: Cursor, wanted: string, hint?: string): never
   throw syntaxFault;
 }
 
-/** What a word or a sign of another language is called here. */
+/** Returns the hint for a word or symbol of another language. */
 function dialectHint(cursor: Cursor): string | undefined {
   const { kind, text } = peek(cursor);
   if (kind === 'name') return foreignWord(text);
@@ -78,17 +80,17 @@ function dialectHint(cursor: Cursor): string | undefined {
   return afterValue.get(text) ?? foreignSign(text);
 }
 
-/** Whether `Out<Edge>`, `In<Edge>` or `Both<Edge>` stands before. */
+/** Returns true if the tokens before are `Out<Edge>`, `In<Edge>` or `Both<Edge>`. */
 function isBehindWalk({ tokens, index }: Cursor): boolean {
   if (tokens[index - 1]?.text !== '>') return false;
   const open = tokens.slice(0, index).findLastIndex(({ text }) => text === '<');
   return /^(Out|In|Both)$/.test(tokens[open - 1]?.text ?? '');
 }
 
-/** What may stand in braces behind a step. */
+/** Hint about the two meanings of braces after a step. */
 const ofWalk = 'A projection follows `::`: `x::{property}`; bounds begin with a number: `{1, 3}`.';
 
-/** What is written without `::`. */
+/** Hints for words that other languages write without `::` after a value. */
 const afterValue = new Map([
   ['.', 'A step follows `::`.'],
   ['{', 'A projection follows `::`: `x::{property}`.'],
@@ -100,7 +102,7 @@ const afterValue = new Map([
   ['=>', formHints.item],
 ]);
 
-/** What stands in front of a value elsewhere. */
+/** Hints for symbols that other languages write before a value. */
 const beforeValue = new Map([
   ['|', formHints.item],
   ['(', 'Parentheses hold arguments only: write the value without them.'],
@@ -108,8 +110,8 @@ const beforeValue = new Map([
 ]);
 
 /**
- * Refuses a word of another language that stands where a value does and is followed by what no
- * value is followed by, so that it is said once and not of every word behind it.
+ * Reports a word of another language in the position of a value if no value could be followed by the next
+ * token. The error is then reported once, not for every later word.
  */
 export function refuseForeign(cursor: Cursor): void {
   const token = peek(cursor);
@@ -127,5 +129,5 @@ export function refuseForeign(cursor: Cursor): void {
   throw syntaxFault;
 }
 
-/** Words in front of parentheses that hold nothing of this language. */
+/** Words before parentheses whose content is not of this language. */
 const foreignStatement = /^(match|create|merge|insert|select|while|for|foreach|values|delete)$/i;

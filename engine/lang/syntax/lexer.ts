@@ -1,11 +1,11 @@
-// The lexical grammar (helixql.md 1): text to tokens in one pass. Faults are reported and passed
-// over, so that the parser always receives a complete list that ends with an `end` token.
+// The lexer: converts text to tokens in one pass. Errors are reported and skipped, so that the parser always
+// receives a complete list that ends with an `end` token.
 import { compactInteger } from '../../base/integer.js';
 import type { Report } from './diagnostic.js';
 import { dialectHint } from './dialect-hints.js';
 import { lineEnd, type SourceFile } from './source.js';
 
-/** `faulty` stands where a malformed literal or a foreign sign was; it has been reported. */
+/** `faulty` replaces a malformed literal or a foreign symbol, which has been reported. */
 export type TokenKind = 'name' | 'string' | 'integer' | 'float' | 'symbol' | 'faulty' | 'end';
 
 export interface Token {
@@ -14,9 +14,9 @@ export interface Token {
   text: string;
   start: number;
   end: number;
-  /** Of integers and floats. */
+  /** Value of an integer or float. */
   value?: number | bigint;
-  /** A sign that means nothing here; where the text makes sense without it, it is passed over. */
+  /** A symbol without meaning here; it is skipped if the text is valid without it. */
   stray?: true;
 }
 
@@ -27,7 +27,7 @@ const moreDigits = /(?:\.|(?<=[eE])[+-])[0-9][0-9A-Za-z_]*/y;
 const integer = /^-?[0-9]+$/;
 const float = /^-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$/;
 const symbol = /::|\.\.|<-|=>|[:,.(){}[\]<>!|#?_*]/y;
-/** Signs of other languages that would fall apart into signs of this one. */
+/** Symbols of other languages that would otherwise split into symbols of this language. */
 const operator = /===?|!==?|[<>:]=|&&|\|\||\.\.\.|\?\?|--?>|-\[[^\]\r\n]*\](?:->|-)?/y;
 /** A quoted text that ends on its line. */
 const quoted = /'[^'\r\n]*'|`[^`\r\n]*`|\u201c[^\u201d\r\n]*\u201d|\u2018[^\u2019\r\n]*\u2019/y;
@@ -51,7 +51,7 @@ export function tokenise(file: SourceFile, nameMax: number, report: Report): Tok
     } else if ((end = numberEnd(text, start)) > start) {
       tokens.push(readNumber(text.slice(start, end), start, end, report));
     } else if ((end = foreignComment(text, start, report)) > start) {
-      // Nothing else is wrong with it.
+      // The quotes are the only error.
     } else if (text[start] === '"') {
       const token = readString(text, start, report);
       tokens.push(token);
@@ -77,11 +77,11 @@ export function tokenise(file: SourceFile, nameMax: number, report: Report): Tok
   return tokens;
 }
 
-/** `=` in front of a default; elsewhere the sign is foreign. */
+/** Returns true for `=` before a default; elsewhere the symbol is foreign. */
 const isDefault = (text: string, at: number): boolean =>
   text[at] === '=' && text[at + 1] !== '=' && text[at + 1] !== '>';
 
-/** Parentheses open around the parameters of a query, after its last token. */
+/** Returns the number of parentheses open around the parameters of a query, after its last token. */
 function parametersOpen(tokens: readonly Token[], open: number): number {
   const { kind, text } = tokens.at(-1)!;
   if (kind !== 'symbol' || (text !== '(' && text !== ')')) return open;
@@ -91,13 +91,13 @@ function parametersOpen(tokens: readonly Token[], open: number): number {
   return isHeader && text === '(' ? 1 : 0;
 }
 
-/** Where a match of a sticky pattern ends; `at` itself when there is none. */
+/** Returns the end of a match of a sticky pattern; `at` if there is none. */
 function matchEnd(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;
 }
 
-/** Passes white space and closed comments. */
+/** Skips white space and closed comments. */
 function skipBlank(text: string, at: number): number {
   for (;;) {
     const from = at;
@@ -112,7 +112,7 @@ function skipBlank(text: string, at: number): number {
   }
 }
 
-/** Takes everything that looks like part of a number, so that `1.2.3` is one faulty number. */
+/** Consumes everything that looks like part of a number, so that `1.2.3` is one malformed number. */
 function numberEnd(text: string, start: number): number {
   let at = matchEnd(digits, text, start);
   if (at === start) return at;
@@ -125,7 +125,7 @@ function reportName(start: number, end: number, nameMax: number, report: Report)
   report('E005', { start, end }, message, 'The limit is `limits.source_name`.');
 }
 
-/** Where a sign or a text of another language ends; `start` itself when there is none. */
+/** Returns the end of a symbol or text of another language; `start` if there is none. */
 function foreignEnd(text: string, start: number): number {
   const end = matchEnd(quoted, text, start);
   return end > start ? end : matchEnd(operator, text, start);
@@ -134,7 +134,7 @@ function foreignEnd(text: string, start: number): number {
 const macro = /#\s*\[/y;
 const macroWord = /#\s*(mcp|model)\b/y;
 
-/** Reports `# …` and `-- …`; where the line ends, or `start` itself when this is neither. */
+/** Reports `# …` and `-- …`. Returns the end of the line, or `start` if the text is neither. */
 function foreignComment(text: string, start: number, report: Report): number {
   const isHash = text[start] === '#' && matchEnd(macro, text, start) === start;
   const isDashes = text.startsWith('--', start) && text[start + 2] !== '>';
@@ -155,7 +155,7 @@ function reportForeign(
   report: Report,
 ): Token {
   const whole = text.slice(start, end);
-  // `-[:Knows]->` is told by how it begins.
+  // `-[:Knows]->` is recognized by its beginning.
   const sign = whole.startsWith('-[') ? '-[' : whole;
   const point = sign.codePointAt(0)!;
   const isQuoted = /^['`\u201c\u2018]./su.test(sign);
@@ -165,7 +165,7 @@ function reportForeign(
     : `\`${isQuoted || sign.length > 3 ? String.fromCodePoint(point) : sign}\``;
   const isJoined = /^\w$/.test(text[start - 1] ?? '') && /^\w$/.test(text[end] ?? '');
   const hint = dialectHint(isQuoted ? sign[0]! : sign, before, isJoined);
-  // It is a token, in front of a default.
+  // The symbol is a token before a default.
   if (sign === '=') report('E001', { start, end }, `Unexpected ${shown}.`, hint);
   else report('E003', { start, end }, `${shown} begins no token.`, hint);
   const kind = 'faulty';
@@ -178,7 +178,7 @@ function readNumber(text: string, start: number, end: number, report: Report): T
   const faulty: Token = { kind: 'faulty', text, start, end };
   const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
   if (integer.test(text)) {
-    // 2^128 has 39 digits; longer texts are too large unless they are all zeros in front.
+    // 2^128 has 39 digits; longer texts are too large unless they begin with zeros.
     const short = text.replace(/^(-?)0+(?=[0-9])/, '$1');
     const value = short.length > 40 ? undefined : BigInt(short);
     if (value !== undefined && value >= integerMin && value <= integerMax) {
@@ -236,7 +236,7 @@ function readString(text: string, start: number, report: Report): Token {
   return { kind: 'string', text: value, start, end: at + 1 };
 }
 
-/** The rest of the line is taken for the string, so that the lines below are still read. */
+/** The rest of the line counts as the string, so that the following lines are still read. */
 function unterminated(text: string, start: number, report: Report): Token {
   const end = lineEnd(text, start);
   report('E002', { start, end }, 'This string is never closed.', 'Add `"`.');

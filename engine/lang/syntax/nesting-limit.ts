@@ -1,22 +1,22 @@
-// How far a query reaches into the machine that runs it: steps that stand on each other, and levels of
-// objects and lists inside each other, also through variables. Both are stack frames of whoever
-// walks, checks, runs and prints them. Invariant: what passes here can be run on any thread.
+// Limits the depth of a query: steps that depend on each other, and nested objects and lists, also through
+// variables. Both need stack frames in the code that traverses, checks, runs and prints a query.
+// Invariant: a query within the limits runs on any thread.
 import type { Chain, Path, Step } from './ast-expression.js';
 import type { Cursor } from './cursor.js';
 import { syntaxFault } from './expect.js';
 import type { Span } from './source.js';
 
-/** Steps whose value holds nothing of what they were given. */
+/** Steps whose value contains nothing of their input. */
 const plain = new Set(
   'COUNT ID EQ NEQ GT GTE LT LTE CONTAINS IS_IN STARTS_WITH ENDS_WITH Out In OutE InE Both BothE Other FromN ToN FromV ToV'.split(
     ' ',
   ),
 );
 
-/** Functions whose value is made of those they are given. */
+/** Functions whose value contains their arguments. */
 const passing = new Set(['IF', 'COALESCE', 'UNION', 'EXCEPT', 'INTERSECT']);
 
-/** Steps that make records of lists of what they were given. */
+/** Steps that make records of lists of their input. */
 const wrapping = new Set(['GROUP_BY', 'AGGREGATE_BY']);
 const wrappedLevels = 2;
 
@@ -31,13 +31,13 @@ function checkLevels(cursor: Cursor, span: Span, levels: number): void {
     rejectInput(cursor, span, `This value nests deeper than ${most} levels.`, 'source_depth');
 }
 
-/** Before a statement or a returned value. */
+/** Call before a statement or a returned value. */
 export function resetNesting(cursor: Cursor): void {
   cursor.steps = 0;
   cursor.levels = 0;
 }
 
-/** Parses an object, a list or a projection: one level more than what it holds. */
+/** Parses an object, a list or a projection: one level more than its content. */
 export function nestedOnce<T>(cursor: Cursor, parse: () => T): T {
   const span = cursor.tokens[cursor.index]!;
   const around = cursor.levels;
@@ -49,17 +49,17 @@ export function nestedOnce<T>(cursor: Cursor, parse: () => T): T {
   return parsed;
 }
 
-/** A value that a variable holds. */
+/** Adds the depth of the value that a variable contains. */
 export function readVariable(cursor: Cursor, name: string): void {
   cursor.levels = Math.max(cursor.levels, cursor.levelsOf.get(name) ?? 0);
 }
 
-/** The variables hold what was parsed since `resetNesting`. */
+/** Assigns the depth parsed since `resetNesting` to the variables. */
 export function bindVariables(cursor: Cursor, names: readonly string[]): void {
   for (const name of names) cursor.levelsOf.set(name, cursor.levels);
 }
 
-/** Parses a chain by its parts: what its steps are given does not end up in its value. */
+/** Parses the parts of a chain. The arguments of its steps are not part of its value. */
 export function chainReach(
   cursor: Cursor,
   parseHead: () => Chain['head'],
@@ -68,7 +68,7 @@ export function chainReach(
   const around = { steps: cursor.steps, levels: cursor.levels, item: cursor.levelsOf.get('_') };
   resetNesting(cursor);
   const head = parseHead();
-  // What is called makes an element, a number or a text.
+  // The called function creates an element, a number or a text.
   const isMade = head.kind === 'call' && !passing.has(head.name.text);
   let levels = isMade ? 0 : cursor.levels;
   const steps: Step[] = [];

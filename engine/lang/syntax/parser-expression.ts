@@ -1,5 +1,4 @@
-// Parses expressions (helixql.md 3.1): literals, arrays, objects, and chains of a head and its
-// steps.
+// Parses expressions: literals, arrays, objects, and chains of a head and its steps.
 import type {
   Argument,
   Call,
@@ -29,7 +28,7 @@ type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;
 
 export function parseExpression(cursor: Cursor): Expr {
   return nested(cursor, () => {
-    // A sign in front of a name is no part of it.
+    // A symbol before a name is not part of it.
     if (/^[$@&+-]$/.test(peek(cursor).text)) skipUnexpected(cursor);
     const token = peek(cursor);
     if (accept(cursor, '!')) {
@@ -38,7 +37,7 @@ export function parseExpression(cursor: Cursor): Expr {
     }
     if (isSymbol(cursor, '{')) return parseObject(cursor);
     if (isSymbol(cursor, '[')) return parseArray(cursor);
-    // `NOW` may be a name; what is not one is found out by the checker.
+    // `NOW` may be a name; the checker decides.
     const literal = isName(cursor, 'NOW') ? undefined : literalOf(token);
     if (literal !== undefined) {
       next(cursor);
@@ -82,7 +81,7 @@ function parseChain(cursor: Cursor): Chain {
   return { kind: 'chain', head, steps, span: spanFrom(cursor, start) };
 }
 
-/** Whether a step follows; `.`, `:` and `->` in its place are told, and the step read. */
+/** Returns true if a step follows. A `.`, `:` or `->` in place of `::` is reported, and the step is read. */
 function goesOn(cursor: Cursor): boolean {
   if (accept(cursor, '::')) return true;
   const { stray, text } = peek(cursor);
@@ -90,7 +89,7 @@ function goesOn(cursor: Cursor): boolean {
   if (stray === true && isNamed && (text === '->' || text.startsWith('-['))) {
     next(cursor);
     if (text === '->') return true;
-    // The pattern of another language, and the type that it leads to.
+    // Skips the pattern of another language and the type that it leads to.
     next(cursor);
     return false;
   }
@@ -103,7 +102,7 @@ function goesOn(cursor: Cursor): boolean {
 
 const stepHint = 'A step or a property follows `::`.';
 
-/** Whether the token at hand touches those beside it. */
+/** Returns true if there is no space around the current token. */
 const isTight = (cursor: Cursor): boolean => {
   const { start, end } = peek(cursor);
   return peek(cursor, -1).end === start && peek(cursor, 1).start === end;
@@ -130,7 +129,7 @@ function parseHead(cursor: Cursor): Chain['head'] {
   return { kind: 'path', names, span: spanFrom(cursor, start) };
 }
 
-/** `level < 3`: nothing in lower case has type arguments. */
+/** `level < 3`: a name in lower case has no type arguments. */
 function isCompared(cursor: Cursor): boolean {
   if (!/^[a-z]/.test(peek(cursor).text)) return false;
   const isType = isName(cursor, undefined, 2) && /^[A-Z]/.test(peek(cursor, 2).text);
@@ -139,7 +138,7 @@ function isCompared(cursor: Cursor): boolean {
 
 const literals = new Set(['string', 'integer', 'float']);
 
-/** Whether `QUERY` or `RETURN` follows where an expression is missing; both may be variables. */
+/** Returns true if `QUERY` or `RETURN` follows where an expression is missing; both may be variables. */
 function isOther(cursor: Cursor): boolean {
   const isNamed = isName(cursor, undefined, 1);
   if (isName(cursor, 'QUERY')) return isNamed && isSymbol(cursor, '(', 2);
@@ -159,7 +158,7 @@ function parseCall(cursor: Cursor): Call {
   return call;
 }
 
-/** A step by its name; `ORDER BY` and `GROUP BY` are two words elsewhere. */
+/** Parses the name of a step; other languages write `ORDER BY` and `GROUP BY` in two words. */
 function parseStepCall(cursor: Cursor): Call {
   const { text } = peek(cursor);
   const isPair = /^(order|group)$/i.test(text) && /^by$/i.test(peek(cursor, 1).text);
@@ -170,7 +169,7 @@ function parseStepCall(cursor: Cursor): Call {
   return unexpected(cursor, '`(`', hint);
 }
 
-/** `Asc`, `Desc NULLS FIRST`: after a fault, what stands behind the `>` is still read. */
+/** Parses `Asc`, `Desc NULLS FIRST`. After an error, the tokens after `>` are still read. */
 function parseDirections(cursor: Cursor, call: Call): void {
   const nulls: (Name | undefined)[] = [];
   const parse = () =>
@@ -187,13 +186,13 @@ function parseDirections(cursor: Cursor, call: Call): void {
     while (!startsItem(cursor) && !ends.some((end) => isSymbol(cursor, end))) next(cursor);
     if (!accept(cursor, '>')) throw syntaxFault;
   };
-  // What is faulty has been reported.
+  // An invalid direction has been reported.
   const unknown: Name = { text: 'Asc', span: call.name.span };
   call.types = guarded(cursor, parse, recover) ?? [unknown];
   call.nulls = nulls;
 }
 
-/** A step and its bounds: a `{` with an integer behind it, which is what no body begins with. */
+/** Parses a step and its bounds: a `{` followed by an integer, which no projection begins with. */
 function parseRepeated(cursor: Cursor): Call {
   const call = parseStepCall(cursor);
   if (!isSymbol(cursor, '{') || peek(cursor, 1).kind !== 'integer') return call;
@@ -216,7 +215,7 @@ function parseHops(cursor: Cursor): Pick<HopBounds, 'low' | 'high'> {
   return { low, high };
 }
 
-/** To behind the brace that closes faulty bounds, if it is near. */
+/** Skips invalid bounds up to and including the closing brace, if it is near. */
 function passHops(cursor: Cursor): void {
   const isPart = () => peek(cursor).kind !== 'name' || isSymbol(cursor, '}', 1);
   while (peek(cursor).kind !== 'end' && !isSymbol(cursor, '}') && isPart()) next(cursor);

@@ -1,5 +1,5 @@
-// Parses properties and parameters (helixql.md 2.1): bodies of fields, and the types behind their
-// names. What other languages write there is read as what was meant, so that nothing follows from it.
+// Parses properties and parameters: bodies of fields, and the types after their names. Syntax of other
+// languages is reported and then read as intended, so that no further errors follow.
 import type { Name } from './ast-literal.js';
 import type { Field, TypeNode } from './ast-schema.js';
 import { closeOf, expectClose } from './bracket.js';
@@ -10,7 +10,7 @@ import { parseExpression } from './parser-expression.js';
 import { parseLiteral } from './parser-literal.js';
 import { guarded, nested, startsItem } from './recovery.js';
 
-/** A faulty field does not hide the next one. */
+/** Parses fields; an invalid field does not hide the next one. */
 export function parseBody(cursor: Cursor): Field[] {
   expect(cursor, '{', 'Properties stand in braces: `{ property: String }`.');
   const opener = cursor.index - 1;
@@ -22,12 +22,12 @@ export function parseBody(cursor: Cursor): Field[] {
     if (field !== undefined) fields.push(field);
     if (!goesOn(cursor, recover)) break;
   }
-  // Where the brace is missing, the fields are still fields.
+  // If the brace is missing, the fields are still used.
   guarded(cursor, () => expectClose(cursor, opener, '}'));
   return fields;
 }
 
-/** Whether another part follows, also where its comma is missing or something stands before it. */
+/** Returns true if another part follows, even if its comma is missing or a stray token is before it. */
 export function goesOn(cursor: Cursor, recover?: () => void): boolean {
   const at = cursor.index;
   if (peek(cursor).stray) next(cursor);
@@ -43,7 +43,7 @@ export function goesOn(cursor: Cursor, recover?: () => void): boolean {
   return accept(cursor, ',');
 }
 
-/** `name:`, `name?:`, `INDEX name:`: the next field or part. */
+/** Returns true for `name:`, `name?:`, `INDEX name:`: the next field or part. */
 function isPart(cursor: Cursor): boolean {
   const isNamed = (ahead: number): boolean =>
     isName(cursor, undefined, ahead) &&
@@ -51,7 +51,7 @@ function isPart(cursor: Cursor): boolean {
   return isNamed(0) || isNamed(1) || isNamed(2);
 }
 
-/** What is written behind a type elsewhere, and here in front of its name or not at all. */
+/** Returns the hint for a word that other languages write after a type. */
 function afterType(cursor: Cursor): string | undefined {
   const { text } = peek(cursor);
   if (/^(unique|primary|key)$/i.test(text)) return 'Write `UNIQUE INDEX` in front of the property.';
@@ -87,7 +87,7 @@ function parseField(cursor: Cursor): Field {
   const name = expectName(cursor, 'A property name');
   const field = parseTyped(cursor, name);
   field.index = index;
-  // A default with the sign of other languages has been told by the lexer.
+  // The lexer has reported a default with a symbol of another language.
   if (peek(cursor).stray === true && peek(cursor).text === '=') {
     next(cursor);
     field.default = parseLiteral(cursor, 'A literal');
@@ -100,12 +100,12 @@ function parseField(cursor: Cursor): Field {
   return field;
 }
 
-/** `[?] : Type [= value]` after a name: a field without decoration, or a parameter. */
+/** Parses `[?] : Type [= value]` after a name: a field without modifiers, or a parameter. */
 export function parseTyped(cursor: Cursor, name: Name): Field {
   const optional = accept(cursor, '?');
   expect(cursor, ':', 'A name and its type are written `name: Type`.');
   const field: Field = { name, index: 'none', optional, type: parseType(cursor) };
-  // The lexer knows the sign among parameters only.
+  // The lexer accepts the symbol only among parameters.
   if (accept(cursor, '=')) field.given = parseExpression(cursor);
   return field;
 }
@@ -136,8 +136,8 @@ function parseType(cursor: Cursor): TypeNode {
 const isScalar = /^(String|Boolean|Date|ID|[IU]\d+|F\d+)$/;
 
 /**
- * `List<T>`, `T[]`, `Option<T>`, `T!` of other languages: told once, and read as what was meant, so
- * that nothing follows from it.
+ * Parses `List<T>`, `T[]`, `Option<T>`, `T!` of other languages: reported once, and read as intended, so that
+ * no further errors follow.
  */
 function parseForeignType(cursor: Cursor, type: TypeNode, name: Name): TypeNode | undefined {
   const refuse = (hint: string): void => {

@@ -4,7 +4,7 @@ import { type Cursor, next, peek } from './cursor.js';
 import { unexpected } from './expect.js';
 import type { Token } from './lexer.js';
 
-/** The literal at hand, or undefined when the token begins none. */
+/** Returns the literal at the current token, or undefined if the token begins none. */
 export function literalOf(token: Token): Literal | Faulty | undefined {
   const span = { start: token.start, end: token.end };
   if (token.kind === 'faulty') return { kind: 'faulty', span };

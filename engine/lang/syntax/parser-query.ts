@@ -1,5 +1,4 @@
-// Parses queries (helixql.md 3.1): macros, header, statements, RETURN. A faulty statement does not
-// hide the next.
+// Parses queries: macros, header, statements, RETURN. An invalid statement does not hide the next.
 import type { Expr } from './ast-expression.js';
 import type { Macro, QueryDeclaration, Statement } from './ast-query.js';
 import type { Field } from './ast-schema.js';
@@ -12,7 +11,7 @@ import { parseTyped } from './parser-field.js';
 import { resetNesting, bindVariables } from './nesting-limit.js';
 import { guarded, listUntil, nested, startsItem } from './recovery.js';
 
-/** `#[mcp]`, `#[model("…")]`. */
+/** Parses `#[mcp]` and `#[model("…")]`. */
 export function parseMacro(cursor: Cursor): Macro {
   expect(cursor, '#');
   expect(cursor, '[');
@@ -28,8 +27,8 @@ export function parseMacro(cursor: Cursor): Macro {
 }
 
 /**
- * `QUERY name(…) =>` and what follows, behind macros of it that begin at `start`; `named` is told the
- * name as soon as it is known.
+ * Parses `QUERY name(…) =>` and its body, after its macros that begin at `start`. Calls `named` with the name
+ * as soon as it is known.
  */
 export function parseQuery(
   cursor: Cursor,
@@ -48,7 +47,7 @@ export function parseQuery(
   const braced = passBrace(cursor);
   const budget = { left: cursor.limits.source_statements };
   const statements = parseStatements(cursor, budget);
-  // A brace too many does not hide the statements behind it.
+  // An extra brace does not hide the statements after it.
   while (isSymbol(cursor, '}') && !braced) {
     guarded(cursor, () => unexpected(cursor, 'A statement or `RETURN`'));
     cursor.index++;
@@ -62,7 +61,7 @@ export function parseQuery(
   return query;
 }
 
-/** A brace around the whole query is told once, and its end expected. */
+/** A brace around the whole query is reported once, and its end is expected. */
 function passBrace(cursor: Cursor): boolean {
   if (!isSymbol(cursor, '{')) return false;
   guarded(cursor, () =>
@@ -80,18 +79,18 @@ function isReturn(cursor: Cursor): boolean {
   return isKeyword(cursor, 'RETURN');
 }
 
-/** A keyword, unless the token after it makes it a variable. */
+/** Returns true for a keyword, unless the token after it makes it a variable. */
 function isKeyword(cursor: Cursor, word: string): boolean {
   if (!isName(cursor, word)) return false;
   return !isSymbol(cursor, '<-', 1) && !isSymbol(cursor, '::', 1) && !isSymbol(cursor, '.', 1);
 }
 
-/** `x <-`, and what other languages write for it. */
+/** Returns true for `x <-` and its equivalents in other languages. */
 function isBinding(cursor: Cursor): boolean {
   return isName(cursor) && (isSymbol(cursor, '<-', 1) || isForeignBinding(cursor));
 }
 
-/** `let`, `const` and the like stand in front. */
+/** Returns true if `let`, `const` or a similar word precedes the name. */
 function isDeclared(cursor: Cursor): boolean {
   return /^(let|const|var|val|auto|mut)$/.test(peek(cursor, -1).text);
 }
@@ -101,7 +100,7 @@ function isForeignBinding(cursor: Cursor): boolean {
   return (sign.kind === 'symbol' || sign.stray === true) && /^:?=$/.test(sign.text);
 }
 
-/** Up to `RETURN`, `}` or the next item. */
+/** Parses statements up to `RETURN`, `}` or the next item. */
 function parseStatements(cursor: Cursor, budget: { left: number }): Statement[] {
   const statements: Statement[] = [];
   while (!isReturn(cursor) && !startsItem(cursor) && !isSymbol(cursor, '}')) {
@@ -122,7 +121,7 @@ function parseStatement(cursor: Cursor, budget: { left: number }): Statement | u
   const recover = () => skipStatement(cursor, open);
   resetNesting(cursor);
   if (peek(cursor).stray) {
-    // What was to be assigned goes with its sign.
+    // The assigned value is skipped together with its symbol.
     const isAssigned = peek(cursor, -1).text !== ')';
     if (next(cursor).text === '=' && isAssigned)
       guarded(cursor, () => parseExpression(cursor), recover);
@@ -132,9 +131,9 @@ function parseStatement(cursor: Cursor, budget: { left: number }): Statement | u
     const name = nameOf(next(cursor));
     if (isSymbol(cursor, '=')) guarded(cursor, () => unexpected(cursor, '`<-`'));
     const { start } = next(cursor);
-    // A faulty value still binds its name, so that its uses are not reported as unknown.
+    // An invalid value still binds its name, so that its uses are not reported as unknown.
     const value = guarded(cursor, () => parseBound(cursor), recover);
-    // What is refused is not held against those who read it.
+    // The depth of a rejected value does not count for its readers.
     if (value === undefined) resetNesting(cursor);
     bindVariables(cursor, [name.text]);
     return {
@@ -146,7 +145,9 @@ function parseStatement(cursor: Cursor, budget: { left: number }): Statement | u
   return guarded(cursor, () => parseOther(cursor, budget), recover);
 }
 
-/** What a variable is bound to; `DROP` counts what it deletes, unless a variable is called so. */
+/**
+ * Parses the value of a variable. `DROP` returns the number of deleted elements, unless it names a variable.
+ */
 function parseBound(cursor: Cursor): Expr {
   const { start } = peek(cursor);
   const isDrop =
@@ -173,7 +174,7 @@ function parseOther(cursor: Cursor, budget: { left: number }): Statement {
   return { kind: 'effect', value: parseExpression(cursor) };
 }
 
-/** `if (…) { … }` and the like are told once; what stands in the braces goes with them. */
+/** Reports `if (…) { … }` and similar statements once, and skips the content of the braces. */
 function refuseBranch(cursor: Cursor): void {
   const word = peek(cursor);
   if (!/^(if|while|switch|unless)$/i.test(word.text) || !isSymbol(cursor, '(', 1)) return;
@@ -186,7 +187,7 @@ function refuseBranch(cursor: Cursor): void {
   throw syntaxFault;
 }
 
-/** `FOR (x IN …)`. */
+/** Returns true for `FOR (x IN …)`. */
 const isWrapped = (cursor: Cursor): boolean =>
   isSymbol(cursor, '(', 1) && isName(cursor, undefined, 2) && isName(cursor, 'IN', 3);
 
@@ -224,13 +225,13 @@ function parseFor(cursor: Cursor, budget: { left: number }): Statement {
     );
     const opener = cursor.index - 1;
     const body = parseStatements(cursor, budget);
-    // Where the brace is missing, what stands before is still a body.
+    // If the brace is missing, the statements before are still used.
     guarded(cursor, () => expectClose(cursor, opener, '}'));
     return { kind: 'for', names, destructured, in: list, body };
   });
 }
 
-/** Passes tokens until a statement, `RETURN`, the end of the block or the next item begins. */
+/** Skips tokens until a statement, `RETURN`, the end of the block or the next item begins. */
 function skipStatement(cursor: Cursor, open: number): void {
   while (!startsItem(cursor)) {
     if ((isName(cursor) && isSymbol(cursor, '<-', 1)) || isReturn(cursor)) return;

@@ -1,5 +1,4 @@
-// Parses declarations (helixql.md 2.1): node, edge and vector types, version blocks, migrations,
-// types, fields.
+// Parses declarations: node, edge and vector types, version blocks, migrations, types, fields.
 import type { ElementKind } from '../../base/schema.js';
 import type { Name } from './ast-literal.js';
 import type {
@@ -21,7 +20,7 @@ import { guarded, listUntil, startsItem } from './recovery.js';
 
 const kindOfLetter: Record<string, ElementKind> = { N: 'node', E: 'edge', V: 'vector' };
 
-/** `N::T {…}`, `E::L UNIQUE {…}`, `V::T {…}`. */
+/** Parses `N::T {…}`, `E::L UNIQUE {…}`, `V::T {…}`. */
 export function parseDeclaration(cursor: Cursor): TypeDeclaration {
   const kind = kindOfLetter[next(cursor).text]!;
   expect(cursor, '::');
@@ -50,7 +49,7 @@ function expectTypeName(cursor: Cursor): Name {
   return expectName(cursor, 'A type name');
 }
 
-/** An edge type that has both ends is declared whatever else is wrong with it. */
+/** An edge type with both endpoints is declared even if other parts are invalid. */
 function parseEdgeParts(cursor: Cursor, declaration: TypeDeclaration): void {
   expect(cursor, '{', edgeHint);
   const opener = cursor.index - 1;
@@ -89,7 +88,7 @@ function parseParts(cursor: Cursor, declaration: TypeDeclaration, opener: number
 
 const endHint = 'An edge leads from one type to one type: declare one for each.';
 
-/** The type at an end; a kind in front of it is passed over. */
+/** Parses the type of an endpoint; skips a kind before it. */
 function parseEnd(cursor: Cursor): Name {
   if (isName(cursor) && kindOfLetter[peek(cursor).text] && isSymbol(cursor, '::', 1)) {
     guarded(cursor, () => unexpected(cursor, 'A type name', 'Write the name of the type alone.'));
@@ -99,7 +98,7 @@ function parseEnd(cursor: Cursor): Name {
   return expectTypeName(cursor);
 }
 
-/** `schema::n`. */
+/** Parses `schema::n`. */
 export function parseVersion(cursor: Cursor): Version {
   if (!isName(cursor, 'schema')) unexpected(cursor, '`schema`', formHints.migration);
   const { start } = next(cursor);
@@ -113,7 +112,7 @@ export function parseVersion(cursor: Cursor): Version {
   return { number: value, span: spanFrom(cursor, start) };
 }
 
-/** The declarations of `{ … }` after `schema::n`; a faulty one does not hide the next. */
+/** Parses the declarations of `{ … }` after `schema::n`; an invalid one does not hide the next. */
 export function parseBlock(cursor: Cursor): TypeDeclaration[] {
   expect(cursor, '{');
   const opener = cursor.index - 1;
@@ -131,7 +130,7 @@ export function parseBlock(cursor: Cursor): TypeDeclaration[] {
   return declarations;
 }
 
-/** `=>`; what other languages write for it has been told by the lexer. */
+/** Consumes `=>`. The lexer has reported the equivalents of other languages. */
 function expectArrow(cursor: Cursor, hint: string): void {
   const { stray, text } = peek(cursor);
   if (stray === true && /^(-->|->|=)$/.test(text)) next(cursor);

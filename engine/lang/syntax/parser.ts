@@ -1,5 +1,5 @@
-// Parses one file (helixql.md 2.1, 3.1): declarations, migrations and queries in any order. Every
-// item is read even when others are faulty; the time is linear in the number of tokens.
+// Parses one file: declarations, migrations and queries in any order. Every item is read even if others are
+// invalid. The time is linear in the number of tokens.
 import type { Limits } from '../../base/limits.js';
 import type { Macro, SourceTree } from './ast-query.js';
 import type { TypeDeclaration, Version } from './ast-schema.js';
@@ -14,7 +14,7 @@ import { parseBlock, parseDeclaration, parseMigration, parseVersion } from './pa
 import { guarded, startsItem } from './recovery.js';
 import type { SourceFile } from './source.js';
 
-/** `before`: tokens that are read as if they stood in front of those given to it. */
+/** `before`: tokens that are read as if they preceded the others. */
 export function parseFile(
   file: SourceFile,
   limits: Limits,
@@ -60,10 +60,10 @@ export function parseFile(
     cursor.unread.clear();
     guarded(cursor, () => parseTopLevel(cursor, tree, file, collector), recover);
     cursor.open = 0;
-    // What a query names is declared elsewhere.
+    // Names that a query uses may be declared in unreadable source text.
     if (tree.queries.length > length) tree.queries.at(-1)!.lost = cursor.lost;
     else if (!isQuery) for (const name of cursor.lost) lost.add(name);
-    // What the lexer could not read lies in the item that has just been parsed.
+    // A token that the lexer could not read belongs to the item that was just parsed.
     const { start } = peek(cursor);
     const from = told;
     for (; told < lexical.length && lexical[told]![1].start < start; told++)
@@ -111,7 +111,7 @@ function parseTopLevel(
   }
 }
 
-/** What stands behind a query may have been a declaration. */
+/** The tokens after a query may have been a declaration. */
 function passRest(cursor: Cursor, tree: SourceTree): void {
   const { lost } = cursor;
   cursor.lost = tree.lost;
@@ -122,7 +122,7 @@ function passRest(cursor: Cursor, tree: SourceTree): void {
   cursor.lost = lost;
 }
 
-/** Reports what begins no item; `N:Type` and `N<Type>` are near enough to say so. */
+/** Reports a token that begins no item, with a hint for `N:Type` and `N<Type>`. */
 function refuseItem(cursor: Cursor): never {
   const { kind, text } = peek(cursor);
   const near = nearestName(text, ['QUERY', 'MIGRATION', 'schema']);
@@ -132,19 +132,19 @@ function refuseItem(cursor: Cursor): never {
   return unexpected(cursor, wanted, kind === 'name' ? hint : sign);
 }
 
-/** Signs in front of an item, or behind one. */
+/** Symbols before or after an item. */
 const betweenItems = new Map([
   [',', 'Leave it out: nothing separates declarations.'],
   [':', 'Write `N::Type { property: String }`.'],
   ['{', 'Properties stand inside: `E::Type { From: A, To: B, Properties: { property: String } }`.'],
 ]);
 
-/** Whether a foreign sign stands in what was passed over because of another fault. */
+/** Returns true if a foreign symbol lies in tokens that were skipped because of another error. */
 function follows(cursor: Cursor, [code, { start }]: Parameters<Report>): boolean {
   return (code === 'E003' || code === 'E001') && cursor.unread.has(start);
 }
 
-/** What stands outside every block belongs to version 1. */
+/** A declaration outside every block belongs to version 1. */
 function firstVersion(declaration: TypeDeclaration): Version {
   return { number: 1, span: declaration.name.span };
 }

@@ -1,9 +1,9 @@
-// Nesting, lists, and getting back on its feet after a fault: whoever can resume catches it.
+// Nesting, lists and recovery from syntax errors: a caller that can resume catches the error.
 import { beginsItem, refuseClose } from './bracket.js';
 import { accept, type Cursor, isSymbol, next, peek } from './cursor.js';
 import { skipUnexpected, syntaxFault } from './expect.js';
 
-/** Parses one level deeper; too deep is E005. */
+/** Parses one level deeper; reports E005 if it is too deep. */
 export function nested<T>(cursor: Cursor, parse: () => T): T {
   const depthMax = cursor.limits.source_depth;
   if (cursor.depth >= depthMax) {
@@ -20,8 +20,8 @@ export function nested<T>(cursor: Cursor, parse: () => T): T {
 }
 
 /**
- * Runs `parse`; after a fault runs `recover` instead, which must stop where the caller can go on:
- * without it, that is where the fault is.
+ * Runs `parse`. After a syntax error runs `recover`, which must stop where the caller can continue; without
+ * `recover` that is the position of the error.
  */
 export function guarded<T>(
   cursor: Cursor,
@@ -44,19 +44,18 @@ export function guarded<T>(
   }
 }
 
-/** Notes what was passed over of the part that begins at `index` and could not be read at `fault`. */
+/** Records the names in the skipped tokens of the part that begins at `index` and has an error at `fault`. */
 function loseNames(cursor: Cursor, index: number, fault: number): void {
   for (let at = index; at < cursor.index; at++) {
     const { kind, text, start } = cursor.tokens[at]!;
     if (kind === 'name') cursor.lost.add(text);
-    // A sign that is the fault itself stays reported.
+    // A symbol that is the error itself stays reported.
     else if (kind === 'faulty' && at > fault) cursor.unread.add(start);
   }
 }
 
 /**
- * `item {"," item} [","]` up to, and including, the closing symbol; the opening one has just been
- * read.
+ * Parses `item {"," item} [","]` up to and including the closing symbol; the opening one has been consumed.
  */
 export function listUntil<T>(cursor: Cursor, close: string, item: () => T): T[] {
   const opener = cursor.index - 1;
@@ -72,7 +71,7 @@ export function listUntil<T>(cursor: Cursor, close: string, item: () => T): T[] 
   return items;
 }
 
-/** Whether a new item of the file begins here. */
+/** Returns true if a new item of the file begins here. */
 export function startsItem(cursor: Cursor): boolean {
   return beginsItem(cursor.tokens, cursor.index);
 }

@@ -1,8 +1,7 @@
-// Source files as text with positions. Owns the turning of bytes into text and of offsets into
-// lines and columns. Offsets and columns count UTF-16 units, as editors do; a byte-order mark is
-// not part of the text.
+// Source files as text with positions. Converts bytes to text, and offsets to lines and columns. Offsets and
+// columns count UTF-16 units, as editors do; a byte-order mark is not part of the text.
 
-/** A half-open stretch of one file's text. */
+/** A half-open range of one file's text. */
 export interface Span {
   start: number;
   end: number;
@@ -13,11 +12,9 @@ export interface SourceFile {
   text: string;
   /** Offset at which each line begins. */
   lines: readonly number[];
-  /** Size as given, in bytes. */
+  /** Size of the file in bytes. */
   bytes: number;
-  /**
-   * Where the bytes stop being UTF-8; the rest of the text has blanks in place of the bad bytes.
-   */
+  /** Offset of the first byte that is not valid UTF-8; the invalid bytes are blanks in `text`. */
   badUtf8At?: number;
 }
 
@@ -40,7 +37,7 @@ export function readSource(path: string, content: string | Uint8Array): SourceFi
 }
 
 /**
- * The text of the longest valid prefix, found by bisection: a prefix of a valid prefix is valid.
+ * Returns the text of the longest valid prefix, found by bisection: every prefix of a valid prefix is valid.
  */
 function validPrefix(bytes: Uint8Array): string {
   const decode = (length: number): string | undefined => {
@@ -68,21 +65,21 @@ function lineStarts(text: string): number[] {
   return [0, ...Array.from(text.matchAll(lineBreak), ({ 0: end, index }) => index + end.length)];
 }
 
-/** The text of a line, counted from 1, without its end. */
+/** Returns the text of a line, counted from 1, without its line break. */
 export function lineOf(text: string, line: number): string {
   return text.split(lineBreak, line)[line - 1] ?? '';
 }
 
 const restOfLine = /[^\r\n]*/y;
 
-/** Where the line of an offset ends: before its line break. */
+/** Returns the offset at which the line of an offset ends, before its line break. */
 export function lineEnd(text: string, offset: number): number {
   restOfLine.lastIndex = offset;
   restOfLine.test(text);
   return restOfLine.lastIndex;
 }
 
-/** Line and column of an offset, both counted from 1. */
+/** Returns line and column of an offset, both counted from 1. */
 export function positionOf(file: SourceFile, offset: number): { line: number; column: number } {
   let low = 0;
   let high = file.lines.length - 1;

@@ -1,6 +1,6 @@
-// Shapes of variables (helixql.md 3.3, 6.3): what a shape reads of the data for an item - a count, a
-// stream, a lookup - is read when the item is bound, so that no later statement shows through. Only
-// queries that write can tell, so only those pay.
+// Captures the shapes of variables. A shape may read data for an item: a count, a stream, a lookup. In a
+// query that writes, these values are read when the item is bound, so that later statements do not affect
+// them. Queries without writes need no capture.
 import type { Expression } from '../../plan/expression.js';
 import type { Keep } from '../../plan/plan.js';
 import { freeSlots } from '../../plan/rule/free-slots.js';
@@ -8,24 +8,24 @@ import type { QueryDeclaration } from '../syntax/ast-query.js';
 import type { Context } from './context.js';
 import type { Shape, ShapeMember, TypedExpr } from './typed-expression.js';
 
-/** The term as a binding holds it; `keep` computes what its shape needs. */
+/** Returns the expression as a binding stores it; `keep` computes the values that its shape needs. */
 export function keptTerm(context: Context, term: TypedExpr): { term: TypedExpr; keep?: Keep } {
   if (!context.changes || term.shape === undefined) return { term };
   const { shape, keep } = keptShape(context, term.shape, isComputed);
   return keep === undefined ? { term } : { term: { ...term, shape }, keep };
 }
 
-/** The shape of the items of groups, which stands for itself wherever they get to. */
+/** Returns the shape of the items of groups, which can be used wherever the groups go. */
 export function groupShape(context: Context, shape: Shape): { shape: Shape; keep?: Keep } {
   const kept = keptShape(context, shape, (value, slot) => {
     if (context.changes && isComputed(value)) return true;
-    // Slots of closures around it are filled anew for every item there.
+    // The slots of closures around it change for every item there.
     return freeSlots(value).some((each) => each !== slot && !context.bound.has(each));
   });
   return { ...kept, shape: { ...kept.shape, isKey: true } };
 }
 
-/** `isKept`: whether a value of the item in the slot is computed at once. */
+/** `isKept` decides whether a value of the item in the slot is computed immediately. */
 function keptShape(
   context: Context,
   shape: Shape,
@@ -48,7 +48,7 @@ function keptShape(
   return { shape: { ...shape, members }, keep: { slot: shape.slot, members: keeps } };
 }
 
-/** Parts that read nothing but what they are given: the item as it was bound, and values. */
+/** Kinds that read only their operands: the item as it was bound, and values. */
 const givenKinds = new Set(
   (
     'now parameter slot property single compare and or not exists math aggregate ' +
@@ -56,12 +56,12 @@ const givenKinds = new Set(
   ).split(' '),
 );
 
-/** Whether the value depends on what is stored besides the item. */
+/** Returns true if the value depends on stored data besides the item. */
 function isComputed(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some(isComputed);
   const { kind } = value as { kind?: string };
-  // What an earlier binding keeps is not kept again.
+  // A value that an earlier binding has captured is not captured again.
   if (kind === 'kept' || kind === 'literal') return false;
   return (kind !== undefined && !givenKinds.has(kind)) || Object.values(value).some(isComputed);
 }
@@ -70,7 +70,7 @@ const changers = new Set(
   'AddN AddV BatchAddV AddE UPDATE Update UpsertN UpsertE UpsertV'.split(' '),
 );
 
-/** Whether a query creates, changes or deletes anything, as far as its words say. */
+/** Returns true if a query creates, changes or deletes anything, judged by its keywords. */
 export function changesData({ statements, returns }: QueryDeclaration): boolean {
   const doesChange = (node: unknown): boolean => {
     if (typeof node !== 'object' || node === null) return false;

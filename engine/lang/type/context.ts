@@ -1,5 +1,4 @@
-// What the checker of one query carries along: the schema, where to report, and what the plan
-// collects.
+// State of the checker for one query: the schema, the report function, and the parts that the plan collects.
 import type { Limits } from '../../base/limits.js';
 import type { Expression } from '../../plan/expression.js';
 import type { EmbedSite, Parameter } from '../../plan/plan.js';
@@ -22,34 +21,34 @@ export interface Context extends SlotSupply {
   readonly parameters: Parameter[];
   readonly usedParameters: Set<number>;
   readonly embeds: EmbedSite[];
-  /** Where sources that may read a whole type were written; of scans, by their types. */
+  /** Positions of sources that may read a whole type; for scans the key is their list of types. */
   readonly places: Map<object, Span>;
-  /** FOR statements around the statement at hand whose lists are known before the transaction. */
+  /** FOR statements around the current one whose lists are known before the transaction. */
   readonly loops: EmbedSite['loops'];
-  /** Whether the query creates, changes or deletes anything. */
+  /** True if the query creates, changes or deletes anything. */
   readonly changes: boolean;
-  /** Creations, changes and deletions met so far. */
+  /** Number of creations, changes and deletions so far. */
   writes: number;
-  /** Deletions met so far: what a variable holds may be gone. */
+  /** Number of deletions so far: a variable may contain a deleted element. */
   drops: number;
-  /** What the variables of statements hold, by their slots. */
+  /** Values of the statements' variables, by slot. */
   readonly bound: Map<number, Expression>;
   /** Names bound in projections. */
   readonly bindings: (Let & { name: Name })[];
-  /** A member of a group that is not printed with it has been named. */
+  /** True if a member of a group that is not printed was read. */
   readsGroups: boolean;
-  /** Hears what is found out, where somebody asks. */
+  /** Receives the results of the checker, for an analysis. */
   readonly facts?: Facts | undefined;
-  /** Types an expression; the way back into the recursion for those who type its parts. */
+  /** Types an expression. Checkers of larger constructs call it for their parts. */
   check(expr: Expr, scope: Scope): TypedExpr;
 }
 
-/** A chain being read; whoever takes a step of several parts moves `next`. */
+/** The chain being checked. A checker that consumes several steps advances `next`. */
 export interface ChainPlace {
   readonly chain: Chain;
-  /** Index of the step after the one at hand. */
+  /** Index of the step after the current one. */
   next: number;
-  /** Comparisons so far: each nests the plan one level deeper. */
+  /** Number of comparisons so far: each nests the plan one level deeper. */
   comparisons: number;
 }
 
@@ -64,14 +63,14 @@ export type StepChecker = (
 const edgeEnds = new Set(['From', 'To']);
 const pathEnds = new Set(['From', 'To', 'Both']);
 
-/** Takes the `::From(…)` and `::To(…)` that follow, of a path `::Both(…)` as well. */
+/** Consumes the following `::From(…)` and `::To(…)`, and for a path also `::Both(…)`. */
 export function takeEnds(place: ChainPlace, isPath = false): Call[] {
   const names = isPath ? pathEnds : edgeEnds;
   const ends: Call[] = [];
   for (; ; place.next++) {
     const step = place.chain.steps[place.next];
     if (step?.kind !== 'call' || !names.has(step.name.text)) return ends;
-    // With a type it is the step.
+    // `Both` with a type is the traversal step.
     if (step.name.text === 'Both' && step.types !== undefined) return ends;
     ends.push(step);
   }

@@ -1,4 +1,4 @@
-// What happens to a projection when a step replaces the items it was attached to (helixql.md 3.10).
+// Drops a projection when a step replaces the items that it was attached to.
 import type { Chain } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Context } from './context.js';
@@ -8,8 +8,8 @@ const code = { projection: 'W108', closure: 'E641', exclusion: 'E644' } as const
 const word = { projection: 'projection', closure: 'closure', exclusion: 'exclusion' } as const;
 
 /**
- * The items without their shape. In the same chain a lost closure or exclusion is a fault; a
- * variable's shape is merely left behind.
+ * Returns the items without their shape. Reports the loss of a closure or exclusion in the same chain; the
+ * shape of a variable is dropped without a report.
  */
 export function dropShape(context: Context, input: TypedExpr, step: Name, chain: Chain): TypedExpr {
   if (input.shape === undefined) return input;

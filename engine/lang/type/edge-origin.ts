@@ -1,5 +1,5 @@
-// Where edges were reached from, when branches or lists become one: edges that steps came to in
-// different ways carry their origin with them, so that `Other` is known of each.
+// Merges branches whose edges were traversed in different directions: adds an explicit origin to each edge,
+// so that `Other` can be resolved.
 import { append } from './stream.js';
 import { sameCardinality, type TypedExpr } from './typed-expression.js';
 import type { ItemType } from './type.js';
@@ -7,7 +7,10 @@ import type { ItemType } from './type.js';
 const isElement = ({ type }: TypedExpr): boolean => type.kind === 'element';
 const wayOf = ({ type }: TypedExpr) => (type.kind === 'element' ? type.reached?.way : undefined);
 
-/** The same terms; when all edges among them were reached, but not in one way, with origins. */
+/**
+ * Returns the expressions unchanged, or with origins if all their edges were traversed but not in one
+ * direction.
+ */
 export function withOrigins(terms: readonly TypedExpr[]): readonly TypedExpr[] {
   const ways = new Set(terms.filter(isElement).map(wayOf));
   if (ways.size < 2 || ways.has(undefined)) return terms;

@@ -1,9 +1,9 @@
-// [compat] The form in which a value of a static type is printed (plan/print-form.ts). Types share parts
-// where variables hold variables, so each part is looked at once.
+// [compat] Returns the print form of a static type (plan/print-form.ts). Types share parts if variables
+// contain variables, so each part is visited once.
 import type { Form } from '../../plan/print-form.js';
 import type { ItemType } from './type.js';
 
-/** Undefined where the value prints as everywhere. */
+/** Returns undefined if the value needs no form. */
 export function formOf(type: ItemType): Form | undefined {
   const known = new Map<ItemType, Form | undefined>();
   const find = (part: ItemType): Form | undefined => {

@@ -1,13 +1,15 @@
-// Names bound in a projection (`name <- value`): what reads them is given them, and nothing else is. A
-// branch that may not be taken is given them by itself, so that what only it needs is computed when it is
-// taken.
+// Names bound in a projection (`name <- value`). Each expression receives only the names that it reads. A
+// branch that may not be taken receives them separately, so that a name used only there is computed when the
+// branch is taken.
 import type { Expression } from '../../plan/expression.js';
 import { freeSlots } from '../../plan/rule/free-slots.js';
 import type { Shape, ShapeMember, TypedExpr } from './typed-expression.js';
 
 export type Let = Extract<Expression, { kind: 'with' }>['lets'][number];
 
-/** The term with the names that it reads, for the item `of`; those of its shape's members as well. */
+/**
+ * Returns the expression with the names that it reads for the item `of`, also in the members of its shape.
+ */
 export function withLets(term: TypedExpr, of: Expression, lets: readonly Let[]): TypedExpr {
   if (lets.length === 0) return term;
   const expression = given(term.expression, of, lets);
@@ -43,7 +45,7 @@ function given(expression: Expression, of: Expression, lets: readonly Let[]): Ex
   }
 }
 
-/** In the order in which they were bound. */
+/** Returns the names in the order in which they were bound. */
 function neededBy(expression: Expression, lets: readonly Let[]): Let[] {
   const wanted = new Set(freeSlots(expression));
   for (const each of lets.toReversed()) {

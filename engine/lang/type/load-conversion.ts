@@ -1,5 +1,5 @@
-// Conversions at load time (helixql.md 4.3): values to the type of the property or argument that
-// receives them, literals checked and turned into their final form.
+// Converts values to the type of the property or argument that receives them. Literals are checked and
+// converted at compile time.
 import { parseDate } from '../../base/date.js';
 import { parseUuid, printUuid } from '../../base/id.js';
 import { integerFits, integerRange } from '../../base/integer.js';
@@ -20,8 +20,8 @@ import { isNullable, type ItemType } from './type.js';
 const f32Max = 3.4028235677973366e38;
 
 /**
- * The value of a literal stored as `type`; undefined after a report. `NONE` is null for every type;
- * `NOW` is for the caller to handle.
+ * Returns the value of a literal stored as `type`; undefined after a report. `NONE` is null for every type.
+ * The caller must handle `NOW`.
  */
 export function literalAs(
   literal: LiteralValue,
@@ -84,7 +84,7 @@ export function idLiteral(text: string, span: Span, report: Report): Uuid | unde
   return undefined;
 }
 
-/** One value out of a list where a single one is needed; `strict` refuses null as well. */
+/** Takes one value of a list where a single one is needed; `strict` also rejects null. */
 export function single(
   term: TypedExpr,
   miss: 'error' | 'none',
@@ -98,8 +98,8 @@ export function single(
 }
 
 /**
- * The expression that yields `term` as a value of `type`; undefined after a report. `place` names
- * the receiver.
+ * Returns the expression that yields `term` as a value of `type`; undefined after a report. `place` names the
+ * receiver in messages.
  */
 export function convert(
   context: Context,
@@ -140,7 +140,7 @@ function convertItems(
   return listExpression(converted as Expression[]);
 }
 
-/** A list of literals is itself a literal. */
+/** A list of literals is also a literal. */
 export function listExpression(items: Expression[]): Expression {
   const values = items.flatMap((item) => (item.kind === 'literal' ? [item.value] : []));
   if (values.length < items.length) return { kind: 'list', items };
@@ -158,7 +158,7 @@ function idsOf(context: Context, term: TypedExpr, type: PropertyType): Expressio
   return idOf(context, rows).expression;
 }
 
-/** The id of each element. */
+/** Returns the id of each element. */
 export function idOf(context: Context, term: TypedExpr): TypedExpr {
   const type: ItemType = {
     kind: 'scalar',

@@ -1,4 +1,4 @@
-// Terms for values: scalars, slots, values of a type, and the stand-in for faults.
+// Creates typed expressions: scalars, slots, values of a type, and the replacement for invalid expressions.
 import type { Expression } from '../../plan/expression.js';
 import type { Cardinality, TypedExpr } from './typed-expression.js';
 import { type Basic, type ItemType, scalarType, unknownType } from './type.js';
@@ -7,7 +7,7 @@ export function scalarTerm(name: Basic, expression: Expression): TypedExpr {
   return { type: scalarType(name), cardinality: 'one', expression };
 }
 
-/** Stands for a faulty expression: goes with everything, so that one fault is reported once. */
+/** Replaces an invalid expression. It fits every type, so that one error is reported once. */
 export function unknownExpr(): TypedExpr {
   return { type: unknownType, cardinality: 'one', expression: { kind: 'literal', value: null } };
 }
@@ -20,7 +20,7 @@ export function slotExpr(
   return { type, cardinality, expression: { kind: 'slot', slot } };
 }
 
-/** A value of this type: lists of elements or records are streams, lists of scalars are values. */
+/** Returns a value of this type: lists of elements or records are streams, lists of scalars are values. */
 export function valueTerm(type: ItemType, expression: Expression): TypedExpr {
   const isStream = type.kind === 'list' && type.of.kind !== 'scalar' && type.of.kind !== 'list';
   if (!isStream) return { type, cardinality: 'one', expression };

@@ -1,4 +1,4 @@
-// Types of parameters as types of what stands in a query.
+// Converts types of parameters to types of values in a query.
 import type { ParameterType } from '../../base/schema.js';
 import { type ItemType, scalarType } from './type.js';
 

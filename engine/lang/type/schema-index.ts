@@ -1,4 +1,4 @@
-// The schema as the checker asks it: types by kind and name, properties by name, implicit members.
+// Index of the schema for the checker: types by kind and name, properties by name, implicit members.
 import {
   type ElementKind,
   type ElementType,
@@ -38,7 +38,7 @@ export function indexSchema(schema: Schema): SchemaIndex {
 
 const vectorData: ItemType = { kind: 'list', of: scalarType('F64') };
 
-/** The type of an implicit member of elements of one kind (helixql.md 2.4). */
+/** Returns the type of an implicit member of elements of one kind, or undefined. */
 function implicitType(kind: ElementKind, name: string): ItemType | undefined {
   switch (name) {
     case 'id':
@@ -59,7 +59,7 @@ function implicitType(kind: ElementKind, name: string): ItemType | undefined {
   }
 }
 
-/** The type of a member of elements of these types: known when at least one of them has it. */
+/** Returns the type of a member of elements of these types. The member exists if at least one type has it. */
 export function elementMember(
   index: SchemaIndex,
   types: readonly TypeRef[],
@@ -78,7 +78,7 @@ export function elementMember(
   return isInteger(joined) ? joined : unknownType;
 }
 
-/** Every name that `elementMember` knows, declared ones first. */
+/** Returns every name that `elementMember` accepts, declared ones first. */
 export function elementMembers(index: SchemaIndex, types: readonly TypeRef[]): string[] {
   const names = new Set<string>();
   for (const type of types) {

@@ -1,20 +1,17 @@
-// Names in sight (helixql.md 3.3, 3.4). A scope is a block or a binder of `_`; it sees what its
-// parents see.
+// Names in scope. A scope is a block or a binder of `_`; names of the parent scopes are visible in it.
 import type { Miss } from '../../plan/expression.js';
 import type { TypedExpr } from './typed-expression.js';
 
 export interface Scope {
   readonly parent?: Scope;
   readonly names: Map<string, TypedExpr>;
-  /** What `_` stands for. */
+  /** Value of `_`. */
   readonly item?: TypedExpr;
-  /** What a lookup that finds nothing does here. */
+  /** Result of a lookup that finds nothing. */
   readonly miss: Miss;
-  /** The vector type for which a vector is being computed: it decides the model of `Embed`. */
+  /** The vector type for which a vector is computed: it determines the model of `Embed`. */
   readonly vectorType?: string;
-  /**
-   * Inside arithmetic, where names that never match are warned about: HelixDB does not look there.
-   */
+  /** True inside arithmetic, where an unknown name is a warning: HelixDB does not check names there. */
   readonly lenient?: boolean;
 }
 

@@ -1,5 +1,5 @@
-// What the checker finds out on its way, for those who ask about places of a source rather than for its
-// plan. Nobody listens when a program is compiled.
+// Stores the results of the checker for each node of the syntax tree. Used by analyses of positions;
+// compiling a program does not need it.
 import type { Chain, Expr, Step } from '../syntax/ast-expression.js';
 import type { Scope } from './scope.js';
 import type { TypedExpr } from './typed-expression.js';
@@ -10,7 +10,7 @@ export interface Facts {
   step(step: Step, input: TypedExpr, output: TypedExpr): void;
 }
 
-/** Keeps what it is told, the last word on each place. */
+/** Stores what the checker reports; for each node the last report counts. */
 export class SemanticModel implements Facts {
   readonly values = new Map<Expr, { term: TypedExpr; scope: Scope }>();
   readonly heads = new Map<Chain['head'], TypedExpr>();
@@ -28,7 +28,7 @@ export class SemanticModel implements Facts {
     this.steps.set(step, { input, output });
   }
 
-  /** All of it. */
+  /** Repeats all results to another receiver. */
   tell(to: Facts): void {
     for (const [expr, { term, scope }] of this.values) to.value(expr, term, scope);
     for (const [head, term] of this.heads) to.head(head, term);

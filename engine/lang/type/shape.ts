@@ -1,6 +1,5 @@
-// Shapes at work (helixql.md 3.4, 3.10): reading a member of an item, taking the bare value of a
-// one-name projection, and turning a shape into a `project` where a value leaves the query or
-// enters a record.
+// Applies shapes: reads a member of an item, and takes the bare value of a one-name projection. Converts a
+// shape to a `project` where a value leaves the query or enters a record.
 import { singleMember, isShown } from './visible-member.js';
 import type { Expression, Member } from '../../plan/expression.js';
 import type { Context } from './context.js';
@@ -18,8 +17,8 @@ import {
 import { isBasic, isNullable, type ItemType, scalarType, unknownType } from './type.js';
 
 /**
- * Member `name` of one item: of its shape first, then of the element or record. Undefined: there is
- * none.
+ * Returns member `name` of one item: from its shape, otherwise from the element or record. Undefined if there
+ * is none.
  */
 export function memberOf(context: Context, item: TypedExpr, name: string): TypedExpr | undefined {
   const shaped = item.shape?.members.find((m) => m.kind !== 'spread' && m.name === name);
@@ -28,7 +27,7 @@ export function memberOf(context: Context, item: TypedExpr, name: string): Typed
   }
   const { type } = item;
   if (type.kind === 'scalar' && type.name === 'Null') return unknownExpr();
-  // Only running shows what the items of a mixed list are.
+  // The kinds of items of a mixed list are known only at run time.
   const found = isBasic(type, 'Unknown') ? unknownType : memberType(context, type, name);
   if (found === undefined) return groupMember(context, item, name);
   const stored = storedName(context, type, name);
@@ -37,7 +36,7 @@ export function memberOf(context: Context, item: TypedExpr, name: string): Typed
   return term;
 }
 
-/** The items of a group, its keys where they are not printed, or the values of a property of its items. */
+/** Returns the items of a group, a key that is not printed, or the values of a property of the items. */
 function groupMember(context: Context, item: TypedExpr, name: string): TypedExpr | undefined {
   const { type, expression: of } = item;
   if (type.kind !== 'record' || type.hidden === undefined) return undefined;
@@ -50,7 +49,7 @@ function groupMember(context: Context, item: TypedExpr, name: string): TypedExpr
   return valueTerm(hidden, { kind: 'property', of, name });
 }
 
-/** The items of a group in the shape they had; undefined: the item is no group. */
+/** Returns the items of a group in their original shape; undefined if the item is not a group. */
 export function groupItems(
   context: Context,
   { type, expression: of }: TypedExpr,
@@ -62,7 +61,7 @@ export function groupItems(
   return shape === undefined ? items : { ...items, shape: shape as Shape };
 }
 
-/** The list of the values that items have under a name, unset ones included. */
+/** Returns the list of the values that items have for a name, including unset ones. */
 function valuesOf(context: Context, items: TypedExpr, name: string): TypedExpr | undefined {
   const { type, shape, expression: of } = items;
   if (!isShown(items, name) && memberType(context, type, name) === undefined) return undefined;
@@ -86,14 +85,14 @@ function memberType(context: Context, type: ItemType, name: string): ItemType | 
   if (type.kind === 'element') {
     const own = elementMember(context.schema, type.types, name);
     if (name !== 'hops' || !type.hops) return own;
-    // Of items of several types, some may have a property of that name.
+    // Among items of several types, some may have a property of that name.
     const isHidden = type.types.every((each) => context.schema.property(each, name) !== undefined);
     return own === undefined ? scalarType('U32') : isHidden ? own : unknownType;
   }
   return type.kind === 'record' ? type.members.get(name) : undefined;
 }
 
-/** [compat] the score of a vector hit is its distance, unless a reranker has set it. */
+/** [compat] The score of a vector hit is its distance, unless a reranker has set it. */
 function storedName(context: Context, type: ItemType, name: string): string {
   if (type.kind !== 'element') return name;
   if (name === 'ID') return 'id';
@@ -102,7 +101,7 @@ function storedName(context: Context, type: ItemType, name: string): string {
   return name;
 }
 
-/** Names of the members of an item, for hints. */
+/** Returns the names of an item's members, for hints. */
 export function memberNames(context: Context, item: TypedExpr): string[] {
   const names = new Set<string>();
   for (const member of item.shape?.members ?? [])
@@ -124,8 +123,7 @@ export function hasMembers(type: ItemType): boolean {
 }
 
 /**
- * The value of a shape's member for one item. Items that cost something to compute are computed
- * once.
+ * Returns the value of a shape's member for one item. An item that is expensive to compute is computed once.
  */
 function instantiate(
   context: Context,
@@ -140,7 +138,7 @@ function instantiate(
     const cardinality = isOpt ? 'opt' : member.cardinality;
     return { ...member, cardinality, growing: false, expression: { ...inner, of: expression } };
   }
-  // What may be null goes through a step, so that every value of null is null.
+  // A value that may be null passes through a step, so that every member of null is null.
   const isHeld = expression.kind === 'slot' || expression.kind === 'parameter';
   if (isHeld && (item.cardinality !== 'opt' || isList(member))) {
     return replaceSlot(context, member, new Map([[shape.slot, expression]]));
@@ -153,7 +151,7 @@ function instantiate(
   const { type, cardinality, shape: memberShape } = member;
   const shaped = memberShape && { shape: memberShape };
   if (!isList(member)) return { ...value, growing: false, ...shaped };
-  // The row is the list: a source opens it for the steps that follow.
+  // The row is the list: a source expands it for later steps.
   const opened = sourceTerm({ kind: 'value', of: value.expression }, type, cardinality);
   return { ...opened, growing: false, ...shaped };
 }
@@ -174,7 +172,7 @@ function replaceSlot(
   return { ...rest, expression, growing: false, shape: { ...shape, slot, members } };
 }
 
-/** The value where values are wanted: of a one-name projection its bare value or list of values. */
+/** Returns the value without its shape: the bare value or list of values of a one-name projection. */
 export function bare(context: Context, term: TypedExpr): TypedExpr {
   const only = singleMember(term.shape);
   if (only === undefined) return term;
@@ -186,26 +184,26 @@ export function bare(context: Context, term: TypedExpr): TypedExpr {
   return append(items, step, { type: wholeType(value), cardinality: 'many' });
 }
 
-/** The value as a part of a record or list: shaped, one-name projections bare. */
+/** Returns the value as a part of a record or list: shaped, one-name projections bare. */
 export function printed(context: Context, term: TypedExpr): TypedExpr {
   if (term.shape === undefined) return term;
   return singleMember(term.shape) === undefined ? projected(context, term) : bare(context, term);
 }
 
 /**
- * A member of a projection. [compat] what is reached from the item keeps its shape, `{titles:
- * _::Out<W>::{title}}` are objects; a name of the item itself is its value.
+ * Returns a member of a projection. [compat] A traversal from the item keeps its shape: `{titles:
+ * _::Out<W>::{title}}` are objects. A name of the item itself is its value.
  */
 function nested(context: Context, term: TypedExpr): TypedExpr {
   return keepsShape(context, term) ? projected(context, term) : printed(context, term);
 }
 
-/** Whether a member of a projection is an object even if it has one name only. */
+/** Returns true if a member of a projection is an object even with only one name. */
 export function keepsShape({ compat }: Context, term: TypedExpr): boolean {
   return compat && (isList(term) || term.expression.kind !== 'slot');
 }
 
-/** The shape applied: objects with its members. */
+/** Applies the shape: objects with its members. */
 export function projected(context: Context, term: TypedExpr): TypedExpr {
   const { shape } = term;
   if (shape === undefined) return term;
@@ -233,16 +231,14 @@ export function projected(context: Context, term: TypedExpr): TypedExpr {
   return { type, cardinality: term.cardinality, expression };
 }
 
-/** What elements of only some of the types have: `..` shows it of those. */
+/** Returns the names that only some of the types have: `..` prints them for those types. */
 function ofSome({ schema }: Context, { type }: TypedExpr): string[] {
   if (type.kind !== 'element') return [];
   const each = type.types.map((of) => new Set(elementMembers(schema, [of])));
   return elementMembers(schema, type.types).filter((name) => !each.every((own) => own.has(name)));
 }
 
-/**
- * `..` of an element is left to the executor, which knows its type; of a record it is spelt out.
- */
+/** `..` of an element is expanded by the executor, which knows its type; of a record it is expanded here. */
 function spreadMembers(
   context: Context,
   term: TypedExpr,

@@ -1,4 +1,4 @@
-// Terms as streams of rows: sources, lists opened into rows, and the growing of pipelines.
+// Typed expressions as streams of rows: sources, lists expanded into rows, and appending to pipelines.
 import type { Pipeline, Source, Step } from '../../plan/expression.js';
 import { type Cardinality, isList, type TypedExpr } from './typed-expression.js';
 import type { ItemType } from './type.js';
@@ -12,21 +12,21 @@ export function sourceTerm(source: Source, type: ItemType, cardinality: Cardinal
   return { type, cardinality, expression, growing: true };
 }
 
-/** The term as rows: a list of scalars that is one value opens into its items. */
+/** Returns the expression as rows: a list of scalars that is one value is expanded into its items. */
 export function rowsOf(term: TypedExpr): TypedExpr {
   if (isList(term) || term.type.kind !== 'list') return term;
   const { type, expression } = term;
-  // The row of a pipeline is the list itself, so that a further step needs a source that opens it.
+  // The row of this pipeline is the list, so a source must expand it before the next step.
   if (expression.kind === 'pipeline') {
     return sourceTerm({ kind: 'value', of: expression }, type.of, 'many');
   }
   return { type: type.of, cardinality: 'many', expression };
 }
 
-/** What a step makes of the rows before it; `shape` is kept only when named. */
+/** The effect of a step on its input rows; the shape is dropped unless given. */
 export type Change = Pick<TypedExpr, 'type' | 'cardinality' | 'shape'>;
 
-/** Adds a step. `input` must not be used afterwards while it is growing. */
+/** Appends a step. `input` must not be used afterwards if its pipeline is extended in place. */
 export function append(input: TypedExpr, step: Step, change: Change): TypedExpr {
   return { ...change, expression: grow(input, step, change.cardinality), growing: true };
 }

@@ -1,15 +1,15 @@
-// Copies plan expressions with slots replaced. Slots bound inside the copy are renamed, so that an
-// expression and its copy may stand inside each other.
+// Copies plan expressions and replaces slots. Slots that are bound inside the copy are renamed, so that an
+// expression and its copy may be nested.
 import type { Expression } from '../../plan/expression.js';
 
 export interface SlotSupply {
-  /** A slot that nothing else uses. */
+  /** Returns an unused slot. */
   fresh(): number;
-  /** Called with every node copied; throws when a query grows beyond all measure. */
+  /** Called for every copied node; throws when a query grows beyond the limit. */
   spend(): void;
 }
 
-/** A copy in which the slots that are keys of `values` are replaced. */
+/** Returns a copy in which the slots that are keys of `values` are replaced. */
 export function substitute(
   expression: Expression,
   values: ReadonlyMap<number, Expression>,
@@ -22,7 +22,7 @@ export function substitute(
 
 type PlanNode = Record<string, unknown>;
 
-/** Everything that has a slot and is not a reference to one binds it. Literals hold no slots. */
+/** Every node that has a slot and is not a reference binds the slot. Literals contain no slots. */
 function collectBinders(value: unknown, renamed: Map<number, number>, supply: SlotSupply): void {
   if (typeof value !== 'object' || value === null) return;
   supply.spend();

@@ -1,10 +1,10 @@
-// Types as messages show them.
+// Prints types for messages.
 import type { ElementKind } from '../../base/schema.js';
 import type { ItemType } from './type.js';
 
 const letters: Record<ElementKind, string> = { node: 'N', edge: 'E', vector: 'V' };
 
-/** For messages: `U8`, `[String]`, `N<Plant>`, `record`. */
+/** Returns for example `U8`, `[String]`, `N<Plant>`, `record`. */
 export function printItemType(type: ItemType): string {
   switch (type.kind) {
     case 'scalar':

@@ -1,5 +1,4 @@
-// Which types go together: numbers, comparable pairs, what may be stored as what (helixql.md 3.8,
-// 4.3).
+// Relations between types: numbers, comparable pairs, and conversions when storing.
 import type { PropertyType, TypeRef } from '../../base/schema.js';
 import {
   type Basic,
@@ -16,7 +15,7 @@ export function isInteger(type: ItemType): boolean {
   return type.kind === 'scalar' && (type.name === 'Integer' || integers.has(type.name));
 }
 
-/** Groups of scalars that compare with each other; undefined for what compares with nothing. */
+/** Returns the group of scalars that compare with each other; undefined if the type compares with nothing. */
 export function familyOf(type: ItemType): string | undefined {
   if (type.kind === 'element') return 'ID';
   if (type.kind !== 'scalar') return undefined;
@@ -28,7 +27,7 @@ export function isNumber(type: ItemType): boolean {
   return familyOf(type) === 'number' || isUnknownOrNull(type);
 }
 
-/** Whether values of the two types can be equal (helixql.md 3.8). */
+/** Returns true if values of the two types can be equal. */
 export function comparable(a: ItemType, b: ItemType): boolean {
   if (isUnknownOrNull(a) || isUnknownOrNull(b)) return true;
   if (a.kind === 'list' && b.kind === 'list') return comparable(a.of, b.of);
@@ -36,7 +35,7 @@ export function comparable(a: ItemType, b: ItemType): boolean {
   return family !== undefined && family === familyOf(b);
 }
 
-/** Whether a value may be stored as `target`, possibly converted (helixql.md 4.3). */
+/** Returns true if a value may be stored as `target`, possibly converted. */
 export function fits(type: ItemType, target: PropertyType): boolean {
   if (isUnknownOrNull(type)) return true;
   if (target.kind === 'list') return type.kind === 'list' && fits(type.of, target.of);
@@ -47,9 +46,7 @@ export function fits(type: ItemType, target: PropertyType): boolean {
   return type.kind === 'scalar' && type.name === name;
 }
 
-/**
- * The type of every item of a list with these items, or undefined when they are of different kinds.
- */
+/** Returns the item type of a list with these items, or undefined if their kinds differ. */
 export function unify(types: readonly ItemType[]): ItemType | undefined {
   const known = types.filter((type) => !isUnknownOrNull(type));
   const [first, ...rest] = known;
@@ -81,7 +78,7 @@ function joinTypes(first: ItemType, rest: readonly ItemType[]): ItemType {
 
 type RecordItem = Extract<ItemType, { kind: 'record' }>;
 
-/** Records with the members of all of them; what one does not have reads as null. */
+/** Returns a record type with the members of all; a member that one of them lacks reads as null. */
 function joinRecords(list: readonly RecordItem[]): ItemType {
   const found = new Map<string, ItemType[]>();
   const partial = new Set(list.flatMap((record) => [...(record.partial ?? [])]));
@@ -101,12 +98,12 @@ function joinRecords(list: readonly RecordItem[]): ItemType {
 
 type ElementItem = Extract<ItemType, { kind: 'element' }>;
 
-/** Each once: a list of lists that are the same twice over would name a type 2^n times. */
+/** Removes duplicates: a list that contains a list twice at each level would repeat a type 2^n times. */
 function distinct(types: readonly TypeRef[]): TypeRef[] {
   return [...new Map(types.map((type) => [`${type.kind} ${type.name}`, type])).values()];
 }
 
-/** Of several searches, as of rerankers: a score, and perhaps a distance. */
+/** Returns the hit type of several searches, like that of a reranker: a score, and perhaps a distance. */
 export function joinHits(hits: readonly Hit[]): Hit {
   if (hits.every((hit) => hit === hits[0])) return hits[0]!;
   return hits.some((hit) => hit === 'none' || hit === 'mixed') ? 'mixed' : 'reranked';

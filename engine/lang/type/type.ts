@@ -1,18 +1,17 @@
-// Static types of values in queries (helixql.md 4.1): what an item of a stream is, and which types
-// go together.
+// Static types of values in queries: the type of an item of a stream, and relations between types.
 import type { ScalarName, TypeRef } from '../../base/schema.js';
 import type { Groups } from '../../plan/print-form.js';
 
 /**
- * `Integer`: of no particular width, up to 128 bits. `Null`: `NONE`. `Unknown`: known only at run
- * time, or already reported as faulty; goes with everything.
+ * `Integer`: no particular width, up to 128 bits. `Null`: `NONE`. `Unknown`: known only at run time, or
+ * already reported as invalid; fits every type.
  */
 export type Basic = ScalarName | 'Integer' | 'Null' | 'Unknown';
 
-/** Which search set the `score` of an element; `mixed`: one has set that of some. */
+/** The search that set the `score` of an element; `mixed`: only some elements have one. */
 export type Hit = 'none' | 'vector' | 'text' | 'reranked' | 'mixed';
 
-/** `sparse`: null stands among the items, at the place of what was not found. */
+/** `sparse`: an item is null if its lookup found nothing. */
 export type ItemType =
   | { kind: 'scalar'; name: Basic; sparse?: true }
   | { kind: 'list'; of: ItemType }
@@ -21,34 +20,34 @@ export type ItemType =
       types: readonly TypeRef[];
       hit: Hit;
       sparse?: true;
-      /** A repetition has left its distance on them: they have the member `hops`. */
+      /** A repetition has added the distance: the elements have the member `hops`. */
       hops?: true;
-      /** Edges that a step came to from one end: which way, and what may be at the other. */
+      /** Edges that were traversed from one end: the direction, and the possible types at the far end. */
       reached?: { way: 'out' | 'in' | 'both'; far: readonly TypeRef[] };
     }
-  /** `groups`: what GROUP_BY or AGGREGATE_BY makes. */
+  /** `groups`: the result of GROUP_BY or AGGREGATE_BY. */
   | {
       kind: 'record';
       members: ReadonlyMap<string, ItemType>;
       sparse?: true;
       groups?: Groups;
-      /** Members of groups that are not printed with them. */
+      /** Members of groups that are not printed. */
       hidden?: ReadonlyMap<string, ItemType>;
-      /** Of groups: what their items are, under this member, and the `Shape` that they had. */
+      /** For groups: the type of their items, the member that holds them, and their original `Shape`. */
       items?: { type: ItemType; name: 'data' | '#rows'; shape?: object };
-      /** Members that some of the records do not have. */
+      /** Members that only some of the records have. */
       partial?: ReadonlySet<string>;
     };
 
 export const scalarType = (name: Basic): ItemType => ({ kind: 'scalar', name });
 export const unknownType: ItemType = scalarType('Unknown');
 
-/** Whether null may stand among items of the type. */
+/** Returns true if items of the type may be null. */
 export function isNullable(type: ItemType): boolean {
   return type.kind !== 'list' && type.sparse === true;
 }
 
-/** Whether the type is the scalar `name`, or not known. */
+/** Returns true if the type is the scalar `name`, or unknown. */
 export function isBasic(type: ItemType, name: Basic): boolean {
   return type.kind === 'scalar' && (type.name === name || type.name === 'Unknown');
 }

@@ -1,21 +1,21 @@
-// What is seen of an item by its shape.
+// Determines the members of an item that its shape makes visible.
 import type { Shape, TypedExpr } from './typed-expression.js';
 
-/** The only member of a projection that names exactly one and has no `..`. */
+/** Returns the only member of a projection that has exactly one name and no `..`; otherwise undefined. */
 export function singleMember(shape: Shape | undefined): TypedExpr | undefined {
   if (shape === undefined || shape.form === 'exclusion') return undefined;
   const [member, ...others] = shape.members.filter(({ kind }) => kind !== 'hidden');
   return member?.kind === 'value' && others.length === 0 ? member.term : undefined;
 }
 
-/** Whether the name is one that groups have beside what is printed of them. */
+/** Returns true if the name is a member of a group that is not printed. */
 export function isBesideGroup(item: TypedExpr, name: string): boolean {
   const { type, shape } = item;
   if (type.kind !== 'record' || type.hidden === undefined || type.members.has(name)) return false;
   return shape?.members.some((each) => each.kind === 'value' && each.name === name) !== true;
 }
 
-/** Whether the item's shape has a member of this name. */
+/** Returns true if the item's shape has a member of this name. */
 export function isShown({ shape }: TypedExpr, name: string): boolean {
   return shape?.members.some((each) => each.kind !== 'spread' && each.name === name) === true;
 }

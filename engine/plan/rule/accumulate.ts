@@ -1,8 +1,9 @@
-// Groups of which only aggregates and the first few items are read keep just those: a sum instead of
-// all items to add up later. Where the items of a group get to any other place, all of them are kept.
+// Replaces the items of a group by aggregates if only aggregates and the first few items are read. A
+// sum is then updated per row instead of computed from a stored list. If the items are used in any
+// other way, the group stores all of them.
 //
-// What is kept has a name that no query can write, `#0`, `#1`, …, and stands where the list of the
-// items stood: the sum of the one sum kept is the sum, and fails where the other would have failed.
+// A stored value has a name that no query can write (`#0`, `#1`, and so on) and replaces the list of
+// items. The sum over one stored sum is the sum, and fails in the same cases.
 import type { Expression, Pipeline, Step } from '../expression.js';
 import type { Plan } from '../plan.js';
 import { eachOnce, type Part, rewriter } from '../rewrite.js';
@@ -23,7 +24,7 @@ export function accumulate(plan: Plan): Plan {
   return [...groups].reduce((each, slot) => accumulated(each, slot) ?? each, plan);
 }
 
-/** The plan with one group that keeps no items; undefined: they are read. */
+/** Returns the plan with one group that stores no items, or undefined if its items are read. */
 function accumulated(plan: Plan, slot: number): Plan | undefined {
   const held = slotsOfGroups(findUses(plan), slot);
   if (held === undefined) return undefined;
@@ -39,15 +40,15 @@ function accumulated(plan: Plan, slot: number): Plan | undefined {
 }
 
 interface Keeper {
-  /** Slots that groups are put into. */
+  /** Slots that groups are stored in. */
   held: ReadonlySet<number>;
-  /** Where the step puts its items. */
+  /** Slot that the step stores its items in. */
   group: number;
   parameters: Parameters;
   kept: Accumulated[];
 }
 
-/** Has it kept; what stands for it. */
+/** Adds a stored value to the group; returns the expression that replaces the items. */
 function keep(keeper: Keeper, held: number, what: Accumulated): Expression {
   const name = `#${keeper.kept.push(what) - 1}`;
   return { kind: 'property', of: { kind: 'slot', slot: held }, name };
@@ -58,7 +59,7 @@ function replaced(keeper: Keeper, part: Part): Expression | undefined {
   return part.kind === 'pipeline' ? replacedPipeline(keeper, part) : undefined;
 }
 
-/** A value of every item of a group, or of those that a condition lets pass. */
+/** A value of every item of a group, or of the items that satisfy a condition. */
 interface Values extends HeldItems {
   where?: StepOf<'where'>['condition'];
   slot: number;
@@ -94,7 +95,7 @@ function valuesOf(keeper: Keeper, list: Expression): Values | undefined {
   return isOfItem(keeper, map.value.slot, value) ? { ...items, ...map.value } : undefined;
 }
 
-/** A count of the items, or a list that begins with the first few, in an order. */
+/** Replaces a count of the items, or a list of the first few items in an order. */
 function replacedPipeline(keeper: Keeper, part: Pipeline): Expression | undefined {
   const filtered = filteredItems(keeper, part);
   if (filtered === undefined) return undefined;
@@ -117,7 +118,7 @@ function replacedPipeline(keeper: Keeper, part: Pipeline): Expression | undefine
   return { ...part, source: { kind: 'value', of }, steps: [...steps] };
 }
 
-/** How many rows a step reads at most. */
+/** Returns the maximum number of rows that a step reads, or undefined if it is unknown. */
 function mostOf(step: Step | undefined): number | undefined {
   if (step?.kind === 'first') return 1;
   if (step?.kind !== 'range' || step.start.kind !== 'literal') return undefined;
@@ -127,7 +128,7 @@ function mostOf(step: Step | undefined): number | undefined {
   return start! >= 0 && end! >= 0 ? end : undefined;
 }
 
-/** The items of a group under a condition, and the steps behind. */
+/** Returns the items of a group under a condition, and the steps after it. */
 function filteredItems(
   keeper: Keeper,
   { source, steps }: Pipeline,
@@ -146,7 +147,7 @@ interface HeldItems {
   rows?: true;
 }
 
-/** The slot of the group whose items the expression is, in shape or as they are. */
+/** Returns the slot of the group whose items the expression reads, shaped or unshaped. */
 function heldItems({ held }: Keeper, of: Expression): HeldItems | undefined {
   if (of.kind !== 'property' || !isItems(of.name) || of.of.kind !== 'slot') return undefined;
   const { slot } = of.of;
@@ -154,6 +155,6 @@ function heldItems({ held }: Keeper, of: Expression): HeldItems | undefined {
   return { held: slot, ...(of.name === '#rows' && { rows: true as const }) };
 }
 
-/** Whether it is the same whenever it is asked of the item in the slot. */
+/** Returns true if the value depends only on the item in the slot. */
 const isOfItem = ({ parameters }: Keeper, slot: number, value: Expression): boolean =>
   cannotThrow(value, parameters) && freeSlots(value).every((each) => each === slot);

@@ -1,12 +1,12 @@
-// A count that is compared with a number: it is enough to know whether there are so many, so no more are
-// looked for. Along edges of the item itself nothing is gained: how many those are is known.
+// Limits a count that is compared with a number: the count stops as soon as the comparison is
+// decided. Counting the item's own edges gains nothing, because their number is stored.
 import type { Expression, Pipeline, Step } from '../expression.js';
 import { rewriter } from '../rewrite.js';
 import { pipelineCannotThrow, type Parameters } from '../can-throw.js';
 
 type Compare = Extract<Expression, { kind: 'compare' }>;
 
-/** What is asked with one more than so many is not asked of the number itself. */
+/** Additional rows beyond the number that decide the comparison. */
 const isDecidedBy = new Map<string, number>([
   ['GTE', 0],
   ['LT', 0],
@@ -37,7 +37,10 @@ function bounded(compare: Compare, parameters: Parameters): Compare | undefined 
   return { ...compare, left: { ...cut, steps, result: 'one' } };
 }
 
-/** What `xs::COUNT` or `COUNT(xs)` counts; the latter does not count items that are null. */
+/**
+ * Returns the pipeline that `xs::COUNT` or `COUNT(xs)` counts; the latter does not count null
+ * items.
+ */
 function listCounted(counted: Expression): Pipeline | undefined {
   if (counted.kind === 'pipeline') {
     const { steps } = counted;
@@ -67,7 +70,7 @@ function numberOf(value: unknown): number | undefined {
 }
 
 function isWorth({ source, steps }: Pipeline): boolean {
-  // What is cut already is short; a repetition ends by itself.
+  // A pipeline with a range is short already; a repetition cannot stop early.
   const last = steps.at(-1);
   if (last === undefined || last.kind === 'range' || last.kind === 'first') return false;
   if (steps.some((step) => step.kind === 'walk' && step.hops)) return false;

@@ -1,9 +1,11 @@
-// Chooses how a scan finds its rows: looks for conditions that an index, an id or the edges of a
-// known element decide, and for an order that an index is in already.
+// Chooses the access path of a scan. Looks for conditions that an index, an id or the edges of a
+// known element decide, and for an order that an index already has.
 //
-// A condition may stand for the path only when every condition before it cannot fail: rows that the
-// path leaves out would have been tested by those first. What it compares with may fail: then the executor
-// leaves the path, and the first item that is tested fails, if there is any.
+// A condition may be replaced by a path only if no condition before it can fail, because those
+// would
+// have tested the rows that the path skips. The operand of the comparison may fail. In that case
+// the
+// executor abandons the path, and the first tested item fails, if there is one.
 import type { Property, TypeRef } from '../../base/schema.js';
 import type {
   Access,
@@ -22,13 +24,13 @@ import { reachedPath } from './reverse-traversal.js';
 import { freeSlots } from './free-slots.js';
 import { type Spread, alternativesOf } from './disjunction.js';
 
-/** A path with the conditions it decides, as positions among the conjuncts. */
+/** A path with the conditions that it decides, as positions among the conjuncts. */
 interface Candidate {
   path: AccessPath;
   decides: number[];
 }
 
-/** The access of a scan of several types: a condition that each of them has a path for. */
+/** Returns the access of a scan of several types: a condition for which each type has a path. */
 export function chooseEach(
   planning: Planning,
   types: readonly TypeRef[],
@@ -46,7 +48,9 @@ export function chooseEach(
   return accessOf({ path: { kind: 'each', of }, decides: decides! }, step.condition, 1);
 }
 
-/** The access of a scan of one type with these steps behind it; undefined: read the whole type. */
+/**
+ * Returns the access of a scan of one type followed by these steps, or undefined for a full scan.
+ */
 export function chooseAccess(
   planning: Planning,
   type: TypeRef,
@@ -57,7 +61,7 @@ export function chooseAccess(
   if (step?.kind !== 'where') return undefined;
   const { condition } = step;
   const best = bestPath(planning, type, condition);
-  // To read another type for it is no better than to walk in the order and test on the way.
+  // A path that reads another type is no better than reading in order and testing each row.
   const short = best && readsAnother(best.path) ? undefined : best;
   if (next?.kind === 'order' && (short === undefined || short.path.kind === 'between')) {
     const ordered = orderedAccess(planning, type, next, { condition, best: short }, after);
@@ -73,7 +77,7 @@ function accessOf({ path, decides }: Candidate, { slot, value }: ItemExpression,
   return { path, rest: { kind: 'where', condition: { slot, value: rest } }, covers } as const;
 }
 
-/** The index of the order's key, if walking it beats sorting. */
+/** Returns the index of the order's key if reading it is cheaper than sorting. */
 function orderedAccess(
   planning: Planning,
   type: TypeRef,
@@ -104,7 +108,10 @@ function orderedAccess(
 const isLimit = (step: Step | undefined): boolean =>
   step?.kind === 'first' || (step?.kind === 'range' && step.end !== null);
 
-/** The index of the first of several keys, for the first rows: those that tie are sorted. */
+/**
+ * Returns the index of the first of several keys, for the first rows; rows with equal keys are
+ * sorted.
+ */
 function tiedAccess(
   { parameters }: Planning,
   path: AccessPath,
@@ -120,7 +127,7 @@ function tiedAccess(
     : undefined;
 }
 
-/** Lower is better; ties go to the condition that stands first. */
+/** A lower rank is better. The earlier condition in the query wins a tie. */
 const rank = ({ path }: Candidate): number => rankOf(path);
 
 function rankOf(path: AccessPath): number {
@@ -147,14 +154,14 @@ function rankOf(path: AccessPath): number {
   }
 }
 
-/** Written values, of which each leads to one row at most. */
+/** Returns true for literal values that each lead to at most one row. */
 const isShort = (list: Expression): boolean =>
   (list.kind === 'list' && list.items.length <= shortList) ||
   (list.kind === 'literal' && Array.isArray(list.value) && list.value.length <= shortList);
 
 const shortList = 64;
 
-/** One step from what a unique index has, or from one element. */
+/** Returns true for one step from a row of a unique index or from one element. */
 function isFromOne({ back, value, list }: Extract<AccessPath, { kind: 'reached' }>): boolean {
   if (back.length > 1 || !list) return back.length === 1;
   if (value.kind !== 'pipeline' || value.source.kind !== 'scan') return false;
@@ -185,7 +192,10 @@ function bestPath(
   return leastOf(candidates) ?? leastRead(candidates) ?? candidates[0];
 }
 
-/** Several that each read another type as a whole: which of those is the smallest is known when it is asked. */
+/**
+ * Several paths that each read another type completely: the executor finds out which type is the
+ * smallest.
+ */
 function leastRead(candidates: readonly Candidate[]): Candidate | undefined {
   const lists = candidates.filter(({ path }) => readsAnother(path));
   if (lists.length < 2 || lists[0] !== candidates[0]) return undefined;
@@ -195,7 +205,7 @@ function leastRead(candidates: readonly Candidate[]): Candidate | undefined {
 const readsAnother = (path: AccessPath): boolean =>
   path.kind === 'least' ? path.of.every(readsAnother) : path.kind === 'reached' && !!path.reads;
 
-/** Several conditions that each have a list of their own: the shortest may be that of any. */
+/** Several conditions that each have a list: any of the lists may be the shortest. */
 function leastOf(candidates: readonly Candidate[]): Candidate | undefined {
   if (candidates[0] && rank(candidates[0]) < rankOfLists.from) return undefined;
   const lists = candidates.filter((each) => rank(each) <= rankOfLists.to);
@@ -203,12 +213,16 @@ function leastOf(candidates: readonly Candidate[]): Candidate | undefined {
   return { path: { kind: 'least', of: lists.map(({ path }) => path) }, decides: [] };
 }
 
-/** What equals a value of an index, what touches a known element, and what is reached from either. */
+/**
+ * Ranks of equality with an indexed value, of edges at a known element, and of a traversal from
+ * either.
+ */
 const rankOfLists = { from: 2, to: 5.7 };
 
 /**
- * A path for each of some alternatives that cannot fail; `whole`: they decide all of it, so that it need not
- * be tested again. One that does not ask of the item at all leads to everything or to nothing.
+ * Returns a path for each of several alternatives that cannot fail. `whole`: the paths decide the
+ * condition completely, so it need not be tested again. An alternative that does not read the item
+ * leads to everything or to nothing.
  */
 function alternatives(
   planning: Planning,
@@ -235,7 +249,10 @@ function alternatives(
   return { path: of.length === 1 ? of[0]! : { kind: 'any', of }, whole };
 }
 
-/** Joins a lower and an upper bound of one property; a second one of a kind stays a condition. */
+/**
+ * Joins a lower and an upper bound of one property; a second bound of the same side stays a
+ * condition.
+ */
 function addBounds(candidates: Candidate[], path: AccessPath & { kind: 'between' }, at: number) {
   const joined = candidates.find(({ path: other }) => {
     if (other.kind !== 'between' || other.property !== path.property) return false;
@@ -256,7 +273,7 @@ const turnedOperators: Partial<Record<CompareOperator, CompareOperator>> = {
   LTE: 'GTE',
 };
 
-/** `2::LT(_::{n})` as `_::{n}::GT(2)`: rules look for the item at the left. */
+/** Rewrites `2::LT(_::{n})` as `_::{n}::GT(2)`, because the rules expect the item on the left. */
 function turned(condition: Expression, slot: number): Expression {
   if (condition.kind !== 'compare' || condition.any) return condition;
   const { operator, left, right } = condition;
@@ -267,7 +284,7 @@ function turned(condition: Expression, slot: number): Expression {
     : condition;
 }
 
-/** The path that decides one condition. */
+/** Returns the path that decides one condition, or undefined. */
 function pathOf(
   planning: Planning,
   type: TypeRef,
@@ -320,7 +337,7 @@ function implicitPath(
 const isOwn = (left: Expression, slot: number): boolean =>
   left.kind === 'property' && left.of.kind === 'slot' && left.of.slot === slot;
 
-/** The indexed property of the item that the expression reads. */
+/** Returns the indexed property of the item that the expression reads, or undefined. */
 function ownProperty(
   { declarations }: Planning,
   type: TypeRef,
@@ -332,7 +349,7 @@ function ownProperty(
   return property?.index === 'none' ? undefined : property;
 }
 
-/** One step from the item to a known element, or to its id. */
+/** Returns the path of one step from the item to a known element or to its id. */
 function touchingPath(
   { declarations }: Planning,
   type: TypeRef,

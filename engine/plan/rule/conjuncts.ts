@@ -1,19 +1,20 @@
-// Conditions that stand side by side.
+// Splits and joins conditions that are combined by AND or OR.
 import type { Expression } from '../expression.js';
 import { cannotThrow, type Parameters } from '../can-throw.js';
 import { freeSlots } from './free-slots.js';
 
-/** What all of has to be true for the condition to be. */
+/** Returns the conditions that must all be true for the condition to be true. */
 export const conjunctsOf = (value: Expression): readonly Expression[] =>
   value.kind === 'and' ? value.of.flatMap(conjunctsOf) : [value];
 
-/** All of some conditions, or any of them, as one. */
+/** Joins conditions into one by AND or OR. */
 export const oneOf = (kind: 'and' | 'or', of: readonly Expression[]): Expression =>
   of.length === 1 ? of[0]! : { kind, of: [...of] };
 
 /**
- * Whether a condition on the item in the slot fails for no item, or for whichever is the first that it is
- * asked of: what passes has been compared with every operand, so that it may be asked of few, in any order.
+ * Returns true if a condition on the item in the slot either fails for no item or fails for the
+ * first item tested. An item that passes was compared with every operand, so the condition may be
+ * tested on few items and in any order.
  */
 export function failsOnFirstRow(value: Expression, slot: number, parameters: Parameters): boolean {
   return conjunctsOf(value).every((each) => {

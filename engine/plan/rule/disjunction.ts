@@ -1,11 +1,11 @@
-// Conditions of other forms as alternatives, of which each may have a path of its own: those of an OR, the
-// branches of an IF, what a COALESCE may come to, and that there is any of what is counted.
+// Rewrites conditions as alternatives, each of which may have its own access path. Alternatives are the
+// operands of an OR, the branches of an IF, the values of a COALESCE, and a count compared with at least one.
 import type { Expression } from '../expression.js';
 import { oneOf } from './conjuncts.js';
 
 type Compare = Extract<Expression, { kind: 'compare' }>;
 
-/** One of `of` is true wherever the condition is; `exact`: and nowhere else. */
+/** At least one of `of` is true if the condition is true. `exact`: the converse also holds. */
 export interface Spread {
   of: readonly Expression[];
   exact: boolean;
@@ -44,14 +44,14 @@ function branches(
   ];
 }
 
-/** From these numbers on there is at least one. */
+/** Smallest number for which the comparison implies at least one row. */
 const asksAnyFrom = new Map<string, number>([
   ['GT', 0],
   ['GTE', 1],
   ['EQ', 1],
 ]);
 
-/** As many as that are at least one, unless that may be none. */
+/** Returns the alternatives of a comparison with a count that implies at least one row. */
 function spreadCount({ operator, left, right }: Compare): Spread | undefined {
   if (left.kind !== 'pipeline' || left.steps.at(-1)?.kind !== 'count') return undefined;
   const from = asksAnyFrom.get(operator);

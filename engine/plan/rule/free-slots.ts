@@ -1,18 +1,21 @@
-// Which slots an expression reads of those that were filled around it.
+// Finds the free slots of an expression: those it reads but does not fill.
 import type { Expression } from '../expression.js';
 
 interface Slots {
   read: ReadonlySet<number>;
-  /** By binders inside: whatever names a slot and is not the reading of it. */
+  /** Slots that binders inside the expression fill. */
   filled: ReadonlySet<number>;
 }
 
 const none: Slots = { read: new Set(), filled: new Set() };
 
-/** Plans share parts, so that a plan of a few lines may be endless when it is written out. */
+/**
+ * Caches results by object. Parts of plans are shared, so a small plan may be exponentially large
+ * when expanded.
+ */
 const known = new WeakMap<object, Slots>();
 
-/** The slots that an expression reads without filling them itself, ascending. */
+/** Returns the slots that an expression reads without filling them, in ascending order. */
 export function freeSlots(expression: Expression): number[] {
   const { read, filled } = slotsIn(expression);
   return [...read].filter((slot) => !filled.has(slot)).sort((a, b) => a - b);

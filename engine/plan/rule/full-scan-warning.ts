@@ -1,6 +1,6 @@
-// What a plan reads as a whole although it need not: a type whose elements are tested or sorted one by
-// one where an index, or a walk from the other end, would lead to the wanted ones. What no declaration
-// and no other form would spare is not named.
+// Finds full scans that a declaration or another form of the query would avoid. In such a scan, elements are
+// tested or sorted one by one, although an index or a reverse traversal would lead to them. Scans that
+// nothing can avoid are not reported.
 import type {
   AccessPath,
   CompareOperator,
@@ -18,11 +18,11 @@ import { datePart } from './index-path.js';
 import type { TypeRef } from '../../base/schema.js';
 
 export interface SlowRead {
-  /** The very object of the plan. */
+  /** The object of the plan itself. */
   source: Source;
-  /** What happens. */
+  /** Description of the scan. */
   what: string;
-  /** What to write or declare instead. */
+  /** Advice: what to write or declare instead. */
   instead: string;
 }
 
@@ -32,7 +32,7 @@ const declared = ({ kind, name }: TypeRef): string => `${prefixes[kind]}::${name
 
 type Sort = Extract<Step, { kind: 'order' | 'page' }>;
 
-/** One for each source, in the order of the plan. */
+/** Returns one warning for each source, in the order of the plan. */
 export function slowReads({ statements, output }: Plan, declarations: Declarations): SlowRead[] {
   const found = new Map<Source, SlowRead>();
   const written = new Map<Source, Source>();
@@ -45,7 +45,8 @@ export function slowReads({ statements, output }: Plan, declarations: Declaratio
     return part;
   });
   look([statements, output]);
-  // What a path reads first stands nowhere: its place is that of the source that has the path.
+  // The source that a path reads first has no position in the query, so the position of the source
+  // with the path is used.
   const placeOf = (source: Source): Source => {
     const outer = written.get(source);
     return outer === undefined ? source : placeOf(outer);
@@ -53,7 +54,7 @@ export function slowReads({ statements, output }: Plan, declarations: Declaratio
   return [...found.values()].map((read) => ({ ...read, source: placeOf(read.source) }));
 }
 
-/** What is only read where that is cheaper than what stands in the query. */
+/** Returns the sources that are read only where that is cheaper than the sources of the query. */
 function readInstead(...parts: readonly unknown[]): Set<unknown> {
   const sources = new Set<unknown>();
   const written = new Set<unknown>();
@@ -70,7 +71,7 @@ function readInstead(...parts: readonly unknown[]): Set<unknown> {
   return sources;
 }
 
-/** What is read to know where the paths of a source begin. */
+/** Returns the pipelines that find the start of a source's access paths. */
 function readFor({ source }: Pipeline): Pipeline[] {
   const within = (path: AccessPath): Pipeline[] => {
     if (path.kind === 'reached') return path.value.kind === 'pipeline' ? [path.value] : [];
@@ -107,10 +108,10 @@ function slowRead({ source, steps }: Pipeline, declarations: Declarations): Slow
 const isCut = (step: Step | undefined): boolean =>
   step?.kind === 'first' || (step?.kind === 'range' && step.end !== null);
 
-/** The property that comes first, if an index of it would lead to the first rows. */
+/** Returns the first sort property if an index on it would lead to the first rows. */
 function sortedBy({ kind, slot, keys }: Sort): string | undefined {
   const [key] = keys;
-  // A page with unset ones in front does not seek.
+  // A page with unset values first does not seek.
   const isOther = key === undefined || (key.nullsFirst && kind === 'page');
   return isOther ? undefined : ownProperty(key.value, slot);
 }
@@ -155,7 +156,7 @@ function remedyFor(
   return asks ? otherEnd(left, slot) : undefined;
 }
 
-/** A walk from the item that could begin at its far end. */
+/** Returns the edge type of a traversal from the item that could start at its far end. */
 function otherEnd(expression: Expression, slot: number): string | undefined {
   const walk = expression.kind === 'property' ? expression.of : expression;
   if (walk.kind !== 'pipeline' || walk.source.kind !== 'value') return undefined;
@@ -171,7 +172,7 @@ function otherEnd(expression: Expression, slot: number): string | undefined {
   return `Begin at the other end and walk back: \`x${back.join('')}::DEDUP\`.`;
 }
 
-/** Whether each of the types has the property, and one of them without an index. */
+/** Returns true if every type has the property and at least one of them has no index on it. */
 function lacks(types: readonly TypeRef[], name: string, declarations: Declarations): boolean {
   const all = types.map((type) => declarations.property(type, name));
   return all.every((each) => each !== undefined) && all.some((each) => each!.index === 'none');

@@ -1,8 +1,12 @@
-// OutE then ToN is Out, InE then FromN is In: asked by the planner, and by the executor for plans
-// that no planner saw (sessions).
+// Fuses an edge step with the step to its far end: OutE then ToN is Out, InE then FromN is In. The
+// planner uses this rule, and the executor does so for plans that the planner has not seen
+// (sessions).
 import type { Step } from '../expression.js';
 
-/** The one step that an edge step and the step behind it are, if they lead to the far end. */
+/**
+ * Returns the step that replaces an edge step and the next step, or undefined if they do not lead
+ * to the far end.
+ */
 export function fuseEdgeEnd(before: Step | undefined, step: Step): Step | undefined {
   if (step.kind !== 'end') return undefined;
   if (before?.kind === 'walk') return fuseWalk(before, step);

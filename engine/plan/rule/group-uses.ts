@@ -1,11 +1,11 @@
-// Where the groups of a step get to: the slots they are put into on their way to a projection, and
-// whether they get anywhere else.
+// Follows the groups of a step: finds the slots that they are stored in on their way to a
+// projection, and whether they are used in any other way.
 import type { Pipeline, Step } from '../expression.js';
 import type { Plan } from '../plan.js';
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** What holds each object of a plan: the objects it is a member of, or of a list in. */
+/** Maps each object of a plan to the objects that contain it, as a member or in a list. */
 export type Places = ReadonlyMap<object, readonly Node[]>;
 
 export function findUses({ statements, output }: Plan): Places {
@@ -29,7 +29,10 @@ export function findUses({ statements, output }: Plan): Places {
   return places;
 }
 
-/** The slots that groups of the step are put into; undefined: they get where all of them is read. */
+/**
+ * Returns the slots that groups of the step are stored in, or undefined if a use reads whole
+ * groups.
+ */
 export function slotsOfGroups(places: Places, group: number): Set<number> | undefined {
   const held = new Set<number>();
   const isGroup = (step: Step): boolean => step.kind === 'group' && step.slot === group;
@@ -41,7 +44,9 @@ export function slotsOfGroups(places: Places, group: number): Set<number> | unde
   return held;
 }
 
-/** Whether the groups that a pipeline has from a step on go only where they may. */
+/**
+ * Returns true if the groups that a pipeline has from a step on are used only in the allowed ways.
+ */
 function follow(places: Places, pipeline: Pipeline, from: number, held: Set<number>): boolean {
   for (const step of pipeline.steps.slice(from)) {
     if (step.kind === 'count') return true;
@@ -71,10 +76,10 @@ function followValue(places: Places, value: object, held: Set<number>): boolean 
   });
 }
 
-/** What the items of a group are called: in shape, and as they are. */
+/** Names of the items of a group: shaped, and unshaped. */
 export const isItems = (name: unknown): boolean => name === 'data' || name === '#rows';
 
-/** Whether any of the slots is read but for members of its group other than the items. */
+/** Returns true if the items are still needed: a slot is read for more than other members of its group. */
 export function itemsLeft(places: Places, held: ReadonlySet<number>): boolean {
   for (const [part, holders] of places) {
     const { kind, slot } = part as Node;

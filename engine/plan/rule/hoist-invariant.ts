@@ -1,7 +1,7 @@
-// What a comparison asks of every item without depending on it: `_::ID::IS_IN(xs::ID)` would make
-// its list anew for each. Such an operand is evaluated when it is first needed, and again only when
-// a slot it reads has been filled anew, so that it yields and fails as before. Only in plans that do
-// not write: in those the same slots mean the same value.
+// Hoists operands of comparisons that do not depend on the item: `_::ID::IS_IN(xs::ID)` would build
+// its list again for each item. A hoisted operand is evaluated on first use, and again after a slot
+// that it reads was refilled, so results and failures do not change. Applies only to plans without
+// writes, in which equal slots mean equal values.
 import type { Expression } from '../expression.js';
 import { rewriter } from '../rewrite.js';
 import { freeSlots } from './free-slots.js';
@@ -9,15 +9,15 @@ import { freeSlots } from './free-slots.js';
 type Compare = Extract<Expression, { kind: 'compare' }>;
 
 /**
- * `bound`: slots of variables, which stay as they are while items come and go; so an operand that
- * reads an item is not fixed for reading no variable.
+ * `bound` lists the slots of variables, which do not change from item to item. An operand that
+ * reads any other slot may depend on the item.
  */
 export function hoistInvariants<T>(value: T, bound: ReadonlySet<number>): T {
   const rewrite = rewriter((part) => (part.kind === 'compare' ? operandsOnce(part, bound) : part));
   return rewrite(value);
 }
 
-/** Cheaper to evaluate than to remember. */
+/** Kinds that cost less to evaluate than to store. */
 const ready = new Set<Expression['kind']>(['literal', 'parameter', 'slot', 'now', 'once']);
 
 function operandsOnce(compare: Compare, bound: ReadonlySet<number>): Compare {
@@ -32,7 +32,7 @@ function operandsOnce(compare: Compare, bound: ReadonlySet<number>): Compare {
   return compare;
 }
 
-/** Whether it stays as it is while the other operand goes from item to item. */
+/** Returns true if the value does not change while the other operand varies from item to item. */
 const isFixedBeside = (
   operand: Expression,
   own: readonly number[],

@@ -1,5 +1,5 @@
-// The paths that the index of a property gives: under a value, between bounds of the property, and
-// between those that its beginning, its year or the unit of time it lies in give it.
+// Access paths of a property index: for a value, for bounds on the property, and for bounds derived
+// from its prefix, its year or the time unit that contains it.
 import { isUnit } from '../../base/calendar.js';
 import type { Property } from '../../base/schema.js';
 import type { AccessPath, Bound, CompareOperator, Expression } from '../expression.js';
@@ -20,7 +20,7 @@ export function indexPath(
   { right: value, f32 }: Compare,
   operator: CompareOperator,
 ): AccessPath | undefined {
-  // Rounding both sides to 32 bits is what an F32's own index does, and no other.
+  // Only the index of an F32 property rounds both sides to 32 bits.
   if (f32 && !isSingle(property)) return undefined;
   const { name } = property;
   const bound = bounds[operator];
@@ -38,7 +38,10 @@ const isSingle = ({ type }: Property): boolean => {
   return of.name === 'F32';
 };
 
-/** The path of a condition on a part of a property; `ownProperty` knows the indexed ones. */
+/**
+ * Returns the path of a condition on a part of a property; `ownProperty` finds the indexed
+ * properties.
+ */
 export function partPath(
   { operator, left, right: value, any, f32 }: Compare,
   ownProperty: (expression: Expression) => Property | undefined,
@@ -60,7 +63,9 @@ export function partPath(
   return { kind: 'between', property: name, low: both, high: both };
 }
 
-/** Functions that rise with their date: of the year, of the beginning of a unit of time. */
+/**
+ * Returns the part of a date if the function is monotonic: the year, or the start of a time unit.
+ */
 export function datePart(left: Expression): { of: Expression; part: string } | undefined {
   if (left.kind !== 'date') return undefined;
   const [of, unit] = left.of;

@@ -1,8 +1,9 @@
-// Joins a variable that is read once with the chain that reads it: `all <- N<T>  RETURN
-// all::RANGE(0, 10)` then reads ten rows instead of all. Only in plans that do not write, only
-// elements (a list in a row would open), and only where nobody can tell: the variable cannot fail,
-// or nothing that may fail is evaluated between. All of a type joins every chain that reads it: to read
-// it again is no more than to go through a list of it, and less where an index leads to what is asked for.
+// Moves a variable that is read once into the pipeline that reads it: `all <- N<T> RETURN
+// all::RANGE(0, 10)` then reads ten rows instead of all. Applies only to plans without writes and
+// to elements, because a list in a row would be expanded. The result must not change: either the
+// variable cannot fail, or nothing that may fail is evaluated in between. A scan of a whole type
+// moves into every pipeline that reads it. Reading it again costs no more than reading a stored
+// list, and less if an index leads to the wanted rows.
 import type { Expression, Pipeline, Step } from '../expression.js';
 import type { Output, Plan, Statement } from '../plan.js';
 import { eachPart } from '../rewrite.js';
@@ -15,10 +16,13 @@ import {
 
 type Bind = Extract<Statement, { kind: 'bind' }>;
 
-/** Plans with more parts than this are left as they are. */
+/** Plans with more parts than this are left unchanged. */
 const partsMax = 50_000;
 
-/** Steps that may move into others: each stands on the stack of whoever pulls its chain. */
+/**
+ * Maximum number of steps that may move. Each step is a level of the call stack when the pipeline
+ * runs.
+ */
 const stepsMax = 256;
 
 export function inlineBindings(plan: Plan): Plan {
@@ -34,14 +38,14 @@ export function inlineBindings(plan: Plan): Plan {
     else {
       room -= steps;
       ({ statements, output } = joined);
-      // What stood behind the one that is gone may now be next to its reader.
+      // Start again: removing a binding can make another one adjacent to its reader.
       at = 0;
     }
   }
   return { ...plan, statements, output };
 }
 
-/** `uses` is kept. */
+/** Moves scans into their readers; keeps the counts in `uses`. */
 function withScansJoined(
   { statements, output, parameters }: Plan,
   uses: Map<number, number>,
@@ -80,7 +84,7 @@ function isAllOfType(value: Expression): value is Pipeline {
   return value.source.kind === 'scan' && value.steps.length === 0;
 }
 
-/** How often each slot is read; undefined for plans that are too large to look at. */
+/** Returns how often each slot is read, or undefined for plans that are too large. */
 function usesOf({ statements, output, embeds }: Plan): Map<number, number> | undefined {
   const uses = new Map<number, number>();
   let parts = 0;
@@ -97,7 +101,7 @@ function usesOf({ statements, output, embeds }: Plan): Map<number, number> | und
   return uses;
 }
 
-/** The most steps that stand on each other in an expression. */
+/** Returns the longest chain of nested steps in an expression. */
 function longestWay(part: unknown): number {
   if (typeof part !== 'object' || part === null) return 0;
   const inner = Object.values(part).reduce<number>(
@@ -146,7 +150,7 @@ function isSafeStatement(statement: Statement, parameters: Parameters): boolean 
 interface Splice {
   bind: Bind;
   pipeline: Pipeline;
-  /** It cannot fail: it may be evaluated at any time. */
+  /** True if the variable cannot fail, so that it may be evaluated at any time. */
   isFree: boolean;
   parameters: Parameters;
 }
@@ -174,7 +178,10 @@ function splicedOutput(splice: Splice, output: Output): Output | undefined {
   return undefined;
 }
 
-/** The expression with the variable's pipeline in its place, if that place is evaluated just once. */
+/**
+ * Returns the expression with the variable replaced by its pipeline, or undefined if that position
+ * is not evaluated exactly once.
+ */
 function spliced(splice: Splice, expression: Expression): Expression | undefined {
   switch (expression.kind) {
     case 'slot':
@@ -224,8 +231,8 @@ function splicedPipeline(splice: Splice, reader: Pipeline): Pipeline | undefined
 }
 
 /**
- * A step that fails would do so before the variable has, as its arguments are evaluated first; an
- * empty RANGE would not ask for it at all.
+ * A step that fails would fail before the variable does, because its arguments are evaluated first.
+ * An empty RANGE would not read the variable at all.
  */
 function mayFollow(step: Step, parameters: Parameters): boolean {
   return step.kind !== 'range' && stepCannotThrow(step, parameters);
@@ -258,7 +265,7 @@ function yieldsOne({ source, steps }: Pipeline): boolean {
   return isOne && steps.every((step) => step.kind === 'where' || step.kind === 'end');
 }
 
-/** Whether it fails, if at all, before its first row. */
+/** Returns true if the pipeline can fail only before its first row. */
 function failsAtStart({ source, steps }: Pipeline, parameters: Parameters): boolean {
   if (!steps.every((step) => stepCannotThrow(step, parameters))) return false;
   switch (source.kind) {

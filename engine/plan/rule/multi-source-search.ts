@@ -1,10 +1,11 @@
-// A repetition from each of many items, of whose elements each is wanted once, is one search from all
-// of them, where nobody can tell the difference: neither order nor `hops` are read, nothing can fail.
+// Merges the repetitions from many items into one search from all of them (multi-source BFS).
+// Applies if each reached element is wanted once, neither order nor `hops` are read, and nothing
+// can fail.
 import type { Expression, Pipeline, Step } from '../expression.js';
 import { eachOnce, type Part } from '../rewrite.js';
 import { stepCannotThrow, type Parameters } from '../can-throw.js';
 
-/** `part` with the lists in it that it reads as sets made sooner. */
+/** Returns `part` with the lists that it reads as sets computed by one search. */
 export function planMultiSource(part: Part, parameters: Parameters): Part {
   const of = <E extends Expression>(list: E): E =>
     list.kind === 'pipeline' && list.result === 'many' ? (together(list, parameters) as E) : list;
@@ -28,7 +29,7 @@ export function planMultiSource(part: Part, parameters: Parameters): Part {
   }
 }
 
-/** The pipeline read as a set, or counted. */
+/** Merges a pipeline that is read as a set, or counted. */
 function together(pipeline: Pipeline, parameters: Parameters): Pipeline {
   let steps = pipeline.steps;
   for (let at = steps.length - 1; at > 0; at--) {
@@ -54,7 +55,7 @@ const blind = new Set<Step['kind']>([
   'count',
 ]);
 
-/** Whether a step gives the same rows in any order, and does not look at `hops`. */
+/** Returns true if a step gives the same rows in any order and does not read `hops`. */
 function isBlind(step: Step, parameters: Parameters): boolean {
   if (!blind.has(step.kind) || !stepCannotThrow(step, parameters)) return false;
   if (step.kind === 'dedup' && step.by !== undefined) return false;

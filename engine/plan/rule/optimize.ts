@@ -1,20 +1,21 @@
-// The planner's rules on plans. Every rule keeps the answer exactly: same rows, same order, same
-// failures (but for those of rows that an early stop may or may not look at). In order:
+// Applies the planner's rules to plans. Every rule preserves the result exactly: same rows, same
+// order, same
+// failures. An exception are failures of rows that an early stop may or may not read. In order:
 //
-//   variables read once join the chain that reads them            inline-binding.ts
-//   OutE then ToN is Out, InE then FromN is In
-//   conditions in a row are one; a condition goes below an ORDER; COUNT forgets an ORDER
-//   COUNT above 0 is EXISTS, which stops at the first hit
-//   a scan gets an access path: ids, indexes, edges                choose-access.ts
-//   a condition on lists taken together is one on each           push-filter-into-set.ts
-//   an ORDER that is cut off keeps its best rows only
-//   a repetition from each of many is one search from all         multi-source-search.ts
-//   a filter that fused searches share is evaluated once          shared-filter.ts
-//   a page begins at its position                                 page-seek.ts
-//   groups keep sums and the first of their items, not all         accumulate.ts
-//   a count that is compared with a number goes no further         bounded-count.ts
-//   what is asked of many items is looked up in what leads there    semi-join.ts
-//   what a comparison asks of every item alike is asked once       hoist-invariant.ts
+//   variables that are read once move into their reader             inline-binding.ts
+//   OutE then ToN becomes Out, InE then FromN becomes In            fuse-edge-steps.ts
+//   adjacent conditions are merged; a condition moves before an ORDER; COUNT removes an ORDER
+//   COUNT above 0 becomes EXISTS, which stops at the first row
+//   a scan gets an access path: ids, indexes, edges                 choose-access.ts
+//   a condition on a set operation moves into its lists             push-filter-into-set.ts
+//   an ORDER before a RANGE keeps only the first rows
+//   repetitions from many items become one search                   multi-source-search.ts
+//   a filter that fused searches share is evaluated once            shared-filter.ts
+//   a page starts at its position                                   page-seek.ts
+//   groups store sums and their first items instead of all items    accumulate.ts
+//   a count that is compared with a number stops early              bounded-count.ts
+//   a test of many items becomes a lookup in a set                  semi-join.ts
+//   an operand that does not depend on the item is hoisted          hoist-invariant.ts
 import type { TypeRef } from '../../base/schema.js';
 import type { Expression, Pipeline, Source, Step } from '../expression.js';
 import { accumulate } from './accumulate.js';
@@ -62,7 +63,7 @@ function planPart(planning: Planning, part: Part): Part {
 
 const readsOf = ({ statements, output }: Plan) => ({ statements, output });
 
-/** Slots of variables; those of loops, too, fill less often than any item. */
+/** Returns the slots of variables and loops. They change less often than the slot of any item. */
 function slotsBound(statements: readonly Statement[]): Set<number> {
   return new Set(
     statements.flatMap((statement) => {
@@ -98,10 +99,10 @@ function planPipeline(planning: Planning, pipeline: Pipeline): Pipeline {
   return { ...pipeline, source: { ...source, access }, steps: listed };
 }
 
-/** Exact scalars: a lookup and EQ find the same. */
+/** Types with exact scalars, for which a lookup and EQ find the same elements. */
 const exact = /^([IU]\d+|String|Boolean)$/;
 
-/** A lookup of which the first in an order are read, as a scan with a condition. */
+/** Rewrites a lookup followed by an ORDER and a limit as a scan with a condition. */
 function sortedLookup(
   planning: Planning,
   { type, property: name, value, first }: Extract<Source, { kind: 'lookup' }>,
@@ -136,7 +137,9 @@ function accessOf(planning: Planning, types: readonly TypeRef[], steps: readonly
     : chooseEach(planning, types, steps);
 }
 
-/** The vectors that a search may find are a scan with a condition. */
+/**
+ * Gives the elements that a vector search may return an access path, as a scan with a condition.
+ */
 function withPrefilter(planning: Planning, source: Source): Source {
   if (source.kind !== 'searchVector' || source.prefilter === undefined) return source;
   const where: Step = { kind: 'where', condition: source.prefilter };
@@ -152,7 +155,7 @@ function arrange(steps: readonly Step[], parameters: Parameters): Step[] {
   return arranged;
 }
 
-/** Puts a step behind others, or below, or makes one step of two. */
+/** Appends a step, moves it before another step, or merges the two. */
 function place(steps: Step[], step: Step, parameters: Parameters): void {
   const last = steps.at(-1);
   const fused = fuseEdgeEnd(last, step);
@@ -174,7 +177,10 @@ function bothConditions(first: StepOf<'where'>, second: StepOf<'where'>): Step {
   return { kind: 'where', condition: { slot, value: { kind: 'and', of } } };
 }
 
-/** A condition gives the same rows before an ORDER, COUNT the same number without it. */
+/**
+ * Returns true if the step gives the same result before an ORDER (a condition) or without it
+ * (COUNT).
+ */
 function mayPass(step: Step, { keys }: StepOf<'order'>, parameters: Parameters): boolean {
   if (!keys.every((key) => cannotThrow(key.value, parameters))) return false;
   return (
@@ -184,7 +190,7 @@ function mayPass(step: Step, { keys }: StepOf<'order'>, parameters: Parameters):
   );
 }
 
-/** The step behind it reads the best rows only. */
+/** Marks an ORDER if the next step reads only the first rows. */
 function markTop(step: Step, next: Step | undefined): Step {
   return step.kind === 'order' && next && isCut(next) ? { ...step, top: true } : step;
 }
@@ -192,7 +198,7 @@ function markTop(step: Step, next: Step | undefined): Step {
 const isCut = (step: Step): boolean =>
   step.kind === 'first' || (step.kind === 'range' && step.end !== null);
 
-/** `…::COUNT::GT(0)` and its likes ask whether there is any. */
+/** Rewrites `…::COUNT::GT(0)` and equivalent comparisons as EXISTS. */
 function countTest(
   { operator, left, right, any }: Extract<Expression, { kind: 'compare' }>,
   parameters: Parameters,
@@ -211,13 +217,14 @@ function countTest(
   return asksAny ? exists : { kind: 'not', of: exists };
 }
 
-/** `EXISTS(xs::WHERE(_::ID::EQ(y)))` asks whether any of them is the same. */
+/** Rewrites `EXISTS(xs::WHERE(_::ID::EQ(y)))` as a membership test. */
 function sameTest(
   { of }: Extract<Expression, { kind: 'exists' }>,
   parameters: Parameters,
 ): Expression | undefined {
   if (of.kind !== 'pipeline' || of.result !== 'many') return undefined;
-  // A scan that has a path leads there already, and counts on the condition that it stands for.
+  // A scan with an access path already leads there, and relies on the condition that the path
+  // covers.
   if (of.source.kind === 'scan' && of.source.access !== undefined) return undefined;
   const last = of.steps.at(-1);
   if (last?.kind !== 'where' || last.condition.value.kind !== 'compare') return undefined;

@@ -1,9 +1,10 @@
-// A slice that begins at its place instead of at the first element: ordered by an indexed property, a
-// page where the index has its position's value, the first few of an ORDER at its end. Rows then come in the
-// order of the first key, and whoever reads them ends as soon as it has enough: so no condition and no key
-// may fail. Without keys the order of a page is that of the ids, in which a type need not stand, as an
-// import may bring ids of its own: the ids of all types are kept in order, and those of the type taken from
-// there. A condition that an index decides is asked first: where it leads to few, those are sorted.
+// Starts a slice at its position instead of at the first element. Applies to a page or the first
+// rows of an ORDER by an indexed property: reading starts where the index has the value of the
+// position. Rows then arrive in the order of the first key and the reader stops early, so no
+// condition and no key may fail. A page without keys is in the order of ids. A type need not be
+// stored in this order, because an import may set ids, so the ordered ids of all types are read and
+// filtered by type. A condition that an index decides is tried first; if it leads to few rows,
+// those are sorted.
 import type { Property, TypeRef } from '../../base/schema.js';
 import type { Access, AccessPath, Step } from '../expression.js';
 import { cannotThrow } from '../can-throw.js';
@@ -12,7 +13,10 @@ import type { Planning } from './planner-context.js';
 
 type Sort = Extract<Step, { kind: 'page' | 'order' }>;
 
-/** The steps behind a scan of the type with the page or order that comes first, or second, seeking. */
+/**
+ * Returns the steps after a scan of the type, with the page or order that is first or second
+ * reading by position.
+ */
 export function seeking(
   planning: Planning,
   type: TypeRef,
@@ -54,13 +58,13 @@ function seekOf(
     return isLong(path) ? { ...seek, few: path } : undefined;
   }
   if (key.nullsFirst) return undefined;
-  // Bounds of the property itself: the walk passes over what lies outside.
+  // Bounds on the property itself: the scan skips what lies outside.
   if (path === undefined || (path.kind === 'between' && path.property === property.name))
     return seek;
   return isLong(path) ? { ...seek, few: path } : undefined;
 }
 
-/** Whether it may lead to more than are sorted at once. */
+/** Returns true if the path may lead to more rows than are sorted in one batch. */
 const isLong = (path: AccessPath): boolean =>
   path.kind === 'between' ||
   path.kind === 'reached' ||
@@ -69,8 +73,8 @@ const isLong = (path: AccessPath): boolean =>
   (path.kind === 'equal' && !path.unique);
 
 /**
- * The steps with a page of edges, in the order of their ids, that begins in the lists of an element. A
- * condition in between is asked of fewer edges then, and may not fail.
+ * Returns the steps with a page of edges, in the order of their ids, that starts in the adjacency
+ * lists of an element. A condition in between is then tested on fewer edges, so it must not fail.
  */
 export function seekingInList(
   { parameters }: Planning,
@@ -92,7 +96,7 @@ export function seekingInList(
   return [...steps.slice(0, -1), { ...page, seek }];
 }
 
-/** The indexed property of the first key. */
+/** Returns the indexed property of the first key. */
 function sortedBy(
   { declarations }: Planning,
   type: TypeRef,

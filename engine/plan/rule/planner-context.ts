@@ -1,8 +1,8 @@
-// What the rules know of the plan at hand and of the types it is about.
+// Information that the rules have about the current plan and about the types it uses.
 import type { ElementKind, ElementType, Property, TypeRef } from '../../base/schema.js';
 import type { Parameters } from '../can-throw.js';
 
-/** The declarations a planner asks for. */
+/** The declarations that a planner reads. */
 export interface Declarations {
   find(kind: ElementKind, name: string): ElementType | undefined;
   property(type: TypeRef, name: string): Property | undefined;
@@ -11,8 +11,8 @@ export interface Declarations {
 export interface Planning {
   declarations: Declarations;
   parameters: Parameters;
-  /** How many filters of this plan have a number. */
+  /** Number of filters in this plan that have a number. */
   filters: number;
-  /** How many slots it has. */
+  /** Number of slots of the plan. */
   slots: number;
 }

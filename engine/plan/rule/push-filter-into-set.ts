@@ -1,7 +1,7 @@
-// A condition on lists taken together is one on each of them, and may find an index there:
-// `UNION(N<A>, N<B>)::WHERE(..)`. What is not in the first list is in neither EXCEPT nor INTERSECT, so that
-// these take it on the first. Invariant: only lists of stored elements as they are; of what a search or a
-// walk has found, a condition may pass one copy and not the other.
+// Moves a condition on a set operation into its lists, where it may find an index:
+// `UNION(N<A>, N<B>)::WHERE(..)`. An EXCEPT or INTERSECT needs the condition only on its first list.
+// Invariant: applies only to stored elements. If a search or a traversal found an element twice, a
+// condition might accept one copy and reject the other.
 import type { Expression, Pipeline, Source, Step } from '../expression.js';
 import { renameSlot } from '../rewrite.js';
 import { cannotThrow } from '../can-throw.js';
@@ -9,7 +9,10 @@ import type { Planning } from './planner-context.js';
 
 type Where = Extract<Step, { kind: 'where' }>;
 
-/** The pipeline with its first condition on the parts of its set, where an index answers it there. */
+/**
+ * Returns the pipeline with its first condition moved into the lists of its set, if an index
+ * decides it there.
+ */
 export function filterParts(
   planning: Planning,
   { source, steps, ...rest }: Pipeline,
@@ -26,7 +29,7 @@ export function filterParts(
   return of.some(isFound) ? { ...rest, source: { ...source, of }, steps: others } : undefined;
 }
 
-/** Elements of the store, not yet gone through in any way. */
+/** Returns true for stored elements that no step has processed. */
 function isPlain(part: Expression): boolean {
   if (part.kind !== 'pipeline' || part.steps.some(({ kind }) => kind !== 'where')) return false;
   const { source } = part;
@@ -43,12 +46,12 @@ function filtered(
   const slot = planning.slots++;
   const value = renameSlot(condition.value, condition.slot, slot);
   const where: Where = { kind: 'where', condition: { slot, value } };
-  // A single element is a list of one here, and fails as ever where it is missing.
+  // A single element counts as a list of one here, and still fails if it is missing.
   if (part.kind !== 'pipeline' || part.result !== 'many') {
     const source: Source = { kind: 'value', of: part };
     return { kind: 'pipeline', source, steps: [where], result: 'many' };
   }
-  // The way that a scan has is chosen anew, for all its conditions.
+  // The access path of the scan is chosen again, for all its conditions.
   const { source } = part;
   const plain: Source = source.kind === 'scan' ? { kind: 'scan', types: source.types } : source;
   return plan({ ...part, source: plain, steps: [...part.steps, where] });

@@ -1,6 +1,6 @@
-// A condition on what a walk from the item leads to, as the walk back: from the elements that are
-// named, or that an index has for what is asked of them, or that are found by reading their type where
-// that has far fewer elements. The executor gives it up where it turns out to be the longer way.
+// Evaluates a condition on the far end of a traversal backwards. It starts from named elements,
+// from those that an index finds, or from all elements of the far type if that type is much
+// smaller. The executor abandons the path if it turns out to be more expensive.
 import type { TypeRef } from '../../base/schema.js';
 import type {
   Access,
@@ -21,7 +21,10 @@ type Compare = Extract<Expression, { kind: 'compare' }>;
 type Back = ReachedPath['back'];
 type Choose = (type: TypeRef, steps: readonly Step[]) => Access | undefined;
 
-/** A step of the walk: the way back along it, the type where it leads, and what is asked there. */
+/**
+ * A step of the traversal: the reverse step, the type that it leads to, and the conditions on that
+ * type.
+ */
 interface Way {
   step: Step;
   back: Back[number];
@@ -30,8 +33,8 @@ interface Way {
 }
 
 /**
- * `choose` finds the access of a scan of the type at the far end. Without the type of the items it leads to
- * all of any type that the condition holds for.
+ * `choose` finds the access of a scan of the far type. Without the item's type, the path leads to
+ * all elements of any type that satisfy the condition.
  */
 export function reachedPath(
   planning: Planning,
@@ -52,7 +55,8 @@ export function reachedPath(
   if (walk === undefined || ways === undefined) return undefined;
   if (walk.name === undefined || walk.name === 'id')
     return namedPath(condition, ways, type === undefined);
-  // Where nothing is reached, nobody knows whether it would have been compared.
+  // If nothing is reached, the comparison might never have been evaluated, so it must not be able
+  // to fail.
   if (!cannotThrow(condition, planning.parameters)) return undefined;
   const last = ways.at(-1)!;
   if (!condition.any && last.back.take === undefined) return undefined;
@@ -62,12 +66,12 @@ export function reachedPath(
   return foundPath(type, ways, slot, choose);
 }
 
-/** From elements that are named, by themselves or by their ids. */
+/** Starts from elements that are named directly or by their ids. */
 function namedPath({ operator, right, any }: Compare, ways: readonly Way[], ofAny: boolean) {
   const asks = any ? operator === 'EQ' || operator === 'IS_IN' : operator === 'CONTAINS';
   if (!asks || ways.some(({ filters }) => filters.length > 0)) return undefined;
   const back = ways.map((way) => way.back).reverse();
-  // One step along edges of one type is what an element touches.
+  // One step along edges of one type is an `edges` path of a known element.
   const [{ direction, edges }] = back as [Back[number]];
   const touches = back.length === 1 && edges.length === 1 && direction !== 'both';
   const list = operator === 'IS_IN';
@@ -76,7 +80,7 @@ function namedPath({ operator, right, any }: Compare, ways: readonly Way[], ofAn
     : ({ kind: 'reached', back, value: right, list } as const);
 }
 
-/** From elements that are found by what is asked of them, or at all by an edge that they have. */
+/** Starts from elements that a condition finds, or from all edges of a type. */
 function foundPath(
   type: TypeRef | undefined,
   ways: readonly Way[],
@@ -93,14 +97,14 @@ function foundPath(
   if (far === undefined) return undefined;
   const where: Step = { kind: 'where', condition: asked(ways[last]!, ways.slice(last + 1)) };
   const access = choose(far, [where]);
-  // Without an index all of it is read: as many as there are, where it is the same.
+  // Without an index the far type is read completely, which gains nothing if it is the item's type.
   const isOther = !(type && isSame(far, type)) && isSelective(where.condition.value);
   if (access === undefined && !isOther) return undefined;
   const source: Source = { kind: 'scan', types: [far], ...(access && { access }) };
   return pathFrom({ source, steps: [where] }, ways.slice(0, last + 1), access ? undefined : far);
 }
 
-/** What is asked of where a step leads, the further walk included. */
+/** Returns the condition at the end of a step, including the rest of the traversal. */
 function asked({ filters }: Way, further: readonly Way[]): ItemExpression {
   const [{ slot, value }, ...more] = filters as [ItemExpression, ...ItemExpression[]];
   const of = [value, ...more.map((each) => renameSlot(each.value, each.slot, slot))];
@@ -112,7 +116,7 @@ function asked({ filters }: Way, further: readonly Way[]): ItemExpression {
   return { slot, value: oneOf('and', of) };
 }
 
-/** All that have edges of a type, from those edges. */
+/** Returns the path from all edges of a type to the elements at their near end. */
 function edgesPath(ways: readonly Way[]): ReachedPath | undefined {
   const { back } = ways.at(-1)!;
   const [name, other] = back.edges;
@@ -126,8 +130,8 @@ function edgesPath(ways: readonly Way[]): ReachedPath | undefined {
 }
 
 /**
- * Back from what `found` yields. As far as there are conditions on the way, what they let pass is found
- * first; the rest of the way are the steps of the path.
+ * Returns the path back from the elements that `found` yields. Steps up to the last condition are
+ * evaluated first; the remaining ones are the steps of the path.
  */
 function pathFrom(
   { source, steps }: Pick<Pipeline, 'source' | 'steps'>,
@@ -158,7 +162,7 @@ function stepBack({ direction, edges }: Back[number]): Step {
     : { kind: 'neighbours', direction, edges };
 }
 
-/** Whether few of a type are likely to be what is asked for. */
+/** Returns true if a condition probably selects few elements of a type. */
 function isSelective(condition: Expression): boolean {
   if (condition.kind === 'among') return isSelective(condition.of);
   if (condition.kind === 'and') return condition.of.some(isSelective);
@@ -168,7 +172,7 @@ function isSelective(condition: Expression): boolean {
 
 const selective = new Set(['EQ', 'IS_IN', 'CONTAINS', 'STARTS_WITH', 'ENDS_WITH']);
 
-/** Steps along edges from the item, and the property that is read of where they lead. */
+/** Returns the edge steps from the item, and the property that is read at their end. */
 function walkOf(left: Expression, slot: number): { steps: Step[]; name?: string } | undefined {
   if (left.kind === 'property') {
     const walk = left.of.kind === 'pipeline' ? walkOf(left.of, slot) : undefined;
@@ -184,17 +188,17 @@ function walkOf(left: Expression, slot: number): { steps: Step[]; name?: string 
   return { steps: steps!.slice(0, -1), name: value.name };
 }
 
-/** The steps of a chain that begins at the item. */
+/** Returns the steps of a pipeline that begins at the item. */
 function stepsFrom(chain: Expression, slot: number): Step[] | undefined {
   if (chain.kind !== 'pipeline') return undefined;
   const { source, steps, result } = chain;
   const isItem = source.kind === 'value' && source.of.kind === 'slot' && source.of.slot === slot;
   if (!isItem || steps.length === 0) return undefined;
-  // The one end of an edge; of other chains `one` is the first item.
+  // An edge has one element at each end. In other pipelines `one` means the first row.
   return result === 'many' || steps.every(({ kind }) => kind === 'end') ? steps : undefined;
 }
 
-/** The ways back along the steps, those of the first step first. */
+/** Returns the reverse steps, starting with that of the first step. */
 function waysOf(
   planning: Planning,
   type: TypeRef | undefined,
@@ -237,9 +241,9 @@ function wayOf({ declarations }: Planning, near: TypeRef | undefined, step: Step
     const edge = declarations.find('edge', name);
     if (edge?.kind !== 'edge') return undefined;
     const [start, end] = direction === 'in' ? [edge.to, edge.from] : [edge.from, edge.to];
-    // Of a walk either way between unlike ends, nobody knows at which the item is.
+    // For a step in both directions between different types, the end of the item is unknown.
     if (direction === 'both' && !isSame(start, end)) return undefined;
-    // Further on, edges of other types simply lead nowhere.
+    // In later steps, edges of other types lead nowhere.
     if (near !== undefined && !isSame(start, near)) return undefined;
     fars.push(end);
   }

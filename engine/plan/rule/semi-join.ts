@@ -1,7 +1,7 @@
-// A condition that asks of one item after another what a walk from it leads to, beside the walk back from
-// where that has to end: whether the item is among what is met there. The executor asks as it is written
-// until so much was spent on it that the walk back may be cheaper, and from then on looks into what that
-// has met. Only in plans that do not write, like all that is asked once.
+// Adds a semi-join to a condition that each item tests by a traversal. The reverse traversal from the far end
+// builds a set of elements, in which each item is looked up. The executor evaluates the condition as written
+// until it has cost as much as the reverse traversal may cost, then builds the set and uses it. Applies only
+// to plans without writes.
 import { type Part, rewriter } from '../rewrite.js';
 import type { Expression, Step } from '../expression.js';
 import type { TypeRef } from '../../base/schema.js';
@@ -10,7 +10,10 @@ import type { Planning } from './planner-context.js';
 import { reachedPath } from './reverse-traversal.js';
 import { freeSlots } from './free-slots.js';
 
-/** `bound`: slots of variables; what is asked of those is not asked again and again. */
+/**
+ * `bound` lists the slots of variables. A condition that reads only those is not evaluated once per
+ * item.
+ */
 export function planSemiJoins<T>(planning: Planning, value: T, bound: ReadonlySet<number>): T {
   const choose = (far: TypeRef, steps: readonly Step[]) => chooseAccess(planning, far, steps);
   return rewriter((part: Part): Part => {
@@ -25,7 +28,7 @@ export function planSemiJoins<T>(planning: Planning, value: T, bound: ReadonlySe
   })(value);
 }
 
-/** The slot whose element a walk begins at. */
+/** Returns the slot of the element that a traversal begins at. */
 function startOf(asked: Expression): number | undefined {
   if (asked.kind === 'property') return startOf(asked.of);
   if (asked.kind !== 'pipeline' || asked.source.kind !== 'value') return undefined;

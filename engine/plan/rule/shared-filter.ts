@@ -1,6 +1,6 @@
-// Searches that are fused and let through the same elements of a type: those are found once for all
-// of them. Where none is a vector search, each asks only about the few elements it proposes, which is
-// less work.
+// Evaluates a filter that fused searches share once for all of them. Applies only with a vector
+// search among them; otherwise each search filters only the few elements that it proposes, which is
+// cheaper.
 import type { Expression, ItemExpression, Source } from '../expression.js';
 import { cannotThrow, type Parameters } from '../can-throw.js';
 import type { Planning } from './planner-context.js';
@@ -20,7 +20,7 @@ export function shareFilters(fuse: Fuse, planning: Planning): Fuse {
     }
   }
   if (numbers.size === 0) return fuse;
-  // The first vector search has found its path already.
+  // The access path of the first vector search was chosen before.
   const of = fuse.of.map((list, i): Expression => {
     const shared = numbers.get(filters[i] ?? '');
     if (shared === undefined || list.kind !== 'pipeline') return list;
@@ -40,7 +40,10 @@ function searchOf(list: Expression): Search | undefined {
   return source.kind === 'searchVector' || source.kind === 'searchText' ? source : undefined;
 }
 
-/** Type and filter of a search as text, the same for filters that are the same but for their slots. */
+/**
+ * Returns type and filter of a search as text. Filters that differ only in their slots have equal
+ * texts.
+ */
 function filterOf(list: Expression, parameters: Parameters): string | undefined {
   const search = searchOf(list);
   const prefilter = search?.prefilter;

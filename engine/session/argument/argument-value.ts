@@ -1,5 +1,4 @@
-// Arguments read by kind: texts, flags, integers, counts and floats, each with the error of its
-// fault.
+// Reads arguments by kind: texts, flags, integers, counts and floats, each with its error.
 import { fail } from '../../base/errors.js';
 import { parseInteger } from '../../base/integer.js';
 import { quote } from '../../json/validation-error.js';
@@ -21,7 +20,9 @@ export function flag(args: Arguments, name: string, byDefault: boolean): boolean
   return view.kind === 'boolean' ? view.boolean() : wrongKind(name, 'Boolean', view);
 }
 
-/** An integer token of any length, exact within 2^53 and at least right in sign and size beyond. */
+/**
+ * Returns an integer of any length. It is exact within 2^53; beyond, its sign and magnitude are approximate.
+ */
 export function integerOf(view: JsonView, name: string): number {
   if (view.kind !== 'number') wrongKind(name, 'I64', view);
   const token = view.token();
@@ -29,7 +30,7 @@ export function integerOf(view: JsonView, name: string): number {
   return token.length > 40 ? Number(token) : Number(parseInteger(token));
 }
 
-/** An integer from 1 to `max`. */
+/** Returns an integer from 1 to `max`. */
 export function countOf(view: JsonView, name: string, max: number): number {
   const value = integerOf(view, name);
   if (value >= 1 && value <= max) return value;
@@ -37,7 +38,7 @@ export function countOf(view: JsonView, name: string, max: number): number {
   fail('PARAM_RANGE', { param: name, min: 1, max, got }, { path: view.path });
 }
 
-/** A finite float. */
+/** Returns a finite float. */
 export function numberOf(view: JsonView, name: string): number {
   if (view.kind !== 'number') wrongKind(name, 'F64', view);
   const value = view.float();

@@ -1,22 +1,21 @@
-// Decimal text against integers, exactly: no value is ever rounded through a float (sessions.md
-// 6.2).
+// Compares decimal texts with integers exactly: no value is rounded to a float.
 import { compactInteger } from '../../base/integer.js';
 import type { SessionOperand } from '../../plan/expression.js';
 
 const decimalText = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Beyond every integer type: longer numbers compare with all of them as this one does. */
+/** Exceeds every integer type: longer numbers compare like one of this length. */
 const digitsMax = 60;
 const beyond = 10n ** BigInt(digitsMax);
 
-/** Whether `text` is a number as JSON writes it. */
+/** Returns true if `text` is a number in JSON syntax. */
 export function isDecimal(text: string): boolean {
   return decimalText.test(text);
 }
 
 /**
- * The operand for comparing integers with the decimal `text`: its value when it is whole, else its
- * floor and that it has a fraction. Undefined when it is no decimal.
+ * Returns the operand for comparing integers with the decimal `text`: its value if it is whole, otherwise its
+ * floor and a flag for the fraction. Undefined if the text is not a decimal.
  */
 export function integerOperand(text: string): SessionOperand | undefined {
   const match = decimalText.exec(text);

@@ -1,5 +1,4 @@
-// Brings filter values to the declared types of their key before anything is compared (sessions.md
-// 6.2).
+// Converts filter values to the declared types of their key before comparing.
 import { instantOf, parseDate } from '../../base/date.js';
 import { fail } from '../../base/errors.js';
 import { toFloat32 } from '../../base/float.js';
@@ -14,10 +13,7 @@ import type { Meaning } from './vocabulary.js';
 
 const incomparable: SessionOperand = { kind: 'incomparable' };
 
-/**
- * The operand for comparing with values of the type; undefined when the value cannot be brought to
- * it.
- */
+/** Returns the operand for comparing with values of the type; undefined if the value cannot be converted. */
 function operandOf(view: JsonView, type: ScalarName): SessionOperand | undefined {
   switch (type) {
     case 'String':
@@ -64,9 +60,7 @@ function idOf(view: JsonView): Uuid | undefined {
   return parseUuid(text) === undefined ? undefined : new Uuid(text.toLowerCase());
 }
 
-/**
- * A number too large for the type stays as large as it is: every stored value is on one side of it.
- */
+/** A number beyond the range of the type keeps its magnitude: every stored value is on one side of it. */
 function floatOf(view: JsonView, type: 'F32' | 'F64'): number | undefined {
   const text = decimalOf(view);
   if (text === undefined || !isDecimal(text)) return undefined;
@@ -75,15 +69,15 @@ function floatOf(view: JsonView, type: 'F32' | 'F64'): number | undefined {
   return Number.isFinite(narrow) ? narrow : value;
 }
 
-/** Lists compare element by element, so a list type asks for operands of what it holds. */
+/** Lists are compared by element, so the operand has the innermost element type. */
 function innermost(type: PropertyType): ScalarName {
   return type.kind === 'scalar' ? type.name : innermost(type.of);
 }
 
 /**
- * Operands of `values` for every type that has the key. A value that fits some of these types is
- * not comparable on the others; one that fits none of them is PARAM_TYPE; null is comparable with
- * nothing.
+ * Returns the operands of `values` for every type that declares the key. A value that converts for only some
+ * of these types is not comparable with the others; one that converts for none fails PARAM_TYPE. Null is not
+ * comparable.
  */
 export function casesOf(
   meaning: Meaning,

@@ -1,5 +1,5 @@
-// Where a tool's arguments stand in a body. A tool reads `data` first
-// and the top level where `data` lacks the member; traversal filters read their `args`.
+// Finds a tool's arguments in a body. A tool reads `data` first, and the top level for members that `data`
+// lacks. Traversal filters read their `args`.
 import { excerpt, fail } from '../../base/errors.js';
 import { nearestName } from '../../base/did-you-mean.js';
 import { describe } from '../../json/validation-error.js';
@@ -7,15 +7,15 @@ import type { JsonView } from '../../json/view.js';
 
 /** The arguments of one call. */
 export interface Arguments {
-  /** Who needs them, for messages: the tool. */
+  /** Name of the tool, for messages. */
   readonly owner: string;
-  /** Objects that may hold them; an earlier one wins. */
+  /** Objects that may contain the arguments; an earlier object wins. */
   readonly places: readonly JsonView[];
-  /** JSON Pointer of the object they belong into. */
+  /** JSON Pointer of the object that should contain the arguments. */
   readonly path: string;
 }
 
-/** Where tools look for their arguments first. */
+/** Pointer to the object where tools look first. */
 export const dataPath = '/data';
 
 export function find({ places }: Arguments, name: string): JsonView | undefined {
@@ -26,7 +26,7 @@ export function find({ places }: Arguments, name: string): JsonView | undefined 
   return undefined;
 }
 
-/** Arguments that stand in one object. */
+/** Returns arguments that are all in one object. */
 export function inside(owner: string, view: JsonView): Arguments {
   return { owner, places: [view], path: view.path };
 }
@@ -40,7 +40,7 @@ export function wrongKind(
   fail('PARAM_TYPE', { param, type, got }, { path: view.path });
 }
 
-/** PARAM_MISSING; where a name near it was sent, the hint says so. */
+/** Fails PARAM_MISSING; the hint names a similar member that was sent. */
 export function missing(args: Arguments, name: string, type: string): never {
   const sent = args.places.flatMap((place) => (place.kind === 'object' ? place.names(100) : []));
   const near = nearestName(name, sent);
@@ -49,7 +49,7 @@ export function missing(args: Arguments, name: string, type: string): never {
   fail('PARAM_MISSING', { owner: args.owner, param: name, type }, { path, ...(hint && { hint }) });
 }
 
-/** An optional argument: absent and null are alike. */
+/** Returns an optional argument; undefined if it is absent or null. */
 export function optional(args: Arguments, name: string): JsonView | undefined {
   const view = find(args, name);
   return view === undefined || view.kind === 'null' ? undefined : view;

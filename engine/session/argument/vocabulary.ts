@@ -1,5 +1,5 @@
-// What the words in a tool's arguments may mean: types by name, and properties by name with every
-// type that has them, implicit members included. Made once per schema, never changed.
+// The names that a tool's arguments may use: types by name, and properties by name with every type that has
+// them, including implicit members. Built once per schema, never changed.
 import type {
   ElementType,
   EdgeType,
@@ -11,12 +11,13 @@ import type {
 import { excerpt, fail } from '../../base/errors.js';
 import { rankedNames } from '../../base/did-you-mean.js';
 
-/**
- * One property name: which types have it, and its type where it is a member that any item may have.
- */
+/** One property name: the types that have it, and its type if it is a member of any item. */
 export interface Meaning {
   declared: { type: TypeRef; of: PropertyType }[];
-  /** `id`, `label`, and the `score` and `distance` of hits; a type's own property hides them. */
+  /**
+   * Type of `id`, `label`, and of the `score` and `distance` of hits. A declared property of the same name
+   * hides it.
+   */
   anywhere?: ScalarName;
 }
 
@@ -67,8 +68,8 @@ export function vocabularyOf(schema: Schema): Vocabulary {
 }
 
 /**
- * The property's meaning; UNKNOWN_PROPERTY when no type has the name. `path` points to it in the
- * body.
+ * Returns the meaning of a property name; fails UNKNOWN_PROPERTY if no type has it. `path` points to the name
+ * in the body.
  */
 export function meaningOf(vocabulary: Vocabulary, name: string, path: string): Meaning {
   const meaning = vocabulary.properties.get(name);
@@ -77,7 +78,7 @@ export function meaningOf(vocabulary: Vocabulary, name: string, path: string): M
   fail('UNKNOWN_PROPERTY', { name: excerpt(name) }, { path, hint });
 }
 
-/** UNKNOWN_TYPE; `kind` reads like `node` or `node or vector`. */
+/** Fails UNKNOWN_TYPE; `kind` is for example `node` or `node or vector`. */
 export function unknownType(
   kind: string,
   name: string,
@@ -90,7 +91,7 @@ export function unknownType(
 
 const namesMax = 20;
 
-/** `Known node types: Author, Book.`, nearest first, at most 20 names. */
+/** Returns `Known node types: Author, Book.`, the nearest names first, at most 20. */
 function knownNames(what: string, name: string, known: Iterable<string>): string {
   const ranked = rankedNames(name, known);
   if (ranked.length === 0) return `The schema has no ${what}.`;

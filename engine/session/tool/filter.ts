@@ -1,9 +1,9 @@
-// Filter layers (sessions.md 6) as plan expressions over one item: the properties part as tests
-// under `or` and `and`, every traversal filter as the existence of what a small pipeline from the
-// item still holds.
+// Converts filter layers to plan expressions over one item. The properties part becomes tests under
+// `or` and `and`. Every traversal filter becomes the existence of a result of a small pipeline from
+// the item.
 //
-// Slots: the item of a `where` lives in a slot of its own; each nested traversal takes the next
-// one. An undefined expression stands for "always true".
+// The item of a `where` has its own slot; each nested traversal uses the next one. An undefined
+// expression means "always true".
 import { excerpt, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import { describe } from '../../json/validation-error.js';
@@ -19,16 +19,15 @@ const operators = new Set<string>(['==', '!=', '>', '>=', '<', '<=']);
 const placements = ['filter', 'filters'];
 
 export interface Filter {
-  /** Undefined keeps everything. */
+  /** Undefined if every item passes. */
   condition: Expression | undefined;
   slotCount: number;
-  /** Whether it looks at more than the items themselves. */
+  /** True if it reads more than the items themselves. */
   reaches: boolean;
 }
 
 /**
- * The filter of a call: all layers that stand in `data` or at top level, ANDed. The item is in slot
- * 0.
+ * Returns the filter of a call: all layers in `data` or at top level, combined by AND. The item is in slot 0.
  */
 export function filterOf(
   places: readonly JsonView[],
@@ -50,7 +49,7 @@ class FilterCompiler {
     private readonly limits: Limits,
   ) {}
 
-  /** The layers named `filter` and `filters` in each of the places. */
+  /** Returns the layers named `filter` and `filters` in the given objects, combined by AND. */
   layers(places: readonly JsonView[], slot: number, depth: number): Expression | undefined {
     const found: (Expression | undefined)[] = [];
     for (const place of places) {
@@ -119,7 +118,7 @@ class FilterCompiler {
     return all(filters.map((filter) => this.#traversal(filter, slot, depth)));
   }
 
-  /** At least one element is reached and passes what is nested in the traversal filter. */
+  /** At least one element is reached and passes the filters inside the traversal filter. */
   #traversal(view: JsonView, slot: number, depth: number): Expression | undefined {
     if (view.kind !== 'object') wrongKind('filter_traversals', 'a traversal filter', view);
     const { text: tool, path } = requiredText(inside('A traversal filter', view), 'tool_name');
@@ -167,7 +166,7 @@ function reaches(
   return { kind: 'exists', of: { kind: 'pipeline', source, steps, result: 'opt' } };
 }
 
-/** Absent or null, as clients with optional members send it: `==`. */
+/** Absent and null, as clients send for optional members, mean `==`. */
 function operatorOf(view: JsonView | undefined): SessionTest['operator'] {
   if (view === undefined || view.kind === 'null') return '==';
   const text = view.kind === 'string' ? textOf(view, 'operator') : describe(view);
@@ -178,13 +177,13 @@ function operatorOf(view: JsonView | undefined): SessionTest['operator'] {
 const elementsOf = (view: JsonView): JsonView[] =>
   Array.from({ length: view.length }, (_, i) => view.at(i));
 
-/** True when every part is. */
+/** Returns a condition that is true if every part is true. */
 function all(parts: readonly (Expression | undefined)[]): Expression | undefined {
   const of = parts.filter((part) => part !== undefined);
   return of.length < 2 ? of[0] : { kind: 'and', of };
 }
 
-/** True when one part is; an empty part is true. */
+/** Returns a condition that is true if one part is true; an undefined part is true. */
 function any(parts: readonly (Expression | undefined)[]): Expression | undefined {
   const of = parts.filter((part) => part !== undefined);
   if (of.length < parts.length) return undefined;

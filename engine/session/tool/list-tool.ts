@@ -18,7 +18,7 @@ import { overItems } from './traversal-tool.js';
 import { type Meaning, meaningOf, type Vocabulary } from '../argument/vocabulary.js';
 import { includeData, type Tool } from '../tool-context.js';
 
-/** The items at positions of `range`; drops the traversal unless told otherwise. */
+/** Returns the items at the positions of `range`; drops the traversal unless the arguments keep it. */
 export const collect: Tool = (args, { traversal }) => {
   const { start, end } = rangeOf(args, lengthOf(traversal));
   const after = flag(args, 'drop', true) ? 'blank' : 'keep';
@@ -29,7 +29,7 @@ export const collect: Tool = (args, { traversal }) => {
   return { kind: 'run', plan, args: [], after };
 };
 
-/** Positions start <= i < end, cut to the traversal; a negative or null end means "to the end". */
+/** Positions start <= i < end, cut to the traversal; a negative or null end means the last item. */
 function rangeOf(args: Arguments, length: number): { start: number; end: number } {
   const range = optional(args, 'range');
   if (range === undefined) return { start: 0, end: length };
@@ -46,7 +46,7 @@ function rangeOf(args: Arguments, length: number): { start: number; end: number 
   return { start, end: end < 0 ? length : Math.min(end, length) };
 }
 
-/** Orders by one or several keys; the ordered list becomes the traversal. */
+/** Orders by one or more keys; the ordered list becomes the traversal. */
 export const orderBy: Tool = (args, caller, { vocabulary }) => {
   const names = namesOf(args);
   const keys = names.map(({ name, path }) => {
@@ -72,14 +72,14 @@ export const orderBy: Tool = (args, caller, { vocabulary }) => {
   return overItems(args, caller, [step], costOf, 1);
 };
 
-/** Whether every type that has the property declares it as a list. */
+/** Returns true if every type that has the property declares it as a list. */
 function isListed({ declared, anywhere }: Meaning): boolean {
   return (
     anywhere === undefined && declared.length > 0 && declared.every(({ of }) => of.kind === 'list')
   );
 }
 
-/** Groups by the values of some properties: counts, or counts with the items. */
+/** Groups by the values of properties: returns counts, or counts with the items. */
 export function groupTool(tool: 'group_by' | 'aggregate_by'): Tool {
   return (args, { traversal }, { vocabulary, limits }) => {
     const keys = groupKeys(args, tool, vocabulary, limits.group_properties);
@@ -108,7 +108,7 @@ function groupKeys(args: Arguments, tool: string, vocabulary: Vocabulary, max: n
   });
 }
 
-/** The names in `properties`: one string, or an array of at least one. */
+/** Returns the names in `properties`: one string, or an array of at least one. */
 function namesOf(args: Arguments): { name: string; path: string }[] {
   const view = required(args, 'properties', '[String]');
   if (view.kind !== 'array') return [nameAt(view)];

@@ -1,5 +1,4 @@
-// From a scanned request body to the work to be done: finds the arguments and the tool that reads
-// them.
+// Prepares the work of a tool call from a scanned request body: finds the tool and its arguments.
 import { excerpt, fail } from '../../base/errors.js';
 import type { JsonView } from '../../json/view.js';
 import type { Query } from '../../plan/plan.js';
@@ -19,7 +18,7 @@ import { vocabularyOf } from '../argument/vocabulary.js';
 import { callableTools, sessionTools } from './tool.js';
 import type { Caller, Tool, Toolbox, Work } from '../tool-context.js';
 
-/** Other names that `tool_call` knows. */
+/** Other names that `tool_call` accepts. */
 const aliases = new Map([
   ['search_vec', 'search_vector'],
   ['search_vec_text', 'search_vector_text'],
@@ -28,7 +27,7 @@ const aliases = new Map([
 const callTools = new Set(['tool_call', 'call_tool']);
 
 /**
- * The query behind a query tool, undefined for every other tool; NOT_FOUND when there is no such
+ * Returns the query of a query tool, or undefined for any other tool; fails NOT_FOUND if there is no such
  * tool.
  */
 export function findTool(tool: string, program: Program): Query | undefined {
@@ -42,15 +41,15 @@ export function findTool(tool: string, program: Program): Query | undefined {
   fail('NOT_FOUND', { name: excerpt(tool), kind: 'MCP' }, hint === undefined ? {} : { hint });
 }
 
-/** What the tools know of a program; make it once per program. */
+/** Returns the toolbox of a program. Create it once per program. */
 export function toolboxOf(program: Program, settings: Omit<Toolbox, 'program' | 'vocabulary'>) {
   return { ...settings, program, vocabulary: vocabularyOf(program.schema) };
 }
 
-/** The work that a call asks for. Fails with the error of the first fault; nothing is changed. */
+/** Returns the work of a call. Fails with the first error; nothing is changed. */
 export function prepare(tool: string, body: JsonView, caller: Caller, toolbox: Toolbox): Work {
   const work = workOf(tool, body, caller, toolbox);
-  // Plans of queries know [compat] themselves, and are known to the lanes as they are.
+  // Plans of queries contain [compat] already, and the threads cache them by identity.
   if (work.kind !== 'run' || !toolbox.program.compat || work.plan.compat) return work;
   return { ...work, plan: { ...work.plan, fractions: true } };
 }
@@ -63,12 +62,12 @@ function workOf(tool: string, body: JsonView, caller: Caller, toolbox: Toolbox):
   return sessionTools.get(tool)!(args, caller, toolbox);
 }
 
-/** `connection_id` of a body: PARAM_MISSING or PARAM_TYPE when it is no string. */
+/** Returns `connection_id` of a body; fails PARAM_MISSING or PARAM_TYPE if it is not a string. */
 export function connectionOf(tool: string, body: JsonView): string {
   return requiredText(inside(tool, body), 'connection_id').text;
 }
 
-/** `tool_call`: the tool stands in the body, its arguments beside its name. */
+/** Prepares `tool_call`: the body names the tool and contains its arguments. */
 function prepareNamed(body: JsonView, caller: Caller, toolbox: Toolbox): Work {
   const call = inside('tool_call', body);
   const view = optional(call, 'tool') ?? missing(call, 'tool', 'an object');

@@ -1,5 +1,5 @@
-// A compiled query as a session's tool: a query that returns whole elements makes the traversal,
-// any other only answers.
+// Runs a compiled query as a session's tool: a query that returns whole elements replaces the traversal, any
+// other query only returns its result.
 import { assert } from '../../base/assert.js';
 import { decodeArguments } from '../../json/decode.js';
 import type { JsonView } from '../../json/view.js';
@@ -11,7 +11,7 @@ import { includeData, type Toolbox, type Work } from '../tool-context.js';
 
 const suffix = 'Mcp';
 
-/** The query behind a tool's name, marked `#[mcp]` or not. */
+/** Returns the query with a tool's name, whether or not it is marked `#[mcp]`. */
 export function queryOfTool({ queries }: Program, tool: string): Query | undefined {
   if (!tool.endsWith(suffix)) return undefined;
   const name = tool.slice(0, -suffix.length);
@@ -22,18 +22,18 @@ export const toolOfQuery = (query: Query): string => query.name + suffix;
 
 export function callQuery(query: Query, args: Arguments, { limits, program }: Toolbox): Work {
   const data = includeData(args);
-  // Decoding asks an object for its members and its path, nothing else.
+  // Decoding reads only the members and the path of an object.
   const parameters = { path: args.path, member: (name: string) => find(args, name) } as JsonView;
   const decoding = { owner: query.name, limits, strict: false, prefix: args.path, faults: [] };
   const values = decodeArguments(parameters, query.plan.parameters, decoding);
-  // [compat] the query answers as it does outside of sessions, and the traversal stays.
+  // [compat] The query returns the same as outside of sessions, and the traversal stays.
   if (!query.elements || program.compat)
     return { kind: 'run', plan: query.plan, args: values, after: 'keep' };
   const plan = adoptingPlan(query.plan, data);
   return { kind: 'run', plan, args: values, after: 'replace' };
 }
 
-/** The same plan with its only returned value kept as items. */
+/** Returns the same plan with its only returned value as the items of the traversal. */
 function adoptingPlan(plan: Plan, data: boolean): Plan {
   const value: Expression = returnedValue(plan);
   const source = { kind: 'value' as const, of: value };

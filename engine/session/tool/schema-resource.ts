@@ -1,5 +1,4 @@
-// `schema_resource`: the schema and the queries as a record for the model behind the client
-// (interface.md 2.3).
+// The `schema_resource` tool: the schema and the queries as a record for the model of an MCP client.
 import { excerpt, fail } from '../../base/errors.js';
 import { type ElementType, printType, type TypeRef } from '../../base/schema.js';
 import { defaultTexts } from '../../plan/default-text.js';
@@ -9,7 +8,7 @@ import { optional } from '../argument/tool-argument.js';
 import { textOf } from '../argument/argument-value.js';
 import type { Tool } from '../tool-context.js';
 
-/** The record, or the same record as text inside a JSON string. */
+/** Returns the record, or the same record as text inside a JSON string. */
 export const schemaResource: Tool = (args, _, { program, schemaFormat }) => {
   const view = optional(args, 'format');
   const format = view === undefined ? schemaFormat : textOf(view, 'format');
@@ -22,7 +21,7 @@ export const schemaResource: Tool = (args, _, { program, schemaFormat }) => {
   return { kind: 'answer', body: format === 'string' ? JSON.stringify(text) : text, after: 'keep' };
 };
 
-/** Declared properties only, types as written, declaration order. */
+/** Returns declared properties only, with types as written, in declaration order. */
 export function schemaRecord({ schema, queries }: Pick<Program, 'schema' | 'queries'>) {
   const edges = schema.edges.map((type) => ({
     name: type.name,
@@ -48,7 +47,7 @@ const plainType = (type: ElementType) => ({ name: type.name, properties: propert
 const propertiesOf = (type: ElementType): Record<string, string> =>
   Object.fromEntries(type.properties.map(({ name, type: of }) => [name, printType(of)]));
 
-/** Only variables have names: what a lone literal is called is no name of one. */
+/** Returns true if the query returns one literal, which has no name. */
 function returnsLiteral({ output }: Plan): boolean {
   if (output.kind !== 'object' || output.members.length !== 1) return false;
   return output.members[0]!.value.kind === 'literal';

@@ -1,5 +1,4 @@
-// The three searches: their results become the traversal and are answered all at once (sessions.md
-// 5.12).
+// The three searches: their hits become the traversal, and all of them are returned.
 import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import { decodeVector } from '../../json/decode.js';
@@ -14,14 +13,15 @@ import { costOf, itemsSource, literal, pipeline, sessionPlan } from '../session-
 import { unknownType } from '../argument/vocabulary.js';
 import { includeData, type Tool } from '../tool-context.js';
 
-/** The only argument of the plans that search vectors. */
+/** The only argument of vector search plans. */
 const vectorArgument: Expression = { kind: 'parameter', index: 0 };
 
 const textSearchResults = 5;
 const scoreMinDefault = 0;
 
 /**
- * Blank: among all vectors of the dimension. Built: exactly, among the vectors of the traversal.
+ * Blank session: searches all vectors of the dimension. Otherwise: exact search among the vectors of the
+ * traversal.
  */
 export const searchVector: Tool = (args, { traversal }, { limits }) => {
   const vector = vectorOf(args, limits);
@@ -35,7 +35,7 @@ export const searchVector: Tool = (args, { traversal }, { limits }) => {
   return { kind: 'run', plan, args: [vector], after: 'replace' };
 };
 
-/** Among all vectors of the label, by the vector of a text. */
+/** Searches all vectors of the label by the vector of a text. */
 export const searchVectorText: Tool = (args, _, { vocabulary, limits }) => {
   const { text, path: textPath } = requiredText(args, 'query');
   const { text: type, path } = requiredText(args, 'label');
@@ -49,7 +49,7 @@ export const searchVectorText: Tool = (args, _, { vocabulary, limits }) => {
   return { kind: 'run', plan, args: [], embed: { text, type }, after: 'replace' };
 };
 
-/** Among all elements of a node or vector type, by words. */
+/** Searches all elements of a node or vector type by words. */
 export const searchKeyword: Tool = (args, _, { vocabulary, limits, textEnabled }) => {
   if (!textEnabled) {
     const hint = 'Set `text.enabled` to true.';
@@ -91,7 +91,7 @@ function scoreMinOf(args: Arguments): Expression {
   return literal(view === undefined ? scoreMinDefault : numberOf(view, 'min_score'));
 }
 
-/** Bounds the text; terms are counted as words here, the keyword index counts its own. */
+/** Limits the text. Terms are counted as words here; the keyword index has its own count. */
 function checkText(text: string, path: string, limits: Limits): void {
   const size = Buffer.byteLength(text);
   if (size > limits.text_bytes)

@@ -1,4 +1,4 @@
-// The four steps: which edge is meant, which way, and what is reached (sessions.md 5.7, 5.8).
+// The four steps: determines the edge, the direction and the reached kind.
 import { excerpt, fail } from '../../base/errors.js';
 import type { Step } from '../../plan/expression.js';
 import { type Arguments, find, missing, optional } from '../argument/tool-argument.js';
@@ -25,14 +25,14 @@ const kindWords = new Map<string, Reach>([
 const kindOf = (word: string | undefined): Reach | undefined =>
   word === undefined ? undefined : kindWords.get(word.toLowerCase());
 
-/** The step that a tool call or a traversal filter asks for. */
+/** Returns the step of a tool call or a traversal filter. */
 export function stepOf(tool: StepTool, args: Arguments, vocabulary: Vocabulary): Step {
   const direction = tool === 'out_step' || tool === 'out_e_step' ? 'out' : 'in';
   if (tool === 'out_e_step' || tool === 'in_e_step')
     return { kind: 'edges', direction, edges: [edgeOf(args, vocabulary)], turn: true };
   const { edge, reach } = edgeAndKindOf(args, vocabulary);
   const step: Step = { kind: 'neighbours', direction, edges: [edge] };
-  // Without a kind word the schema decides, and every far end is of the one kind it allows.
+  // Without a kind the schema decides, and every far end has the one kind that it allows.
   if (reach !== undefined) step.reach = reach;
   return step;
 }
@@ -42,7 +42,7 @@ function wordOf(args: Arguments, name: string): string | undefined {
   return view === undefined ? undefined : textOf(view, name);
 }
 
-/** Both assignments of `edge_label` and `edge_type`, decided by what the words are. */
+/** Accepts both orders of `edge_label` and `edge_type`, distinguished by their values. */
 function edgeAndKindOf(
   args: Arguments,
   { edges }: Vocabulary,
@@ -70,7 +70,7 @@ function edgeAndKindOf(
   missing(args, 'edge_label', 'an edge type');
 }
 
-/** `edge_label`, or an `edge_type` that names the edge in its place. */
+/** Returns `edge_label`, or an `edge_type` that names the edge instead. */
 function edgeOf(args: Arguments, { edges }: Vocabulary): string {
   const label = wordOf(args, 'edge_label');
   if (label !== undefined && edges.has(label)) return label;

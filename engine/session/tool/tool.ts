@@ -5,7 +5,7 @@ import { searchKeyword, searchVector, searchVectorText } from './search-tool.js'
 import { filterItems, fromType, stepTool } from './traversal-tool.js';
 import { includeData, type Tool } from '../tool-context.js';
 
-/** Tools that `tool_call` may name. */
+/** Tools that `tool_call` accepts. */
 export const callableTools: ReadonlyMap<string, Tool> = new Map<string, Tool>([
   ['n_from_type', fromType('node')],
   ['e_from_type', fromType('edge')],

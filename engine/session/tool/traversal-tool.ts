@@ -1,5 +1,4 @@
-// Tools that replace the traversal and answer its first item: the two sources, the four steps, the
-// filter.
+// Tools that replace the traversal and return its first item: the two sources, the four steps, the filter.
 import type { CostClass, Output } from '../../plan/plan.js';
 import type { Source, Step } from '../../plan/expression.js';
 import type { Arguments } from '../argument/tool-argument.js';
@@ -36,7 +35,7 @@ export const filterItems: Tool = (args, caller, { vocabulary, limits }) => {
 };
 
 /**
- * The first item after `steps` over the whole traversal; a blank session answers null and stays
+ * Returns the first item after `steps` over the whole traversal; a blank session returns null and stays
  * blank.
  */
 export function overItems(

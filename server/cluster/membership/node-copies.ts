@@ -48,7 +48,7 @@ export class NodeCopies {
     const database = this.options.database();
     if (database?.cluster === undefined) fail('FEATURE_DISABLED', { feature: 'A cluster' });
     if (this.#given.size + this.#beginning >= copiesMax)
-      fail('OVERLOADED', { queue: 'the list of copies for other nodes' });
+      fail('OVERLOADED', { queue: 'The list of copies for other nodes' });
     const copy = randomUUID();
     const folder = join(this.#place, copy);
     this.#beginning++;

@@ -83,7 +83,7 @@ export class AdmissionQueue {
     });
     own.grant = undefined;
     if (this.#isOver) fail('SHUTTING_DOWN');
-    if (!this.#isHolding(name)) fail('OVERLOADED', { queue: 'The room for databases' });
+    if (!this.#isHolding(name)) fail('OVERLOADED', { queue: 'The pool of open databases' });
   }
 
   /** A database is closed, or could not be opened. */

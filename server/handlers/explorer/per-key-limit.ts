@@ -20,7 +20,8 @@ export class KeyedSemaphore {
       this.#lines.set(key, line);
       line.running++;
     } else {
-      if (line.waiting.length >= waitingMax) fail('OVERLOADED', { queue: 'The explorer' });
+      if (line.waiting.length >= waitingMax)
+        fail('OVERLOADED', { queue: 'The queue of explorer requests' });
       await new Promise<void>((resolve) => line.waiting.push(resolve));
     }
     try {

@@ -107,7 +107,7 @@ test('the leader leaves when it has handed over; others leave by themselves', as
   const leader = await servers.command('leave', servers.get('a'));
   expect([leader.code === 0, leader.stderr]).toEqual([
     false,
-    expect.stringContaining('NODE_LEADS: The node a leads. Hand over first'),
+    expect.stringContaining('NODE_LEADS: Node a is the leader. Make another node the leader first'),
   ]);
   const [ofLeader, nobody] = [
     await call('b', '_admin/cluster-leave?node=a', {}),

@@ -152,7 +152,7 @@ async function underway(house: House, how: string): Promise<void> {
   writeFileSync(house.path('project', 'main.hx'), wider);
   const reload = await house.call('_admin/reload');
   expect(reload.text).not.toMatch(/\{request_id\}|INTERNAL/);
-  expect(reload.text).toContain('bytes are free');
+  expect(reload.text).toContain('Not enough disk space');
   house.free();
   await goesOn(house);
   expect(await ready(house)).toMatchObject({ ready: true, writes: true });
@@ -258,7 +258,9 @@ describe.skipIf(missing !== undefined)('a full disk', () => {
       for (const [line, made] of lines) {
         house.fill('ENOSPC');
         const { code, stderr } = await house.command(...line);
-        const last = expect.stringMatching(/^INSUFFICIENT_STORAGE: \d+ bytes are free, [1-9]/m);
+        const last = expect.stringMatching(
+          /^INSUFFICIENT_STORAGE: Not enough disk space: \d+ bytes free, [1-9]/m,
+        );
         expect({ line, code, stderr }).toEqual({ line, code: 74, stderr: last });
         if (made !== undefined) expect([made, existsSync(made)]).toEqual([made, false]);
         expect(readdirSync(house.path('data')).sort()).toEqual(before);
