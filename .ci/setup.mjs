@@ -183,6 +183,23 @@ const runnerOf = ([file, bundle, started, keepAfterMs]) => {
     export default bundle.${started};`;
   return { contents, resolveDir: at('dist/server/lifecycle') };
 };
+/**
+ * The file that `trellis` starts. It checks the version of Node before anything else is loaded, in syntax that every
+ * version parses: older versions would end with a line of bundled code.
+ */
+const launcherText = () => {
+  const { engines } = JSON.parse(readFileSync(at('package.json'), 'utf8'));
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(engines.node);
+  return `#!/usr/bin/env node
+var version = process.versions.node.split('.').map(Number);
+if (version[0] < ${major} || (version[0] === ${major} && version[1] < ${minor})) {
+  console.error('trellis needs Node.js ${major}.${minor} or newer. This is Node.js ' + process.versions.node + '.');
+  process.exitCode = 78;
+} else {
+  import('./program.js');
+}
+`;
+};
 /** With native parts, a thread of their own, or of no use to most. */
 const external = ['lmdb', 'piscina', 'uWebSockets.js', 'uWebSockets.js-next', '@nats-io/*'];
 /** Of these, programs have the JavaScript in them; their native parts and threads are where they lie. */
@@ -255,7 +272,7 @@ const bundles = {
 /** Programs and threads: the file's name, its bundle, what of it is called, for how long its run is a typical one. */
 const programs = [
   [
-    'main.js',
+    'program.js',
     'main',
     'default',
     `['serve', 'dev'].includes(process.argv[2]) ? ${typical} : undefined`,
@@ -321,7 +338,6 @@ await step(
         ...shared,
         stdin: runnerOf(one),
         minify: true,
-        ...(file === 'main.js' && { banner: { js: '#!/usr/bin/env node' } }),
         ...(isRequired && {
           banner: { js: "const fileUrl = require('node:url').pathToFileURL(__filename).href;" },
           define: { 'import.meta.url': 'fileUrl' },
@@ -331,6 +347,7 @@ await step(
         format: isRequired ? 'cjs' : 'esm',
       });
     }
+    writeFileSync(at('dist/bin/main.js'), launcherText());
     chmodSync(at('dist/bin/main.js'), 0o755);
     // By themselves: the client for browsers imports nothing, an integration only its framework.
     for (const [entry, name] of [

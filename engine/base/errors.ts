@@ -286,6 +286,10 @@ const table = {
   DATA_DIR_BAD: { message: 'The data directory cannot be used: {what}.' },
   FILE_UNUSABLE: { message: '{path}: {reason}.' },
   DATA_LOCKED: { message: 'The data directory is in use: {what}.' },
+  SERVER_UNREACHABLE: {
+    message: 'No server can be reached: {what}.',
+    hint: 'Start one with `trellis serve`.',
+  },
   FORMAT_TOO_NEW: { message: 'The data has format {found}; this version reads up to {known}.' },
   LOG_UNSAFE: {
     message: 'The log may lose entries that it has acknowledged: {what}.',

@@ -315,7 +315,9 @@ class HttpConnection implements Connection {
         ended?.();
       }
       if (tries >= (given.retries ?? options.retries ?? 3)) throw reason;
-      if (performance.now() + waitMs >= end) throw late(reason);
+      // The server's own timeout error names what took so long.
+      const isServerTimeout = reason instanceof TrellisError && reason.status === 504;
+      if (performance.now() + waitMs >= end) throw isServerTimeout ? reason : late(reason);
       options.onRetry?.({ name: path, attempt: tries + 1, reason, waitMs });
       await pause(waitMs, given.signal);
     }
@@ -328,7 +330,8 @@ class HttpConnection implements Connection {
     if (once) headers['Idempotency-Key'] = once;
     if (this.#nodes.position) headers['Trellis-After'] = this.#nodes.position;
     if (left < Number.POSITIVE_INFINITY) {
-      headers['X-Request-Timeout-Ms'] = `${Math.max(1, Math.floor(left - 50))}`;
+      const replyMs = Math.min(1_000, Math.max(50, left / 20));
+      headers['X-Request-Timeout-Ms'] = `${Math.max(1, Math.floor(left - replyMs))}`;
     }
     return { method: 'POST', headers, body };
   }

@@ -28,6 +28,7 @@ import { recall } from './data/recall.js';
 import { repl } from './project/repl.js';
 import { restoreBackup } from './data/restore.js';
 import { serveProject } from './run/serve.js';
+import { tenants } from './tenants.js';
 import { types } from './project/types.js';
 import { verify } from './data/verify.js';
 import { version } from './version.js';
@@ -50,7 +51,7 @@ export const commands: Command[] = [
     openapi,
     config,
   ],
-  ...[keys, importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
+  ...[keys, tenants, importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
 ];
 commands.push(completion, helpAmong(commands), version);
 
@@ -65,6 +66,11 @@ function commandOf(given: string): Command {
   const name = Object.hasOwn(aliases, given) ? aliases[given]! : given;
   const command = commands.find((each) => each.name === name);
   if (command !== undefined) return command;
+  if (name.startsWith('-')) {
+    const what = `A command must come before ${excerpt(name)}.`;
+    const hint = 'Usage: trellis COMMAND [WORDS] [FLAGS], for example `trellis serve --port 6969`.';
+    return fail('CONFIG_INVALID', { what }, { hint });
+  }
   const names = commands.map((each) => each.name);
   const near = nearestName(name, names);
   const hint = near === undefined ? 'Run `trellis help`.' : `Did you mean \`trellis ${near}\`?`;

@@ -12,6 +12,7 @@ import { readProjectFile } from '../folder/project-file.js';
 import { providerSettings } from './provider-source.js';
 import { defaultIn, indexBytes, memoryBytes, readersIn } from './memory.js';
 import type { Environment, Setting } from './setting.js';
+import { readTenantFile, tenantFolder } from './tenant-file.js';
 import { flatten, parseJsonTable, parseToml } from './toml.js';
 
 export type { Environment };
@@ -256,6 +257,7 @@ function assemble(
   if (socket !== undefined) values.server.host = `unix:${resolve(projectDir, socket)}`;
   for (const type of scatter.keys()) checkDimension(type, vectorTypes[type]);
   const dataDir = resolve(projectDir, values.storage.data_dir || join('.trellis', 'data'));
+  for (const name of readTenantFile(dataDir)) if (!folders.has(name)) folders.set(name, '');
   return {
     ...values,
     limits: values.limits as Limits,
@@ -308,7 +310,7 @@ function tenantFolders(
   const taken = new Map([[dataDir, 'storage.data_dir']]);
   const databases = new Map<string, string>();
   for (const [name, folder] of folders) {
-    const path = folder === '' ? join(dataDir, 'tenants', name) : resolve(projectDir, folder);
+    const path = folder === '' ? tenantFolder(dataDir, name) : resolve(projectDir, folder);
     const other = taken.get(path);
     const key = `cluster.databases.${name}`;
     if (other !== undefined) fail('CONFIG_INVALID', { what: `${key} is the folder of ${other}.` });

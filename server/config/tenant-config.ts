@@ -47,3 +47,7 @@ export function openMost({ databases, cluster, scatter }: Config): number {
   const tenants = databases.size - shards;
   return shards + (cluster.log === '' ? Math.min(cluster.databases_open, tenants) : tenants);
 }
+
+/** Whether a tenant is listed in the configuration. Others were added to the server. */
+export const isConfiguredTenant = ({ settings }: Config, name: string): boolean =>
+  settings.has(`cluster.databases.${name}`);

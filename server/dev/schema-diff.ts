@@ -5,12 +5,34 @@ import { printType } from '../../engine/index.js';
 /** Lines from the old program to the new one: types first, then queries. */
 export function programChanges(before: Program, after: Program): string[] {
   return [
-    ...typeLines('N', before.schema.nodes, after.schema.nodes),
-    ...typeLines('E', before.schema.edges, after.schema.edges),
-    ...typeLines('V', before.schema.vectors, after.schema.vectors),
+    ...typeLines('N', before.schema.nodes, after.schema.nodes, renames('node', before, after)),
+    ...typeLines('E', before.schema.edges, after.schema.edges, renames('edge', before, after)),
+    ...typeLines(
+      'V',
+      before.schema.vectors,
+      after.schema.vectors,
+      renames('vector', before, after),
+    ),
     ...queryLines(before.queries, after.queries),
   ];
 }
+
+/** The new name of each type of a kind that a migration since `before` renames, by its old name. */
+function renames(kind: Kind, before: Program, after: Program): ReadonlyMap<string, string> {
+  const renamed = new Map<string, string>();
+  for (const { fromVersion, types } of after.migrations) {
+    if (fromVersion < before.schema.version) continue;
+    for (const type of types) {
+      if (type.kind !== kind || type.from === type.to) continue;
+      // Several migrations in a row: the first name leads to the last one.
+      const first = [...renamed].find(([, to]) => to === type.from)?.[0] ?? type.from;
+      renamed.set(first, type.to);
+    }
+  }
+  return renamed;
+}
+
+type Kind = Program['migrations'][number]['types'][number]['kind'];
 
 const byName = <T extends { name: string }>(items: readonly T[]): Map<string, T> =>
   new Map(items.map((item) => [item.name, item]));
@@ -19,16 +41,26 @@ function typeLines(
   kind: string,
   before: readonly ElementType[],
   after: readonly ElementType[],
+  renamed: ReadonlyMap<string, string>,
 ): string[] {
   const [old, next] = [byName(before), byName(after)];
   const lines: string[] = [];
+  const formerly = new Map([...renamed].map(([from, to]) => [to, from]));
   for (const [name, type] of next) {
     const was = old.get(name);
-    if (was === undefined) lines.push(`+ ${kind}::${name}`);
-    else lines.push(...propertyLines(`${kind}::${name}`, was, type));
+    const from = formerly.get(name);
+    if (was !== undefined) lines.push(...propertyLines(`${kind}::${name}`, was, type));
+    else if (from !== undefined) lines.push(`~ ${kind}::${name}, was ${kind}::${from}`);
+    else lines.push(`+ ${kind}::${name}`);
   }
   for (const name of old.keys()) {
-    if (!next.has(name)) lines.push(`- ${kind}::${name} is hidden, its elements stay`);
+    const to = renamed.get(name);
+    if (next.has(name) || (to !== undefined && !old.has(to))) continue;
+    lines.push(
+      to === undefined
+        ? `- ${kind}::${name} is hidden; its elements stay stored`
+        : `- ${kind}::${name}, its elements are ${kind}::${to} now`,
+    );
   }
   return lines;
 }
@@ -44,7 +76,7 @@ function propertyLines(place: string, before: ElementType, after: ElementType): 
     }
   }
   for (const name of old.keys()) {
-    if (!next.has(name)) lines.push(`- ${place}.${name} is hidden, its values stay`);
+    if (!next.has(name)) lines.push(`- ${place}.${name} is hidden; its values stay stored`);
   }
   return lines;
 }

@@ -98,6 +98,7 @@ const statuses: Partial<Record<ErrorCode, string>> = {
   DATA_DIR_BAD: internal,
   FILE_UNUSABLE: internal,
   DATA_LOCKED: internal,
+  SERVER_UNREACHABLE: internal,
   FORMAT_TOO_NEW: unavailable,
   LOG_UNSAFE: internal,
   PORT_IN_USE: internal,

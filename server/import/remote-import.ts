@@ -55,6 +55,10 @@ export interface RemotePlace {
   replace?: boolean;
 }
 
+/** Node's codes for certificates that it does not accept. */
+const certificateError = /CERT|SELF_SIGNED|ISSUER|ALTNAME/;
+const untrustedHint = 'Name the file of its certificate authority in NODE_EXTRA_CA_CERTS.';
+
 export class RemoteImport implements ImportTarget {
   nodes = 0;
   edges = 0;
@@ -137,8 +141,12 @@ export class RemoteImport implements ImportTarget {
     try {
       response = await fetch(target, { method: 'POST', headers, body, redirect: 'manual' });
       answer = new Uint8Array(await response.arrayBuffer());
-    } catch {
-      return fail('CONFIG_INVALID', { what: `No server answers at ${url}.` });
+    } catch (error) {
+      const { cause } = error as { cause?: { code?: unknown } };
+      const code = typeof cause?.code === 'string' ? cause.code : undefined;
+      const what = `No server answers at ${url}${code === undefined ? '' : ` (${code})`}.`;
+      const isUntrusted = code !== undefined && certificateError.test(code);
+      return fail('CONFIG_INVALID', { what }, isUntrusted ? { hint: untrustedHint } : {});
     }
     refuseRedirect(url, response);
     return { response, answer };

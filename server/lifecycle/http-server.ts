@@ -104,7 +104,7 @@ export class HttpServer {
       serverSamples: () => this.#samples(),
     });
     const { tenants } = options;
-    if (tenants !== undefined && this.#hasTenants)
+    if (tenants !== undefined && config.tenant === '')
       this.#tenants = new Tenants({ ...shared, ...tenants });
     const { members, node } = config.cluster;
     const isNode = options.nodes !== undefined && node !== '';
@@ -268,6 +268,11 @@ export class HttpServer {
     await this.#tenants?.begin(port);
   }
 
+  /** The tenants of this server; undefined for a server of one tenant's database. */
+  get tenants(): Tenants | undefined {
+    return this.#tenants;
+  }
+
   /** Fails SCHEMA_INCOMPATIBLE where a shard of a scattered type would refuse it. */
   async tryShards(program: Program): Promise<void> {
     await this.#tenants?.tryShards(program);
@@ -293,7 +298,7 @@ export class HttpServer {
    */
   #servingFor(exchange: Exchange): DatabaseRequestHandler {
     const main = this.#main;
-    if (this.#tenants === undefined) {
+    if (this.#tenants === undefined || this.#tenants.isEmpty) {
       const { tenant } = exchange;
       return tenant === '' || tenant === main.tenant ? main : this.#elsewhere(exchange, tenant);
     }

@@ -19,6 +19,7 @@ import { databaseOptions } from '../config/database-options.js';
 import { programFor } from '../config/tenant-config.js';
 import { databaseActions } from './database-actions.js';
 import { readKeyChange } from '../cluster/membership/shared-keys.js';
+import { changeTenants } from './tenant-actions.js';
 import type { TenantOptions } from '../database/tenant/tenant-databases.js';
 import { exitCodes, reportFailure } from './exit-code.js';
 import { socketPathOf } from '../http/listen-socket.js';
@@ -151,6 +152,7 @@ class Server {
       checkLeads(this.#database);
       return this.#reload?.();
     });
+    actions.set('tenants', (_, body) => changeTenants(config, this.#app.tenants, body));
     actions.set('cluster-keys', (_, body) => settings.changeKeys(readKeyChange(body)));
     this.#clusterKeys = new ClusterKeys({
       path: config.keysFile,

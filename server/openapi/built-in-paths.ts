@@ -121,6 +121,9 @@ export const adminPaths: Paths = [
   post('snapshot', 'Writes images of the vector indexes now.'),
   post('backup', 'Copies the database.', { body: { type: 'object', properties: { name: text } } }),
   post('verify', 'Checks all data.'),
+  post('tenants', 'Lists, adds and drops tenants.', {
+    body: { type: 'object', properties: { add: text, drop: text } },
+  }),
   post('import', 'Loads rows.', { rows: true, body: { schema: text } }),
   post('import-files', 'Says which files the rows of an import are from.', {
     asks: ['name!'],

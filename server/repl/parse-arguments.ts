@@ -25,6 +25,55 @@ export function argumentsText({ name, plan }: Query, words: readonly string[]): 
   return `{${[...members].map(([param, json]) => `${JSON.stringify(param)}:${json}`).join(',')}}`;
 }
 
+/**
+ * Splits a line of the shell into words at white space. White space inside quotes and JSON values belongs to the word;
+ * quotes around a value are removed: `name="Mary Shelley"` is one word, `name=Mary Shelley`. Returns undefined if a
+ * quote or bracket is not closed.
+ */
+export function splitWords(line: string): string[] | undefined {
+  const words: string[] = [];
+  let at = 0;
+  for (;;) {
+    at += /^\s*/.exec(line.slice(at))![0].length;
+    if (at === line.length) return words;
+    const rest = line.slice(at);
+    const name = /^[A-Za-z]\w*=/.exec(rest)?.[0] ?? '';
+    const value = readValue(rest.slice(name.length));
+    if (value === undefined) return undefined;
+    words.push(name + value.text);
+    at += name.length + value.length;
+  }
+}
+
+/** Returns the value at the beginning of `text`, and how many characters of `text` it takes. */
+function readValue(text: string): { text: string; length: number } | undefined {
+  const quoted = /^(?:"((?:[^"\\]|\\.)*)"|'([^']*)')(?=\s|$)/s.exec(text);
+  if (quoted !== null) {
+    const [whole, double, single] = quoted;
+    return { text: single ?? unescaped(double!), length: whole.length };
+  }
+  if (/^["']/.test(text)) return undefined;
+  if (!/^[[{]/.test(text)) {
+    const [word] = /^\S*/.exec(text)!;
+    return { text: word, length: word.length };
+  }
+  let open = 0;
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
+    open += '[{'.includes(token) ? 1 : ']}'.includes(token) ? -1 : 0;
+    if (open === 0) return { text: text.slice(0, index + 1), length: index + 1 };
+  }
+  return undefined;
+}
+
+/** Text of a double-quoted value: JSON escapes where it is a JSON string, else a backslash before any character. */
+function unescaped(text: string): string {
+  try {
+    return JSON.parse(`"${text}"`) as string;
+  } catch {
+    return text.replace(/\\(.)/gs, '$1');
+  }
+}
+
 const takesOf = (names: readonly string[]): string =>
   names.length === 0 ? 'It takes none.' : `It takes ${names.join(', ')}.`;
 

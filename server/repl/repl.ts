@@ -13,7 +13,7 @@ import {
 } from '../../engine/index.js';
 import { printLine } from '../telemetry/log.js';
 import { reportFailure } from '../lifecycle/exit-code.js';
-import { argumentsText } from './parse-arguments.js';
+import { argumentsText, splitWords } from './parse-arguments.js';
 import type { QueryRunner, QueryRequest } from './query-runner.js';
 import { show } from './run-and-print.js';
 import { resolveQuery } from './resolve-query.js';
@@ -41,7 +41,7 @@ const help = `.schema               the types
 .json                 answers as JSON, or as tables again
 .exit                 or Ctrl-D
 A query ends with its line when nothing is open, else with an empty line.
-NAME a=1 b=2 calls a stored one.`;
+NAME a=1 b="two words" calls a stored one.`;
 
 export class Repl {
   readonly #lines: Interface;
@@ -139,7 +139,7 @@ export class Repl {
 
   async #answer(text: string, look?: 'explain' | 'profile'): Promise<void> {
     const { program, limits, asker, write } = this.options;
-    const [name, ...words] = text.split(/\s+/);
+    const [name, ...words] = splitWords(text) ?? text.split(/\s+/);
     const isCall = words.length > 0 && words.every((word) => /^[A-Za-z]\w*=/.test(word));
     const understood = resolveQuery(isCall ? name! : text, program, limits);
     if (understood === undefined) return;

@@ -211,6 +211,26 @@ describe('time [P12]', () => {
     expect(told).toBeLessThanOrEqual(150);
   });
 
+  test('the error of a server whose own time was up is thrown, not a TimeoutError', async () => {
+    script = [refuse(504, 'EMBEDDING_TIMEOUT', true, { 'Retry-After': '1' })];
+    const call = connect({ url }).call('q', {}, { timeoutMs: 500 });
+    await expect(call).rejects.toMatchObject({ name: 'TrellisError', code: 'EMBEDDING_TIMEOUT' });
+    expect(seen.length).toBe(1);
+  });
+
+  test.each([
+    [200, 150],
+    [10_000, 9_500],
+    [30_000, 29_000],
+  ])('a deadline of %i ms leaves time for the reply', async (timeoutMs, most) => {
+    script = [answer('1')];
+    seen = [];
+    await connect({ url }).call('q', {}, { timeoutMs });
+    const sent = Number(seen[0]!.headers['x-request-timeout-ms']);
+    expect(sent).toBeGreaterThan(most - 150);
+    expect(sent).toBeLessThanOrEqual(most);
+  });
+
   test('an aborted call ends with the reason given', async () => {
     script = [silent];
     const call = connect({ url }).call('q', {}, { signal: AbortSignal.timeout(50) });

@@ -16,6 +16,9 @@ describe('what a reload changes', () => {
 QUERY all() => a <- N<A> RETURN a::{x}
 QUERY one(x: U8) => a <- N<A>::WHERE(_::{x}::EQ(x)) RETURN a::{x}
 `;
+  const migrated = `schema::1 { N::A { x: U8, name: String } }
+schema::2 { N::B { x: U8, name: String } }
+MIGRATION schema::1 => schema::2 { N::A => N::B { x: x, name: name } }`;
   const programOf = (text: string) => {
     const source = [{ path: 'a.hx', text }];
     const { program, diagnostics } = compile(source, { compat: false, limits: defaultLimits });
@@ -26,9 +29,18 @@ QUERY one(x: U8) => a <- N<A>::WHERE(_::{x}::EQ(x)) RETURN a::{x}
     [
       'a renamed property',
       [['name:', 'title:']],
-      ['+ N::A.title: String', '- N::A.name is hidden, its values stay'],
+      ['+ N::A.title: String', '- N::A.name is hidden; its values stay stored'],
     ],
     ['a type more', [['QUERY all', 'E::B { From: A, To: A }\nQUERY all']], ['+ E::B']],
+    [
+      'a type that a migration renames',
+      [
+        ['N::A { x: U8, name: String }', migrated],
+        ['all() => a <- N<A>', 'all() => a <- N<B>'],
+        ['one(x: U8) => a <- N<A>', 'one(x: U8) => a <- N<B>'],
+      ],
+      ['~ N::B, was N::A'],
+    ],
     ['a renamed query', [['QUERY one', 'QUERY only']], ['+ query only(x: U8)', '- query one']],
     [
       'another parameter',

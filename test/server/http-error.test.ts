@@ -114,6 +114,7 @@ const published: Record<ErrorCode, number> = {
   DATA_DIR_BAD: 0,
   FILE_UNUSABLE: 0,
   DATA_LOCKED: 0,
+  SERVER_UNREACHABLE: 0,
   FORMAT_TOO_NEW: 503,
   LOG_UNSAFE: 0,
   PORT_IN_USE: 0,

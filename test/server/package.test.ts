@@ -3,6 +3,8 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
+  chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -70,6 +72,13 @@ function cpuSeconds(pid: number): number | undefined {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
+/** The command of the build stage of the image, as its shell runs it. */
+function buildCommand(): string {
+  const text = readFileSync(join(root, 'server/deploy/Dockerfile'), 'utf8').replaceAll('\\\n', '');
+  const [stage] = text.split(/^FROM /m).slice(1);
+  return /^RUN (.*)$/m.exec(stage!)![1]!;
+}
+
 describe('the package', () => {
   const folder = makeFolder();
   const { unpackedSize, paths } = install(folder);
@@ -121,6 +130,28 @@ describe('the package', () => {
     const told = ['dist/bin/THIRD-PARTY-NOTICES.txt', 'dist/bin/sbom.cdx.json', 'package.json'];
     expect(others.sort()).toEqual(['LICENSE', 'README.md', 'SECURITY.md', ...told]);
     expect(paths.filter((path) => /\.trellis\/|\.map$/.test(path))).toEqual([]);
+  });
+
+  it('is enough to build the image from', () => {
+    // npm is replaced: the network may not be here. Only the package's own files count.
+    const app = join(makeFolder(), 'app');
+    cpSync(join(folder, 'node_modules/trellisdb'), app, { recursive: true });
+    const bin = join(app, '../bin');
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'npm'), `#!/bin/sh\necho "$@" > ../npm-ran\nmkdir node_modules\n`);
+    chmodSync(join(bin, 'npm'), 0o755);
+    const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
+    const done = spawnSync('sh', ['-c', buildCommand()], { cwd: app, env, encoding: 'utf8' });
+    expect([done.status, done.stderr]).toEqual([0, '']);
+    expect(readFileSync(join(app, '../npm-ran'), 'utf8')).toMatch(/^install .*--omit=dev/);
+    const text = readFileSync(join(root, 'server/deploy/Dockerfile'), 'utf8');
+    const copied = [...text.matchAll(/^COPY --from=build \/app\/(\S+) /gm)].map(
+      ([, path]) => path!,
+    );
+    expect(copied.length).toBeGreaterThan(4);
+    expect(copied.filter((path) => !existsSync(join(app, path)))).toEqual([]);
+    const ignored = readFileSync(join(root, 'server/deploy/Dockerfile.dockerignore'), 'utf8');
+    expect(ignored.split('\n')).not.toContain('dist');
   });
 
   it('W01, W03: init and dev in an empty project', async () => {

@@ -63,6 +63,18 @@ function rulesOf(retypes: readonly Retype[]): string {
   return [...mappings].map(([type, rules]) => `${type} => _:: { ${rules.join(', ')} }`).join(' ');
 }
 
+/** What to write if a type has another name now. `shared`: names of the properties that both have. */
+export function renameHint(
+  old: Pick<CatalogLabel, 'kind' | 'name'>,
+  next: Pick<CatalogLabel, 'kind' | 'name'>,
+  shared: readonly string[],
+  version: number,
+): string {
+  const [from, to] = [old, next].map(({ kind, name }) => `${letters[kind]}::${name}`);
+  const rules = shared.map((name) => `${name}: ${name}`).join(', ');
+  return `If ${from} is ${to} now: ${migrationHint(`${from} => ${to} { ${rules} }`, version)}`;
+}
+
 function migrationHint(rules: string, version: number): string {
   const [before, after] = [`schema::${version}`, `schema::${version + 1}`];
   return (

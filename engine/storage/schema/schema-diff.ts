@@ -14,7 +14,7 @@ import {
 import { fail } from '../../base/errors.js';
 import { packDefault } from '../catalog/catalog.js';
 import type { CatalogField, CatalogLabel, StoredCatalog } from '../catalog/catalog-record.js';
-import type { Conflict } from './schema-conflicts.js';
+import { type Conflict, renameHint } from './schema-conflicts.js';
 
 export interface SchemaChange {
   catalog: StoredCatalog;
@@ -97,10 +97,33 @@ class Comparison {
     if (!former) return;
     if (former.from !== label.from || former.to !== label.to) {
       const what = `The ends of E::${type.name} changed while such edges exist.`;
-      const hint = `Keep E::${type.name} as it was and declare the new ends under another name.`;
+      const keep = `Keep E::${type.name} as it was and declare the new ends under another name.`;
+      const renamed = [former.from, former.to].flatMap((id, at) =>
+        this.#renameHint(id, [type.from, type.to][at]!),
+      );
+      const hint = renamed[0] ?? keep;
       this.#change.conflicts.push({ kind: 'elements', label: label.id, what, hint });
     }
     if (type.unique && !former.unique) this.#change.uniqueEdges.push(label.id);
+  }
+
+  /** The MIGRATION to write if the end of an edge type has another name now; empty if its old type is still there. */
+  #renameHint(formerId: number | undefined, end: TypeRef): string[] {
+    const old = this.stored.labels.find(({ id }) => id === formerId);
+    const next = this.#change.catalog.labels.find((label) => keyOf(label) === keyOf(end));
+    const isGone = !this.#change.catalog.labels.some(({ id }) => id === formerId);
+    if (old === undefined || next === undefined || !isGone || this.#former.has(keyOf(end)))
+      return [];
+    const names = new Set(old.fields.filter((one) => one.isDeclared).map(({ name }) => name));
+    const rules = next.fields.filter(({ name }) => names.has(name));
+    return [
+      renameHint(
+        old,
+        next,
+        rules.map(({ name }) => name),
+        this.stored.version,
+      ),
+    ];
   }
 
   #idOf(ref: TypeRef): number {

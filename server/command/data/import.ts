@@ -25,7 +25,7 @@ import { RejectFile } from '../../import/reject-file.js';
 import { RemoteImport } from '../../import/remote-import.js';
 import { createLog, printErrorLine, printLine } from '../../telemetry/log.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
-import { isLocked, servedAt } from '../support/running-server.js';
+import { isLocked, findServer } from '../support/running-server.js';
 import { configFromArguments } from '../support/cli-config.js';
 import { loadProgram, programOptions } from '../../project/program.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../../terminal/command.js';
@@ -205,7 +205,7 @@ async function importHere(job: Job): Promise<ImportTarget> {
 
 /** The server that has the data takes the rows, too. */
 function withUrl(error: TrellisError, config: Config): TrellisError {
-  const place = servedAt(config);
+  const place = findServer(config);
   const isAtPort = typeof place === 'object' && place.socketPath === undefined;
   if (!isAtPort) return error;
   return new TrellisError({ ...error.data, hint: `Load into its server: --url ${place.origin}` });

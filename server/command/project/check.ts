@@ -32,6 +32,7 @@ import {
   programOptions,
   textOf,
 } from '../../project/program.js';
+import { type SeedError, checkSeed } from '../../project/seed.js';
 import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
 import { counted } from '../../terminal/format.js';
 
@@ -68,14 +69,19 @@ async function checkProject(
     const asked = isServed(loaded);
     const data =
       program && (await (asked ? servedPreview(loaded, sources) : storedPreview(loaded, program)));
-    if (json) printLine(printJson(diagnostics, data));
-    else
+    const strict = loaded.server.strict_members;
+    const seed = program === undefined ? [] : checkSeed(loaded.projectDir, program, { strict });
+    if (json) printLine(printJson(diagnostics, seed, data));
+    else {
       for (const diagnostic of diagnostics)
         printLine(codeFrameOf(diagnostic, compiled, process.stdout));
-    const errors = countErrors(diagnostics);
+      for (const { file, line, message } of seed) printLine(`${file}:${line}: ${message}`);
+    }
+    const found = countErrors(diagnostics);
+    const errors = found + seed.length;
     if (!json) {
       if (data !== undefined) for (const line of dataLines(data, asked)) printLine(line);
-      printLine(summary(sources.length, errors, diagnostics.length - errors));
+      printLine(summary(sources.length, errors, diagnostics.length - found));
     }
     if (errors > 0) {
       printErrorLine('SOURCE_INVALID: the sources have errors. Correct the places named above.');
@@ -133,8 +139,13 @@ function unknown(error: unknown): DataReport {
   return { status: 'unknown', code: error.code, message };
 }
 
-function printJson(diagnostics: readonly Diagnostic[], data: DataReport | undefined): string {
-  return JSON.stringify({ diagnostics, ...(data && { data }) }, null, 2);
+function printJson(
+  diagnostics: readonly Diagnostic[],
+  seed: readonly SeedError[],
+  data: DataReport | undefined,
+): string {
+  const report = { diagnostics, ...(seed.length > 0 && { seed }), ...(data && { data }) };
+  return JSON.stringify(report, null, 2);
 }
 
 function summary(files: number, errors: number, warnings: number): string {

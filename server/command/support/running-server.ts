@@ -1,47 +1,53 @@
-// The server that has a data directory open, as other commands reach it: its port stands in the LOCK
-// file, a socket in the file system in the configuration.
+// Finds the server that has a data directory open, and sends it requests for other commands. The port is in the LOCK
+// file of the directory; the path of a Unix socket is in the configuration.
 import { randomUUID } from 'node:crypto';
-import { type IncomingHttpHeaders, type RequestOptions, request as requestPlain } from 'node:http';
-import { request as requestTls } from 'node:https';
+import { type IncomingHttpHeaders, request as requestPlain } from 'node:http';
+import { type RequestOptions, request as requestTls } from 'node:https';
 import { type ErrorData, TrellisError, fail, holderOf } from '../../../engine/index.js';
 import { shownKey } from '../../auth/environment-key.js';
 import type { Config } from '../../config/config.js';
 import { socketPathOf } from '../../http/listen-socket.js';
 import { parseRemoteError } from '../../http/remote-error.js';
+import { shownPath } from '../../terminal/format.js';
+import { trustOwnCertificate } from './own-certificate.js';
 
-/** Whether an error says that a running server has the directory. */
+/** Returns true for the error of a data directory that another process has open. */
 export function isLocked(error: unknown): error is TrellisError {
   return error instanceof TrellisError && error.code === 'DATA_LOCKED';
 }
 
-/** Where the server listens that has the data directory open. */
-export interface Place {
+/** Address of the server that has the data directory open. */
+export interface ServerAddress {
   origin: string;
   socketPath?: string;
 }
 
-function placeOf(config: Config): Place {
-  const place = servedAt(config);
-  if (typeof place === 'object') return place;
-  const what = `${config.dataDir} belongs to a process that serves no port`;
-  return fail('DATA_LOCKED', { what });
+/** Fails SERVER_UNREACHABLE if no process has the directory open, or if that process does not listen. */
+function addressOf(config: Config): ServerAddress {
+  const address = findServer(config);
+  if (typeof address === 'object') return address;
+  const folder = shownPath(config.dataDir);
+  if (address === undefined) return fail('SERVER_UNREACHABLE', { what: `none has ${folder} open` });
+  const what = `the process that has ${folder} open does not listen on a port yet`;
+  const hint = 'Try again shortly, or stop that process.';
+  return fail('SERVER_UNREACHABLE', { what }, { hint });
 }
 
-/** Since the server wrote its port down, another program may have taken it. */
-function noneOfOurs({ origin, socketPath }: Place): ErrorData {
+/** Another program may have taken the port since the server wrote it into the LOCK file. */
+function noneOfOurs({ origin, socketPath }: ServerAddress): ErrorData {
   const what = `what answers at ${socketPath ?? origin} is no server of this version`;
   return { code: 'DATA_LOCKED', args: { what } };
 }
 
-/** What the refusals of a key are about, for somebody at a command line. */
+/** Replaces the hint of errors about keys: at a command line, a key is passed with --key. */
 const keyHint = 'Give the key of an administrator with --key.';
 const keyCodes: ReadonlySet<string> = new Set(['API_KEY_REQUIRED', 'INVALID_API_KEY', 'FORBIDDEN']);
 
-/** Whether a server holds the directory and serves a port. */
-export const isServed = (config: Config): boolean => typeof servedAt(config) === 'object';
+/** Whether a server has the data directory open and listens. */
+export const isServed = (config: Config): boolean => typeof findServer(config) === 'object';
 
-/** Where a running server is reached; `starting` while it is not yet, undefined for none. */
-export function servedAt(config: Config): Place | 'starting' | undefined {
+/** Returns the address of the running server, `starting` if it does not listen yet, or undefined if there is none. */
+export function findServer(config: Config): ServerAddress | 'starting' | undefined {
   const holder = holderOf(config.dataDir);
   if (holder === undefined) return undefined;
   const scheme = config.tls.cert === '' ? 'http' : 'https';
@@ -52,20 +58,26 @@ export function servedAt(config: Config): Place | 'starting' | undefined {
     : 'starting';
 }
 
-/** Asks the running server for an operator's action. Fails with its error. */
+/**
+ * Calls an administrative action of the running server and returns its reply. Fails with the error of the server, or
+ * with SERVER_UNREACHABLE.
+ */
 export async function askServer(config: Config, action: string, body: object): Promise<unknown> {
   const reply = await askBytes(config, `_admin/${action}`, JSON.stringify(body));
   return JSON.parse(reply.toString());
 }
 
-/** The reply to a body of JSON. `onCancellable` is told how to leave before it has come. */
+/**
+ * Posts a JSON body and returns the bytes of the reply. `onCancellable` receives a function that ends the request
+ * before its reply.
+ */
 export async function askBytes(
   config: Config,
   path: string,
   body: string,
   onCancellable?: (cancel: () => void) => void,
 ): Promise<Buffer> {
-  // Our servers take the name of a request and give it back: another program does not.
+  // Servers of this project return the id of a request; other programs do not.
   const requestId = randomUUID();
   const headers: Record<string, string> = {
     'Content-Type': 'application/json',
@@ -74,24 +86,39 @@ export async function askBytes(
   const key = shownKey(config.auth.api_key);
   if (key !== '') headers['x-api-key'] = key;
   if (config.tenant !== '') headers['trellis-tenant'] = config.tenant;
-  const place = placeOf(config);
-  const url = `${place.origin}/${path}`;
+  const address = addressOf(config);
+  const url = `${address.origin}/${path}`;
   let answer: Answer;
   try {
-    const options = { method: 'POST', headers, ...(place.socketPath && place) };
-    answer = await post(url, options, body, onCancellable);
+    const { socketPath } = address;
+    const options = { method: 'POST', headers, ...(socketPath && { socketPath }) };
+    answer = await post(url, { ...options, ...trustOwnCertificate(config) }, body, onCancellable);
   } catch (error) {
-    const { code = String(error) } = error as NodeJS.ErrnoException;
-    const what = `the server at ${place.socketPath ?? place.origin} does not answer (${code})`;
-    return fail('DATA_LOCKED', { what });
+    return failUnreachable(address, error as NodeJS.ErrnoException);
   }
   const { status, reply } = answer;
   const named = answer.headers['x-request-id'];
-  // `none`: it was refused before its head was read.
+  // A server answers `none` if it refused the request before it read the header.
   const isOurs = named === requestId || named === 'none';
   if (status === 200 && isOurs) return reply;
-  const { data } = parseRemoteError(isOurs ? reply : Buffer.alloc(0), noneOfOurs(place));
+  const { data } = parseRemoteError(isOurs ? reply : Buffer.alloc(0), noneOfOurs(address));
   throw new TrellisError(keyCodes.has(data.code) ? { ...data, hint: keyHint } : data);
+}
+
+/** Node's codes for certificates that it does not accept. */
+const certificateError = /CERT|SELF_SIGNED|ISSUER|ALTNAME/;
+
+function failUnreachable(
+  { origin, socketPath }: ServerAddress,
+  error: NodeJS.ErrnoException,
+): never {
+  const { code = String(error) } = error;
+  const where = socketPath ?? origin;
+  if (!certificateError.test(code))
+    return fail('SERVER_UNREACHABLE', { what: `${where} does not answer (${code})` });
+  const what = `the certificate of ${where} is not the one in \`tls.cert\` (${code})`;
+  const hint = 'Restart or reload the server after a change of its certificate.';
+  return fail('SERVER_UNREACHABLE', { what }, { hint });
 }
 
 interface Answer {
@@ -100,7 +127,7 @@ interface Answer {
   reply: Buffer;
 }
 
-/** As `fetch`, which knows no sockets in the file system. */
+/** Sends one request. `fetch` cannot connect to Unix sockets. */
 function post(
   url: string,
   options: RequestOptions,

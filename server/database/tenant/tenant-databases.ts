@@ -14,7 +14,18 @@ import {
 import type { Action } from '../../handlers/admin-handler.js';
 import { type Config, shardName } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
-import { programFor, shardsOf, tenantConfig } from '../../config/tenant-config.js';
+import {
+  isConfiguredTenant,
+  programFor,
+  shardsOf,
+  tenantConfig,
+} from '../../config/tenant-config.js';
+import {
+  addToTenantFile,
+  checkMayDrop,
+  dropFromTenantFile,
+  tenantFolder,
+} from '../../config/tenant-file.js';
 import type { ServerSample } from '../../telemetry/metric-definitions.js';
 import type { Log } from '../../telemetry/log.js';
 import type { DatabaseRequestHandler } from '../../pipeline/request-pipeline.js';
@@ -51,6 +62,14 @@ export interface TenantNodes {
   close(): void;
 }
 
+/** A tenant as `trellis tenants list` shows it. */
+export interface TenantState {
+  name: string;
+  state: 'open' | 'closed';
+  /** Whether its name is in the configuration, or was added to the server. */
+  source: 'configuration' | 'added';
+}
+
 /** How often leaders look whether another place is better. */
 const placeMs = 10_000;
 
@@ -84,6 +103,12 @@ export class Tenants {
   #isOver = false;
   readonly #members: Member[];
   #placing: NodeJS.Timeout | undefined;
+  /** Data directories by name: those of the configuration, and what was added or dropped since the start. */
+  readonly #databases: Map<string, string>;
+  /** The newest program of the project. */
+  #program: Program;
+  /** Names that are being dropped. They take no requests. */
+  readonly #dropping = new Set<string>();
 
   constructor(
     private readonly options: Omit<DatabaseServiceOptions, 'title' | 'serverSamples' | 'actions'> &
@@ -92,12 +117,14 @@ export class Tenants {
     this.#members = readMembers(options.config.cluster.members);
     const { databases_open: most } = options.config.cluster;
     this.#turns = new AdmissionQueue(most, (name) => this.#tenants.get(name)!.database);
-    for (const name of options.config.databases.keys()) this.#tenants.set(name, this.#make(name));
+    this.#databases = new Map(options.config.databases);
+    this.#program = options.program;
+    for (const name of this.#databases.keys()) this.#tenants.set(name, this.#make(name));
   }
 
   #make(name: string): Tenant {
     const { options } = this;
-    const config = tenantConfig(options.config, name);
+    const config = tenantConfig({ ...options.config, databases: this.#databases }, name);
     const log: Log = (level, message, fields) =>
       options.log(level, message, { tenant: name, ...fields });
     const nodes = config.cluster.log === '' ? undefined : options.nodesFor?.(config);
@@ -105,11 +132,11 @@ export class Tenants {
     const adopt = (): void => house.adoptProgram();
     const database: OnDemandDatabase = new OnDemandDatabase({
       tenant: name,
-      program: programFor(config, options.program),
+      program: programFor(config, this.#program),
       open: async (program) => {
         await nodes?.prepare({ onProgress: () => undefined, isOver: () => this.#isOver });
         const opened = await this.#open({
-          ...databaseOptions(config, options.program, log, house.metrics.embedding),
+          ...databaseOptions(config, this.#program, log, house.metrics.embedding),
           program,
           onProgram: adopt,
         });
@@ -155,7 +182,56 @@ export class Tenants {
   }
 
   find(name: string): DatabaseRequestHandler | undefined {
-    return this.#tenants.get(name)?.house;
+    return this.#dropping.has(name) ? undefined : this.#tenants.get(name)?.house;
+  }
+
+  get isEmpty(): boolean {
+    return this.#tenants.size === 0;
+  }
+
+  /** Every tenant, but the shards of scattered types. */
+  list(): TenantState[] {
+    const { config } = this.options;
+    return this.#all
+      .filter(({ house }) => house.config.shard === undefined)
+      .map(({ house: { tenant }, database }) => ({
+        name: tenant,
+        state: database.isAwake ? 'open' : 'closed',
+        source: isConfiguredTenant(config, tenant) ? 'configuration' : 'added',
+      }));
+  }
+
+  /** Adds a tenant without a restart. Fails PARAM_VALUE for a name that is not valid or not free. */
+  async add(name: string): Promise<void> {
+    const { dataDir } = this.options.config;
+    await addToTenantFile(dataDir, name, this.#databases);
+    this.#databases.set(name, tenantFolder(dataDir, name));
+    const tenant = this.#make(name);
+    this.#tenants.set(name, tenant);
+    tenant.house.attach(tenant.database);
+  }
+
+  /**
+   * Waits for the calls of an added tenant, closes its database and deletes its data. Fails TENANT_UNKNOWN; PARAM_VALUE
+   * for a tenant of the configuration; OVERLOADED during a bulk load.
+   */
+  async drop(name: string): Promise<void> {
+    const { dataDir } = this.options.config;
+    checkMayDrop(dataDir, name, this.#databases);
+    const { house, database } = this.#tenants.get(name)!;
+    if (database.isLoading) fail('OVERLOADED', { queue: `The import into ${name}` });
+    this.#dropping.add(name);
+    try {
+      house.mcp.endStreams();
+      if (!(await database.drain())) fail('OVERLOADED', { queue: `The import into ${name}` });
+      await database.close({ snapshot: false });
+      this.#turns.releaseSlot(name);
+      await dropFromTenantFile(dataDir, name, this.#databases);
+      this.#tenants.delete(name);
+      this.#databases.delete(name);
+    } finally {
+      this.#dropping.delete(name);
+    }
   }
 
   /** Resolves when all is open that has to be. */
@@ -201,6 +277,7 @@ export class Tenants {
 
   /** One whose data refuse the program keeps its own. */
   async reload(program: Program): Promise<void> {
+    this.#program = program;
     for (const { house, database } of this.#follows ? [] : this.#all) {
       try {
         await database.reload(programFor(house.config, program));
@@ -258,6 +335,7 @@ export class Tenants {
   }
 
   samples(): ServerSample[] {
+    if (this.isEmpty) return [];
     const awake = this.#all.filter(({ database }) => database.isAwake).length;
     const closed = this.#tenants.size - awake;
     return [

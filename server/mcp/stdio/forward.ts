@@ -1,6 +1,6 @@
 // One message as a request to the server, and what comes back: an answer, or a stream of events.
 import { Agent as PlainAgent, type IncomingMessage, request as requestPlain } from 'node:http';
-import { Agent as TlsAgent, request as requestTls } from 'node:https';
+import { type RequestOptions, Agent as TlsAgent, request as requestTls } from 'node:https';
 import { isModernFrame } from '../message/protocol-version.js';
 import type { Frame } from '../message/json-rpc.js';
 
@@ -9,6 +9,8 @@ export interface Target {
   /** With the path of the endpoint. */
   url: string;
   socketPath?: string;
+  /** Which certificates are accepted. */
+  tls?: RequestOptions;
 }
 
 export interface Sending {
@@ -33,7 +35,7 @@ const agents = {
 };
 
 /** Fails with the error of the connection. */
-export function forward({ url, socketPath }: Target, sending: Sending): Promise<Came> {
+export function forward({ url, socketPath, tls }: Target, sending: Sending): Promise<Came> {
   const { frame, headers, signal, onEvent } = sending;
   const isTls = url.startsWith('https:');
   const options = {
@@ -47,6 +49,7 @@ export function forward({ url, socketPath }: Target, sending: Sending): Promise<
       ...headers,
     },
     ...(socketPath !== undefined && { socketPath }),
+    ...tls,
   };
   return new Promise((resolve, reject) => {
     const sent = (isTls ? requestTls : requestPlain)(url, options, (response) => {

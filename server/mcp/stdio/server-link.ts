@@ -15,7 +15,8 @@ import { fail } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
 import { programFile } from '../../lifecycle/program-file.js';
-import { servedAt } from '../../command/support/running-server.js';
+import { trustOwnCertificate } from '../../command/support/own-certificate.js';
+import { findServer } from '../../command/support/running-server.js';
 import type { Target } from './forward.js';
 
 export interface LinkOptions {
@@ -48,10 +49,14 @@ export class ServerLink {
     const { url, config } = this.options;
     if (url !== undefined) return { url };
     for (;;) {
-      const place = servedAt(config);
+      const place = findServer(config);
       if (typeof place === 'object') {
         const { origin, socketPath } = place;
-        return { url: `${origin}/mcp`, ...(socketPath !== undefined && { socketPath }) };
+        return {
+          url: `${origin}/mcp`,
+          ...(socketPath !== undefined && { socketPath }),
+          tls: trustOwnCertificate(config),
+        };
       }
       if (performance.now() > latest || this.failedCode !== undefined) {
         return fail('NOT_READY', { phase: 'no server is reached', progress: 0 });

@@ -99,6 +99,12 @@ const refusals: [name: string, source: string, message: RegExp, hint: RegExp][] 
     /another name/,
   ],
   [
+    'a renamed type at the end of an edge',
+    first.replaceAll('Tool', 'Device'),
+    /ends of E::Uses/,
+    /N::Tool => N::Device \{ name: name, price: price, code: code \} \}`/,
+  ],
+  [
     'a migration that cannot convert a value',
     `schema::1 { N::Tool { name: String, price: I32, code: String } N::Person { name: String }
        E::Uses { From: Person, To: Tool } }

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import { compile } from '../../../engine/lang/compile.js';
+import { splitWords } from '../../../server/repl/parse-arguments.js';
 import type { QueryRunner, QueryRequest } from '../../../server/repl/query-runner.js';
 import { Repl } from '../../../server/repl/repl.js';
 import { expectFigure } from '../../support/run/figure.js';
@@ -14,6 +15,7 @@ E::Lives UNIQUE { From: Person, To: City, Properties: { since: Date } }
 E::Near { From: City, To: City }
 V::Note { text: String }
 QUERY older(than: U8) => p <- N<Person>::WHERE(_::{age}::GT(than)) RETURN p::{name}
+QUERY named(name: String) => p <- N<Person>::WHERE(_::{name}::EQ(name)) RETURN p::{name}
 `;
 const sources = [{ path: 'main.hx', text: source }];
 const program = compile(sources, { compat: false }).program!;
@@ -108,7 +110,7 @@ test('W05 its own words', async () => {
     2,
   );
   expect(printed.join()).not.toContain('SyntaxError');
-  expect(printed).toContain('older(than: U8)');
+  expect(printed).toContain('older(than: U8)\nnamed(name: String)');
   expect(asked.map(({ parameters, look }) => [parameters, look])).toEqual([
     ['{"than": 5}', undefined],
     ['{"than": 5}', 'explain'],
@@ -118,6 +120,26 @@ test('W05 its own words', async () => {
   expect(printed).toContain('This query writes: start the shell with --write.');
   expect(printed.some((line) => line.includes('E101'))).toBe(true);
   expect(printed.at(-1)).toContain('.schema');
+});
+
+test.each([
+  ['name=Ada', ['name=Ada']],
+  ['name="Mary Shelley"  age=3', ['name=Mary Shelley', 'age=3']],
+  ['name=\'Mary "S"\' b=', ['name=Mary "S"', 'b=']],
+  ['name="a \\"b\\" \\u00e9"', ['name=a "b" \u00e9']],
+  ['ids=["a b", "c]"] x={"y": [1, 2]}', ['ids=["a b", "c]"]', 'x={"y": [1, 2]}']],
+  ['name="', undefined],
+  ['ids=[1, 2', undefined],
+])('the words of %s', (line, words) => {
+  expect(splitWords(line)).toEqual(words);
+});
+
+test('a call takes values with spaces', async () => {
+  const { asked } = await typed('named name="Mary Shelley"', `named name='Percy "P" Shelley'`);
+  expect(asked.map(({ name, parameters }) => [name, JSON.parse(parameters)])).toEqual([
+    ['named', { name: 'Mary Shelley' }],
+    ['named', { name: 'Percy "P" Shelley' }],
+  ]);
 });
 
 test('W05 Ctrl-C ends the query in 200 ms, not the shell', async () => {
@@ -135,7 +157,7 @@ test('W05 Ctrl-C ends the query in 200 ms, not the shell', async () => {
   expectFigure(performance.now() - before, 200, 'ms to the end of the query');
   expect(cancelled).toBe(1);
   input.write('.queries\r');
-  while (!printed.includes('older(than: U8)')) await setTimeout(2);
+  while (!printed.some((line) => line.startsWith('older(than: U8)'))) await setTimeout(2);
   input.write('\u0004');
   expect((await left).slice(0, 3)).toEqual(['.queries', 'N<Person>', '.schema']);
 });
