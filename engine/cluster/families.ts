@@ -1,4 +1,4 @@
-// What a node of a cluster counts and measures: the catalogue of its numbers for /metrics.
+// Defines the metrics of a cluster node for /metrics.
 import type { Families, Sample, SampleName } from '../base/metric.js';
 
 const counter = (help: string) => ({ type: 'counter', help }) as const;

@@ -1,16 +1,17 @@
-// One database's place in its cluster, as the thread that serves sees it: who leads, how far this node is,
-// and what can be asked of it. Invariant: nothing here decides who may write; that is the log's answer
-// to the next append (cluster.md 6).
+// Defines a node of a cluster as the main thread sees it: who leads, how far this node is, and what callers
+// can request.
+// Invariant: nothing here decides who may write. The log decides that with its response to the next append.
 import type { ErrorData } from '../base/errors.js';
 import type { ClusterSample } from './families.js';
 
 /**
- * `joining`: the log has not been heard yet · `follower` · `leader` · `lost`: this node takes no part any more,
- * `fault` says why; it answers reads.
+ * - `joining`: the node has not received anything from the log yet.
+ * - `follower`, `leader`.
+ * - `lost`: the node has left the cluster; `fault` has the reason. It still serves reads.
  */
 export type ClusterRole = 'joining' | 'follower' | 'leader' | 'lost';
 
-/** A token of how far a node is; printed `epoch.seq`. */
+/** Position of a node in the log. Printed as `epoch.seq`. */
 export interface ClusterPosition {
   epoch: number;
   seq: number;
@@ -18,25 +19,25 @@ export interface ClusterPosition {
 
 export const printPosition = ({ epoch, seq }: ClusterPosition): string => `${epoch}.${seq}`;
 
-/** A node that leads, as its epoch entry names it. */
+/** A leader, as its epoch entry names it. */
 export interface ClusterLeader {
   node: string;
-  /** What it advertises. */
+  /** Address that the leader advertises. */
   address: string;
 }
 
-/** Who needs the log, behind which position. */
+/** A node that needs the log after a position. */
 export interface ReplicationSlot {
   node: string;
   seq: number;
 }
 
-/** What a node has found where all were asked to compare. */
+/** Result of a node when all nodes compare their tables. */
 export interface Compared {
-  /** The name of the comparison. */
+  /** Id of the comparison. */
   check: string;
   position: ClusterPosition;
-  /** Tables that do not hold what the leader's hold. */
+  /** Tables whose content differs from the leader's. */
   other: string[];
 }
 
@@ -44,96 +45,117 @@ export interface RoleChange {
   role: ClusterRole;
   leader: ClusterLeader | undefined;
   position: ClusterPosition;
-  /** In the words of the metric `cluster_leader_changes_total`: why it has changed. */
+  /** Why the role or the leader changed. These are values of the metric `cluster_leader_changes_total`. */
   reason: 'opened' | 'promoted' | 'deposed' | 'stepped_down' | 'unknown_append' | 'fault' | 'heard';
 }
 
 export interface ClusterNode {
-  /** Of the log. */
+  /** Name of the replicated log. */
   readonly name: string;
-  /** Of this node. */
+  /** Name of this node. */
   readonly node: string;
   readonly role: ClusterRole;
-  /** Of the sources that answer here, 16 hexadecimal digits: equal on all nodes with the same ones. */
+  /**
+   * Hash of the sources that serve on this node, 16 hexadecimal digits. Equal on all nodes with the same
+   * sources.
+   */
   readonly program: string;
-  /** Who leads, this node included; undefined while nobody is known to. */
+  /** The leader, which can be this node. Undefined while no leader is known. */
   readonly leader: ClusterLeader | undefined;
-  /** Of the last entry whose changes every read of this node sees. */
+  /** Position of the last entry whose changes every read of this node sees. */
   readonly position: ClusterPosition;
-  /** Since this node was last known to have applied all that the log holds; 0 on the leader. */
+  /** Milliseconds since this node was last known to have applied everything in the log; 0 on the leader. */
   readonly lagMs: number;
-  /** Whether it ever was: what `lagMs` tells before is how long it is there. */
+  /** True if this node has ever caught up. Before that, `lagMs` counts from the start of the node. */
   readonly hasCaughtUp: boolean;
-  /** Since the log was last heard. */
+  /** Milliseconds since the last sign of life of the log. */
   readonly silenceMs: number;
   /**
-   * Why this node is not in order: LOG_LOST, LOG_TRUNCATED, SCHEMA_AHEAD, DIVERGED, LOG_UNAVAILABLE, NODE_LEFT,
-   * NODE_NAME_TAKEN, NODE_DIFFERS.
+   * Error that limits this node: LOG_LOST, LOG_TRUNCATED, SCHEMA_AHEAD, DIVERGED, LOG_UNAVAILABLE, NODE_LEFT,
+   * NODE_NAME_TAKEN or NODE_DIFFERS. Undefined when the node is healthy.
    */
   readonly fault: ErrorData | undefined;
-  /** Whether its lag is below `maxLagMs` and nothing is wrong with it: what /readyz says. */
+  /** True if the lag is below `maxLagMs` and there is no fault. /readyz reports this value. */
   readonly isReady: boolean;
-  /** What a write gets here now: NOT_LEADER, NO_LEADER, LOG_UNAVAILABLE, the fault; undefined on the leader. */
+  /**
+   * Error of a write on this node: NOT_LEADER, NO_LEADER, LOG_UNAVAILABLE or the fault. Undefined on the
+   * leader.
+   */
   readonly refusal: ErrorData | undefined;
   /**
-   * Whether every read of this node sees the entry at that position, of the log that the data are of: one that lost its
-   * end has others there. Of data that the log is not yet known to have, nobody can say.
+   * Returns true if every read of this node sees the entry at that position of the log to which the data
+   * belong. A log that lost its end has other entries at the same sequences. Returns false while the log is
+   * not verified as the log of these data.
    */
   hasApplied(position: ClusterPosition): boolean;
-  /** Resolves when every read of this node sees the entry at that position. Fails REPLICA_BEHIND after `ms`. */
+  /**
+   * Resolves when every read of this node sees the entry at that position. Fails REPLICA_BEHIND after `ms`.
+   */
   waitFor(position: ClusterPosition, ms: number): Promise<void>;
   /**
-   * This node has given its clients the answer of a node that was so far: what they read here next is not older. The
-   * furthest of these positions is kept for as long as the data are open.
+   * Records that this node has returned to its clients a response at this position, from another node. Later
+   * reads of this node must not be older. The node keeps the furthest of these positions while the data are
+   * open.
    */
   noteAnswered(position: ClusterPosition): void;
-  /** That furthest position, where reads of this node do not see it yet; undefined: they see all. */
+  /** The furthest noted position, while reads of this node do not see it yet. Undefined when they do. */
   readonly owed: ClusterPosition | undefined;
-  /** Resolves with the leader once there is one, undefined after `ms`. */
+  /** Resolves with the leader when one is known, or with undefined after `ms`. */
   waitForLeader(ms: number): Promise<ClusterLeader | undefined>;
   /**
-   * A position at or behind all writes that were answered before the call: the leader appends one beat for
-   * all who wait. Fails NOT_LEADER on others, who ask the leader and wait for what it says.
+   * Returns a position at or after all writes that were acknowledged before the call. The leader appends one
+   * beat entry for all waiting callers. Fails NOT_LEADER on other nodes; they ask the leader and wait for its
+   * position.
    */
   readBarrier(ms: number): Promise<ClusterPosition>;
-  /** The leader hands over: to `to`, or to whoever is first. Fails NOT_LEADER. */
+  /** Hands the lead over to `to`, or to the first node that claims it. Fails NOT_LEADER. */
   stepDown(to?: ClusterLeader): Promise<ClusterPosition>;
   /**
-   * Every node compares its tables, at the position given, with those of the leader, and finds out by itself: see
-   * `onCompared`. Resolves when the leader has read its own, beside writes. Fails NOT_LEADER.
+   * Makes every node compare its tables with those of the leader at one position; see `onCompared`. Resolves
+   * when the leader has read its own tables, while writes continue. Fails NOT_LEADER.
    */
   check(): Promise<Omit<Compared, 'other'>>;
-  /** Hears what this node has found; gives what stops it. One that differs takes no part any more: DIVERGED. */
+  /**
+   * Calls `listener` with this node's result of each comparison. Returns a function that removes the
+   * listener. A node whose tables differ leaves the cluster: DIVERGED.
+   */
   onCompared(listener: (result: Compared) => void): () => void;
-  /** What all nodes are to know beside the data, as far as this node has heard; undefined: nothing yet. */
+  /** Settings of the cluster, as far as this node has received them. Undefined when there are none yet. */
   settings(): Uint8Array | undefined;
-  /** The leader has all nodes know it instead. Fails NOT_LEADER, and as writes do. */
+  /** Replaces the settings on all nodes. Fails NOT_LEADER, and as writes fail. */
   setSettings(settings: Uint8Array): Promise<ClusterPosition>;
-  /** As far as the disk of this node is, at least; every copy of its data is. */
+  /**
+   * Position that the disk of this node has reached at least. Every copy of its data is at or after this
+   * position.
+   */
   readonly durable: ClusterPosition;
-  /** By which key the entry at the position is signed, of `keys`; undefined: the log is not signed yet. */
+  /**
+   * Id of the key that signed the entry at the position, one of `keys`. Undefined while the log is not
+   * signed.
+   */
   readonly signedBy: number | undefined;
-  /** The numbers of the secrets that this node knows, oldest first. */
+  /** Ids of the secrets that this node knows, oldest first. */
   readonly keys: readonly number[];
   /**
-   * That node has all up to `seq`: whoever leads keeps the log for it from there on; undefined: no more. `keys`: of the
-   * secrets that it knows; whoever leads signs by none that such a node does not know.
+   * Reports that a node has everything up to `seq`. The leader then keeps the log after `seq` for that node.
+   * Undefined means that the node no longer needs the log. `keys` are the ids of the secrets that the node
+   * knows; the leader signs only with a key that all these nodes know.
    */
   claim(node: string, seq: number | undefined, keys?: readonly number[]): void;
-  /** Whoever leads keeps the log from these positions on, for backups, as far as `keepBytes` allows. */
+  /** Asks the leader to keep the log from these positions on, for backups, as far as `keepBytes` allows. */
   keepFrom(marks: readonly number[]): void;
-  /** Says that this node is not in order, though the log can be followed; undefined: it is again. */
+  /** Sets an error of this node that does not concern the log, or clears it with undefined. */
   setFault(fault: ErrorData | undefined): void;
-  /** Takes no part any more: reads go on, and `fault` says why. */
+  /** Leaves the cluster because of this fault. Reads continue, and `fault` has the reason. */
   fail(fault: ErrorData): void;
-  /** Takes no part any more, having handed over if it led: its fault is NODE_LEFT, and reads go on. */
+  /** Leaves the cluster, after handing over the lead. The fault becomes NODE_LEFT, and reads continue. */
   leave(): Promise<void>;
-  /** Forgets the log up to `upTo`, never beyond what the disk of this node has. Fails NOT_LEADER. */
+  /** Deletes the log up to `upTo`, never beyond what the disk of this node has. Fails NOT_LEADER. */
   trim(upTo: number): Promise<void>;
-  /** What the log keeps; may be stale. */
+  /** Range and size of the log. May be stale. */
   look(): Promise<{ first: number; last: number; bytes: number; claims: ReplicationSlot[] }>;
-  /** Hears of every change of role and leader; gives what stops it. */
+  /** Calls `listener` at every change of role or leader. Returns a function that removes the listener. */
   onChange(listener: (change: RoleChange) => void): () => void;
-  /** Numbers for /metrics, all beginning with `cluster_`. */
+  /** Samples for /metrics. All names begin with `cluster_`. */
   metrics(): ClusterSample[];
 }

@@ -1,52 +1,58 @@
-// What a database is told of its cluster when it opens. Owns the meaning of each member; what they are
-// by default, and which values are sound, is said where configurations are read.
+// Defines the cluster options of a database. The code that reads configurations defines the defaults and
+// checks the ranges.
 
 export type ReadMode = 'local' | 'session' | 'strong';
 
 export interface ClusterOptions {
-  /** Address of the log: `nats://a:4222,b:4222`, `tls://…`, `s3://bucket/prefix` (experimental), or a module of a driver. */
+  /**
+   * Address of the log: `nats://a:4222,b:4222`, `tls://…`, `s3://bucket/prefix` (experimental), or a module
+   * of a driver.
+   */
   log: string;
-  /** Name of the log; that of the database when absent. */
+  /** Name of the log. Default: the name of the database. */
   name?: string;
-  /** Of this process, unique in the cluster. */
+  /** Name of this process, unique in the cluster. */
   node: string;
-  /** Where the other nodes reach this one. */
+  /** Address at which the other nodes reach this node. */
   advertise: string;
   /** A `reader` never leads. */
   role: 'member' | 'reader';
-  /** Silence of the log after which a member tries to lead. */
+  /** Milliseconds of silence in the log after which a member tries to lead. */
   leaseMs: number;
-  /** Longest stall of the writer for one entry. */
+  /** Maximum milliseconds that the writer waits for one entry. */
   appendTimeoutMs: number;
-  /** Longest wait of a read for a position, and of a write for a leader. */
+  /** Maximum milliseconds that a read waits for a position, and a write for a leader. */
   waitMs: number;
-  /** A node that is further behind is not ready. */
+  /** A node with a larger lag, in milliseconds, is not ready. */
   maxLagMs: number;
-  /** So long the log is kept for nodes that are away, as far as `keepBytes` allows. */
+  /** Milliseconds for which the log is kept for absent nodes, as far as `keepBytes` allows. */
   keepMs: number;
-  /** Bytes of entries to keep for nodes that are away; the log refuses at twice as many. */
+  /** Bytes of entries to keep for absent nodes. The log refuses appends at twice this size. */
   keepBytes: number;
-  /** A change of the schema that changes more bytes is made by every node for itself. */
+  /** For a schema change with more bytes of changes, each node makes the changes itself. */
   schemaBytes: number;
-  /** Vector types that this node, a reader, keeps no index of and does not search. */
+  /** Vector types without an index on this node, which must be a reader. The node does not search them. */
   skipVectors?: string[];
   /**
-   * Known to all nodes alone, oldest first: entries are signed by the newest that all of them know. Without one they
-   * are not signed.
+   * Secrets that only the nodes know, oldest first. Entries are signed with the newest secret that all nodes
+   * know. Without secrets, entries are not signed.
    */
   secrets?: readonly string[];
-  /** The file with the credentials of the log. */
+  /** File with the credentials for the log. */
   tokenFile?: string;
-  /** `ca`: file of the authority that signs the log's servers, or `system` for the authorities that Node trusts. */
+  /** `ca`: CA file that verifies the log servers, or `system` for the authorities that Node trusts. */
   tls?: { ca?: string; cert?: string; key?: string };
 }
 
-/** The sources of a program, as they travel to the other nodes: all that a compilation depends on. */
+/**
+ * Sources of a program in the form that is sent to other nodes. It contains everything on which a compilation
+ * depends.
+ */
 export interface SourceArchive {
   compat: boolean;
-  /** Vector types that are divided over several databases. */
+  /** Vector types that are sharded over several databases. */
   scattered?: string[];
-  /** Of a database that has a share of one: its type. */
+  /** In a database that holds a shard: the sharded type. */
   shard?: string;
   sources: { path: string; text: string }[];
 }

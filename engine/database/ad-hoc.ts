@@ -1,6 +1,6 @@
-// A query that comes with its call: compiled against the present program's schema, its arguments read
-// as a stored query's are. The last few texts are kept with their plans, for the program they were compiled
-// against: whoever asks the same again spares the compiler, and the executor finds its operators made.
+// Runs a query whose text comes with the call. The text is compiled against the current schema, and its
+// arguments are read like those of a stored query. A cache keeps the last few texts with their plans for the
+// current program. A repeated text needs no compilation, and the executor reuses its operators.
 import { fail, TrellisError, type ErrorData } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { Argument } from '../json/decoded-argument.js';
@@ -14,27 +14,27 @@ import type { Program } from '../plan/program.js';
 import type { DecodingRules } from './call/run-request.js';
 import { checkCompiler } from './schema/compiler.js';
 
-/** The name under which callers reach queries that they bring. No query can be called so. */
+/** Name under which callers send ad hoc queries. No stored query can have this name. */
 export const adHocName = '_query';
 
-/** Of the text. What it compiles to is bounded by the limits of sources. */
+/** Maximum characters of the text. The source limits bound what it compiles to. */
 const sourceMax = 64 * 1024;
-/** Where the text stands in the body of the call. */
+/** JSON pointer of the text in the body of the call. */
 const sourcePath = '/source';
 
-/** What the body of a call asks for. */
+/** Content of the body. */
 export interface AdHocCall {
   query: Query;
-  /** The query's, or one that measures itself. */
+  /** Plan of the query, or a plan that profiles itself. */
   plan: Plan;
   args: Argument[];
-  /** Only its plan is asked for: there are no arguments. */
+  /** True if the caller wants only the plan. Then there are no arguments. */
   explain: boolean;
 }
 
 /**
- * Reads `{source, parameters, write, explain, profile}`. Fails QUERY_INVALID with the place of every
- * fault, and as the call of a stored query fails.
+ * Reads `{source, parameters, write, explain, profile}`. Fails QUERY_INVALID with the location of every
+ * diagnostic, and otherwise as a call of a stored query fails.
  */
 export function readAdHocCall(
   bytes: Uint8Array,
@@ -62,7 +62,7 @@ const nothing = new Uint8Array(0);
 
 interface Kept {
   limits: Limits;
-  /** The one that was asked for last is last. */
+  /** The most recently used query is last. */
   queries: Map<string, Query>;
   /** Characters of all texts. */
   length: number;
@@ -70,15 +70,15 @@ interface Kept {
 
 const kept = new WeakMap<Program, Kept>();
 
-/** A plan is a few dozen times as large as its text. */
+/** Maximum characters of all cached texts. A plan is a few dozen times as large as its text. */
 const keptLength = 64 * 1024;
 
-/** Characters of a text that takes milliseconds. */
+/** Characters. A longer text takes milliseconds to compile. */
 const shortText = 2048;
 
 /**
- * Before `readAdHocCall`, on a thread that serves others: a long text is compiled beside it, and kept. Undefined:
- * nothing is to be waited for. Fails as `readAdHocCall` does.
+ * Compiles a long text on a separate thread before `readAdHocCall`, and caches it, so that the calling thread
+ * stays free. Returns undefined when there is nothing to wait for. Fails as `readAdHocCall` does.
  */
 export function prepareAdHocCall(
   bytes: Uint8Array,
@@ -97,7 +97,7 @@ const isKept = (text: string, program: Program, limits: Limits): boolean => {
   return known?.limits === limits && known.queries.has(text);
 };
 
-/** Fails QUERY_INVALID with the place of every fault. */
+/** Compiles one query. Fails QUERY_INVALID with the location of every diagnostic. */
 export function queryOf(text: string, program: Program, limits: Limits): Query {
   const { schema, compat } = program;
   return keep(text, program, limits, () => sound(compileAdHoc(text, schema, { compat, limits })));
@@ -138,7 +138,7 @@ function faultOf({ code, line, column, message, hint }: Diagnostic): ErrorData {
   };
 }
 
-/** The arguments of a query in an object, or null, inside a body. */
+/** Reads the arguments of a query from an object, or from null, inside a body. */
 export function argumentsOf(
   { name: owner, plan }: Query,
   given: JsonView,

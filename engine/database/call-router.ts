@@ -1,6 +1,6 @@
-// Judges every call of the present program and routes it. Cheap reads run here at once,
-// others in a reading thread, writes in the writer's; texts are embedded before. Of the calling
-// thread. Invariant: a call is settled once, by its result or its error, wherever it was refused.
+// Routes each call: cheap reads run on the calling thread, other reads on a reader thread, writes on the
+// writer thread. Embeds texts first. Runs on the calling thread.
+// Invariant: every call settles exactly once.
 import { type ErrorData, TrellisError, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import { CarriedEmbeddings, packEmbedded } from '../embed/embedding-transfer.js';
@@ -21,10 +21,10 @@ import type { QueryMetrics } from './metrics/query-metrics.js';
 import type { SchemaGuard } from './schema/schema-guard.js';
 import { type ModelChoice, embeddingsOf, embedTexts, modelOf } from './text-embedding.js';
 
-/** Where calls go, and what they are judged by. */
+/** Collaborators of the router. */
 export interface AdmissionParts {
   limits: Limits;
-  /** There are no reading threads. */
+  /** True if there are no reader threads. */
   isInlineOnly: boolean;
   equipment: ExecutorServices;
   guard: SchemaGuard;
@@ -35,7 +35,7 @@ export interface AdmissionParts {
   memory: MemoryWatch;
   tally: QueryMetrics;
   models: ModelChoice;
-  /** Fails while calls are not taken. */
+  /** Fails while the database accepts no calls. */
   checkAlive: () => void;
 }
 
@@ -54,7 +54,7 @@ export class CallRouter {
     this.parts.tally.adopt(program.queries.map(({ name }) => name));
   }
 
-  /** Runs a query: here when it is cheap, else in a lane. Fails with TrellisError. */
+  /** Runs a query: on this thread when it is cheap, otherwise in a lane. Fails with TrellisError. */
   call(
     name: string,
     body: Uint8Array,
@@ -128,8 +128,8 @@ export class CallRouter {
   }
 
   /**
-   * Why a call of this query with so long a body would be turned away, if that can be told already:
-   * the more there is to refuse, the less a refusal may cost.
+   * Returns the error with which a call of this query with a body of this length would be refused, if that is
+   * known already. Refusals must be cheap, because an overloaded server makes many.
    */
   refusal(name: string, bytes: number, caller: CallOptions['caller']): ErrorData | undefined {
     const entry = this.#queries.get(name);
@@ -150,7 +150,7 @@ export class CallRouter {
     if (plan.writes) disk.checkRoom(plan);
     const lanes = plan.writes ? writer : dispatcher;
     const refusal = lanes.refusalFor(options.caller);
-    // Before anything is made for the call.
+    // Refuse before any work is done for the call.
     if (refusal !== undefined) throw new TrellisError(refusal);
     const caller = nameOf(options.caller);
     const budgetMs = this.#budgetOf(plan, options);
@@ -177,7 +177,7 @@ export class CallRouter {
     const deadline = started + budgetMs;
     const made = await embedTexts(this.parts.models, plan, input.args!, deadline, carried);
     const rest = { ...options, budgetMs: budgetMs - (performance.now() - started) };
-    // It was made for this call.
+    // The embedding belongs to this call.
     input.embeddings = embeddingsOf(made);
     if (!plan.writes && this.parts.isInlineOnly) return this.#runInline(plan, input, rest);
     return this.#runInLane(plan, input, rest);
@@ -205,7 +205,7 @@ export class CallRouter {
   }
 }
 
-/** What a repeat must have in common with the write that was made under the key. */
+/** Returns what a repetition must have in common with the first write under the same key. */
 function onceOf({ name, plan }: Query, { once, profile }: CallOptions): Once | undefined {
   if (once === undefined || !plan.writes) return undefined;
   return { ...once, query: profile ? `${name}?profile` : name };

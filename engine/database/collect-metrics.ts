@@ -1,4 +1,4 @@
-// Gathers what /metrics shows of an open database (operations.md 9.2). Only looks.
+// Collects the metrics of an open database for /metrics. It only reads.
 import type { DatabaseSample } from './metrics/definitions.js';
 import type { Usage } from '../storage/table/env.js';
 import type { Storage } from '../storage/open-storage.js';
@@ -27,7 +27,7 @@ export interface Observed {
 
 export function databaseMetrics(of: Observed): DatabaseSample[] {
   const { dispatcher, writer } = of;
-  // Before the look at the data: it lets this thread see the newest commit.
+  // First, because it lets this thread see the newest commit before the data are read.
   const usage = of.storage.usage();
   return [
     { name: 'workers', value: of.workers },
@@ -60,7 +60,7 @@ function elementMetrics(view: ReadView, usage: Usage): DatabaseSample[] {
     terms += totals.length;
   }
   list.push({ name: 'text_documents', value: documents });
-  // Of all documents together, as often as they occur.
+  // Number of terms over all documents, with repetitions.
   list.push({ name: 'text_terms', value: terms });
   list.push({ name: 'postings_bytes', value: usage.derivedBytes });
   return list;

@@ -1,6 +1,6 @@
-// Founds a cluster on the data of one node: the only place that makes a log. Invariant: the log is made for
-// data that hold the program and all that the first entry says; a second try after a crash goes on where
-// the first one ended, and never makes another log.
+// Creates a cluster from the data of one node. This is the only code that creates a log.
+// Invariant: the log is created for data that already hold the program and everything that the first entry
+// describes. A second try after a crash continues where the first one ended, and never creates another log.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,27 +35,27 @@ import { packSources } from './replication/source-archive.js';
 import { hashTables } from './replication/table-check.js';
 
 const foundingMs = 60_000;
-/** Servers that have just begun elect first who answers for them. */
+/** Milliseconds to wait for a log whose servers have just started and first elect a leader. */
 const electionMs = 30_000;
 const againMs = 500;
 
 export interface FoundingOptions {
-  /** A log that may lose what it has acknowledged will do. */
+  /** Accept a log that may lose acknowledged entries. */
   allowLazy?: boolean;
-  /** Their log is lost, and another one takes its place. */
+  /** The old log is lost, and a new one replaces it. */
   again?: boolean;
-  /** What all nodes are to know from the beginning. */
+  /** Initial settings of the cluster. */
   settings?: Uint8Array | undefined;
-  /** Hears, once and soon, that the log does not answer, and why. */
+  /** Called once, after about two seconds, with the reason why the log does not respond. */
   onWait?: (what: string) => void;
 }
 
-/** Whoever waits hears after so long what for. */
+/** Milliseconds after which the caller is told what it waits for. */
 const soonMs = 2_000;
 
 /**
- * Before they are opened alone, upon which they forget it. Data that were restored from a backup are of no cluster,
- * whatever they say. Fails CONFIG_INVALID.
+ * Runs before the data are opened, because opening them alone detaches them from their cluster. Data restored
+ * from a backup belong to no cluster. Fails CONFIG_INVALID.
  */
 async function checkIsOfNone(dataDir: string): Promise<void> {
   if (!existsSync(join(dataDir, 'graph', 'data.mdb'))) return;
@@ -71,7 +71,10 @@ async function checkIsOfNone(dataDir: string): Promise<void> {
   }
 }
 
-/** How far the data of a directory have followed the log that they are or were of; undefined: of none. */
+/**
+ * Returns the position up to which the data of a directory have followed a log, or undefined when they never
+ * followed one.
+ */
 export async function followedTo(dataDir: string): Promise<ClusterPosition | undefined> {
   if (!existsSync(join(dataDir, 'graph', 'data.mdb'))) return undefined;
   const env = openEnv(join(dataDir, 'graph'), { readOnly: true });
@@ -84,8 +87,8 @@ export async function followedTo(dataDir: string): Promise<ClusterPosition | und
 }
 
 /**
- * Before the data are opened alone, upon which they would be of their log no more, though it is there. Fails
- * CONFIG_INVALID, LOG_UNAVAILABLE.
+ * Runs before the data are opened, because opening them alone detaches them from a log that may still exist.
+ * Fails CONFIG_INVALID, LOG_UNAVAILABLE.
  */
 async function checkIsLost(cluster: ClusterOptions, dataDir: string): Promise<void> {
   const directory = openDataDirectory(dataDir);
@@ -108,7 +111,7 @@ async function checkIsLost(cluster: ClusterOptions, dataDir: string): Promise<vo
   }
 }
 
-/** Whether the log has, or had, the entry at which data are. */
+/** Returns true if the log has, or had, the entry at the position of the data. */
 async function holdsEntry(log: ReplicatedLog, { seq, chain }: Position): Promise<boolean> {
   if ((await log.last()) < seq) return false;
   try {
@@ -123,8 +126,8 @@ async function holdsEntry(log: ReplicatedLog, { seq, chain }: Position): Promise
 }
 
 /**
- * Brings the data to the program of `archive` and makes their log. Fails CONFIG_INVALID where there is one
- * already, LOG_UNSAFE, LOG_UNAVAILABLE.
+ * Applies the program of `archive` to the data and creates their log. Fails CONFIG_INVALID when the log
+ * already exists, LOG_UNSAFE, LOG_UNAVAILABLE.
  */
 export async function createCluster(
   options: DatabaseOptions & { cluster: ClusterOptions },
@@ -144,7 +147,7 @@ export async function createCluster(
   try {
     env.transact(() => {
       env.meta.put(metaKey.sources, sources);
-      // Those of a lost log go on; those of a backup may be long out of date.
+      // After a lost log, the current settings stay. Settings from a backup may be out of date.
       if (settings !== undefined) env.meta.put(metaKey.settings, settings);
       else if (!again) env.meta.remove(metaKey.settings);
       return true;
@@ -163,7 +166,7 @@ export async function createCluster(
 const isCode = (error: unknown, code: ErrorCode): boolean =>
   error instanceof TrellisError && error.code === code;
 
-/** Again and again while the log does not answer. */
+/** Repeats the request while the log does not respond. */
 async function patiently<T>(ask: () => Promise<T>, onWait?: (what: string) => void): Promise<T> {
   let what = 'no answer';
   const soon = setTimeout(() => onWait?.(what), soonMs);
@@ -182,9 +185,9 @@ async function patiently<T>(ask: () => Promise<T>, onWait?: (what: string) => vo
   }
 }
 
-/** Before anything is done to the data. Fails LOG_UNAVAILABLE. */
+/** Checks that the log responds, before anything is done to the data. Fails LOG_UNAVAILABLE. */
 async function reach(cluster: ClusterOptions, onWait?: (what: string) => void): Promise<void> {
-  // Of whatever name: what is asked is whether anybody answers.
+  // Any log name will do: the check only tests whether the servers respond.
   const place = logPlaceOf(cluster, 'none');
   const driver = await driverOf(place.url);
   await patiently(() => driver.look(place), onWait);
@@ -198,10 +201,10 @@ async function begin(
 ): Promise<ClusterPosition> {
   const driver = await driverOf(place.url);
   try {
-    // A try that was not answered may have made it; the next one finds it then.
+    // A try without a response may have created the log; then the next try finds it.
     await patiently(() => driver.create(place));
   } catch (error) {
-    // Perhaps ours: the genesis behind nothing decides.
+    // Perhaps an earlier try of ours created it. The genesis entry at the start decides.
     if (!isCode(error, 'CONFIG_INVALID')) throw error;
   }
   const log = await patiently(() => driver.open(place));
@@ -234,7 +237,10 @@ async function begin(
   }
 }
 
-/** The end of the genesis that a try before this one has left. Fails CONFIG_INVALID for anybody else's. */
+/**
+ * Returns the end of a genesis entry that an earlier try left. Fails CONFIG_INVALID for the genesis of
+ * another database.
+ */
 async function genesisOfOurs(
   log: ReplicatedLog,
   body: Uint8Array,

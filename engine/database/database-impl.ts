@@ -1,5 +1,5 @@
-// Opens a database and wires it: data directory, storage, lanes, and what judges calls before.
-// Owns its phase, and the order in which things open and close. This thread never writes LMDB itself.
+// Implements `Database`: opens the data directory, the storage and the lanes, and connects them. Owns the
+// phase, and the order in which parts open and close. The main thread never writes LMDB itself.
 import { join } from 'node:path';
 import { type ErrorData, fail } from '../base/errors.js';
 import type { DatabaseSample } from './metrics/definitions.js';
@@ -48,7 +48,7 @@ import { hasGivenUp, reopen } from './reopen-after-failure.js';
 import { isLost, statusOf } from './status.js';
 import { WriterClient, flightMax } from './lane/writer-client.js';
 
-/** Opens everything; resolves when calls may be made. */
+/** Opens everything. Resolves when calls may be made. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const directory = openDataDirectory(options.dataDir, { readOnly: options.readOnly });
   let database: DatabaseImpl | undefined;
@@ -66,11 +66,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
 class DatabaseImpl implements Database {
   program: Program;
-  /** The present program as lanes get it. */
+  /** The current program, packed for lanes. */
   #packed: PackedProgram;
-  /** The programs before it, as far back as lanes keep them. */
+  /** Earlier programs, as far back as lanes keep them. */
   readonly #earlier: NonNullable<ConfigureLane['earlier']>[number][] = [];
-  /** Of the present program, and of the last reload that was begun. */
+  /** Generation of the current program, and of the last reload that began. */
   #generation = 0;
   #lastGeneration = 0;
   #phase: DatabaseStatus['phase'] = 'opening';
@@ -95,7 +95,7 @@ class DatabaseImpl implements Database {
   readonly #disk: DiskMonitor;
   readonly #desk: ClusterCoordinator | undefined;
   readonly #models: ReturnType<typeof modelChoiceOf>;
-  /** Backups that are being made of the open store. */
+  /** Running backups of the open store. */
   readonly #copies = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
   #isClosed = false;
@@ -243,7 +243,7 @@ class DatabaseImpl implements Database {
     this.#threads.unref();
     this.#adopt(this.program, this.#gate.schema());
     await this.#disk.start();
-    // To readers that help to build an index.
+    // Sent to readers that help to build an index.
     this.#dispatcher.broadcast(this.#equip());
     this.#phase = 'serving';
   }
@@ -260,7 +260,7 @@ class DatabaseImpl implements Database {
     this.#dispatcher.growFully(message);
   }
 
-  /** After a commit that failed: reads go on, if need be by opening the file again. */
+  /** After a failed commit, restores reads, if necessary by opening the file again. */
   async #reopen(): Promise<void> {
     if (this.#phase !== 'serving' || !hasGivenUp(this.#storage)) return;
     this.#phase = 'opening';
@@ -281,7 +281,7 @@ class DatabaseImpl implements Database {
     this.#gate.setProgram(this.#generation);
   }
 
-  /** Gives up opening: ends the threads. */
+  /** Stops opening and ends the threads. */
   async abandon(): Promise<void> {
     this.#phase = 'stopping';
     this.#probe.stop();
@@ -380,7 +380,7 @@ class DatabaseImpl implements Database {
     if (sources !== undefined) this.#desk!.use(sources);
   }
 
-  /** The log of the cluster has brought another program. */
+  /** Switches to a program that the cluster log brought. */
   async #follow(program: Program): Promise<void> {
     await this.#swap(program, undefined);
     this.options.onProgram?.();
@@ -391,7 +391,7 @@ class DatabaseImpl implements Database {
   }
 
   async #reload(program: Program, sources: Uint8Array | undefined): Promise<void> {
-    // Calls that are made meanwhile still belong to the old program: lanes know both.
+    // Calls made meanwhile still use the old program; lanes know both.
     const packed = packProgram(program);
     const generation = this.#lastGeneration + 1;
     this.#lastGeneration = generation;
@@ -405,7 +405,7 @@ class DatabaseImpl implements Database {
     this.#attached.broadcast(this.#equip());
   }
 
-  /** Lanes that are started later may get calls of the program that is about to be replaced. */
+  /** Keeps the current program for lanes that start later: they may still get calls of it. */
   #keepEarlier(): void {
     const { program, generation, schema } = this.#equip();
     if (this.#earlier.push({ program, generation, schema }) > generationsMax) this.#earlier.shift();
@@ -494,7 +494,7 @@ class DatabaseImpl implements Database {
   }
 }
 
-/** Of the words that all threads share: nothing is answered in place. */
+/** Generation in the control block that allows no attached thread to run a read. */
 const none = -1;
 
 const bodyOf = ({ body }: ExecutionResult): Uint8Array => body;

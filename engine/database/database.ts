@@ -1,4 +1,4 @@
-// The public face of an open database: calls by query name, plans of sessions, reload, status,
+// Defines the interface of an open database: calls by query name, plans of sessions, reload, status and
 // close.
 import type { ErrorData } from '../base/errors.js';
 import type { ClusterNode } from '../cluster/node.js';
@@ -18,42 +18,40 @@ import type { Recall, RecallRequest } from './vectors/recall.js';
 
 export interface DatabaseStatus {
   phase: 'opening' | 'replaying' | 'serving' | 'stopping' | 'lost';
-  /** 0..100 while replaying. */
+  /** Percent (0 to 100) of the replay. */
   progress: number;
   writes: boolean;
-  /** Why writes are off. */
+  /** Reason why writes are refused. */
   readOnlyReason?: string;
-  /** Seconds since the writer was last seen alive; 0 while it is known to work. */
+  /** Seconds since the writer's last sign of life; 0 while it is known to work. */
   heartbeatAge?: number;
-  /** False while the system gives no thread for reads that need one. */
+  /** False while the system provides no thread for reads that need one. */
   readers?: boolean;
 }
 
 export interface Database {
-  /** Its place in a cluster, if it has one. */
+  /** The node of this database in a cluster, if it is in one. */
   readonly cluster?: ClusterNode | undefined;
   readonly program: Program;
   /**
-   * Runs a query with its JSON body (empty = `{}`) and gives the reply body. Returns at once when
-   * the read ran inline, else a promise. Fails with TrellisError.
+   * Runs a query with its JSON body (empty means `{}`) and returns the reply body. Returns synchronously when
+   * the read ran inline, otherwise a promise. Fails with TrellisError.
    */
   call(name: string, body: Uint8Array, options?: CallOptions): Uint8Array | Promise<Uint8Array>;
   /**
-   * Why a call of a query with a body of that length would be turned away for want of room, before the
-   * body is there; undefined when it is known only later.
+   * Returns the error with which a call of this query with a body of this length would be refused for lack of
+   * capacity, before the body has arrived. Returns undefined when the call would be accepted, or when that is
+   * not known yet.
    */
   refusal(name: string, bytes: number, caller?: CallOptions['caller']): ErrorData | undefined;
-  /** Runs a plan that a session made. */
+  /** Runs a plan of a session. */
   run(
     plan: Plan,
     args: readonly Argument[],
     items: ItemList | undefined,
     options?: CallOptions,
   ): ExecutionResult | Promise<ExecutionResult>;
-  /**
-   * A #[mcp] query run for a session: like call, keeping the items when the plan's output is
-   * `items`.
-   */
+  /** Returns the embedding of a text. `model` undefined means the default model of the database. */
   embed(
     model: string | undefined,
     vectorType: string | undefined,
@@ -61,56 +59,68 @@ export interface Database {
     budgetMs: number,
   ): Promise<Float64Array[]>;
   /**
-   * What the texts of a call become, for the node that will run it; undefined: it has none. Fails as the call would
-   * before it is run.
+   * Embeds the texts of a call for the node that will run it. Returns undefined when the call has no texts.
+   * Fails as the call would fail before it runs.
    */
   embedAhead(call: AheadCall, budgetMs: number): Promise<Uint8Array> | undefined;
-  /** A synchronous look at the newest snapshot on the calling thread (explorer, statistics). */
+  /**
+   * Calls `read` synchronously with a view of the newest snapshot, on the calling thread (explorer,
+   * statistics).
+   */
   view<T>(look: (view: ReadView) => T): T;
   /**
-   * Swaps in another program. Additive schema changes are applied; others fail SCHEMA_INCOMPATIBLE. In a
-   * cluster, on all nodes: `archive` are its sources. Fails NOT_LEADER there.
+   * Replaces the program. Additive schema changes are applied; others fail SCHEMA_INCOMPATIBLE. In a cluster,
+   * all nodes switch, and `archive` has the sources. Fails NOT_LEADER on a follower.
    */
   reload(program: Program, archive?: SourceArchive): Promise<void>;
   /**
-   * What `reload` would do to the data or refuse; changes nothing. It is tried and undone: writes wait as
-   * long as the change itself would take.
+   * Returns what `reload` would change in the data, or why it would fail. It executes the change and undoes
+   * it. Writes wait as long as the change itself would take.
    */
   preview(program: Program): Promise<SchemaPreview>;
   /**
-   * Begins a bulk load, or goes on with the one of that name that was cut short. A name is that of
-   * one load: when it is finished, its rows are known and others are refused under it. `again`: loads
-   * the same rows once more all the same. `isAlone`: nobody reads or writes meanwhile, which takes edges
-   * to random ends half the time; until it is over they may be missing where they end. A process that
-   * dies before has them completed by the next one that opens the data. `files`: where the rows are from, by
-   * which a load that was begun is known though they were mended since. Fails IMPORT_KNOWN where such rows are
-   * in the data and no option says what becomes of them.
+   * Starts a bulk load, or resumes the interrupted load of that name. A name belongs to one load: after the
+   * load has finished, other rows are refused under the name.
+   *
+   * - `again`: load the same rows once more.
+   * - `isExclusive`: the caller promises that nothing else reads or writes the data until the load is over.
+   * Edges between random nodes then take half the time; until the end, they may be missing at their endpoint.
+   * If the process dies before, the next open of the data completes them.
+   * - `files`: the files of the rows. By them, a load that was started is recognized although its files were
+   * corrected since.
+   *
    */
   load(name?: string, options?: Omit<LoadName, 'name'>): BulkLoad;
-  /** Copies the newest commit to the new folder `to`, a backup, while everything goes on. */
+  /**
+   * Copies the newest commit to the new folder `to`, as a backup. All other work continues. Returns the size
+   * in bytes.
+   */
   backUp(to: string): Promise<{ bytes: number }>;
-  /** Writes vector snapshots now. */
+  /** Writes vector snapshots now. Resolves when they are complete. */
   snapshot(): Promise<void>;
-  /** Notes where this process serves in the lock file, for people who find it taken. */
+  /** Records the port of this process in the lock file, for people who find the database locked. */
   notePort(port: number): void;
   /**
-   * What another thread of this process needs to read in place: for one thread, posted to it with its
-   * `port` in the list of what is transferred.
+   * Returns what another thread of this process needs for `attach`. It is for one thread; post it with its
+   * `port` in the transfer list.
    */
   attachment(): Attachment;
-  /** Every index in numbers. */
+  /** Returns the state of every vector index. */
   indexes(): IndexInfo[];
   /**
-   * Measures the recall of one vector type's index, or of all, against an exact scan; takes a while
-   * and little of this thread at a time. Fails UNKNOWN_TYPE.
+   * Measures the recall of one vector type's index, or of all, against exact scans. It takes long and uses
+   * little of this thread at a time. Fails UNKNOWN_TYPE.
    */
   recall(type: string | undefined, request: RecallRequest): Promise<Recall[]>;
   status(): DatabaseStatus;
-  /** Whether the data are lost, as the status says: asked for every request, and made without one. */
+  /**
+   * Returns true if the data are no longer usable, as `status()` reports. Called for every request, so it
+   * must not build a status.
+   */
   isLost?(): boolean;
-  /** Numbers for /metrics, by name (see operations.md 9.2). */
+  /** Samples for /metrics, by name. */
   metrics(): DatabaseSample[];
-  /** Finishes queued writes, snapshots, closes. */
+  /** Finishes queued writes, writes snapshots unless `snapshot` is false, and closes. */
   close(options?: { snapshot?: boolean }): Promise<void>;
 }
 

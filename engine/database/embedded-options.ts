@@ -1,4 +1,4 @@
-// What `open` takes: every option checked, and what is left out, at any depth, at its default.
+// Checks every option of `open` and completes it with the defaults, at every depth.
 import { defaultLimits, limitTable } from '../base/limits.js';
 import type { ClusterOptions } from '../cluster/options.js';
 import { judged } from '../embed/provider-response.js';
@@ -8,28 +8,28 @@ import { choice, integer, list, one, record, shape } from './option-schema.js';
 
 const { callback, flag, source, text } = one;
 
-/** What has no default. */
+/** Options without a default. */
 type Place = Pick<ClusterOptions, 'log' | 'node' | 'advertise'>;
 
 type Nested = 'program' | 'limits' | 'vectors' | 'snapshot' | 'cluster';
 
 export interface OpenOptions extends Partial<Omit<DatabaseOptions, Nested>> {
   dataDir: string;
-  /** HelixQL texts; `path` names them in diagnostics. */
+  /** HelixQL source texts. `path` names them in diagnostics. */
   sources: { path: string; text: string }[];
-  /** `helix-2` gives HelixDB 2's reply shapes. */
+  /** `helix-2` prints replies in the form of HelixDB 2. */
   compat?: 'trellis' | 'helix-2';
-  /** What I64, U64 and U128 are in the answers of `call`, unless the call says otherwise. */
+  /** Type of I64, U64 and U128 in the results of `call`, unless the call sets its own. */
   int64?: 'bigint' | 'string';
   /** Credentials and base URLs of embedding providers, by variable name. */
   environment?: Readonly<Record<string, string | undefined>>;
-  /** The others keep their defaults; so do members of `vectors` and `snapshot`. */
+  /** Members that are left out keep their defaults. The same holds for `vectors` and `snapshot`. */
   limits?: Partial<DatabaseOptions['limits']>;
   vectors?: Partial<Omit<DatabaseOptions['vectors'], 'default'>> & {
     default?: Partial<DatabaseOptions['vectors']['default']>;
   };
   snapshot?: Partial<DatabaseOptions['snapshot']>;
-  /** A place in a cluster, on data that are part of it. */
+  /** Cluster to which the data belong. */
   cluster?: Place & Partial<ClusterOptions>;
 }
 
@@ -145,7 +145,7 @@ const standardCluster = {
 
 const placeOf = ({ log, node, advertise }: Place): Place => ({ log, node, advertise });
 
-/** The given members over the standard ones. */
+/** Returns the base with the members of `input` replaced, at every depth. */
 function over<T extends object>(base: T, given: object | undefined): T {
   const present = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
   return { ...base, ...Object.fromEntries(present) };

@@ -1,6 +1,6 @@
-// The engine inside a Node program, without HTTP: cheap reads run on the caller's thread, writes go
-// through the writer lane and are durable when their promise resolves. Same compiler, same plans,
-// same answers as over HTTP.
+// Runs the engine inside a Node program, without HTTP. Cheap reads run on the caller's thread. Writes go
+// through the writer thread, and are durable when their promise resolves. Compiler, plans and results are the
+// same as over HTTP.
 import { fail } from '../base/errors.js';
 import { statisticsOf } from '../exec/statistics.js';
 import { explain } from '../plan/explain.js';
@@ -17,7 +17,10 @@ import { openDatabase } from './database-impl.js';
 export type EmbeddedDatabase<Q = AnyQueries> = Calls<Q> & EmbeddedParts;
 
 interface EmbeddedParts {
-  /** What a worker thread passes to `attach`, to read in place; `port` must be transferred with it. */
+  /**
+   * For a worker thread, which passes it to `attach` to read on its own thread. `port` must be in the
+   * transfer list.
+   */
   attachment(): Attachment;
   /** The full interface: session plans, reload, status, metrics. */
   readonly database: Database;
@@ -25,8 +28,8 @@ interface EmbeddedParts {
 }
 
 /**
- * Databases that nobody has closed. They do not keep the process alive: when there is nothing left
- * for it to do, they are closed in order, which is all that ends them.
+ * Open databases. They do not keep the process alive. When the process has nothing left to do, they are
+ * closed in order.
  */
 const opened = new Set<Database>();
 const closeAll = (): void => {
@@ -49,7 +52,7 @@ function forget(database: Database): void {
 }
 
 /**
- * Opens a database inside this process. Fails SOURCE_INVALID with the pictures of all errors, and
+ * Opens a database inside this process. Fails SOURCE_INVALID with the code frames of all errors, and
  * PARAM_MISSING, PARAM_TYPE, PARAM_RANGE, PARAM_VALUE or UNKNOWN_MEMBER with the name of an option.
  */
 export async function open<Q = AnyQueries>(options: OpenOptions): Promise<EmbeddedDatabase<Q>> {
@@ -76,11 +79,11 @@ export async function open<Q = AnyQueries>(options: OpenOptions): Promise<Embedd
     attachment: () => database.attachment(),
     close: () => database.close().finally(() => forget(database)),
   };
-  // The types are those of the generated file: whether they are of this program, nobody checks.
+  // The types come from the generated file. Nothing checks that they belong to this program.
   return embedded as EmbeddedDatabase<Q>;
 }
 
-/** A query that its caller brings: whoever opened the database may run any. */
+/** Runs an ad hoc query. The process that opened the database may run any query. */
 function callAdHoc(
   database: Database,
   body: Uint8Array,

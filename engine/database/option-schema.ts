@@ -1,8 +1,9 @@
-// Shapes of options that a program hands over: what each may be, and the typed error that names the
-// one that is something else. Invariant: a checker returns only for a value the engine can use.
+// Checks options that a program passes. Each checker defines the permitted values of one option and fails
+// with a typed error that names the option.
+// Invariant: a checker returns only for a value that the engine can use.
 import { excerpt, fail } from '../base/errors.js';
 
-/** `name` is the path of the option, as `snapshot.keep`. */
+/** `name` is the path of the option, such as `snapshot.keep`. */
 export type Checker = (value: unknown, name: string) => void;
 
 const kindOf = (value: unknown): string =>
@@ -47,7 +48,7 @@ export function choice(...values: string[]): Checker {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Any names. */
+/** Accepts any member names. */
 export function record(check: Checker): Checker {
   return (value, name) => {
     if (!isObject(value)) refuse(name, 'an object', value);
@@ -62,7 +63,7 @@ export function list(check: Checker): Checker {
   };
 }
 
-/** The members named, of which undefined ones count as absent; `needed` are not. */
+/** Accepts only these members. Undefined members count as absent; `needed` ones must be present. */
 export function shape(members: Record<string, Checker>, needed: readonly string[] = []): Checker {
   return (value, name) => {
     if (!isObject(value)) refuse(name, 'an object', value);

@@ -1,14 +1,15 @@
-// Reading goes on after LMDB has given up. When a meta page could not be written, LMDB refuses every
-// later read of the process as well, until nobody in it has the file open. What was committed before
-// is whole. So the writer, which may write no more, all who read and this thread let go of the file, and
-// all but the writer open it again. Invariant: none opens it before all have let go.
+// Restores reads after LMDB has failed. When a meta page could not be written, LMDB also refuses every later
+// read of the process, until no thread of the process has the file open. Everything committed before is
+// intact. Therefore the writer (which must not write any more), all readers and the main thread release the
+// file, and all except the writer open it again.
+// Invariant: no thread opens the file before all threads have released it.
 import { TrellisError } from '../base/errors.js';
 import type { Storage } from '../storage/open-storage.js';
 import type { AttachHost } from './attach/attach-host.js';
 import type { Dispatcher } from './lane/dispatcher.js';
 import type { WriterClient } from './lane/writer-client.js';
 
-/** Whether this process can no longer read, though the data may be sound. */
+/** Returns true if this process can no longer read, although the data may be intact. */
 export function hasGivenUp(storage: Storage): boolean {
   try {
     storage.env.refresh();
@@ -19,7 +20,7 @@ export function hasGivenUp(storage: Storage): boolean {
   }
 }
 
-/** Whether this thread and all readers have the file open again. */
+/** Returns true if this thread and all readers have the file open again. */
 export async function reopen(
   storage: Storage,
   writer: WriterClient,

@@ -1,4 +1,4 @@
-// How an open database is, from what its parts say.
+// Builds the status of an open database from its parts.
 import type { BackgroundCheck } from './maintenance/background-check.js';
 import type { DiskMonitor } from './maintenance/disk-monitor.js';
 import type { DatabaseStatus } from './database.js';
@@ -16,7 +16,7 @@ interface StatusParts {
   figures: WriterMetrics;
 }
 
-/** Nothing of them can be used any more. */
+/** Returns true if the data are no longer usable. */
 export const isLost = (disk: DiskMonitor, probe: BackgroundCheck): boolean =>
   disk.lost !== undefined || Boolean(probe.damage);
 

@@ -1,4 +1,4 @@
-// Embeds the texts of a plan before its transaction opens: one batch per model.
+// Embeds the texts of a plan before its transaction opens, one batch per model.
 import { type ErrorData, TrellisError } from '../base/errors.js';
 import type { CarriedEmbeddings, Embedded } from '../embed/embedding-transfer.js';
 import type { Embedder } from '../embed/embedder.js';
@@ -9,13 +9,13 @@ import type { DatabaseOptions } from './call/options.js';
 
 export interface ModelChoice {
   embedder: Embedder;
-  /** Used where neither query nor vector type names a model. */
+  /** Model when neither the query nor the vector type names one. */
   standard: string | undefined;
-  /** Model of a vector type, if it has its own. */
+  /** Returns the model of a vector type, if it has its own. */
   ofType: (type: string) => string | undefined;
 }
 
-/** As the options of a database say it. */
+/** Builds the choice from the options of a database. */
 export function modelChoiceOf(
   options: Pick<DatabaseOptions, 'embedder' | 'embeddingModel' | 'vectors'>,
 ): ModelChoice {
@@ -26,7 +26,7 @@ export function modelChoiceOf(
   };
 }
 
-/** The query's own model, else the vector type's, else the server's. */
+/** Returns the query's own model, otherwise that of the vector type, otherwise the default. */
 export function modelOf(
   { standard, ofType }: ModelChoice,
   own: string | undefined,
@@ -35,20 +35,20 @@ export function modelOf(
   return own ?? (type === undefined ? undefined : ofType(type)) ?? standard;
 }
 
-/** As the executor finds them. */
+/** Returns the embeddings in the form that the executor expects. */
 export const embeddingsOf = (made: readonly MadeEmbedding[]): [string, Float64Array][] =>
   made.flatMap(({ text, vector, types }) =>
     types.map((type): [string, Float64Array] => [embeddingKey(type, text), vector]),
   );
 
-/** With the vector types, of those that have this model, that are asked with texts. */
+/** An embedding with the vector types that use its model and are searched with texts. */
 interface MadeEmbedding extends Embedded {
   types: readonly (string | undefined)[];
 }
 
 /**
- * The embedding of every text a plan will ask for. `deadline` in milliseconds of performance.now(); `carried`: made
- * by another node.
+ * Returns the embedding of every text that a plan needs. `deadline` is on the clock of performance.now().
+ * `carried` are embeddings from another node.
  */
 export async function embedTexts(
   choice: ModelChoice,
@@ -71,7 +71,7 @@ export async function embedTexts(
       if (vector === undefined) missing.push(text);
       else result.push({ model, text, vector, types });
     }
-    // Whom nothing is asked of need not be there.
+    // A provider without missing texts need not be configured.
     if (missing.length === 0) continue;
     const vectors = await choice.embedder.embed(model, missing, deadline);
     for (const [i, text] of missing.entries()) {
@@ -81,15 +81,16 @@ export async function embedTexts(
   return result;
 }
 
-/** Texts embedded at a time: providers take so many in one call. */
+/** Texts per call to a provider. */
 const rowsPerCall = 256;
 
-/** What a provider says of the caller or the model, whatever the texts are. */
+/** HTTP statuses of a provider that concern the caller or the model, not the texts. */
 const notOfTexts: ReadonlySet<unknown> = new Set([401, 403, 404, 429]);
 
 /**
- * The embeddings of the texts of a bulk load, each by the model of its vector type; an error stands for a
- * text that the provider refuses. Fails when it refuses many and takes none.
+ * Returns the embeddings of the texts of a bulk load, each with the model of its vector type. An error
+ * replaces the vector of a text that the provider refuses. Fails when the provider refuses many texts and
+ * accepts none.
  */
 export async function embedRows(
   choice: ModelChoice,
@@ -117,12 +118,12 @@ export async function embedRows(
   return vectors;
 }
 
-/** Where so many texts are refused and none is taken, it is not for the texts. */
+/** After this many refused texts and no accepted one, the texts are not the reason. */
 const refusedMax = 8;
 
 type Embed = (texts: readonly string[]) => Promise<Float64Array[]>;
 
-/** A refused list is halved until the texts are found that are refused alone. */
+/** Splits a refused list in halves until the refused texts are isolated. */
 async function embedEach(
   embed: Embed,
   texts: readonly string[],

@@ -1,27 +1,27 @@
-// The chain: every entry names a hash of itself and of the entry before it, so that two nodes at equal
-// chains have followed equal logs, and whoever meets an entry that was lost, repeated, changed or put
-// into the log of another database sees it there.
+// Computes the hash chain of the log. Every entry carries a hash of itself and of the entry before it. Two
+// nodes with equal chains have applied equal logs. A reader detects an entry that was lost, repeated,
+// changed, or copied from the log of another database.
 import { createHash } from 'node:crypto';
 import { bodyOf } from './head.js';
 import { chainAt, sumAt } from './head-layout.js';
 
-/** How far a log has been followed: the end of an entry. */
+/** A position in a log: the end of an entry. */
 export interface Position {
   epoch: number;
   /** Sequence of the last part of the entry. */
   seq: number;
   chain: bigint;
-  /** By which key that entry is signed; absent: it is not, nor is any before it. */
+  /** Id of the key that signs the entry. Absent when neither this entry nor any earlier one is signed. */
   key?: number;
 }
 
-/** Before the first entry of every log. */
+/** The position before the first entry of every log. */
 export const logStart: Position = { epoch: 0, seq: 0, chain: 0n };
 
 /**
- * The chain of an entry behind `before`: the first 8 bytes of SHA-256 over the chain of that one, the head of
- * the first part without its chain and checksum, and the body as it is stored. The heads of the other
- * parts follow from the first.
+ * Returns the chain of the entry that follows `before`. It is the first 8 bytes of SHA-256 over three things:
+ * the chain of `before`, the head of the first part without its chain and checksum, and the stored body. The
+ * heads of the other parts follow from the first head.
  */
 export function chainOf(before: Position, parts: readonly Uint8Array[]): bigint {
   const chain = Buffer.alloc(8);

@@ -1,13 +1,13 @@
-// The body of an entry of changes: the last state of every key that a transaction touched, in the
-// order of the first touch. Values come without the checksum of the table: each node seals its own.
+// Encodes and decodes the body of a changes entry: the last state of every key that a transaction changed,
+// ordered by the first change. Values have no table checksum, because each node adds its own.
 //
-//   key size u16 · table u8 · key · value size u32 (0xffffffff: removed) · value
+//  key size u16 · table u8 · key · value size u32 (0xffffffff: removed) · value
 import { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
 
 const removed = 0xffffffff;
 
-/** Writes a body; `take` hands it out and starts afresh. */
+/** Writes a body. `take` returns the body and resets the writer. */
 export class ChangeWriter {
   readonly #bytes = new ByteWriter();
 
@@ -15,7 +15,7 @@ export class ChangeWriter {
     return this.#bytes.length;
   }
 
-  /** `value` undefined: the key was removed. */
+  /** Adds a change. `value` is undefined when the key was removed. */
   put(table: number, key: Uint8Array, value: Uint8Array | undefined): void {
     const { length } = key;
     this.#bytes.byte(length & 255);
@@ -33,8 +33,8 @@ export class ChangeWriter {
 }
 
 /**
- * Calls `visit` for every change, in order; keys and values lie in `body`. Fails LOG_LOST where it is not
- * drawn as above, before anything behind that place.
+ * Calls `visit` for every change, in order. Keys and values are views into `body`. Fails LOG_LOST at the
+ * first malformed byte; changes after that byte are not visited.
  */
 export function eachChange(
   body: Uint8Array,
@@ -42,7 +42,7 @@ export function eachChange(
 ): void {
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   let at = 0;
-  /** The place where `count` bytes begin that are all there. */
+  /** Returns the offset of the next `count` bytes and skips them. Fails when the body is shorter. */
   const take = (count: number): number => {
     const start = at;
     at += count;

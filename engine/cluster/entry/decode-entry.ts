@@ -1,6 +1,6 @@
-// Makes entries of the messages of a log again, and trusts nothing: neither the log's order nor its
-// bytes nor who wrote them. Invariant: an entry is handed out once all its parts, their signatures and the chain to
-// the one before it are proven; parts that another entry follows are void and leave no trace in the chain.
+// Decodes log messages into entries. It trusts neither the order nor the bytes nor the author of a message.
+// Invariant: an entry is returned only after all its parts, their signatures and its chain are verified.
+// Parts that another entry follows are void and do not enter the chain.
 import { crc32, inflateRawSync } from 'node:zlib';
 import { fail } from '../../base/errors.js';
 import { chainOf, type Position } from './chain.js';
@@ -9,22 +9,25 @@ import { bodyOf, type Head, readHead, unsignedHeadOf } from './head.js';
 import { deflatedFlag, entryKind } from './kind.js';
 
 export interface Entry {
-  /** One of `entryKind`, or of a newer version. */
+  /** One of `entryKind`, or a kind that a newer version added. */
   kind: number;
   id: Uint8Array;
-  /** Unix milliseconds of its leader. */
+  /** Unix milliseconds of the leader's clock. */
   time: number;
   body: Uint8Array;
-  /** Sequence of its first part. */
+  /** Sequence of the first part. */
   first: number;
-  /** Where the log stands behind it. */
+  /** Position of the log after this entry. */
   position: Position;
 }
 
-/** What no body may exceed when it is inflated: a group of changes takes 512 MiB. */
+/** Maximum bytes of an inflated body. A group of changes takes up to 512 MiB. */
 const bodyMax = 1024 * 1024 * 1024;
 
-/** What the parts of one entry differ in: number, sequence, sums; all else of their heads is equal. */
+/**
+ * Byte ranges of a head in which the parts of one entry differ: part number, sequence and checksums. All
+ * other bytes are equal.
+ */
 const ofThePart: readonly [number, number][] = [
   [6, 8],
   [16, 24],
@@ -32,7 +35,7 @@ const ofThePart: readonly [number, number][] = [
 ];
 
 function sameEntry(one: Uint8Array, other: Uint8Array): boolean {
-  // Copies, also of Buffers.
+  // Copies the heads, so that a Buffer is safe to change.
   const [a, b] = [one, other].map((bytes) => new Uint8Array(unsignedHeadOf(bytes))) as [
     Uint8Array,
     Uint8Array,
@@ -44,7 +47,7 @@ function sameEntry(one: Uint8Array, other: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0;
 }
 
-/** Follows one log from a position, message by message. */
+/** Decodes one log from a position on, one message at a time. */
 export class EntryDecoder {
   #position: Position;
   #end: number;
@@ -52,7 +55,7 @@ export class EntryDecoder {
   #parts: Uint8Array[] = [];
   #voided = 0;
 
-  /** `position`: of the last entry that is known already; `keys`: of those who may write. */
+  /** `position` is the position of the last known entry. `keys` are the keys of the nodes that may write. */
   constructor(
     position: Position,
     private readonly keys?: EntryKeys,
@@ -62,27 +65,30 @@ export class EntryDecoder {
     this.#endChain = position.chain;
   }
 
-  /** Of the last whole entry. */
+  /** Position of the last complete entry. */
   get position(): Position {
     return this.#position;
   }
 
-  /** Sequence of the last message: the next append goes behind it. */
+  /** Sequence of the last message. The next append goes after it. */
   get end(): number {
     return this.#end;
   }
 
-  /** Of the entry that this message is a part of. */
+  /** Chain of the entry to which the last message belongs. */
   get endChain(): bigint {
     return this.#endChain;
   }
 
-  /** Parts so far of entries that their leaders did not finish. */
+  /** Number of parts so far of entries that their leaders did not finish. */
   get voided(): number {
     return this.#voided;
   }
 
-  /** Takes the next message; the entry that it completes. Fails LOG_LOST, LOG_UNTRUSTED, FORMAT_TOO_NEW. */
+  /**
+   * Takes the next message. Returns the entry that this message completes, or undefined. Fails LOG_LOST,
+   * LOG_UNTRUSTED, FORMAT_TOO_NEW.
+   */
   push({ seq, bytes }: { seq: number; bytes: Uint8Array }): Entry | undefined {
     if (seq !== this.#end + 1) lost(`message ${seq} follows message ${this.#end}`);
     const head = readHead(bytes, seq);
@@ -133,7 +139,7 @@ export class EntryDecoder {
   }
 }
 
-/** Never a Buffer, whose `slice` does not copy. */
+/** Returns a plain Uint8Array. The `slice` of a Buffer does not copy. */
 const plain = (bytes: Uint8Array): Uint8Array =>
   new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 

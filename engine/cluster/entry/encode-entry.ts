@@ -1,5 +1,5 @@
-// Makes the messages of an entry. Invariant: whoever repeats an append sends the same bytes under the
-// same ids; they are made once, here.
+// Encodes an entry as log messages.
+// Invariant: messages are encoded once. A repeated append sends the same bytes under the same ids.
 import { crc32, deflateRawSync } from 'node:zlib';
 import { chainOf, type Position } from './chain.js';
 import type { EntryKeys } from './entry-keys.js';
@@ -7,7 +7,7 @@ import { sealHead, writeHead } from './head.js';
 import { chainAt, headBytes, signedHeadBytes } from './head-layout.js';
 import { deflatedFlag } from './kind.js';
 
-/** Bytes of a body that one message takes. */
+/** Maximum bytes of a body in one message. */
 export const partBytes = 512 * 1024;
 
 export interface EntrySource {
@@ -22,26 +22,26 @@ export interface EntrySource {
   deflate?: boolean;
 }
 
-/** By what an entry is signed. */
+/** The key that signs an entry. */
 export interface Signer {
   keys: EntryKeys;
-  /** Of one of them. */
+  /** Id of one of `keys`. */
   id: number;
 }
 
 export interface SealedEntry {
   /**
-   * One message each, in order, with the name that each repetition of its append has; every one in
-   * memory of its own, to be handed to another thread.
+   * One message per part, in order, with the id that every repetition of its append uses. Each message has
+   * its own memory, so that it can be transferred to another thread.
    */
   parts: { bytes: Uint8Array<ArrayBuffer>; id: string }[];
-  /** Where the log stands once all of them are in it. */
+  /** Position of the log after all messages are appended. */
   position: Position;
 }
 
 /**
- * The messages of `source`, to be appended behind sequence `after`. That may be beyond `before`, the last
- * entry: parts of one that was never finished may lie between.
+ * Returns the messages of `source`, to be appended after sequence `after`. `after` can be beyond `before`,
+ * the last entry: parts of an unfinished entry may lie between them.
  */
 export function encodeEntry(
   before: Position,

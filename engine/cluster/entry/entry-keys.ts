@@ -1,9 +1,10 @@
-// The keys by which entries of a log prove that a node of its cluster wrote them. Each is derived from a secret of the
-// cluster and the name of the log, so that an entry of one log is worth nothing in another. A message is signed as a
-// whole: its head, which names its place and the chain behind which it stands, and its part of the body.
+// Derives the keys by which log entries prove that a node of the cluster wrote them. Each key is derived from
+// a cluster secret and the name of the log, so that an entry of one log is not valid in another. The
+// signature covers the whole message: the head, which includes the sequence and the chain, and the part of
+// the body.
 //
-// Invariant: from the first entry on that is signed, every entry is, by the same key or a newer one: who knows an old
-// secret that has been replaced writes nothing any more.
+// Invariant: after the first signed entry, every entry is signed by the same key or a newer one. The holder
+// of a replaced secret cannot write entries.
 import {
   createHmac,
   createSecretKey,
@@ -22,19 +23,19 @@ function derived(secret: string, purpose: string, bytes: number): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `trellisdb ${purpose}`, bytes));
 }
 
-/** A secret's number, never 0: tells which one it is, and nothing of what it holds. */
+/** Returns the id of a secret, never 0. The id identifies the secret and reveals nothing about it. */
 export function keyIdOf(secret: string): number {
   return derived(secret, 'key id', 4).readUInt32LE(0) || 1;
 }
 
-/** As it is shown to people. */
+/** Prints a key id for people, as 8 hexadecimal digits. */
 export const printKey = (id: number): string => id.toString(16).padStart(8, '0');
 
-/** What is derived from a secret for that purpose, and for no other. */
+/** Derives a key from a secret for one purpose only. */
 export const keyFor = (secret: string, purpose: string): KeyObject =>
   createSecretKey(derived(secret, purpose, keyBytes));
 
-/** Fails CONFIG_INVALID for secrets that are too short, or that stand there twice. */
+/** Returns the ids of the secrets. Fails CONFIG_INVALID when a secret is too short or occurs twice. */
 export function keyIdsOf(secrets: readonly string[]): number[] {
   const ids = secrets.map(keyIdOf);
   if (secrets.some((secret) => Buffer.byteLength(secret) < leastBytes))
@@ -45,18 +46,18 @@ export function keyIdsOf(secrets: readonly string[]): number[] {
 }
 
 export class EntryKeys {
-  /** Oldest first. */
+  /** Key ids, oldest first. */
   readonly ids: readonly number[];
   readonly #keys = new Map<number, KeyObject>();
 
-  /** `secrets`: oldest first. Fails CONFIG_INVALID. */
+  /** `secrets` are ordered from oldest to newest. Fails CONFIG_INVALID. */
   constructor(secrets: readonly string[], logName: string) {
     this.ids = keyIdsOf(secrets);
     for (const [i, secret] of secrets.entries())
       this.#keys.set(this.ids[i]!, keyFor(secret, `log entry 1\n${logName}`));
   }
 
-  /** Undefined: there is no secret. */
+  /** Returns undefined when the cluster has no secrets. */
   static of(secrets: readonly string[] | undefined, logName: string): EntryKeys | undefined {
     return secrets === undefined || secrets.length === 0
       ? undefined
@@ -67,7 +68,10 @@ export class EntryKeys {
     return this.ids.at(-1)!;
   }
 
-  /** Whether entries may be signed by `id` where they were by `since`; undefined: by none. */
+  /**
+   * Returns true if `id` may sign entries after entries that `since` signed. `since` is undefined when no
+   * entry is signed yet.
+   */
   replaces(id: number, since: number | undefined): boolean {
     return since === undefined || this.ids.indexOf(id) > this.ids.indexOf(since);
   }
@@ -79,12 +83,12 @@ export class EntryKeys {
       .digest();
   }
 
-  /** Writes the proof into a message that is otherwise whole. */
+  /** Writes the signature into a message that is otherwise complete. */
   sign(message: Uint8Array, id: number): void {
     message.set(this.#macOf(message, this.#keys.get(id)!), macAt);
   }
 
-  /** Of a message that is signed. Fails LOG_UNTRUSTED. */
+  /** Verifies a signed message. Fails LOG_UNTRUSTED. */
   check(message: Uint8Array, id: number, seq: number, since: number | undefined): void {
     const key = this.#keys.get(id);
     if (key === undefined)
@@ -102,8 +106,8 @@ export class EntryKeys {
 }
 
 /**
- * That the message was written by who may; `since`: the key of the entries before it, undefined while none is signed.
- * Fails LOG_UNTRUSTED.
+ * Checks that a permitted node wrote the message. `since` is the key of the entries before it, or undefined
+ * while no entry is signed. Fails LOG_UNTRUSTED.
  */
 export function checkWriter(
   keys: EntryKeys | undefined,

@@ -1,14 +1,14 @@
-// Where what stands in the head of a message, as head.ts draws it.
+// Byte offsets of the fields in the head of a message. head.ts draws the layout.
 
 export const headBytes = 64;
-/** Of a message that is signed. */
+/** Bytes of the head of a signed message. */
 export const signedHeadBytes = 104;
 
-/** Where the chain and the checksum stand, which are not hashed into the chain. */
+/** Offsets of the chain and of the checksum, which are not hashed into the chain. */
 export const chainAt = 40;
 export const sumAt = 60;
 
-/** Of a signed one: the number of its key, and the signature. */
+/** Signed messages only: offsets of the key id and of the signature. */
 export const keyAt = 64;
 export const macAt = 72;
 export const macBytes = 32;

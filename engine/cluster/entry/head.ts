@@ -1,28 +1,29 @@
-// The one drawing of what stands in the replicated log: a message is a head of 64 bytes and a part of
-// a body; where it is signed, of 104. Integers are little-endian. Invariant: every byte of a head is either checked by
-// a reader or hashed into the chain, so that no change of one goes unseen.
+// Defines the layout of a message in the replicated log. A message is a head and a part of a body. The head
+// takes 64 bytes, or 104 bytes when the message is signed. Integers are little-endian.
+// Invariant: a reader checks every byte of a head, or the byte is hashed into the chain, so that every change
+// is detected.
 //
-//   at  field
-//    0  `TLE1`, `TLE2`      the last character is the version of this drawing: 2 is signed
-//    4  kind u8, flags u8   kind.ts
-//    6  part u16, parts u16 which part of the entry this is, and how many there are
-//   10  spare u16
-//   12  epoch u32           of the leader that appended it
-//   16  after f64           sequence of the message before this one
-//   24  id, 16 bytes        of the entry; the id of the message is `id-part`
-//   40  chain u64           of the entry, in each of its parts (chain.ts)
-//   48  time f64            Unix milliseconds of the leader's clock: for lag, decides nothing
-//   56  crc32 u32           of the part of the body behind this head
-//   60  crc32 u32           of the head before it
-//   64  key u32             of a signed one: by which key (entry-keys.ts)
-//   68  spare u32
-//   72  HMAC, 32 bytes      of all of the message but itself
+//  at  field
+//   0  `TLE1`, `TLE2`      the last character is the layout version: 2 is signed
+//   4  kind u8, flags u8   kind.ts
+//   6  part u16, parts u16 number of this part, and number of parts of the entry
+//  10  spare u16
+//  12  epoch u32           epoch of the leader that appended the entry
+//  16  after f64           sequence of the message before this one
+//  24  id, 16 bytes        id of the entry; the id of the message is `id-part`
+//  40  chain u64           chain of the entry, in each of its parts (chain.ts)
+//  48  time f64            Unix milliseconds of the leader's clock; used for lag only
+//  56  crc32 u32           checksum of the part of the body after this head
+//  60  crc32 u32           checksum of the head before this field
+//  64  key u32             signed messages: id of the key (entry-keys.ts)
+//  68  spare u32
+//  72  HMAC, 32 bytes      signature over the whole message except this field
 import { crc32 } from 'node:zlib';
 import { fail } from '../../base/errors.js';
 import { chainAt, headBytes, keyAt, macAt, signedHeadBytes, sumAt } from './head-layout.js';
 
 export interface Head {
-  /** One of `entryKind`, or of a newer version. */
+  /** One of `entryKind`, or a kind that a newer version added. */
   kind: number;
   flags: number;
   part: number;
@@ -33,7 +34,7 @@ export interface Head {
   chain: bigint;
   time: number;
   crc: number;
-  /** Of the signature; undefined: it has none. */
+  /** Id of the signing key. Absent when the message is not signed. */
   key?: number;
 }
 
@@ -41,14 +42,14 @@ const magic = 0x454c54;
 const plain = 0x31;
 const signed = 0x32;
 
-/** Bytes of the head of a message. */
+/** Returns the bytes of the head of a message. */
 export const headSizeOf = (message: Uint8Array): number =>
   message[3] === signed ? signedHeadBytes : headBytes;
 
-/** The part of the body that a message holds. */
+/** Returns the part of the body that a message holds, as a view. */
 export const bodyOf = (message: Uint8Array): Uint8Array => message.subarray(headSizeOf(message));
 
-/** What of the head of a message is not its signature. */
+/** Returns the head of a message without its signature, as a view. */
 export const unsignedHeadOf = (message: Uint8Array): Uint8Array =>
   message.subarray(0, Math.min(headSizeOf(message), macAt));
 
@@ -73,12 +74,14 @@ export function writeHead(message: Uint8Array, head: Head): void {
   sealHead(message);
 }
 
-/** Writes the checksum of the head, when all else of it stands. */
+/** Writes the checksum of the head. All other fields must be complete. */
 export function sealHead(message: Uint8Array): void {
   viewOf(message).setUint32(sumAt, crc32(message.subarray(0, sumAt)), true);
 }
 
-/** Fails LOG_LOST where no head is, FORMAT_TOO_NEW where it is drawn otherwise. */
+/**
+ * Reads the head. Fails LOG_LOST when the bytes are no head, FORMAT_TOO_NEW when the layout version is newer.
+ */
 export function readHead(message: Uint8Array, seq: number): Head {
   if (message.length < headBytes || (viewOf(message).getUint32(0, true) & 0xffffff) !== magic)
     fail('LOG_LOST', { what: `message ${seq} is not an entry of a TrellisDB log` });

@@ -1,11 +1,11 @@
-// The body of an intent: what a change of the schema is made from, in place of what it changes. Invariant: the
-// same intent on the same data changes the same; a check behind it makes sure of that.
+// Encodes and decodes the body of an intent entry: the inputs of a schema change, in place of its effects.
+// Invariant: the same intent on the same data makes the same changes. A later check entry verifies this.
 import { fail } from '../../base/errors.js';
 
 export interface Intent {
-  /** What `NOW` is in migrations: Unix time in milliseconds. */
+  /** The value of `NOW` in migrations, in Unix milliseconds. */
   nowMs: number;
-  /** Packed. */
+  /** The source archive, packed. */
   sources: Uint8Array;
 }
 
@@ -18,7 +18,7 @@ export function packIntent({ nowMs, sources }: Intent): Uint8Array<ArrayBuffer> 
   return body;
 }
 
-/** A copy. Fails LOG_LOST. */
+/** Decodes the intent into a copy. Fails LOG_LOST. */
 export function intentOf(body: Uint8Array): Intent {
   if (body.length < headBytes) fail('LOG_LOST', { what: 'an intent is cut short' });
   const nowMs = new DataView(body.buffer, body.byteOffset).getFloat64(0, true);

@@ -1,22 +1,22 @@
-// Kinds of entries and their flags. A kind that stands not here is of a newer version: whoever meets
-// it stops before it.
+// Lists the kinds of entries and their flags. A newer version may write other kinds. A node stops before an
+// entry of an unknown kind.
 
 export const entryKind = {
-  /** What a transaction changed. */
+  /** The changes of a transaction. */
   changes: 1,
   /** A node begins to lead. */
   epoch: 2,
-  /** The leader lives, and nothing changed. */
+  /** The leader is alive; nothing changed. */
   beat: 3,
-  /** Sources or keys, with what changed by them. */
+  /** Sources or keys, together with the changes that they caused. */
   schema: 4,
-  /** What the leader's tables hold here, where nothing was written since they were read. */
+  /** Hashes of the leader's tables at this position. Nothing was written between the reads and this entry. */
   check: 5,
-  /** Every node may take a snapshot here, or is told what came of one (check-mark.ts). */
+  /** Every node may take a snapshot here, or learns the result of a check (check-mark.ts). */
   mark: 6,
-  /** Which database the log is of: its first entry. */
+  /** Names the database of the log. It is the first entry. */
   genesis: 7,
-  /** A change of the schema that every node makes for itself: too much of it to be sent. */
+  /** A schema change that every node makes for itself, because its changes are too large to send. */
   intent: 8,
 } as const;
 

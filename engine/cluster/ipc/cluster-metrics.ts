@@ -1,5 +1,6 @@
-// What the threads of a node count and measure of the log, in shared memory: the log thread what it appends
-// and reads, the writer what it applies. Invariant: each cell has one writer.
+// Counts what the threads of a node do with the log, in shared memory. The log thread counts what it appends
+// and reads; the writer thread counts what it applies.
+// Invariant: each cell has one writer.
 import { Histogram, cellsOf, countBounds, secondBounds } from '../../base/metric.js';
 import { entryKind } from '../entry/kind.js';
 import type { ClusterSample } from '../families.js';
@@ -52,13 +53,13 @@ export class ClusterTally {
     this.#cells[cellNames.indexOf(cell)]! += by;
   }
 
-  /** What the log keeps. */
+  /** Records the range and size of the log. */
   kept({ first, bytes }: { first: number; bytes: number }): void {
     this.#cells[cellNames.indexOf('logFirst')] = first;
     this.#cells[cellNames.indexOf('logBytes')] = bytes;
   }
 
-  /** An entry of this kind was read or appended; it ends at `seq`. */
+  /** Records that an entry of this kind, which ends at `seq`, was read or appended. */
   entry(kind: number, seq: number): void {
     const name = kinds.find((each) => entryKind[each] === kind);
     if (name !== undefined) this.add(name);
@@ -69,7 +70,7 @@ export class ClusterTally {
     return this.#cells[cellNames.indexOf(cell)]!;
   }
 
-  /** `position`: up to where everything is applied. */
+  /** Returns the samples. `position` is the sequence up to which everything is applied. */
   samples(position: number): ClusterSample[] {
     const heard = this.#get('heard');
     return [

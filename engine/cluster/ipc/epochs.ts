@@ -1,20 +1,21 @@
-// Where the epochs of a log began, as far as a node remembers it: at the entry that named who leads there, or at the
-// first of the log. Two logs that were one until their end was lost may give the same number to two epochs; what
-// a token tells of one of them is not in the other. Invariant: the list is the same on all nodes that are equally far.
+// Keeps the positions at which the epochs of a log began, as far as a node remembers them: at the entry that
+// named the leader, or at the first entry of the log. When a log loses its end, the two histories can use the
+// same epoch number for different epochs. Entries of the lost history are not in the current one.
+// Invariant: the list is equal on all nodes at equal positions.
 import type { Position } from '../entry/chain.js';
 import type { ClusterPosition } from '../node.js';
 
-/** The first of the log, and the newest. */
+/** Maximum length of the list: the first epoch of the log and the newest ones. */
 export const epochsKept = 16;
 
-/** Whether `a` is behind `b`: a new log of the same data counts from the beginning, under a later epoch. */
+/** Returns true if `a` is before `b`. A new log of the same data starts at sequence 0 under a later epoch. */
 export const isBehind = (a: ClusterPosition, b: ClusterPosition): boolean =>
   a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
 
-/** Of data that came without the list: all that is before their epoch is taken for theirs. */
+/** Start of the current epoch for data without the list: everything before counts as part of this epoch. */
 export const unknownStart = (epoch: number): Position => ({ epoch, seq: 0, chain: 0n });
 
-/** The list once an entry has begun another epoch; the same one where it is known already. */
+/** Returns the list with a new epoch added, or the same list when the epoch is already known. */
 export function withEpoch(epochs: readonly Position[], start: Position): readonly Position[] {
   const newest = epochs.at(-1);
   if (newest !== undefined && newest.epoch >= start.epoch) return epochs;
@@ -24,9 +25,10 @@ export function withEpoch(epochs: readonly Position[], start: Position): readonl
 }
 
 /**
- * Whether a node at `seq` that remembers these epochs has all that a token tells of. A later epoch is not enough: what
- * was said in the token's own may have been behind the end of that epoch here, in entries that the log has lost. Tokens
- * of logs before this one are: it is made of what was left of them, and begins above all epochs that they have had.
+ * Returns true if a node at `seq` with these epochs has every entry that the token refers to. A later epoch
+ * alone proves nothing: the token may refer to entries that the log has lost. Tokens of earlier logs are
+ * always satisfied. A new log contains all data that were left of the earlier logs, and its epochs begin
+ * above all of theirs.
  */
 export function isAt(
   seq: number,

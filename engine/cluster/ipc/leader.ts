@@ -1,4 +1,5 @@
-// The body of an epoch entry: who leads from there on. Invariant: a name of '' is nobody's: whoever is first.
+// Encodes and decodes the body of an epoch entry: which node leads from this entry on.
+// Invariant: the empty name means that the first node to claim the lead becomes the leader.
 import { fail } from '../../base/errors.js';
 import type { ClusterLeader } from '../node.js';
 
@@ -6,13 +7,13 @@ export const packLeader = ({ node, address }: ClusterLeader): Uint8Array =>
   Buffer.from(JSON.stringify({ node, address }));
 
 /**
- * Who can be asked for what only the leader does. Undefined: an entry has named nobody, or somebody who is yet to say
- * where it is.
+ * Returns the leader if its address is known. Returns undefined when an entry named no node, or a node whose
+ * address is not known yet.
  */
 export const reachable = (leader: ClusterLeader | undefined): ClusterLeader | undefined =>
   leader?.address ? leader : undefined;
 
-/** Fails LOG_LOST. */
+/** Decodes the leader. Fails LOG_LOST. */
 export function leaderOf(body: Uint8Array): ClusterLeader {
   try {
     const { node, address } = JSON.parse(Buffer.from(body).toString()) as Partial<ClusterLeader>;

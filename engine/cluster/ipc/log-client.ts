@@ -1,9 +1,11 @@
-// The writer's end of the log. On the leader it makes the changes of a transaction an entry before LMDB
-// commits them, and waits for the log's answer; on others it lets no change pass.
+// Connects the writer thread to the log. On the leader, it encodes the changes of a transaction as an entry
+// before LMDB commits them, and waits for the acknowledgement of the log. On other nodes, it refuses every
+// change.
 //
-// Invariant: a transaction is committed only when its entry is in the log behind all that this node has
-// applied, and the position of that entry is part of it. What is in the log and found no room on this disk
-// is set aside: this node leads no more, and applies it as a follower does, before anything behind it.
+// Invariant: a transaction is committed only when its entry is in the log, directly after everything that
+// this node has applied. The position of that entry is part of the transaction. An entry that is in the log
+// but does not fit on this disk is kept aside. The node then stops leading, and applies this entry as a
+// follower before any later one.
 import type { MessagePort } from 'node:worker_threads';
 import { wallMs } from '../../base/clock.js';
 import { TrellisError, fail } from '../../base/errors.js';
@@ -28,9 +30,9 @@ export interface LogLinkSetup {
   tally: SharedArrayBuffer;
   restoreEpoch: string;
   appendTimeoutMs: number;
-  /** Most bytes of changes in one entry. */
+  /** Maximum bytes of changes in one entry. */
   entryBytes: number;
-  /** A change of the schema that changes more is told as an intent. */
+  /** A schema change with more bytes of changes is sent as an intent. */
   schemaBytes: number;
 }
 
@@ -38,45 +40,48 @@ export interface LogLinkSetup {
 interface AppendOptions {
   kind: number;
   timeoutMs: number;
-  /** Of a change of the schema: what it is made from. */
+  /** Inputs of the schema change that is running. */
   intent?: Intent;
 }
 
 export type LoggedEntry = (LogToWriter & { kind: 'entry' })['entry'];
 
-/** Entry of the open transaction. The log has it already. */
+/** Entry of the open transaction that the log already has. */
 interface Ahead {
   kind: number;
   intent: Intent | undefined;
   startedAt: number;
-  /** Where the data are without it. */
+  /** State of the data without the entry. */
   before: Pick<LogClient, 'position' | 'needsTableCheck'>;
 }
 
 const asideHint =
   'The disk of this node is full: the write is in the log, and is done here as soon as there is room.';
 
-/** Of a bulk load, whose own deadline is judged before: the log may take its time with the parts. */
+/**
+ * Timeout for the entries of a bulk load, in milliseconds. The load checks its own deadline before. The log
+ * may take long to store all parts.
+ */
 export const loadTimeoutMs = 600_000;
 
 export class LogClient implements Replication {
   readonly recorder = new WriteSet();
   readonly words: ClusterState;
   readonly tally: ClusterTally;
-  /** Of the last entry whose changes the data hold. */
+  /** Position of the last entry whose changes the data hold. */
   position: DataPosition = { epoch: 0, seq: 0, chain: 0n, leader: undefined, epochs: [] };
   #isLeading = false;
   #manner: AppendOptions;
   #ahead: Ahead | undefined;
-  /** Takes the entry that found no room on this disk. */
+  /** Takes the entry for which this disk had no space. */
   onAside: ((entry: LoggedEntry) => void) | undefined;
-  /** Where a change that this node makes itself, of an intent that it has read, has its place. */
+  /** Position of the intent that this node is executing. Its changes belong to that position. */
   #replayed: DataPosition | undefined;
-  /** Whether what was changed last was told as an intent, and nobody has compared what came of it. */
+  /** True when the last schema change was sent as an intent and no table check has followed yet. */
   needsTableCheck = false;
   readonly #changes = new ChangeWriter();
 
-  /** `onSlice` hears now and then that the writer waits, and is alive. */
+  /** Calls `onSlice` regularly while the writer waits, as a sign of life. */
   constructor(
     private readonly setup: LogLinkSetup,
     private readonly onSlice: () => void,
@@ -90,7 +95,7 @@ export class LogClient implements Replication {
     return this.#isLeading;
   }
 
-  /** The data are open, and this far. Fails LOG_LOST. */
+  /** Starts at the stored position, when the data are open. Fails LOG_LOST. */
   start(stored: Uint8Array | undefined): void {
     this.position = readPosition(stored, this.setup.restoreEpoch);
     this.words.durable = this.position.seq;
@@ -102,7 +107,7 @@ export class LogClient implements Replication {
     this.setup.port.postMessage(message, transfer);
   }
 
-  /** From now on transactions are entries. */
+  /** From now on, transactions are appended as entries. */
   lead(position: NotedPosition): void {
     this.position = { ...position, epochs: withEpoch(this.position.epochs, position) };
     this.#isLeading = true;
@@ -110,13 +115,13 @@ export class LogClient implements Replication {
     this.words.role = 'leader';
   }
 
-  /** Somebody else may lead; who, an entry will say. */
+  /** Stops leading. A later entry names the new leader. */
   resign(): void {
     if (this.#isLeading) this.position = { ...this.position, leader: undefined };
     this.#isLeading = false;
   }
 
-  /** What a write gets here. */
+  /** The error of a write on this node. */
   get refusal(): TrellisError {
     const leader = reachable(this.position.leader);
     if (leader === undefined) return new TrellisError({ code: 'NO_LEADER', args: {} });
@@ -180,7 +185,7 @@ export class LogClient implements Replication {
     return intent === undefined ? this.#changesTaken() : packIntent(intent);
   }
 
-  /** Fails TXN_TOO_LARGE. */
+  /** Returns the changes of the open transaction and resets the recorder. Fails TXN_TOO_LARGE. */
   #changesTaken(): Uint8Array<ArrayBuffer> {
     this.recorder.each((table, key, value) => this.#changes.put(table, key, value));
     const body = this.#changes.take();
@@ -194,7 +199,7 @@ export class LogClient implements Replication {
     this.recorder.unrecorded(() => meta.put(metaKey.position, bytes));
   }
 
-  /** Runs what an intent at `position` says; its changes are this node's own doing, and no entry. */
+  /** Runs the intent at `position`. The node makes its changes locally and appends no entry. */
   replaying(position: DataPosition, work: () => void): void {
     this.#replayed = position;
     try {
@@ -205,12 +210,12 @@ export class LogClient implements Replication {
     this.needsTableCheck = true;
   }
 
-  /** As it stands in the data. */
+  /** Returns the position in its stored form. */
   pack(position: DataPosition): Uint8Array {
     return packPosition(position, this.setup.restoreEpoch);
   }
 
-  /** An entry of the leader that changes no data: of a check. */
+  /** Appends an entry that changes no data, such as a check. Leader only. */
   append(kind: number, body: Uint8Array<ArrayBuffer>): void {
     if (!this.#isLeading) throw this.refusal;
     this.withAppendOptions({ kind }, () => this.#append(body));
@@ -236,12 +241,12 @@ export class LogClient implements Replication {
     throw this.refusal;
   }
 
-  /** What was committed is published: every read sees it. */
+  /** Publishes the committed position, so that every read sees the commit. */
   publish(): void {
     this.reach(this.position, true);
   }
 
-  /** Every read sees all up to `position`; `isNoted`: and the disk has it. */
+  /** Makes every read see all entries up to `position`. `isNoted` is true when they are also on disk. */
   reach(position: DataPosition, isNoted: boolean): void {
     this.position = position;
     if (isNoted) this.words.durable = position.seq;
@@ -258,6 +263,9 @@ const refusals = [
   'LOG_UNAVAILABLE',
 ];
 
-/** Whether the log has refused a transaction: nothing of it is on this disk, and nothing is wrong with it. */
+/**
+ * Returns true if the log refused the transaction. Then this disk holds nothing of the transaction, and the
+ * data are sound.
+ */
 export const isRefusal = (error: unknown): error is TrellisError =>
   error instanceof TrellisError && refusals.includes(error.code);

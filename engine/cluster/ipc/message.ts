@@ -1,40 +1,40 @@
-// What the threads of a node tell each other about the log: the writer, which commits and applies; the log
-// thread, which alone talks to the log; and the thread that serves.
+// Defines the messages about the log between the threads of a node: the writer thread, which commits and
+// applies; the log thread, which alone uses the log; and the main thread.
 import type { ErrorData } from '../../base/errors.js';
 import type { Entry } from '../entry/decode-entry.js';
 import type { Position } from '../entry/chain.js';
 import type { ClusterLeader, ClusterPosition, ReplicationSlot, RoleChange } from '../node.js';
 
-/** How far this node is, and who led there. */
+/** Position of this node, with the leader of that epoch. */
 export interface NotedPosition extends Position {
   leader: ClusterLeader | undefined;
 }
 
-/** The same of data, which remember where the epochs before began (epochs.ts). */
+/** A stored position, with the start positions of earlier epochs (epochs.ts). */
 export interface DataPosition extends NotedPosition {
   epochs: readonly Position[];
 }
 
 export type WriterToLog =
-  /** The writer is there, and this far. */
+  /** The writer is ready at this position. */
   | { kind: 'ready'; position: NotedPosition }
   | { kind: 'append'; entryKind: number; epoch: number; body: Uint8Array; timeoutMs: number }
   /** Everything up to `seq` is applied. */
   | { kind: 'applied'; seq: number }
-  /** It cannot lead before it has applied more: another node may. */
+  /** The writer must apply more before it can lead. Another node may lead. */
   | { kind: 'resign' }
-  /** It cannot go on: this node takes no part any more. */
+  /** The writer cannot continue. This node leaves the cluster. */
   | { kind: 'failed'; error: ErrorData };
 
 export type LogToWriter =
-  /** The next entry, in order; on the leader those without changes. */
+  /** The next entry, in order. On the leader, only entries without changes are sent. */
   | { kind: 'entry'; entry: Pick<Entry, 'kind' | 'body' | 'time' | 'position'> }
-  /** All before is applied: from now on transactions are appended under this epoch. */
+  /** Everything before is applied. From now on, transactions are appended under this epoch. */
   | { kind: 'lead'; position: NotedPosition }
-  /** Another node may lead. */
+  /** Stops leading. Another node may lead. */
   | { kind: 'follow' };
 
-/** What is asked of the leader's log thread. */
+/** Requests to the log thread of the leader. */
 export type Ask =
   | { what: 'beat' }
   | { what: 'leave' }
@@ -46,7 +46,7 @@ export type LogProbe = {
   first: number;
   last: number;
   bytes: number;
-  /** Of nodes that follow, as this one has heard while it leads. */
+  /** Positions of the followers, as far as this leader has received them. */
   claims: ReplicationSlot[];
 };
 
@@ -54,7 +54,7 @@ export type ServerToLog =
   | { kind: 'ask'; id: number; ask: Ask }
   | { kind: 'claim'; node: string; seq: number | undefined; keys: readonly number[] }
   | { kind: 'keepFrom'; marks: readonly number[] }
-  /** This node takes no part any more. */
+  /** This node leaves the cluster. */
   | { kind: 'fail'; error: ErrorData }
   | { kind: 'close' };
 

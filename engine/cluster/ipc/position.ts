@@ -1,16 +1,16 @@
-// How far a node is, as it stands in its data beside what it has applied (key 05 of meta.ts): read at the
-// next start, and carried along by copies. JSON:
+// Reads and writes the position of a node inside its data, next to the applied changes (key 05 of meta.ts).
+// The next start reads the position, and copies of the data include it. The format is JSON:
 //
-//   epoch, seq     of the last entry that the data hold
-//   chain          of that entry, 16 hexadecimal digits
-//   restoreEpoch   of the manifest: data from a backup that was restored belong to no log; '' for
-//                  those that left theirs
-//   epochs         where the log began, and its newest epochs, oldest first: [epoch, seq, chain] of
-//                  the entry that began each (epochs.ts). Absent in data of versions before
-//   leader         {node, address} of whoever leads in that epoch, where it is known
-//   key            by which the entry is signed; absent: it is not
+//  epoch, seq     of the last entry that the data hold
+//  chain          of that entry, 16 hexadecimal digits
+//  restoreEpoch   of the manifest: data from a restored backup belong to no log; '' for data that
+//                 left their log
+//  epochs         start of the log, and its newest epochs, oldest first: [epoch, seq, chain] of
+//                 the entry that began each (epochs.ts). Absent in data of older versions
+//  leader         {node, address} of the leader of that epoch, where it is known
+//  key            id of the key that signs the entry; absent: it is not signed
 //
-// Invariant: it is written in the transaction of its entry.
+// Invariant: the position is written in the same transaction as its entry.
 import { fail } from '../../base/errors.js';
 import type { Position } from '../entry/chain.js';
 import { printKey } from '../entry/entry-keys.js';
@@ -31,7 +31,7 @@ interface Stored {
 const digitsOf = (chain: bigint): string => chain.toString(16).padStart(16, '0');
 const chainOf = (digits: string): bigint => BigInt(`0x${digits}`);
 
-/** Of the list that was packed last: it is the same one for as long as an epoch lasts. */
+/** Text of the list that was packed last. The list does not change within an epoch. */
 let packed: { epochs: readonly Position[]; text: string } = { epochs: [], text: '[]' };
 
 function textOf(epochs: readonly Position[]): string {
@@ -49,35 +49,37 @@ export function packPosition(position: DataPosition, restoreEpoch: string): Uint
   return Buffer.from(`${JSON.stringify(stored).slice(0, -1)},"epochs":${textOf(epochs)}}`);
 }
 
-/** Whether what is stored is of these data, and not of those that their backup was made of. */
+/**
+ * Returns true if the stored position belongs to these data, and not to the data of which a backup was made.
+ */
 export const isOf = (bytes: Uint8Array, restoreEpoch: string): boolean =>
   (JSON.parse(Buffer.from(bytes).toString()) as Stored).restoreEpoch === restoreEpoch;
 
-/** What is left of it in data that go on without their log; undefined: nothing has to change. */
+/** Returns the position for data that detach from their log, or undefined when nothing has to change. */
 export function leftPosition(bytes: Uint8Array | undefined): Uint8Array | undefined {
   if (bytes === undefined || isOf(bytes, '')) return undefined;
   const left = { ...knownPosition(bytes), chain: 0n, leader: undefined, epochs: [] };
   return packPosition(left, '');
 }
 
-/** How far their log was followed, whether they are still of it or not. */
+/** Returns the position up to which the data followed a log, whether they still belong to it or not. */
 export function knownPosition(bytes: Uint8Array): ClusterPosition {
   const { epoch, seq } = JSON.parse(Buffer.from(bytes).toString()) as Stored;
   return { epoch, seq };
 }
 
-/** More leaders than there are between a backup and what made it needed. */
+/** Number of epochs to skip. It exceeds the number of leaders between a backup and its restore. */
 const epochsSkipped = 65_536;
 
 /**
- * Of the first entry of a new log of these data: above all that their earlier logs have had, so that tokens of
- * those are known as older than any of this one.
+ * Returns the epoch of the first entry of a new log. It is above all epochs of earlier logs of these data, so
+ * that tokens of earlier logs are recognized as older.
  */
 export function firstEpoch(bytes: Uint8Array | undefined): number {
   return bytes === undefined ? 0 : knownPosition(bytes).epoch + epochsSkipped;
 }
 
-/** Whether somebody has led in that epoch of an earlier log of the data that are in epoch `now` of theirs. */
+/** Returns true if `epoch` belongs to an earlier log of data that are now in epoch `now`. */
 export const isOfEarlierLog = (epoch: number, now: number): boolean => now - epoch >= epochsSkipped;
 
 function failFounding(what: string): never {
@@ -87,7 +89,7 @@ function failFounding(what: string): never {
   return fail('CONFIG_INVALID', { what }, { hint });
 }
 
-/** Fails CONFIG_INVALID for data that belong to no log, or no more. */
+/** Reads the stored position. Fails CONFIG_INVALID for data that belong to no log, or to none any longer. */
 export function readPosition(bytes: Uint8Array | undefined, restoreEpoch: string): DataPosition {
   if (bytes === undefined) return failFounding('These data are of no cluster yet.');
   if (isOf(bytes, ''))

@@ -1,26 +1,26 @@
-// The words that the threads of a node share about its cluster: how far it is, its part in it, and the one
-// append for which the writer waits.
+// Shares the cluster state of a node between its threads: its position, its role, and the one append for
+// which the writer waits.
 //
-//   i32  0   what became of the writer's append: see `appendState`
+//  i32  0   result of the writer's append: see `appendState`
 //        1   role: see `roles`
-//        2   counted up when the position moves; threads wait on it
+//        2   incremented when the position moves; threads wait on it
 //        3   epoch of the position
-//   i64  2   sequence of the position: all reads of this node see that entry
+//  i64  2   sequence of the position: all reads of this node see that entry
 //        3   sequence up to which the disk of this node has everything
 //        4   sequence of the entry that was appended
-//        5   its chain
-//   f64  6   when the log was last heard, on the clock that all threads share; 0: never
-//        7   when all that was heard was last applied
+//        5   chain of the entry that was appended
+//  f64  6   time of the last sign of life of the log, on the shared clock; 0: never
+//        7   time when everything received so far was last applied
 //        8   wall clock of the leader in the last entry that was applied
-//   i32 18   odd while the epoch moves, with its sequence and what follows
-//       19   count of epochs that are remembered
-//       20   newest epoch of them that the log, which is another one since, has too; `allEpochs`: it is the same one
-//       22   key by which the entry was signed that was appended; 0: by none
-//       23   key by which the entry at the position is signed; 0: by none
-//   i64 12   of each: epoch, sequence, chain
+//  i32 18   odd while the epoch, its sequence and the fields below change
+//       19   number of remembered epochs
+//       20   newest of these epochs that the current log has too; `allEpochs`: the log is the same
+//       22   id of the key that signed the appended entry; 0: not signed
+//       23   id of the key that signed the entry at the position; 0: not signed
+//  i64 12   for each epoch: epoch, sequence, chain
 //
-// Invariant: each word has one writer: the log thread has all of the append but its first state, role, what is heard
-// and which epochs are those of the log; the writer has the position and the epochs.
+// Invariant: each word has one writer. The log thread writes the append (except its first state), the role,
+// the times of contact and the shared epochs. The writer thread writes the position and the epochs.
 import type { Position } from '../entry/chain.js';
 import type { ClusterPosition, ClusterRole } from '../node.js';
 import { epochsKept, isAt } from './epochs.js';
@@ -42,12 +42,15 @@ const allEpochs = 2 ** 31 - 1;
 const epochsAt = 12;
 const bytes = 8 * (epochsAt + 3 * epochsKept);
 
-/** A slice of the wait for an append; between two of them the writer says that it is alive. */
+/**
+ * Milliseconds of one slice of the wait for an append. Between two slices, the writer reports that it is
+ * alive.
+ */
 const sliceMs = 250;
 
 declare global {
   interface Atomics {
-    /** Of ES2024: resolves when the word is notified, or after `ms`. */
+    /** From ES2024. Resolves when the word is notified, or after `ms`. */
     waitAsync(
       words: Int32Array,
       index: number,
@@ -72,7 +75,7 @@ export class ClusterState {
   readonly #numbers: BigInt64Array;
   readonly #times: Float64Array;
 
-  /** Those that stand there, for the thread that writes them. */
+  /** Epochs in the shared memory, for the thread that writes them. */
   #epochs: readonly Position[] = [];
 
   constructor(readonly buffer: SharedArrayBuffer = makeWords()) {
@@ -94,7 +97,7 @@ export class ClusterState {
     return Atomics.load(this.#words, 3);
   }
 
-  /** Reads what belongs together, again where it moved meanwhile. */
+  /** Reads values that belong together. Repeats the read when they changed meanwhile. */
   #whole<T>(read: () => T): T {
     for (;;) {
       const version = Atomics.load(this.#words, 18);
@@ -103,7 +106,10 @@ export class ClusterState {
     }
   }
 
-  /** Never a sequence with the epoch of another: nodes judge by the two whether it is of their log. */
+  /**
+   * Returns the epoch and sequence of the same position. Nodes use both to decide whether a token is of their
+   * log.
+   */
   get position(): ClusterPosition {
     return this.#whole(() => ({ epoch: this.epoch, seq: this.seq }));
   }
@@ -127,23 +133,29 @@ export class ClusterState {
     }));
   }
 
-  /** Whether reads of this node see all that a token tells of, and the token is of the log that they are of. */
+  /**
+   * Returns true if reads of this node see every entry that the token refers to, and the token is of the same
+   * log.
+   */
   hasApplied(token: ClusterPosition): boolean {
     if (token.epoch > Atomics.load(this.#words, 20)) return false;
     return this.#whole(() => isAt(this.seq, this.#readEpochs(), token));
   }
 
-  /** The log is another one since: up to this epoch it is the same; undefined: nobody knows of any. */
+  /**
+   * Records that the log was replaced: up to this epoch both logs are the same. Undefined means that no
+   * common epoch is known.
+   */
   shareEpochs(upTo: number | 'all' | undefined): void {
     Atomics.store(this.#words, 20, upTo === 'all' ? allEpochs : (upTo ?? -1));
   }
 
-  /** By which key the entry at the position is signed; undefined: by none. */
+  /** Id of the key that signed the entry at the position; undefined when the entry is not signed. */
   get key(): number | undefined {
     return keyOf(Atomics.load(this.#words, 23));
   }
 
-  /** What every read of this node sees from now on, with the epochs that it remembers. */
+  /** Publishes the position and the epochs that every read of this node sees from now on. */
   reach({
     epoch,
     seq,
@@ -186,7 +198,10 @@ export class ClusterState {
     Atomics.notify(this.#words, 2);
   }
 
-  /** Resolves when `isSo`, asked whenever position or role move, or after `ms`; gives its last answer. */
+  /**
+   * Resolves when `isSo` returns true, or after `ms` milliseconds. It calls `isSo` whenever the position or
+   * the role changes, and returns the last result.
+   */
   async until(isSo: () => boolean, ms: number): Promise<boolean> {
     const end = performance.now() + ms;
     for (;;) {
@@ -199,12 +214,15 @@ export class ClusterState {
     }
   }
 
-  /** The writer is about to ask for an append. */
+  /** Marks that the writer is about to request an append. */
   expectAppend(): void {
     Atomics.store(this.#words, 0, appendState.pending);
   }
 
-  /** What became of the append, and where it is. `onSlice` is called now and then while that is unknown. */
+  /**
+   * Waits for the append. Returns its state and position. Calls `onSlice` regularly while the result is
+   * unknown.
+   */
   waitForAppend(onSlice: () => void): { state: number; place: AppendedPlace } {
     while (Atomics.wait(this.#words, 0, appendState.pending, sliceMs) === 'timed-out') onSlice();
     const key = keyOf(Atomics.load(this.#words, 22));
@@ -227,7 +245,7 @@ export class ClusterState {
     Atomics.notify(this.#words, 0);
   }
 
-  /** On the clock that all threads share (base/clock.ts); 0: never. */
+  /** Time of the last sign of life of the log, on the shared clock (base/clock.ts); 0 means never. */
   get heardAt(): number {
     return this.#times[6]!;
   }

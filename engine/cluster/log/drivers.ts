@@ -1,5 +1,5 @@
-// Which driver speaks to a log: the scheme of its address says it. Invariant: the packages of a driver are
-// loaded when an address names it, and never else.
+// Finds the driver of a log by the scheme of its address.
+// Invariant: the packages of a driver are loaded only when an address names it.
 import { fail } from '../../base/errors.js';
 import type { LogDriver, ReplicatedLog } from './replicated-log.js';
 
@@ -17,7 +17,10 @@ const ofALog: readonly (keyof ReplicatedLog)[] = [
   'close',
 ];
 
-/** That it offers them. Fails CONFIG_INVALID: a node would wait for what never comes. */
+/**
+ * Checks that a module exports these functions. Fails CONFIG_INVALID, because a node would otherwise wait
+ * forever.
+ */
 function checkOffers<T extends object>(
   whose: string,
   one: T | undefined,
@@ -28,7 +31,7 @@ function checkOffers<T extends object>(
     fail('CONFIG_INVALID', { what: `${whose} of \`cluster.log\` has no ${String(missing)}()` });
 }
 
-/** A module of the operator's own; it exports `driver`. */
+/** Loads a driver module of the operator. The module exports `driver`. */
 async function ofTheOperator(url: string): Promise<LogDriver> {
   const { driver } = (await import(url).catch((error: Error) =>
     fail('CONFIG_INVALID', {
@@ -54,7 +57,7 @@ const drivers: Record<string, (url: string) => Promise<LogDriver>> = {
   file: ofTheOperator,
 };
 
-/** Fails CONFIG_INVALID for a scheme that no driver has. */
+/** Returns the driver of an address. Fails CONFIG_INVALID for an unknown scheme. */
 export function driverOf(url: string): Promise<LogDriver> {
   const scheme = /^([a-z0-9]+):\/\//.exec(url)?.[1] ?? '';
   const driver = Object.hasOwn(drivers, scheme) ? drivers[scheme] : undefined;

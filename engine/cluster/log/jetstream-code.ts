@@ -1,4 +1,4 @@
-// What JetStream servers answer when they do not do what they were asked, by the code of the server.
+// Classifies the refusals of JetStream servers by their error codes.
 import { JetStreamApiError } from '@nats-io/jetstream';
 
 export type Refusal = 'wrong sequence' | 'no stream' | 'no room' | 'other';
@@ -6,14 +6,14 @@ export type Refusal = 'wrong sequence' | 'no stream' | 'no room' | 'other';
 const refusals: Record<number, Refusal> = {
   10059: 'no stream',
   10071: 'wrong sequence',
-  // The same, where the server cannot tell which sequence is the last.
+  // The same refusal from a server that does not know the last sequence.
   10164: 'wrong sequence',
 };
 
-/** Storing failed: for want of room, or of a majority. Only the words tell. */
+/** Storing failed, for lack of space or of a majority. Only the text of the error distinguishes the two. */
 const storeFailed = 10077;
 
-/** Undefined for what no server has said: timeouts, lost connections. */
+/** Returns undefined for errors that no server sent: timeouts, lost connections. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof JetStreamApiError)) return undefined;
   if (error.code === storeFailed && error.message.includes('maximum bytes')) return 'no room';

@@ -1,5 +1,5 @@
-// The way to the servers of a JetStream log: addresses, credentials, TLS. Invariant: what the file of
-// credentials holds is given to the client and shown nowhere.
+// Connects to the servers of a JetStream log: addresses, credentials, TLS.
+// Invariant: the content of the credentials file is passed to the client and never printed.
 import { readFileSync, statSync } from 'node:fs';
 import {
   connect,
@@ -13,16 +13,16 @@ import type { LogPlace } from './replicated-log.js';
 
 export interface NatsAddress {
   servers: string[];
-  /** Servers that hold the log. */
+  /** Number of servers that store the log. */
   replicas: number;
-  /** Where the servers tell about themselves: their `http` ports. */
+  /** Monitoring addresses of the servers: their `http` ports. */
   monitors: string[];
   encrypted: boolean;
 }
 
 const connectMs = 10_000;
 
-/** Of `nats://a:4222,b:4222?replicas=3&monitor=http://a:8222,…`. Fails CONFIG_INVALID. */
+/** Parses `nats://a:4222,b:4222?replicas=3&monitor=http://a:8222,…`. Fails CONFIG_INVALID. */
 export function natsAddress(url: string): NatsAddress {
   const match = /^(nats|tls):\/\/([^?]+?)\/?(?:\?(.*))?$/.exec(url);
   const options = new URLSearchParams(match?.[3] ?? '');
@@ -41,7 +41,7 @@ export function natsAddress(url: string): NatsAddress {
   };
 }
 
-/** A file of NATS credentials, `user:password`, or a token. */
+/** Reads a file of NATS credentials, `user:password`, or a token. */
 function credentials(tokenFile: string): NodeConnectionOptions {
   const bytes = readFileSync(tokenFile);
   if ((statSync(tokenFile).mode & 0o077) !== 0)
@@ -49,13 +49,13 @@ function credentials(tokenFile: string): NodeConnectionOptions {
   const text = bytes.toString('utf8').trim();
   if (text.includes('BEGIN NATS USER JWT')) return { authenticator: credsAuthenticator(bytes) };
   const [user, ...pass] = text.split(':');
-  // An empty credential would be none: the log would be asked as by anybody.
+  // The client would treat an empty credential as none, and connect without authentication.
   if (user === '' || (pass.length > 0 && pass.join(':') === ''))
     fail('CONFIG_INVALID', { what: '`cluster.token_file` is empty, or names a user alone' });
   return pass.length === 0 ? { token: text } : { user, pass: pass.join(':') };
 }
 
-/** A connection that mends itself for ever. Fails LOG_UNAVAILABLE when there is none at first. */
+/** Opens a connection that reconnects forever. Fails LOG_UNAVAILABLE when the first connection fails. */
 export async function connectNats(place: LogPlace): Promise<NatsConnection> {
   const { servers, encrypted } = natsAddress(place.url);
   const { cert, key } = place.tls ?? {};
@@ -64,15 +64,15 @@ export async function connectNats(place: LogPlace): Promise<NatsConnection> {
   const options: NodeConnectionOptions = {
     servers,
     name: `trellisdb ${place.name}`,
-    // A server that was lost must not be waited for: another one has the log too.
+    // Do not wait for a server that is lost: another one has the log too.
     timeout: connectMs / 2,
     pingInterval: 2_000,
     maxPingOut: 2,
     reconnectTimeWait: 250,
     maxReconnectAttempts: -1,
-    // Its servers may name themselves by addresses that cannot be reached from here.
+    // The servers may advertise addresses that this machine cannot reach.
     ignoreClusterUpdates: true,
-    // Else every append makes an error beforehand, for the sake of its stack.
+    // Otherwise, every append creates an error in advance, for the sake of its stack.
     noAsyncTraces: true,
     ...(place.tokenFile === undefined ? {} : credentials(place.tokenFile)),
     ...(isTls ? { tls: { caFile: ca, certFile: cert, keyFile: key } } : {}),

@@ -1,6 +1,6 @@
-// A log in a stream of JetStream. Only `append` decides anything: the stream's leader compares the sequence
-// that is expected, and acknowledges what a majority has on disk. Invariant: `behind` is said only when
-// another message has been read at that place.
+// Stores a log in a JetStream stream. Only `append` makes decisions: the leader of the stream compares the
+// expected sequence, and acknowledges what a majority has on disk.
+// Invariant: `append` returns `behind` only after it has read another message at that sequence.
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { fail } from '../../base/errors.js';
@@ -8,14 +8,20 @@ import { refusalOf } from './jetstream-code.js';
 import { StreamReader, type StreamName } from './jetstream-reader.js';
 import type { Appended, Heard, Logged, ReplicatedLog } from './replicated-log.js';
 
-/** The stream's `max_msg_size`, and what servers take unless told otherwise. */
+/** The `max_msg_size` of the stream, and the default limit of the servers. */
 export const messageBytes = 1024 * 1024;
 
-/** One try. The log's own failover takes several seconds: better to ask again than to wait. */
+/**
+ * Milliseconds for one try. A failover of the log takes several seconds, so a new try is better than a long
+ * wait.
+ */
 const tryMs = 2_000;
-/** An answer that says nothing comes no sooner: servers without a leader refuse at once. */
+/**
+ * Minimum time before `unknown` is returned, in milliseconds. Servers without a leader refuse immediately;
+ * without this pause, retries would spin.
+ */
 const unknownMs = 100;
-/** One look at a message. */
+/** Milliseconds for one read of a message. */
 const lookMs = 1_000;
 
 export class JetStreamLog implements ReplicatedLog {
@@ -37,7 +43,8 @@ export class JetStreamLog implements ReplicatedLog {
         expect: { lastSequence: after },
         timeout: tryMs,
       });
-      // A repetition is told the sequence of the first of that id, whoever sent it.
+      // For a repeated id, the server returns the sequence of the first message with that id, whoever sent
+      // it.
       if (seq === after + 1 && !duplicate) return 'ok';
       return await this.#outcome(after + 1, bytes);
     } catch (error) {
@@ -49,17 +56,20 @@ export class JetStreamLog implements ReplicatedLog {
     }
   }
 
-  /** What has become of a message: whatever stands at its place stands there for good. Ids are anybody's to give. */
+  /**
+   * Reads what is stored at the sequence of the message. A stored message never changes. The content decides,
+   * because any client can use any id.
+   */
   async #outcome(seq: number, bytes: Uint8Array): Promise<Appended> {
     const begun = performance.now();
     try {
       const message = await this.manager.streams.getMessage(this.name.stream, { seq });
       if (message !== null) return Buffer.compare(message.data, bytes) === 0 ? 'ok' : 'behind';
     } catch {
-      // Nobody answers.
+      // The server did not respond.
     }
-    // Nothing stands there yet, for one that is refused: an earlier try may be under way. Or it was
-    // trimmed away already, and nobody knows whose it was.
+    // No message is stored at this sequence, though the append was refused. An earlier try may still be under
+    // way, or the message was already trimmed and its author is unknown.
     await until(begun + unknownMs);
     return 'unknown';
   }
@@ -74,7 +84,10 @@ export class JetStreamLog implements ReplicatedLog {
     }
   }
 
-  /** Of the stream's leader, whose word an append is about; it answers while nobody can make a consumer. */
+  /**
+   * Reads from the leader of the stream, which also decides about appends. It responds even while no consumer
+   * can be created.
+   */
   async at(seq: number): Promise<Uint8Array | undefined> {
     const found = this.manager.streams
       .getMessage(this.name.stream, { seq })

@@ -1,6 +1,7 @@
-// Reads a stream from a sequence on, for ever, through ordered consumers that are made anew whenever one
-// fails. Invariant: what it hands out has no gap; a stream that went back, or was made anew,
-// ends it, and nothing else of the log's does.
+// Reads a stream from a sequence on, without end. When an ordered consumer fails, the reader creates another
+// one.
+// Invariant: the messages have no gap. Only a stream that lost its end, or that was deleted or re-created,
+// ends the reader.
 import {
   type ConsumerMessages,
   DeliverPolicy,
@@ -13,14 +14,17 @@ import { refusalOf } from './jetstream-code.js';
 import { LossDetector } from './loss-detector.js';
 import type { Heard, Logged } from './replicated-log.js';
 
-/** Bytes that a consumer may be ahead of its reader. */
+/** Bytes that a consumer may fetch in advance. */
 const aheadBytes = 8 * 1024 * 1024;
-/** The least that the client allows: the lease runs while the log is heard. */
+/**
+ * Milliseconds; the minimum that the client allows. The lease timer runs only while the log shows signs of
+ * life.
+ */
 const heartbeatMs = 500;
 const lookMs = 1_000;
 const pauseMs = 250;
 
-/** A stream, by its name and the subject that only this making of it has. */
+/** Names a stream by its name and by its subject. Every creation of the stream has a different subject. */
 export interface StreamName {
   stream: string;
   subject: string;
@@ -33,7 +37,7 @@ export class StreamReader {
   #fault: unknown;
   #looking: NodeJS.Timeout | undefined;
   #received = 0;
-  /** Whether the log waits for its reader, and not the reader for the log. */
+  /** True while the reader of the log is slower than the log. */
   #isHanding = false;
   readonly #patience = new LossDetector();
 
@@ -67,7 +71,7 @@ export class StreamReader {
     const messages = await this.#start();
     if (messages === undefined) return;
     this.#messages = messages;
-    // Closed while the consumer was made: there was nothing yet that could be stopped.
+    // The reader was closed while the consumer was created, when nothing could be stopped yet.
     if (this.#closed) messages.stop();
     void this.#hear(messages);
     try {
@@ -79,7 +83,7 @@ export class StreamReader {
         if (seq === this.#expected) {
           this.#expected = seq + 1;
           this.#isHanding = true;
-          // What the client has received lies side by side with other messages.
+          // Copy: the client's buffer also holds other messages.
           yield { seq, bytes: new Uint8Array(message.data) };
           this.#isHanding = false;
         }
@@ -87,7 +91,8 @@ export class StreamReader {
         this.heard(message.info.pending > 0);
       }
     } catch (error) {
-      // What stops a consumer is the log's trouble, and there will be another one; a gap is not.
+      // Ignore the error of a stopped consumer: the loop creates another one. A gap is thrown as
+      // TrellisError.
       if (error instanceof TrellisError) throw error;
       await pause();
     } finally {
@@ -118,7 +123,7 @@ export class StreamReader {
       if (type === 'heartbeat') this.heard(this.#isHanding);
   }
 
-  /** Why `seq` came instead of the expected one. */
+  /** Fails with the reason why message `seq` came in place of the expected one. */
   async #explain(seq: number): Promise<never> {
     const needed = this.#expected;
     let info = await this.#info();
@@ -128,7 +133,7 @@ export class StreamReader {
     return fail('LOG_LOST', { what: `message ${seq} follows message ${needed - 1}` });
   }
 
-  /** Looks, while nothing comes, whether anything can come any more. */
+  /** While no message arrives, checks whether any can still arrive. */
   #look(): void {
     const before = this.#received;
     this.#looking = setTimeout(async () => {
@@ -150,7 +155,8 @@ export class StreamReader {
     const { first_seq: first, last_seq: last } = info.state;
     const isSame = info.config.subjects.includes(this.name.subject);
     if (isSame && first > this.#expected) fail('LOG_TRUNCATED', { first, needed: this.#expected });
-    // A message that was lost on its way to a consumer is missed by it only when the next one comes.
+    // A consumer notices a lost message only when the next one arrives. Stop it, so that a new consumer reads
+    // the lost message.
     if (isSame && last >= this.#expected && !this.#isHanding) this.#messages?.stop();
     this.#patience.heard(
       isSame
@@ -161,7 +167,7 @@ export class StreamReader {
     );
   }
 
-  /** Undefined where nobody answers, or nobody can say. */
+  /** Returns undefined when no server responds, or none knows the stream's state. */
   async #info(): Promise<StreamInfo | 'gone' | undefined> {
     try {
       return await this.manager.streams.info(this.name.stream);

@@ -1,10 +1,10 @@
-// Whether the servers of a JetStream log sync what they acknowledge. Without `sync_interval: always` three
-// servers that lose power together have lost whole streams. They are asked in two ways: over NATS,
-// which needs the credentials of the system account, and by their monitoring ports.
+// Checks whether the servers of a JetStream log sync what they acknowledge. Without `sync_interval: always`,
+// three servers that lost power together have lost whole streams. The check asks the servers in two ways:
+// over NATS, which needs the credentials of the system account, and over their monitoring ports.
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { LogStatus } from './replicated-log.js';
 
-/** What is read of the answers of both ways. */
+/** The fields that both kinds of response have and the check reads. */
 interface ServerReport {
   server?: { name?: string };
   data?: { config?: { sync_always?: boolean } };
@@ -13,10 +13,10 @@ interface ServerReport {
 }
 
 const waitMs = 1_000;
-/** Bytes of what a server says of itself. */
+/** Maximum bytes of a server's report. */
 const reportMost = 4 * 1024 * 1024;
 
-/** Asks all servers; at least `replicas` must say that they sync. */
+/** Asks all servers. At least `replicas` servers must report that they sync. */
 export async function checkSyncSettings(
   connection: NatsConnection,
   monitors: readonly string[],
@@ -58,12 +58,12 @@ async function overNats(connection: NatsConnection): Promise<Answer[]> {
       answers.push(answerOf(report, report.server?.name ?? ''));
     }
   } catch {
-    // These credentials may not ask: no answer is no answer.
+    // These credentials have no right to ask, so a missing response says nothing.
   }
   return answers;
 }
 
-/** Fails for more than a server has to say. */
+/** Reads a response as text. Fails when it is larger than any server report. */
 async function boundedText(reply: Response): Promise<string> {
   const pieces: Uint8Array[] = [];
   let size = 0;

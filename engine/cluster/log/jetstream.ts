@@ -1,5 +1,6 @@
-// The driver of logs in NATS JetStream: one stream per log, its form and its making. Invariant: a stream is made
-// by `create` alone; one that has gone, or has not the form that forgets nothing, is never used.
+// The driver of logs in NATS JetStream: one stream per log.
+// Invariant: only `create` creates a stream. A stream that was deleted, or whose configuration may drop
+// messages, is never used.
 import { randomBytes } from 'node:crypto';
 import {
   DiscardPolicy,
@@ -28,7 +29,10 @@ const managerOf = (connection: NatsConnection): Promise<JetStreamManager> =>
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Its configuration; undefined where the servers say that there is none. Fails LOG_UNAVAILABLE. */
+/**
+ * Returns the configuration of the stream, or undefined when the servers report that it does not exist. Fails
+ * LOG_UNAVAILABLE.
+ */
 async function configOf(
   manager: JetStreamManager,
   place: LogPlace,
@@ -41,7 +45,7 @@ async function configOf(
   }
 }
 
-/** The form of a stream, but for its subject. */
+/** Returns the configuration of a stream, without its subject. */
 const formOf = (place: LogPlace) => ({
   retention: RetentionPolicy.Limits,
   storage: StorageType.File,
@@ -57,7 +61,7 @@ const formOf = (place: LogPlace) => ({
   duplicate_window: nanos(120_000),
 });
 
-/** Fails LOG_UNSAFE for a stream that may forget what it has acknowledged. */
+/** Fails LOG_UNSAFE for a stream that may drop acknowledged messages. */
 function checkForm(config: StreamConfig, place: LogPlace): void {
   const wanted = formOf(place);
   const fixed = ['retention', 'storage', 'discard', 'deny_delete', 'allow_direct'] as const;
@@ -90,7 +94,7 @@ export const driver: LogDriver = {
       checkForm(config, place);
       const subject = config.subjects[0]!;
       const client = jetstream(connection, { timeout: askMs });
-      // Headers count too.
+      // The limit of the servers includes headers.
       const most = Math.min(messageBytes, connection.info?.max_payload ?? messageBytes) - 1024;
       const name = { stream: streamOf(place), subject };
       return new JetStreamLog(connection, client, manager, name, most);
@@ -111,8 +115,8 @@ export const driver: LogDriver = {
       if (place.allowLazy !== true && durable !== true) fail('LOG_UNSAFE', { what: note });
       if (place.allowLazy !== true && replicas < 3)
         fail('LOG_UNSAFE', { what: `${replicas} server holds it` });
-      // The subject is of this making alone: should the stream ever be made anew, nobody who knew
-      // the old one can append to it.
+      // The random subject belongs to this creation of the stream. If the stream is re-created, a node that
+      // knows the old subject cannot append to the new stream.
       const subject = `trellis.${place.name}.${randomBytes(8).toString('hex')}`;
       await manager.streams
         .add({ name: streamOf(place), subjects: [subject], ...formOf(place) })

@@ -1,12 +1,12 @@
-// The place of a log as the options of a cluster name it. Invariant: without a name of its own a log has
-// that of its database, which only data can tell.
+// Builds the address of a log from the cluster options.
+// Invariant: a log without a configured name has the name of its database, which only the data hold.
 import { fail } from '../../base/errors.js';
 import type { ClusterOptions } from '../options.js';
 import type { LogPlace } from './replicated-log.js';
 
 /**
- * The file of who vouches for the servers of a log that is spoken to by TLS; undefined: whoever Node trusts, as
- * somebody has said. Fails CONFIG_INVALID where nobody has said anything.
+ * Returns the CA file that verifies the log servers over TLS, or undefined when the options name the
+ * authorities that Node trusts. Fails CONFIG_INVALID when the options name neither.
  */
 export function rootsOf({ tls }: Pick<LogPlace, 'tls'>): string | undefined {
   if (tls?.ca === undefined)
@@ -16,7 +16,7 @@ export function rootsOf({ tls }: Pick<LogPlace, 'tls'>): string | undefined {
   return tls.ca === 'system' ? undefined : tls.ca;
 }
 
-/** `dbUuid`: undefined where there are no data yet. Fails CONFIG_INVALID. */
+/** `dbUuid` is undefined when there are no data yet. Fails CONFIG_INVALID. */
 export function logPlaceOf(cluster: ClusterOptions, dbUuid: string | undefined): LogPlace {
   const { log: url, keepBytes, tokenFile, tls } = cluster;
   const name = cluster.name ?? dbUuid;

@@ -1,16 +1,19 @@
-// How long a log may seem to be lost before it is. Servers that come back, or that another one has
-// left behind, may deny for a while what a majority has acknowledged: the longest failover that was measured
-// took 12.4 s. Invariant: one answer never makes a log lost; only answers that stay the same do.
+// Decides when a log that seems lost counts as lost. Servers that restart, or that lag behind another server,
+// may for a while deny what a majority has acknowledged. The longest measured failover took 12.4 s.
+// Invariant: one response never makes a log lost; only equal responses over a longer time do.
 import { fail } from '../../base/errors.js';
 
 const patienceMs = 15_000;
 
-/** Judges one reason for which a log would be lost, look by look. */
+/** Checks one symptom of a lost log, observation by observation. */
 export class LossDetector {
   #since: number | undefined;
   #what = '';
 
-  /** What a look found; undefined: nothing is wrong. Fails LOG_LOST when that has not changed for long. */
+  /**
+   * Takes what an observation found; undefined means that nothing is wrong. Fails LOG_LOST when the finding
+   * has not changed for longer than a failover takes.
+   */
   heard(what: string | undefined): void {
     const now = performance.now();
     if (what === undefined || what !== this.#what) this.#since = undefined;

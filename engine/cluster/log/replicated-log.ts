@@ -1,70 +1,80 @@
-// What is asked of a replicated log, and all that the cluster is built on. Drivers keep to it; nobody
-// else may know which one it is. Invariant: only `append` is linearizable. What `first`, `last` and
-// the other looks answer may be stale, and no decision rests on it.
+// Defines the interface of a replicated log, the base of the cluster. Each driver implements it; no other
+// code depends on a specific driver.
+// Invariant: only `append` is linearizable. The results of `first`, `last` and the other reads may be stale,
+// and no decision relies on them.
 
 /**
- * ok: durable on a majority, at exactly `after + 1`. behind: something else stands there; final. unknown: it may
- * be there now, or later, or never; append it again.
+ * - `ok`: durable on a majority, at exactly `after + 1`.
+ * - `behind`: another message is stored there; final.
+ * - `unknown`: the message may be stored now, later, or never. Append it again.
  */
 export type Appended = 'ok' | 'behind' | 'unknown';
 
 export interface Logged {
   seq: number;
-  /** In memory of its own: whoever reads it may hand it to another thread. */
+  /** Has its own memory, so that the reader can transfer it to another thread. */
   bytes: Uint8Array;
 }
 
 export type Heard = (hasMore?: boolean) => void;
 
 export interface ReplicatedLog {
-  /** Bytes that one message may have. */
+  /** Maximum bytes of one message. */
   readonly maxBytes: number;
   /**
-   * Appends at exactly `after + 1`. May be repeated with the same arguments: it never appends twice, and
-   * says ok where an earlier try was. Fails LOG_FULL where the log has no room: this try appended nothing,
-   * which says nothing of an earlier one that ended unknown.
+   * Appends at exactly `after + 1`. The caller may repeat it with the same arguments: the log never stores
+   * the message twice, and returns `ok` if an earlier try stored it. Fails LOG_FULL when the log has no
+   * space. Then this try appended nothing, but an earlier try that ended `unknown` may have.
    */
   append(bytes: Uint8Array, after: number, id: string): Promise<Appended>;
   /**
-   * All messages from sequence `from` on, in order and without gaps, for ever: it waits at the end, also for a
-   * log that cannot be reached. `heard` is called whenever the log gave a sign of life, messages or not; `hasMore`:
-   * it holds more than was handed over, or may.
-   * Ends when the log is closed. Fails LOG_TRUNCATED where `from` was trimmed, LOG_LOST where the log has
-   * a gap, or ends before `from - 1`, was made anew or is gone, and that for longer than any failover takes.
+   * Yields all messages from sequence `from` on, in order, without gaps and without end. It waits at the end
+   * of the log, and while the log cannot be reached. `onContact` is called at every sign of life of the log,
+   * with or without messages; its argument `hasMore` is true if the log holds, or may hold, more than was
+   * yielded. The iteration ends when the log is closed. Fails LOG_TRUNCATED when `from` was trimmed. Fails
+   * LOG_LOST when the log has a gap, ends before `from - 1`, was re-created or deleted, and this lasts longer
+   * than any failover.
    */
   read(from: number, heard: Heard): AsyncIterable<Logged>;
   /**
-   * The message at `seq` as the log has it now, not as a reader once got it. Undefined: there is none, or nobody says.
+   * Reads the message at `seq` from the log as it is now, not from a reader's buffer. Returns undefined when
+   * there is none or no server responds.
    */
   at(seq: number): Promise<Uint8Array | undefined>;
-  /** Sequence of the oldest message that is kept. May be stale. */
+  /** Sequence of the oldest stored message. May be stale. */
   first(): Promise<number>;
-  /** Sequence of the newest message, 0 for none. May be stale. */
+  /** Sequence of the newest message, 0 when the log is empty. May be stale. */
   last(): Promise<number>;
-  /** Bytes that are kept. May be stale. */
+  /** Bytes of all stored messages. May be stale. */
   size(): Promise<number>;
   /**
-   * Forgets the messages before `upTo`. Their numbers are never given again, and what stands at `upTo` stays: by
-   * it a node that has followed so far knows the log as its own.
+   * Deletes the messages before `upTo`. Their sequences are never reused. The message at `upTo` stays: a node
+   * that has followed up to there uses it to verify that the log is its own.
    */
   trim(upTo: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What is known of a log before anybody uses it. */
+/** State of a log before a node uses it. */
 export interface LogStatus {
   exists: boolean;
-  /** Whether every server syncs what it acknowledges; undefined where it cannot be asked. */
+  /** True if every server syncs what it acknowledges. Undefined when the servers cannot be asked. */
   durable: boolean | undefined;
-  /** Why it is not, or how it was found out. */
+  /** Why the log is not durable, or how this was determined. */
   note: string;
 }
 
-/** A driver: the way from an address to a log. */
+/** A driver opens the log at an address. */
 export interface LogDriver {
-  /** Fails LOG_UNAVAILABLE where it cannot be reached, LOG_LOST where there is none; never makes one. */
+  /**
+   * Fails LOG_UNAVAILABLE when the log cannot be reached, LOG_LOST when it does not exist. It never creates a
+   * log.
+   */
   open(place: LogPlace): Promise<ReplicatedLog>;
-  /** Makes an empty log. Fails LOG_UNSAFE unless it is durable, CONFIG_INVALID where there is one. */
+  /**
+   * Creates an empty log. Fails LOG_UNSAFE when it would not be durable, CONFIG_INVALID when it already
+   * exists.
+   */
   create(place: LogPlace): Promise<void>;
   look(place: LogPlace): Promise<LogStatus>;
 }
@@ -72,13 +82,13 @@ export interface LogDriver {
 export interface LogPlace {
   /** `nats://a:4222,b:4222` or `s3://bucket/prefix`. */
   url: string;
-  /** Of the log: one per database. */
+  /** Name of the log. Each database has one. */
   name: string;
-  /** The file with the credentials of the log. */
+  /** File with the credentials for the log. */
   tokenFile?: string;
   tls?: { ca?: string; cert?: string; key?: string };
-  /** Bytes of entries to keep; the log refuses at twice as many. */
+  /** Bytes of entries to keep. The log refuses appends at twice this size. */
   keepBytes: number;
-  /** The operator confirms that the log is durable, or may lose what it has acknowledged. */
+  /** The operator confirms that the log is durable, or may lose acknowledged entries. */
   allowLazy?: boolean;
 }

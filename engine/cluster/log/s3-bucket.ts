@@ -1,6 +1,6 @@
-// The five requests of an S3-compatible store that a log is made of. Invariant: what they answer is what
-// the store has said; no answer, or one that says nothing, is undefined and decides nothing. Of an answer no more is
-// taken than what was asked for can have.
+// The five requests to an S3-compatible store that implement a log.
+// Invariant: a result is what the store reported. A missing or inconclusive response is undefined and decides
+// nothing. No request reads more of a response than its answer can need.
 import { Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { wallMs } from '../../base/clock.js';
@@ -11,9 +11,9 @@ const noBody = new Uint8Array(0);
 
 export interface S3Address {
   endpoint: URL;
-  /** `/bucket`, where the host does not name it. */
+  /** `/bucket`, when the host name does not contain the bucket. */
   bucketPath: string;
-  /** Before every key. */
+  /** Prefix of every object key. */
   prefix: string;
   region: string;
 }
@@ -22,13 +22,13 @@ interface Reply {
   status: number;
   header: (name: string) => string | undefined;
   body: Buffer;
-  /** There is more of it than was asked for. */
+  /** True if the list has more names than requested. */
   isCut: boolean;
 }
 
-/** What an answer without a content may say, such as why it refuses. */
+/** Maximum bytes of a response without content, such as an error message. */
 const wordsMost = 64 * 1024;
-/** Of one name in a list, with all that stands beside it. */
+/** Maximum bytes of one name in a list, with its other fields. */
 const nameMost = 4 * 1024;
 
 export interface Listed {
@@ -50,27 +50,33 @@ export class Bucket {
     this.#agent = this.#isTls ? new TlsAgent({ ...options, ca }) : new PlainAgent(options);
   }
 
-  /** Whether the object is new and this its content: false where there is one, undefined where nobody knows. */
+  /**
+   * Returns true if the object is new and has this content, false if the object exists, undefined if the
+   * store did not report it.
+   */
   async create(key: string, bytes: Uint8Array, id: string): Promise<boolean | undefined> {
     const headers = { 'if-none-match': '*', 'x-amz-meta-id': id };
     const status = (await this.#ask('PUT', key, { headers, body: bytes }))?.status;
     return status === 200 ? true : status === 412 ? false : undefined;
   }
 
-  /** The content, of at most that many bytes: what is longer comes without its end. Null where there is none. */
+  /**
+   * Returns at most `max` bytes of the content; longer objects are cut. Returns null when the object does not
+   * exist.
+   */
   async get(key: string, most: number): Promise<Buffer | null | undefined> {
     const reply = await this.#ask('GET', key, { most });
     return reply?.status === 200 ? reply.body : reply?.status === 404 ? null : undefined;
   }
 
-  /** The id it was created with; null where there is no such object. */
+  /** Returns the id with which the object was created, or null when it does not exist. */
   async idOf(key: string): Promise<string | null | undefined> {
     const reply = await this.#ask('HEAD', key, {});
     if (reply?.status === 200) return reply.header('x-amz-meta-id') ?? '';
     return reply?.status === 404 ? null : undefined;
   }
 
-  /** Names below `prefix`, in order, those behind `after` only; at most `most`. */
+  /** Lists at most `max` names below `prefix`, in order, beginning after `after`. */
   async list(prefix: string, after: string, most: number): Promise<Listed | undefined> {
     const whole = this.address.prefix + prefix;
     const query: Record<string, string> = {

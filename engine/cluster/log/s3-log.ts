@@ -1,30 +1,30 @@
-// A log in a bucket: one object per message, named by its sequence, which only one writer can create.
+// Stores a log in a bucket. Each message is an object named by its sequence, so that only one writer can
+// create it.
 //
-//   log.json         that there is a log, and the name of this making of it
-//   MAKING/log/SEQ   a message: a PUT with `If-None-Match: *`, its id beside it
-//   MAKING/trim/SEQ  messages before SEQ are forgotten; written before the first of them is removed
+//  log.json          marks the log, and holds the random id of this creation
+//  CREATION/log/SEQ  a message: a PUT with `If-None-Match: *`, its id as metadata
+//  CREATION/trim/SEQ messages before SEQ are deleted; written before the first of them is removed
 //
-// Where an object was removed, one can be created again: a writer that stood still long enough would
-// believe that it was first. Hence the boundary, the highest SEQ of `trim/`. It never goes back, and is
-// read after an object was created or read: what lies at or behind it then was never removed before.
 import { fail } from '../../base/errors.js';
 import type { Appended, Heard, Logged, ReplicatedLog } from './replicated-log.js';
 import type { Bucket } from './s3-bucket.js';
 
-/** Parts are smaller; a store takes much more. */
+/** Maximum bytes of a message. Parts are smaller; a store accepts much larger objects. */
 const messageBytes = 8 * 1024 * 1024;
 const unknownMs = 100;
-/** Objects that are asked for at once where many wait. */
+/** Number of objects requested in parallel while many are waiting. */
 const ahead = 16;
 const listMost = 1000;
 const digits = 15;
-/** Names of boundaries fall as their numbers rise: the first of a list is the highest. */
+/**
+ * Names of boundaries decrease as their sequences increase, so that a list begins with the highest boundary.
+ */
 const highest = 10 ** digits - 1;
 
-/** What `log.json` may have. */
+/** Maximum bytes of `log.json`. */
 const formBytes = 4096;
 
-/** How often silence is looked into: is the log still there, and is there no gap? */
+/** Number of polls without a message after which the log is checked for deletion and gaps. */
 const looksPerCheck = 20;
 
 export class S3Log implements ReplicatedLog {
@@ -49,19 +49,19 @@ export class S3Log implements ReplicatedLog {
   async #append(bytes: Uint8Array, after: number, id: string): Promise<Appended> {
     const seq = after + 1;
     if (after > this.#known) {
-      // Never ahead of the log: there would be a gap behind it.
+      // Never append after a missing message: the log would have a gap.
       if (typeof (await this.bucket.idOf(this.#message(after))) !== 'string') return 'unknown';
       this.#known = after;
     }
     const isNew = await this.bucket.create(this.#message(seq), bytes, id);
     if (isNew === undefined) return 'unknown';
-    // Ids are anybody's to give: what stands there says by itself whose it is.
+    // The content decides whose message it is, because any client can use any id.
     const there = isNew ? bytes : await this.bucket.get(this.#message(seq), messageBytes);
     if (there === undefined || there === null) return 'unknown';
     const boundary = await this.#boundary();
     if (boundary === undefined) return 'unknown';
     if (seq < boundary) {
-      // Nobody reads there any more; whether this was once the message of that number is not known.
+      // Readers no longer read this sequence. Whether this message was once stored under it is unknown.
       if (isNew) await this.bucket.remove(this.#message(seq));
       return 'unknown';
     }
@@ -95,7 +95,7 @@ export class S3Log implements ReplicatedLog {
     }
   }
 
-  /** Waits until the store has said that the message before `from` is there, or was trimmed. */
+  /** Waits until the store reports that the message before `from` exists, or was trimmed. */
   async #expectEnd(from: number, heard: Heard): Promise<void> {
     while (!this.#isClosed) {
       const boundary = await this.#boundary();
@@ -110,7 +110,7 @@ export class S3Log implements ReplicatedLog {
     }
   }
 
-  /** That what was read at `seq` and behind it is what was there first. */
+  /** Verifies that the messages read at `seq` and after it are the first ones stored there. */
   async #proveKept(seq: number): Promise<void> {
     while (!this.#isClosed) {
       const boundary = await this.#boundary();
@@ -141,7 +141,7 @@ export class S3Log implements ReplicatedLog {
 
   async at(seq: number): Promise<Uint8Array | undefined> {
     const bytes = await this.bucket.get(this.#message(seq), messageBytes);
-    // What was created behind the boundary is no message.
+    // An object created before the boundary is no message.
     const boundary = await this.#boundary();
     if (!bytes || boundary === undefined || seq < boundary) return undefined;
     return new Uint8Array(bytes);
@@ -157,7 +157,7 @@ export class S3Log implements ReplicatedLog {
       ((await this.bucket.idOf(this.#message(seq))) ?? null) !== null;
     let low = Math.max(this.#known, boundary - 1);
     let step = 1;
-    // Messages have no gaps: leap beyond the end, then halve.
+    // Messages have no gaps: double the step beyond the end, then halve it.
     while (await isThere(low + step)) {
       low += step;
       step *= 2;
@@ -171,7 +171,10 @@ export class S3Log implements ReplicatedLog {
     return low;
   }
 
-  /** By the mean of the oldest thousand: counting all would be a request for each thousand. */
+  /**
+   * Estimates by the mean of the oldest thousand messages. An exact count would need one request per
+   * thousand.
+   */
   async size(): Promise<number> {
     const [first, last] = [await this.first(), await this.last()];
     const page = await this.bucket.list(`${this.making}/log/`, nameOf(first - 1), listMost);
@@ -186,7 +189,7 @@ export class S3Log implements ReplicatedLog {
       const name = `${this.making}/trim/${nameOf(highest - upTo)}`;
       if ((await this.bucket.create(name, new Uint8Array(0), 'trim')) === undefined) unavailable();
     }
-    // Also what an earlier trim did not get to, or a writer put there that stood still.
+    // Also remove what an earlier trim did not reach, or what a paused writer created.
     for (;;) {
       const page = await this.bucket.list(`${this.making}/log/`, '', listMost);
       if (page === undefined) return unavailable();
@@ -207,7 +210,7 @@ export class S3Log implements ReplicatedLog {
     this.bucket.close();
   }
 
-  /** The first message that is kept: what was forgotten ends before it. */
+  /** Returns the sequence of the first message that is kept. */
   async #boundary(): Promise<number | undefined> {
     const page = await this.bucket.list(`${this.making}/trim/`, '', 1);
     if (page === undefined) return undefined;
@@ -220,7 +223,10 @@ export class S3Log implements ReplicatedLog {
   }
 }
 
-/** Name of the making of the log; null where there is none, undefined where the store does not say. */
+/**
+ * Returns the id of the current creation of the log: null when the log does not exist, undefined when the
+ * store does not report it.
+ */
 export async function makingOf(bucket: Bucket): Promise<string | null | undefined> {
   const bytes = await bucket.get('log.json', formBytes);
   if (bytes === null || bytes === undefined) return bytes;

@@ -1,18 +1,18 @@
-// Signs requests to S3-compatible stores: AWS Signature Version 4, over the headers that are sent and
-// the hash of the body.
+// Signs requests to S3-compatible stores with AWS Signature Version 4, over the sent headers and the hash of
+// the body.
 import { createHash, createHmac } from 'node:crypto';
 
 export interface S3Key {
   id: string;
   secret: string;
-  /** Of temporary credentials. */
+  /** Session token of temporary credentials. */
   session?: string;
 }
 
 export interface S3Request {
   method: string;
   host: string;
-  /** Not encoded, beginning with a slash. */
+  /** Not encoded, with a leading slash. */
   path: string;
   query: Record<string, string>;
   headers: Record<string, string>;
@@ -24,20 +24,20 @@ const sha256 = (data: string | Uint8Array): string =>
 const hmac = (key: string | Buffer, data: string): Buffer =>
   createHmac('sha256', key).update(data).digest();
 
-/** As RFC 3986 has it: encodeURIComponent leaves five characters too many. */
+/** Encodes as RFC 3986 requires: encodeURIComponent leaves five more characters unencoded. */
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,
     (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-/** Path and query as they are sent and signed. */
+/** Returns path and query as they are sent and signed. */
 export function targetOf({ path, query }: S3Request): { path: string; query: string } {
   const pairs = Object.entries(query).map(([name, value]) => `${encoded(name)}=${encoded(value)}`);
   return { path: path.split('/').map(encoded).join('/'), query: pairs.sort().join('&') };
 }
 
-/** All headers of the request, signed as of `now`, Unix milliseconds. */
+/** Returns all headers of the request, signed at `now` (Unix milliseconds). */
 export function signed(
   request: S3Request,
   key: S3Key,

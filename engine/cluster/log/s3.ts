@@ -1,6 +1,6 @@
-// The driver of logs in S3-compatible stores: addresses, credentials, and the making of a log. It needs no
-// servers, and every append is a PUT and a LIST: tens of milliseconds where JetStream takes one or two.
-// Invariant: a log is made by `create` alone, in a store that was seen to refuse a second PUT.
+// The driver of logs in S3-compatible stores: addresses, credentials, and creation of a log. It needs no log
+// servers. Every append is a PUT and a LIST, which takes tens of milliseconds; JetStream takes one or two.
+// Invariant: only `create` creates a log, and only in a store that refuses a second PUT of the same object.
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { fail } from '../../base/errors.js';
@@ -16,7 +16,7 @@ export interface S3Place extends S3Address {
   pollMs: number;
 }
 
-/** Of `s3://bucket/prefix?region=…&endpoint=http://host:9000&poll=100`. Fails CONFIG_INVALID. */
+/** Parses `s3://bucket/prefix?region=…&endpoint=http://host:9000&poll=100`. Fails CONFIG_INVALID. */
 export function s3Address({ url, name }: LogPlace): S3Place {
   const match = /^s3:\/\/([a-z0-9.-]+)(?:\/([\w./-]*?))?\/?(?:\?(.*))?$/.exec(url);
   const options = new URLSearchParams(match?.[3] ?? '');
@@ -38,7 +38,7 @@ export function s3Address({ url, name }: LogPlace): S3Place {
   };
 }
 
-/** `id:secret`, or `id:secret:session`. */
+/** Parses `id:secret`, or `id:secret:session`. */
 function keyOf({ tokenFile }: LogPlace): S3Key {
   if (tokenFile === undefined)
     return fail('CONFIG_INVALID', { what: '`cluster.token_file` must name a file `id:secret`' });
@@ -76,7 +76,7 @@ export const driver: LogDriver = {
       if (making !== null)
         fail('CONFIG_INVALID', { what: `there is a log at ${place.url} already` });
       const name = randomBytes(8).toString('hex');
-      // The whole log rests on it: of two who create an object, one is told so.
+      // The whole log relies on this: of two writers that create the same object, one is refused.
       const probe = [new Uint8Array(1), new Uint8Array(2)];
       const made: (boolean | undefined)[] = [];
       for (const bytes of probe) made.push(await bucket.create(`${name}/probe`, bytes, 'probe'));

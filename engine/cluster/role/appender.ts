@@ -1,5 +1,6 @@
-// Appends the parts of one entry, one behind the other, and repeats what the log did not answer. Invariant:
-// what is said of an entry is final: it is in the log as a whole, or it never will be, or nobody knows.
+// Appends the parts of one entry in order, and repeats the parts that the log did not acknowledge.
+// Invariant: a result is final. The entry is completely in the log, or it never will be, or its state is
+// unknown.
 import { setTimeout as pause } from 'node:timers/promises';
 import { errorDataOf, fail } from '../../base/errors.js';
 import { readHead } from '../entry/head.js';
@@ -8,25 +9,28 @@ import type { ClusterTally } from '../ipc/cluster-metrics.js';
 import type { ReplicatedLog } from '../log/replicated-log.js';
 
 /**
- * full: nothing of it is there, for want of room. held: nothing of it was sent, for nobody said what stands before it;
- * lost: for that is another one.
+ * - `full`: nothing was appended, the log has no space.
+ * - `held`: nothing was sent, the preceding entry could not be verified.
+ * - `lost`: nothing was sent, the preceding entry is a different one.
+ * - `ok`, `behind`, `unknown`: as in `Appended`.
  */
 export type Outcome = 'ok' | 'behind' | 'unknown' | 'full' | 'held' | 'lost';
 
-/** The message behind which an entry goes. */
+/** The message after which an entry is appended. */
 export interface PreviousEntry {
   seq: number;
-  /** Of the entry that it is a part of. */
+  /** Chain of the entry to which the message belongs. */
   chain: bigint;
-  /** Whether the log had it a moment ago: since then nobody else can have led. */
+  /** True if the log had the message recently enough that no other node can have led since. */
   isSure: boolean;
 }
 
 const againMs = 100;
 
 /**
- * Whether the log has that message. A sequence alone says little: a log that lost its end, and got as many others in
- * their place, would take what is made to follow the lost ones. False: nobody says. Fails LOG_LOST.
+ * Returns true if the log has that message. The sequence alone is not enough: a log that lost its end and
+ * gained as many other entries would accept what follows the lost ones. Returns false when no server
+ * responds. Fails LOG_LOST when the log has a different message.
  */
 export async function hasEntry(
   log: Pick<ReplicatedLog, 'at'>,
@@ -41,11 +45,11 @@ export async function hasEntry(
 interface AppendOptions {
   timeoutMs: number;
   tally: ClusterTally;
-  /** Hears why the log cannot be appended to any more. */
+  /** Called with the error when the log can no longer be appended to. */
   onFault: (error: unknown) => void;
 }
 
-/** Appends behind `before`, with repeats until `timeoutMs` are over. */
+/** Appends the entry after `before`, with repeats until `timeoutMs` have passed. */
 export async function appendEntry(
   log: Pick<ReplicatedLog, 'append' | 'at'>,
   { parts, position }: SealedEntry,
@@ -62,13 +66,14 @@ export async function appendEntry(
       if (outcome === 'ok') break;
       if (outcome === undefined) return isSent ? 'unknown' : 'lost';
       if (outcome === 'behind') return 'behind';
-      // A part that found no room leaves those before it, and those that may still arrive.
+      // When a part finds no space, the parts before it stay in the log, and unacknowledged ones may still
+      // arrive.
       if (outcome === 'full') return isSent ? 'unknown' : 'full';
       isSent ||= outcome === 'unknown';
       if (outcome === 'unknown') tally.add('unknown');
-      // While nobody answers, the log may become another one.
+      // While the log does not respond, it may be replaced by another one.
       place.isSure = false;
-      // A log takes its time before it says so: this is no busy loop.
+      // The driver waits before it returns `unknown`, so this loop does not spin.
       if (performance.now() >= end) return isSent ? 'unknown' : 'held';
     }
     isSent = true;
@@ -79,7 +84,7 @@ export async function appendEntry(
   return 'ok';
 }
 
-/** Who does not know what stands there appends nothing behind it. */
+/** Appends one part. When the preceding message cannot be verified, nothing is sent. */
 async function appendOnce(
   log: Pick<ReplicatedLog, 'append' | 'at'>,
   bytes: Uint8Array,

@@ -1,18 +1,20 @@
-// How much of what a node has is still of its log, once that is another one: it lost its end, and got others in its
-// place. Invariant: an epoch that is said to be shared began with the same entry in both.
+// Finds out how much of a node's history its log still has, after the log lost its end and gained other
+// entries.
+// Invariant: an epoch reported as common began with the same entry in both histories.
 import { setTimeout as pause } from 'node:timers/promises';
 import { TrellisError } from '../../base/errors.js';
 import type { Position } from '../entry/chain.js';
 import type { ReplicatedLog } from '../log/replicated-log.js';
 import { hasEntry } from './appender.js';
 
-/** Who does not answer at once may be on its way back. */
+/** Number of tries. A server that does not respond may be restarting. */
 const tries = 10;
 const againMs = 500;
 
 /**
- * The newest of these epochs, oldest first, that the log has as well. `all`: there is no log any more, so that nobody
- * leads others; undefined: none of them, or nobody says.
+ * Returns the newest of these epochs (ordered from oldest to newest) that the log has too. Returns `all` when
+ * the log no longer exists, so that no node can lead others. Returns undefined when none is common or no
+ * server responds.
  */
 export async function commonEpoch(
   log: Pick<ReplicatedLog, 'at' | 'last'>,

@@ -1,6 +1,6 @@
-// Who leads, by the log alone: how a node without data finds one that has them. Invariant: nothing is
-// appended, and nothing of the log is trusted beyond an address, whose owner has to prove itself. Where entries are
-// signed, those of nobody's are not even read.
+// Finds the leader in the log, so that a node without data can find a node that has them.
+// Invariant: nothing is appended. Nothing of the log is trusted except an address, whose owner must prove its
+// identity. In a signed log, entries without a valid signature are ignored.
 import { driverOf } from '../log/drivers.js';
 import { logPlaceOf } from '../log/log-address.js';
 import type { ReplicatedLog } from '../log/replicated-log.js';
@@ -11,12 +11,16 @@ import { leaderOf } from '../ipc/leader.js';
 import type { ClusterLeader } from '../node.js';
 import type { ClusterOptions } from '../options.js';
 
-/** The leader names itself at least once in a lease: seldom so many entries lie between. */
+/**
+ * Number of entries to read back. The leader names itself at least once per lease, and a lease rarely has
+ * more entries.
+ */
 const lookBack = 200;
 
 /**
- * The newest node that was named as the leader, once one is, be it this one; undefined after `ms`. `dbUuid`: of the
- * data that this node has. Fails LOG_UNAVAILABLE, LOG_UNTRUSTED, LOG_LOST where there is no such log.
+ * Returns the newest node that an entry names as the leader, even if it is this node. Waits for one, and
+ * returns undefined after `ms`. `dbUuid` identifies the data of this node. Fails LOG_UNAVAILABLE,
+ * LOG_UNTRUSTED, and LOG_LOST when the log does not exist.
  */
 export async function findLeader(
   cluster: ClusterOptions,

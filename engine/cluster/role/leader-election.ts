@@ -1,8 +1,8 @@
-// One node's part in its cluster: it follows the log, tries to lead when nobody does, and leads until the log
-// refuses one of its entries. Runs in the log thread.
+// Runs the part of one node in its cluster: it follows the log, tries to lead when no node does, and leads
+// until the log refuses one of its entries. Runs on the log thread.
 //
-// Invariant: whoever leads has the log's word for it, an epoch entry of its own behind all that it has
-// applied; the first append that is refused ends it. Clocks decide only when somebody tries.
+// Invariant: a leader has its own epoch entry in the log, directly after everything that it has applied. The
+// first refused append ends its lead. Clocks decide only when a node tries to lead.
 import { randomBytes } from 'node:crypto';
 import { sharedMs, wallMs } from '../../base/clock.js';
 import {
@@ -30,80 +30,83 @@ export interface MemberOptions {
   mayLead: boolean;
   leaseMs: number;
   appendTimeoutMs: number;
-  /** Of those who may write to the log; without any, entries are not signed. */
+  /** Keys of the nodes that may write to the log. Without keys, entries are not signed. */
   keys?: EntryKeys | undefined;
 }
 
 export interface MemberEvents {
-  /** To be applied, in order; answered by `applied`. */
+  /** Called with each entry to apply, in order. The receiver responds with `applied`. */
   onEntry: (entry: Entry) => void;
   onLead: (position: NotedPosition) => void;
   onFollow: () => void;
   onChange: (change: RoleChange) => void;
-  /** Of what is heard and applied, for whoever asks how far behind this node is. */
+  /**
+   * Called when the log shows a sign of life, or an entry is applied. It is the input for the lag of this
+   * node.
+   */
   onHeard: (heardAt: number, isCaughtUp: boolean) => void;
   onFault: (error: ErrorData) => void;
   log: (level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>) => void;
 }
 
-/** What an entry says. */
+/** Content of an entry. */
 interface Written {
   kind: number;
   body: Uint8Array;
-  /** By which it is signed; absent: by that of the entry before it. */
+  /** Id of the signing key. Default: the key of the entry before it. */
   key?: number;
 }
 
-/** Bytes of entries that wait to be applied. */
+/** Maximum bytes of entries that wait to be applied. */
 const waitingMax = 64 * 1024 * 1024;
 
-/** Shares of the lease: between looks, and after which the leader breaks its silence. */
+/** Ticks per lease, and beats per lease by which the leader breaks its silence. */
 const looksPerLease = 20;
 const beatsPerLease = 3;
 
-/** How much of the lease a node waits at most before it tries at once, by why it may. */
+/** Maximum delay before a node tries to lead early, as a share of the lease, by the reason why it may. */
 const electionDelay = {
-  /** The last leader named it: nobody else is to be feared. */
+  /** The last leader named this node, so no other node competes. */
   named: 0,
-  /** The last leader named nobody: a moment, in which two seldom ask for the lead together. */
+  /** The last leader named no node. A short random delay makes it rare that two nodes try together. */
   anybody: 0.01,
-  /** It led, and does not know its last entry's outcome: that is to be read first. */
+  /** This node led and does not know the result of its last entry. It must read that first. */
   unknown: 0.1,
 };
 
 export class ElectionState {
   #role: ClusterRole = 'joining';
   #leader: ClusterLeader | undefined;
-  /** Of the last entry: read, or appended. */
+  /** Position of the last entry that was read or appended. */
   #head: Position;
   #assembler: EntryDecoder;
   #applied: number;
-  /** Counted up whenever reading begins anew or is over; what an older one still brings is not looked at. */
+  /** Incremented when reading restarts or ends. Messages of an older reading are ignored. */
   #reading = 0;
   #waitingBytes = 0;
   readonly #waiting: { seq: number; bytes: number }[] = [];
   #onDrained: (() => void) | undefined;
   readonly #watch: LeaseTimer;
   #threshold = 0;
-  /** Of `haste`, where this node may try at once. */
+  /** One of `electionDelay` while this node may try early. */
   #electionDelay: number | undefined;
   #holdUntil = 0;
   #isTrying = false;
-  /** Whether the log is known as the one that the data are of. */
+  /** True when the log is verified as the log to which the data belong. */
   #isProven = false;
   #isProving = false;
-  /** Whether the log holds more than was read of it, or may. */
+  /** True if the log holds, or may hold, more than was read of it. */
   #hasMore = true;
-  /** When the log last had what this node followed or appended last. */
+  /** Time when the log last had the entry that this node followed or appended last. */
   #provenAt = 0;
   #tail: Promise<unknown> = Promise.resolve();
   #queued = 0;
   #lastAppend = 0;
   #sharedBeat: Promise<Position> | undefined;
-  /** When the log last heard from this leader who it is. */
+  /** Time when this leader last named itself in the log. */
   #namedAt = 0;
   readonly #timer: NodeJS.Timeout;
-  /** The next look is not waited for by who may try at once. */
+  /** Fires before the next tick, when this node may try early. */
   #soon: NodeJS.Timeout | undefined;
 
   constructor(
@@ -126,7 +129,7 @@ export class ElectionState {
     else this.#cannotSign(position.key);
   }
 
-  /** What it appends here, all others would refuse. */
+  /** This node cannot sign with this key, so all other nodes would refuse its entries. */
   #cannotSign(key: number): void {
     const what = `it is signed by the key ${printKey(key)}, which \`cluster.secret_file\` of this node does not hold`;
     this.fail(new TrellisError({ code: 'LOG_UNTRUSTED', args: { what } }));
@@ -146,7 +149,7 @@ export class ElectionState {
     clearTimeout(this.#soon);
   }
 
-  /** The writer has applied all up to `seq`. */
+  /** Takes note that the writer has applied everything up to `seq`. */
   applied(seq: number): void {
     this.#applied = Math.max(seq, this.#applied);
     while (this.#waiting.length > 0 && this.#waiting[0]!.seq <= seq) {
@@ -162,14 +165,14 @@ export class ElectionState {
     this.events.onHeard(this.#watch.heardAt, hasAll);
   }
 
-  /** Takes no part any more. */
+  /** Leaves the cluster because of this error. */
   fail(error: unknown): void {
     if (this.#role === 'lost') return;
     const { error: data, stack } = errorDataOf(error);
     if (data.code === 'LOG_LOST' || data.code === 'LOG_UNTRUSTED') this.tally.add('chainErrors');
     this.#reading++;
     const wasLeading = this.#role === 'leader';
-    // Who has left asks nobody to do its writes.
+    // A node that has left must not forward writes.
     if (wasLeading || data.code === 'NODE_LEFT') this.#leader = undefined;
     this.events.onFault(data);
     this.#become('lost', 'fault');
@@ -187,7 +190,7 @@ export class ElectionState {
     this.events.log('info', 'changed its role', { ...fields, leader: this.#leader?.node });
   }
 
-  /** Reads the log from behind the last entry on, for as long as this node follows. */
+  /** Reads the log after the last entry, for as long as this node follows. */
   async #read(): Promise<void> {
     const reading = ++this.#reading;
     const isCurrent = (): boolean => reading === this.#reading;
@@ -205,7 +208,7 @@ export class ElectionState {
       for await (const message of this.log.read(assembler.end + 1, hear)) {
         if (!isCurrent()) return;
         const entry = assembler.push(message);
-        // A whole one continues the one before it, which the log may have forgotten.
+        // A complete entry continues the one before it, which the log may have trimmed.
         this.#isProven ||= entry !== undefined;
         this.#provenAt = sharedMs();
         hear(true);
@@ -220,7 +223,10 @@ export class ElectionState {
     }
   }
 
-  /** The log is the one that the data are of when it has the entry at which they are; `hear`: then it is heard. */
+  /**
+   * Verifies the log: it belongs to the data when it has the entry at the position of the data. Calls `hear`
+   * when it does.
+   */
   async #prove(hear: Heard): Promise<void> {
     if (this.#isProving || this.#isProven) return;
     this.#isProving = true;
@@ -239,8 +245,8 @@ export class ElectionState {
   }
 
   /**
-   * What the next entry goes behind. After half a lease of silence it is looked whether that is still there: somebody
-   * may have led meanwhile, on a log that had lost it.
+   * Returns the message after which the next entry goes. After half a lease of silence, the append first
+   * verifies that message, because another node may have led meanwhile, on a log that had lost it.
    */
   #before(place: { seq: number; chain: bigint }): PreviousEntry {
     const isSure = sharedMs() - this.#provenAt < this.options.leaseMs / 2;
@@ -264,9 +270,9 @@ export class ElectionState {
   }
 
   #findLeader(leader: ClusterLeader): void {
-    // Who was only named by another says itself where it is, when it leads.
+    // A leader that another node named announces its own address when it leads.
     this.#leader = reachable(leader);
-    // Somebody has led since this node gave the lead away: it is like any other again.
+    // Another node has led since this node handed over, so this node may try again.
     this.#holdUntil = 0;
     this.#electionDelay = undefined;
     if (leader.node === this.options.self.node) this.#electionDelay = electionDelay.named;
@@ -275,7 +281,7 @@ export class ElectionState {
     this.#become(this.#role, 'heard');
   }
 
-  /** How long this node waits before it tries: two seldom try at the same moment. */
+  /** Draws a random delay before this node tries to lead, so that two nodes rarely try at the same moment. */
   #draw(): void {
     const { leaseMs } = this.options;
     clearTimeout(this.#soon);
@@ -303,7 +309,7 @@ export class ElectionState {
     void this.#try();
   }
 
-  /** Asks the log for the lead, with an entry behind everything that is known. */
+  /** Tries to lead by appending an epoch entry after everything that is known. */
   async #try(): Promise<void> {
     this.#isTrying = true;
     const reading = this.#reading;
@@ -316,7 +322,7 @@ export class ElectionState {
       const before = this.#before({ seq: end, chain: endChain });
       const outcome = await this.#send(sealed, before, appendTimeoutMs);
       if (reading !== this.#reading) return;
-      // What came behind our own entry already is of somebody who leads instead.
+      // Entries after our own entry mean that another node leads.
       if (outcome === 'ok' && this.#head.seq <= sealed.position.seq) this.#lead(sealed.position);
       this.#watch.reset();
       if (outcome !== 'unknown' && outcome !== 'held') this.#electionDelay = undefined;
@@ -338,7 +344,7 @@ export class ElectionState {
     this.#become('leader', 'promoted');
   }
 
-  /** Signed as the entry before it is, unless `key` is a newer one. */
+  /** Encodes an entry. It is signed as the entry before it, unless `key` is a newer key. */
   #seal(
     after: number,
     { kind, epoch, body, key = this.#head.key }: Written & { epoch: number },
@@ -350,8 +356,8 @@ export class ElectionState {
   }
 
   /**
-   * Appends an entry of the leader of this epoch, after those before it. Gives where it is, or why it is
-   * nowhere: `behind` and `unknown` end the lead.
+   * Appends an entry of the leader of this epoch, after all queued entries. Returns its position, or the
+   * reason why it was not appended. `behind` and `unknown` end the lead.
    */
   append(
     kind: number,
@@ -390,7 +396,7 @@ export class ElectionState {
     return appendEntry(this.log, sealed, before, { timeoutMs, tally, onFault });
   }
 
-  /** One append at a time. */
+  /** Runs one append at a time. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     this.#queued++;
     const turn = this.#tail.then(work).finally(() => this.#queued--);
@@ -398,7 +404,10 @@ export class ElectionState {
     return turn;
   }
 
-  /** Leads no more: follows from behind its last entry on, and finds there what became of everything. */
+  /**
+   * Stops leading. The node follows after its last entry, and reads there what became of the entries in
+   * doubt.
+   */
   #step(reason: RoleChange['reason']): void {
     if (this.#role !== 'leader') return;
     this.#leader = undefined;
@@ -412,19 +421,26 @@ export class ElectionState {
     void this.#read();
   }
 
-  /** Where the log was at some moment after the call. Fails NOT_LEADER. */
+  /**
+   * Appends a beat entry. Returns a position that the log had reached at some moment after the call. Fails
+   * NOT_LEADER.
+   */
   beat(): Promise<Position> {
-    // All who ask before it leaves share one: it is behind every answer that they can have seen.
+    // All callers that come before the beat is sent share it. It is after every response that these callers
+    // can have received.
     this.#sharedBeat ??= this.#inTurn(async () => {
       this.#sharedBeat = undefined;
       this.#namedAt = sharedMs();
-      // Who joins without data finds a node that has them by it.
+      // A node that joins without data finds the leader by this entry.
       return this.#control({ kind: entryKind.beat, body: packLeader(this.options.self) });
     });
     return this.#sharedBeat;
   }
 
-  /** From an entry of its own on, the leader signs by that key: all who read the log know it. Fails NOT_LEADER. */
+  /**
+   * Signs with that key from now on, beginning with a beat entry. All nodes that read the log know the key.
+   * Fails NOT_LEADER.
+   */
   signBy(key: number): Promise<Position> {
     return this.#inTurn(async () => {
       const body = packLeader(this.options.self);
@@ -442,15 +458,18 @@ export class ElectionState {
     return at;
   }
 
-  /** The writer is told like of an entry that was read: it may still be committing the one before. */
+  /**
+   * Sends the entry to the writer like an entry that was read. The writer may still be committing the one
+   * before.
+   */
   #pass(kind: number, body: Uint8Array, position: Position): void {
     const [time, first] = [wallMs(), position.seq];
     this.events.onEntry({ kind, id: new Uint8Array(16), time, body, first, position });
   }
 
-  /** The writer cannot lead: whoever can shall, and this node again when it has applied all. */
+  /** Hands over because the writer cannot lead. This node may lead again when it has applied everything. */
   resign(): Promise<unknown> {
-    // Where the log does not take the word for it, the lease of a node that is silent ends all the same.
+    // If the log does not accept the handover, the silence of this node ends its lease.
     return this.handOver(undefined).catch(() => this.#step('stepped_down'));
   }
 
@@ -465,14 +484,14 @@ export class ElectionState {
     throw new TrellisError(refusalOf(this.#leader));
   }
 
-  /** Takes no part any more: what is applied stays, and is served. */
+  /** Leaves the cluster. Applied data stay and are served. */
   async leave(): Promise<Position> {
     if (this.#role === 'leader') await this.handOver(undefined);
     this.fail(new TrellisError({ code: 'NODE_LEFT', args: { node: this.options.self.node } }));
     return this.#head;
   }
 
-  /** Hands over to `to`, or to whoever is first. */
+  /** Hands over to `to`, or to the first node that claims the lead. */
   handOver(to: ClusterLeader | undefined): Promise<Position> {
     return this.#inTurn(async () => {
       this.#checkLeads();
@@ -483,7 +502,8 @@ export class ElectionState {
       if (typeof at === 'string') return this.#refuse(at);
       this.#holdUntil = sharedMs() + 2 * leaseMs;
       this.#step('stepped_down');
-      // What it does not read again: without it this node would never have applied all, and never lead again.
+      // The node does not read its own entry back. Without this call, it would never count as having applied
+      // everything, and never lead again.
       this.#pass(entryKind.epoch, body, at);
       this.#leader = reachable(to);
       this.#become('follower', 'heard');
@@ -492,7 +512,7 @@ export class ElectionState {
   }
 }
 
-/** What a write gets where this is known of the leader. */
+/** Returns the error of a write, given what is known of the leader. */
 export function refusalOf(leader: ClusterLeader | undefined): ErrorData {
   if (leader === undefined) return { code: 'NO_LEADER', args: {} };
   return { code: 'NOT_LEADER', args: { node: leader.node, address: leader.address } };

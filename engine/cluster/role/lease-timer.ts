@@ -1,13 +1,17 @@
-// How long the log has been silent: the lease of whoever leads. It runs only while the log itself is heard,
-// so that an outage of the log is no reason to change the leader, and stands still while this process
-// does. Invariant: no clock but the one that nobody sets.
+// Measures how long the log has been silent; this is the lease of the leader. It counts only while the log
+// itself shows signs of life, so that an outage of the log does not change the leader. It stops while this
+// process is stopped.
+// Invariant: it uses only the monotonic clock.
 
 export class LeaseTimer {
   #silence = 0;
   #lastTick: number;
   #heardAt = Number.NEGATIVE_INFINITY;
 
-  /** The log counts as heard for `windowMs` after each sign of life; `tickMs`: how often `tick` is called. */
+  /**
+   * The log counts as alive for `windowMs` after each sign of life. `tickMs` is the interval between calls of
+   * `tick`.
+   */
   constructor(
     private readonly windowMs: number,
     private readonly tickMs: number,
@@ -20,17 +24,17 @@ export class LeaseTimer {
     return this.#heardAt;
   }
 
-  /** Milliseconds of silence while the log was heard. */
+  /** Milliseconds of silence while the log was alive. */
   get silence(): number {
     return this.#silence;
   }
 
-  /** A sign of life, with or without an entry. */
+  /** Records a sign of life, with or without an entry. */
   hear(now: number): void {
     this.#heardAt = now;
   }
 
-  /** An entry: somebody leads, or begins to. */
+  /** Resets the silence: an entry arrived, so a leader exists or is being elected. */
   reset(): void {
     this.#silence = 0;
   }
@@ -40,7 +44,7 @@ export class LeaseTimer {
   }
 
   tick(now: number): void {
-    // Of a process that was stopped, one tick counts.
+    // If the process was stopped, count one tick.
     const step = Math.min(now - this.#lastTick, 2 * this.tickMs);
     this.#lastTick = now;
     if (this.isHeard(now)) this.#silence += step;

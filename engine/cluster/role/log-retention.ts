@@ -1,6 +1,6 @@
-// How much of the log is kept: what is younger than a time, what a node needs that was heard of within that time,
-// and what backups need, unless that is more bytes than allowed. Invariant: nothing is given up that the disk of
-// this node does not have.
+// Decides how much of the log to keep: entries younger than `keepMs`, entries that a recently active node
+// needs, and entries that backups need, up to `keepBytes`.
+// Invariant: no entry is deleted that the disk of this node does not have.
 import type { ReplicatedLog } from '../log/replicated-log.js';
 import type { ReplicationSlot } from '../node.js';
 
@@ -9,40 +9,40 @@ export interface KeepOptions {
   keepBytes: number;
 }
 
-/** What may be forgotten. */
+/** Entries that may be deleted. */
 interface Due {
   upTo: number;
-  /** It is more than is allowed: who needed it is `dropped`. */
+  /** True if the log exceeds `keepBytes`. `dropped` then names the nodes that still needed the entries. */
   isFull: boolean;
   dropped: string[];
 }
 
-/** Looks in the time that entries are kept. */
+/** Checks per `keepMs`. */
 const looksPerKeep = 16;
-/** Of the bytes allowed, what is left when they were exceeded. */
+/** Share of `keepBytes` that is left after the log exceeded it. */
 const shareLeft = 0.75;
 
 export class LogRetention {
-  /** How far the disk was, and when: oldest first. */
+  /** Sequences that the disk had reached, with their times, oldest first. */
   readonly #noted: { at: number; seq: number }[] = [];
 
-  /** By node. */
+  /** Positions by node name. */
   readonly #claims = new Map<string, { seq: number; at: number; keys: readonly number[] }>();
-  /** Where backups end. */
+  /** Positions at which backups end. */
   #marks: readonly number[] = [];
-  /** What is younger stays. */
+  /** Sequence up to which entries are older than `keepMs` and may be trimmed. */
   #horizon = 0;
-  /** Of the log, as it was last looked at; zeros while another node does. */
+  /** Range and size of the log at the last check. Zeros while another node leads. */
   seen = { first: 0, bytes: 0 };
 
   constructor(private readonly options: KeepOptions) {}
 
-  /** Between two looks. */
+  /** Milliseconds between two checks. */
   get everyMs(): number {
     return Math.min(60_000, Math.max(250, this.options.keepMs / looksPerKeep));
   }
 
-  /** Another node leads: what it keeps is its own to say. */
+  /** Clears the state, because another node leads and decides about retention. */
   reset(): void {
     this.#noted.length = 0;
     this.#horizon = 0;
@@ -51,33 +51,33 @@ export class LogRetention {
   }
 
   /**
-   * A node has all up to `seq`, and needs what is behind; undefined: nothing any more. `keys`: of the secrets that it
-   * knows.
+   * Records that a node has everything up to `seq` and needs what follows. Undefined means that the node
+   * needs nothing any longer. `keys` are the ids of the secrets that it knows.
    */
   claim(node: string, seq: number | undefined, now: number, keys: readonly number[] = []): void {
     if (seq === undefined) this.#claims.delete(node);
     else this.#claims.set(node, { seq, at: now, keys });
   }
 
-  /** The nodes that were heard of and do not know that key, or are of a version that does not say. */
+  /** Returns the active nodes that do not know that key, or whose version does not report keys. */
   withoutKey(key: number, now: number): string[] {
     this.claims(now);
     return [...this.#claims].flatMap(([node, { keys }]) => (keys.includes(key) ? [] : [node]));
   }
 
-  /** Backups of the data were taken at these positions. */
+  /** Sets the positions at which backups of the data were taken. */
   keepFrom(marks: readonly number[]): void {
     this.#marks = marks;
   }
 
-  /** Of the nodes that were heard of. */
+  /** Positions of the active nodes. */
   claims(now: number): ReplicationSlot[] {
     for (const [node, { at }] of this.#claims)
       if (at <= now - this.options.keepMs) this.#claims.delete(node);
     return [...this.#claims].map(([node, { seq }]) => ({ node, seq }));
   }
 
-  /** Up to where the log may be forgotten now; undefined: nothing of it. */
+  /** Checks the log. Returns up to where it may be deleted now, or undefined when nothing may be deleted. */
   async look(
     log: Pick<ReplicatedLog, 'first' | 'last' | 'size'>,
     durable: number,

@@ -1,11 +1,15 @@
-// When a leader begins to sign, and by which key: the newest that it knows itself and that all nodes have said to know
-// which it has heard of. Invariant: no node that was heard of within the time that the log is kept is stopped by it;
-// what a log was signed by once, older keys sign no more.
+// Decides when a leader begins to sign, and with which key: the newest key that this node knows and that all
+// active nodes report to know.
+// Invariant: signing does not stop any node that was active within the time for which the log is kept. After
+// a newer key has signed, older keys sign no entries.
 import { type EntryKeys, printKey } from '../entry/entry-keys.js';
 import type { LogRetention } from './log-retention.js';
 import type { ElectionState, MemberEvents } from './leader-election.js';
 
-/** Nodes tell so often in the time of one look, and a moment later: who is there was heard in twice that. */
+/**
+ * Number of retention checks to wait. Nodes report slightly less than once per check, so every active node
+ * has reported within two checks.
+ */
 const looksHeard = 2;
 const slackMs = 1_000;
 
@@ -18,12 +22,12 @@ export class LogSigning {
     private readonly keeper: LogRetention,
   ) {}
 
-  /** This node leads from now on: it has heard nobody yet. */
+  /** Starts when this node begins to lead. It has received no reports yet. */
   begin(now: number): void {
     this.#ledSince = now;
   }
 
-  /** Signs by a newer key where that can be. */
+  /** Begins to sign with a newer key when possible. */
   async look(
     member: Pick<ElectionState, 'head' | 'signBy'>,
     now: number,
@@ -37,7 +41,7 @@ export class LogSigning {
     this.#say(unknowing, log);
     const key = this.keys.ids.findLast((id) => this.keeper.withoutKey(id, now).length === 0);
     if (key === undefined || !this.keys.replaces(key, since)) return;
-    // Whoever leads by then looks again.
+    // If the lead is lost here, the next leader checks again.
     const at = await member.signBy(key).catch(() => undefined);
     if (at === undefined) return;
     const message = 'from here on entries of the log are signed by this key';

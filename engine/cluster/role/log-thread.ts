@@ -1,7 +1,8 @@
-// Entry of the log thread, one per node: it alone talks to the log. Opens it, when the writer has said how far
-// the data are, and is the way of its member's words to the writer and to the thread that serves.
+// Entry point of the log thread. Each node has one, and only this thread uses the log. It opens the log when
+// the writer has reported the position of the data, and passes messages between the election state, the
+// writer thread and the main thread.
 //
-// Invariant: the writer gets an answer to every append, whatever happens here.
+// Invariant: the writer gets a result for every append, whatever happens here.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { sharedMs } from '../../base/clock.js';
@@ -34,7 +35,7 @@ import { commonEpoch } from './common-epoch.js';
 
 export interface LogThreadSetup {
   place: LogPlace;
-  /** Of the cluster, oldest first. */
+  /** Secrets of the cluster, oldest first. */
   secrets: readonly string[] | undefined;
   words: SharedArrayBuffer;
   writer: MessagePort;
@@ -43,10 +44,13 @@ export interface LogThreadSetup {
   tally: SharedArrayBuffer;
 }
 
-/** Between two tries to reach a log that cannot be reached. */
+/** Milliseconds between two tries to reach the log. */
 const retryMs = 500;
 
-/** What befalls a node whose log has lost what it has, or forgotten what comes next: nobody knows what that was. */
+/**
+ * Errors after which the log has another history than this node: it lost entries that the node has, or
+ * deleted entries that the node needs.
+ */
 const isOfAnother = new Set<ErrorCode>(['LOG_LOST', 'LOG_TRUNCATED']);
 
 class LogThread {
@@ -129,7 +133,7 @@ class LogThread {
       },
       onFollow: () => this.#tellWriter({ kind: 'follow' }),
       onChange: (change) => {
-        // The writer says itself when it leads: it has to be ready first.
+        // The writer sets the role to leader itself, because it must be ready first.
         if (change.role !== 'leader') this.#words.role = change.role;
         this.#tell({ kind: 'change', change });
       },
@@ -148,8 +152,8 @@ class LogThread {
   }
 
   /**
-   * The log is not what these data are of, from somewhere on. What it has of their epochs tells to where it is: epochs
-   * of others may have the same numbers behind that, and tokens of theirs are none of these data.
+   * The histories of the log and of these data differ from some position on. Finds the last common epoch.
+   * Later epochs of the log may have the same numbers, but tokens of those epochs do not refer to these data.
    */
   async #compareEpochs(log: ReplicatedLog): Promise<void> {
     this.#words.shareEpochs(undefined);
@@ -157,14 +161,14 @@ class LogThread {
   }
 
   #pass({ kind, body, time, position }: Entry): void {
-    // Of its own memory: what it lies in may be much larger, and would be taken away from others. A driver's
-    // bytes may be a Buffer, whose own `slice` would be no copy.
+    // Copy into separate memory. The buffer of `body` may be much larger, and a transfer would take it from
+    // other users. If a driver returns a Buffer, its `slice` would not copy.
     const own = new Uint8Array(body);
     const message: LogToWriter = { kind: 'entry', entry: { kind, body: own, time, position } };
     this.setup.writer.postMessage(message, [own.buffer]);
   }
 
-  /** Without a member, or with one: this node takes no part any more. */
+  /** Leaves the cluster because of this error, before or after the log was opened. */
   #fail(error: unknown): void {
     if (this.#member !== undefined) return this.#member.fail(error);
     this.#words.role = 'lost';
@@ -219,7 +223,10 @@ class LogThread {
     }
   }
 
-  /** What stands at the end stays: it tells whoever joins whether the log is theirs. */
+  /**
+   * Deletes entries up to `upTo`. The entry at the end stays: a node that joins uses it to verify that the
+   * log is its own.
+   */
   async #trim(member: ElectionState, log: ReplicatedLog, upTo: number): Promise<ClusterPosition> {
     if (member.role !== 'leader') throw new TrellisError(refusalOf(undefined));
     const last = Math.min(upTo, this.#words.durable);
@@ -227,7 +234,7 @@ class LogThread {
     return { epoch: member.head.epoch, seq: Math.max(0, last) };
   }
 
-  /** Forgets what is older than it need be kept. */
+  /** Deletes entries that are no longer needed. */
   async #keep(): Promise<void> {
     await this.#forgetSome();
     this.#tally.kept(this.#keeper.seen);
@@ -249,7 +256,7 @@ class LogThread {
       const fields = { upTo: due.upTo, lost: due.dropped.join(', ') };
       this.#tell({ kind: 'log', level: 'warn', message, fields });
     } catch {
-      // The log is not what answers: it is looked at again.
+      // The log does not respond. The next check tries again.
     }
   }
 

@@ -1,5 +1,6 @@
-// A node of a cluster as the thread that serves has it: starts the log thread, hears what it says and passes on
-// what it is asked. Invariant: nothing here blocks, and nothing here is a decision about who leads.
+// The main thread's handle of a cluster node. It starts the log thread, receives its messages and sends it
+// requests.
+// Invariant: nothing here blocks, and nothing here decides who leads.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { sharedMs } from '../../base/clock.js';
 import { type ErrorData, TrellisError, errorMessage, fail } from '../../base/errors.js';
@@ -31,11 +32,11 @@ type Logger = (
   fields?: Record<string, unknown>,
 ) => void;
 
-/** What a node asks of the database that it is of. */
+/** Functions of the database that the node calls. */
 interface NodeData {
-  /** The leader's: an entry of these settings. */
+  /** Leader only: appends an entry with these settings. */
   tell: (settings: Uint8Array) => Promise<ClusterPosition>;
-  /** Likewise: has all nodes compare. */
+  /** Leader only: makes all nodes compare their tables. */
   check: () => Promise<Omit<Compared, 'other'>>;
   settings: () => Uint8Array | undefined;
 }
@@ -45,14 +46,14 @@ interface Waiter {
   reject: (error: TrellisError) => void;
 }
 
-/** A log that was silent for so many leases cannot be reached. */
+/** Number of leases of silence after which the log counts as unreachable. */
 const silentLeases = 3;
 const closeMs = 5000;
 
 export class NodeHandle implements ClusterNode {
   readonly words = new ClusterState();
   readonly tally = new ClusterTally();
-  /** For the writer: its end of the way to the log thread. */
+  /** The writer's port to the log thread. */
   readonly writerPort: MessagePort;
   readonly keys: readonly number[];
   readonly #worker: Worker;
@@ -65,7 +66,10 @@ export class NodeHandle implements ClusterNode {
   readonly #openedAt = sharedMs();
   readonly #ended: Promise<unknown>;
 
-  /** Fails where the log thread cannot begin: without it, this node would have no part in anything. */
+  /**
+   * Rejects when the log thread cannot start. Without the log thread, this node cannot take part in the
+   * cluster.
+   */
   readonly begun: Promise<void>;
 
   constructor(
@@ -102,7 +106,7 @@ export class NodeHandle implements ClusterNode {
       this.#worker.once('online', resolve);
       this.#worker.once('error', (error) => reject(startFailure(error)));
     });
-    // Whoever opens the database hears of it, if it comes that far.
+    // The code that opens the database handles the rejection, if it gets that far.
     this.begun.catch(() => undefined);
     this.#ended = new Promise((resolve) => this.#worker.once('exit', resolve));
   }
@@ -140,7 +144,7 @@ export class NodeHandle implements ClusterNode {
     return this.#fault;
   }
 
-  /** Says that this node cannot go on, though the log can; undefined: it can again. */
+  /** Sets an error of this node that does not concern the log, or clears it with undefined. */
   setFault(fault: ErrorData | undefined): void {
     this.#fault = fault;
     if (fault) this.log('error', 'this node is not in order', { reason: errorMessage(fault) });
@@ -185,7 +189,7 @@ export class NodeHandle implements ClusterNode {
     for (const listener of this.#listeners) listener(change);
   }
 
-  /** The log thread has ended by a defect: nobody else may wait for it. */
+  /** The log thread ended by a defect. Rejects all waiting requests. */
   #lose(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     this.log('error', 'the log thread has ended', { reason });
@@ -196,7 +200,7 @@ export class NodeHandle implements ClusterNode {
     this.#waiting.clear();
   }
 
-  /** How far the data were when they were opened. */
+  /** Starts at the position of the opened data. */
   begin(leader: ClusterLeader | undefined): void {
     this.#leader ??= reachable(leader);
   }
@@ -264,7 +268,7 @@ export class NodeHandle implements ClusterNode {
 
   program = '';
 
-  /** The database, once it is open. */
+  /** Callbacks of the database, set when it is open. */
   data: NodeData = {
     tell: () => Promise.resolve(this.position),
     check: () => Promise.resolve({ check: '', position: this.position }),
@@ -287,7 +291,7 @@ export class NodeHandle implements ClusterNode {
     for (const listener of this.#comparing) listener(result);
   }
 
-  /** Takes no part any more: the data are not what the log says. */
+  /** Leaves the cluster, because the data differ from what the log says. */
   fail(error: ErrorData): void {
     this.#worker.postMessage({ kind: 'fail', error } satisfies ServerToLog);
   }
@@ -351,7 +355,7 @@ export class NodeHandle implements ClusterNode {
     ];
   }
 
-  /** Gives the lead away, if it is here: the next one need not wait until it is missed. */
+  /** Hands over the lead if this node has it, so that the next leader need not wait for the lease. */
   async #handOver(): Promise<void> {
     if (this.role !== 'leader') return;
     const late = new Promise((resolve) => setTimeout(resolve, closeMs / 5).unref());

@@ -1,6 +1,6 @@
-// The side of the thread that opened the database: hands out attachments, keeps the threads that took one
-// equipped as reading lanes are, and makes the calls that they do not answer in place. Invariant: a
-// thread that has ended is waited for by nobody.
+// The opening thread's side of attached threads. It creates attachments, keeps attached threads configured
+// like reader lanes, and runs the calls that they do not run themselves.
+// Invariant: nothing waits for a thread that has ended.
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { errorDataOf } from '../../base/errors.js';
 import type { ConfigureLane } from '../lane/message.js';
@@ -9,22 +9,22 @@ import type { QueryMetrics } from '../metrics/query-metrics.js';
 import type { Attachment, FromAttached, ToAttached } from './attachment.js';
 
 export interface AttachHostOptions {
-  /** The same for all threads. */
+  /** Equal for all attached threads. */
   setup: Omit<Attachment, 'port'>;
-  /** What a thread must know to answer. */
+  /** Returns the current configuration of a reading thread. */
   equip: () => ConfigureLane;
   call: (name: string, body: Uint8Array) => Uint8Array | Promise<Uint8Array>;
-  /** Counts what is read in place. */
+  /** Counts reads that attached threads run. */
   tally: QueryMetrics;
 }
 
-/** At the end of the database: a thread that is busy for longer is not waited for. */
+/** Milliseconds to wait at close for a busy thread to release the data file. */
 const releaseMs = 2_000;
 
 export class AttachHost {
-  /** What the thread behind each counts in. */
+  /** Attached threads, each with the shared memory for its metrics. */
   readonly #ports = new Map<MessagePort, SharedQueryMetrics | undefined>();
-  /** Threads that have yet to let go of the data file. */
+  /** Threads that have not released the data file yet. */
   readonly #holding = new Set<MessagePort>();
   #onReleased: (() => void) | undefined;
 
@@ -39,7 +39,7 @@ export class AttachHost {
       this.#ports.delete(port1);
       this.#released(port1);
     });
-    // It is the other thread that decides how long it lives.
+    // The port must not keep this thread alive: the attached thread controls its own lifetime.
     port1.unref();
     send(port1, this.options.equip());
     return { ...this.options.setup, port: port2 };
@@ -62,7 +62,7 @@ export class AttachHost {
     }
   }
 
-  /** The thread counts here from now on, or nowhere. */
+  /** Replaces the shared metrics of a thread. Undefined means that the thread counts nothing. */
   #count(port: MessagePort, fresh: SharedQueryMetrics | undefined): void {
     const { tally } = this.options;
     const before = this.#ports.get(port);
@@ -89,13 +89,13 @@ export class AttachHost {
     if (this.#holding.delete(port) && this.#holding.size === 0) this.#onReleased?.();
   }
 
-  /** Has the threads open the data file again. */
+  /** Makes the attached threads open the data file again. */
   reopen(): void {
     this.broadcast({ kind: 'reopen' });
     this.broadcast(this.options.equip());
   }
 
-  /** From now on every call of another thread is told that the database is closed. */
+  /** From now on, every call of an attached thread fails because the database is closed. */
   async close(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// `attach`: the calls of a database on a thread that did not open it.
+// Implements `attach`: calls of a database from a thread that did not open it.
 import { MessagePort } from 'node:worker_threads';
 import { excerpt, fail } from '../../base/errors.js';
 import { AttachedReader } from './attached-reader.js';
@@ -6,13 +6,14 @@ import type { Attachment } from './attachment.js';
 import { type AnyQueries, type Calls, callsOf } from './query-caller.js';
 
 export type AttachedDatabase<Q = AnyQueries> = Calls<Q> & {
-  /** Lets go of the database, which goes on for all others. */
+  /** Detaches this thread. The database stays open for all others. */
   close(): Promise<void>;
 };
 
 /**
- * Opens on this thread what another thread of the process has open, and gave by `attachment()`: reads run
- * here, everything else where the database was opened. Fails PARAM_TYPE for anything else.
+ * Opens a database on this thread that another thread of the process has open. That thread creates the
+ * argument with `attachment()`. Reads run on this thread; all other calls run on the opening thread. Fails
+ * PARAM_TYPE for any other argument.
  */
 export async function attach<Q = AnyQueries>(attachment: Attachment): Promise<AttachedDatabase<Q>> {
   const given: Partial<Attachment> | undefined = attachment ?? undefined;
@@ -28,6 +29,6 @@ export async function attach<Q = AnyQueries>(attachment: Attachment): Promise<At
     program: () => attached.program,
   });
   const database: AttachedDatabase = { ...calls, close: () => attached.close() };
-  // As with `open`, the types are what the caller says they are.
+  // As with `open`, the caller states the types, and nothing checks them.
   return database as AttachedDatabase<Q>;
 }

@@ -1,11 +1,10 @@
-// A database that another thread of this process has open, on a thread of one's own: reads run here, on
-// this thread's snapshot of LMDB and its view of the shared vector memory, as in a reading lane but
-// without the way there; writes, reads that need an embedding, and whatever falls into a reload go to the
-// thread that opened it.
+// Reads a database on a thread that did not open it. Reads run on this thread, on its own LMDB snapshot and
+// its view of the shared vector memory, without the messages that a reader lane needs. Writes, reads that
+// need an embedding, and calls that meet a reload go to the opening thread.
 //
-// Invariant: an answer is given in place only by the program that the shared words name as the present
-// one, so that a reload swaps it on all threads at once; from a snapshot that holds every write
-// acknowledged before the call.
+// Invariant: a read runs here only with the program that the control block names as current, so that a reload
+// takes effect on all threads at the same time. Its snapshot holds every write that was acknowledged before
+// the call.
 import { wallMs } from '../../base/clock.js';
 import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import { emptySchema, type Schema } from '../../base/schema.js';
@@ -26,11 +25,11 @@ interface PendingReply {
   reject: (error: TrellisError) => void;
 }
 
-/** For who takes only short reads, and brings all others to the lanes by itself. */
+/** Options of a thread that runs short reads only, and forwards all other calls itself. */
 export interface ShortReadsOptions {
-  /** Whether no call that was brought there is under way. */
+  /** Returns true while no forwarded call is running. */
   isIdle: () => boolean;
-  /** The thread has another program. */
+  /** Called when this thread has switched to another program. */
   onProgram: (queries: readonly Query[]) => void;
 }
 
@@ -78,7 +77,7 @@ export class AttachedReader {
     }
   }
 
-  /** Until the program is unpacked, its generation is not this thread's: calls are passed on. */
+  /** Until the program is unpacked, this thread has an older generation, and forwards its calls. */
   async #equip(message: ConfigureLane): Promise<void> {
     this.#latest = message;
     this.#thread.equip(message);
@@ -91,19 +90,19 @@ export class AttachedReader {
     this.#generation = generation;
     this.#schema = schema;
     this.shortReads?.onProgram(queries);
-    // Who waits for nothing may end.
+    // An idle thread may end.
     if (this.#waiting.size === 0) this.attachment.port.unref();
     this.#onReady();
   }
 
-  /** Reads of the program are counted from now on, and their costs learned. */
+  /** From now on, counts the reads of this program and learns their costs. */
   #count(names: readonly string[]): void {
     this.#tally = new SharedQueryMetrics(names);
     this.#send({ kind: 'tally', names, buffer: this.#tally.buffer });
     if (this.shortReads === undefined) return;
     const { isIdle } = this.shortReads;
     const { lanes } = this.attachment;
-    // Lanes are the main thread's to start.
+    // Only the main thread starts lanes.
     const state = { isIdle, hasLane: () => true };
     this.#short = new InlineReads(state, lanes, this.#thread.equipment, this.#tally);
   }
@@ -126,7 +125,7 @@ export class AttachedReader {
       try {
         return this.#read(entry.query, entry.place, body);
       } catch (error) {
-        // The other thread makes the call again when the reload is over.
+        // The opening thread repeats the call after the reload.
         if (!isSchemaChanged(error)) throw error;
       }
     }
@@ -140,14 +139,14 @@ export class AttachedReader {
     };
   }
 
-  /** Whether this thread's program is the one that answers, and its data file open. */
+  /** True if this thread has the current program, and has the data file open. */
   get #isPresent(): boolean {
     return this.#thread.holds && this.#thread.gate.program() === this.#generation;
   }
 
   /**
-   * What a read that is short answers; undefined when it is none, or cannot be made here at the
-   * moment: nothing has been done then. Fails with what the read fails with.
+   * Runs a short read and returns its reply. Returns undefined, without side effects, when the query is not a
+   * short read or cannot run here now. Fails as the read fails.
    */
   readShort(name: string, body: Uint8Array, onWork: (cost: Cost) => void): Uint8Array | undefined {
     const entry = this.#queries.get(name);
@@ -171,13 +170,13 @@ export class AttachedReader {
     }
   }
 
-  /** What a read took that was made in a lane: it may be short again. */
+  /** Records the time of a read that ran in a lane. If it was short, the next one may run here. */
   learn(name: string, micros: number): void {
     const entry = this.#queries.get(name);
     if (entry !== undefined) this.#short?.costs.learn(entry.place, micros);
   }
 
-  /** The type of a query's reply. */
+  /** Returns the reply type of a query, or undefined for an unknown query. */
   replyOf(name: string): { schema: Schema; reply: ReplyType } | undefined {
     const entry = this.#queries.get(name);
     return entry && { schema: this.#declared, reply: entry.query.output };
@@ -213,7 +212,7 @@ export class AttachedReader {
     });
   }
 
-  /** The other side is gone, or has closed the database. */
+  /** The opening thread has ended or has closed the database. */
   async #end(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -224,7 +223,7 @@ export class AttachedReader {
     if (this.#thread.holds) await this.#thread.release();
   }
 
-  /** Lets go of the database; it goes on for all others. */
+  /** Detaches this thread. The database stays open for all others. */
   async close(): Promise<void> {
     await this.#end();
     this.attachment.port.close();

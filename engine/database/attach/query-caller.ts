@@ -1,5 +1,5 @@
-// How a program calls queries by name: objects there, objects or exact bytes back. The same on the thread
-// that opened the database and on those that are attached to it.
+// Calls queries by name from a program. Arguments are objects; replies are objects or exact bytes. The
+// opening thread and attached threads use the same code.
 import { excerpt, fail } from '../../base/errors.js';
 import { jsonText } from '../../json/json-text.js';
 import type { Schema } from '../../base/schema.js';
@@ -9,16 +9,16 @@ import type { ReplyType } from '../../plan/output-type.js';
 import type { Program } from '../../plan/program.js';
 import { type Changes, warnOfTypeDrift } from './type-drift-warning.js';
 
-/** What a query takes: JSON values, and bigint for integers beyond 2^53. */
+/** Arguments of a query: JSON values, and bigint for integers beyond 2^53. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** How generated functions read an answer, integers beyond 2^53 among it. */
+/** How generated functions read a reply, including integers beyond 2^53. */
 interface AnswerShape {
   readonly decode?: (text: string) => unknown;
 }
 
 export interface AnswerOptions {
-  /** What I64, U64 and U128 are in the answer; numbers unless said, which lose digits beyond 2^53. */
+  /** Type of I64, U64 and U128 in the reply. Default: numbers, which lose digits beyond 2^53. */
   int64?: 'bigint' | 'string' | undefined;
 }
 
@@ -26,11 +26,11 @@ interface CallOptions extends AnswerOptions {
   shape?: AnswerShape;
 }
 
-/** Where names and types of queries are not known to the compiler. */
+/** Used when the compiler does not know the names and types of the queries. */
 export type AnyQueries = Record<string, { params: Arguments; result: unknown }>;
 
 interface AnyCalls {
-  /** The reply as an object. Numbers beyond 2^53 lose digits unless `int64` says otherwise. */
+  /** Returns the reply as an object. Numbers beyond 2^53 lose digits, unless `int64` is set. */
   call<T = Record<string, unknown>>(
     name: string,
     args?: Arguments,
@@ -38,7 +38,7 @@ interface AnyCalls {
   ): Promise<T>;
 }
 
-/** Of `Queries`, the interface that `trellis types` writes. */
+/** Parameters of a query in `Queries`, the interface that `trellis types` writes. */
 type ParamsOf<E> = E extends { params: infer P } ? P : never;
 type ResultOf<E> = E extends { result: infer R } ? R : never;
 type Given<P> =
@@ -47,7 +47,7 @@ type Given<P> =
     : [params: P, options?: CallOptions];
 
 interface TypedCalls<Q> {
-  /** The reply of a query by its name, with the types that were generated. */
+  /** Returns the reply of a query by its name, with the generated types. */
   call<N extends keyof Q & string>(
     name: N,
     ...given: Given<ParamsOf<Q[N]>>
@@ -57,19 +57,19 @@ interface TypedCalls<Q> {
 }
 
 interface ByteCalls {
-  /** For generated functions: told once of what they rely on. */
+  /** For generated functions. Checks once that the types they were generated from still match the program. */
   relies(changes: Changes): void;
-  /** The reply as JSON bytes, exact. Returns at once when the read ran on this thread. */
+  /** Returns the reply as exact JSON bytes. Returns synchronously when the read ran on this thread. */
   callBytes(name: string, args?: Arguments): Uint8Array | Promise<Uint8Array>;
 }
 
 export type Calls<Q = AnyQueries> = ByteCalls & (string extends keyof Q ? AnyCalls : TypedCalls<Q>);
 
 export interface CallsOptions extends AnswerOptions {
-  /** The program in force. */
+  /** Returns the current program. */
   program: () => Pick<Program, 'schema' | 'queries'>;
   send: (name: string, body: Uint8Array) => Uint8Array | Promise<Uint8Array>;
-  /** Of the program in force; undefined for an unknown query. */
+  /** Returns the reply type in the current program, or undefined for an unknown query. */
   replyOf: (name: string) => { schema: Schema; reply: ReplyType } | undefined;
 }
 
@@ -107,7 +107,7 @@ function refuseArgument(param: string, type: string, given: unknown): never {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** JSON text of arguments; a bigint becomes its bare digits, a typed array a list. */
+/** Returns the arguments as JSON text. A bigint is printed as bare digits, a typed array as a list. */
 function encode(args: Arguments): Uint8Array {
   if (typeof args !== 'object') refuseArgument('args', 'an object', args);
   const text = jsonText(args, (path, param, got) =>

@@ -1,9 +1,9 @@
-// What generated functions rely on, held against the program in force: who calls with types of another
-// program is told so once, in a warning of the process, and goes on.
+// Compares the types of generated functions with the current program. If they differ, it prints one process
+// warning and continues.
 import { contractOf, type Contract } from '../../contract/contract-hash.js';
 import type { Program } from '../../plan/program.js';
 
-/** Says which queries and types have changed since the types were generated. */
+/** Returns which queries and types have changed since the types were generated. */
 export type Changes = (inForce: Contract) => string[];
 
 const namesMax = 10;

@@ -1,4 +1,4 @@
-// One request on its way through the database, as it waits for a lane and is there.
+// Defines a call on its way through the database: while it waits for a lane, and while it runs there.
 import { TrellisError } from '../../base/errors.js';
 import { drops } from '../../plan/deletes.js';
 import type { Argument, ExecutionResult, ItemList } from '../../exec/runtime/execute.js';
@@ -6,20 +6,20 @@ import type { CostClass, Plan } from '../../plan/plan.js';
 import type { Once } from '../idempotency/idempotency-key.js';
 import { pack } from './serialize-plan.js';
 
-/** What a call took: micros of work, rows printed, elements visited. */
+/** Cost of a call: microseconds of work, rows printed, elements visited. */
 export interface Cost {
   micros: number;
   rows: number;
   visits: number;
-  /** Micros of a write without its part in the commit, which it shares. */
+  /** Writes only: microseconds without its share of the commit. */
   own?: number;
 }
 
-/** What a plan is run with. */
+/** Input of a plan. */
 export interface CallInput {
-  /** Index of the query in the program; -1: the plan itself travels. */
+  /** Index of the query in the program; -1 when the plan itself is sent. */
   query: number;
-  /** Number of the schema that query or plan were made for. */
+  /** Schema version for which the query or plan was compiled. */
   schema: number;
   body: Uint8Array;
   args?: readonly Argument[];
@@ -29,31 +29,34 @@ export interface CallInput {
 }
 
 export interface Call {
-  /** As query-table.ts numbers them; -1: the packed plan is in `plan`. */
+  /** Number of the query as in query-table.ts; -1 when `plan` has the packed plan. */
   query: number;
   body: Uint8Array;
   plan?: unknown;
   args?: unknown;
-  /** Number of the schema that a packed plan was made for. */
+  /** Schema version for which a packed plan was compiled. */
   schema?: number;
   items?: ItemList;
   embeddings?: [string, Float64Array][];
-  /** Of a write under a key. */
+  /** Set for a write with an idempotency key. */
   once?: Once;
   cost: CostClass;
-  /** Milliseconds of performance.now() on the main thread. */
+  /** On the clock performance.now() of the main thread, in milliseconds. */
   deadline: number;
   budgetMs: number;
-  /** Gate slot while in flight, else -1. */
+  /** Slot in the control block while in flight, otherwise -1. */
   slot: number;
   settled: boolean;
-  /** Whatever tells callers apart; empty where nobody does. */
+  /** Identity of the caller; empty when callers are not distinguished. */
   caller: string;
   /** See fair-queue.ts. */
   account: unknown;
   charged: number;
   place: number;
-  /** Of a write: whether it drops elements, and what the writer is going to need for it, in micros. */
+  /**
+   * Writes only: true if the query drops elements; and the expected time on the writer thread, in
+   * microseconds.
+   */
   drops: boolean;
   expected: number;
   callerNumber: number;
@@ -63,13 +66,13 @@ export interface Call {
   reject: (error: TrellisError) => void;
 }
 
-/** The name of a caller: what gives it to whoever needs it, where that is not for free. */
+/** Name of a caller, or an object that computes the name on demand when that is expensive. */
 export type Whose = string | { readonly holder: string };
 
 export const nameOf = (whose: Whose = ''): string =>
   typeof whose === 'string' ? whose : whose.holder;
 
-/** A call that is on its way to a lane. */
+/** Creates a call for a lane. */
 export function callOf(
   plan: Plan,
   { query, body, embeddings, args, schema, items, once }: CallInput,
@@ -82,7 +85,7 @@ export function callOf(
   }: Pick<Call, 'budgetMs' | 'caller' | 'onWork' | 'resolve' | 'reject'>,
 ): Call {
   const isNamed = query >= 0;
-  // All members at once and in one order: spread together, they took as long as all else of a call.
+  // One literal with a fixed member order. Object spreads took as long as the rest of the call.
   return {
     query,
     body,
@@ -110,7 +113,7 @@ export function callOf(
   };
 }
 
-/** Its time is over, and nothing of it was done. */
+/** Fails a call that has exceeded its time before any of it was done. */
 export function timeOut(call: Call): void {
   call.settled = true;
   call.reject(new TrellisError({ code: 'QUERY_TIMEOUT', args: { ms: call.budgetMs } }));

@@ -1,45 +1,41 @@
-// The words that all threads share: the commit sequence, what commits have changed, and one cancel word
-// per call in flight.
+// Shared memory of all threads of a database: the commit sequence, the changes of recent commits, and one
+// state word for each call in flight.
 //
-//   word 0        commitSeq: made odd by the writer before a commit, even again behind it, and counted up once
-//                 more when what it holds is published, before the replies
-//   word 1        number of the schema: counted up by the writer before a transaction that changes more of
-//                 it than it adds, and again after it; odd in between
-//   word 2        generation of the program that attached threads answer with in place; -1: with none
-//   word 3 …      which elements each commit has changed: see view/invalidation-queue.ts
-//   behind them   words of the call slots: see `slotState`
+//  word 0        commitSeq: odd during a commit, even after it; incremented once more (by 2) when the
+//                changes are published, before the replies
+//  word 1        schema version: incremented by the writer before and after a transaction that changes
+//                the schema beyond additions; odd in between
+//  word 2        generation of the program that attached threads may run themselves; -1: none
+//  word 3 …      ids that each commit has changed: see view/invalidation-queue.ts
+//  after them    one word per call slot: see `slotState`
 //
-// A reader that sees a new commitSeq refreshes its snapshot before its next read: without this, 35
-// to 100 % of reads in worker threads miss writes that were acknowledged already. While it is odd, a
-// snapshot may or may not hold the commit, so that every read takes a fresh one: otherwise a thread
-// that happens to look shows a write which the next thread, at rest on its older snapshot, unsees.
 //
-// Invariant: there is a slot for every call that lanes accept, so that none is turned away between
-// its queue and its lane, where nobody would answer it.
+// Invariant: there is a slot for every call that lanes accept. No call is lost between its queue and its
+// lane.
 import { assert } from '../../base/assert.js';
 import { InvalidationQueue, touchedWords } from '../../storage/view/invalidation-queue.js';
 
 const slotState = {
-  /** It is to be run; of a write: nobody has begun with it. */
+  /** The call may run. For a write: the writer has not begun it. */
   waits: 0,
-  /** It is to stop, or not to begin. */
+  /** The call must stop, or must not begin. */
   stops: 1,
-  /** Of a write: the writer has begun with it, and says what comes of it. */
+  /** Writes only: the writer has begun the call and reports its result. */
   begun: 2,
 } as const;
 
 const touchedBase = 3;
 const slotBase = touchedBase + touchedWords;
 
-/** Words for so many calls in flight: as many as all lanes together take at a time. */
+/** Creates the shared memory. `slots` is the maximum number of calls in flight in all lanes together. */
 export function createGateBuffer(slots: number): SharedArrayBuffer {
   return new SharedArrayBuffer((slotBase + slots) * 4);
 }
 
-/** A view of the shared words; every thread makes its own over the same buffer. */
+/** A view of the shared memory. Every thread creates its own view over the same buffer. */
 export class ControlBlock {
   readonly #words: Int32Array;
-  /** Of this thread, for its storage. */
+  /** Invalidation queue of this thread's storage. */
   readonly notes: InvalidationQueue;
   #seen = -1;
 
@@ -48,7 +44,9 @@ export class ControlBlock {
     this.notes = new InvalidationQueue(new Uint32Array(buffer, 4 * touchedBase, touchedWords));
   }
 
-  /** True once after every commit, and always during one: the caller must refresh its snapshot. */
+  /**
+   * Returns true once after every commit, and always during one. The caller must then refresh its snapshot.
+   */
   hasNewCommit(): boolean {
     const now = Atomics.load(this.#words, 0);
     if (now === this.#seen && (now & 1) === 0) return false;
@@ -56,7 +54,7 @@ export class ControlBlock {
     return true;
   }
 
-  /** The writer is about to make a commit visible. */
+  /** The writer begins to make a commit visible. */
   beginCommit(): void {
     Atomics.or(this.#words, 0, 1);
   }
@@ -66,7 +64,7 @@ export class ControlBlock {
     if ((Atomics.load(this.#words, 0) & 1) === 1) Atomics.add(this.#words, 0, 1);
   }
 
-  /** The writer's announcement that what it committed is published. */
+  /** The writer has published the committed changes. */
   publishCommit(): void {
     Atomics.add(this.#words, 0, 2);
   }
@@ -75,7 +73,10 @@ export class ControlBlock {
     return Atomics.load(this.#words, 1);
   }
 
-  /** The writer is about to change the schema, has changed it (1), or has not (-1). */
+  /**
+   * The writer calls it before a schema change, and after it: with 1 when the change succeeded, with -1 when
+   * it did not.
+   */
   bumpSchemaVersion(step: 1 | -1): void {
     Atomics.add(this.#words, 1, step);
   }
@@ -84,7 +85,7 @@ export class ControlBlock {
     return Atomics.load(this.#words, 2);
   }
 
-  /** Of the thread that opened the database: from now on all threads answer with it, or none in place. */
+  /** Called by the opening thread. Names the program that attached threads may run; -1 allows none. */
   setProgram(generation: number): void {
     Atomics.store(this.#words, 2, generation);
   }
@@ -93,14 +94,14 @@ export class ControlBlock {
     return Atomics.load(this.#words, slotBase + slot) === slotState.stops;
   }
 
-  /** On the writer's thread: whether it may begin with that call; a second time as well. */
+  /** Called by the writer. Returns true if the writer may begin the call. A second call returns the same. */
   begin(slot: number): boolean {
     const at = slotBase + slot;
     const { waits, begun, stops } = slotState;
     return Atomics.compareExchange(this.#words, at, waits, begun) !== stops;
   }
 
-  /** Whether nobody has begun with that call: then nobody will, and nothing of it is done. */
+  /** Returns true if the call had not begun. It will not begin any more, and nothing of it is done. */
   withdraw(slot: number): boolean {
     const { waits, stops } = slotState;
     return Atomics.compareExchange(this.#words, slotBase + slot, waits, stops) === waits;
@@ -118,13 +119,13 @@ export class ControlBlock {
     return this.#words.length - slotBase;
   }
 
-  /** Makes a slot ready for its next call. */
+  /** Resets a slot for its next call. */
   clear(slot: number): void {
     Atomics.store(this.#words, slotBase + slot, slotState.waits);
   }
 }
 
-/** Hands out call slots; the main thread owns it. */
+/** Allocates call slots. The main thread owns it. */
 export class SlotPool {
   readonly #free: number[] = [];
 
@@ -132,7 +133,7 @@ export class SlotPool {
     for (let slot = gate.slots - 1; slot >= 0; slot--) this.#free.push(slot);
   }
 
-  /** A cleared slot. */
+  /** Returns a cleared slot. */
   take(): number {
     const slot = this.#free.pop();
     assert(slot !== undefined, 'there is a slot for every call that lanes accept');

@@ -1,48 +1,52 @@
-// Calls that wait for a thread, by caller, and whose turn it is (access.md 8): deficit round robin by measured time.
-// Every caller who is there gets the same time: what a call is expected to take is charged when it leaves, and set
-// right when it is back. Who has used less goes first. A caller who has just been answered, and so is likely to ask
-// again, is still there for some milliseconds: a long call of somebody who has used more does not slip in between.
+// Queues calls per caller and decides whose call runs next: deficit round robin by measured time. Every
+// active caller gets the same time. The expected time of a call is charged when it leaves the queue, and
+// corrected when it returns. The caller that used less goes first. A caller stays active for some
+// milliseconds after a reply, because it is likely to call again. During this time, no long call of a caller
+// that used more goes ahead.
 //
-// Invariants: the calls of one caller leave in the order in which they came; nobody waits while a thread is free and
-// nobody else is there. A caller who is alone is not counted, and pays a comparison.
+// Invariant: the calls of one caller leave in the order of arrival. No call waits while a thread is free and
+// no other caller is active. For a single caller there is no accounting, only one comparison.
 import type { CostClass } from '../../plan/plan.js';
 
-/** What waits. */
+/** An item of the queue. */
 export interface Queued {
   /** Identity of the caller. Equal strings are one caller. */
   readonly caller: string;
   readonly body: { readonly length: number };
   readonly cost: CostClass;
   settled: boolean;
-  /** It leaves behind all that came before it, whoever asked. */
+  /** True if the item leaves after everything that came before it, from any caller. */
   readonly isOrder?: boolean;
-  /** How many came before it; set here. */
+  /** Number of items that came before it. Set by the queue. */
   place?: number;
-  /** Its caller's, and what it was charged, while it is away; set here. */
+  /** Account of its caller, and the charge while the item is out. Set by the queue. */
   account?: unknown;
   charged?: number;
-  /** Tells callers apart among all that is away; set here. */
+  /** Distinguishes the callers of all items that are out. Set by the queue. */
   callerNumber?: number;
 }
 
-/** Micros that everybody is given in turn. */
+/** Microseconds that every caller gets per round. */
 const quantum = 1_000;
-/** What somebody who asks for less than their share may save. */
+/** Maximum credit, in microseconds, of a caller that uses less than its share. */
 const creditMax = 500_000;
 const debtMax = 1_000_000;
-/** Who was answered so lately is still there; who takes longer to ask again, some times as long. */
+/**
+ * Milliseconds for which a caller stays active after a reply. A caller that usually pauses longer gets a
+ * multiple of its mean pause.
+ */
 const lingerMs = 3;
 const lingerMsMax = 50;
 const pauses = 3;
-/** How long an answer is waited for before somebody else is looked for. */
+/** Upper bound of the wait for an item that is out, in milliseconds. */
 const awayMsMax = 1_000_000;
-/** A call waits for others who may ask for this share of its own time at most. */
+/** A call waits for other callers at most this fraction (1/4) of its own expected time. */
 const patience = 4;
-/** Accounts of callers who are gone are kept up to here. */
+/** Maximum number of accounts, including those of inactive callers. */
 const accountsMax = 1_024;
 /** A call that takes longer makes others wait. */
 const longMicros = 500;
-/** Without credit nobody has more than this away, or one call. */
+/** Maximum microseconds in flight of a caller without credit, unless it is one call. */
 const windowMicros = 5_000;
 
 /** First in, first out, without the cost of Array.shift on long queues. */
@@ -70,7 +74,7 @@ class Fifo<T> {
     }
   }
 
-  /** Takes back what came last. */
+  /** Removes and returns the newest item. */
   pop(): T | undefined {
     return this.length === 0 ? undefined : this.#items.pop();
   }
@@ -85,18 +89,18 @@ class Fifo<T> {
 
 class Account<T> {
   readonly waiting = new Fifo<T>();
-  /** Of the bodies that wait. */
+  /** Bytes of the waiting bodies. */
   bytes = 0;
-  /** Micros that are due to this caller; negative: used ahead of others. */
+  /** Microseconds that are due to this caller. Negative when it has used more than its share. */
   credit = 0;
   flying = 0;
   flyingMicros = 0;
   isListed = false;
-  /** When a call left, or came back, last. */
+  /** Time when a call last left or returned. */
   movedAt = Number.NEGATIVE_INFINITY;
   /** Moving average of the milliseconds between a reply and the caller's next call. */
   #pauseMs = 0;
-  /** What a call takes, of long ones and of others. */
+  /** Expected time of a call, for long calls and for others. */
   #long = 5_000;
   #short = 100;
 
@@ -105,13 +109,13 @@ class Account<T> {
     readonly number: number,
   ) {}
 
-  /** It asks again, after all it had was answered. */
+  /** Records a new call after all earlier ones have returned. */
   asksAgain(now: number): void {
     const pause = now - this.movedAt;
     if (pause < lingerMsMax) this.#pauseMs += (pause - this.#pauseMs) / 8;
   }
 
-  /** How long it is there after an answer. */
+  /** Milliseconds for which the caller stays active after a reply. */
   get lingerMs(): number {
     return Math.min(lingerMsMax, lingerMs + pauses * this.#pauseMs);
   }
@@ -124,7 +128,7 @@ class Account<T> {
     return cost === 'C' ? this.#long : this.#short;
   }
 
-  /** Quick to fall: what was slow for once is not slow. */
+  /** Updates the expected time. It falls quickly: one slow call does not make a query slow. */
   learn(cost: CostClass, micros: number): void {
     const mean = this.expects(cost);
     const next = mean + (micros - mean) / (micros < mean ? 2 : 8);
@@ -133,26 +137,29 @@ class Account<T> {
   }
 }
 
-/** Those that calls are sent to. */
+/** The threads that run the calls. */
 export interface Threads {
   count: number;
-  /** With nothing to do. */
+  /** Number of threads with nothing to do. */
   idle: number;
 }
 
-/** What to do next: an item to send, or how long to wait for somebody. */
+/** Next action: send an item, or wait for a caller that may call again. */
 export type Turn<T> = { item: T } | { waitMs: number } | undefined;
 
 export class FairQueue<T extends Queued> {
   readonly #accounts = new Map<string, Account<T>>();
-  /** Those who are there. */
+  /** Active callers. */
   readonly #present: Account<T>[] = [];
   #last: Account<T> | undefined;
   #lastNumber = 0;
   #came = 0;
   length = 0;
   bytes = 0;
-  /** Whether the first of a caller's waits for something that is away; asked again when that is back. */
+  /**
+   * Returns true if the first item of a caller must wait for an item that is out. The queue asks again when
+   * an item returns.
+   */
   holds: ((item: T) => boolean) | undefined;
 
   #accountOf(caller: string): Account<T> {
@@ -171,19 +178,19 @@ export class FairQueue<T extends Queued> {
       if (!isListed) this.#accounts.delete(caller);
   }
 
-  /** The caller is there. */
+  /** Adds the caller to the active ones. */
   #list(account: Account<T>, now: number): void {
     if (account.isIdle) account.asksAgain(now);
     if (account.isListed) return;
     account.isListed = true;
-    // What was saved is gone with who has left; what was used ahead is forgotten in the time it took.
+    // A caller that left loses its credit. Its debt shrinks by the time it was away.
     const away = Math.max(0, now - account.movedAt) * 1000;
     account.credit = Math.min(0, account.credit + away);
     account.movedAt = now;
     this.#present.push(account);
   }
 
-  /** Forgets those who have left. */
+  /** Removes callers that are no longer active. */
   #look(now: number): void {
     const present = this.#present;
     for (let i = present.length - 1; i >= 0; i--) {
@@ -195,13 +202,13 @@ export class FairQueue<T extends Queued> {
     }
   }
 
-  /** Whether nobody but this caller is there. `now`: performance.now(). */
+  /** Returns true if no other caller is active. `now` is performance.now(). */
   isAlone(caller: string, now: number): boolean {
     const present = this.#present;
     if (present.length > 1) this.#look(now);
     if (present.length === 0) return true;
     if (present.length === 1 && present[0]!.caller === caller) {
-      // Nothing is owed by or to anybody.
+      // With a single caller, there is neither credit nor debt.
       present[0]!.credit = 0;
       return true;
     }
@@ -210,20 +217,20 @@ export class FairQueue<T extends Queued> {
     return present.length === 0;
   }
 
-  /** The caller who is there alone. */
+  /** Returns the only active caller, or undefined when there are none or several. */
   presence(now: number): { only: string | undefined } {
     this.#look(now);
     const [first, second] = this.#present;
     return { only: second === undefined ? first?.caller : undefined };
   }
 
-  /** Of one caller. */
+  /** Waiting items of one caller. */
   waitingOf(caller: string): { calls: number; bytes: number } {
     const account = this.#accounts.get(caller);
     return { calls: account?.waiting.length ?? 0, bytes: account?.bytes ?? 0 };
   }
 
-  /** Whether somebody holds so much. */
+  /** Returns true if any caller has at least this many waiting items or bytes. */
   isAnyOver(calls: number, bytes: number): boolean {
     return this.#present.some((one) => one.waiting.length >= calls || one.bytes >= bytes);
   }
@@ -238,12 +245,12 @@ export class FairQueue<T extends Queued> {
     this.bytes += item.body.length;
   }
 
-  /** How many have come. */
+  /** Number of items pushed so far. */
   get came(): number {
     return this.#came;
   }
 
-  /** Whether something waits that came before so many had. */
+  /** Returns true if an item waits that was pushed before the counter reached `came`. */
   hasBefore(came: number): boolean {
     return this.#oldest() < came;
   }
@@ -256,7 +263,10 @@ export class FairQueue<T extends Queued> {
     return oldest;
   }
 
-  /** Takes back the item that came last of the caller with the most bytes or items, where that is `least`. */
+  /**
+   * Removes and returns the newest item of the caller with the most bytes or items, if that caller has at
+   * least `min`.
+   */
   takeBack(by: 'bytes' | 'calls', least: number): T | undefined {
     const sizeOf = (one: Account<T>): number => (by === 'bytes' ? one.bytes : one.waiting.length);
     let most: Account<T> | undefined;
@@ -275,8 +285,8 @@ export class FairQueue<T extends Queued> {
   }
 
   /**
-   * Whose turn it is; what it gives is to be sent or dropped. `before`: only what came before so many had, in whatever
-   * turn.
+   * Returns the next action. The caller of `next` must send or drop a returned item. With `before`, only
+   * items pushed before the counter reached that number are returned, in order of arrival.
    */
   next(now: number, threads: Threads, before = Number.POSITIVE_INFINITY): Turn<T> {
     if (this.length === 0) return undefined;
@@ -317,7 +327,7 @@ export class FairQueue<T extends Queued> {
     const rounds = Math.floor(-account.credit / quantum) + 1;
     const micros = account.expects(account.waiting.first!.cost);
     if (micros > longMicros && idle <= 1) {
-      // Somebody who has used less is about to ask: one thread is kept for them.
+      // A caller that has used less is likely to call soon. Keep one thread for it.
       const most = micros / 1000 / patience;
       const waitMs = this.#soonAsked(now, rounds * quantum, most, count === 1);
       if (waitMs > 0) return { waitMs };
@@ -327,13 +337,16 @@ export class FairQueue<T extends Queued> {
     return { item: this.#take(account) };
   }
 
-  /** For how long somebody may still ask who would have credit after this grant; at most so long after an answer. */
+  /**
+   * Returns for how many milliseconds another caller may still call that would have credit after this grant;
+   * at most `max` milliseconds after its reply.
+   */
   #soonAsked(now: number, grant: number, most: number, isOneThread: boolean): number {
     let waitMs = 0;
     for (const { credit, flying, movedAt, lingerMs: there, waiting } of this.#present) {
       const due = credit + grant;
       if (due <= 0 || waiting.length > 0) continue;
-      // What is away uses credit while it is; where there is one thread, it comes back first in any case.
+      // An item that is out uses credit. With one thread, it returns first in any case.
       const away = isOneThread ? awayMsMax : due / 1000;
       const until = flying > 0 ? away : Math.min(there, most);
       waitMs = Math.max(waitMs, movedAt + until - now);
@@ -341,7 +354,7 @@ export class FairQueue<T extends Queued> {
     return waitMs;
   }
 
-  /** Who may send and has used least. */
+  /** Returns the caller that may send and has used least. */
   #mostDue(share: number): Account<T> | undefined {
     let account: Account<T> | undefined;
     const oldest = this.#hasOrders ? this.#oldest() : 0;
@@ -357,12 +370,12 @@ export class FairQueue<T extends Queued> {
 
   #hasOrders = false;
 
-  /** Items of this queue may be orders. */
+  /** Allows items with `isOrder`. */
   allowOrders(): void {
     this.#hasOrders = true;
   }
 
-  /** It is on its way. */
+  /** Records that the item was sent. */
   sent(item: T, now: number): void {
     const account = this.#accountOf(item.caller);
     this.#list(account, now);
@@ -376,13 +389,15 @@ export class FairQueue<T extends Queued> {
     account.movedAt = now;
   }
 
-  /** What is away of a caller who is alone: whether one more is too much, with so many micros and calls at least. */
+  /**
+   * For a caller that is alone: returns true if it has at least this many microseconds and calls in flight.
+   */
   isFar(caller: string, micros: number, calls: number): boolean {
     const { flying, flyingMicros } = this.#accountOf(caller);
     return flying >= calls && flyingMicros >= micros;
   }
 
-  /** It is back, after so much work; undefined: it was lost. */
+  /** Records that the item returned, with its microseconds of work. Undefined means that it was lost. */
   back(item: T, now: number, micros?: number): void {
     const { charged = 0 } = item;
     const account = item.account as Account<T> | undefined;
@@ -396,12 +411,12 @@ export class FairQueue<T extends Queued> {
     account.credit = Math.max(-debtMax, account.credit + charged - micros);
   }
 
-  /** Time that a thread was idle for those who might have asked is theirs. */
+  /** Charges half of the idle time of a thread to the callers for which it waited. */
   waited(ms: number): void {
     for (const one of this.#present) if (one.waiting.length === 0) one.credit -= ms * 500;
   }
 
-  /** Removes and returns everything that waits, in the order in which it came. */
+  /** Removes and returns all waiting items in the order of arrival. */
   drain(): T[] {
     const all = this.#present.flatMap((account) => {
       account.bytes = 0;
@@ -413,7 +428,10 @@ export class FairQueue<T extends Queued> {
   }
 }
 
-/** Without credit, half of the threads are the most, or some short calls. */
+/**
+ * Returns true if the item may be sent. A caller without credit may use half of the threads, or have a few
+ * short calls in flight.
+ */
 function mayLeave<T extends Queued>(account: Account<T>, item: T, share: number): boolean {
   if (account.credit > 0 || account.flying < share) return true;
   return account.flyingMicros + account.expects(item.cost) <= windowMicros;

@@ -1,4 +1,4 @@
-// What a database is opened with, and what a call is made with.
+// Defines the options of a database and of a call.
 import type { ClusterPosition } from '../../cluster/node.js';
 import type { ClusterOptions } from '../../cluster/options.js';
 import type { ShardPlace } from '../../base/id.js';
@@ -13,18 +13,18 @@ import type { Cost, Whose } from './call.js';
 
 export interface DatabaseOptions {
   dataDir: string;
-  /** In a cluster, what a node is founded with: later ones come from the log. */
+  /** In a cluster, the program with which the node is created. Later programs come from the log. */
   program: Program;
   cluster?: ClusterOptions;
-  /** Which share of a scattered type is here: all ids that are made are of it. */
+  /** Shard of a sharded type that this database holds. All new ids belong to this shard. */
   shard?: ShardPlace;
   limits: Limits;
-  /** Reader threads; 0 runs every read on the caller's thread (embedding in a backend). */
+  /** Number of reader threads. With 0, every read runs on the caller's thread (embedding in a backend). */
   workers: number;
   embedder: Embedder;
-  /** Model used where neither query nor vector type names one. */
+  /** Model for texts when neither the query nor the vector type names one. */
   embeddingModel?: string;
-  /** Per vector type; `default` for the rest. */
+  /** Options per vector type; `default` for all others. */
   vectors: {
     default: IndexOptions;
     types: Record<
@@ -35,29 +35,29 @@ export interface DatabaseOptions {
         store?: 'f64' | 'f32';
       }
     >;
-    /** Most bytes of one segment of an index; absent: 4 GiB. */
+    /** Maximum bytes of one segment of an index. Default: 4 GiB. */
     segmentBytes?: number;
   };
   textEnabled: boolean;
-  /** Members of a body that are no parameters are 400 UNKNOWN_MEMBER instead of ignored. */
+  /** If true, unknown members of a body fail with UNKNOWN_MEMBER. Otherwise they are ignored. */
   strictMembers: boolean;
   readOnly: boolean;
-  /** Size of the data file beyond which writes are refused; 0 or absent: none. */
+  /** Size of the data file, in bytes, beyond which writes are refused. 0 or absent: no limit. */
   maxBytes?: number;
-  /** Size of the reserve file that an operator may delete when the disk is full; 0: none. */
+  /** Bytes of the reserve file that an operator may delete when the disk is full. 0: no file. */
   ballastBytes?: number;
   /** Bytes that must stay free on the data disk. */
   minFreeBytes: number;
-  /** Memory that the process may have; near it calls are turned away. Absent: as much as there is. */
+  /** Memory limit of the process in bytes. Near it, calls are refused. Default: the memory of the machine. */
   processBytes?: number;
   snapshot: { intervalMs: number; afterWrites: number; keep: number };
   workerHeapMb: number;
   failpoint?: string;
-  /** Hears how far opening has come, 0 to 100 of a phase that is told in words. */
+  /** Reports the progress of opening: 0 to 100 within a named phase. */
   onProgress?: (progress: number, phase: string) => void;
-  /** Hears that another program answers, which came by the log of the cluster. */
+  /** Called when another program, received from the cluster log, becomes current. */
   onProgram?: () => void;
-  /** One line of the log. */
+  /** Writes one line of the log. */
   log: (
     level: 'debug' | 'info' | 'warn' | 'error',
     message: string,
@@ -65,42 +65,44 @@ export interface DatabaseOptions {
   ) => void;
 }
 
-/** A call that another node is going to run: of a query, or of a plan that has no name. */
+/** A call that another node is going to run: of a query, or of a plan without a name. */
 export type AheadCall =
   | { name: string; body: Uint8Array }
   | { plan: Plan; args: readonly Argument[] };
 
-/** What is asked of each shard of a scattered type, and told of it, by its name. */
+/** Options of the requests to the shards of a sharded type, and their results by shard name. */
 export interface ShardReading {
-  /** As `Trellis-Consistency` has it. */
+  /** Value of the header `Trellis-Consistency`. */
   readonly mode: string;
-  /** The key of who asks, for nodes that have no secret among themselves. */
+  /** API key of the caller, for nodes without a shared secret. */
   readonly key: Record<string, string>;
-  /** Under `session`: the position that its answer must not be older than. */
+  /** For `session` consistency: the position that the reply of this shard must include. */
   after(shard: string): ClusterPosition | undefined;
-  /** Its answer is not newer than that position. */
+  /** Reports the position of a shard's reply. */
   answered(shard: string, at: ClusterPosition): void;
 }
 
 export interface CallOptions {
-  /** Whatever tells callers apart, who are given equal shares of the threads. */
+  /** Identity of the caller. Callers get equal shares of the threads. */
   caller?: Whose | undefined;
-  /** Time budget; default limits.query_time or write_time. */
+  /** Time limit in milliseconds. Default: limits.query_time or limits.write_time. */
   budgetMs?: number;
-  /** Called with a function that cancels the call (client gone, deadline). */
+  /** Called with a function that cancels the call (client disconnected, deadline). */
   onCancellable?: (cancel: () => void) => void;
-  /** Hears what the call took, before its promise settles. */
+  /** Called with the cost of the call before its promise settles. */
   onWork?: (cost: Cost) => void;
-  /** Answer `{result, profile}`: rows and time of every step beside the reply. */
+  /** If true, the reply is `{result, profile}` with the rows and time of every step. */
   profile?: boolean;
-  /** An answer without some of the shards of a scattered type is welcome. */
+  /** If true, the reply may lack some shards of a sharded type. */
   partial?: boolean;
-  /** Hears how many shards have answered. */
+  /** Called with the number of shards that responded. */
   onShards?: (answered: number, shards: number) => void;
-  /** In a cluster: how fresh those shards must be. */
+  /** Cluster only: the required freshness of these shards. */
   shards?: ShardReading;
-  /** As another node's `embedAhead` gave them: texts among these are not embedded again. */
+  /** Result of another node's `embedAhead`. Texts in it are not embedded again. */
   embeddings?: Uint8Array | undefined;
-  /** A write is done once under this key, and a repeat is given its answer. */
+  /**
+   * Idempotency key of a write. The write runs once under this key, and a repetition gets the stored reply.
+   */
   once?: { scope: string; key: string; claim?: Claim };
 }

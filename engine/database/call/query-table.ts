@@ -1,22 +1,21 @@
-// How a call names its query across threads and reloads: by the generation of its program and its
-// place in that program. Lanes keep the programs of the last reloads, so that a call which was on
-// its way when the program changed runs the query that was asked for, never its successor's
-// neighbour.
+// Identifies the query of a call across threads and reloads, by the generation of its program and its index
+// in that program. Lanes keep the programs of the last reloads. A call that was under way during a reload
+// runs the query that was requested, never another query at the same index.
 import { excerpt, fail } from '../../base/errors.js';
 import type { Query } from '../../plan/plan.js';
 import { nearestName } from '../../base/did-you-mean.js';
 
-/** Above `limits.source_queries`, which is 10,000. */
+/** Maximum queries per program. It is above `limits.source_queries`, which is 10,000. */
 const placesMax = 2 ** 16;
 
-/** Programs kept. A call outlives as many reloads only while a text is being embedded. */
+/** Number of programs kept. A call outlives that many reloads only while a text is being embedded. */
 export const generationsMax = 16;
 
 export function queryNumber(generation: number, place: number): number {
   return generation * placesMax + place;
 }
 
-/** The place in its program; negative numbers, of calls that bring their own plan, stay. */
+/** Returns the index in its program. Negative numbers, of calls with their own plan, are unchanged. */
 export function placeOf(number: number): number {
   return number % placesMax;
 }
@@ -29,7 +28,7 @@ interface Programs {
 export class QueryTable {
   readonly #programs = new Map<number, Programs>();
 
-  /** `schema`: the number of the schema that the queries were compiled for. */
+  /** `schema` is the schema version for which the queries were compiled. */
   add(generation: number, queries: Programs['queries'], schema: number): void {
     this.#programs.set(generation, { queries, schema });
     for (const old of this.#programs.keys())
@@ -44,13 +43,13 @@ export class QueryTable {
     return this.#programOf(number).schema;
   }
 
-  /** Fails SCHEMA_CHANGED when the program is long gone: the call may be repeated. */
+  /** Fails SCHEMA_CHANGED when the program is no longer kept. The call may be repeated. */
   #programOf(number: number): Programs {
     return this.#programs.get(Math.floor(number / placesMax)) ?? fail('SCHEMA_CHANGED');
   }
 }
 
-/** Fails NOT_FOUND, with the name that was meant. */
+/** Fails NOT_FOUND, with the most similar name as a suggestion. */
 export function failUnknown(name: string, queries: Iterable<string>): never {
   const near = nearestName(name, [...queries]);
   const hint = near === undefined ? {} : { hint: `Did you mean \`${near}\`?` };

@@ -1,6 +1,7 @@
-// How much of a queue one caller may hold: half, while others are there (access.md 8). A caller who is alone may fill
-// all of it; who comes then is given the place of what came last of theirs. Invariant: what is turned away was never
-// sent, and has changed nothing.
+// Limits the share of a queue that one caller may hold: half of it while other callers are active. A single
+// caller may fill the whole queue; when another caller comes, the newest calls of the first are refused to
+// make space.
+// Invariant: a refused call was never sent and has changed nothing.
 import { type ErrorData, TrellisError } from '../../base/errors.js';
 import { type Whose, nameOf } from './call.js';
 import type { FairQueue, Queued } from './fair-queue.js';
@@ -14,7 +15,10 @@ const exceeded = (count: number, what: string): ErrorData => {
   return { code: 'SHARE_EXCEEDED', args: { count, what } };
 };
 
-/** Why a call of that caller cannot be taken, or undefined; `full`: there is no room for anybody. */
+/**
+ * Returns why a call of that caller cannot be accepted, or undefined. `full` is the error when the queue is
+ * full for all callers.
+ */
 export function refusalOf<T extends Queued>(
   queue: FairQueue<T>,
   caller: Whose | undefined,
@@ -23,7 +27,7 @@ export function refusalOf<T extends Queued>(
   what: string,
 ): ErrorData | undefined {
   const half = { calls: calls / 2, bytes: bytes / 2 };
-  // Asked for every call: as long as half is free nobody is over.
+  // Fast path for every call: while half is free, no caller is over its share.
   if (queue.length < half.calls && queue.bytes < half.bytes) return undefined;
   const name = nameOf(caller);
   const mine = queue.waitingOf(name);
@@ -33,7 +37,7 @@ export function refusalOf<T extends Queued>(
   return !isOver && queue.isAnyOver(half.calls, half.bytes) ? undefined : full;
 }
 
-/** Turns away what came last of whoever holds more than half, until one more has room. */
+/** Refuses the newest calls of a caller that holds more than half, until one more call fits. */
 export function makeRoom<T extends Queued & { reject(error: TrellisError): void }>(
   queue: FairQueue<T>,
   { calls, bytes }: QueueBounds,

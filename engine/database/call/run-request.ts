@@ -1,6 +1,5 @@
-// Runs one request on this thread: decodes its body, executes its plan on a view, gives bytes.
-// Shared by the main thread's inline reads, the reader lanes and the writer lane, so that all of
-// them answer alike.
+// Runs one request on this thread: decodes its body, executes its plan on a view, returns bytes. Inline
+// reads, reader lanes and the writer lane share this code, so that all of them return the same.
 import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import { instantFromMicros } from '../../base/date.js';
@@ -12,10 +11,10 @@ import type { ReadView, WriteView } from '../../storage/table/view-types.js';
 import type { TextIndex } from '../../text/text-index-types.js';
 import type { VectorIndex } from '../../vector/index.js';
 
-/** How bodies are read. */
+/** Rules for decoding bodies. */
 export interface DecodingRules {
   limits: Limits;
-  /** Members that are no parameters are faults. */
+  /** If true, unknown members fail. */
   strict: boolean;
 }
 
@@ -25,7 +24,7 @@ export interface ExecutorServices extends DecodingRules {
   vectors: ReadonlyMap<number, VectorIndex>;
 }
 
-/** One request as a thread sees it. */
+/** One request, in the form in which a thread runs it. */
 export interface Request {
   plan: Plan;
   args: readonly Argument[];
@@ -33,7 +32,7 @@ export interface Request {
   embeddings?: ReadonlyMap<string, Float64Array>;
   /** Unix time in microseconds at which the request's transaction begins. */
   nowMicros: number;
-  /** performance.now() of this thread when time is up. */
+  /** On the clock performance.now() of this thread, in milliseconds. */
   deadline: number;
   budgetMs: number;
   isCancelled: () => boolean;
@@ -42,14 +41,14 @@ export interface Request {
 const clock = (): number => performance.now();
 const noEmbeddings: ReadonlyMap<string, Float64Array> = new Map();
 
-/** Decodes a body against the query's parameters. */
+/** Decodes a body by the parameters of the query. */
 export function decodeCall(query: Query, body: Uint8Array, rules: DecodingRules): Argument[] {
   return decodeParameters(body, query.plan.parameters, query.name, rules.limits, rules.strict);
 }
 
 /**
- * Executes; fails with TrellisError, QUERY_TIMEOUT when the deadline passes or the cancel word is
- * set.
+ * Executes the request. Fails with TrellisError; fails QUERY_TIMEOUT when the deadline passes or the call is
+ * cancelled.
  */
 export function run(
   request: Request,

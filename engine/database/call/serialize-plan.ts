@@ -1,13 +1,13 @@
-// Plans, programs and arguments on their way to another thread. Structured cloning drops classes,
-// so the two value classes travel as tagged arrays; everything else is plain data already.
+// Serializes plans, programs and arguments for another thread. Structured cloning loses classes, so the two
+// value classes become tagged arrays. Everything else is plain data already.
 import { Instant, Uuid } from '../../base/value.js';
 
 const instantTag = '\u0000instant';
 const uuidTag = '\u0000uuid';
 
 /**
- * Plain data that may contain Instants and Uuids, structured-cloneable: what contains none is itself.
- * Shared memory is kept.
+ * Returns structured-cloneable data for a value that may contain Instants and Uuids. A value that contains
+ * neither is returned itself. Shared memory stays shared.
  */
 export function pack(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
@@ -41,7 +41,7 @@ function packMembers(value: Record<string, unknown>): Record<string, unknown> {
   return copy ?? value;
 }
 
-/** The inverse of `pack`, in place: what comes here is its receiver's own. */
+/** The inverse of `pack`. It changes the received data in place. */
 export function unpack<T>(value: unknown): T {
   return restore(value) as T;
 }

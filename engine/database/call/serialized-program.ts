@@ -1,6 +1,6 @@
-// A program on its way to other threads: bytes in shared memory, written once and copied for nobody, in
-// pieces, so that a lane takes up the queries that it is asked for, and a thread that must not stand still
-// takes all of them up in turns. Invariant: what is unpacked is what was packed, in its order.
+// Serializes a program into shared memory once, in chunks, without a copy per thread. A lane unpacks only the
+// queries that it is asked for. A thread that must stay responsive unpacks all of them in slices.
+// Invariant: unpacking returns what was packed, in the same order.
 import { setImmediate } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
 import type { Query } from '../../plan/plan.js';
@@ -8,26 +8,26 @@ import type { Program } from '../../plan/program.js';
 import { pack, unpack } from './serialize-plan.js';
 import { serializeSignatures } from './serialized-signature.js';
 
-/** The first piece holds all but the queries, each other one `pieceQueries` of them. */
+/** The first chunk holds everything except the queries. Each other chunk holds `pieceQueries` queries. */
 export interface PackedProgram {
   bytes: SharedArrayBuffer;
-  /** Where each piece ends. */
+  /** End offset of each chunk. */
   ends: readonly number[];
-  /** The program as its callers are told of it; of few queries made when they ask. */
+  /** Packed signatures of the queries. For small programs they are created on demand. */
   told?: Uint8Array | undefined;
 }
 
-/** All but the queries. */
+/** A program without its queries. */
 export type ProgramHead = Omit<Program, 'queries'>;
 
-/** What callers are told of fewer takes a few milliseconds. */
+/** Number of queries below which the signatures take only a few milliseconds. */
 const fewQueries = 100;
-/** More make smaller bytes, fewer a shorter first call. */
+/** Queries per chunk. More make fewer bytes; fewer make a shorter first call. */
 const pieceQueries = 16;
-/** A thread that serves others does not unpack for longer at a time. */
+/** Maximum milliseconds of one slice on a thread that serves other work. */
 const turnMs = 4;
 
-/** No program is packed twice, nor one that came packed. */
+/** Packs each program only once, including programs that arrived packed. */
 const known = new WeakMap<Program, PackedProgram>();
 
 export function packProgram(program: Program): PackedProgram {
@@ -55,7 +55,7 @@ function piece({ bytes, ends }: PackedProgram, at: number): unknown {
 
 export const headOf = (packed: PackedProgram): ProgramHead => piece(packed, 0) as ProgramHead;
 
-/** The queries of a packed program by their places, unpacked when they are asked for. */
+/** Queries of a packed program by index, unpacked on demand. */
 export class PackedQueries {
   readonly #pieces: (readonly Query[])[] = [];
 
@@ -69,7 +69,7 @@ export class PackedQueries {
   }
 }
 
-/** The whole program; whoever else uses this thread has turns meanwhile. */
+/** Unpacks the whole program in slices, so that other work on this thread continues. */
 export async function unpackInTurns(packed: PackedProgram): Promise<Program> {
   const queries: Query[] = [];
   let until = performance.now() + turnMs;

@@ -1,5 +1,6 @@
-// A program as its callers are told of it, on its way to the thread that prints: a small part of the bytes
-// of the program itself, which holds every plan. Invariant: what is unpacked is what was packed.
+// Serializes the signatures of a program for the thread that prints them. They are a small part of the
+// program, which contains every plan.
+// Invariant: unpacking returns what was packed.
 import { deserialize, serialize } from 'node:v8';
 import {
   type CallSignature,
@@ -13,12 +14,12 @@ import { pack, unpack } from './serialize-plan.js';
 
 type Column = 'name' | 'doc' | 'file' | 'mcp' | 'output';
 
-/** A list for each member, in which what is one object for several queries stays one. */
+/** One column per member. An object that several queries share stays one object. */
 interface Packed extends Record<Column, unknown[]> {
-  /** Packed: they hold defaults. */
+  /** Packed, because the schema contains default values. */
   schema: unknown;
   plans: unknown;
-  /** Which of the plans. */
+  /** Index of the signature of each query. */
   plan: number[];
 }
 

@@ -1,12 +1,12 @@
-// What must hold of kept answers at rest (I18): each stands in the order under its number, once, and
-// their bytes are counted. Changes nothing.
+// Checks the stored replies of a database at rest (I18): each reply is listed once under its number, and the
+// byte counter is right. Changes nothing.
 import type { ReadView } from '../../storage/table/view-types.js';
 import { answerKey, keptAnswer, order, place } from './stored-reply.js';
 
 const nextTag = (key: Uint8Array): Uint8Array => Uint8Array.of(key[0]!, key[1]! + 1);
 const rangeOf = (key: Uint8Array): [Uint8Array, Uint8Array] => [key.subarray(0, 2), nextTag(key)];
 
-/** What is wrong with them, in words. */
+/** Yields one sentence for each error. */
 export function* checkAnswers(view: ReadView): Generator<string> {
   const { first, next, bytes } = order.read(view.getDerived(answerKey.order));
   let [size, answers, places] = [0, 0, 0];

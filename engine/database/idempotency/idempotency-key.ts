@@ -1,17 +1,20 @@
-// A write that is to be done once: whose key it has, and what a repeat must have in common with it.
-// Both go into the store as digests, since keys and bodies may be of any length.
+// Identifies a write with an idempotency key: the scope and the key, and what a repetition must have in
+// common with the first request. The store holds digests of both, because keys and bodies can have any
+// length.
 import { createHash } from 'node:crypto';
 
 export interface Once {
-  /** Of the API key: each has keys of its own. */
+  /** Id of the API key. Each API key has its own idempotency keys. */
   scope: string;
   key: string;
-  /** What was asked beside the body. */
+  /** Everything else in the request that is not the body. */
   query: string;
   claim?: Claim;
 }
 
-/** The write itself is done in another database: its key is taken here, and given back if it is refused there. */
+/**
+ * For a write in another database: its key is reserved here, and released if that database refuses the write.
+ */
 export type Claim = 'take' | 'give back';
 
 export const digestBytes = 16;
@@ -22,7 +25,7 @@ function digest(parts: readonly (string | Uint8Array)[]): Uint8Array {
   return Uint8Array.from(hash.digest().subarray(0, digestBytes));
 }
 
-/** No part holds a zero byte but the last, so that what is put together can be told apart. */
+/** Only the last part can contain a zero byte, so the concatenation is unambiguous. */
 export const nameOf = ({ scope, key }: Once): Uint8Array => digest([scope, '\0', key]);
 
 export const requestOf = ({ query }: Once, body: Uint8Array): Uint8Array =>

@@ -1,9 +1,9 @@
-// A write under a key, done once: its answer is kept in its own transaction, and a repeat is given it.
-// The oldest answers go when their time is over, or when there are too many: two at most with each
-// that comes, so that no commit is held up and the store shrinks all the same.
+// Runs a write with an idempotency key once: the reply is stored in the same transaction, and a repetition
+// gets the stored reply. The oldest replies are deleted when they expire or when there are too many. Each new
+// reply deletes at most two, so that no commit is delayed and the store still shrinks.
 //
-// Invariant: an answer is kept if and only if what it tells of is committed. A refused request is
-// undone with all it kept, so that its repeat is tried anew.
+// Invariant: a reply is stored if and only if its write is committed. A failed request is undone together
+// with its stored reply, so that a repetition runs again.
 import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { ExecutionResult } from '../../exec/runtime/execute.js';
@@ -23,8 +23,8 @@ export type AnswerLimits = Pick<Limits, 'kept_answers' | 'kept_answer_bytes' | '
 const goneAtOnce = 2;
 
 /**
- * What `work` answers, or what it answered the first time. Fails IDEMPOTENCY_MISMATCH for a key that
- * stands for another request.
+ * Returns the result of `work`, or the stored reply of the first run. Fails IDEMPOTENCY_MISMATCH for a key of
+ * another request.
  */
 export function runIdempotent(
   store: DerivedStore,
@@ -53,8 +53,8 @@ export function runIdempotent(
 }
 
 /**
- * Takes a key for a write that another database does, or gives it back. Fails IDEMPOTENCY_MISMATCH for a key
- * that stands for another request.
+ * Reserves a key for a write that another database does, or releases it. Fails IDEMPOTENCY_MISMATCH for a key
+ * of another request.
  */
 export function reserveKey(
   store: DerivedStore,
@@ -75,7 +75,7 @@ export function reserveKey(
   return nothing;
 }
 
-/** A clock that was set back ends nothing early. */
+/** When the clock was set back, no reply expires early. */
 const isOver = ({ when }: { when: number }, { ms, limits }: { ms: number; limits: AnswerLimits }) =>
   ms - when >= limits.kept_answer_time;
 
@@ -101,7 +101,7 @@ function remove(
   state.bytes -= body.length;
 }
 
-/** False when the first is to stay. */
+/** Deletes the oldest reply. Returns false when it must stay. */
 function removeFirst(
   store: DerivedStore,
   state: Order,
@@ -109,7 +109,7 @@ function removeFirst(
 ): boolean {
   const { kept_answers, kept_answer_bytes } = now.limits;
   const found = store.getDerived(answerKey.numbered(state.first));
-  // A number whose answer was replaced after its time leaves a hole.
+  // When an expired reply was replaced, its old number has no reply.
   if (found !== undefined) {
     const { name, when, bytes } = place.read(found);
     const isMany = state.next - state.first > kept_answers || state.bytes > kept_answer_bytes;

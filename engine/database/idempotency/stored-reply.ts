@@ -1,12 +1,11 @@
-// Where the store keeps the answers of writes that were made under a key, so that a repeat is answered
-// and not done again. Beside other bytes that belong to no row (load-key.ts); each behind its CRC.
+// Defines where the store keeps the replies of writes with an idempotency key. The keys lie next to other
+// derived data that belong to no row (load-key.ts). Each value has a CRC.
 //
-//   derived key    FF 'i' name(16)     number f64 · when f64 · request(16) · the answer's bytes
-//   derived key    FF 'j' number u64   name(16) · when f64 · bytes of the answer f64
-//   derived key    FF 'k'              first number f64 · next number f64 · bytes of all answers f64
+//  derived key    FF 'i' name(16)     number f64 · when f64 · request(16) · bytes of the reply
+//  derived key    FF 'j' number u64   name(16) · when f64 · size of the reply f64
+//  derived key    FF 'k'              first number f64 · next number f64 · size of all replies f64
 //
-// Names and requests are digests, `when` is Unix time in ms; numbers in values are little-endian.
-// Invariant: an answer stands under its name exactly while its number stands in the order.
+// Invariant: a reply is stored under its name if and only if its number is listed.
 import { digestBytes } from './idempotency-key.js';
 
 export interface StoredReply {
@@ -23,7 +22,7 @@ interface Place {
 }
 
 export interface Order {
-  /** No number below it stands. */
+  /** No lower number is listed. */
   first: number;
   next: number;
   bytes: number;

@@ -1,22 +1,20 @@
-// How long the writer of a cluster's leader waits for those whose writes it has just answered: who asks again at once
-// is then part of the next entry of the log, instead of the one after. An entry costs a round through the log and
-// one through the disk, whoever is in it. Invariant: a wait is never longer than a share of what the last group
-// took, and where nobody comes it is seldom tried.
+// Decides how long the writer of a cluster leader waits for callers that it has just answered. If these
+// callers call again immediately, their writes join the next log entry, and not the one after. An entry costs
+// one round trip to the log and one to the disk, whatever its size.
+// Invariant: a wait never exceeds a share of the time of the last group. After waits without new calls, waits
+// become rare.
 //
-// One group is under way at a time, also in a cluster. A second one could be executed and appended while the first
-// waits for the log, in the same transaction (K30). But 54 to 59 of 64 writers are in the first one as it is (two
-// cores, 2026-11-26); with the few others the second would cost an entry of its own, and where the log refuses it,
-// the first, which is in the log already, would go with it.
 import type { Outcome, QueuedWrite } from './group-commit.js';
 import { longMicros } from './long-writes.js';
 
-/** A group closes at this many requests or bytes of bodies, so that one commit stays short. */
+/** Limits of a group, in requests and bytes of bodies, so that one commit stays short. */
 const groupRequests = 1000;
 const groupBytes = 4 * 1024 * 1024;
 
 /**
- * The next group leaves those who wait. Who is in it is answered when all of it is done: a long write is alone in
- * its group, and lets those go first who wait when its turn comes; others together do not take much longer than one.
+ * Removes the next group from the waiting writes. All writes of a group are answered when the whole group is
+ * done. Therefore a long write has its own group, and first lets waiting short writes pass once. Other groups
+ * do not take much longer than one long write.
  */
 export function takeGroup(waiting: QueuedWrite[]): QueuedWrite[] {
   const first = waiting[0];
@@ -37,7 +35,10 @@ export function takeGroup(waiting: QueuedWrite[]): QueuedWrite[] {
   return count === waiting.length ? waiting.splice(0) : waiting.splice(0, count);
 }
 
-/** Puts those first that are not long, and whose callers have nothing long before them; false: there is none. */
+/**
+ * Moves the writes to the front that are not long and whose caller has no long write before them. Returns
+ * false when there are none.
+ */
 function letOthersPass(waiting: QueuedWrite[]): boolean {
   const passing: QueuedWrite[] = [];
   const staying: QueuedWrite[] = [];
@@ -52,7 +53,10 @@ function letOthersPass(waiting: QueuedWrite[]): boolean {
   return true;
 }
 
-/** Those of a group that ended behind a long write; others like it are taken for long, too. */
+/**
+ * Returns the writes of a group that did not run because a long write ended the group. Marks those of the
+ * same query as long.
+ */
 export function leftBehind(group: QueuedWrite[], outcomes: readonly Outcome[]): QueuedWrite[] {
   const left = group.slice(outcomes.length);
   const last = group[outcomes.length - 1]!;
@@ -63,17 +67,17 @@ export function leftBehind(group: QueuedWrite[], outcomes: readonly Outcome[]): 
 
 const isLong = ({ expected }: QueuedWrite): boolean => expected >= longMicros;
 
-/** Of the time that the last group took. */
+/** Maximum wait as a share of the time of the last group, and in milliseconds. */
 const share = 1 / 4;
 const mostMs = 5;
-/** Fewer who were answered are not worth a timer. */
+/** With fewer answered callers, a timer does not pay off. */
 const leastAnswered = 4;
-/** After waits in vain so many groups go without one, twice as many each time. */
+/** Maximum number of groups without a wait after a useless wait. It doubles each time. */
 const skippedMax = 64;
 
 export class CommitDelay {
   #timer: NodeJS.Timeout | undefined;
-  /** How many were answered last, and how many waited by then. */
+  /** Number of writes answered last, and of writes that were waiting then. */
   #answered = 0;
   #left = 0;
   #endsAt = 0;
@@ -81,7 +85,10 @@ export class CommitDelay {
   #penalty = 0;
   #skip = 0;
 
-  /** A group of so many was answered, `ms` after it began; `left` wait for the next. */
+  /**
+   * Records that a group of `count` writes was answered `ms` after it began. `left` writes wait for the next
+   * group.
+   */
   answered(count: number, ms: number, left: number): void {
     if (this.#isTried) this.#judge(count);
     this.#isTried = false;
@@ -92,7 +99,7 @@ export class CommitDelay {
     this.#endsAt = performance.now() + Math.min(mostMs, ms * share);
   }
 
-  /** By the group of so many for which was waited: have half of those come again? */
+  /** After a wait: did at least half of the answered callers call again? */
   #judge(count: number): void {
     if ((count - this.#left) * 2 >= this.#answered) {
       this.#penalty = 0;
@@ -102,13 +109,13 @@ export class CommitDelay {
     this.#skip = this.#penalty;
   }
 
-  /** Whether the next group waits for more than these; `begin` is called when it has waited long enough. */
+  /** Returns true if the next group waits for more writes. `begin` is called at the end of the wait. */
   holds(waiting: number, begin: () => void): boolean {
     const ms = this.#endsAt - performance.now();
     if (waiting < this.#left + this.#answered && ms > 0) {
       this.#isTried = true;
       this.#timer ??= setTimeout(() => {
-        // It may come a moment early.
+        // The timer may fire slightly early.
         this.#timer = undefined;
         begin();
       }, ms);
@@ -119,7 +126,7 @@ export class CommitDelay {
     return false;
   }
 
-  /** Whether a group waits that is whole by now. */
+  /** Returns true if a waiting group is complete. */
   isWhole(waiting: number): boolean {
     return this.#timer !== undefined && waiting >= this.#left + this.#answered;
   }

@@ -1,12 +1,12 @@
-// Writes whose time is over while the writer stands, in a slow sync or before a log that does not answer: whoever waits
-// hears of it in time. Invariant: nobody hears that nothing was done of a write that the writer has begun with.
+// Times out writes while the writer is blocked by a slow sync or by a log that does not respond.
+// Invariant: no caller is told that nothing was done when the writer has begun its write.
 import { type Call, timeOut } from '../call/call.js';
 import type { ControlBlock } from '../call/control-block.js';
 
 const lookMs = 100;
 
 export class Deadlines {
-  /** That were not settled when it was looked last, and those since. */
+  /** Calls that were not settled at the last check, and newer ones. */
   readonly #calls = new Set<Call>();
   #looking: NodeJS.Timeout | undefined;
 

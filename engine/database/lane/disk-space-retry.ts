@@ -1,5 +1,5 @@
-// The writer beside a full disk: tells the main thread, and looks again and again whether there is room, so that
-// writing goes on by itself. While there is room it lays pages ready for deletes.
+// Handles a full disk on the writer thread: reports it to the main thread and polls the free space, so that
+// writing resumes automatically. While there is space, it reserves pages for deletes.
 import type { MessagePort } from 'node:worker_threads';
 import type { Storage } from '../../storage/open-storage.js';
 

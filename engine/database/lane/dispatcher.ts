@@ -1,7 +1,8 @@
-// Spreads read calls over the reader lanes: a central queue, and per lane a bounded amount of work
-// in flight, so that a heavy query delays few others. Owns the lanes' lives: none is there from the start,
-// one is started when a call finds all there are busy, and a reader that dies is replaced, its calls
-// fail. Invariant: what is broadcast is heard by lanes that are only being started, too.
+// Distributes read calls over the reader lanes. There is one central queue, and each lane has a bounded
+// amount of work in flight, so that a heavy query delays few others. Owns the life of the lanes: none exists
+// at first; one is started when a call finds all existing lanes busy; when a reader dies, its calls fail and
+// the lane is replaced.
+// Invariant: lanes that are still starting receive broadcasts too.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { type ErrorData, TrellisError, errorDataOf } from '../../base/errors.js';
@@ -13,49 +14,52 @@ import { Lane } from './lane.js';
 import type { ConfigureLane, ToLane } from './message.js';
 
 /**
- * Cost units a lane may have in flight: many cheap calls, or two heavy ones. A call takes one at
- * least: it bounds the calls in flight, too.
+ * Maximum cost units in flight per lane: many cheap calls, or two heavy ones. Each call counts at least one,
+ * so this also bounds the number of calls.
  */
 export const loadMax = 64;
 
-/** Between two ends of threads before they could take calls; it doubles. */
+/** Milliseconds to wait after a thread ended before it could take calls. Doubles with each failure. */
 const pauseMs = 25;
 const pauseMsMax = 5_000;
-/** What the system lacks may be there again soon. */
+/** Upper bound of the wait when the system lacks resources, which may be free again soon. */
 const shortPauseMsMax = 1_000;
 
-/** What a caller has too many of. */
+/** Name of the resource in the error SHARE_EXCEEDED. */
 const waiting = 'reads in the queue';
 
 const isFull: ErrorData = { code: 'OVERLOADED', args: { queue: 'The read queue' } };
 
 export interface DispatcherOptions {
-  /** The most lanes there are. */
+  /** Maximum number of lanes. */
   count: number;
   queueMax: number;
   start: (onEnd: (error?: Error) => void) => MessagePort;
-  /** A lane can take calls. */
+  /** Called when a lane can take calls. */
   onReady?: () => void;
-  /** What a fresh lane must know: calls of earlier programs may still come to it. */
+  /**
+   * Returns the configuration of a new lane. It includes earlier programs, because calls of them may still
+   * arrive.
+   */
   equip: () => ConfigureLane;
   onSettled: (call: Call, cost: Cost) => void;
   onRestart: (reason: string) => void;
 }
 
 export class Dispatcher {
-  /** Those that can take calls. */
+  /** Lanes that can take calls. */
   readonly #lanes: Lane[] = [];
   readonly #starting = new Set<Lane>();
   readonly #queue = new FairQueue<Call>();
   readonly #bounds: QueueBounds;
-  /** While a lane is kept idle for somebody who is likely to ask again. */
+  /** Set while a lane is kept idle for a caller that is likely to call again. */
   #holding: { timer: NodeJS.Timeout; since: number } | undefined;
-  /** Lanes that are started anew after a pause. */
+  /** Number of lanes that restart after a pause. */
   #replacing = 0;
   #closing = false;
-  /** Why no lane can be started, while none is there and the system lacks what it takes. */
+  /** Error while no lane exists and the system lacks the resources to start one. */
   #shortage: ErrorData | undefined;
-  /** Lanes that have yet to let go of the data file; undefined while they have it. */
+  /** Lanes that have not released the data file yet. Undefined when no release is requested. */
   #releasing: Set<Lane> | undefined;
   #onReleased: () => void = () => undefined;
   restarts = 0;
@@ -76,41 +80,41 @@ export class Dispatcher {
     return this.#lanes.reduce((sum, lane) => sum + lane.inFlight, 0);
   }
 
-  /** Seconds since the oldest read in flight came in; 0 when there is none. */
+  /** Seconds since the oldest read in flight arrived; 0 when there is none. */
   get oldestSeconds(): number {
     const oldest = Math.min(...this.#lanes.map((lane) => lane.oldest));
     return Number.isFinite(oldest) ? (performance.now() - oldest) / 1000 : 0;
   }
 
-  /** Whether calls are refused because the system gives no thread for a lane. */
+  /** True while calls are refused because the system provides no thread for a lane. */
   get isShort(): boolean {
     return this.#shortage !== undefined;
   }
 
-  /** Whether a lane can take calls. */
+  /** Returns true if a lane can take calls. */
   hasLane(): boolean {
     return this.#lanes.length > 0;
   }
 
-  /** Whether no call is in a lane, nor waits for one. */
+  /** Returns true if no call is in a lane or waits for one. */
   isIdle(): boolean {
     return this.inFlight + this.queued === 0;
   }
 
-  /** Starts one more lane, if there may be one; its calls need not wait for it. */
+  /** Starts one more lane if the maximum allows it. Calls need not wait for it. */
   #grow(): void {
     if (this.#closing || this.#releasing || this.#starting.size > 0) return;
     if (this.#lanes.length + this.#replacing < this.options.count) this.#startLane(0);
   }
 
-  /** Starts all lanes that there may be, and tells them. */
+  /** Starts all lanes up to the maximum, and sends the message to every lane. */
   growFully(message: ToLane): void {
     const missing = this.options.count - this.#lanes.length - this.#starting.size - this.#replacing;
     for (let i = 0; i < missing && !this.#closing; i++) this.#startLane(0);
     this.broadcast(message);
   }
 
-  /** `failures`: how often in a row a thread has ended before it could take calls. */
+  /** `failures` is the number of consecutive threads that ended before they could take calls. */
   #startLane(failures: number): void {
     let isReady = false;
     const port = this.options.start((error) => {
@@ -126,7 +130,7 @@ export class Dispatcher {
       onMessage: (message) => {
         if (message.kind === 'released') return this.#released(lane);
         if (message.kind !== 'ready') return;
-        // A lane says so after each program that it is told.
+        // A lane sends `ready` after each program that it receives.
         if (!isReady) {
           isReady = true;
           this.#shortage = undefined;
@@ -142,7 +146,7 @@ export class Dispatcher {
     lane.post(this.options.equip());
   }
 
-  /** Fails the calls of a lane whose thread has ended, and starts another one. */
+  /** Fails the calls of a lane whose thread has ended, and starts another lane. */
   async #ended(lane: Lane, failures: number, error?: Error): Promise<void> {
     const at = this.#lanes.indexOf(lane);
     if (at >= 0) this.#lanes.splice(at, 1);
@@ -154,7 +158,7 @@ export class Dispatcher {
     const isShort = reason.code === 'RESOURCE_EXHAUSTED';
     if (isShort) this.#refuseQueued(reason);
     this.restarts++;
-    // Of what fails again and again, the log hears at the first, second, fourth time ...
+    // Log repeated failures only at the first, second, fourth, eighth time and so on.
     if ((failures & (failures - 1)) === 0) this.options.onRestart(error?.message ?? 'ended');
     if (failures > 0) {
       this.#replacing++;
@@ -165,7 +169,7 @@ export class Dispatcher {
     if (!this.#closing) this.#startLane(failures);
   }
 
-  /** No lane will take what waits: nobody needs to wait for one. */
+  /** No lane will take the waiting calls, so they fail now. */
   #refuseQueued(shortage: ErrorData): void {
     if (this.#lanes.length > 0) return;
     this.#shortage = shortage;
@@ -176,7 +180,7 @@ export class Dispatcher {
     }
   }
 
-  /** Why a call cannot be taken, or undefined. */
+  /** Returns why a call cannot be accepted, or undefined. */
   refusalFor(caller: Whose | undefined): ErrorData | undefined {
     if (this.#shortage !== undefined) return this.#shortage;
     return refusalOf(this.#queue, caller, this.#bounds, isFull, waiting);
@@ -230,7 +234,7 @@ export class Dispatcher {
     return this.options.count - busy;
   }
 
-  /** Waits for somebody who is likely to ask again. */
+  /** Waits for a caller that is likely to call again. */
   #hold(ms: number, since: number): void {
     this.#holding = { timer: setTimeout(() => this.#feed(), ms), since };
   }
@@ -242,12 +246,15 @@ export class Dispatcher {
     this.#holding = undefined;
   }
 
-  /** Has every lane finish what it has and let go of the data file; calls wait meanwhile. */
+  /**
+   * Makes every lane finish its calls and release the data file. New calls wait meanwhile. Resolves when all
+   * have released it.
+   */
   release(): Promise<void> {
     return new Promise((resolve) => {
       this.#releasing = new Set(this.#all());
       this.#onReleased = resolve;
-      // The calls of this turn leave first.
+      // Calls submitted in this event-loop turn leave first.
       setImmediate(() => this.broadcast({ kind: 'release', id: 0 }));
       if (this.#releasing.size === 0) resolve();
     });
@@ -257,7 +264,7 @@ export class Dispatcher {
     if (this.#releasing?.delete(lane) && this.#releasing.size === 0) this.#onReleased();
   }
 
-  /** Has every lane open the data file again, and goes on. */
+  /** Makes every lane open the data file again, and resumes. */
   reopen(): void {
     this.broadcast({ kind: 'reopen' });
     this.broadcast(this.options.equip());
@@ -274,7 +281,7 @@ export class Dispatcher {
     for (const lane of this.#all()) lane.post(message);
   }
 
-  /** Stops a call: one that waits here is answered at once. */
+  /** Cancels a call. A call that still waits in the queue fails immediately. */
   cancel(call: Call): void {
     if (call.slot >= 0) this.gate.cancel(call.slot);
     else if (!call.settled) timeOut(call);
@@ -289,7 +296,7 @@ export class Dispatcher {
   }
 }
 
-/** What calls in flight hear of the end of their thread. */
+/** Returns the error of the calls in flight when their thread ends. */
 function endOf(error: Error | undefined): ErrorData {
   if (error === undefined) return { code: 'INTERNAL', args: {} };
   if ((error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY')

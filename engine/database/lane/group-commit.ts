@@ -1,8 +1,8 @@
-// One group of writes from transaction to visibility: one durable commit for all of them, each undone
-// alone when it fails, then the publication of what was committed.
+// Commits one group of writes, from the transaction to visibility: one durable commit for all of them. A
+// write that fails is undone alone. Then the commit is published.
 //
-// Invariant: every request of a group has one outcome, and it is the truth: what is committed is never
-// said to have failed, what failed has changed nothing.
+// Invariant: every request of a group has one outcome, and the outcome is true. A committed request is never
+// reported as failed, and a failed request has changed nothing.
 import { wallMs } from '../../base/clock.js';
 import { TrellisError, fail } from '../../base/errors.js';
 import { shortageOf } from '../../base/os/shortage.js';
@@ -33,17 +33,17 @@ export interface QueuedWrite {
   body: Uint8Array;
   deadline: number;
   budgetMs: number;
-  /** Micros that it is likely to take. */
+  /** Expected microseconds on the writer thread. */
   expected: number;
-  /** Tells callers apart: the calls of one keep their order. */
+  /** Number of the caller. The calls of one caller keep their order. */
   caller: number;
-  /** Others went before it, once. */
+  /** True if the write has let others pass once. */
   hasYielded?: boolean;
   extra?: RequestExtra;
 }
 
 export type Outcome = ({ ok: true; result: ExecutionResult } | { ok: false; error: unknown }) & {
-  /** What the request took by itself. */
+  /** Microseconds that the request took, without the commit. */
   micros?: number;
 };
 
@@ -56,23 +56,24 @@ export interface CommitParts {
   equipment: ExecutorServices;
   vectors: VectorStore;
   loads: LoadWriter;
-  /** Of a database in a cluster. */
+  /** Set for a database in a cluster. */
   link: LogClient | undefined;
 }
 
 export class GroupCommit {
-  /** Why there is no room for what adds data, and for what only deletes, while the present group runs. */
+  /**
+   * Errors for lack of space while the current group runs: for writes that add data, and for writes that only
+   * delete.
+   */
   #shortage: TrellisError | undefined;
   #shortageOfDeletes: TrellisError | undefined;
 
   constructor(private readonly parts: CommitParts) {}
 
   /**
-   * Outcomes of the first of the group, or of all: behind a long write it ends.
+   * Runs a group and returns the outcomes of its first requests, or of all of them: a long write ends the
+   * group.
    *
-   * Where the disk turns out to be full, what only deletes is tried again without the others: it may find pages in
-   * the file itself. Damage that no request can be blamed for, as of a page of a tree, fails the whole transaction:
-   * then halves of the group are tried alone, down to the requests that meet it.
    */
   run(group: QueuedWrite[]): Outcome[] {
     const { link } = this.parts;
@@ -88,7 +89,7 @@ export class GroupCommit {
       if (isRefusal(error)) return failAll(group, error);
       if (isShortage(error) && this.parts.permit.closedBecause === undefined)
         return this.#runDeletes(group, error);
-      // It failed before its commit point, for want of what the next one may find.
+      // The commit failed before its commit point, for lack of something that the next commit may find.
       const isWhole = this.parts.permit.closedBecause === undefined;
       if (isWhole && shortageOf(error) !== undefined) return failAll(group, error);
       if (!isOfSome(error)) {
@@ -103,7 +104,8 @@ export class GroupCommit {
     try {
       this.#publish(commit.changes);
     } catch (error) {
-      // The writes are done: nobody may hear that they are not. But no search would see further ones.
+      // The writes are durable, so they must not be reported as failed. But searches would not see later
+      // writes, so no more are accepted.
       this.parts.permit.failed(error);
     }
     this.parts.gate.publishCommit();
@@ -111,7 +113,7 @@ export class GroupCommit {
     return commit.outcomes;
   }
 
-  /** W5 to W9 of operations.md 6.1. */
+  /** Executes the group and commits it durably. */
   #commit(group: QueuedWrite[]): { outcomes: Outcome[]; changes: VectorChange[] } {
     let outcomes: Outcome[] = [];
     const figures = this.parts.figures;
@@ -131,7 +133,7 @@ export class GroupCommit {
           outcome.micros = (after - before) * 1000;
           before = after;
           outcomes.push(outcome);
-          // Who is behind a long write would be answered after their own work, too: that is another group.
+          // Requests after a long write would wait for it after their own work. They form another group.
           if ((after - from) * 1000 >= longMicros) break;
         }
       });
@@ -147,7 +149,7 @@ export class GroupCommit {
     return { outcomes, changes };
   }
 
-  /** W10 and W11: what is committed becomes visible. */
+  /** Makes the committed changes visible. */
   #publish(changes: VectorChange[]): void {
     const figures = this.parts.figures;
     failpoint('W10');
@@ -161,7 +163,7 @@ export class GroupCommit {
     const once = waiting.extra?.once;
     const { limits } = this.parts.equipment;
     try {
-      // Whoever asked has heard that nothing of it was done.
+      // The caller has already been told that nothing was done.
       if (!this.parts.gate.begin(waiting.slot)) fail('QUERY_TIMEOUT', { ms: waiting.budgetMs });
       if (this.#shortage !== undefined) this.#checkRoom(waiting);
       const result = transaction.request(nowMs, (view) => {
@@ -182,7 +184,7 @@ export class GroupCommit {
     const { extra, slot } = waiting;
     const entry = waiting.query < 0 ? undefined : this.parts.queries.at(waiting.query);
     const schema = entry ? this.parts.queries.schemaOf(waiting.query) : extra!.schema;
-    // It was made for data that are no more: whoever asked may ask the present program.
+    // The plan was made for an earlier schema. The caller may repeat the call with the current program.
     if (schema !== this.parts.gate.schema()) fail('SCHEMA_CHANGED');
     const plan = entry ? entry.plan : unpack<NonNullable<typeof entry>['plan']>(extra!.plan);
     const args = entry
@@ -204,7 +206,7 @@ export class GroupCommit {
     );
   }
 
-  /** Of a group that found no room. */
+  /** Runs the requests of a group for which the disk had no space. */
   #runDeletes(group: QueuedWrite[], error: TrellisError): Outcome[] {
     const deletes = group.filter((waiting) => this.#onlyDeletes(waiting));
     if (deletes.length === 0) return failAll(group, error);
@@ -242,14 +244,14 @@ const failAll = (group: readonly QueuedWrite[], error: unknown): Outcome[] =>
 const isShortage = (error: unknown): error is TrellisError =>
   error instanceof TrellisError && error.code === 'INSUFFICIENT_STORAGE';
 
-/** Whether part of a group may do where all of it did not: of damage, and of an entry beyond its size. */
+/** Returns true for errors that a smaller group may avoid: DATA_CORRUPT and TXN_TOO_LARGE. */
 const isOfSome = (error: unknown): boolean =>
   error instanceof TrellisError && ['DATA_CORRUPT', 'TXN_TOO_LARGE'].includes(error.code);
 
-/** A write that does next to nothing has its part in the commit all the same. */
+/** Minimum microseconds per write, so that every write gets a share of the commit. */
 const leastMicros = 20;
 
-/** What each request of a group took: of what they took together, the more the more it did itself. */
+/** Distributes the time of a group over its requests, in proportion to their own time. */
 export function workOf(outcomes: readonly Outcome[], micros: number): number[] {
   const parts = outcomes.map((outcome) => (outcome.micros ?? 0) + leastMicros);
   const all = parts.reduce((sum, part) => sum + part, 0);

@@ -1,55 +1,53 @@
-// Judges which reads may run inline on the calling thread: cheap ones by their plan's class,
-// corrected by what was measured, within a budget of work per event-loop turn. Everything else goes
-// to a lane, unless nobody else is waiting: a lane answers a single client some 100 us later, which
-// is what waking two threads takes.
+// Decides which reads run inline on the calling thread: cheap ones by the cost class of their plan, corrected
+// by measured times, within a budget per event-loop turn. All other reads go to a lane, unless no other
+// caller is waiting. A lane answers a single client about 100 us later, the time to wake two threads.
 import type { CostClass } from '../../plan/plan.js';
 
 /**
- * Inline work allowed per event-loop turn, in microseconds. A query that takes no longer than the
- * two messages of a lane (6 to 11 us of processor time, 64 clients) gains nothing there; a longer
- * one runs here only while few wait, so that the lanes share the work and main keeps up with the
- * sockets.
+ * Inline work per event-loop turn, in microseconds. A query that takes no longer than the two messages of a
+ * lane (6 to 11 us of processor time, 64 clients) gains nothing there. A longer query runs inline only while
+ * few calls wait, so that the lanes share the work and the main thread keeps up with the sockets.
  */
 const turnBudgetMicros = 150;
 const cheapTurnBudgetMicros = 1000;
 const cheapMicrosMax = 20;
 /**
- * Lanes this few have no processor that this thread could not use as well: every read of class A
- * that a client on its own would have here counts as cheap. Measured on two processors: hops of 20
- * rows, 64 clients, a tenth less processor time a request when nothing else runs, a third less beside
- * other work; hops of 400 rows (25 KB), 16 clients, 200 us against 305. Bounded reads (keyword search)
- * lose by it.
+ * With this few lanes, no processor is available to them that this thread could not use as well. Then every
+ * read of class A that a single client could run here counts as cheap. Measured on two processors: hops of 20
+ * rows with 64 clients take a tenth less processor time per request on an idle machine, a third less on a
+ * busy one. Hops of 400 rows (25 KB) with 16 clients take 200 us instead of 305. Bounded reads (keyword
+ * search) get slower, so they are excluded.
  */
 const fewLanes = 2;
-/** A query that takes longer than this on average does not belong on the calling thread. */
+/** A query that takes longer on average does not run on the calling thread. */
 const inlineMicrosMax = 100;
-/** Bodies above this are decoded in a lane. */
+/** Larger bodies are decoded in a lane. */
 const inlineBytesMax = 4096;
-/** The same for a client on its own; bounded reads are then welcome too, once measured. */
+/** The same limits for a single client. Bounded reads are then allowed too, once they are measured. */
 const aloneMicrosMax = 400;
 const aloneBytesMax = 32_768;
 /**
- * The first runs of a query here are those of code that is not compiled yet: what they take more than
- * expected is not its cost. One that was dropped for its length counts as several.
+ * Number of first runs of a query, whose code is not compiled yet: time above the expected one is not
+ * attributed to the query. A run that was dropped for its length counts as several.
  */
 const youngRuns = 64;
 const runsOfDropped = 16;
-/** Nobody is on his own this long after a call that found another one in a lane. */
+/** For this many milliseconds after a lane was last seen busy, no caller counts as the only one. */
 const crowdMs = 10;
 
-/** What the lanes are doing. */
+/** State of the lanes. */
 export interface LaneState {
-  /** Whether no call is in a lane. */
+  /** Returns true if no call is in a lane. */
   isIdle(): boolean;
-  /** Whether a lane can take calls at once. */
+  /** Returns true if a lane can take calls now. */
   hasLane(): boolean;
 }
 
 export class InlinePolicy {
   #averages: number[] = [];
   /**
-   * As the averages, but quick to fall: what a client on its own waits for. Beside other work most calls
-   * are interrupted, and would leave for a lane, where they are interrupted as often.
+   * Like the averages, but quick to fall: the time for a single client. On a busy machine most calls are
+   * interrupted; in a lane they would be interrupted as often.
    */
   #lows: number[] = [];
   #runs: number[] = [];
@@ -57,7 +55,7 @@ export class InlinePolicy {
   #crowdedAt = Number.NEGATIVE_INFINITY;
   #armed = false;
 
-  /** `most`: how many lanes there may be. */
+  /** `max` is the maximum number of lanes. */
   constructor(
     private readonly lanes: LaneState,
     private readonly most: number,
@@ -72,7 +70,7 @@ export class InlinePolicy {
   #isAlone(query: number): boolean {
     const now = performance.now();
     if (!this.lanes.isIdle()) this.#crowdedAt = now;
-    // What nobody knows yet is tried here: before a thread is started for it, and where one would be woken.
+    // A query that was never measured is tried here first, before a thread is started or woken for it.
     if ((this.#lows[query] ?? 0) > aloneMicrosMax || this.#spent > 0) return false;
     return now - this.#crowdedAt > crowdMs;
   }
@@ -85,7 +83,7 @@ export class InlinePolicy {
     return this.#spent < budget && average <= (hasFew ? aloneMicrosMax : inlineMicrosMax);
   }
 
-  /** Notes inline work; `isDropped`: it was too long, and begins again elsewhere. */
+  /** Records inline work. `isDropped` means that the read was too long and starts again in a lane. */
   spend(query: number, micros: number, isDropped = false): void {
     this.#spent += micros;
     if (query >= 0) {
@@ -103,9 +101,9 @@ export class InlinePolicy {
   }
 
   /**
-   * Exponential average, so that a query that has become cheap again returns. A thread that was
-   * interrupted measures the interruption, and the first calls are those of code that is not
-   * compiled yet: no call counts for much more than double the average.
+   * Exponential average, so that a query that has become cheap runs inline again. An interrupted thread
+   * measures the interruption too, and the first calls run uncompiled code. Therefore no single call counts
+   * for much more than double the average.
    */
   learn(query: number, micros: number): void {
     if (query < 0) return;

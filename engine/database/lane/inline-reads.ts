@@ -1,7 +1,7 @@
-// Reads on the calling thread: which may run here (inline-policy.ts), and the way out for one that turns out to
-// be long. Invariant: with lanes beside it, no read holds this thread for much longer than
-// `inlineMsMax`, whatever its plan promised: it is dropped, having changed nothing, and starts again in
-// a lane.
+// Runs reads on the calling thread: inline-policy.ts decides which, and a read that turns out to be long is
+// moved to a lane.
+// Invariant: when lanes exist, no read holds this thread for much longer than `inlineMsMax`, whatever its
+// plan promised. It is dropped without side effects and starts again in a lane.
 import { wallMs } from '../../base/clock.js';
 import type { ExecutionResult } from '../../exec/runtime/execute.js';
 import type { Plan } from '../../plan/plan.js';
@@ -12,16 +12,16 @@ import type { CallOptions } from '../call/options.js';
 import { placeOf } from '../call/query-table.js';
 import { type ExecutorServices, run } from '../call/run-request.js';
 
-/** Looked at about every thousand steps of a plan. */
+/** Milliseconds. Checked about every thousand steps of a plan. */
 const inlineMsMax = 2;
 
 export class InlineReads {
-  /** Reads begun here. */
+  /** Number of reads begun here. */
   count = 0;
   readonly costs: InlinePolicy;
   readonly #msMax: number;
 
-  /** `workers`: how many lanes there may be. */
+  /** `workers` is the maximum number of lanes. */
   constructor(
     lanes: LaneState,
     private readonly workers: number,
@@ -36,7 +36,7 @@ export class InlineReads {
     return this.workers === 0 || this.costs.mayInline(placeOf(query), plan.cost, bytes);
   }
 
-  /** The answer; undefined when the read turned out to be one for a lane. */
+  /** Returns the reply, or undefined when the read must run in a lane. */
   run(
     view: RefreshableView,
     plan: Plan,

@@ -1,6 +1,5 @@
-// The main thread's end of one lane: collects the calls of one event-loop turn into one message,
-// keeps those in flight by slot, and settles them when replies come back. Knows nothing of what a
-// call does.
+// The main thread's side of one lane. It collects the calls of one event-loop turn into one message, keeps
+// the calls in flight by slot, and settles them when replies arrive. It does not depend on what a call does.
 import type { MessagePort } from 'node:worker_threads';
 import { type ErrorData, errorOf } from '../../base/errors.js';
 import { sharedOriginMs } from '../../base/clock.js';
@@ -22,11 +21,11 @@ import type { FromLane, ToLane } from './message.js';
 const costUnits = { A: 1, B: 1, C: 32, W: 1 } as const;
 
 export interface LaneEvents {
-  /** Capacity came free. */
+  /** Called when a call has returned and its capacity is free. */
   onSettled: (call: Call, cost: Cost) => void;
-  /** A call was lost with the thread. */
+  /** Called when a call was lost with the thread. */
   onLost: (call: Call) => void;
-  /** Anything that is not a reply. */
+  /** Called for every message that is not a reply. */
   onMessage: (message: Exclude<FromLane, Batch<ReplyExtra>>) => void;
 }
 
@@ -34,7 +33,7 @@ export class Lane {
   /** Cost units in flight. */
   load = 0;
   readonly #flying = new Map<number, Call>();
-  /** What the process has to stay alive for; one is the opening itself. */
+  /** Reference count that keeps the process alive. Starts at 1, for the opening. */
   #reasons = 1;
   #pending: Call[] = [];
 
@@ -50,7 +49,7 @@ export class Lane {
     });
   }
 
-  /** The process may not end before `release`. */
+  /** Keeps the process alive until `unref`. */
   hold(): void {
     if (this.#reasons++ === 0) this.port.ref();
   }
@@ -63,7 +62,7 @@ export class Lane {
     return this.#flying.size;
   }
 
-  /** When the oldest call in flight came in, on the clock of performance.now(). */
+  /** Time when the oldest call in flight arrived, on the clock of performance.now(). */
   get oldest(): number {
     let oldest = Number.POSITIVE_INFINITY;
     for (const { deadline, budgetMs } of this.#flying.values()) {
@@ -73,15 +72,15 @@ export class Lane {
   }
 
   /**
-   * Sends a message behind every call that was submitted before it. `moved` goes to the lane with
-   * it, and is gone here.
+   * Sends a message after every call that was submitted before it. `transferred` buffers move to the lane and
+   * are no longer usable here.
    */
   post(message: ToLane, moved: readonly ArrayBuffer[] = []): void {
     this.#flush();
     this.port.postMessage(message, moved);
   }
 
-  /** Takes a call; it leaves with everything else of this event-loop turn. */
+  /** Takes a call. It leaves with everything else of this event-loop turn. */
   submit(call: Call): void {
     const slot = this.slots.take();
     call.slot = slot;
@@ -157,12 +156,12 @@ export class Lane {
     call.reject(errorOf(error, stack));
   }
 
-  /** Stops a call in flight; its reply still comes. */
+  /** Cancels a call in flight. Its reply still arrives. */
   cancel(call: Call): void {
     if (call.slot >= 0) this.gate.cancel(call.slot);
   }
 
-  /** The thread is gone: everything in flight fails with this error. */
+  /** The thread has ended: everything in flight fails with this error. */
   abandon(error: ErrorData): void {
     this.#pending = [];
     for (const slot of [...this.#flying.keys()]) {

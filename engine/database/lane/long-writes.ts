@@ -1,32 +1,35 @@
-// Which writes hold the writer for long, by what calls of the same query took, and that there is one of them at the
-// writer at a time. A transaction cannot be cut: whoever comes while it runs waits for its end. So one large DROP
-// is what others wait for at most, however many of them are there, and whoever sent them.
+// Recognizes writes that hold the writer for long, by the measured time of their query, and allows only one
+// of them at the writer at a time. A transaction cannot be interrupted, so writes that arrive meanwhile wait
+// for its end. Other callers therefore wait for at most one large DROP, however many are queued.
 //
-// Invariants: a long write makes a group of its own; between two of them goes what waits of other callers. What is
-// not measured yet is taken for long where it drops.
+// Invariant: a long write has its own group, and waiting writes of other callers run between two long ones. A
+// query that drops and is not measured yet counts as long.
 import type { Call } from '../call/call.js';
 
-/** A write that takes longer goes alone. */
+/** A write that takes longer (microseconds) runs alone. */
 export const longMicros = 100_000;
 
-/** Queries of which the time is remembered. */
+/** Maximum number of queries whose time is remembered. */
 const queriesMax = 4_096;
-/** What an expectation loses to a shorter call: arguments differ, and the next one may be as long as the last. */
+/**
+ * Divisor by which a shorter call lowers the expectation. Arguments differ, so the next call may be as long
+ * as the last one.
+ */
 const fall = 8;
 
 export class LongWrites {
   readonly #expected = new Map<number, number>();
   #running: Call | undefined;
 
-  /** How long it is going to take, in micros; 0: nobody knows, and it is not likely to be long. */
+  /** Returns the expected time in microseconds; 0 when it is unknown and probably short. */
   expect({ query, drops }: Pick<Call, 'query' | 'drops'>): number {
     const known = query < 0 ? undefined : this.#expected.get(query);
     return known ?? (drops ? longMicros : 0);
   }
 
   /**
-   * Whether it waits for the long write that runs: another long one does, and one of the same caller, whose calls
-   * keep their order.
+   * Returns true if the call must wait for the long write that is running: another long write, or a write of
+   * the same caller, whose calls keep their order.
    */
   holds(call: Pick<Call, 'query' | 'drops' | 'caller' | 'settled'>): boolean {
     const running = this.#running;
@@ -34,13 +37,13 @@ export class LongWrites {
     return running.caller === call.caller || this.expect(call) >= longMicros;
   }
 
-  /** It goes to the writer. */
+  /** Records that the call goes to the writer. */
   sent(call: Call): void {
     call.expected = this.expect(call);
     if (call.expected >= longMicros) this.#running = call;
   }
 
-  /** It is back; `micros`: what it took, where it was done. */
+  /** Records that the call returned. `micros` is its time, if it was done. */
   back(call: Call, micros?: number): void {
     if (this.#running === call) this.#running = undefined;
     if (micros === undefined || call.query < 0) return;

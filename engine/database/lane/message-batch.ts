@@ -1,19 +1,18 @@
-// What travels between the main thread and the lanes. Everything that arrived in one event-loop
-// turn goes as one message: one transferred buffer, which costs a third of an object of arrays. Rings
-// in shared memory with a doorbell were tried beside it: the same CPU per request with 16 and 64 in
-// flight, 10 to 20 us less of about 90 with one. Not worth a protocol that may lose a wake-up.
+// Defines the batches of requests and replies between the main thread and the lanes. Everything of one
+// event-loop turn is sent as one message with one transferred buffer, which costs a third of an object of
+// arrays. Rings in shared memory with a doorbell were tried as an alternative. The CPU per request was the
+// same with 16 and 64 in flight, and the latency 10 to 20 us of about 90 lower with one. That is not worth a
+// protocol that may lose a wake-up.
 //
-//   bodies, end to end | padding to 8 | heads, 8-byte floats | their count
+//  bodies, end to end | padding to 8 | heads, 8-byte floats | their count
 //
-//   to a lane     8 numbers per request   [slot, query, bodyStart, bodyEnd, deadline, budgetMs, expected, caller]
-//                   query = index in the program, -1 = extras has it; deadline in Unix ms;
-//                   expected = micros that a write is likely to take; caller = a number that tells callers apart
-//   from a lane   8 numbers per reply     [slot, outcome, start, end, micros, rows, visits, own]
-//                   outcome 0 = body, 1 = error, 2 = body and items; micros = work, for the costs;
-//                   own = of a write: without its part in the commit
+//  to a lane     8 numbers per request   [slot, query, bodyStart, bodyEnd, deadline, budgetMs, expected, caller]
+//                  query = index in the program, -1 = in extras; deadline in Unix ms; expected = microseconds
+//                  that a write probably takes; caller = a number that distinguishes callers
+//  from a lane   8 numbers per reply     [slot, outcome, start, end, micros, rows, visits, own]
+//                  outcome 0 = body, 1 = error, 2 = body and items; micros = work, for the costs;
+//                  own = writes only: time without the share of the commit
 //
-// `slot` names the call on the way back and is also its cancel word (control-block.ts). Plans, errors and
-// items travel in `extras`, keyed by slot; only then the message is an object around the buffer.
 import type { ErrorData } from '../../base/errors.js';
 import type { ItemList } from '../../exec/runtime/execute.js';
 import type { Once } from '../idempotency/idempotency-key.js';
@@ -21,16 +20,16 @@ import type { Once } from '../idempotency/idempotency-key.js';
 export const requestWords = 8;
 export const replyWords = 8;
 
-/** What a request carries beyond its body; `plan` and `args` are packed. */
+/** What a request carries beyond its body. `plan` and `args` are packed. */
 export interface RequestExtra {
   slot: number;
   plan?: unknown;
   args?: unknown;
-  /** Of a plan: number of the schema it was made for. */
+  /** For a plan: schema version for which it was compiled. */
   schema?: number;
   items?: ItemList;
   embeddings?: [string, Float64Array][];
-  /** Of a write under a key. */
+  /** For a write with an idempotency key. */
   once?: Once;
 }
 
@@ -47,7 +46,7 @@ interface OpenedBatch<Extra> {
   extras: Map<number, Extra>;
 }
 
-/** A buffer for `size` bytes of bodies from 0 on and these heads. */
+/** Returns a buffer for `size` bytes of bodies from offset 0 on, and these heads. */
 export function packBatch(size: number, heads: ArrayLike<number>): ArrayBuffer {
   const start = Math.ceil(size / 8) * 8;
   const buffer = new ArrayBuffer(start + heads.length * 8 + 8);

@@ -1,5 +1,5 @@
-// What travels between the main thread and the lanes beside requests and replies (message-batch.ts): programs,
-// vector memories, orders to the writer and its news.
+// Defines the messages between the main thread and the lanes, except for requests and replies
+// (message-batch.ts): programs, vector memory, commands to the writer and its reports.
 import type { MessagePort } from 'node:worker_threads';
 import type { ShardPlace } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
@@ -15,40 +15,40 @@ import type { Batch, ReplyExtra, RequestExtra } from './message-batch.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
 import type { LoadOrder } from '../load/load-writer.js';
 
-/** Tells a lane what it needs to run plans: sent before its first batch and after every reload. */
+/** Configures a lane to run plans. Sent before its first batch and after every reload. */
 export interface ConfigureLane {
   kind: 'equip';
   program: PackedProgram;
-  /** How many reloads came before it. */
+  /** Number of reloads before it. */
   generation: number;
-  /** Of its schema: see control-block.ts. */
+  /** Schema version of the program: see control-block.ts. */
   schema: number;
-  /** For a lane that was not there yet: the programs before it, oldest first. */
+  /** For a new lane: the earlier programs, oldest first. */
   earlier?: readonly Pick<ConfigureLane, 'program' | 'generation' | 'schema'>[];
   indexes: { label: number; handle: IndexHandle }[];
 }
 
-/** A vector index got more memory, or a type its first. */
+/** A vector index got more memory, or a type got its first index. */
 export interface AddIndex {
   kind: 'index';
   label: number;
   handle: IndexHandle;
 }
 
-/** The writer builds an index from many vectors: who has nothing else to do may help. */
+/** The writer builds an index from many vectors. Idle threads may help. */
 export interface HelpBuild {
   kind: 'build';
   label: number;
   handle: IndexHandle;
 }
 
-/** Another program, and the data brought to it. */
+/** Replaces the program and changes the data accordingly. */
 export interface Reload {
   kind: 'reload';
   id: number;
   program: PackedProgram;
   generation: number;
-  /** Of a leader: its packed sources; of a follower none: an entry that waits has them. */
+  /** On a leader: its packed sources. On a follower: undefined, because the waiting log entry has them. */
   sources?: Uint8Array | undefined;
 }
 
@@ -59,11 +59,14 @@ export type ToLane =
   | HelpBuild
   | Reload
   | (ClusterOrder & { id: number })
-  /** `program`: packed; tried on the data, and undone. */
+  /** `program` is packed. The change is executed and undone. */
   | { kind: 'preview'; id: number; program: unknown }
   | { kind: 'load'; id: number; order: LoadOrder }
   | { kind: 'snapshot'; id: number }
-  /** Lets go of the data file (reopen-after-failure.ts); a reader says `released`, and opens it again. */
+  /**
+   * Releases the data file (reopen-after-failure.ts). A reader responds with `released`, and opens the file
+   * again on `reopen`.
+   */
   | { kind: 'release'; id: number }
   | { kind: 'reopen' }
   | { kind: 'close'; id: number; snapshot: boolean };
@@ -80,20 +83,20 @@ export type FromLane =
       kind: 'done';
       id: number;
       error?: ErrorData;
-      /** Of a defect, for the log. */
+      /** Stack of a defect, for the log. */
       stack?: string;
-      /** What the order gives. */
+      /** Result of the command. */
       result?: unknown;
       indexes?: { label: number; handle: IndexHandle }[];
     }
   | { kind: 'readOnly'; reason: string; errno: string }
-  /** The disk is full, which a commit may have met; or, without `shortage`, there is room again. */
+  /** The disk is full, which a commit may have met. Without `shortage`: there is space again. */
   | { kind: 'room'; shortage?: ErrorData | undefined; errno?: string | undefined }
-  /** An entry of the log waits for the program of these sources. */
+  /** A log entry waits for the program of these sources. */
   | { kind: 'sources'; sources: Uint8Array }
-  /** The log has such a mark there. */
+  /** The log has such a mark at this position. */
   | { kind: 'mark'; mark: CheckMark; position: ClusterPosition }
-  /** The log cannot be followed any more. */
+  /** The log can no longer be applied. */
   | { kind: 'clusterFault'; error: ErrorData }
   | {
       kind: 'log';
@@ -103,15 +106,15 @@ export type FromLane =
     };
 
 /**
- * Why a lane could not open: the result of its task, since messages may be lost when its thread
- * ends.
+ * Why a lane could not open. It is the result of the lane's task, because messages may be lost when the
+ * thread ends.
  */
 export interface LaneFault {
   error: ErrorData;
   stack?: string;
 }
 
-/** What a writer lane is made with: the message that starts its thread. */
+/** Configuration of a writer lane: the message that starts its thread. */
 export interface WriterSetup {
   role: 'writer';
   port: MessagePort;
@@ -119,18 +122,18 @@ export interface WriterSetup {
   graphPath: string;
   limits: Limits;
   textEnabled: boolean;
-  /** Shared: see metrics/writer-metrics.ts. */
+  /** Shared memory: see metrics/writer-metrics.ts. */
   figures: SharedArrayBuffer;
   strict: boolean;
   program: PackedProgram;
   vectors: VectorStoreOptions;
   failpoint?: string;
-  /** Looked for before every commit. */
+  /** Checked before every commit. */
   lock: LockToken;
-  /** Why nothing may be written from the start. */
+  /** Why the database is read-only from the start. */
   readOnlyReason?: string | undefined;
-  /** Of a database in a cluster. */
+  /** For a database in a cluster. */
   cluster?: LogLinkSetup | undefined;
-  /** Of a share of a scattered type. */
+  /** For a database that holds a shard. */
   shard?: ShardPlace | undefined;
 }

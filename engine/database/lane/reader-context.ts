@@ -1,6 +1,6 @@
-// What every thread has that reads beside the one which opened the database: a lane as well as a thread
-// that is attached. The data file, the schema it answers for, the vector memories, and what plans run
-// with. Invariant: it reads only what the guard lets it; while it has let go of the file, nothing.
+// Holds what every reading thread has open, in a lane or attached: the data file, the schema that it serves,
+// the vector memory, and the services for plans.
+// Invariant: it reads only through the schema guard, and reads nothing while the data file is released.
 import type { Limits } from '../../base/limits.js';
 import { type Storage, openStorage } from '../../storage/open-storage.js';
 import { createTextIndex } from '../../text/text-index.js';
@@ -11,7 +11,7 @@ import { AttachedIndexes } from '../vectors/attached-index.js';
 import type { ConfigureLane } from './message.js';
 
 export interface ReadingSetup {
-  /** The words that all threads share (control-block.ts). */
+  /** The control block in shared memory (control-block.ts). */
   readonly gate: SharedArrayBuffer;
   readonly graphPath: string;
   readonly limits: Limits;
@@ -25,7 +25,7 @@ export class ReaderContext {
   readonly indexes = new AttachedIndexes();
   readonly equipment: ExecutorServices;
   readonly #storage: Storage;
-  /** Whether this thread has the data file open. */
+  /** True while this thread has the data file open. */
   holds = true;
 
   constructor({ gate, graphPath, limits, textEnabled, strict }: ReadingSetup) {
@@ -45,7 +45,7 @@ export class ReaderContext {
     this.indexes.takeAll(indexes);
   }
 
-  /** Lets go of the data file, for good or until `reopen`. */
+  /** Releases the data file, permanently or until `reopen`. */
   release(): Promise<void> {
     this.holds = false;
     return this.#storage.close();

@@ -1,4 +1,4 @@
-// The thread side of a read lane: one never-ending task that runs batches against LMDB snapshots.
+// The thread side of a reader lane: one endless task that runs batches on LMDB snapshots.
 // Invariant: the snapshot is refreshed before the first read after any commit (control-block.ts), and none
 // outlives a batch.
 import type { MessagePort } from 'node:worker_threads';
@@ -20,7 +20,9 @@ import { type ReadingSetup, ReaderContext } from './reader-context.js';
 import type { Argument } from '../../exec/runtime/execute.js';
 import type { Plan } from '../../plan/plan.js';
 
-/** A lane that had no request for this long helps to build, this long at a time. */
+/**
+ * Milliseconds without a request after which a lane helps to build, and milliseconds of each slice of help.
+ */
 const quietMs = 20;
 const helpMs = 2;
 
@@ -29,7 +31,7 @@ export interface ReaderSetup extends ReadingSetup {
   port: MessagePort;
 }
 
-/** Resolves when the lane is told to close. */
+/** Resolves when the lane receives `close`. */
 export function serveReads(setup: ReaderSetup): Promise<void> {
   return new Promise((resolve) => new ReaderLane(setup, resolve));
 }
@@ -41,7 +43,7 @@ class ReaderLane {
   readonly #queries = new QueryTable();
   #lastBatchAt = Number.NEGATIVE_INFINITY;
   #closed = false;
-  /** Labels whose build this lane takes part in. */
+  /** Labels whose build this lane helps with. */
   readonly #helping = new Set<number>();
 
   constructor(
@@ -84,7 +86,7 @@ class ReaderLane {
     this.#port.postMessage({ kind: 'ready', indexes: [] });
   }
 
-  /** Builds along with the writer, in slices, while no requests come. */
+  /** Helps the writer to build an index, in slices, while no requests arrive. */
   #help(label: number): void {
     if (this.#helping.has(label)) return;
     this.#helping.add(label);

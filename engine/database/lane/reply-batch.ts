@@ -1,5 +1,5 @@
-// A lane's replies on their way back: collected, and flushed as one message when the batch ends or
-// about every 200 microseconds of work, so that early answers do not wait for late ones.
+// Collects the replies of a lane. It sends them as one message at the end of a batch, or about every 200
+// microseconds of work, so that early replies do not wait for late ones.
 import type { MessagePort } from 'node:worker_threads';
 import { ByteWriter } from '../../base/bytes.js';
 import type { ExecutionResult } from '../../exec/runtime/execute.js';
@@ -34,7 +34,7 @@ export class ReplyBatch {
     this.#extras.push({ slot, kind: 'error', ...errorDataOf(error) });
   }
 
-  /** Outcomes of the first of a group of writes. */
+  /** Adds the outcomes of the first requests of a group of writes. */
   answer(
     group: readonly { slot: number }[],
     outcomes: readonly Outcome[],
@@ -48,13 +48,13 @@ export class ReplyBatch {
     }
   }
 
-  /** The words of a reply's head, as batch.ts has them. */
+  /** Adds one head, as message-batch.ts defines it. */
   #add(...head: [number, number, number, number, number, number, number, number]): void {
     if (this.#heads.length === 0) this.#openedAt = performance.now();
     this.#heads.push(...head);
   }
 
-  /** Sends what has been collected if the oldest reply has waited long enough. */
+  /** Sends the collected replies if the oldest one has waited long enough. */
   flushIfDue(): void {
     if (this.length > 0 && (performance.now() - this.#openedAt) * 1000 >= flushMicros) this.flush();
   }

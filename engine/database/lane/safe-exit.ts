@@ -1,34 +1,37 @@
-// Lets a process end only where its threads may be stopped. `process.exit`, an error nobody catches and an
-// event loop with nothing left stop every thread wherever it is. In a write transaction that is for
-// ever: while such a thread is taken apart, lmdb-js waits for the lock that it holds itself
-// (EnvWrap::cleanupStrayTxns). While it loads LMDB's addon, or is in a call of it that makes an object, it aborts the
-// process (napi_throw).
+// Lets the process end only while its threads can be stopped safely. `process.exit`, an uncaught error and an
+// empty event loop stop every thread wherever it is. In a write transaction, the process would hang: while
+// such a thread is torn down, lmdb-js waits for the lock that the thread itself holds
+// (EnvWrap::cleanupStrayTxns). While a thread loads LMDB's addon, or is in a call that creates an object, the
+// process would abort (napi_throw).
 //
-//   word 0   1: the process ends, and no thread begins what would hold it
-//   word 1   threads that load their modules
-//   word 2   threads in a write transaction
+//  word 0   1: the process is ending, and no thread begins a load or a write
+//  word 1   number of threads that load their modules
+//  word 2   number of threads in a write transaction
 //
-// Invariant: a thread counts itself before it looks at word 0, and whoever ends the process sets word 0
-// before it looks at the counts, so that one of the two sees the other. What else a thread does it has been told to
-// stop, and is waited for until its event loop waits itself: nobody gives it more.
+// Invariant: a thread increments its count before it reads word 0, and the ending process sets word 0 before
+// it reads the counts, so that one of the two sees the other. The process cancels everything else that
+// threads run, and waits until their event loops are idle.
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 
 const [ending, loading, writing] = [0, 1, 2];
 
-/** What is loaded is there in .2 s, on a machine that does much else. */
+/** Maximum wait for loading threads, in milliseconds. Loading takes 0.2 s on a busy machine. */
 const loadingMs = 3_000;
-/** Between two looks at what threads do. */
+/** Milliseconds between two checks. */
 const lookMs = 1;
 const idleMs = 1_000;
-/** Calls are told to stop: longer takes only what changes the schema of many rows. */
+/**
+ * Maximum wait for write transactions, in milliseconds. Calls are cancelled; only schema changes over many
+ * rows take longer.
+ */
 const writingMs = 10_000;
 
 interface ThreadData {
   trellisExitHold: SharedArrayBuffer;
 }
 
-/** Of a thread that was started with `threadData`; elsewhere there is nothing to hold. */
+/** Set on threads that were started with `threadData`. Other threads need no protection. */
 const given = (workerData as Partial<ThreadData> | null)?.trellisExitHold;
 const own = given instanceof SharedArrayBuffer ? new Int32Array(given) : undefined;
 
@@ -46,28 +49,30 @@ function leave(count: number): void {
   Atomics.notify(own, count);
 }
 
-/** Around a write transaction of this thread. */
+/** Protects a write transaction of this thread. */
 export const transactionHold = {
   begin: () => enter(writing),
   end: () => leave(writing),
 };
 
-// This module comes first of a thread's; the last one says that it has all of them.
 enter(loading);
 export const hasLoaded = (): void => leave(loading);
 
 let words: Int32Array<SharedArrayBuffer> | undefined;
 /** The threads of one open database. */
 interface Threads {
-  /** Tells their calls to stop. */
+  /** Cancels their calls. */
   stop(): void;
-  /** For how long the event loop of each has waited, in milliseconds since it began. */
+  /** Milliseconds for which each event loop has been idle since it started. */
   idle(): number[];
 }
 
 const open = new Set<Threads>();
 
-/** What threads are started with. The process ends when they may be stopped. */
+/**
+ * Returns the data with which threads are started. The process then ends only when these threads can be
+ * stopped.
+ */
 export function threadData(): ThreadData {
   if (words === undefined) {
     words = new Int32Array(new SharedArrayBuffer(12));
@@ -76,7 +81,7 @@ export function threadData(): ThreadData {
   return { trellisExitHold: words.buffer };
 }
 
-/** Stops threads before the process ends, until what it returns is called. */
+/** Registers threads to stop before the process ends. Returns a function that removes them. */
 export function onExit(threads: Threads): () => void {
   open.add(threads);
   return () => void open.delete(threads);
@@ -87,16 +92,16 @@ function waitForThreads(words: Int32Array): void {
   for (const threads of open) threads.stop();
   waitForNone(words, loading, loadingMs);
   if (waitForNone(words, writing, writingMs)) return waitForIdle(words);
-  // It would never end. Of what has been acknowledged nothing is lost.
+  // The process would hang. Acknowledged writes are durable, so kill it.
   try {
     writeSync(2, `trellis: killed, because a write did not end within ${writingMs / 1_000} s\n`);
   } catch {
-    // Nobody reads it.
+    // The standard error stream has no reader.
   }
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** What is told to stop does within milliseconds. */
+/** Cancelled calls stop within milliseconds. */
 function waitForIdle(words: Int32Array): void {
   const end = performance.now() + idleMs;
   const idle = (): number[] => [...open].flatMap((threads) => threads.idle());

@@ -1,5 +1,5 @@
-// What a pool thread does: the setup says which lane it serves. An error that kept a lane from opening is
-// its result: thrown, it would lose its code on the way.
+// Runs the task of a pool thread; the setup says which lane it serves. An error that kept a lane from opening
+// is the result of the task: a thrown error would lose its code on the way.
 import { type Backup, makeBackup } from '../maintenance/backup.js';
 import { type ErrorData, errorDataOf } from '../../base/errors.js';
 import { hashSnapshot } from '../replication/pinned-snapshot.js';
@@ -12,7 +12,7 @@ import type { WriterSetup } from './message.js';
 
 hasLoaded();
 
-/** Reads all tables, at a snapshot that the writer takes. */
+/** Reads all tables at a snapshot that the writer takes. */
 export interface HashTask {
   role: 'hash';
   graphPath: string;
@@ -21,7 +21,7 @@ export interface HashTask {
 
 export type HashReply = { tables: TableHashes | undefined } | { error: ErrorData; stack?: string };
 
-/** One backup, while whoever asked keeps a state of the data. */
+/** Makes one backup, while the main thread keeps a snapshot of the data. */
 export interface BackupTask {
   role: 'backup';
   dataDir: string;

@@ -1,11 +1,11 @@
-// The threads of one database: the writer, readers, and those that are seldom needed. Each runs one
-// never-ending lane task, and requests travel over its message port, because one task per request costs
-// 45 us of CPU against 10. A reader that dies is replaced; the writer is never terminated (an open write
-// transaction would hold LMDB's lock).
+// Owns the threads of one database: the writer, the readers, and threads for rare tasks. Each thread runs one
+// endless lane task, and requests travel over its message port. One task per request would cost 45 us of CPU;
+// a message costs 10. A reader that dies is replaced. The writer is never terminated, because an open write
+// transaction would keep LMDB's lock.
 //
-// Invariant: no thread is ended while it loads LMDB's addon, which would abort the process
-// (napi_throw in its module initialiser). Every thread gets a first task at birth, and `close` waits
-// for all tasks; at the end of the process see safe-exit.ts.
+// Invariant: no thread is terminated while it loads LMDB's addon, which would abort the process (napi_throw
+// in its module initializer). Every thread gets a first task at its start, and `close` waits for all tasks.
+// safe-exit.ts handles the end of the process.
 import { setTimeout } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { TaskThread } from '../../system/task-thread.js';
@@ -20,27 +20,27 @@ import type { TableHashes } from '../replication/table-check.js';
 import type { BackupReply, BackupTask, HashReply, HashTask } from './thread-main.js';
 import type { WriterSetup } from './message.js';
 
-/** Hears why a thread ended: by an error, or as it was told to. */
+/** Called when a thread has ended: with an error, or without one when it was closed. */
 export type OnEnd = (error?: Error) => void;
 
-/** The same of the writer; of it a fault that kept the lane from opening is told apart. */
+/** The same for the writer. `fault` is set when the lane could not open. */
 export type OnWriterEnd = (error?: Error, fault?: LaneFault) => void;
 
 const entry = new URL('./worker.cjs', import.meta.url).href;
 
-/** A thread that is seldom needed goes again. */
+/** Milliseconds after which an idle thread for rare tasks ends. */
 const idleMs = 10_000;
 
-/** How long a lane may take to end. */
+/** Milliseconds that a lane may take to end. */
 const closeMs = 30_000;
 
-/** Starts lane tasks and hands out their ports. */
+/** Starts lane tasks and returns their ports. */
 export class ThreadPool {
   readonly #tasks = new Set<Promise<unknown>>();
   readonly #writer: TaskThread;
-  /** One for each lane. */
+  /** One thread per lane. */
   readonly #readers = new Set<TaskThread>();
-  /** Of bulk loads that are over, for those to come. */
+  /** Threads of finished bulk loads, for later loads. */
   readonly #freeLoaders: TaskThread[] = [];
   readonly #loaders = new Set<TaskThread>();
   #copier: TaskThread | undefined;
@@ -68,12 +68,15 @@ export class ThreadPool {
     return this.#all().flatMap(({ idle }) => idle ?? []);
   }
 
-  /** The lanes that have opened no longer keep the process alive by themselves. */
+  /** Opened lanes no longer keep the process alive by themselves. */
   unref(): void {
     for (const thread of this.#all()) thread.unref();
   }
 
-  /** The port of a new read lane; `onEnd` hears why its thread ended (undefined: it was told to). */
+  /**
+   * Returns the port of a new reader lane. `onEnd` is called when its thread ends; without an error if it was
+   * closed.
+   */
   startReader(setup: Omit<ReaderSetup, 'port'>, onEnd: OnEnd): MessagePort {
     const thread = this.#thread({ heapMb: this.readerHeapMb });
     this.#readers.add(thread);
@@ -89,7 +92,7 @@ export class ThreadPool {
     return this.#start(this.#writer, setup, onEnd, cluster === undefined ? [] : [cluster.port]);
   }
 
-  /** A thread that reads rows for one bulk load; it ends when it is told to close. */
+  /** Starts a thread that reads rows for one bulk load. It ends when it receives `close`. */
   startLoader(setup: Omit<LoaderSetup, 'port'>, onEnd: OnEnd): MessagePort {
     const thread = this.#freeLoaders.pop() ?? this.#thread();
     this.#loaders.add(thread);
@@ -99,7 +102,7 @@ export class ThreadPool {
     });
   }
 
-  /** Makes a backup in a thread of its own, one after another. */
+  /** Makes a backup on a separate thread. Backups run one after another. */
   readonly backUp = async (dataDir: string, to: string): Promise<Backup> => {
     this.#copier ??= this.#thread({ idleMs });
     const task: BackupTask = { role: 'backup', dataDir, to };
@@ -110,7 +113,7 @@ export class ThreadPool {
     throw errorOf(reply.error, reply.stack);
   };
 
-  /** Reads all tables in a thread of its own, at a snapshot that the writer takes (pinned-snapshot.ts). */
+  /** Reads all tables on a separate thread, at a snapshot that the writer takes (pinned-snapshot.ts). */
   async hashTables(graphPath: string, words: SharedArrayBuffer): Promise<TableHashes | undefined> {
     this.#hasher ??= this.#thread({ idleMs });
     const task: HashTask = { role: 'hash', graphPath, words };
@@ -152,11 +155,11 @@ export class ThreadPool {
   }
 
   /**
-   * Ends idle threads; every lane must have been told to close. One that reads and does not is ended with
-   * its thread: piscina's `close` would wait for it once more, and fail.
+   * Ends idle threads. Every lane must have received `close`. A reader that does not end in time is
+   * terminated with its thread; piscina's own `close` would wait for it again, and fail.
    */
   async close(patienceMs = closeMs): Promise<void> {
-    // Nothing else might keep the process alive until the threads are gone.
+    // Nothing else may keep the process alive until the threads have ended.
     const late = new AbortController();
     try {
       const lanes = this.#settled().then(() => false);

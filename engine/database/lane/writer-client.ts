@@ -1,6 +1,6 @@
-// The calling thread's end of the writer: starts its thread, queues writes for it, gives it orders
-// (reload, preview, snapshot, close) and hears what it has to say. Invariant: an order leaves after every
-// write that was queued before it.
+// The main thread's client of the writer thread. It starts the thread, queues writes, sends commands (reload,
+// preview, snapshot, close) and receives reports.
+// Invariant: a command leaves after every write that was queued before it.
 import type { PackedProgram } from '../call/serialized-program.js';
 import { type ErrorData, TrellisError, errorOf, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
@@ -23,31 +23,36 @@ import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
 import type { ThreadPool } from './thread-pool.js';
 import type { WriterSetup } from './message.js';
 
-/** Calls in flight at the writer; more wait here, so that a slow commit shows as a full queue. */
+/**
+ * Maximum calls in flight at the writer. More calls wait here, so that a slow commit shows as a full queue.
+ */
 export const flightMax = 4096;
 
 const isFull: ErrorData = { code: 'OVERLOADED', args: { queue: 'The write queue' } };
 
 export interface WriterEvents {
-  /** Every index there is. */
+  /** Called with all vector indexes. */
   onIndexes: (list: readonly { label: number; handle: IndexHandle }[]) => void;
-  /** A memory that the readers lack. */
+  /** Called with index memory that the readers lack. */
   onNewIndex: (message: AddIndex) => void;
   onBuild: (message: HelpBuild) => void;
   onSnapshot: (info: SnapshotInfo) => void;
-  /** A call came back. */
+  /** Called when a call returns. */
   onSettled: (call: Call, cost: Cost) => void;
-  /** Of a database in a cluster: an entry waits for the program of these sources. */
+  /** Cluster only. Called when a log entry needs a program compiled from these sources. */
   onSources: (sources: Uint8Array) => void;
-  /** Likewise: the log has such a mark there. */
+  /** Cluster only. Called when the log has such a mark at this position. */
   onMark: (mark: CheckMark, position: ClusterPosition) => void;
-  /** Likewise: it cannot be followed any more. */
+  /** Cluster only. Called when the log can no longer be applied. */
   onClusterFault: (error: ErrorData) => void;
-  /** Likewise: why this node takes no writes now. */
+  /** Cluster only. Returns why this node refuses writes now, or undefined. */
   refusal: () => ErrorData | undefined;
-  /** The disk is full, which a commit may have met, or has room again. */
+  /**
+   * Called when the disk is full, which a commit may have met, and again without `shortage` when there is
+   * space.
+   */
   onRoom: (shortage: ErrorData | undefined, errno: string | undefined) => void;
-  /** Nothing is written any more. */
+  /** Called when the writer has stopped writing. */
   onStopped: (reason: string, errno: string) => void;
   onProgress: (progress: number, phase: string) => void;
   log: DatabaseOptions['log'];
@@ -64,15 +69,15 @@ type WriterCommand =
 
 interface QueuedCommand {
   order: WriterCommand;
-  /** How many had come before it: they leave before it. */
+  /** Number of items that came before the command. They leave before it. */
   after: number;
   resolve: (result?: unknown) => void;
   reject: (error: TrellisError) => void;
-  /** Of a piece of a load. */
+  /** For a chunk of a load. */
   turn?: LoadTurn;
 }
 
-/** A piece of a load: it has its turn among the writes, behind those that came before it. */
+/** A chunk of a bulk load. It takes its turn among the writes, after those that came before it. */
 interface LoadTurn extends Queued {
   given: QueuedCommand;
   sentAt: number;
@@ -81,19 +86,22 @@ interface LoadTurn extends Queued {
 
 type Turned = (Call & { given?: never }) | LoadTurn;
 
-/** Whoever loads: there is one at a time. */
+/** Caller name of bulk loads. The writer runs one chunk at a time. */
 const loader = '\u0000load';
 const noBytes = new Uint8Array(0);
-/** The writer makes one group at a time of what is there. */
+/** The writer is one thread and commits one group at a time. */
 const threads = { count: 1, idle: 1 };
-/** Of a caller who is alone: what the writer has at hand, in micros and in calls. */
+/**
+ * For a caller that is alone: work at the writer above which more calls wait here, in microseconds and in
+ * calls.
+ */
 const handMicros = 50_000;
 const handCalls = 2;
-/** What a caller has too many of. */
+/** Name of the resource in the error SHARE_EXCEEDED. */
 const waiting = 'writes in the queue';
 
 export class WriterClient {
-  /** Why writes are off, or undefined. */
+  /** Why writes are refused, or undefined. */
   readOnlyReason: string | undefined;
   accepted = 0;
   #lane: Lane | undefined;
@@ -103,13 +111,13 @@ export class WriterClient {
   readonly #queue = new FairQueue<Turned>();
   readonly #bounds: QueueBounds;
   readonly #long = new LongWrites();
-  /** When the writer was last done with something. */
+  /** Time when the writer last finished something. */
   #heardAt = 0;
   #holding: { timer: NodeJS.Timeout; since: number } | undefined;
   readonly #deadlines: Deadlines;
-  /** Orders that wait for the calls before them. */
+  /** Commands that wait for the calls before them. */
   #due: QueuedCommand[] = [];
-  /** Orders that the writer has. */
+  /** Commands sent to the writer and not yet answered, by id. */
   readonly #orders = new Map<number, QueuedCommand>();
 
   constructor(
@@ -128,7 +136,7 @@ export class WriterClient {
     return this.#queue.length;
   }
 
-  /** Resolves when schema and vectors are in order; fails with what kept them from it. */
+  /** Resolves when schema and vectors are ready. Fails with the error that prevented it. */
   start(threads: ThreadPool, setup: Omit<WriterSetup, 'port'>): Promise<void> {
     return new Promise((resolve, reject) => {
       const port = threads.startWriter(setup, (error, fault) => {
@@ -208,14 +216,17 @@ export class WriterClient {
     this.#orders.clear();
   }
 
-  /** A piece of a load is done: it took the time since it was sent, or since the work before it was done. */
+  /**
+   * Records that a chunk of a load is done. Its time counts from when it was sent, or from the end of the
+   * work before it.
+   */
   #back(turn: LoadTurn): void {
     const now = performance.now();
     this.#queue.back(turn, now, (now - Math.max(this.#heardAt, turn.sentAt)) * 1000);
     this.#heardAt = now;
   }
 
-  /** Nothing that came in stays without an answer. */
+  /** Settles every call and command when the writer thread has ended. */
   #onEnd(error?: Error): void {
     this.#ended = true;
     this.#deadlines.stop();
@@ -232,7 +243,7 @@ export class WriterClient {
     for (const id of this.#orders.keys()) this.#fulfil(id, new TrellisError(gone));
   }
 
-  /** Why a write cannot be taken, or undefined. */
+  /** Returns why a write cannot be accepted, or undefined. */
   refusalFor(caller?: Whose): ErrorData | undefined {
     const { readOnlyReason: reason } = this;
     if (reason !== undefined) return { code: 'READ_ONLY', args: { reason } };
@@ -250,7 +261,10 @@ export class WriterClient {
     this.#feed();
   }
 
-  /** Sends what may go: orders behind all that came before them, writes by their callers' turns. */
+  /**
+   * Sends what may leave: commands after everything that came before them, writes by the turns of their
+   * callers.
+   */
   #feed(): void {
     this.#holdNoMore();
     const lane = this.#lane!;
@@ -274,7 +288,10 @@ export class WriterClient {
     }
   }
 
-  /** Who comes meanwhile shall not wait for all that one caller has. */
+  /**
+   * Returns true if one caller alone has enough work at the writer. Callers that arrive meanwhile then need
+   * not wait for all of its calls.
+   */
   #hasEnough(now: number): boolean {
     const { only } = this.#queue.presence(now);
     return only !== undefined && this.#queue.isFar(only, handMicros, handCalls);
@@ -306,7 +323,7 @@ export class WriterClient {
     this.#lane!.post({ ...order, id }, batch && buffersOf(batch));
   }
 
-  /** Gives an order and waits until it is done; gives its result, if it has one. */
+  /** Sends a command. Resolves with its result when it is done. */
   async order(order: WriterCommand): Promise<unknown> {
     if (this.#ended && order.kind === 'close') return undefined;
     if (this.#ended) fail('READ_ONLY', { reason: this.readOnlyReason ?? 'the writer has ended' });

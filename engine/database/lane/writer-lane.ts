@@ -1,9 +1,9 @@
-// The thread side of the write lane: the only thread that changes LMDB. It drains everything that
-// waits into one durable transaction (group commit), publishes the vectors, bumps commitSeq and
-// only then replies. Nothing may kill it.
+// The thread side of the writer lane: the only thread that changes LMDB. It commits all waiting writes in one
+// durable transaction (group commit), publishes the vectors, increments commitSeq, and only then replies.
+// Nothing may terminate it.
 //
-// Invariant: a reply means fsynced and visible to every later read of anybody, vectors and keywords
-// included.
+// Invariant: a reply means that the write is synced to disk and visible to every later read, including
+// vectors and keywords.
 import { join } from 'node:path';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../../base/clock.js';
@@ -45,14 +45,14 @@ import { appendTableHashes } from '../replication/table-check.js';
 import type { ExecutorServices } from '../call/run-request.js';
 import { type VectorStore, openVectorStore } from '../vectors/vector-store.js';
 
-/** Upkeep of the vector indexes runs in slices this long, with pauses between them. */
+/** Milliseconds of one slice of index maintenance, and of the pause between slices. */
 const upkeepMs = 5;
 const upkeepPauseMs = 100;
 
-/** The writer says that it is alive. */
+/** Milliseconds between two heartbeats of the writer. */
 const beatMs = 500;
 
-/** Resolves when the lane has closed: with nothing, or with the fault that kept it from opening. */
+/** Resolves when the lane has closed: with undefined, or with the fault that kept it from opening. */
 export function serveWrites(setup: WriterSetup): Promise<LaneFault | undefined> {
   return new Promise((resolve) => {
     try {
@@ -78,7 +78,7 @@ class WriterLane {
   readonly #replies: ReplyBatch;
   readonly #commits: GroupCommit;
   #waiting: QueuedWrite[] = [];
-  /** An order that came while a group was drained, and what came after it. */
+  /** Commands that arrived while a group was drained, with the messages after them. */
   #held: ToLane[] = [];
   readonly #gathering: CommitDelay | undefined;
   #scheduled = false;
@@ -163,7 +163,7 @@ class WriterLane {
     this.#port.postMessage({ kind: 'log', level, message, fields });
   }
 
-  /** Everything stands: takes orders. */
+  /** Starts to take messages, when everything is ready. */
   #begin(): void {
     const { cluster } = this.setup;
     this.#figures.set('applied_seq', this.#storage.committedSeq());
@@ -176,7 +176,7 @@ class WriterLane {
     if (cluster && this.#link) this.#follow(cluster.port, this.#link);
   }
 
-  /** Takes its place in the cluster. */
+  /** Joins the cluster. */
   #follow(port: MessagePort, link: LogClient): void {
     this.#follower = new LogFollower({
       port,
@@ -197,7 +197,7 @@ class WriterLane {
     link.start(this.#storage.position());
   }
 
-  /** Brings the data to the program's schema, and the keyword index to its switch. */
+  /** Changes the data to the program's schema, and builds or drops the keyword index as configured. */
   #openSchema(program: Declarations, text: TextIndex | undefined): void {
     const isGiven = this.#permit.closedBecause !== undefined || this.#link !== undefined;
     if (isGiven) return fitSchema(this.#storage, program, text, this.setup);
@@ -259,7 +259,7 @@ class WriterLane {
     }
   }
 
-  /** One group per turn: LMDB needs the event loop between groups. */
+  /** Runs one group per event-loop turn, because LMDB needs the event loop between groups. */
   #schedule(): void {
     if (this.#scheduled && this.#gathering?.isWhole(this.#waiting.length)) return this.#takeTurn();
     if (this.#scheduled || this.#waiting.length === 0) return;
@@ -276,14 +276,14 @@ class WriterLane {
     this.#maintain();
   }
 
-  /** What arrived while the last commit ran joins the next group. */
+  /** Writes that arrived during the last commit join the next group. */
   #drainPort(): void {
     while (this.#held.length === 0) {
       const received = receiveMessageOnPort(this.#port) as { message: ToLane } | undefined;
       if (!received) return;
       if (isBatch(received.message)) this.#accept(received.message);
       else {
-        // An order waits for the writes that came before it, and what follows waits for it.
+        // A command waits for the writes that came before it, and later messages wait for the command.
         this.#held.push(received.message);
         setImmediate(() => this.#executeHeld());
       }
@@ -306,7 +306,7 @@ class WriterLane {
     this.#gathering?.answered(outcomes.length, performance.now() - started, this.#waiting.length);
   }
 
-  /** Of a commit that failed, or a directory that is another's: nothing is written any more. */
+  /** After a failed commit, or when the directory belongs to another process: stops all writing. */
   #stopWriting(reason: string, cause: unknown): void {
     this.#vectors?.snapshots.abandon();
     this.#follower?.stop(this.#permit.refusal);
@@ -330,7 +330,7 @@ class WriterLane {
     return this.#storage.previewSchema(unpack<Declarations>(program), wallMs());
   }
 
-  /** Answers when the snapshots are made; writes go on meanwhile. */
+  /** Responds when the snapshots are complete. Writes continue meanwhile. */
   #answerSnapshot(id: number): void {
     if (this.#isReleased) return this.#answer(id, () => undefined);
     this.#finishWrites();
@@ -344,7 +344,7 @@ class WriterLane {
     while (this.#waiting.length > 0) this.#commitGroup(takeGroup(this.#waiting));
   }
 
-  /** Returns the number of the schema. */
+  /** Applies the program. Returns the schema version. */
   #reload(message: Reload): number {
     const program = headOf(message.program);
     const queries = new PackedQueries(message.program);
@@ -363,7 +363,8 @@ class WriterLane {
     adopt();
     this.#gate.publishCommit();
     this.#link?.publish();
-    // Nothing is written before all nodes can see that they have made the same of it.
+    // Append the table hashes before the next write, so that all nodes can verify that they made the same
+    // changes.
     if (this.#link?.needsTableCheck) appendTableHashes(this.#storage, this.#link);
     return this.#gate.schema();
   }
@@ -388,12 +389,15 @@ class WriterLane {
     this.#lastSnapshotAt = performance.now();
     return this.#vectors.snapshots.round().catch((error: unknown) => {
       this.#figures.add('snapshot_failures_total');
-      // A commit behind it failed: that is no defect of the snapshot.
+      // A later commit failed. That is no defect of the snapshot.
       throw this.#permit.closedBecause === undefined ? error : this.#permit.refusal;
     });
   }
 
-  /** A snapshot that nobody waits for: its failure is told, and tried again at its next turn. */
+  /**
+   * Starts a snapshot that no caller waits for. A failure is logged, and the snapshot is tried again when it
+   * is next due.
+   */
   #snapshotIfDue(): void {
     const { intervalMs, afterWrites } = this.setup.vectors.snapshot;
     const { changes, isRunning } = this.#vectors.snapshots;
@@ -410,8 +414,8 @@ class WriterLane {
   }
 
   /**
-   * A due snapshot waits for an idle moment. The upkeep of the indexes and of the data file takes a
-   * small share of the time of a writer that never has one.
+   * Takes a due snapshot in an idle moment. Maintenance of the indexes and of the data file takes a small
+   * share of the time of a writer that is never idle.
    */
   #maintain(): void {
     if (this.#permit.closedBecause !== undefined || this.#storage.env.room.isFull) return;
@@ -428,18 +432,18 @@ class WriterLane {
     }, upkeepPauseMs).unref();
   }
 
-  /** A step of repacking; damage in its way leaves the data as they are, to be met by requests. */
+  /** Runs one step of defragmentation. Damage stops it without a change; requests will report the damage. */
   #repack(): boolean {
     if (this.#permit.closedBecause !== undefined) return false;
     try {
       return this.#storage.repack();
     } catch {
-      // The permit has heard of a commit that failed, or the disk is full.
+      // The write fence knows of a failed commit, or the disk is full.
       return false;
     }
   }
 
-  /** Without its last snapshot a database opens all the same, only later. */
+  /** Without its last snapshot a database still opens, only more slowly. */
   #finishSnapshots(): void {
     try {
       this.#vectors.snapshots.finish();
@@ -449,7 +453,7 @@ class WriterLane {
     }
   }
 
-  /** Lets go of the file, into which nothing is written any more: see reopen-after-failure.ts. */
+  /** Releases the file, into which nothing is written any more: see reopen-after-failure.ts. */
   #release(id: number): void {
     this.#finishWrites();
     this.#isReleased = true;

@@ -1,5 +1,6 @@
-// Notes in the store what a load has done and that it is over. Invariant: what is noted of a piece is
-// noted in its transaction, that the load is over in that of its last piece.
+// Records in the store what a load has done, and that it has finished.
+// Invariant: the record of a chunk is written in the transaction of the chunk, and the end of the load in the
+// transaction of its last chunk.
 import type { LoadView } from '../../storage/view/load-view.js';
 import { getWord, putWord } from '../../storage/table/little-endian.js';
 import { type LoadedFile, packFiles } from './load-files.js';
@@ -14,12 +15,15 @@ import {
 import { type LoadedPiece, packRejects } from './load-piece.js';
 import type { BatchResult } from './row/row-batch.js';
 
-/** Loads that are over and still known by their names. */
+/** Number of finished loads that are still known by their names. */
 const namesKept = 4096;
 
 const encoder = new TextEncoder();
 
-/** Notes a piece that ends at `to`, in its transaction; `rejected` by whoever read its rows. */
+/**
+ * Records a chunk that ends at `to`, in its transaction. `rejected` is the number of rows that the reading
+ * thread refused.
+ */
 export function notePiece(
   view: LoadView,
   name: string,
@@ -41,7 +45,7 @@ export function notePiece(
   put(view, progressKey(digestOf(name)), changed(former, to, counts, 1));
 }
 
-/** Progress with a piece more, or less. */
+/** Returns the progress with a chunk added or subtracted. */
 function changed(
   former: LoadProgress,
   to: LoadPosition,
@@ -59,7 +63,7 @@ function changed(
   };
 }
 
-/** Of a piece that is taken back in part. */
+/** Replaces the record of a chunk that is partly rolled back. */
 export const rewritePiece = (
   view: LoadView,
   name: string,
@@ -67,7 +71,7 @@ export const rewritePiece = (
   piece: LoadedPiece,
 ): void => put(view, pieceKey(digestOf(name), place), piece);
 
-/** The last piece was taken back: the load ends before it. */
+/** Removes the record of the last chunk after its rollback. The load now ends before it. */
 export function forgetPiece(
   view: LoadView,
   name: string,
@@ -79,11 +83,11 @@ export function forgetPiece(
   put(view, progressKey(digest), changed(readProgress(view, name), from, counts!, -1));
 }
 
-/** Notes which files the rows of a load are from. */
+/** Records the files of a load. */
 export const noteFiles = (view: LoadView, name: string, files: readonly LoadedFile[]): void =>
   view.putDerived(filesKey(digestOf(name)), packFiles(files));
 
-/** Goes on under another name with a load that was begun, or finished: then it is no more. */
+/** Continues a started or finished load under another name. The former name no longer exists. */
 export function adoptLoad(view: LoadView, former: Uint8Array, name: string): void {
   const { end: _, ...progress } = readProgress(view, former);
   const digest = digestOf(name);
@@ -105,7 +109,7 @@ function put(view: LoadView, key: Uint8Array, value: object): void {
   view.putDerived(key, encoder.encode(JSON.stringify(value)));
 }
 
-/** Notes that a load is over, in place of the oldest of as many as are kept. */
+/** Records that a load has finished. It replaces the oldest such record beyond the limit. */
 export function noteEnd(view: LoadView, name: string, end: LoadEnd): void {
   put(view, progressKey(digestOf(name)), { ...readProgress(view, name), end });
   const count = view.getDerived(endKey());
@@ -119,7 +123,7 @@ export function noteEnd(view: LoadView, name: string, end: LoadEnd): void {
   view.putDerived(endKey(), next);
 }
 
-/** Forgets a load that nobody will ask for again. */
+/** Deletes the records of a load that no client will ask for again. */
 export const forgetLoad = (view: LoadView, name: string): void => forget(view, digestOf(name));
 
 function forget(view: LoadView, digest: Uint8Array): void {

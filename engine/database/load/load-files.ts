@@ -1,23 +1,23 @@
-// Which files the rows of a load are from: a load that was begun is known by them when its files come
-// again, mended. A file is known by its name and its first rows: other rows under an old name are another
-// file. Invariant: no rows are loaded beside those of an earlier state of their file without a word.
+// Identifies the files of a load, so that a started load is recognized when its corrected files are sent
+// again. A file is identified by its name and its first rows; other rows under an old name are another file.
+// Invariant: rows are never loaded silently in addition to rows of an earlier version of their file.
 import { fail } from '../../base/errors.js';
 import type { ReadView } from '../../storage/table/view-types.js';
 import { filesKey } from './load-key.js';
 import { type LoadProgress, readProgress } from './load-progress.js';
 import { readPieces } from './load-piece.js';
 
-/** What is known of a file beside its bytes. */
+/** Properties of a file besides its bytes. */
 export interface LoadedFile {
-  /** With what its rows are taken for. */
+  /** Name, with the settings by which its rows are read. */
   name: string;
-  /** CRC-32 of each of its first rows, the header of a table not counted. */
+  /** CRC-32 of each of its first rows, without the header of a table. */
   rows: readonly number[];
-  /** Its rows change what has their value: loading them again doubles nothing. */
+  /** True if rows update the elements with their unique value. Loading them again creates no duplicates. */
   isUpsert: boolean;
 }
 
-/** A load that had files of the same names. */
+/** A load with files of the same names. */
 export interface FormerLoad {
   digest: Uint8Array;
   progress: LoadProgress;
@@ -31,9 +31,9 @@ export const packFiles = (files: readonly LoadedFile[]): Uint8Array =>
   new TextEncoder().encode(JSON.stringify(files));
 
 /**
- * The load that goes on with these files: begun with the same ones, as they were before they were mended.
- * `replace`: also one that was finished. Fails IMPORT_KNOWN where these files are in part, or were changed
- * since they were loaded.
+ * Returns the load to continue with these files: a load that was started with the same files before they were
+ * corrected. `replace` also allows a finished load. Fails IMPORT_KNOWN when these files are partly loaded, or
+ * have changed since they were loaded.
  */
 export function formerOf(
   view: View,
@@ -65,10 +65,10 @@ export function formerOf(
   return undefined;
 }
 
-/** Elements of a piece that are looked for. */
+/** Number of elements of a chunk to look for. */
 const looks = 16;
 
-/** Whether anything is left of what a load made. */
+/** Returns true if any element that the load created still exists. */
 function isThere(view: View, digest: Uint8Array): boolean {
   return readPieces(view, digest).some(({ firstId, made = 0 }) => {
     const step = Math.max(1, Math.floor(made / looks));
@@ -79,7 +79,7 @@ function isThere(view: View, digest: Uint8Array): boolean {
   });
 }
 
-/** Whether at least half of the first rows of the shorter one are in the other. */
+/** Returns true if at least half of the first rows of the shorter file are in the other file. */
 function isLike({ rows: former }: LoadedFile, { rows }: LoadedFile): boolean {
   const left = new Map<number, number>();
   for (const row of rows) left.set(row, (left.get(row) ?? 0) + 1);

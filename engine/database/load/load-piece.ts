@@ -1,5 +1,5 @@
-// The pieces of a load, as the store keeps what is known of each: what its rows became, so that a load that
-// was cut short finds again what their names stand for, tells again which were refused, and can be taken back.
+// The stored records of the chunks of a load: the result of their rows. With them, an interrupted load finds
+// the elements of names again, reports the refused rows again, and can be rolled back.
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { ReadView } from '../../storage/table/view-types.js';
 import { digestOf, pieceKey } from './load-key.js';
@@ -8,37 +8,39 @@ import type { Reject } from './row/row-batch.js';
 
 type Derived = Pick<ReadView, 'getDerived'>;
 
-/** One committed piece: what rows it had became of. */
+/** Record of a committed chunk and of the result of its rows. */
 export interface LoadedPiece {
   from: LoadPosition;
   to: LoadPosition;
   firstId: number;
-  /** Elements of it that are there, from `firstId` on; absent in what earlier versions noted. */
+  /** Number of its elements that exist, from `firstId` on. Absent in records of earlier versions. */
   made?: number;
-  /** What it added to the counts of the load; absent as `made` is. */
+  /** What the chunk added to the counts of the load. Absent as `made` is. */
   counts?: LoadCounts;
-  /** It is being taken back: what it made is there in part. */
+  /** True while the chunk is being rolled back: only a part of its elements is left. */
   isLeaving?: boolean;
-  /** Rows that the writer refused, packed; absent for none. */
+  /** Rows that the writer refused, packed. Absent when there are none. */
   rejects?: string;
   refused: number[];
-  /** [ordinal of a name, dense id, ...] of rows that changed an element; absent for none. */
+  /**
+   * [ordinal of a name, dense id, ...] of rows that changed an existing element. Absent when there are none.
+   */
   held?: number[];
-  /** Of its bytes: whoever brings it again must bring the same. */
+  /** Checksum of its bytes. A client that sends the chunk again must send the same bytes. */
   checksum: number;
 }
 
-/** Rows that are refused in great numbers are refused for the same. */
+/** Compresses well: rows that are refused in great numbers usually have the same error. */
 export const packRejects = (rejects: readonly Reject[]): string =>
   deflateRawSync(JSON.stringify(rejects), { level: 1 }).toString('base64');
 
-/** The rows of a piece that the writer refused. */
+/** Returns the rows of a chunk that the writer refused. */
 export function rejectsOf({ rejects }: LoadedPiece): Reject[] {
   if (rejects === undefined) return [];
   return JSON.parse(inflateRawSync(Buffer.from(rejects, 'base64')).toString()) as Reject[];
 }
 
-/** The committed pieces of a load, in order. */
+/** Returns the committed chunks of a load, in order. */
 export function readPieces(view: Derived, name: string | Uint8Array): LoadedPiece[] {
   const pieces: LoadedPiece[] = [];
   const digest = typeof name === 'string' ? digestOf(name) : name;

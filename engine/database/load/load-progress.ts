@@ -1,18 +1,17 @@
-// What a bulk load has done, kept in the store beside what it loaded and in the same transaction: a
-// load that was cut short goes on where its last committed piece ended, and finds again what the
-// temporary names of earlier rows stand for; one that is over is known by its name, so that a client
-// which did not hear the answer may ask again.
+// Records the progress of a bulk load, in the store and in the transactions of its data. An interrupted load
+// continues after its last committed chunk, and finds the elements that the temporary names of earlier rows
+// refer to. A finished load is known by its name, so that a client that missed the response can ask again.
 //
-// Invariant: what is noted of a piece is noted in its transaction, that the load is over in that of
-// its last piece.
+// Invariant: the record of a chunk is written in the transaction of the chunk, and the end of the load in the
+// transaction of its last chunk.
 import type { ReadView } from '../../storage/table/view-types.js';
 import { digestOf, progressKey } from './load-key.js';
 
-/** A place between two rows of a load: all of its files are one stream. */
+/** A position between two rows of a load. All files of a load form one stream. */
 export interface LoadPosition {
-  /** Bytes before it. */
+  /** Bytes before the position. */
   offset: number;
-  /** Number of the next line, from 1. */
+  /** Number of the next line, starting at 1. */
   line: number;
 }
 
@@ -20,20 +19,20 @@ export interface LoadCounts {
   nodes: number;
   edges: number;
   vectors: number;
-  /** How many of these changed an element that was there; absent for none. */
+  /** Number of rows that changed an existing element. Absent when there are none. */
   updated?: number;
   rejected: number;
 }
 
 export interface LoadProgress extends LoadPosition, LoadCounts {
   pieces: number;
-  /** The load is over. */
+  /** Set when the load has finished. */
   end?: LoadEnd;
 }
 
-/** The last of the parts in which a stream came, as the whole of it where it came in one. */
+/** The last part of a stream that was sent in parts. A stream in one part is its own last part. */
 export interface StreamPart {
-  /** Bytes of the stream before it. */
+  /** Bytes of the stream before the part. */
   at: number;
   bytes: number;
   checksum: number;
@@ -62,7 +61,7 @@ export function readNote<T>(view: Derived, key: Uint8Array): T | undefined {
   return bytes && (JSON.parse(decoder.decode(bytes)) as T);
 }
 
-/** By name, or by what stands for it. */
+/** Finds the progress by name, or by the digest of the name. */
 export function readProgress(view: Derived, name: string | Uint8Array): LoadProgress {
   const digest = typeof name === 'string' ? digestOf(name) : name;
   return readNote<LoadProgress>(view, progressKey(digest)) ?? noProgress;

@@ -1,8 +1,8 @@
-// The bulk loads of an open database. A reload of the program waits for the pieces under way, and
-// holds back the next ones until it is over: rows are read and written under one schema.
+// Keeps the bulk loads of an open database. A reload of the program waits for the running chunks, and delays
+// the next ones until it is done, so that rows are read and written under one schema.
 //
-// Invariant: a load has a place here exactly while it may go on: one that fails, ends or is closed
-// gives its place and its thread back, whoever held it.
+// Invariant: a load has an entry here exactly while it can continue. A load that fails, ends or is closed
+// gives back its entry and its thread.
 import { wallMs } from '../../base/clock.js';
 import { fail } from '../../base/errors.js';
 import type { ReadView } from '../../storage/table/view-types.js';
@@ -12,32 +12,33 @@ import { type BulkLoad, type LoadHooks, LoadRun, goneError } from './load-run.js
 import { readProgress } from './load-progress.js';
 import { readPieces } from './load-piece.js';
 
-/** Loads at a time: each has a thread. */
+/** Maximum number of parallel loads. Each has a thread. */
 const loadsMax = 4;
 
-/** A load of which nothing has come for so long may be gone on with by whoever has its files. */
+/** Milliseconds without a chunk after which another client with the same files may continue a load. */
 const restMs = 1000;
 
 export interface LoadName {
   name?: string | undefined;
-  /** Not the load that is over under this name, but the next one. */
+  /** Start the next load of this name although one has finished. */
   again?: boolean | undefined;
   /**
-   * Nobody reads or writes the data until it is over: edges take less time, and may be missing to
-   * whoever looks before. Means nothing in a cluster, whose log takes each transaction whole.
+   * The caller promises that nothing else reads or writes the data until the load is over. Edges take less
+   * time, and may be missing to readers before the end. Ignored in a cluster, because its log takes each
+   * transaction as a whole.
    */
   isAlone?: boolean | undefined;
-  /** Where its rows are from: they go on with a load of these files that was begun, mended or not. */
+  /** Files of the rows. A started load with these files is continued, even if they were corrected. */
   files?: readonly LoadedFile[] | undefined;
-  /** Goes on with one that was finished, too: what has changed since takes the place of what it loaded. */
+  /** Continue a finished load too: changed rows replace what it loaded. */
   replace?: boolean | undefined;
-  /** A row that is refused ends the load and takes back all that it did. */
+  /** A refused row ends the load and rolls back everything. */
   isStrict?: boolean | undefined;
-  /** Whose share of the places it counts to; absent: nobody's. */
+  /** Caller to whose share the load counts. Absent: no caller. */
   holder?: string | undefined;
 }
 
-/** The name of the first load that is not over, of all with the same rows. */
+/** Returns the name of the first unfinished load among all loads of the same rows. */
 function unfinished(view: ReadView, name: string): string {
   let last = name;
   for (let time = 2; readProgress(view, last).end !== undefined; time++) last = `${name} ${time}`;
@@ -54,12 +55,13 @@ export class LoadRegistry {
   #barrier: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
 
-  /** `idleMs`: a load that is idle for longer gives its place to another that wants one. */
+  /** `idleMs`: a load that is idle for longer gives its slot to another load. */
   constructor(private readonly idleMs: number) {}
 
   /**
-   * Begins a load, or goes on with the one of that name; without a name nobody can. `again`: with one
-   * that is not over, though loads of that name are. Fails OVERLOADED or SHARE_EXCEEDED.
+   * Starts a load, or continues the one of that name. Without a name it cannot be continued. With `again`,
+   * continues an unfinished load although loads of that name have finished. Fails OVERLOADED or
+   * SHARE_EXCEEDED.
    */
   begin(
     { name, again = false, isAlone = false, isStrict = false, ...given }: LoadName,
@@ -92,7 +94,7 @@ export class LoadRegistry {
     return run;
   }
 
-  /** What is gone on with under another name is over under its own, unless it is being loaded now. */
+  /** Ends the former name of a continued load, unless that load is running now. */
   #endFormer(digest: Uint8Array): void {
     for (const [name, run] of [...this.#open]) {
       if (Buffer.compare(digestOf(name), digest) !== 0) continue;
@@ -103,7 +105,7 @@ export class LoadRegistry {
     }
   }
 
-  /** Sees to a free place, and to that nobody else has the name. */
+  /** Makes sure that a slot is free and the name is not in use. Fails OVERLOADED. */
   #makeRoom(name: string, holder: string | undefined): void {
     const namesake = this.#open.get(name);
     if (namesake === undefined) this.#keepShare(holder);
@@ -115,8 +117,8 @@ export class LoadRegistry {
   }
 
   /**
-   * Who has a load gets one more where that leaves a place to others, and no third one beside those of others
-   * (access.md 8). One that is idle gives its place to another of the same caller.
+   * A caller with a load gets another one if a slot is left for others, and no third one while others load.
+   * An idle load of the same caller gives its slot to the new one.
    */
   #keepShare(holder: string | undefined): void {
     if (holder === undefined) return;
@@ -141,7 +143,7 @@ export class LoadRegistry {
     if (--this.#underway === 0) this.#onIdle?.();
   }
 
-  /** Runs `change` while no piece is under way, and no other change. */
+  /** Runs `change` while no chunk and no other change is running. */
   whileIdle(change: () => Promise<void>): Promise<void> {
     const mine = this.#changes.then(() => this.#alone(change));
     this.#changes = mine.catch(() => undefined);
@@ -162,7 +164,7 @@ export class LoadRegistry {
     }
   }
 
-  /** Ends every load where it stands: they may go on when the database is opened again. */
+  /** Ends every load where it stands. The loads may continue when the database is opened again. */
   close(): void {
     this.#isClosed = true;
     for (const run of [...this.#open.values()]) run.abandon({ code: 'SHUTTING_DOWN', args: {} });

@@ -1,6 +1,6 @@
-// Takes back what a load has done, its last piece first: elements that it made go, those that it changed
-// have their former values again. In several transactions, so that nobody waits for all of it. Invariant:
-// what a piece is noted to have made is what of it is there, whenever the process ends.
+// Rolls back a load, the last chunk first: elements that it created are removed, and elements that it changed
+// get their former values. It uses several transactions, so that other writes do not wait for all of it.
+// Invariant: at every moment, the record of a chunk states exactly what is left of the chunk.
 import { kindOf, decodeProperty, labelOf } from '../../storage/record/record.js';
 import { textsOf } from '../../storage/record/text-document.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
@@ -13,20 +13,20 @@ import { forgetPiece, rewritePiece } from './load-checkpoint.js';
 import type { Label, PropertyValues } from '../../storage/table/view-types.js';
 import { readPiece } from './load-piece.js';
 
-/** Elements that one transaction removes; the edges of a node go with it. */
+/** Elements that one transaction removes, together with the edges of nodes. */
 const elementsAtOnce = 20_000;
 
-/** Changes that one transaction takes back. */
+/** Changes that one transaction undoes. */
 const changesAtOnce = 5_000;
 
-/** An element as it was before a row changed it. */
+/** An element before a row changed it. */
 export interface FormerElement {
   id: number;
   record: Uint8Array;
   vector?: Float64Array | undefined;
 }
 
-/** Notes, in the transaction of piece `piece`, what its rows have changed. */
+/** Records what the rows of chunk `piece` have changed, in its transaction. */
 export function noteFormer(
   view: LoadView,
   name: string,
@@ -45,7 +45,7 @@ export function noteFormer(
   });
 }
 
-/** Does a part of taking piece `place`, the last one, back; whether more is left of it. */
+/** Rolls back a part of the chunk `place`, which must be the last one. Returns true if more of it is left. */
 export function takeBackPart(
   view: LoadView,
   { name, place }: { name: string; place: number },
@@ -62,7 +62,7 @@ export function takeBackPart(
   }
   const digest = digestOf(name);
   let count = 0;
-  // The last change first: an element may have been changed more than once.
+  // Undo the last change first: an element may have been changed more than once.
   const changes = [...view.scanDerived(...undoRange(digest, place))].slice(-changesAtOnce);
   for (const { key, value } of changes.reverse()) {
     restore(view, value, text);
@@ -87,7 +87,7 @@ function removeElements(
   const edges: number[] = [];
   for (let id = from; id < to; id++) {
     const record = view.record(id);
-    // Others may have removed it since.
+    // Another request may have removed the element since.
     if (record === undefined) continue;
     own.push(id);
     if (kindOf(record) === 'edge') continue;
@@ -98,7 +98,7 @@ function removeElements(
   view.removeAll(distinct(Uint32Array.from([...own, ...edges])));
 }
 
-/** Whether another element has one of its unique values meanwhile. */
+/** Returns true if another element now has one of its unique values. */
 function isTaken(view: LoadView, label: Label, values: PropertyValues, id: number): boolean {
   return label.properties.some((property) => {
     const value = values.get(property.name) ?? null;
@@ -128,7 +128,7 @@ function restore(view: LoadView, value: Uint8Array, text: TextIndex | undefined)
   }
 }
 
-/** Forgets up to so many former values of a load that is finished; whether there are more. */
+/** Deletes at most `max` undo records of a finished load. Returns true if more are left. */
 export function dropUndo(view: LoadView, name: string, most: number): boolean {
   const [start, end] = undoRange(digestOf(name));
   let count = 0;

@@ -1,7 +1,7 @@
-// One bulk load as its caller sees it: pieces of whole lines go in, counts and rejected rows come
-// out. Reads rows on a thread of its own, embeds texts, hands batches to the writer in order.
-// Invariant: a resolved piece is on disk, and so is the note that it is done; a load that failed, was
-// abandoned or whose thread has ended has no thread any more, and nobody waits for it.
+// Runs one bulk load for its caller: chunks of whole lines go in, counts and rejected rows come out. It reads
+// rows on a separate thread, embeds texts, and sends batches to the writer in order.
+// Invariant: a resolved chunk is on disk, together with the record that it is done. A load that failed, was
+// abandoned or lost its thread has no thread any longer, and nothing waits for it.
 import type { MessagePort } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import {
@@ -19,41 +19,44 @@ import { type LoadedPiece, rejectsOf } from './load-piece.js';
 import type { FromLoader, ReadPiece, ToLoader } from './row-reader-thread.js';
 import type { BatchResult, Reject, RetriedRow, RowBatch, RowText } from './row/row-batch.js';
 
-/** Rows that were refused, of those of a piece that was committed before. */
+/** Refused rows of a chunk that was committed before. */
 export type ReplayedPiece = Pick<PieceResult, 'rejects' | 'bytes' | 'retried'>;
 
-/** What has become of one piece. */
+/** Result of one chunk. */
 export interface PieceResult {
   nodes: number;
   edges: number;
   vectors: number;
-  /** How many of them changed an element that was there. */
+  /** Number of rows that changed an existing element. */
   updated: number;
   rejects: Reject[];
-  /** The rows, back from the thread that read them. */
+  /** Bytes of the rows, returned by the thread that read them. */
   bytes: Uint8Array;
-  /** Rows of earlier pieces that were put aside until this one. */
+  /** Rows of earlier chunks that were deferred until this one. */
   retried: readonly RetriedRow[];
 }
 
 export interface BulkLoad {
-  /** Whether its rows may be others than before: `takeBack` makes room for them. */
+  /** True if the rows may differ from the earlier ones: `takeBack` then rolls back what they replace. */
   readonly isMendable: boolean;
-  /** What was loaded under this name before; the next piece begins there, unless it has an end. */
+  /** What was loaded under this name before. The next chunk begins there, unless the load has finished. */
   readonly progress: LoadProgress;
-  /** Committed pieces: before anything else is loaded, `replay` reads the rows of each again. */
+  /** Committed chunks. Before anything else is loaded, `replay` must read the rows of each again. */
   readonly pieces: readonly LoadedPiece[];
-  /** Whether the load is over: finished, failed, or ended for the sake of another. */
+  /** True if the load is over: finished, failed, or ended in favor of another load. */
   readonly isOver: boolean;
-  /** Takes the whole buffer of the bytes away, as `rows` does. Fails when they are others. */
+  /**
+   * Reads the rows of a committed chunk again. It transfers the whole buffer of the bytes, as `rows` does.
+   * Fails when the bytes differ.
+   */
   replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<ReplayedPiece>;
-  /** To be awaited first: what it goes on with becomes its own. */
+  /** Must be awaited first. It takes over the load that this one continues. */
   prepare(): Promise<void>;
-  /** Takes committed pieces back, from this one on; before anything else is loaded. */
+  /** Rolls back committed chunks, from this one on. Only before anything else is loaded. */
   takeBack(from: number): Promise<void>;
   /**
-   * Loads whole lines, the first of which is number `line`; they end at `to`. With `end` they are
-   * the last ones, and the load is finished in their transaction.
+   * Loads whole lines, the first of which is number `line`; they end at `to`. With `end`, they are the last
+   * ones, and the load finishes in their transaction.
    */
   rows(
     bytes: Uint8Array<ArrayBuffer>,
@@ -61,45 +64,45 @@ export interface BulkLoad {
     to: LoadPosition,
     end?: LoadEnd,
   ): Promise<PieceResult>;
-  /** Everything is loaded: notes that, unless the last rows did, and forgets names. */
+  /** Finishes the load, unless the last rows did, and drops its names. */
   finish(end?: LoadEnd): Promise<void>;
-  /** Fails when nothing can be written: whoever collects rows for a piece hears it before. */
+  /** Fails when nothing can be written, so that the caller need not collect rows for a chunk first. */
   checkRoom(): void;
-  /** Ends the load where it stands; it may go on under the same name. */
+  /** Ends the load where it stands. It may continue under the same name. */
   close(): Promise<void>;
 }
 
 export interface LoadHooks {
-  /** Starts the thread that reads rows; `onEnd` hears when it is gone. */
+  /** Starts the thread that reads rows. `onEnd` is called when it has ended. */
   start: (onEnd: (error?: Error) => void) => MessagePort;
   order: (order: LoadOrder) => Promise<unknown>;
   embed: (texts: readonly RowText[]) => Promise<(Float64Array | ErrorData)[]>;
-  /** Resolves when pieces may be read, with a number that changes with the schema. */
+  /** Resolves with the schema version when chunks may be read. */
   admit: () => Promise<number>;
-  /** An admitted piece is over. */
+  /** Called when an admitted chunk is over. */
   leave: () => void;
-  /** The load is. */
+  /** Called when the load is over. */
   over: () => void;
   /** Fails when nothing can be written. */
   checkRoom: () => void;
 }
 
-/** What is answered to whoever goes on with a load that is over. */
+/** Returns the error for a client that continues a load that is over. */
 export function goneError(name: string): ErrorData {
   const hint = 'Send it again from its beginning: what was loaded is not loaded twice.';
   return { code: 'NOT_FOUND', args: { kind: 'running import', name }, hint };
 }
 
-/** What is known of a load as it begins. */
+/** What is known of a load when it begins. */
 interface KnownLoad {
   name: string;
   isKept: boolean;
   isAlone: boolean;
   isStrict: boolean;
   files: readonly LoadedFile[] | undefined;
-  /** The load that it goes on with. */
+  /** The load that it continues. */
   former: FormerLoad | undefined;
-  /** Whose share of the places it counts to. */
+  /** Caller to whose share the load counts. */
   holder: string | undefined;
 }
 
@@ -113,13 +116,13 @@ export class LoadRun implements BulkLoad {
   #port: MessagePort | undefined;
   #lastId = 0;
   #schema = -1;
-  /** The piece that is with the writer. */
+  /** The chunk that is with the writer. */
   #writing: Promise<unknown> = Promise.resolve();
   readonly #waiting = new Map<number, Waiting>();
   #underway = 0;
   #lastAt = performance.now();
   #isFinished = false;
-  /** The number of the next piece. */
+  /** Number of the next chunk. */
   #place: number;
   /** Why nothing can be loaded any more. */
   #over: ErrorData | undefined;
@@ -149,7 +152,7 @@ export class LoadRun implements BulkLoad {
     return this.#over !== undefined;
   }
 
-  /** For how long nothing has been asked of it. */
+  /** Milliseconds since the last request of the caller. */
   get idleMs(): number {
     return this.#underway > 0 ? 0 : performance.now() - this.#lastAt;
   }
@@ -161,7 +164,7 @@ export class LoadRun implements BulkLoad {
   async prepare(): Promise<void> {
     const { former, name, files } = this.known;
     const last = this.pieces.at(-1);
-    // The last piece of a finished load has the rows that were put aside until then.
+    // The last chunk of a finished load contains the rows that were deferred until then.
     const isOpen = last?.isLeaving === true || former?.progress.end !== undefined;
     if (former === undefined && !isOpen) return;
     await this.#piece(async () => {
@@ -206,7 +209,7 @@ export class LoadRun implements BulkLoad {
     return this.#piece(async (schema) => {
       const { end } = this.progress;
       if (end) this.#checkSame(crc32(bytes), piece);
-      // Of a finished load nothing else is needed but which of its rows were refused.
+      // Of a finished load, only the refused rows are needed.
       if (end && this.progress.rejected === 0) return { rejects: [], bytes, retried: [] };
       const isLast = end !== undefined && piece === this.pieces.at(-1);
       const read = await this.#read(bytes, piece.from.line, schema, isLast);
@@ -244,7 +247,7 @@ export class LoadRun implements BulkLoad {
     });
   }
 
-  /** Does one piece of work under one schema; the load does not outlive its failure. */
+  /** Runs one operation under one schema. A failure ends the load. */
   async #piece<T>(work: (schema: number) => Promise<T>): Promise<T> {
     this.#underway++;
     try {
@@ -303,17 +306,17 @@ export class LoadRun implements BulkLoad {
     return {
       ...{ step: 'rows', name, batch, checksum, to, isAlone, isStrict, place },
       ...(place === 0 && isKept && { files }),
-      // Rows that end a strict load may be refused: it is over when none was.
+      // Rows at the end of a strict load may be refused, so the load finishes only when none was.
       ...(isKept && end && !isStrict && { end }),
     };
   }
 
-  /** Takes everything back, and fails with the first row that was refused. */
+  /** Rolls everything back, and fails with the first refused row. */
   async #refuse(rejects: readonly Reject[]): Promise<never> {
     const { line, error } = rejects.reduce((a, b) => (b.line < a.line ? b : a));
     const { name } = this.known;
     if (this.pieces.some(({ made }) => made === undefined)) this.#failOlder();
-    // Those of an attempt that was not strict: what elements were before, nobody has noted.
+    // Rows of an earlier attempt that was not strict: the former values of their elements were not recorded.
     const kept = this.pieces.reduce((sum, { counts }) => sum + (counts?.updated ?? 0), 0);
     while (this.#place > 0) {
       const place = this.#place - 1;
@@ -380,7 +383,7 @@ export class LoadRun implements BulkLoad {
     this.abandon(goneError(this.name));
   }
 
-  /** Ends the load at once: what waits for its thread fails with this error. */
+  /** Ends the load immediately. Everything that waits for its thread fails with this error. */
   abandon(error: ErrorData): void {
     if (this.#over) return;
     this.#over = error;
@@ -390,7 +393,7 @@ export class LoadRun implements BulkLoad {
     if (this.#port === undefined) return;
     this.#port.postMessage({ kind: 'close' } satisfies ToLoader);
     this.#port.unref();
-    // The writer lets go of the names; when it has ended there are none.
+    // Makes the writer drop the names. If the writer has ended, there are none.
     this.hooks.order({ step: 'drop', name: this.known.name }).catch(() => undefined);
   }
 }

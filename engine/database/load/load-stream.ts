@@ -1,6 +1,6 @@
-// A stream of NDJSON bytes into a bulk load: cuts it into pieces at line ends, keeps a few of them
-// under way, and passes over what an earlier attempt has committed. Memory is a few pieces, however
-// long the stream.
+// Feeds a stream of NDJSON bytes into a bulk load: cuts it into chunks at line ends, keeps a few chunks in
+// progress, and skips what an earlier attempt committed. Memory is a few chunks, whatever the length of the
+// stream.
 import { crc32 } from 'node:zlib';
 import { fail } from '../../base/errors.js';
 import type { LoadEnd, LoadPosition, StreamPart } from './load-progress.js';
@@ -13,27 +13,27 @@ export interface RejectedRow extends Reject {
 }
 
 export interface LoadFeedEvents {
-  /** Rows that were not loaded, in order. */
+  /** Called with rows that were not loaded, in order. */
   onRejects?: (rows: readonly RejectedRow[]) => void;
-  /** Bytes of the stream that are done. */
+  /** Called with the number of bytes of the stream that are done. */
   onDone?: (bytes: number) => void;
 }
 
 /**
- * Pieces grow up to this length. Elements of one piece share what is written to the adjacency of
- * their ends (a million edges at random: 17 s of CPU with 8 MiB, 15.2 with 16, 14.9 with 32); writes
- * of others wait for a piece at most.
+ * Maximum bytes of a chunk. Elements of one chunk share the writes to the adjacency of their endpoints: a
+ * million random edges take 17 s of CPU with 8 MiB, 15.2 s with 16 MiB, 14.9 s with 32 MiB. Other writes wait
+ * for at most one chunk.
  */
 const pieceBytes = 16 * 1024 * 1024;
 
 /**
- * The first ones are short, so that the writer has work soon, and each is read while the one before
- * is written: reading a row takes two thirds of the time that writing it takes.
+ * The first chunks are short, so that the writer starts early. Each chunk is read while the one before it is
+ * written; reading a row takes two thirds of the time of writing it.
  */
 const firstBytes = 1024 * 1024;
 const growth = 1.5;
 
-/** No element is that long in JSON: such a row is a stream without line ends. */
+/** Maximum bytes of a row. No element is that long in JSON: a longer row means a stream without line ends. */
 const rowBytesMax = 256 * 1024 * 1024;
 
 const underwayMax = 3;
@@ -43,13 +43,13 @@ export class LoadStream {
   nodes = 0;
   edges = 0;
   vectors = 0;
-  /** How many of all these changed an element that was there. */
+  /** Number of loaded rows that changed an existing element. */
   updated = 0;
   rejected = 0;
-  /** The line up to which all is done. */
+  /** Number of the line up to which everything is done. */
   doneLine = 1;
   readonly isHeard = true;
-  /** What is no piece yet. */
+  /** Bytes that do not form a chunk yet. */
   #rest: Uint8Array[] = [];
   #restBytes = 0;
   #pieceBytes = firstBytes;
@@ -57,7 +57,7 @@ export class LoadStream {
   #line = 1;
   #replayed = 0;
   #ready: Promise<void> | undefined;
-  /** Blocks of the rest that are known to hold no end of a line, and their bytes. */
+  /** Leading blocks of the rest that contain no line end, and their bytes. */
   #searched = { blocks: 0, bytes: 0 };
   readonly #underway: Promise<void>[] = [];
 
@@ -66,23 +66,23 @@ export class LoadStream {
     private readonly events: LoadFeedEvents = {},
   ) {}
 
-  /** Rows that an earlier attempt loaded, and that are the same now. */
+  /** Number of rows that an earlier attempt loaded and that are unchanged. */
   get resumed(): number {
     const { nodes, edges, vectors, end } = this.load.progress;
     return end ? 0 : nodes + edges + vectors;
   }
 
-  /** Whether all of it was loaded before. */
+  /** True if everything was loaded before. */
   get repeated(): boolean {
     return this.load.progress.end !== undefined;
   }
 
-  /** Bytes of the stream so far. */
+  /** Bytes of the stream received so far. */
   get received(): number {
     return this.#offset + this.#restBytes;
   }
 
-  /** Takes the next bytes; resolves when there is room for more. Fails with the load. */
+  /** Takes the next bytes. Resolves when there is space for more. Fails when the load fails. */
   async write(bytes: Uint8Array): Promise<void> {
     if (!this.repeated) this.load.checkRoom();
     await (this.#ready ??= this.load.prepare());
@@ -92,14 +92,14 @@ export class LoadStream {
   }
 
   /**
-   * The stream is over, its last part was `part`: resolves when all of it is on disk. `finish` is the
-   * load's. Where it was finished before, the counts are then those of that time.
+   * Ends the stream, whose last part was `part`. Resolves when everything is on disk and the load is
+   * finished. If the load had finished before, the counts are those of that time.
    */
   async end(part?: StreamPart): Promise<void> {
     await (this.#ready ??= this.load.prepare());
     for (let size = this.#nextSize(); size > 0; size = this.#nextSize()) await this.#piece(size);
-    // A stream that ends within what was committed is another one: reading it again says so. The last
-    // piece of a new one, though nothing may be left for it, brings the rows that were put aside.
+    // A stream that ends within the committed part is a different stream; reading it again reports that. The
+    // last chunk of a new stream, even an empty one, contains the deferred rows.
     if (this.load.isMendable && this.#replayed < this.load.pieces.length) {
       await this.load.takeBack(this.#replayed);
     }
@@ -118,7 +118,7 @@ export class LoadStream {
     this.updated = progress.updated ?? 0;
   }
 
-  /** Bytes of the next piece, 0 while there is none. */
+  /** Returns the bytes of the next chunk, or 0 while there is none. */
   #nextSize(): number {
     const committed = this.load.pieces[this.#replayed];
     if (committed !== undefined) {
@@ -138,9 +138,9 @@ export class LoadStream {
     return end;
   }
 
-  /** A copy of the next bytes, which leave the rest. */
+  /** Removes the next bytes from the rest and returns a copy of them. */
   #take(size: number): Buffer<ArrayBuffer> {
-    // A buffer looks for a byte eight times as fast as a plain array.
+    // A Buffer finds a byte eight times as fast as a plain array.
     const bytes = Buffer.from(new ArrayBuffer(size));
     this.#searched = { blocks: 0, bytes: 0 };
     let at = 0;
@@ -165,7 +165,7 @@ export class LoadStream {
     const bytes = this.#take(size);
     const line = this.#line;
     const committed = this.load.pieces[this.#replayed];
-    // Other rows than before: from here on everything is loaded as it is now.
+    // The rows differ from the committed ones: from here on, load everything as it is now.
     if (committed && this.load.isMendable && crc32(bytes) !== committed.checksum) {
       await this.load.takeBack(this.#replayed);
       this.#rest.unshift(bytes);
@@ -207,7 +207,10 @@ export class LoadStream {
   }
 }
 
-/** Where the last line ends that ends within `size` bytes; of a longer one, its end; 0 without any. */
+/**
+ * Returns the end of the last line that ends within `size` bytes. For a longer line, returns its end; without
+ * any line end, 0.
+ */
 function lineEnd(
   blocks: readonly Uint8Array[],
   size: number,
@@ -233,7 +236,10 @@ function countLines(bytes: Buffer): number {
   return count;
 }
 
-/** Rows of this piece lie in its bytes, those of earlier ones beside them. */
+/**
+ * Adds the text to each row. Rows of this chunk are in its bytes; the text of a deferred row is stored with
+ * the row.
+ */
 function withTexts({ bytes, rejects, retried }: ReplayedPiece, first: number): RejectedRow[] {
   const earlier = new Map(retried.map(({ line, text }) => [line, text]));
   let line = first;
@@ -246,7 +252,7 @@ function withTexts({ bytes, rejects, retried }: ReplayedPiece, first: number): R
   });
 }
 
-/** The line that starts there, as far as it is shown. */
+/** Returns the line that starts there, cut to the length that is shown. */
 function textIn(bytes: Uint8Array, start: number): string {
   const newline = bytes.indexOf(10, start);
   const end = Math.min(newline < 0 ? bytes.length : newline, start + textMax);

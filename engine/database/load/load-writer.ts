@@ -1,5 +1,5 @@
-// The writer's side of bulk loads: one durable transaction per piece, and what the temporary names of
-// each running load stand for.
+// The writer's side of bulk loads: one durable transaction per chunk, and the elements that the temporary
+// names of each running load refer to.
 import { failpoint } from '../../base/failpoint.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { VectorChange } from '../../storage/table/view-types.js';
@@ -14,7 +14,7 @@ import { NameIds } from './name-ids.js';
 import { type BatchResult, type RowBatch, rowWords } from './row/row-batch.js';
 import { RowWriter } from './row-writer.js';
 
-/** What a load asks of the writer. */
+/** A command of a load to the writer. */
 export type LoadOrder =
   | {
       step: 'rows';
@@ -22,34 +22,34 @@ export type LoadOrder =
       batch: RowBatch;
       checksum: number;
       to: LoadPosition;
-      /** Lists of edges may wait: nobody else reads or writes. */
+      /** Edges may be listed later, because nothing else reads or writes. */
       isAlone: boolean;
-      /** The number of the piece. */
+      /** Number of the chunk. */
       place: number;
-      /** All of it may be taken back. */
+      /** The whole load may be rolled back. */
       isStrict: boolean;
-      /** Where its rows are from; with the first piece. */
+      /** Files of the rows. Sent with the first chunk. */
       files?: readonly LoadedFile[] | undefined;
       /** These are the last rows. */
       end?: LoadEnd;
     }
-  /** Rows committed before: only their names matter. */
+  /** Rows that were committed before. Only their names are needed. */
   | { step: 'replay'; name: string; batch: RowBatch; piece: LoadedPiece }
   | { step: 'finish'; name: string; end: LoadEnd; files?: readonly LoadedFile[] | undefined }
-  /** Goes on with a load of another name, which is no more. */
+  /** Continues a load of another name, which then no longer exists. */
   | { step: 'adopt'; former: Uint8Array; name: string; files: readonly LoadedFile[] }
-  /** Takes a part of a piece back, which is the last one; answers whether more of it is left. */
+  /** Rolls back a part of the last chunk. Returns true if more of it is left. */
   | { step: 'takeBack'; name: string; place: number }
-  /** It is over: forgets a part of what elements were before; answers whether there is more. */
+  /** The load has finished. Deletes a part of its undo records. Returns true if more are left. */
   | { step: 'dropUndo'; name: string }
-  /** It is over and was alone: nobody waits for the writer. */
+  /** An exclusive load has finished. Runs the deferred work, because nothing else waits for the writer. */
   | { step: 'settle' }
-  /** Nobody will go on with it. */
+  /** No client will continue the load. */
   | { step: 'forget'; name: string }
-  /** It may go on later. */
+  /** The load may continue later. */
   | { step: 'drop'; name: string };
 
-/** Former values that one transaction forgets. */
+/** Undo records that one transaction deletes. */
 const undoAtOnce = 50_000;
 
 export class LoadWriter {
@@ -58,21 +58,21 @@ export class LoadWriter {
   constructor(
     private readonly storage: Storage,
     private readonly events: {
-      /** Fails when the vectors do not fit; before the commit. */
+      /** Fails before the commit when the vectors do not fit. */
       reserve: (changes: readonly VectorChange[]) => void;
       publish: (changes: readonly VectorChange[]) => void;
-      /** Does what the indexes have left to idle moments. */
+      /** Runs the maintenance that the indexes have deferred. */
       settle: () => void;
     },
     private readonly text: TextIndex | undefined,
   ) {}
 
-  /** Any other write may delete what names stand for. */
+  /** Any other write may delete the elements that names refer to. */
   invalidateNames(): void {
     for (const names of this.#names.values()) names.isTrusted = false;
   }
 
-  /** Somebody else has written meanwhile: loads that go on tell their rows anew. */
+  /** Drops all names after a write by another node. Loads that continue must replay their rows. */
   forget(): void {
     this.#names.clear();
   }
@@ -144,7 +144,7 @@ export class LoadWriter {
   }
 
   #takeBack(order: LoadOrder & { step: 'takeBack' }, nowMs: number): boolean {
-    // What is listed later is not there to be removed.
+    // Edges that are listed later could not be removed.
     this.storage.flushAdjacency();
     this.invalidateNames();
     const work = (view: LoadView): boolean => {
@@ -159,7 +159,7 @@ export class LoadWriter {
   }
 
   #replay(names: NameIds, { count, heads, bytes }: RowBatch, piece: LoadedPiece): void {
-    // Their uuids are not known here, so ends are read from the store.
+    // The uuids of these elements are not known here, so endpoints are read from the store.
     names.isTrusted = false;
     const refused = new Set(piece.refused);
     let id = piece.firstId;

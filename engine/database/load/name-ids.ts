@@ -1,21 +1,20 @@
-// What stands behind the temporary names of one load, by ordinal. While nothing but the load itself
-// has been written, the elements are known to exist unchanged, and their records need not be read.
+// Maps the temporary names of one load, by ordinal, to their elements. While only the load itself has
+// written, the elements are known to exist unchanged, and their records need not be read.
 //
-//   6 words by ordinal: dense id, 0 when the row was refused · label · uuid
+//  6 words by ordinal: dense id, 0 when the row was refused · label · uuid
 //
-// Side by side, since edges ask for their ends at random: one line of the cache instead of three.
 
 const firstRoom = 1024;
 const nameWords = 6;
 
 export class NameIds {
-  /** Whether no other write may have deleted what names stand for. */
+  /** True if no other write can have deleted an element of a name. */
   isTrusted = true;
   #words = new Uint32Array(nameWords * firstRoom);
-  /** The same memory. */
+  /** The same memory as bytes. */
   bytes = new Uint8Array(this.#words.buffer);
 
-  /** Dense id, 0 when the row was refused. */
+  /** Returns the dense id, or 0 when the row was refused. */
   get(ordinal: number): number {
     return this.#words[nameWords * ordinal] ?? 0;
   }
@@ -24,12 +23,12 @@ export class NameIds {
     return this.#words[nameWords * ordinal + 1]!;
   }
 
-  /** Where in `bytes` the uuid is. */
+  /** Returns the offset of the uuid in `bytes`. */
   uuidAt(ordinal: number): number {
     return 4 * (nameWords * ordinal + 2);
   }
 
-  /** Notes an element whose uuid lies in `bytes` from `at` on. */
+  /** Records an element whose uuid starts at `at` in `bytes`. */
   set(ordinal: number, id: number, label: number, bytes: Uint8Array, at: number): void {
     const word = nameWords * ordinal;
     if (word >= this.#words.length) this.#grow(word + nameWords);

@@ -1,6 +1,6 @@
-// The thread side of a bulk load: reads rows while the writer writes the ones before. It lives as
-// long as the load. Invariant: pieces are read in the order in which they came, since names are
-// numbered by it.
+// The thread side of a bulk load: reads rows while the writer writes the rows before. It lives as long as the
+// load.
+// Invariant: chunks are read in the order of arrival, because names are numbered in this order.
 import type { MessagePort } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { wallMs } from '../../base/clock.js';
@@ -21,19 +21,19 @@ export interface LoaderSetup {
 }
 
 export type ToLoader =
-  /** `refresh`: the schema has changed since the last piece. */
+  /** `refresh`: the schema has changed since the last chunk. */
   | {
       kind: 'rows';
       id: number;
       bytes: Uint8Array<ArrayBuffer>;
       line: number;
       refresh: boolean;
-      /** No rows follow. */
+      /** No more rows follow. */
       isLast: boolean;
     }
   | { kind: 'close' };
 
-/** A piece that was read, and its bytes. */
+/** A chunk that was read, and its bytes. */
 export interface ReadPiece {
   batch: RowBatch;
   checksum: number;

@@ -1,7 +1,7 @@
-// Writes the rows of a batch inside the writer's transaction: ends, unique values and dimensions are
-// judged here, ids given out, records completed. A row that is refused leaves nothing behind.
+// Writes the rows of a batch inside the writer's transaction: it checks endpoints, unique values and
+// dimensions, assigns ids and completes records. A refused row leaves nothing behind.
 //
-// Invariant: accepted rows of a batch get ids without gaps, in their order.
+// Invariant: accepted rows of a batch get consecutive ids, in their order.
 import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
 import { checkIntegrity } from '../../base/integrity.js';
@@ -19,7 +19,7 @@ import type { NameIds } from './name-ids.js';
 import { type BatchResult, type RowBatch, entryWords, keyBase, rowWords } from './row/row-batch.js';
 import { termWords } from './row/term-batch.js';
 
-/** Places in the lists of a batch that run along with its rows. */
+/** Indexes into the lists of a batch that advance with its rows. */
 interface Places {
   entry: number;
   vector: number;
@@ -27,7 +27,7 @@ interface Places {
   upsert: number;
 }
 
-/** The keyword document of an element that a row changed. */
+/** The new keyword document of an element that a row changed. */
 interface NewDocument {
   label: number;
   id: number;
@@ -36,13 +36,13 @@ interface NewDocument {
 }
 
 export class RowWriter {
-  /** Ids by row; 0 for refused ones. */
+  /** Ids by row; 0 for refused rows. */
   #ids = new Uint32Array(0);
   readonly #places: Places = { entry: 0, vector: 0, own: 0, upsert: 0 };
   readonly #documents: NewDocument[] = [];
-  /** Elements as they were before a row changed them, where that is asked for. */
+  /** Elements before a row changed them, if the load needs them for a rollback. */
   readonly former: FormerElement[] = [];
-  /** The record of the row at hand, and the uuid of an end of it. */
+  /** The record of the current row, and the uuid of one of its endpoints. */
   readonly #record: Place;
   readonly #uuid: Place;
 
@@ -107,7 +107,10 @@ export class RowWriter {
     return result;
   }
 
-  /** Id of the element that has the value by which the row at hand is found; 0 when none has. */
+  /**
+   * Returns the id of the element with the value by which the current row is matched, or 0 when there is
+   * none.
+   */
   #holder(): number {
     const { upserts, entries, bytes } = this.batch;
     const row = upserts[this.#places.upsert]!;
@@ -119,7 +122,7 @@ export class RowWriter {
     return 0;
   }
 
-  /** Gives an element the values that the row has; returns its former record. */
+  /** Sets the values of the row on an element. Returns its former record. */
   #change(row: number, head: number, label: Label, id: number): Uint8Array {
     const { view, batch } = this;
     const { heads, upserts, entries, bytes, ownRows } = batch;
@@ -202,7 +205,7 @@ export class RowWriter {
     return uuid;
   }
 
-  /** Dense id of an end; fills in what the record says of it. */
+  /** Returns the dense id of an endpoint and fills in its part of the record. */
   #end(end: 'from' | 'to', name: number, edge: Label): number {
     const { view, batch, names } = this;
     const uuid = this.#uuid;
@@ -228,7 +231,7 @@ export class RowWriter {
     return id;
   }
 
-  /** Dense id of an end that is named by its own id or by a value. */
+  /** Returns the dense id of an endpoint that is named by its own id or by a value. */
   #givenEnd(name: number): number {
     const { batch, view } = this;
     if (name > -keyBase) return view.idOf(batch.ends.subarray(~name * 16, ~name * 16 + 16));
@@ -243,7 +246,7 @@ export class RowWriter {
     fail('EDGE_ENDPOINT_TYPE', { edge: edge.name, from, to, got: catalog.label(got).name });
   }
 
-  /** Adds the unique values of the row's element; nothing stays of them on UNIQUE_VIOLATION. */
+  /** Adds the unique values of the row's element. Adds none on UNIQUE_VIOLATION. */
   #claimValues(row: number, label: Label): void {
     const { entries, bytes } = this.batch;
     const key = (at: number): Uint8Array => bytes.subarray(entries[at + 2]!, entries[at + 3]!);
@@ -269,7 +272,7 @@ export class RowWriter {
     throw new TrellisError(made);
   }
 
-  /** Moves on to what belongs to the next row. */
+  /** Advances the indexes to the next row. */
   #passRow(row: number): void {
     const { entries, vectorHeads, ownRows, upserts } = this.batch;
     const places = this.#places;

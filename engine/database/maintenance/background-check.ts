@@ -1,5 +1,5 @@
-// Compares the data file with itself and with what the last stop noted: before it is opened while that
-// is quickly done, beside serving when it is large.
+// Checks the data file against itself and against the checksums of the last stop. A small file is checked
+// before it is opened, a large one while the database serves.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,21 +12,24 @@ import { metasOf, newestOf } from '../../storage/page/page-meta.js';
 import { probeData, failIfDamaged } from '../../storage/folder/preopen-check.js';
 import type { DatabaseOptions } from '../call/options.js';
 
-/** Up to this size a file is read before it is opened: against noted sums in 20 ms. */
+/** Up to this size, a file with checksums is checked before it is opened. It takes 20 ms. */
 const summedFirstBytes = 2 ** 26;
-/** And this after a stop that noted none. */
+/** The same limit for a file without checksums. */
 const readFirstBytes = 2 ** 30;
-/** Between two tries where the system gives no child process; it doubles. */
+/** Milliseconds between two tries when the system provides no child process. Doubles each time. */
 const againMs = 1_000;
 const againMsMax = 60_000;
 
 /**
- * Reads the file as it was before it was opened: whoever opens it must keep those pages meanwhile.
- * Fails DATA_CORRUPT.
+ * Reads the file as it was before it was opened. The caller must keep those pages meanwhile. Fails
+ * DATA_CORRUPT.
  */
 export type ProbeLater = (signal: AbortSignal) => Promise<void>;
 
-/** Fails DATA_CORRUPT; undefined when everything has been read. */
+/**
+ * Checks the file. Returns undefined when everything has been read, otherwise a function for the rest. Fails
+ * DATA_CORRUPT.
+ */
 export async function probe(
   { dataDir, log }: Pick<DatabaseOptions, 'dataDir' | 'log'>,
   directory: Pick<DataDirectory, 'takeSums'>,
@@ -49,9 +52,9 @@ export async function probe(
   return async (signal) => judge(await probeData(graph, { sums, meta }, signal));
 }
 
-/** A file that is read beside serving; what is found ends every answer. */
+/** Checks a file while the database serves. A found damage fails every later call. */
 export class BackgroundCheck {
-  /** Pages of the data file are not what they must be: no answer can be trusted. */
+  /** Set when pages of the data file are damaged. Then no result can be trusted. */
   damage: TrellisError | undefined;
   readonly #end = new AbortController();
 
@@ -68,7 +71,10 @@ export class BackgroundCheck {
     void reading.finally(release);
   }
 
-  /** What the system lacks just now says nothing of the data: they are read when it has it again. */
+  /**
+   * A lack of system resources says nothing about the data. The check waits until the resources are
+   * available.
+   */
   async #read(run: ProbeLater): Promise<void> {
     const { signal } = this.#end;
     for (let waitMs = againMs; ; waitMs = Math.min(2 * waitMs, againMsMax)) {

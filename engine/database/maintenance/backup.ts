@@ -1,9 +1,9 @@
-// Backups and restores (operations.md 8). A backup is a folder laid out like a data directory, without
-// keys and vector snapshots, plus BACKUP.json with a checksum per file; a restored database makes its
-// vector indexes at the first start.
+// Makes and restores backups. A backup is a folder with the layout of a data directory, without keys and
+// vector snapshots, plus BACKUP.json with a checksum per file. A restored database builds its vector indexes
+// at the first start.
 //
-// Invariant: a backup has its name only once it was read back whole; a restore that did not finish
-// leaves the mark RESTORING, which no server starts over, and the next restore begins anew.
+// Invariant: a backup gets its name only after it was read back completely. An unfinished restore leaves the
+// mark RESTORING; no server starts on such a directory, and the next restore begins again.
 import {
   createReadStream,
   existsSync,
@@ -38,7 +38,7 @@ interface BackupNote {
 
 const noteName = 'BACKUP.json';
 const dataFile = join('graph', 'data.mdb');
-/** What a backup consists of, beside its note. */
+/** Files of a backup, besides its note. */
 const copied = ['MANIFEST.json', dataFile] as const;
 
 export interface Backup {
@@ -46,8 +46,8 @@ export interface Backup {
 }
 
 /**
- * Copies the newest commit to the new folder `to`, as `make` does it: a thread that others wait for has it done by
- * another. Fails DATA_DIR_BAD, INSUFFICIENT_STORAGE, DATA_CORRUPT.
+ * Copies the newest commit to the new folder `to`, with `make`. A thread that must stay responsive passes a
+ * `make` that uses another thread. Fails DATA_DIR_BAD, INSUFFICIENT_STORAGE, DATA_CORRUPT.
  */
 export async function backUp(
   env: Pick<Env, 'keep'>,
@@ -63,7 +63,7 @@ export async function backUp(
   }
 }
 
-/** The same while somebody keeps a state of the data: takes as long as the data are large. */
+/** Makes the backup while the caller keeps a snapshot of the data. Takes time in proportion to the data. */
 export async function makeBackup(dataDir: string, to: string): Promise<Backup> {
   if (existsSync(to)) fail('DATA_DIR_BAD', { what: `${to} exists already` });
   const unfinished = `${to}.tmp`;
@@ -80,12 +80,12 @@ export async function makeBackup(dataDir: string, to: string): Promise<Backup> {
   }
 }
 
-/** Where the disk refuses even that, what is left has no name of a backup. */
+/** If the disk refuses even the deletion, the leftover does not have the name of a backup. */
 async function discard(unfinished: string): Promise<void> {
   try {
     await removeLargeFolder(unfinished);
   } catch {
-    // The error that led here is the one to tell.
+    // Report the earlier error, not this one.
   }
 }
 
@@ -106,8 +106,8 @@ async function copyInto(unfinished: string, dataDir: string, to: string): Promis
 }
 
 /**
- * Makes a data directory of a backup; without `newEpoch` it goes on as a node of the cluster that the backup is of.
- * Fails DATA_DIR_BAD, DATA_CORRUPT.
+ * Creates a data directory from a backup. Without `newEpoch`, it continues as a node of the cluster of the
+ * backup. Fails DATA_DIR_BAD, DATA_CORRUPT.
  */
 export async function restore(
   from: string,
@@ -131,7 +131,7 @@ export async function restore(
   }
 }
 
-/** Of a directory that is marked, and whose lock this process has. */
+/** Requires that the directory is marked and this process holds its lock. */
 function fillFrom(from: string, dataDir: string, newEpoch: boolean): void {
   try {
     clearUnfinished(dataDir);
@@ -150,7 +150,7 @@ function fillFrom(from: string, dataDir: string, newEpoch: boolean): void {
   }
 }
 
-/** Reads a backup whole. */
+/** Reads a whole backup and checks it. */
 async function checkBackup(from: string): Promise<Backup> {
   const noted = join(from, noteName);
   if (!existsSync(noted)) fail('DATA_DIR_BAD', { what: `${from} is no backup` });
@@ -169,7 +169,7 @@ async function checkBackup(from: string): Promise<Backup> {
   return { bytes: files.reduce((sum, file) => sum + file.bytes, 0) };
 }
 
-/** The files that a backup consists of, as its note has them; undefined: it is damaged. */
+/** Returns the files of a backup as listed in its note, or undefined when the note is damaged. */
 function filesIn(note: Uint8Array): BackupNote['files'] | undefined {
   let content: Partial<BackupNote> | null;
   try {

@@ -1,7 +1,7 @@
-// The reserve file `ballast` of a data directory: space that an operator gets back at once by deleting it
-// when the disk is full, and that deletes take from it by themselves (storage/lock/disk-space.ts). It is
-// written some seconds after the start, beside serving, and only where it leaves enough room. Invariant:
-// the file is never longer than what it holds on the disk.
+// Keeps the reserve file `ballast` of a data directory. When the disk is full, an operator deletes it to free
+// space immediately, and deletes use its space automatically (storage/lock/disk-space.ts). It is written some
+// seconds after the start, while the database serves, and only if it leaves enough free space.
+// Invariant: the file is never longer than the space that it occupies on the disk.
 import { statSync } from 'node:fs';
 import { open, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { reserveName } from '../../storage/lock/disk-space.js';
 const delayMs = 10_000;
 const blockBytes = 1024 * 1024;
 
-/** Makes the file when it is missing; `stop` gives up. */
+/** Creates the file when it is missing. The returned function stops the creation. */
 export function keepBallast(
   dataDir: string,
   bytes: number,
@@ -25,7 +25,7 @@ export function keepBallast(
     const unfinished = `${path}.tmp`;
     const file = await open(unfinished, 'w', 0o600);
     try {
-      // Not a hole in a file: every block takes its place on the disk.
+      // Write real bytes, because a sparse file would reserve no space.
       const block = new Uint8Array(blockBytes).fill(0x5a);
       for (let at = 0; at < bytes && !isStopped; at += blockBytes) {
         await file.write(block, 0, Math.min(blockBytes, bytes - at));
@@ -38,7 +38,7 @@ export function keepBallast(
     else await rename(unfinished, path);
   };
   const isNeeded = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) < bytes;
-  // Without room there is simply no reserve: the watermark still holds.
+  // Without space there is no reserve. The limit for free space still holds.
   const begin = (): void => void write().catch(() => undefined);
   const timer = isNeeded ? setTimeout(begin, delayMs).unref() : undefined;
   return {

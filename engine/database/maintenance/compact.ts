@@ -1,5 +1,5 @@
-// Shrinks the data file of a stopped server (operations.md 8): LMDB keeps pages it has freed, a compacting
-// copy leaves them out. Invariant: the data file is the old one or the whole new one.
+// Shrinks the data file of a stopped server. LMDB keeps freed pages; a compacting copy omits them.
+// Invariant: the data file is either the old one or the complete new one.
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../../base/errors.js';
@@ -43,7 +43,7 @@ export async function compactGraph(
     throw asDiskError(error, place);
   } finally {
     rmSync(copy, { recursive: true, force: true });
-    // Of a file that was refused nothing is noted as right.
+    // After a failure, do not mark the file as cleanly closed.
     directory.close({ clean: isDone && directory.wasClean });
   }
 }

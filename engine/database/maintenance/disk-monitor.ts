@@ -1,6 +1,6 @@
-// Watches what LMDB cannot: free space on the data disk (it must never reach ENOSPC, where lmdb-js
-// may crash) and the data file's inode (an unlinked file accepts writes that are gone at restart).
-// Polls once a second.
+// Monitors what LMDB cannot: free space on the data disk (it must never reach ENOSPC, where lmdb-js may
+// crash), and the inode of the data file (writes to an unlinked file are lost at the restart). Polls once per
+// second.
 import { statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,10 @@ import type { QueryMetrics } from '../metrics/query-metrics.js';
 
 const pollMs = 1000;
 
-/** Counting free pages costs more than a write should pay at the cap each time. */
+/**
+ * Milliseconds for which the number of free pages is cached. Counting them costs more than a write at the
+ * size limit should pay.
+ */
 const usageMs = 100;
 
 /** See DatabaseOptions. */
@@ -32,7 +35,7 @@ export interface DiskBounds {
 }
 
 export class DiskMonitor {
-  /** Why the data cannot be used any more, or undefined. */
+  /** Why the data are no longer usable, or undefined. */
   lost: string | undefined;
   #freeBytes = Number.POSITIVE_INFINITY;
   #isSame = (): boolean => true;
@@ -41,7 +44,7 @@ export class DiskMonitor {
   readonly #file: string;
 
   #ballast: { stop(): void } | undefined;
-  /** What the writer has met. */
+  /** Error of the writer for a full disk. */
   #full: ErrorData | undefined;
 
   constructor(
@@ -52,7 +55,7 @@ export class DiskMonitor {
     this.#file = join(bounds.dataDir, 'graph', 'data.mdb');
   }
 
-  /** Resolves when free space is known: the first write is judged by it already. */
+  /** Resolves when the free space is known, because the first write is already checked. */
   async start(): Promise<void> {
     this.#isSame = fileIdentity(this.#file);
     await this.#look();
@@ -74,7 +77,10 @@ export class DiskMonitor {
     this.onLost(reason);
   }
 
-  /** Nothing is written any more: no reserve either. Whether the data are out of reach. */
+  /**
+   * Records that writing has stopped, so that no reserve file is written either. Returns true if the data are
+   * unreachable.
+   */
   noteStop(reason: string, errno: string, tally: QueryMetrics): boolean {
     this.#ballast?.stop();
     if (isLoss(reason)) this.lose(reason);
@@ -83,14 +89,17 @@ export class DiskMonitor {
   }
 
   async #look(): Promise<void> {
-    // The writer and the readers start threads as well, and cannot see to it themselves.
+    // The writer and the readers also start threads, and cannot restore the working directory themselves.
     keepWorkingDirectory();
     if (this.#isGone()) this.lose(lostReason);
     const space = await statfs(this.bounds.dataDir).catch(() => undefined);
     if (space) this.#freeBytes = space.bavail * space.bsize;
   }
 
-  /** A look that fails for another reason says nothing: the writer looks for itself before each commit. */
+  /**
+   * A check that fails for another reason decides nothing. The writer checks the file itself before each
+   * commit.
+   */
   #isGone(): boolean {
     try {
       return !this.#isSame();
@@ -99,7 +108,10 @@ export class DiskMonitor {
     }
   }
 
-  /** The writer has found the disk full, by a commit of this errno if there is one, or has found room again. */
+  /**
+   * Records that the writer has found the disk full, with the errno of a commit if there was one, or that
+   * there is space again.
+   */
   noteRoom(full: ErrorData | undefined, errno: string | undefined, tally: QueryMetrics): void {
     const { log } = this.bounds;
     this.#full = full;
@@ -109,14 +121,14 @@ export class DiskMonitor {
     log('warn', 'the disk is full: what adds data is refused until it has room', { ...full.args });
   }
 
-  /** Why writes are refused for want of space, or undefined. */
+  /** Why writes are refused for lack of space, or undefined. */
   get shortage(): string | undefined {
     if (this.#full !== undefined) return 'the disk is full';
     if (this.#freeBytes < this.bounds.minFreeBytes) return 'the disk is nearly full';
     return this.#isAtCap ? 'the data file is at its cap' : undefined;
   }
 
-  /** The file never shrinks while it is open; what deletes have freed in it counts as room. */
+  /** The file never shrinks while it is open. Pages freed by deletes count as free space. */
   get #isAtCap(): boolean {
     const { maxBytes = 0 } = this.bounds;
     return maxBytes > 0 && this.#size() >= maxBytes && this.#usedBytes() >= maxBytes;
@@ -134,7 +146,10 @@ export class DiskMonitor {
     return this.#used.bytes;
   }
 
-  /** Judges a write, of a plan or of rows; one that only deletes goes on: see GroupCommit. */
+  /**
+   * Checks the free space for a write of a plan or of rows. A write that only deletes continues: see
+   * GroupCommit.
+   */
   checkRoom(plan?: Plan): void {
     const reason = this.shortage;
     if (reason === undefined || (plan !== undefined && onlyDeletes(plan))) return;

@@ -1,7 +1,7 @@
-// A database as text (operations.md 8): one line that names the format and holds the catalog, one line
-// per element in the order of creation, one line with their number and a SHA-256 of all before it.
-// The lines of elements are rows of a bulk load. Streaming: a few hundred elements are in memory at a
-// time. Invariant: dump, load, dump gives the same bytes.
+// Writes a database as text: one line with the format and the catalog, one line per element in order of
+// creation, one line with their number and a SHA-256 of all bytes before. The element lines are rows of a
+// bulk load. The dump is streamed, with a few hundred elements in memory at a time.
+// Invariant: dump, load, dump gives the same bytes.
 import { createHash } from 'node:crypto';
 import { ByteWriter } from '../../base/bytes.js';
 import { TrellisError } from '../../base/errors.js';
@@ -27,22 +27,24 @@ const idsPerRead = 512;
 const quotedTypes: ReadonlySet<string> = new Set(['I64', 'U64', 'U128']);
 
 export interface DumpOptions {
-  /** Hears of an element that cannot be read and is left out; absent: that fails. */
+  /**
+   * Called for an element that cannot be read and is left out. Without it, such an element fails the dump.
+   */
   onDamage?: (id: number, error: TrellisError) => void;
 }
 
-/** Where the rows of a dump are read. */
+/** Source of the rows of a dump. */
 export interface RowSource {
   stored: StoredCatalog;
   /** Ascending. */
   ids: Iterable<number>;
   records: Pick<Table<number>, 'peek'>;
   vectors: Pick<Table<number>, 'peek'>;
-  /** How many there must be, where that is known. */
+  /** Expected number of elements, where it is known. */
   total?: number;
 }
 
-/** The dump of a store in blocks of whole lines. */
+/** Yields the dump of a store in blocks of whole lines. */
 export function dump(storage: Storage, options: DumpOptions = {}): Generator<Uint8Array> {
   const { env } = storage;
   env.refresh();
@@ -53,7 +55,7 @@ export function dump(storage: Storage, options: DumpOptions = {}): Generator<Uin
   return dumpRows({ stored, ids: idsOf(env), records, vectors, total }, options);
 }
 
-/** The dump of rows in blocks of whole lines. */
+/** Yields the dump of rows in blocks of whole lines. */
 export function* dumpRows(source: RowSource, options: DumpOptions = {}): Generator<Uint8Array> {
   const { stored, ids, total } = source;
   const forms = new Forms(catalogOf(unhidden(stored)));
@@ -78,7 +80,7 @@ export function* dumpRows(source: RowSource, options: DumpOptions = {}): Generat
     }
     if (writer.length >= blockBytes) yield flush();
   }
-  // A page that lost elements shows as fewer of them.
+  // A page that lost elements is detected by their number.
   const isWhole = options.onDamage !== undefined || total === undefined || count === total;
   checkIntegrity(isWhole, `${count} elements can be read of ${total}`);
   yield flush();
@@ -95,10 +97,10 @@ function* idsOf(env: Env): Generator<number> {
   }
 }
 
-/** What the rows of one label have in common, ready to be copied. */
+/** The parts that all rows of a label have in common, ready to be copied. */
 interface Form {
   kind: Label['kind'];
-  /** Up to its uuid. */
+  /** The bytes before the uuid. */
   head: Uint8Array;
   properties: { slot: number; type: PropertyType; name: Uint8Array }[];
 }
@@ -130,14 +132,14 @@ function formOf({ kind, name, properties }: Label): Form {
   return { kind, head, properties: properties.map(form) };
 }
 
-/** Three uuids, and what stands between them. */
+/** Bytes for three uuids and the text between them. */
 const idsRoom = 160;
 
 function writeElement(writer: ByteWriter, source: RowSource, forms: Forms, id: number): void {
   let record = source.records.peek(id);
   checkIntegrity(record, `element ${id} cannot be found again`);
   const { kind, head, properties } = forms.of(labelOf(record));
-  // Its embedding is read from another table, upon which what was peeked at is no more.
+  // The vector is read from another table, which invalidates the peeked record.
   if (kind === 'vector') record = record.slice();
   writer.append(head);
   writer.reserve(idsRoom);
@@ -185,7 +187,7 @@ function writeProperties(
   }
 }
 
-/** Integers that many readers of JSON would round are written as texts. */
+/** Returns true for integers that many JSON readers would round. They are written as strings. */
 const isWide = (type: PropertyType): boolean =>
   type.kind === 'list' ? isWide(type.of) : quotedTypes.has(type.name);
 

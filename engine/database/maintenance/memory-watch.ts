@@ -1,13 +1,16 @@
-// How much memory the process has of its own, against what it may have: reads that are not short, and writes, are
-// turned away before the kernel ends the process. Pages of the data file do not count: the kernel takes them back.
+// Compares the private memory of the process with its limit. Near the limit, writes and long reads are
+// refused before the kernel kills the process. Pages of the data file do not count, because the kernel
+// reclaims them.
 import { readFileSync } from 'node:fs';
 
-/** Of the bound; the rest is for what is under way. */
+/** Share of the limit. The rest is for running work. */
 const share = 0.9;
-/** A look takes some 20 us. */
+/** Milliseconds for which a measurement is valid. It takes about 20 us. */
 const freshMs = 50;
 
-/** Memory of this process that no file stands for; undefined where the system does not tell. */
+/**
+ * Returns the bytes of this process that no file backs, or undefined where the system does not report them.
+ */
 function ownBytes(): number | undefined {
   try {
     const kibibytes = /^RssAnon:\s+(\d+)/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1];
@@ -21,13 +24,13 @@ export class MemoryWatch {
   #at = Number.NEGATIVE_INFINITY;
   #isShort = false;
 
-  /** `most`: what the process may have; undefined: as much as there is. */
+  /** `max` is the limit in bytes. Undefined: the memory of the machine. */
   constructor(
     private readonly most: number | undefined,
     private readonly read: () => number | undefined = ownBytes,
   ) {}
 
-  /** Whether more should not be begun now. */
+  /** True if no more work should begin now. */
   get isShort(): boolean {
     if (this.most === undefined) return false;
     const now = performance.now();

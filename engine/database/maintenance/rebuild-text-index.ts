@@ -1,7 +1,7 @@
-// Makes the keyword index of a whole database, or takes it away: at a start whose configuration is not
-// that which the index was made with, and for `verify --repair-derived`. Invariant: the mark `kept`
-// stands beside postings of every document and says by which rules they were made; postings without
-// it are those of nobody.
+// Builds or drops the keyword index of a whole database: at a start whose configuration differs from that of
+// the index, and for `verify --repair-derived`.
+// Invariant: the mark `kept` exists only together with the postings of every document, and records the rules
+// that made them. Postings without the mark are invalid.
 import type { Limits } from '../../base/limits.js';
 import type { FullCatalog } from '../../storage/catalog/catalog.js';
 import { textsOf } from '../../storage/record/text-document.js';
@@ -15,7 +15,7 @@ import { textRange } from '../../text/text-key.js';
 
 const keysPerRead = 4096;
 
-/** Beside the kinds of text-key.ts. */
+/** A key next to the kinds of text-key.ts. */
 const keptKey = Uint8Array.of(...textRange()[0], 4);
 
 export interface TextRules {
@@ -23,9 +23,9 @@ export interface TextRules {
   textEnabled: boolean;
 }
 
-/** What decides which postings a text has: with other rules they are made anew. */
+/** Rules that decide the postings of a text. When they change, the index is rebuilt. */
 interface KeptRules {
-  /** Of the analyzer: a change of what it makes of a text counts it up. */
+  /** Version of the analyzer. It increases when the analyzer treats any text differently. */
   analyzer: number;
   documentTerms: number;
 }
@@ -35,10 +35,12 @@ const analyzer = 1;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Of an index that an early version made, whose mark says nothing: they are nobody's. */
+/**
+ * Rules of an index made by an early version, whose mark does not record them. They match no current rules.
+ */
 const unknownRules: KeptRules = { analyzer: 0, documentTerms: 0 };
 
-/** The rules of the keyword index that the data have; undefined without one. */
+/** Returns the rules of the keyword index in the data, or undefined without an index. */
 export function keptRules({ env }: Storage): KeptRules | undefined {
   env.refresh();
   const mark = env.derived.get(keptKey);
@@ -50,16 +52,18 @@ export function keptRules({ env }: Storage): KeptRules | undefined {
   }
 }
 
-/** Whether this version makes the same of a text: else the next start makes the index anew. */
+/**
+ * Returns true if this version analyzes texts in the same way. Otherwise the next start rebuilds the index.
+ */
 export const isCurrent = (rules: KeptRules): boolean => rules.analyzer === analyzer;
 
-/** Whether the keyword index holds every document, by these rules. */
+/** Returns true if the keyword index contains every document, by these rules. */
 export function keepsTexts(storage: Storage, { limits }: TextRules): boolean {
   const kept = keptRules(storage);
   return kept?.analyzer === analyzer && kept.documentTerms === limits.document_terms;
 }
 
-/** Takes the keyword index away that a database without keyword search would not keep up. */
+/** Drops the keyword index of a database that does not maintain one. */
 export function dropTexts(storage: Storage): void {
   const { env } = storage;
   env.refresh();
@@ -68,13 +72,16 @@ export function dropTexts(storage: Storage): void {
   storage.load(0, () => clear(env.derived, start, end));
 }
 
-/** Makes the keyword index where it is missing or of other rules; returns of how many documents. */
+/**
+ * Builds the keyword index if it is missing or has other rules. Returns the number of documents, 0 when
+ * nothing was built.
+ */
 export function addMissingTexts(storage: Storage, rules: TextRules): number {
   if (!rules.textEnabled || keepsTexts(storage, rules)) return 0;
   return storage.load(0, (view) => makeTexts(storage, view, rules)).result;
 }
 
-/** Writes the keyword index from scratch, or nothing when it is off; returns of how many documents. */
+/** Rebuilds the keyword index, or drops it when it is switched off. Returns the number of documents. */
 export function makeTexts(storage: Storage, view: LoadView, rules: TextRules): number {
   const { derived } = storage.env;
   clear(derived, ...textRange());
@@ -96,7 +103,7 @@ export function clear(table: Table<Uint8Array>, start: Uint8Array, end: Uint8Arr
   }
 }
 
-/** Documents whose postings are collected before they are written. */
+/** Number of documents whose postings are collected before they are written. */
 const documentsAtOnce = 20_000;
 
 function addTexts(view: LoadView, label: Label, limits: Limits): number {

@@ -1,7 +1,7 @@
-// Saves the rows of a data file that cannot be opened any more (`verify --salvage`): writes all that
-// can be read as a dump, and accounts for every row that must have been there: by the total of its
-// type, and by name where the list of its type still has it. LMDB is not asked, so that no damage can
-// end the process. Some 200 bytes of memory a row.
+// Recovers the rows of a data file that can no longer be opened (`verify --salvage`). It writes everything
+// readable as a dump, and accounts for every row that should exist: by the total of its type, and by id where
+// the list of its type still has it. It does not use LMDB, so that no damage can crash the process. It needs
+// about 200 bytes of memory per row.
 import { checkIntegrity } from '../../base/integrity.js';
 import { printUuid } from '../../base/id.js';
 import { type StoredCatalog, unhidden } from '../../storage/catalog/catalog-record.js';
@@ -13,13 +13,13 @@ import { getWord } from '../../storage/table/little-endian.js';
 import { dumpRows } from './dump.js';
 
 export interface Salvaged {
-  /** Elements in the dump. */
+  /** Number of elements in the dump. */
   count: number;
-  /** Elements that are not, as far as anything tells. */
+  /** Number of elements that are known to be lost. */
   lost: number;
   /** One line per damaged page and lost element, then one per type. */
   lines: string[];
-  /** Nothing is lost, and nothing hides how much there was. */
+  /** True if nothing is lost, and every total is known. */
   isWhole: boolean;
 }
 
@@ -31,9 +31,9 @@ interface Place {
 interface Type {
   name: string;
   found: number;
-  /** Undefined: what counted them is lost. */
+  /** Undefined when the counter is lost. */
   total: number | undefined;
-  /** Ids that its list names. */
+  /** Ids in the list of the type. */
   listed: number[];
 }
 
@@ -147,7 +147,7 @@ class Salvage {
     return { count: this.#written.size, lost: missing, lines, isWhole };
   }
 
-  /** What is lost, by the uuid where that is known. */
+  /** Returns the lost elements, by uuid where it is known. */
   #lostLines(lost: ReadonlyMap<number, string>): string[] {
     const uuids = new Map<number, string>();
     this.rows.each('uuid', (key, content) => {

@@ -1,8 +1,8 @@
-// Makes derived data anew from the rows (operations.md 8, `verify --repair-derived`): property indexes
-// and keyword postings are written from scratch in one transaction, vector snapshots are thrown away,
-// so that the next start builds the indexes from the vectors. Where pages are damaged, the whole data
-// file is made anew from its rows, lists and edges included. For a stopped server. Invariant: the data
-// file is the old one or the whole new one, and no row is left behind.
+// Rebuilds derived data from the rows (`verify --repair-derived`). Property indexes and keyword postings are
+// rewritten in one transaction. Vector snapshots are deleted, so that the next start builds the indexes from
+// the vectors. If pages are damaged, the whole data file is rebuilt from its rows, including lists and edges.
+// The server must be stopped.
+// Invariant: the data file is either the old one or the complete new one, and no row is lost.
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../../base/errors.js';
@@ -31,7 +31,7 @@ export interface RepairOptions {
 }
 
 export interface RebuildOptions extends RepairOptions {
-  /** How embeddings are kept, per vector type. */
+  /** Storage options of vectors, per vector type. */
   vectorTypes: Readonly<Record<string, VectorTypeOptions>>;
 }
 
@@ -43,14 +43,14 @@ export function repairDerived(storage: Storage, options: RepairOptions): void {
     for (const label of (storage.catalog as FullCatalog).allLabels()) indexLabel(view, label);
     makeTexts(storage, view, options);
   });
-  // Without snapshots nobody replays the log.
+  // Without snapshots, nothing replays the log.
   storage.trimLog(storage.committedSeq());
   dropSnapshots(options.dataDir);
 }
 
 /**
- * Makes the data file anew from the rows that can be read without LMDB. Fails DATA_CORRUPT when some
- * of them cannot.
+ * Rebuilds the data file from the rows that can be read without LMDB. Fails DATA_CORRUPT when some rows
+ * cannot be read.
  */
 export function rebuildData(dbUuid: string, options: RebuildOptions): void {
   const { dataDir } = options;

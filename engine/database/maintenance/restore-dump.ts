@@ -1,5 +1,5 @@
-// Reads a dump into an empty data directory, without threads. Vector indexes are not made here: the
-// next start builds them from what was loaded. Memory is one piece at a time.
+// Loads a dump into an empty data directory, without threads. It builds no vector indexes; the next start
+// builds them. Memory is one chunk at a time.
 import { type Hash, createHash } from 'node:crypto';
 import { fail, TrellisError } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
@@ -28,10 +28,10 @@ interface DumpEnd {
   sha256: string;
 }
 
-/** The sum over a dump, up to its last line; knows nothing of what the lines say. */
+/** Checksum of a dump up to its last line. It does not interpret the lines. */
 class DumpSum {
   readonly #hash: Hash = createHash('sha256');
-  /** The last whole line, and what follows it. */
+  /** The last whole line, and the bytes after it. */
   #tail: Uint8Array = new Uint8Array(0);
 
   write(bytes: Uint8Array): void {
@@ -41,7 +41,7 @@ class DumpSum {
     this.#tail = all.subarray(last);
   }
 
-  /** Nothing follows: whether the last line is one, and says the same. */
+  /** Call it at the end. Returns true if the last line is a checksum line and matches. */
   holds(): boolean {
     try {
       const line = JSON.parse(Buffer.from(this.#tail).toString()) as { trellis_dump_end: DumpEnd };
@@ -52,11 +52,11 @@ class DumpSum {
   }
 }
 
-/** Takes a dump piece by piece. */
+/** Takes a dump chunk by chunk. */
 export class DumpReader {
   count = 0;
   readonly #sum = new DumpSum();
-  /** What is no refusal: a defect, or what a damaged catalog or row led to. */
+  /** An error that is not a refused row: a defect, or the result of a damaged catalog or row. */
   #fault: unknown;
   #rest: Uint8Array = new Uint8Array(0);
   #reader: RowReader | undefined;
@@ -69,13 +69,13 @@ export class DumpReader {
     private readonly options: DumpReaderOptions,
   ) {}
 
-  /** Fails DATA_CORRUPT at the first line that is not as a dump has it. */
+  /** Fails DATA_CORRUPT at the first malformed line. */
   write(bytes: Uint8Array): void {
     this.#sum.write(bytes);
     this.#attempt(() => this.#take(bytes));
   }
 
-  /** Nothing follows. Fails DATA_CORRUPT when the last line is missing or does not match. */
+  /** Ends the dump. Fails DATA_CORRUPT when the last line is missing or does not match. */
   end(): void {
     this.#attempt(() => this.#load(this.#rest.lastIndexOf(newline) + 1));
     const isWhole = this.#sum.holds();
@@ -91,7 +91,7 @@ export class DumpReader {
     addMissingTexts(this.storage, this.options);
   }
 
-  /** Whether a fault is the dump's is known at its end: until then it is only read. */
+  /** Only the end shows whether an error comes from a damaged dump. Until then, the rest is only read. */
   #attempt(work: () => void): void {
     if (this.#fault !== undefined) return;
     try {
@@ -116,7 +116,7 @@ export class DumpReader {
     const fault = catalogFault(head.catalog);
     if (fault !== undefined) this.#refuse(`line 1: ${fault}`);
     this.storage.adoptCatalog(head.catalog as StoredCatalog);
-    // The keyword index is made at the end: of what is declared, which here everything is.
+    // The keyword index is built at the end, from the declared types, which here are all types.
     this.#reader = new RowReader(this.storage.catalog, {
       ...this.options,
       textEnabled: false,

@@ -1,5 +1,5 @@
-// Verifies a store at rest: what storage checks of itself, the keyword index against a recount of the
-// documents (I7), and the vector snapshots against the rows (I10, I13). Changes nothing.
+// Verifies a store at rest: the storage's own checks, the keyword index against a recount of the documents
+// (I7), and the vector snapshots against the rows (I10, I13). Changes nothing.
 import { join } from 'node:path';
 import { type Violation, check } from '../../storage/check/check.js';
 import type { FullCatalog } from '../../storage/catalog/catalog.js';
@@ -12,7 +12,7 @@ import { type TextDocument, checkTextIndex, checkTextKeys } from '../../text/che
 import { checkSnapshots } from '../vectors/check-snapshots.js';
 import { isCurrent, keptRules } from './rebuild-text-index.js';
 
-/** Invariants of data that `--repair-derived` makes again from the rows. */
+/** Invariants of data that `--repair-derived` can rebuild from the rows. */
 export const derivedInvariants: ReadonlySet<string> = new Set([
   'I5',
   'I7',
@@ -25,14 +25,14 @@ export const derivedInvariants: ReadonlySet<string> = new Set([
 
 export interface VerifyOptions {
   dbUuid?: string;
-  /** The data directory, whose snapshots are compared too. */
+  /** The data directory. If set, its snapshots are compared too. */
   dataDir?: string;
 }
 
-/** All violations found. Where keyword search is switched off, no posting may be left (I7). */
+/** Returns all violations. If keyword search is switched off, no posting may exist (I7). */
 export function verifyStorage(storage: Storage, options: VerifyOptions = {}): Violation[] {
   const violations = check(storage.env, options);
-  // A recount of damaged rows would only repeat what was found already.
+  // A recount of damaged rows would only repeat the violations that were found.
   if (violations.some(({ invariant }) => !derivedInvariants.has(invariant))) return violations;
   for (const what of checkTexts(storage)) violations.push({ invariant: 'I7', what });
   for (const what of checkAnswers(storage.reader())) violations.push({ invariant: 'I18', what });
@@ -46,7 +46,7 @@ function checkTexts(storage: Storage): string[] {
   const view = storage.reader();
   const labels = (storage.catalog as FullCatalog).allLabels().filter(({ kind }) => kind !== 'edge');
   const faults = checkTextKeys(view, new Set(labels.map(({ id }) => id)));
-  // What another analyzer has made of the texts cannot be counted again.
+  // Postings of another analyzer cannot be recounted.
   if (kept && !isCurrent(kept)) return faults;
   const rules = { document_terms: kept?.documentTerms ?? 0 };
   for (const label of labels) {

@@ -1,4 +1,4 @@
-// What an open database counts and measures: the catalogue of its numbers for /metrics.
+// Defines the metrics of an open database for /metrics.
 import type { Families, Sample, SampleName } from '../../base/metric.js';
 
 const counter = (help: string) => ({ type: 'counter', help }) as const;

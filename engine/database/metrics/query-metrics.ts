@@ -1,6 +1,6 @@
-// What calls have cost, in numbers for /metrics: per query its time, rows and visits, per lane the time
-// spent waiting. Of the calling thread, and summed up with what other threads have read in place.
-// Invariant: the numbers of a query outlive reloads, and the threads that added to them.
+// Counts the costs of calls for /metrics: time, rows and visits per query, and waiting time per lane. Runs on
+// the calling thread, and adds the reads that other threads have run themselves.
+// Invariant: the counts of a query outlive reloads, and the threads that added to them.
 import { Histogram } from '../../base/metric.js';
 import type { Call, Cost } from '../call/call.js';
 import type { DatabaseSample } from './definitions.js';
@@ -26,17 +26,17 @@ class QueryTally {
 
 export class QueryMetrics {
   readonly #byName = new Map<string, QueryTally>();
-  /** By place in the program. */
+  /** By query index in the program. */
   #byPlace: QueryTally[] = [];
   readonly #waits = { read: new Histogram(), write: new Histogram() };
   readonly #commitErrors = new Map<string, number>();
-  /** Of threads that read in place. */
+  /** Counts of threads that run reads themselves. */
   readonly #others = new Set<SharedQueryMetrics>();
-  /** Reads of such threads that count no more. */
+  /** Reads of such threads that no longer count. */
   #otherReads = 0;
   cancelled = 0;
 
-  /** Follows a new program. */
+  /** Switches to the queries of a new program. */
   adopt(names: readonly string[]): void {
     this.#byPlace = names.map((name) => {
       const known = this.#byName.get(name) ?? new QueryTally();
@@ -45,31 +45,31 @@ export class QueryMetrics {
     });
   }
 
-  /** Notes a call of a query, or of a plan without a name (place -1). */
+  /** Records a call of a query, or of a plan without a name (index -1). */
   recordCall(place: number, cost: Cost): void {
     this.#byPlace[place]?.add(cost);
   }
 
-  /** Counts from now on what another thread reads in place. */
+  /** From now on, includes the reads of another thread. */
   follow(other: SharedQueryMetrics): void {
     this.#others.add(other);
   }
 
-  /** The other thread adds nothing to these numbers any more. */
+  /** The other thread will not add to these counts any more. */
   unfollow(other: SharedQueryMetrics): void {
     if (!this.#others.delete(other)) return;
     this.#otherReads += other.reads;
     addTo(this.#byName, other);
   }
 
-  /** Reads that other threads made in place. */
+  /** Number of reads that other threads ran themselves. */
   get readsElsewhere(): number {
     let sum = this.#otherReads;
     for (const other of this.#others) sum += other.reads;
     return sum;
   }
 
-  /** Notes a call that came back from a lane. */
+  /** Records a call that returned from a lane. */
   returned(place: number, call: Call, cost: Cost): void {
     this.recordCall(place, cost);
     call.onWork?.(cost);
@@ -78,7 +78,7 @@ export class QueryMetrics {
     this.#waits[lane].observe(Math.max(0, since / 1000 - cost.micros / 1e6));
   }
 
-  /** Notes that a commit failed, by the system's name for the reason. */
+  /** Counts a failed commit by its errno. */
   failedCommit(errno: string): void {
     this.#commitErrors.set(errno, (this.#commitErrors.get(errno) ?? 0) + 1);
   }
@@ -101,7 +101,7 @@ export class QueryMetrics {
     return list;
   }
 
-  /** By query, over all threads. */
+  /** Sums by query, over all threads. */
   #sums(): ReadonlyMap<string, QueryTally> {
     if (this.#others.size === 0) return this.#byName;
     const sums = new Map<string, QueryTally>();

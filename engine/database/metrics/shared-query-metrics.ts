@@ -1,14 +1,14 @@
-// What the reads of one thread have cost, in numbers that the thread which opened the database looks at
-// while it goes on: shared memory, for the queries of one program. Invariant: written by one thread
-// alone, so that a sum over all threads is never short of a read that was answered.
+// Counts the costs of one thread's reads, for the queries of one program, in shared memory that the opening
+// thread can read at any time.
+// Invariant: only one thread writes, so that a sum over all threads includes every read that returned.
 import { Histogram, cellsOf, secondBounds } from '../../base/metric.js';
 import type { Cost } from '../call/call.js';
 
 const secondCells = cellsOf(secondBounds);
-/** Behind the histogram: rows and visits. */
+/** After the histogram: rows and visits. */
 const cellsPerQuery = secondCells + 2;
 
-/** What the reads of one query have cost. */
+/** Costs of the reads of one query. */
 export interface ReadFigures {
   readonly seconds: Histogram;
   readonly rows: number;
@@ -43,7 +43,7 @@ class QueryCells implements ReadFigures {
 export class SharedQueryMetrics {
   readonly #queries: QueryCells[];
 
-  /** `names`: of the program's queries, in its order. */
+  /** `names` are the queries of the program, in order. */
   constructor(
     readonly names: readonly string[],
     readonly buffer = new SharedArrayBuffer(names.length * cellsPerQuery * 8),
@@ -55,12 +55,12 @@ export class SharedQueryMetrics {
     this.#queries[place]!.add(cost);
   }
 
-  /** Reads that were made. */
+  /** Number of reads. */
   get reads(): number {
     return this.#queries.reduce((sum, { seconds }) => sum + seconds.count, 0);
   }
 
-  /** Of the queries that were called. */
+  /** Only for queries that were called. */
   *figures(): Iterable<[name: string, ReadFigures]> {
     for (const [place, cells] of this.#queries.entries()) {
       if (!cells.seconds.isEmpty) yield [this.names[place]!, cells];

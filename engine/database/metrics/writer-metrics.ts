@@ -1,5 +1,5 @@
-// What the writer does, in numbers that the calling thread reads while the writer is busy or stuck: shared
-// memory, written by the writer alone. Its heartbeat is among them.
+// Counts the writer's work in shared memory, which the main thread can read while the writer is busy or
+// blocked. Only the writer writes it. It includes the heartbeat.
 import { sharedMs } from '../../base/clock.js';
 import { Histogram, cellsOf, countBounds, secondBounds } from '../../base/metric.js';
 import type { DatabaseSample } from './definitions.js';
@@ -11,7 +11,7 @@ const histograms = [
   ['txn_puts', countBounds],
 ] as const;
 
-/** Why a vector index was made anew from the store. */
+/** Reasons why a vector index was rebuilt from the store. */
 const rebuildReasons = [
   'no_snapshot',
   'snapshot_refused',
@@ -20,7 +20,7 @@ const rebuildReasons = [
 ] as const;
 export type RebuildReason = (typeof rebuildReasons)[number];
 
-/** Single cells behind the histograms. `busy`: the writer does what may take long. */
+/** Single cells after the histograms. `busy` is set while the writer runs work that may take long. */
 const cellNames = [
   'heartbeat',
   'busy',
@@ -37,7 +37,7 @@ export function createFiguresBuffer(): SharedArrayBuffer {
   return new SharedArrayBuffer((histogramCells + cellNames.length) * 8);
 }
 
-/** A view of the numbers; every thread makes its own over the same buffer. */
+/** A view of the shared memory. Every thread creates its own view over the same buffer. */
 export class WriterMetrics {
   readonly #histograms: Histogram[] = [];
   readonly #cells: Float64Array;
@@ -52,7 +52,7 @@ export class WriterMetrics {
     this.#cells = new Float64Array(buffer, at * 8, cellNames.length);
   }
 
-  /** Notes a durable transaction: its time, that of making it durable, its requests and puts. */
+  /** Records a durable transaction: its time, the time of its sync, its requests and puts. */
   committed(ms: number, syncMs: number, requests: number, puts: number): void {
     const values = [ms / 1000, syncMs / 1000, requests, puts];
     for (const [i, value] of values.entries()) this.#histograms[i]!.observe(value);
@@ -70,12 +70,12 @@ export class WriterMetrics {
     return this.#cells[cellNames.indexOf(cell)]!;
   }
 
-  /** The writer is alive. */
+  /** Records a heartbeat. */
   beat(): void {
     this.set('heartbeat', sharedMs());
   }
 
-  /** Runs work that may take long, which is no sign of a stuck writer. */
+  /** Runs work that may take long. During it, a missing heartbeat does not count. */
   during<T>(work: () => T): T {
     this.set('busy', 1);
     try {
@@ -86,7 +86,7 @@ export class WriterMetrics {
     }
   }
 
-  /** Seconds since the writer was last seen alive; 0 while it is known to work. */
+  /** Seconds since the writer's last sign of life; 0 while it is known to work. */
   get heartbeatAge(): number {
     const last = this.#get('heartbeat');
     if (last === 0 || this.#get('busy') === 1) return 0;

@@ -1,8 +1,8 @@
-// What one node of a cluster gives another that has no data, or too old ones: a backup with the snapshots of
-// the vector indexes beside it, and how it takes the place of what was there.
+// Makes the copy that a node of a cluster gives to another node without data, or with too old data: a backup
+// plus the snapshots of the vector indexes. Installs such a copy in place of the old data.
 //
-// Invariant: the data change hands in one step that a crash does not halve: what a start finds is the old data, the
-// copy, or a mark that says that there is neither, upon which a copy is fetched again.
+// Invariant: the data are replaced in one atomic step. After a crash, a start finds the old data, the copy,
+// or a mark that neither is complete; then it fetches a copy again.
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { copyFile, link } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,16 +12,16 @@ import { makeFolder, syncPath } from '../../fs/durable-file.js';
 import { removeLargeFolder } from '../../fs/large-file.js';
 
 export interface CopiedFile {
-  /** Relative, with `/`. */
+  /** Relative path, with `/`. */
   path: string;
   bytes: number;
 }
 
-/** What a copy consists of. */
+/** Data files of a copy. */
 const dataFiles = ['MANIFEST.json', 'graph/data.mdb'];
 const snapshotForm = /^vec\/[^/]+\.snap$/;
 
-/** Whether a path may be one of a copy: nothing else is asked for, or written. */
+/** Returns true if a path may belong to a copy. No other path is requested or written. */
 export const isCopiedPath = (path: string): boolean =>
   dataFiles.includes(path) || (snapshotForm.test(path) && !path.includes('..'));
 
@@ -31,7 +31,8 @@ export async function makeNodeCopy(
   dataDir: string,
   to: string,
 ): Promise<CopiedFile[]> {
-  // Snapshots first: what they hold is then in the data. Those that are replaced meanwhile stay, by the link.
+  // Snapshots first, so that the data include everything in them. Links keep those that are replaced
+  // meanwhile.
   const links = `${to}.vec`;
   const names = await linkSnapshots(join(dataDir, 'vec'), links);
   try {
@@ -54,7 +55,9 @@ async function linkSnapshots(from: string, to: string): Promise<string[]> {
   return linked;
 }
 
-/** False: it has just been replaced by a newer one, and its index is built without it. */
+/**
+ * Returns false when a newer snapshot has just replaced this one. Then its index is built without a snapshot.
+ */
 async function linkOrCopy(from: string, to: string): Promise<boolean> {
   for (const make of [link, copyFile]) {
     try {
@@ -65,10 +68,10 @@ async function linkOrCopy(from: string, to: string): Promise<boolean> {
   return false;
 }
 
-/** Where a copy lies while it is fetched into a data directory. */
+/** Folder for a copy while it is being fetched into a data directory. */
 export const copyPlaceIn = (dataDir: string): string => join(dataDir, 'joining');
 
-/** Whether a start finds neither data nor a restore that somebody else has begun. */
+/** Returns true if a directory has neither data nor an unfinished restore. */
 export function needsNodeCopy(dataDir: string): boolean {
   const isHalf = existsSync(join(dataDir, 'RESTORING')) && existsSync(copyPlaceIn(dataDir));
   return (
@@ -78,8 +81,8 @@ export function needsNodeCopy(dataDir: string): boolean {
 }
 
 /**
- * Puts the copy that was fetched into the place of the data, which nobody has open. `keepAs`: a folder for
- * the data of before; they are removed when it is undefined. Fails DATA_CORRUPT.
+ * Installs the fetched copy in place of the data, which no process may have open. `keepAs` is a folder for
+ * the old data; if undefined, they are deleted. Fails DATA_CORRUPT.
  */
 export async function installNodeCopy(dataDir: string, keepAs: string | undefined): Promise<void> {
   const copy = copyPlaceIn(dataDir);
@@ -93,7 +96,7 @@ export async function installNodeCopy(dataDir: string, keepAs: string | undefine
   }
   for (const name of ['graph', 'vec', 'MANIFEST.json']) {
     if (!existsSync(join(copy, name))) continue;
-    // The names in it: the files themselves were synchronised when they came.
+    // Sync the directory entries. The files themselves were synced when they were received.
     syncPath(join(copy, name));
     renameSync(join(copy, name), join(dataDir, name));
   }
@@ -103,7 +106,7 @@ export async function installNodeCopy(dataDir: string, keepAs: string | undefine
   rmSync(copy, { recursive: true, force: true });
 }
 
-/** A name that nothing has: evidence is never overwritten. */
+/** Returns an unused name, so that earlier evidence is never overwritten. */
 function freeName(path: string): string {
   for (let n = 0; ; n++) {
     const name = n === 0 ? path : `${path}.${n}`;

@@ -1,6 +1,7 @@
-// The serving thread's side of a database in a cluster: starts its node, knows which program its data are of,
-// and gives every change of program that the log brings its turn. Invariant: the program that answers is
-// that of the sources in the data, whatever the folder of this node says.
+// The main thread's side of a database in a cluster. It starts the node, knows the program of the data, and
+// applies the program changes of the log one after another.
+// Invariant: the current program is compiled from the sources in the data, whatever the project folder of
+// this node contains.
 import { createHash } from 'node:crypto';
 import { TrellisError, errorDataOf, errorMessage, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
@@ -21,13 +22,13 @@ import { checkVectors, packSources, programBy, programOf } from './source-archiv
 
 interface WriterWays {
   order: (order: ClusterOrder) => Promise<unknown>;
-  /** As ComparisonWays. */
+  /** See ComparisonWays. */
   read: ComparisonWays['read'];
 }
 
 export class ClusterCoordinator {
   readonly node: NodeHandle;
-  /** Of the sources in the data. */
+  /** Program of the sources in the data. */
   readonly program: Program;
 
   constructor(
@@ -55,7 +56,7 @@ export class ClusterCoordinator {
   readonly #cluster: ClusterOptions;
   #comparison: Comparison | undefined;
 
-  /** The writer is there. */
+  /** Connects the writer when it is ready. */
   attach({ order, read }: WriterWays): void {
     const { env } = this.storage;
     const tell = async (settings: Uint8Array) =>
@@ -76,7 +77,7 @@ export class ClusterCoordinator {
     this.node.data = { tell, check, settings };
   }
 
-  /** The log has such a mark there. */
+  /** Called when the log has such a mark at this position. */
   hear(mark: CheckMark, position: ClusterPosition): void {
     this.#comparison?.hear(mark, position).catch((error: unknown) => {
       const reason = errorMessage(errorDataOf(error).error);
@@ -84,12 +85,12 @@ export class ClusterCoordinator {
     });
   }
 
-  /** The program of these packed sources answers now. */
+  /** The program of these packed sources is now current. */
   use(packed: Uint8Array): void {
     this.node.program = createHash('sha256').update(packed).digest('hex').slice(0, 16);
   }
 
-  /** For the writer; the port is handed over with it. */
+  /** Returns the setup for the writer, with a port to transfer. */
   linkSetup({ txn_bytes }: Limits): LogLinkSetup {
     return {
       port: this.node.writerPort,
@@ -102,7 +103,7 @@ export class ClusterCoordinator {
     };
   }
 
-  /** An entry waits for the program of these sources: compiles them and gives them their turn. */
+  /** A log entry waits for the program of these sources. Compiles them, then swaps the program in turn. */
   async adopt(packed: Uint8Array, swap: (program: Program) => Promise<void>): Promise<void> {
     try {
       const program = await programBy(packed, this.options.limits, (sources, rules) =>
@@ -112,12 +113,14 @@ export class ClusterCoordinator {
       this.use(packed);
     } catch (error) {
       const { error: data } = errorDataOf(error);
-      // The writer asks again when there is room.
+      // The writer asks again when there is space.
       if (data.code !== 'INSUFFICIENT_STORAGE') this.node.setFault(data);
     }
   }
 
-  /** The packed sources of a reload, which only the leader may make. Fails NOT_LEADER, PARAM_MISSING. */
+  /**
+   * Returns the packed sources of a reload, which only the leader may make. Fails NOT_LEADER, PARAM_MISSING.
+   */
   sourcesOf(archive: SourceArchive | undefined): Uint8Array {
     const { refusal } = this.node;
     if (refusal !== undefined) throw new TrellisError(refusal);
@@ -127,7 +130,10 @@ export class ClusterCoordinator {
   }
 }
 
-/** Data that are opened without their cluster go a way of their own: no log knows them any more. */
+/**
+ * Detaches data that are opened without their cluster. They diverge from the log and belong to no log any
+ * more.
+ */
 export function detachFromCluster({ env }: Storage): void {
   const left = leftPosition(env.meta.get(metaKey.position));
   if (left === undefined) return;
@@ -137,5 +143,5 @@ export function detachFromCluster({ env }: Storage): void {
   });
 }
 
-/** A group of requests takes as much as one request may at least. */
+/** Minimum size of a group in bytes. It must allow at least one maximal request. */
 const entryBytesMin = 64 * 1024 * 1024;

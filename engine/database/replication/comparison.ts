@@ -1,7 +1,7 @@
-// One node's part in a comparison of all nodes, as the thread that serves has it: the tables are read in a thread of
-// their own, from a snapshot that the writer takes at the mark, so that nothing stands still. Who leads tells what it
-// holds by a second mark; every other node finds out by itself whether it holds the same. Invariant: only
-// snapshots of one place in the log are compared.
+// Runs one node's part in a comparison of all nodes, on the main thread. A separate thread reads the tables
+// from a snapshot that the writer takes at the mark, so that writes continue. The leader appends the hashes
+// of its tables in a second mark, and every other node compares them with its own.
+// Invariant: only snapshots at the same log position are compared.
 import { randomUUID } from 'node:crypto';
 import { type ErrorData, TrellisError } from '../../base/errors.js';
 import type { ClusterTally } from '../../cluster/ipc/cluster-metrics.js';
@@ -12,15 +12,18 @@ import { giveUp, snapshotWords, untilReady } from './pinned-snapshot.js';
 import type { TableHashes } from './table-check.js';
 
 export interface ComparisonWays {
-  /** Has a thread read the tables at the snapshot that these words are about; undefined: it was given up. */
+  /**
+   * Hashes the tables of the snapshot that this shared memory describes, on a separate thread. Resolves with
+   * undefined when the snapshot was given up.
+   */
   read: (words: SharedArrayBuffer) => Promise<TableHashes | undefined>;
-  /** Has the leader's writer append that mark, and take a snapshot at it. */
+  /** Makes the leader's writer append the mark and take a snapshot at it. */
   mark: (mark: CheckMark, words?: SharedArrayBuffer) => Promise<ClusterPosition>;
-  /** Has the writer go on behind the mark at which it stands, with a snapshot or without. */
+  /** Makes the writer continue after the mark at which it waits, with a snapshot or without. */
   pass: (words?: SharedArrayBuffer) => Promise<unknown>;
   tally: Pick<ClusterTally, 'add'>;
   onCompared: (result: Compared) => void;
-  /** This node takes no part any more. */
+  /** Called when this node differs from the leader and leaves the cluster. */
   onDiverged: (error: ErrorData) => void;
 }
 
@@ -32,13 +35,16 @@ interface Reading {
 
 export class Comparison {
   #last: Promise<unknown> = Promise.resolve();
-  /** At the newest mark at which this node has taken a snapshot. */
+  /** Reading at the newest mark at which this node has taken a snapshot. */
   #own: Reading | undefined;
   #isReading = false;
 
   constructor(private readonly ways: ComparisonWays) {}
 
-  /** On the leader: one after another. Resolves when all nodes can know what it holds. Fails as writes do. */
+  /**
+   * Leader only: runs a comparison, one after another. Resolves when the second mark is in the log. Fails as
+   * writes do.
+   */
   lead(): Promise<Omit<Compared, 'other'>> {
     const turn = this.#last.then(() => this.#lead());
     this.#last = turn.then(undefined, () => undefined);
@@ -77,7 +83,9 @@ export class Comparison {
     }
   }
 
-  /** On others: the writer has met this mark, and stands at it until it is told to go on, unless it tells tables. */
+  /**
+   * Follower only: the writer has met this mark. It waits there for `pass`, unless the mark contains hashes.
+   */
   async hear(mark: CheckMark, position: ClusterPosition): Promise<void> {
     const { check, tables } = mark;
     if (tables === undefined) await this.#begin(check, position);
@@ -86,11 +94,11 @@ export class Comparison {
 
   async #begin(check: string, position: ClusterPosition): Promise<void> {
     this.#own = undefined;
-    // It would have to stand for as long as the tables of the mark before are read.
+    // Otherwise the writer would have to wait until the tables of the earlier mark are read.
     if (this.#isReading) return void (await this.ways.pass());
     const words = snapshotWords();
     const reading = this.#read(words);
-    // Who asks for it hears why there is none.
+    // The caller of `lead` receives the error.
     reading.catch(() => undefined);
     this.#own = { check, position, tables: reading };
     await untilReady(

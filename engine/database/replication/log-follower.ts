@@ -1,10 +1,10 @@
-// The writer's side of following: what other nodes have changed is put into LMDB as it comes, many entries
-// in one transaction, and published as if this node had committed it. Becomes the leader's side when the
-// log says so.
+// The writer's side of following. It applies the changes of other nodes to LMDB as they arrive, many entries
+// in one transaction, and publishes them like commits of this node. When this node becomes the leader, it
+// switches the writer to appending.
 //
-// Invariant: entries are applied in the order of the log, each once, together with how far that is; a
-// program changes in the same turn as the data that belong to it. What fails before its commit point for want of
-// room, or of what else passes, is tried again, and nothing behind it is applied before.
+// Invariant: entries are applied in log order, each once, together with the position. A program changes in
+// the same event-loop turn as the data that belong to it. An entry that fails before its commit point for a
+// temporary reason, such as lack of space, is retried, and no later entry is applied before it.
 import type { MessagePort } from 'node:worker_threads';
 import { type ErrorData, TrellisError, errorDataOf, fail } from '../../base/errors.js';
 import { shortageOf } from '../../base/os/shortage.js';
@@ -37,33 +37,35 @@ export interface FollowParts {
   figures: WriterMetrics;
   gate: ControlBlock;
   loads: LoadWriter;
-  /** An entry waits for the program of these packed sources. */
+  /** Called when an entry waits for the program of these packed sources. */
   onSources: (sources: Uint8Array) => void;
-  /** The log has such a mark there; one without tables is waited at, for the order `pass`. */
+  /**
+   * Called when the log has such a mark. At a mark without tables, the follower waits for the command `pass`.
+   */
   onMark: (mark: CheckMark, position: ClusterPosition) => void;
-  /** This node takes no part any more. */
+  /** Called when this node must leave the cluster. */
   onFault: (error: ErrorData, stack: string | undefined) => void;
-  /** Something was applied. */
+  /** Called when something was applied. */
   onApplied: () => void;
 }
 
-/** One transaction ends at so many entries, or bytes of them. */
+/** Maximum entries, and bytes of entries, in one transaction. */
 const entriesMax = 512;
 const bytesMax = 16 * 1024 * 1024;
 
-/** Entries without changes are noted on disk when there are so many. */
+/** Number of entries without changes after which the position is written to disk. */
 const unnotedMax = 1024;
 
-/** Between two tries of what found no room. */
+/** Milliseconds between two tries of an entry that found no space. */
 const againMs = 250;
 
 export class LogFollower {
   #waiting: LoggedEntry[] = [];
-  /** Waits for its program. */
+  /** The entry that waits for its program. */
   #held: LoggedEntry | undefined;
-  /** A mark at which a snapshot is to be taken, before anything behind it is applied. */
+  /** A mark at which a snapshot is to be taken before later entries are applied. */
   #mark: LoggedEntry | undefined;
-  /** Runs while what comes next waits for room. */
+  /** Timer while the next entry waits for space. */
   #again: NodeJS.Timeout | undefined;
   #isScheduled = false;
   #isOver = false;
@@ -77,7 +79,7 @@ export class LogFollower {
     };
   }
 
-  /** In the order of the log: what was set aside comes before what the log has said meanwhile. */
+  /** Queues an entry in log order: an entry that was kept aside comes before later entries of the log. */
   #queue(entry: LoggedEntry): void {
     const { seq } = entry.position;
     const before = this.#waiting.findLastIndex(({ position }) => position.seq < seq);
@@ -92,7 +94,7 @@ export class LogFollower {
       case 'lead':
         return this.#lead(message.position);
       case 'follow':
-        // The log thread does not hear of the leader's own commits one by one.
+        // The log thread does not receive each commit of the leader.
         this.parts.link.resign();
         return this.parts.link.tell({ kind: 'applied', seq: this.parts.link.position.seq });
       default:
@@ -109,7 +111,10 @@ export class LogFollower {
     });
   }
 
-  /** What fails before its commit point for want of something has changed nothing, and may be done later. */
+  /**
+   * Returns true for a temporary failure before the commit point. It has changed nothing, and the entry may
+   * be retried.
+   */
   #isPassing(error: unknown): boolean {
     if (this.parts.storage.permit.closedBecause !== undefined) return false;
     const isFull = error instanceof TrellisError && error.code === 'INSUFFICIENT_STORAGE';
@@ -123,7 +128,7 @@ export class LogFollower {
     }, againMs);
   }
 
-  /** What fails here fails for good: the data would lack what comes next. */
+  /** Runs work whose failure is permanent, because the data would lack the next entry. */
   #guarded(work: () => void): void {
     if (this.#isOver) return;
     try {
@@ -172,7 +177,7 @@ export class LogFollower {
     this.#apply(this.#take());
   }
 
-  /** The next entries that go together. */
+  /** Removes and returns the next entries for one transaction. */
   #take(): LoggedEntry[] {
     let [count, bytes] = [0, 0];
     for (const { kind, body } of this.#waiting) {
@@ -188,7 +193,8 @@ export class LogFollower {
   #apply(entries: readonly LoggedEntry[]): void {
     const { storage, link, loads, figures, vectors, gate } = this.parts;
     const started = performance.now();
-    // Alone, behind all that it is about; nobody is told of its place before the answer is known.
+    // A check stands alone, after everything that it covers. Its position is published only after the
+    // comparison.
     for (const { kind, body } of entries) if (kind === entryKind.check) this.#compare(body);
     const position = this.#positionAfter(entries);
     const changed = entries.filter(holdsChanges);
@@ -227,7 +233,10 @@ export class LogFollower {
     }
   }
 
-  /** Entries without changes; the leader hears of its own that way, and may be further already. */
+  /**
+   * Passes entries without changes. The leader receives its own such entries too, and may be at a later
+   * position already.
+   */
   #pass(entries: readonly LoggedEntry[], position: DataPosition): void {
     const { storage, link } = this.parts;
     if (position.seq <= link.position.seq) return;
@@ -237,7 +246,10 @@ export class LogFollower {
     link.reach(position, isNoted);
   }
 
-  /** Whether there was room: without it those entries are only heard again after a start. */
+  /**
+   * Writes the position to disk. Returns false without space; then these entries are only received again
+   * after a restart.
+   */
   #note(position: DataPosition): boolean {
     const { storage, link } = this.parts;
     try {
@@ -268,7 +280,7 @@ export class LogFollower {
     });
   }
 
-  /** Between two commits; gives what was asked for. */
+  /** Executes a command between two commits, and returns its result. */
   obey(order: ClusterOrder): unknown {
     const { storage, link } = this.parts;
     switch (order.kind) {
@@ -284,7 +296,7 @@ export class LogFollower {
     }
   }
 
-  /** Goes on behind the mark at which it stands; `words`: with a snapshot. */
+  /** Continues after the mark at which it waits. With `words`, takes a snapshot first. */
   #goOn(words: SharedArrayBuffer | undefined): void {
     const mark = this.#mark;
     if (mark === undefined) return;
@@ -294,7 +306,7 @@ export class LogFollower {
     this.#schedule();
   }
 
-  /** The program of the entry that waits is there: `adopt` makes it the one that this thread runs. */
+  /** Applies the program for which an entry waits. `adopt` makes it the program of this thread. */
   applySchema(program: Declarations, text: TextIndex | undefined, adopt: () => void): void {
     const entry = this.#held;
     if (entry === undefined) return adopt();
@@ -308,7 +320,7 @@ export class LogFollower {
     } catch (error) {
       gate.bumpSchemaVersion(-1);
       if (this.#isPassing(error)) {
-        // Its program is asked for again.
+        // The program will be requested again.
         this.#queue(entry);
         this.#postpone();
       } else this.stop(error);
@@ -326,7 +338,7 @@ export class LogFollower {
     this.#schedule();
   }
 
-  /** What the leader has done by an intent, done here: what its check says next must be so. */
+  /** Executes the leader's intent on this node. The next check entry verifies that the result is the same. */
   #migrate(
     { body }: LoggedEntry,
     position: DataPosition,
@@ -339,7 +351,7 @@ export class LogFollower {
     link.replaying(position, () => storage.applySchema(program, { text, nowMs, sources }));
   }
 
-  /** This node leads: what it knew for writes is of another time. */
+  /** This node leads now. Caches for writes are out of date. */
   #lead(position: NotedPosition): void {
     this.#guarded(() => {
       while (this.#waiting.length > 0 && !this.#isHeld) this.#applySome();
@@ -347,12 +359,12 @@ export class LogFollower {
       this.parts.storage.invalidateWriter();
       this.parts.loads.forget();
       this.parts.link.lead(position);
-      // Whoever led before did not live to compare.
+      // The former leader ended before it could append the table check.
       if (this.parts.link.needsTableCheck) appendTableHashes(this.parts.storage, this.parts.link);
     });
   }
 
-  /** In order: what has been heard without changes need not be heard again. */
+  /** On a clean close, writes the position, so that passed entries need not be received again. */
   close(): void {
     const { link, port } = this.parts;
     const { words, position } = link;
@@ -362,7 +374,7 @@ export class LogFollower {
   }
 }
 
-/** Entries that are no part of a transaction of several. */
+/** Kinds of entries that are applied alone, not in a transaction with others. */
 const alone = new Set<number>([
   entryKind.check,
   entryKind.mark,
@@ -376,7 +388,7 @@ const newest = Math.max(...known);
 const holdsChanges = ({ kind }: LoggedEntry): boolean =>
   kind === entryKind.changes || kind === entryKind.schema;
 
-/** What a newer version says, this one cannot follow. */
+/** Fails for a kind that a newer version added, because this version cannot apply it. */
 function checkKind(kind: number): void {
   if (!known.has(kind))
     fail('FORMAT_TOO_NEW', { found: `entry kind ${kind}`, known: `kinds up to ${newest}` });

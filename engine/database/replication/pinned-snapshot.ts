@@ -1,26 +1,27 @@
-// A snapshot of the data that the writer has taken between two commits, though it is another thread that reads it:
-// that thread opens the file, says that it is ready, and waits; the writer has it take its snapshot, which is a
-// matter of microseconds, and goes on. Invariant: a snapshot that is read is of the commit behind which the writer
-// stood; where either of them does not come in time, nothing is read.
+// Takes a snapshot of the data between two commits of the writer, for another thread that reads it. That
+// thread opens the file, reports that it is ready, and waits. The writer lets it take its snapshot, which
+// takes microseconds, and continues.
+// Invariant: the snapshot contains exactly the commits before the one moment at which the writer waited. If
+// either thread does not arrive in time, nothing is read.
 //
-//   i32  0   see `state`
+//  i32  0   see `state`
 import { openEnv } from '../../storage/table/env.js';
 import { type TableHashes, hashHeld } from './table-check.js';
 
 const state = {
-  /** The thread is not there yet. */
+  /** The reading thread is still opening the file. */
   opening: 0,
   ready: 1,
-  /** The writer stands, and waits. */
+  /** The writer waits for the snapshot. */
   take: 2,
   taken: 3,
-  /** Nobody wants it any more. */
+  /** The snapshot is no longer wanted. */
   over: 4,
 } as const;
 
-/** A thread takes a snapshot in so long, unless the machine stands still. */
+/** Milliseconds that a thread may take for its snapshot. It takes far longer only on a stalled machine. */
 const takeMs = 5_000;
-/** The writer comes in so long: it may have a large import before. */
+/** Milliseconds to wait for the writer, which may have to finish a large import first. */
 const readyMs = 600_000;
 
 export const snapshotWords = (): SharedArrayBuffer => new SharedArrayBuffer(4);
@@ -30,7 +31,7 @@ function become(words: Int32Array, next: number): void {
   Atomics.notify(words, 0);
 }
 
-/** What the tables hold, for the thread that reads; undefined: the writer never came. */
+/** Hashes the tables, on the reading thread. Returns undefined when the writer never came. */
 export function hashSnapshot(
   graphPath: string,
   shared: SharedArrayBuffer,
@@ -55,14 +56,14 @@ export function hashSnapshot(
   }
 }
 
-/** Resolves when the thread waits for the writer, or it is known that it does not come. */
+/** Resolves when the reading thread waits for the writer, or when it has ended early. */
 export async function untilReady(shared: SharedArrayBuffer, end: Promise<unknown>): Promise<void> {
   const words = new Int32Array(shared);
   const wait = Atomics.waitAsync(words, 0, state.opening, readyMs);
   if (wait.async) await Promise.race([wait.value, end]);
 }
 
-/** On the writer's thread, between two commits. */
+/** Called on the writer's thread, between two commits. */
 export function takeSnapshot(shared: SharedArrayBuffer): void {
   const words = new Int32Array(shared);
   if (Atomics.compareExchange(words, 0, state.ready, state.take) !== state.ready) return;
@@ -71,7 +72,7 @@ export function takeSnapshot(shared: SharedArrayBuffer): void {
   Atomics.compareExchange(words, 0, state.take, state.over);
 }
 
-/** Nobody comes: the thread ends. What it has taken already is read. */
+/** Gives up: the reading thread ends. A snapshot that was already taken is still read. */
 export function giveUp(shared: SharedArrayBuffer): void {
   const words = new Int32Array(shared);
   if (Atomics.load(words, 0) !== state.taken) become(words, state.over);

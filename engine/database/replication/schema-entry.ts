@@ -1,9 +1,10 @@
-// How a reload on the leader is told to the log: as what it changes, or, where that is too much, as what every
-// node makes it from. Invariant: what is told lies in the log before it is on this disk.
+// Appends a reload of the leader to the log: as its changes or, if they are too large, as an intent from
+// which every node makes them.
+// Invariant: the entry is in the log before the change is on this disk.
 import { entryKind } from '../../cluster/entry/kind.js';
 import type { LogClient } from '../../cluster/ipc/log-client.js';
 
-/** Runs `work`, which changes the schema; a process of its own tells nobody. */
+/** Runs `work`, which changes the schema. Outside a cluster, it appends nothing. */
 export function asSchemaEntry(
   link: LogClient | undefined,
   { nowMs, sources }: { nowMs: number; sources: Uint8Array | undefined },

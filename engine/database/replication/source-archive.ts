@@ -1,6 +1,6 @@
-// The sources of a program as they travel from the leader to the other nodes, and stand in the data of
-// each (key 07 of meta.ts). Invariant: the same archive makes the same program on every node of one
-// version; a node that cannot compile it says SCHEMA_AHEAD, and runs no other in its place.
+// Packs the sources of a program, for the log and for the data of every node (key 07 of meta.ts).
+// Invariant: the same archive compiles to the same program on all nodes of one version. A node that cannot
+// compile it reports SCHEMA_AHEAD, and runs no other program in its place.
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
@@ -17,7 +17,7 @@ const archiveMax = 8 * 1024 * 1024;
 
 type VectorOptions = DatabaseOptions['vectors'];
 
-/** What of the vectors' configuration decides over data and answers, by type; `*`: all others. */
+/** Vector options that influence data and results, by type; `*` for all others. */
 type VectorForms = Record<string, Record<string, unknown>>;
 
 function formsOf({ default: standard, types }: VectorOptions): VectorForms {
@@ -32,7 +32,7 @@ function formsOf({ default: standard, types }: VectorOptions): VectorForms {
 const byName = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number =>
   one < other ? -1 : 1;
 
-/** A node has the vectors' forms that its cluster was founded with. Fails CONFIG_INVALID. */
+/** Checks that a node has the vector options with which its cluster was created. Fails CONFIG_INVALID. */
 export function checkVectors(packed: Uint8Array, vectors: VectorOptions): void {
   const { vectors: theirs = formsOf(vectors), scattered = [] } = unpackSources(packed);
   const ours = formsOf(vectors);
@@ -40,7 +40,7 @@ export function checkVectors(packed: Uint8Array, vectors: VectorOptions): void {
     for (const key of ['metric', 'dimensions', 'store']) {
       const [here, there] = [ours, theirs].map((forms) => forms[type]?.[key]);
       if (here === there) continue;
-      // A cluster of a build that asked for none: its data are looked at when they are opened.
+      // The cluster was created by a build without this option. The data are checked when they are opened.
       if (key === 'dimensions' && there === undefined && scattered.includes(type)) continue;
       const name = type === '*' ? `vectors.${key}` : `vectors.${type}.${key}`;
       const what = `\`${name}\` is ${here ?? 'not set'} here and ${there ?? 'not set'} in the cluster.`;
@@ -73,13 +73,13 @@ export function packSources(
   return packed;
 }
 
-/** Fails SCHEMA_AHEAD. */
+/** Compiles packed sources. Fails SCHEMA_AHEAD. */
 export function programOf(packed: Uint8Array, limits: Limits): Program {
   const archive = unpackSources(packed);
   return partOf(archive, compile(archive.sources, rulesOf(archive, limits)));
 }
 
-/** The same, compiled by whoever asks. Fails SCHEMA_AHEAD. */
+/** Compiles packed sources with the caller's compiler. Fails SCHEMA_AHEAD. */
 export async function programBy(
   packed: Uint8Array,
   limits: Limits,
@@ -120,7 +120,7 @@ function unpackSources(packed: Uint8Array): PackedSources {
 
 const metaTable = tableNames.indexOf('meta');
 
-/** The packed sources that an entry brings, a copy; undefined: it brings none. */
+/** Returns a copy of the packed sources in an entry, or undefined when it has none. */
 export function sourcesIn(body: Uint8Array): Uint8Array | undefined {
   let found: Uint8Array | undefined;
   eachChange(body, (table, key, value) => {

@@ -1,5 +1,6 @@
-// Whether two nodes hold the same: the hash of every table, made at one position of the log. Invariant: what
-// is a node's alone is not in it: its position, how far it trimmed its vector log, its snapshots' reach.
+// Hashes every table at one log position, to check whether two nodes have the same data.
+// Invariant: node-local values are excluded: the position, the trimmed part of the vector log, the positions
+// of snapshots.
 import { createHash } from 'node:crypto';
 import { fail } from '../../base/errors.js';
 import { entryKind } from '../../cluster/entry/kind.js';
@@ -15,7 +16,7 @@ export type TableHashes = Partial<Record<TableName, string>>;
 
 const never = (): boolean => false;
 
-/** Keys of a node's own. */
+/** Keys that are local to a node. */
 const localIn: Partial<Record<TableName, (key: Uint8Array) => boolean>> = {
   meta: ([tag]) => tag === metaKey.position[0] || tag === metaKey.trimmed[0],
   derived: isReachKey,
@@ -23,13 +24,15 @@ const localIn: Partial<Record<TableName, (key: Uint8Array) => boolean>> = {
 
 const rowsPerRead = 1000;
 
-/** Of the newest commit. The vector log is left out: each node keeps as much of it as it needs. */
+/**
+ * Hashes the newest commit. The vector log is excluded, because each node keeps as much of it as it needs.
+ */
 export function hashTables(env: Env): TableHashes {
   env.refresh();
   return hashHeld(env);
 }
 
-/** The same, of the state that this thread sees. */
+/** Hashes the snapshot that this thread has open. */
 export function hashHeld(env: Env): TableHashes {
   const hashes: TableHashes = {};
   for (const name of tableNames) {
@@ -51,13 +54,13 @@ function hashOf(table: Table<unknown>, isLocal: (key: Uint8Array) => boolean = n
   return hash.digest('hex').slice(0, 32);
 }
 
-/** The leader's part: an entry that says what all tables hold at its place. */
+/** Leader only: appends an entry with the hashes of all tables at its position. */
 export function appendTableHashes({ env }: Storage, link: LogClient): void {
   link.append(entryKind.check, new TextEncoder().encode(JSON.stringify(hashTables(env))));
   link.needsTableCheck = false;
 }
 
-/** The settings of all nodes, told by the leader. */
+/** Leader only: appends the settings for all nodes. */
 export function appendSettings(
   { env }: Storage,
   link: LogClient,
@@ -73,7 +76,7 @@ export function appendSettings(
   return { epoch, seq };
 }
 
-/** Compares this node's tables with those that a check entry tells. Fails DIVERGED. */
+/** Compares this node's tables with the hashes in a check entry. Fails DIVERGED. */
 export function compareTables({ env }: Storage, body: Uint8Array): void {
   const theirs = JSON.parse(Buffer.from(body).toString()) as TableHashes;
   const ours = hashTables(env);

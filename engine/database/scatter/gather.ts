@@ -1,6 +1,7 @@
-// Asks all shards of a scattered type, each once more at another node that has it when the first is slow, and
-// makes one answer of theirs. Invariant: an answer without a shard is given only to those who allow it, and
-// says how many there are; a write is asked of one place, once.
+// Calls all shards of a sharded type and merges their replies. A slow shard is called once more, on another
+// replica.
+// Invariant: a reply without some shards is returned only to callers that allow it, with the number of shards
+// that responded. A write is sent to one replica, once.
 import { wallMs } from '../../base/clock.js';
 import { TrellisError, fail, isRetryable } from '../../base/errors.js';
 import { parseUuid, shardOf } from '../../base/id.js';
@@ -14,43 +15,48 @@ import type { CallOptions } from '../call/options.js';
 import { checkAgreed, whenAgreed } from './program-agreement.js';
 import { mergeReplies } from './merge.js';
 
-/** One place that has a shard. */
+/** One replica of a shard. */
 export interface Replica {
-  /** What it answers by, where that can be another one than that of whoever asks. */
+  /** Program of the replica, where it can differ from the caller's program. */
   readonly program?: Program;
   call(name: string, body: Uint8Array, options: CallOptions): Uint8Array | Promise<Uint8Array>;
 }
 
-/** The places that have the same data; the first is asked first. */
+/** Replicas with the same data. The first is called first. */
 export type Shard = readonly Replica[];
 
 export interface GatherOptions {
-  /** By the name of their type. */
+  /** Returns the shards of a type by its name. */
   shards: (type: string) => readonly Shard[];
   limits: Limits;
-  /** By the model that is named, else that of a vector type, else that of the server. */
+  /**
+   * Embeds with the named model, otherwise with that of the vector type, otherwise with the default model.
+   */
   embed: (
     model: string | undefined,
     type: string | undefined,
     texts: readonly string[],
     budgetMs: number,
   ) => Promise<Float64Array[]>;
-  /** Takes the key of a repeated write for all shards together, or gives it back: in the main database. */
+  /**
+   * Reserves the idempotency key of a write for all shards together, or releases it. The main database stores
+   * it.
+   */
   claim: (name: string, body: Uint8Array, options: CallOptions) => Promise<Uint8Array> | Uint8Array;
-  /** A shard that is slower is asked at another place too. */
+  /** Milliseconds after which a slow shard is also called on another replica. */
   hedgeMs: number;
-  /** How long a call waits for shards that a reload has not reached. */
+  /** Milliseconds to wait for shards that a reload has not reached. */
   waitMs: number;
 }
 
 export class ScatterGather {
   #next = 0;
-  /** Keys whose writes are under way: those of one key go one after another. */
+  /** Idempotency keys of running writes. Writes with the same key run one after another. */
   readonly #keys = new Map<string, Promise<unknown>>();
 
   constructor(private readonly options: GatherOptions) {}
 
-  /** Answers a query about a scattered type. Fails PROGRAM_CHANGED. */
+  /** Runs a query on a sharded type. Fails PROGRAM_CHANGED. */
   call(query: Query, body: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {
     const { type, plan } = query.scatter!;
     const shards = this.options.shards(type);
@@ -86,14 +92,14 @@ export class ScatterGather {
     const whole = await this.#withMade(merge, body, options);
     checkAgreed(shards, name, plan);
     const bodies = await this.#all(shards, name, whole, options);
-    // Another program may have come to one of them in between.
+    // Another program may have reached one of them meanwhile.
     checkAgreed(shards, name, plan);
     return bodies;
   }
 
   /**
-   * A repeat is answered by the shard that did it. That a key stands for one request only, whichever shards
-   * and types its bodies are about, is for the one place to know that they have in common.
+   * A repetition is answered by the shard that ran the write. The main database ensures that a key is used
+   * for one request only, whichever shards and types the bodies refer to.
    */
   async #once(
     name: string,
@@ -110,7 +116,7 @@ export class ScatterGather {
       try {
         return await write();
       } catch (error) {
-        // Refused for good, so that it is not done: the key is as good as new.
+        // The write was permanently refused and not done, so its key can be used again.
         if (isRefusal(error)) await claim('give back');
         throw error;
       }
@@ -123,7 +129,10 @@ export class ScatterGather {
     return turn;
   }
 
-  /** The body with the vectors of its texts, and its NOW. A text that is missing is missed by the shards. */
+  /**
+   * Returns the body with the vectors of its texts and with its NOW. A missing text is reported by the
+   * shards.
+   */
   async #withMade(
     { texts, moment, model }: Merge & { kind: 'all' },
     body: Uint8Array,
@@ -148,13 +157,16 @@ export class ScatterGather {
     const made = moment === undefined ? [] : [`"${moment}":"${now}"`];
     const more = [...made, ...(await Promise.all(embedded)).flat()];
     if (more.length === 0) return body;
-    // A body may be `null`, or not be there.
+    // A body may be `null` or empty.
     const isObject = view?.kind === 'object';
     const members = isObject ? Buffer.from(body).toString().trim().slice(1, -1).trim() : '';
     return Buffer.from(`{${[members, ...more].filter((part) => part !== '').join()}}`);
   }
 
-  /** Of an id, its shard; of a new element any, but for a repeated write always the same. */
+  /**
+   * Returns the shard of an id. For a new element, returns any shard, but always the same for a repeated
+   * write.
+   */
   #placeOf(
     parameter: string | undefined,
     body: Uint8Array,
@@ -168,7 +180,7 @@ export class ScatterGather {
     const given =
       body.length === 0 ? undefined : scanBody(body, this.options.limits).member(parameter);
     const id = given?.kind === 'string' ? parseUuid(given.text()) : undefined;
-    // What is no id is refused by whichever shard is asked.
+    // An invalid id is refused by any shard.
     return id === undefined ? 0 : shardOf(id, of);
   }
 
@@ -203,7 +215,7 @@ export class ScatterGather {
     return bodies;
   }
 
-  /** The first answer of a shard. What one place refuses for good, all do. */
+  /** Returns the first reply of a shard. A permanent refusal by one replica counts for all of them. */
   #ask(shard: Shard, name: string, body: Uint8Array, options: CallOptions): Promise<Uint8Array> {
     const { hedgeMs } = this.options;
     return new Promise((resolve, reject) => {
@@ -227,7 +239,7 @@ export class ScatterGather {
             (answer) => {
               clearTimeout(timer);
               resolve(answer);
-              // Nobody waits for the other places any more.
+              // The calls to the other replicas are no longer needed.
               if (asked > 1) cancelAll();
             },
             (error: unknown) => {
@@ -243,11 +255,11 @@ export class ScatterGather {
   }
 }
 
-/** A write that its shard has undone, and that comes again only when somebody changes something. */
+/** Returns true if a write was undone by its shard and a retry would fail again. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof TrellisError && !isRetryable(error.code) && error.code !== 'INTERNAL';
 
-/** Whether asking elsewhere would not help: the request itself is refused, or a defect is met. */
+/** Returns true if another replica would not help: the request itself is refused, or there is a defect. */
 function isFault(error: unknown): boolean {
   return !(error instanceof TrellisError) || !elsewhere.has(error.code);
 }

@@ -1,12 +1,12 @@
-// Where the values of a JSON text lie that the executor has printed: it is trusted to be well formed, so that
-// parts of it can be passed on byte for byte without being read. Numbers keep all their digits.
+// Finds the values in JSON text that the executor has printed. The text is trusted to be well formed, so that
+// parts of it can be copied without parsing. Numbers keep all their digits.
 
-/** From its first byte to behind its last. */
+/** From its first byte to the byte after its last. */
 export type Span = readonly [start: number, end: number];
 
 const [quote, backslash, comma] = [34, 92, 44];
 
-/** Behind the value that begins at `at`. */
+/** Returns the end of the value that begins at `at`. */
 function endOf(text: Buffer, at: number): number {
   if (text[at] === quote) return endOfText(text, at);
   const opens = text[at];
@@ -34,7 +34,7 @@ function endOfText(text: Buffer, at: number): number {
   return i + 1;
 }
 
-/** The values of an array. */
+/** Returns the values of an array. */
 export function itemsOf(text: Buffer, [start]: Span): Span[] {
   const items: Span[] = [];
   let at = start + 1;
@@ -47,7 +47,7 @@ export function itemsOf(text: Buffer, [start]: Span): Span[] {
   return items;
 }
 
-/** The members of an object; names are ours, without escapes. */
+/** Returns the members of an object. The names come from the engine and have no escapes. */
 export function membersOf(text: Buffer, [start]: Span): Map<string, Span> {
   const members = new Map<string, Span>();
   let at = start + 1;

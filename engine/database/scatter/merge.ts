@@ -1,6 +1,6 @@
-// One answer out of those of all shards. Hits are taken in the order that one database would give them: by
-// distance or score, then by id; then conditions, then new ranks. Invariant: what a hit looks like is passed
-// on as its shard has printed it.
+// Merges the replies of all shards into one. Hits are ordered as one database would order them: by distance
+// or score, then by id. Then conditions apply, then ranks are assigned.
+// Invariant: the bytes of a hit are those that its shard has printed.
 import { fail } from '../../base/errors.js';
 import type { MergedMember } from '../../plan/scatter-merge.js';
 import { type Span, itemsOf, membersOf } from './json-spans.js';
@@ -15,7 +15,7 @@ interface Hit {
   members: ReadonlyMap<string, Span>;
   id: string;
   score: number;
-  /** Less is earlier. */
+  /** Sort key, ascending. */
   order: number;
 }
 
@@ -65,7 +65,7 @@ function hits(
   );
 }
 
-/** The best of all shards' hits, those for which the conditions are true. */
+/** Returns the best hits of all shards that satisfy the conditions. */
 function nearest(replies: readonly Reply[], place: string, at: number): Hit[] {
   const k = numberAt(replies[0]!, `${place}.k${at}`);
   const all = replies.flatMap((reply) =>
@@ -88,7 +88,7 @@ function hitAt(text: Buffer, span: Span): Hit {
   return { text, members, id: textOf(reply, members.get('i')!), score, order };
 }
 
-/** As `RerankRRF` of several lists: every list adds weight / (k + rank) to what it holds. */
+/** Fuses several lists like `RerankRRF`: every list adds weight / (k + rank) to its hits. */
 function fuse(lists: readonly Hit[][], place: number, reply: Reply): Hit[] {
   const k = numberAt(reply, `${place}.n`);
   const given = reply.members.get(`${place}.w`);

@@ -1,12 +1,13 @@
-// Whether shards answer a query as the database that asks them has it. A reload reaches one after another, and one
-// whose data refuse it keeps its own program. Invariant: parts of one answer are made by one plan.
+// Checks whether the shards run the same version of a query as the database that calls them. A reload reaches
+// one shard after another, and a shard whose data refuse it keeps its own program.
+// Invariant: the parts of one reply are made by one plan.
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fail } from '../../base/errors.js';
 import type { Plan } from '../../plan/plan.js';
 import type { Program } from '../../plan/program.js';
 
-/** Places that have the same data, and what each answers by. */
+/** Replicas with the same data, and their programs. */
 type Shard = readonly { readonly program?: Program }[];
 
 const lookMs = 10;
@@ -23,7 +24,7 @@ function planOf(program: Program, name: string): Plan | undefined {
   return known.get(name);
 }
 
-/** Databases of a cluster have compiled theirs each for itself. */
+/** Compares plans by digest, because each database of a cluster compiles its own. */
 function digestOf(plan: Plan): string {
   let known = digests.get(plan);
   if (known === undefined) {
@@ -51,7 +52,10 @@ export function checkAgreed(shards: readonly Shard[], name: string, plan: Plan):
   if (!isAgreed(shards, name, plan)) fail('PROGRAM_CHANGED');
 }
 
-/** Gives those that are under way to the same program some time; undefined: no time is needed. */
+/**
+ * Waits some time for shards that are switching to the same program. Returns undefined when no wait is
+ * needed.
+ */
 export function whenAgreed(
   shards: readonly Shard[],
   name: string,

@@ -1,5 +1,5 @@
-// What the thread that compiles beside those that serve is asked for. Invariant: nothing native is loaded
-// here, so that the thread may be ended whatever it does.
+// Runs on the compiler thread, so that serving threads stay responsive.
+// Invariant: this thread loads nothing native, so that it may be terminated at any time.
 import { compileAdHoc } from '../../lang/ad-hoc.js';
 import { type CompileOptions, compile, type Source } from '../../lang/compile.js';
 import type { Limits } from '../../base/limits.js';
@@ -12,7 +12,7 @@ import { type DocumentReport, type DocumentTask, documentOf } from './openapi-ta
 export interface CompileTask {
   sources: readonly Source[];
   options: Pick<CompileOptions, 'compat' | 'limits' | 'scattered'>;
-  /** Nobody asks for the queries. */
+  /** Return the schema only, without the queries. */
   headOnly: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface CompileReport {
   diagnostics: Diagnostic[];
 }
 
-/** A query that comes with its call, against the schema of a program. */
+/** Compiles an ad hoc query against the schema of a program. */
 export interface AdHocTask {
   text: string;
   program: PackedProgram;
@@ -30,7 +30,7 @@ export interface AdHocTask {
 }
 
 export interface AdHocReport {
-  /** Packed; undefined when a diagnostic is an error. */
+  /** Packed. Undefined when a diagnostic is an error. */
   query: unknown;
   diagnostics: Diagnostic[];
 }

@@ -1,6 +1,6 @@
-// Compiles beside the thread that serves. Small sources are compiled where they are, sooner than a thread is
-// there; large ones in a thread that ends when nobody has asked for a while. Invariants: what waits is
-// bounded, and every caller gets an answer, whatever happens to the thread.
+// Compiles without blocking the serving thread. Small sources are compiled on the calling thread, faster than
+// a thread could start. Large ones are compiled on a thread that ends when it is idle.
+// Invariant: the queue is bounded, and every caller gets a result, whatever happens to the thread.
 import { fail } from '../../base/errors.js';
 import { TaskThread } from '../../system/task-thread.js';
 import type { Limits } from '../../base/limits.js';
@@ -12,14 +12,14 @@ import { headOf, packProgram, unpackInTurns } from '../call/serialized-program.j
 import type { AdHocReport, AdHocTask, CompileReport, CompileTask, Task } from './compile-task.js';
 import { type DocumentReport, type DocumentTask, documentOf } from './openapi-task.js';
 
-/** Bytes of sources that take a few milliseconds. */
+/** Bytes of sources that compile in a few milliseconds. */
 const smallBytes = 16 * 1024;
 const idleMs = 10_000;
 
 export interface CompilerOptions {
-  /** Calls that may be there at once, the one that runs included. */
+  /** Maximum number of calls, including the running one. */
   most: number;
-  /** Time that one may take, of its turn in the queue and of its own; undefined: any. */
+  /** Maximum milliseconds of one call, including its time in the queue. Undefined: unlimited. */
   budgetMs?: number;
   heapMb: number;
 }
@@ -42,21 +42,21 @@ export class Compiler {
     return { program: program && (await unpackInTurns(program)), diagnostics };
   }
 
-  /** The same without the queries. */
+  /** Compiles without the queries. */
   async check(sources: readonly Source[], options: Options): Promise<Compilation> {
     if (sizeOf(sources) <= smallBytes) return compile(sources, options);
     const { program, diagnostics } = await this.#run({ sources, options, headOnly: true });
     return { program: program && { ...headOf(program), queries: [] }, diagnostics };
   }
 
-  /** A query that comes with its call. */
+  /** Compiles an ad hoc query. */
   async adHoc(text: string, program: Program, limits: Limits): Promise<AdHocCompilation> {
     const task: AdHocTask = { text, program: packProgram(program), limits };
     const { query, diagnostics } = await this.#run<AdHocReport>(task);
     return { query: unpack<AdHocCompilation['query']>(query), diagnostics };
   }
 
-  /** A program as an OpenAPI document; of few queries at once. */
+  /** Returns the OpenAPI document of a program; synchronously when it has few queries. */
   document(
     program: Program,
     about: DocumentTask['about'],
@@ -86,7 +86,7 @@ function sizeOf(sources: readonly Source[]): number {
   return sources.reduce((sum, { text }) => sum + text.length, 0);
 }
 
-/** What became of the thread, said to whoever waits for it. */
+/** Fails with the reason why the thread gave no result. */
 function explain(error: unknown, budgetMs: number | undefined): never {
   const { name, code } = error as NodeJS.ErrnoException;
   if (name === 'AbortError') {
@@ -96,12 +96,12 @@ function explain(error: unknown, budgetMs: number | undefined): never {
   throw error;
 }
 
-/** Programs of this process, which take their turns; of each database at most one is being made. */
+/** Compiles the programs of this process, one after another. Each database compiles at most one at a time. */
 export const programCompiler = /* @__PURE__ */ new Compiler({
   most: 64,
   heapMb: 2048,
 });
-/** What callers ask about their sources: it keeps no program waiting. */
+/** Compiles sources for checks that clients request. Programs do not wait for them. */
 export const checkCompiler = /* @__PURE__ */ new Compiler({
   most: 8,
   budgetMs: 30_000,

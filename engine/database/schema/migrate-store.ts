@@ -1,6 +1,7 @@
-// Brings a store, its keyword index and its vector indexes to the schema of a program: at a start,
-// and while the database serves. Invariant: when it returns, every index says what a start over the
-// same data would make it say; when it throws SCHEMA_INCOMPATIBLE, nothing has changed.
+// Changes a store, its keyword index and its vector indexes to the schema of a program: at a start, and while
+// the database serves.
+// Invariant: when it returns, every index is as a start on the same data would make it. When it fails
+// SCHEMA_INCOMPATIBLE, nothing has changed.
 import { TrellisError, fail } from '../../base/errors.js';
 import { failpoint } from '../../base/failpoint.js';
 import type { Declarations } from '../../storage/schema/apply-schema.js';
@@ -15,7 +16,7 @@ import {
 } from '../maintenance/rebuild-text-index.js';
 import type { VectorStore } from '../vectors/vector-store.js';
 
-/** At a start; returns how many documents the keyword index was made of, if it was made anew. */
+/** Runs at a start. Returns the number of documents of the keyword index if it was rebuilt, otherwise 0. */
 export function openSchema(
   storage: Storage,
   declarations: Declarations,
@@ -29,11 +30,11 @@ export function openSchema(
   return addMissingTexts(storage, rules);
 }
 
-/** What a change of the data gets where none may be made. */
+/** Errors of a change of the data where none is allowed. */
 const isRefused: ReadonlySet<string> = new Set(['READ_ONLY', 'NO_LEADER', 'NOT_LEADER']);
 
 /**
- * At a start that may change nothing: program and data go together as they are, or not at all. Fails
+ * Runs at a start that must change nothing: program and data fit as they are, or it fails
  * SCHEMA_INCOMPATIBLE.
  */
 export function fitSchema(
@@ -59,8 +60,8 @@ export function fitSchema(
 }
 
 /**
- * While the database serves: `gate` tells the threads that read. What fails behind the commit leaves
- * them without answers until the next reload takes up where this one ended.
+ * Runs while the database serves. The control block informs the reading threads. After a failure behind the
+ * commit, they refuse calls until the next reload completes the change.
  */
 export function changeSchema(
   storage: Storage,

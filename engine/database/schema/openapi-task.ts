@@ -1,19 +1,19 @@
-// A program as the text of an OpenAPI document, which the thread that compiles makes of many queries.
+// Prints a program as an OpenAPI document, on the compiler thread when it has many queries.
 import { createHash } from 'node:crypto';
 import { type OpenApiOptions, openApiOf } from '../../contract/openapi.js';
 import type { HasSignatures } from '../../contract/signature.js';
 
 export interface DocumentTask {
   about: Omit<OpenApiOptions, 'sees'>;
-  /** Names of the queries that are told of; undefined: all. */
+  /** Names of the visible queries. Undefined: all. */
   seen: ReadonlySet<string> | undefined;
-  /** The program as its callers are told of it, packed. */
+  /** Packed signatures of the program. */
   told: Uint8Array;
 }
 
 export interface DocumentReport {
   text: Uint8Array;
-  /** Of the text. */
+  /** Digest of the text. */
   digest: string;
 }
 

@@ -1,10 +1,10 @@
-// The reloads under way, for the calls that fall into them: such a call is made again when the reload
-// is over, and is then one of the new program. Invariant: no call waits without a reload to wait for.
+// Repeats calls that meet a reload: such a call runs again when the reload is over, with the new program.
+// Invariant: no call waits without a running reload.
 import { TrellisError } from '../../base/errors.js';
 
 export class ReloadRetry {
   #running = 0;
-  /** Reloads that have ended. */
+  /** Number of reloads that have ended. */
   #ended = 0;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -21,7 +21,7 @@ export class ReloadRetry {
     }
   }
 
-  /** What `attempt` gives, if need be at a second attempt with the next program. */
+  /** Returns the result of `attempt`, if necessary from a second attempt with the next program. */
   retryAcrossReload<T, R>(attempt: () => T | Promise<T>, finish: (result: T) => R): R | Promise<R> {
     const ended = this.#ended;
     const again = async (error: unknown): Promise<R> => {
@@ -38,8 +38,8 @@ export class ReloadRetry {
   }
 
   /**
-   * The same for a plan, which only who made it can make anew: SCHEMA_CHANGED comes when the reload
-   * is over.
+   * Runs `attempt` for a plan, which only its maker can compile again. If it meets a reload, fails
+   * SCHEMA_CHANGED when the reload is over.
    */
   failAcrossReload<T>(attempt: () => T | Promise<T>): T | Promise<T> {
     const ended = this.#ended;
@@ -56,16 +56,16 @@ export class ReloadRetry {
     }
   }
 
-  /** Resolves when the failed call may be made again; else fails with its error. */
+  /** Resolves when the failed call may be repeated. Otherwise fails with its error. */
   async #over(error: unknown, ended: number): Promise<void> {
     if (!isSchemaChanged(error)) throw error;
     if (ended !== this.#ended) return;
-    // Without a reload the next attempt would end as this one did.
+    // Without a reload, the next attempt would fail in the same way.
     if (this.#running === 0) throw error;
     await this.#last;
   }
 }
 
-/** Whether a call fell into a change of the schema: nothing of it was done. */
+/** Returns true if a call met a change of the schema. Then nothing of it was done. */
 export const isSchemaChanged = (error: unknown): boolean =>
   error instanceof TrellisError && error.code === 'SCHEMA_CHANGED';

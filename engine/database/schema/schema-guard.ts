@@ -1,18 +1,18 @@
-// Lets a reading thread run only what was made for the schema of the data it sees. A reload that
-// changes more than it adds counts up a word of the gate before its transaction and after it: while
-// the word stands, nothing can have changed; between the two, the catalog in the data tells; after
-// the second, this thread waits to be equipped with the program that belongs to it. Invariant: an
-// answer comes from a program, a catalog, data and indexes of one schema, or it does not come.
+// Lets a reading thread run only what was compiled for the schema of the data it sees. A reload that changes
+// more than it adds increments a word of the control block before and after its transaction. While the word
+// is unchanged, nothing has changed. Between the two increments, the catalog in the data decides. After the
+// second one, the thread waits for the matching program.
+// Invariant: a result comes from a program, a catalog, data and indexes of one schema, or the call fails.
 import { fail } from '../../base/errors.js';
 import type { RefreshableView, Storage } from '../../storage/open-storage.js';
 import type { ControlBlock } from '../call/control-block.js';
 
 export class SchemaGuard {
-  /** Of the newest commit. */
+  /** View of the newest commit. */
   view: RefreshableView;
-  /** That of the programs this thread was given last. */
+  /** Schema version of the program that this thread received last. */
   #schema = 0;
-  /** Whether `view` has its catalog. */
+  /** True if `view` has the catalog of that version. */
   #isKnown = false;
 
   constructor(
@@ -26,7 +26,7 @@ export class SchemaGuard {
     return this.#schema;
   }
 
-  /** The thread was given a program of this schema. */
+  /** Records that the thread received a program of this schema version. */
   equip(schema: number): void {
     this.#schema = schema;
     this.#readCatalog();
@@ -39,8 +39,8 @@ export class SchemaGuard {
   }
 
   /**
-   * What `work` makes of the view, for a program of schema `made`. Fails SCHEMA_CHANGED, also when
-   * that was found out afterwards only.
+   * Returns the result of `work` on the view, for a program of schema version `made`. Fails SCHEMA_CHANGED,
+   * even if the change is detected only afterwards.
    */
   run<T>(made: number, work: (view: RefreshableView) => T): T {
     if (this.gate.hasNewCommit()) this.view.refresh();
@@ -66,10 +66,10 @@ export class SchemaGuard {
     fail('SCHEMA_CHANGED');
   }
 
-  /** A look at data and catalog alone, whatever program they belong to. */
+  /** Reads data and catalog, independent of the program. */
   look<T>(work: (view: RefreshableView) => T): T {
     if (this.gate.hasNewCommit()) this.view.refresh();
-    // As long as this thread does not let go, it sees one state of the data.
+    // Within one synchronous call, this thread sees one state of the data.
     if (!this.storage.isCurrent()) this.#readCatalog();
     return work(this.view);
   }

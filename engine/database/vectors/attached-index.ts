@@ -1,6 +1,7 @@
-// The vector indexes a reading thread has attached to, by label. Invariant: an index is attached once;
-// a fresher handle of it only adds memories, since every attachment takes scratch space in shared
-// memory, and what a change of the schema has replaced or taken away is let go of.
+// Keeps the vector indexes that a reading thread has attached, by label.
+// Invariant: each index is attached once, because every attachment takes scratch space in shared memory. A
+// newer handle of an index only adds memory. Indexes that a schema change has replaced or dropped are
+// detached.
 import { assert } from '../../base/assert.js';
 import type { IndexHandle } from '../../vector/index.js';
 import { type SharedIndex, attachVectorIndex } from '../../vector/shared-index.js';
@@ -21,7 +22,7 @@ export class AttachedIndexes {
     return [...this.#attached].map(([label, index]) => ({ label, handle: index.handle() }));
   }
 
-  /** An index that was taken before. */
+  /** Returns an index that was attached before. */
   of(label: number): SharedIndex {
     const index = this.#attached.get(label);
     assert(index, 'an index is attached before it is used');
@@ -35,7 +36,7 @@ export class AttachedIndexes {
     this.#attached.set(label, attachVectorIndex(handle));
   }
 
-  /** Takes these, and lets go of all others. */
+  /** Attaches these indexes and detaches all others. */
   takeAll(list: readonly LabelHandle[]): void {
     const labels = new Set(list.map(({ label }) => label));
     for (const [label, index] of this.#attached) {

@@ -1,6 +1,6 @@
-// I10 and I13: what the next start makes of a snapshot file and the log behind it is what the rows
-// say. A file that a start would not take, or that the log no longer reaches back to, is a rebuild to
-// come and no fault, unless it is damaged. Changes nothing, and sees one state of the data.
+// Checks I10 and I13: a snapshot file plus the log after it must equal the rows. A file that a start would
+// not use, or for which the log is too short, only means a later rebuild and is no violation unless it is
+// damaged. Changes nothing, and reads one snapshot of the data.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCatalog } from '../../storage/catalog/catalog-record.js';
@@ -16,9 +16,9 @@ import type { SharedIndex } from '../../vector/shared-index.js';
 import { inspectSnapshot } from '../../vector/snapshot.js';
 import { notedReach } from './snapshot-position.js';
 
-/** Vectors of a type that are compared number by number. */
+/** Number of vectors per type that are compared number by number. */
 const comparedMax = 1_000;
-/** Ids that a fault names. */
+/** Number of ids that a violation lists. */
 const namedMax = 10;
 
 export function checkSnapshots(env: Env, folder: string, dbUuid: string): Violation[] {
@@ -50,7 +50,7 @@ function checkFile(
   dbUuid: string,
 ): Violation[] {
   const { nextSeq } = readState(env.meta);
-  // Written since, beside a running server; a start would not take it.
+  // Written since by a running server. A start would not use it.
   if (seq >= nextSeq || readTotal(env.meta, label.id).count === 0) return [];
   const { dimension } = readTotal(env.meta, label.id);
   const read = inspectSnapshot(join(folder, file), label.name, {
@@ -60,7 +60,7 @@ function checkFile(
     seq,
   });
   if (read.index === undefined) {
-    // A server that goes on has removed it meanwhile (fs/large-file.ts).
+    // A running server has deleted it meanwhile (fs/large-file.ts).
     if (!read.isDamaged || !existsSync(join(folder, file))) return [];
     return [{ invariant: 'I13', what: `snapshot ${file}: ${read.reason}` }];
   }

@@ -1,5 +1,5 @@
-// What indexes a database has, in numbers: one entry per vector type, per indexed property and per type
-// with keywords. A look at one moment, for operators; nothing here decides anything.
+// Lists the indexes of a database with their state: one entry per vector type, per indexed property and per
+// type with keywords. It is for operators and decides nothing.
 import type { Label, ReadView } from '../../storage/table/view-types.js';
 import { readTotals } from '../../text/text-index.js';
 import type { IndexOptions } from '../../vector/index.js';
@@ -12,17 +12,17 @@ export interface VectorIndexInfo extends Omit<IndexOptions, 'layout'> {
   type: string;
   /** 0 before the first vector. */
   dimensions: number;
-  /** As configured, and what it stands for at this dimension. */
+  /** As configured, and as chosen for this dimension. */
   layout: IndexOptions['layout'];
   layoutUsed: 'fast' | 'compact' | 'flat' | undefined;
-  /** Whether searches walk a graph; false: they scan. */
+  /** True if searches use a graph; false if they scan. */
   graph: boolean;
-  /** A node of a cluster without room for them looks at every one. */
+  /** True on a cluster node without memory for the index. Searches then scan the stored vectors. */
   givenUp: boolean;
-  /** Width that the vectors were found to need; 0 before it was measured. */
+  /** Search width that the calibration found; 0 before the first calibration. */
   efMeasured: number;
   vectors: number;
-  /** Deleted vectors whose place is not reclaimed yet. */
+  /** Deleted vectors whose slots are not reclaimed yet. */
   tombstones: number;
   segments: number;
   /** Bytes of memory in use. */
@@ -35,7 +35,7 @@ export interface PropertyIndexInfo {
   type: string;
   property: string;
   unique: boolean;
-  /** Elements of the type. */
+  /** Number of elements of the type. */
   elements: number;
 }
 
@@ -47,7 +47,7 @@ export interface KeywordIndexInfo {
 
 export type IndexInfo = VectorIndexInfo | PropertyIndexInfo | KeywordIndexInfo;
 
-/** `nowMs`: Unix time, for the age of snapshots. */
+/** `nowMs` is Unix time, for the age of snapshots. */
 export function listIndexes(
   view: ReadView,
   vectors: (label: number) => SharedIndex | undefined,

@@ -1,6 +1,6 @@
-// How many of the true nearest neighbours an index finds, measured on the data themselves: stored
-// vectors are taken as queries, the truth is an exact scan of the rows in the store, and the vector
-// itself does not count. Runs in slices on a thread that does other work between them.
+// Measures the recall of a vector index on the data themselves. Stored vectors are the queries, an exact scan
+// of the stored rows is the truth, and a vector does not count as its own neighbor. It runs in slices on a
+// thread with other work.
 import type { ReadView } from '../../storage/table/view-types.js';
 import { similarity } from '../../exec/runtime/similarity.js';
 import { searchWithMargin } from '../../vector/oversampling.js';
@@ -14,26 +14,26 @@ export interface RecallRequest {
 
 export interface Recall extends RecallRequest {
   type: string;
-  /** Vectors that were compared. */
+  /** Number of vectors that were compared. */
   vectors: number;
-  /** Mean share of the k nearest found, 0 to 1; 1 where there is nothing to find. */
+  /** Mean share of the k nearest that were found, 0 to 1. It is 1 when there is nothing to find. */
   recall: number;
-  /** Microseconds of one search of the index, on average. */
+  /** Mean microseconds of one index search. */
   searchMicros: number;
 }
 
-/** Work at a time, and the rest after it. */
+/** Milliseconds of work per slice, and of the pause after it. */
 const sliceMs = 2;
 const restMs = 2;
 
 interface Sample {
   id: number;
   vector: Float64Array;
-  /** Distances of the k nearest others seen so far, ascending. */
+  /** Distances of the k nearest other vectors so far, ascending. */
   nearest: Float64Array;
 }
 
-/** Measures one index. `view` gives a view of the newest commit each time it is asked. */
+/** Measures one index. `view` returns a view of the newest commit at each call. */
 export async function measureRecall(
   index: SharedIndex,
   label: { id: number; name: string },
@@ -73,7 +73,7 @@ export async function measureRecall(
   };
 }
 
-/** Every n-th vector, so that old and new ones are asked for alike. */
+/** Takes every n-th vector, so that old and new ones are equally represented. */
 function takeSamples(view: ReadView, ids: Uint32Array, samples: number, k: number): Sample[] {
   const taken: Sample[] = [];
   const step = Math.max(1, ids.length / samples);
@@ -89,7 +89,7 @@ function takeSamples(view: ReadView, ids: Uint32Array, samples: number, k: numbe
 const distanceOf = (index: SharedIndex, { vector }: Sample, other: Float64Array): number =>
   similarity(index.options.metric, vector, other).distance;
 
-/** Keeps the smallest, ascending. */
+/** Keeps the smallest distances, ascending. */
 function offer(nearest: Float64Array, distance: number): void {
   let at = nearest.length - 1;
   if (!(distance < nearest[at]!)) return;
@@ -97,7 +97,7 @@ function offer(nearest: Float64Array, distance: number): void {
   nearest[at] = distance;
 }
 
-/** How many answers are at most as far as the last true neighbour; equal distances are equal. */
+/** Returns how many results are at most as far as the last true neighbor. Equal distances count as equal. */
 function hitsOf(
   index: SharedIndex,
   view: ReadView,
@@ -116,7 +116,7 @@ function hitsOf(
   return Math.min(hits, least.length);
 }
 
-/** Lets others work after every slice. */
+/** Yields to other work after every slice. */
 function pacer(): () => Promise<void> | undefined {
   let until = performance.now() + sliceMs;
   return () => {

@@ -1,13 +1,14 @@
-// How the snapshot thread gets the writer to hold still: a lock of shared words that the writer takes
-// around every change of an index while a snapshot is being made, and the snapshot thread for its
-// last pass. Invariant: at most one of the two is inside. The writer never waits for a thread that
-// is gone: one that has not ticked for seconds loses the lock, and with it its image.
+// Gives the snapshot thread short exclusive access to an index: a latch in shared memory. The writer holds it
+// during every change of an index while a snapshot is being made; the snapshot thread holds it during its
+// last pass.
+// Invariant: at most one of the two holds the latch. The writer never waits for a dead thread: a snapshot
+// thread that has not ticked for seconds loses the latch, and its snapshot is discarded.
 //
-//   word 0    0 = free, 1 = the writer changes an index, 2 = the snapshot thread compares
-//   word 1    1 = the snapshot thread wants in: the writer lets it go first
-//   word 2    ticks of the snapshot thread
-//   word 3    1 = the snapshot is to be given up
-//   byte 16   f64: sequence of the last change that the indexes hold
+//  word 0    0 = free, 1 = the writer changes an index, 2 = the snapshot thread compares
+//  word 1    1 = the snapshot thread requests the latch: the writer lets it go first
+//  word 2    ticks of the snapshot thread
+//  word 3    1 = the snapshot is cancelled
+//  byte 16   f64: sequence of the last change that the indexes hold
 import { TrellisError } from '../../base/errors.js';
 import type { Stillness } from '../../vector/snapshot.js';
 
@@ -21,7 +22,7 @@ const free = 0;
 const writing = 1;
 const comparing = 2;
 
-/** A snapshot thread that shows no life for this long while the writer waits is taken for dead. */
+/** Milliseconds without a tick, while the writer waits, after which the snapshot thread counts as dead. */
 const deadMs = 5_000;
 
 export function createStillnessBuffer(seq: number): SharedArrayBuffer {
@@ -59,7 +60,7 @@ export class WriterLatch {
     }
   }
 
-  /** False while the snapshot thread is in, or about to be. */
+  /** Returns false while the snapshot thread holds or requests the latch. */
   tryBegin(): boolean {
     const words = this.#words;
     if (Atomics.load(words, wanted) === 1) return false;
@@ -99,7 +100,7 @@ export function snapshotLatchOf(buffer: SharedArrayBuffer): Stillness {
       Atomics.store(words, wanted, 0);
       const before = Atomics.compareExchange(words, holder, comparing, free);
       Atomics.notify(words, holder);
-      // The writer has lost patience and gone on: what was compared is no image.
+      // The writer has stopped waiting and continued, so the comparison is invalid.
       if (before !== comparing) throw new TrellisError({ code: 'SHUTTING_DOWN', args: {} });
     },
   };

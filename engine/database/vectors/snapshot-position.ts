@@ -1,11 +1,9 @@
-// How far the newest snapshot of each vector type reaches (W15 of operations.md 6.1). A type that
-// does not change keeps its file while the log behind it is trimmed; its reach moves on with every
-// round of snapshots.
+// Stores the position of the newest snapshot of each vector type. A type that does not change keeps its file
+// while the log after it is trimmed; its position advances with every round of snapshots.
 //
-//   derived key    FF 'r' label(u16 BE)
-//   derived value  { "file": name, "seq": n }
+//  derived key    FF 'r' label(u16 BE)
+//  derived value  { "file": name, "seq": n }
 //
-// Files are a node's own: of a database in a cluster, these keys are in no entry of the log.
 import type { Env } from '../../storage/table/env.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { Label } from '../../storage/table/view-types.js';
@@ -13,25 +11,25 @@ import type { Label } from '../../storage/table/view-types.js';
 export interface Reach {
   label: Label;
   file: string;
-  /** The snapshot holds every change of its type up to this sequence. */
+  /** The snapshot contains every change of its type up to this sequence. */
   seq: number;
 }
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Whether a derived key is one of these. */
+/** Returns true for a derived key of this kind. */
 export const isReachKey = (key: Uint8Array): boolean => key[0] === 0xff && key[1] === 0x72;
 
 const keyOf = (label: number): Uint8Array => Uint8Array.of(0xff, 0x72, label >> 8, label & 255);
 
-/** Reach noted for this snapshot file, -1 when another file or none was noted. */
+/** Returns the stored position of this snapshot file, or -1 when another file or none is stored. */
 export function readReach(storage: Storage, label: Label, file: string): number {
   storage.env.refresh();
   return notedReach(storage.env, label.id, file);
 }
 
-/** The same of the state of the data that is seen already. */
+/** Returns the same from the snapshot of the data that is already open. */
 export function notedReach({ derived }: Env, label: number, file: string): number {
   const bytes = derived.get(keyOf(label));
   if (bytes === undefined) return -1;

@@ -1,6 +1,6 @@
-// The thread that makes one snapshot: attaches to the index, writes its image while the writer goes
-// on, reports and ends. What it leaves unfinished is a `.tmp`, which the next start deletes. And the threads
-// that help a start to read a large one (vector/parallel-load.ts).
+// Makes one snapshot on its own thread: attaches the index, writes its memory image while the writer
+// continues, reports and ends. An unfinished snapshot is a `.tmp` file, which the next start deletes. Also
+// starts the threads that help to read a large snapshot at a start (vector/parallel-load.ts).
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
@@ -22,17 +22,17 @@ export interface SnapshotTask {
   failpoint?: string;
 }
 
-/** Undefined: the index got another segment meanwhile. */
+/** Undefined when the index got another segment meanwhile. */
 export type SnapshotReport = (SnapshotWritten & { file: string }) | undefined;
 
 export const snapshotName = (type: string, seq: number): string => `${type}.${seq}.snap`;
 
 const entry = new URL('./snapshot-worker.js', import.meta.url);
 
-/** Beside the one that waits; more wait for the kernel. */
+/** Maximum helpers besides the waiting thread. More would wait for the kernel. */
 const helpersMost = 3;
 
-/** A large snapshot is read by other threads, too: one for each processor that is left. */
+/** Large snapshots are read in parallel, with one thread for each remaining processor. */
 export const shareOut = { fromPages: 2 ** 16, start: startHelpers };
 
 function startHelpers(share: PageShare): void {
@@ -40,16 +40,16 @@ function startHelpers(share: PageShare): void {
   for (let i = 0; i < helpers; i++) {
     try {
       const worker = startThread(entry, { workerData: share });
-      // Whoever waits hears of what fails there; of a thread that never began nothing is missed.
+      // The waiting thread sees failures. A helper that never started is not missed.
       worker.on('error', () => undefined);
       worker.unref();
     } catch {
-      return; // The system gives none: whoever waits reads alone.
+      return; // The system provides no thread: the waiting thread reads alone.
     }
   }
 }
 
-/** Makes a snapshot in a thread of its own. */
+/** Makes a snapshot on a separate thread. */
 export function startSnapshot(task: SnapshotTask): {
   worker: Worker;
   report: Promise<SnapshotReport>;
@@ -63,7 +63,7 @@ export function startSnapshot(task: SnapshotTask): {
   return { worker, report };
 }
 
-/** What the thread does. */
+/** Runs on that thread. */
 export function makeSnapshot(task: SnapshotTask): SnapshotReport {
   armFailpoint(task.failpoint);
   const index = attachVectorIndex(task.handle);

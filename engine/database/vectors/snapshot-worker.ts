@@ -1,4 +1,4 @@
-// Entry of the threads that make one snapshot, or help to read one.
+// Entry point of the threads that make a snapshot or help to read one.
 import { parentPort, workerData } from 'node:worker_threads';
 import { type PageShare, readShare } from '../../vector/parallel-load.js';
 import { makeSnapshot, type SnapshotTask } from './snapshot-thread.js';

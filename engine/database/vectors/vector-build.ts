@@ -1,5 +1,5 @@
-// What building an index from many vectors at once needs beside the index: which changes of a
-// commit may go together, the ids of a type, and how far a rebuild has come.
+// Helps to build an index from many vectors: finds the changes of a commit that can be applied together,
+// lists the ids of a type, and reports the progress of a rebuild.
 import type { Label, ReadView, VectorChange } from '../../storage/table/view-types.js';
 import { joinWords } from '../../storage/table/little-endian.js';
 
@@ -10,7 +10,7 @@ export interface BuildEvents {
 
 type Put = Extract<VectorChange, { kind: 'put' }>;
 
-/** The puts of one label from `at` on, each of another id, up to the first change that is none. */
+/** Returns the puts of one label from `at` on, each of a different id, up to the first other change. */
 export function runOfPuts(changes: readonly VectorChange[], at: number): Put[] {
   const run: Put[] = [];
   const ids = new Set<number>();
@@ -24,12 +24,15 @@ export function runOfPuts(changes: readonly VectorChange[], at: number): Put[] {
   return run;
 }
 
-/** Ids of a label, ascending. */
+/** Returns the ids of a label, ascending. */
 export function idsOf(view: ReadView, label: { id: number }): Uint32Array {
   return joinWords([...view.scan(label.id)]);
 }
 
-/** Tells of a rebuild: /readyz about every thousand vectors, the log about every tenth. */
+/**
+ * Reports the progress of a rebuild: to /readyz about every thousand vectors, to the log about every tenth of
+ * the total.
+ */
 export function progressLog(
   { progress, log }: BuildEvents,
   label: Label,

@@ -1,7 +1,7 @@
-// Snapshots of a database's vector indexes: which files there are and how far they reach, rounds of new
-// ones in the background or (at the end) at once, and trimming of the vector log behind them (W13 to
-// W16 of operations.md 6.1). Invariant: the log still holds what follows the older of the files kept,
-// so that a damaged newest one costs a longer replay, not a rebuild.
+// Manages the snapshots of a database's vector indexes: the files and their positions, rounds of new
+// snapshots in the background or synchronously at the close, and trimming of the vector log.
+// Invariant: the log still holds everything after the older of the kept files, so that a damaged newest file
+// costs a longer replay, not a rebuild.
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { wallMs } from '../../base/clock.js';
@@ -21,23 +21,23 @@ export interface SnapshotRules {
   /** Folder of the files. */
   folder: string;
   dbUuid: string;
-  /** Files kept per type. */
+  /** Number of files kept per type. */
   keep: number;
-  /** Changes that the log holds for an older file of a type that does not change itself. */
+  /** Maximum number of changes that the log keeps for an older file of an unchanged type. */
   logMax: number;
   failpoint?: string | undefined;
 }
 
-/** The newest snapshot of a type, for those who watch. */
+/** The newest snapshot of a type, for monitoring. */
 export interface SnapshotInfo {
   label: number;
   file: string;
-  /** Changes up to this sequence are in it. */
+  /** It contains the changes up to this sequence. */
   seq: number;
   bytes: number;
   /** Unix time in milliseconds. */
   writtenAt: number;
-  /** Time it took, and for which writes waited; absent when it was found at the start. */
+  /** Total time, and time for which writes waited. Absent when the snapshot was found at the start. */
   took?: { ms: number; stillMs: number };
 }
 
@@ -46,9 +46,9 @@ export interface SnapshotEvents {
   log: (level: 'info' | 'warn', message: string, fields: Record<string, unknown>) => void;
 }
 
-/** Log entries that one commit forgets: some ten milliseconds of writing. */
+/** Log entries that one commit deletes: about ten milliseconds of writing. */
 const trimmedAtOnce = 2_000;
-/** A snapshot is begun again when its index got a segment meanwhile. */
+/** Number of attempts. A snapshot starts again when its index got a segment meanwhile. */
 const attemptsMax = 3;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -75,7 +75,7 @@ export class VectorSnapshots {
     return this.#round !== undefined;
   }
 
-  /** What is in the folder, which data that were just restored or copied do not have yet. */
+  /** Files in the folder. Restored or copied data may not have the folder yet. */
   get #names(): string[] {
     return existsSync(this.rules.folder) ? readdirSync(this.rules.folder) : [];
   }
@@ -89,19 +89,19 @@ export class VectorSnapshots {
       .sort((a, b) => b.seq - a.seq);
   }
 
-  /** A snapshot was loaded; it holds every change of its type up to `seq`. */
+  /** Records a snapshot that was loaded. It contains every change of its type up to `seq`. */
   adopt(label: Label, file: string, seq: number): void {
     const { size, mtimeMs } = statSync(join(this.rules.folder, file));
     this.#newest.set(label.id, { file, seq });
     this.events.onSnapshot({ label: label.id, file, seq, bytes: size, writtenAt: mtimeMs });
   }
 
-  /** Makes the folder, or deletes what rounds left there that did not end, and files that were being removed. */
+  /** Creates the folder. Deletes files of unfinished rounds, and files whose deletion was not complete. */
   prepareFolder(): void {
     try {
       this.#makeFolder();
     } catch (error) {
-      // Every round makes it, too: until then a full disk keeps nobody from reading.
+      // Every round creates it too. Until then, a full disk does not prevent reads.
       if (!isFullDisk(error)) throw error;
     }
     for (const file of this.#names)
@@ -112,7 +112,7 @@ export class VectorSnapshots {
     mkdirSync(this.rules.folder, { recursive: true, mode: 0o700 });
   }
 
-  /** Deletes a file while others go on; its name has gone at once. */
+  /** Deletes a file in the background. Its name is removed immediately. */
   remove(file: string): void {
     void removeLargeFile(join(this.rules.folder, file)).catch((error: unknown) => {
       const { message: reason } = error as Error;
@@ -125,13 +125,13 @@ export class VectorSnapshots {
     this.#changedAt.set(label, this.storage.committedSeq());
   }
 
-  /** What was known of a type's snapshots is so no more: its index was renamed or made anew. */
+  /** Drops what is known of a type's snapshots, because its index was renamed or rebuilt. */
   forget(label: number): void {
     this.#newest.delete(label);
     this.#changedAt.set(label, this.storage.committedSeq());
   }
 
-  /** Deletes files of names that no vector type has any more, hidden ones included, where anything may be written. */
+  /** Deletes files of vector types that no longer exist, including hidden types, if writing is allowed. */
   sweep(): void {
     if (this.storage.permit.closedBecause !== undefined) return;
     const { labels } = readCatalog(this.storage.env.meta);
@@ -142,7 +142,7 @@ export class VectorSnapshots {
     }
   }
 
-  /** Runs a change of an index; waits while a snapshot compares. */
+  /** Runs a change of an index. Waits while a snapshot compares. */
   change(work: () => void): void {
     const turn = this.#turn;
     turn?.begin();
@@ -153,7 +153,7 @@ export class VectorSnapshots {
     }
   }
 
-  /** Runs `work` unless a snapshot compares at the moment; whether it ran. */
+  /** Runs `work` unless a snapshot compares now. Returns true if it ran. */
   changeIfStill(work: () => void): boolean {
     const turn = this.#turn;
     if (turn !== undefined && !turn.tryBegin()) return false;
@@ -165,7 +165,7 @@ export class VectorSnapshots {
     return true;
   }
 
-  /** Snapshots of every changed index, made while the writer goes on. One round at a time. */
+  /** Makes snapshots of every changed index while the writer continues. One round at a time. */
   round(): Promise<void> {
     const after = this.#round ?? Promise.resolve();
     const round: Promise<void> = after
@@ -270,7 +270,7 @@ export class VectorSnapshots {
     });
   }
 
-  /** The last round, at once: nothing else is written meanwhile. */
+  /** Makes the last round synchronously; nothing else is written meanwhile. */
   finish(): void {
     this.storage.permit.check();
     this.abandon();
@@ -295,7 +295,7 @@ export class VectorSnapshots {
     failpoint('W16');
   }
 
-  /** Before a file of an index. */
+  /** Runs before a file of an index is written. */
   #prepare(index: SharedIndex): void {
     try {
       this.#makeFolder();
@@ -304,7 +304,7 @@ export class VectorSnapshots {
     }
   }
 
-  /** Gives up a round in the background; what it leaves is deleted at the next start. */
+  /** Cancels a round in the background. The next start deletes its leftovers. */
   abandon(): void {
     this.#closed = true;
     this.#turn?.giveUp();
@@ -312,8 +312,8 @@ export class VectorSnapshots {
   }
 
   /**
-   * Notes how far every newest file reaches; returns the sequence up to which the log is no longer needed once the
-   * `old` files have been deleted.
+   * Records the position of every newest file. Returns the sequence up to which the log is no longer needed
+   * once the `old` files are deleted.
    */
   #settle(): { needed: number; old: string[] } {
     const seq = this.storage.committedSeq();
@@ -321,11 +321,11 @@ export class VectorSnapshots {
     const old: string[] = [];
     let needed = seq;
     for (const { label, index } of this.labels()) {
-      // Of nothing there is no snapshot, and none of what there was may hold the log back.
+      // An empty index has no snapshot, and its old files must not hold the log back.
       if (index.count === 0) this.#takeAll(label, old);
       const newest = this.#newest.get(label.id);
       if (newest === undefined) continue;
-      // Nothing has changed since: its file is as good as one of now.
+      // Nothing has changed since, so its file is current.
       if (!this.#isChanged(label)) newest.seq = seq;
       else needed = Math.min(needed, newest.seq);
       reaches.push({ label, ...newest });
@@ -337,7 +337,7 @@ export class VectorSnapshots {
     return { needed, old };
   }
 
-  /** The files of a type, which count no more. */
+  /** Marks all files of a type for deletion. */
   #takeAll(label: Label, old: string[]): void {
     this.#newest.delete(label.id);
     for (const { file } of this.files(label)) old.push(join(this.rules.folder, file));
@@ -349,8 +349,8 @@ export class VectorSnapshots {
   }
 
   /**
-   * Finds files beyond `keep`, and those of a type at rest that the others have left so far behind
-   * that a rebuild is as quick; returns the sequence of the oldest that stays and is not the newest.
+   * Marks the files beyond `keep`, and files of an unchanged type that are so far behind that a rebuild is as
+   * fast. Returns the sequence of the oldest file that stays and is not the newest.
    */
   #takeOld(label: Label, old: string[]): number {
     const { folder, keep, logMax } = this.rules;

@@ -1,5 +1,5 @@
-// What the calling thread knows of the vector indexes beyond searching them: their numbers, their
-// snapshots as the writer reports them, their recall as last measured.
+// Keeps what the main thread knows of the vector indexes besides searching: their state, their snapshots as
+// the writer reports them, and their last measured recall.
 import { wallMs } from '../../base/clock.js';
 import { excerpt, fail } from '../../base/errors.js';
 import type { DatabaseSample } from '../metrics/definitions.js';

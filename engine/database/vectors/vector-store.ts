@@ -1,6 +1,6 @@
-// All vector indexes of a database as the writer lane owns them: recovery from snapshots and the
-// vector log, publication after a commit, snapshots, room. One index per vector label. LMDB is the
-// truth; everything here can be rebuilt from it.
+// Owns all vector indexes of a database, on the writer thread: recovery from snapshots and the vector log,
+// publication after a commit, snapshots, memory limits. There is one index per vector label. LMDB is
+// authoritative; everything here can be rebuilt from it.
 import { join } from 'node:path';
 import { sleepSync } from '../../base/clock.js';
 import { fail } from '../../base/errors.js';
@@ -31,18 +31,18 @@ export interface VectorStoreOptions {
   default: IndexOptions;
   types: Record<string, Partial<IndexOptions> & VectorTypeOptions>;
   snapshot: { intervalMs: number; afterWrites: number; keep: number };
-  /** Of a node of a cluster: vectors that another one had room for come in any case. */
+  /** True on a cluster node: vectors that fit on another node must be accepted. */
   isFollowing?: boolean;
-  /** Likewise: types that it does not search. */
+  /** Cluster only: types that this node does not search. */
   skipped?: readonly string[] | undefined;
-  /** Most bytes of a segment's memory; absent: what a memory can hold. */
+  /** Maximum bytes of a segment's memory. Default: the maximum of a WebAssembly memory. */
   segmentBytes?: number;
   failpoint?: string | undefined;
 }
 
 export interface VectorStoreEvents extends BuildEvents, SnapshotEvents {
   onIndex: (label: number, handle: IndexHandle) => void;
-  /** A build has begun that reading threads may help with. */
+  /** Called when a build has begun that reading threads may help with. */
   onBuild: (label: number, handle: IndexHandle) => void;
   onRebuilt: (reason: RebuildReason) => void;
   onReplayed: (changes: number) => void;
@@ -52,26 +52,25 @@ export interface VectorStore {
   readonly indexes: Map<number, VectorIndex>;
   readonly snapshots: VectorSnapshots;
   handles(): { label: number; handle: IndexHandle }[];
-  /** A transaction begins: no room is spoken for. */
+  /** Starts a transaction: no capacity is reserved. */
   beginReserving(): void;
   /**
-   * Speaks for the room that the changes of a request need, beside those of the requests before it
-   * in the transaction; fails VECTOR_CAPACITY when there is not so much. Asked before the commit (W3).
+   * Reserves capacity for the changes of a request, in addition to the earlier requests of the transaction.
+   * Called before the commit. Fails VECTOR_CAPACITY.
    */
   reserve(changes: readonly VectorChange[]): void;
-  /** Applies committed changes in sequence order (W11). */
+  /** Applies committed changes in sequence order. */
   publish(changes: readonly VectorChange[]): void;
-  /** Repairs and reclaims for about `budgetMs`; whether more is to do. */
+  /** Repairs and reclaims for about `budgetMs`. Returns true if more is to do. */
   maintain(budgetMs: number): boolean;
-  /** The same to its end, where nobody waits; what takes longer than a minute is left. */
+  /** Runs maintenance to its end, while nothing waits. Stops after a minute. */
   finishMaintenance(): void;
-  /** Brings the indexes to a schema that has changed, and to what the change has logged. */
+  /** Changes the indexes to a changed schema, and applies what the change has logged. */
   follow(): void;
 }
 
 /**
- * Opens every index: newest valid snapshot plus replay of the log after it, else a rebuild from
- * LMDB.
+ * Opens every index: newest valid snapshot plus replay of the log after it, otherwise a rebuild from LMDB.
  */
 export function openVectorStore(
   storage: Storage,
@@ -86,7 +85,7 @@ export function openVectorStore(
 const settleMs = 60_000;
 const settleStepMs = 100;
 
-/** Changes that a replay hands on at a time. */
+/** Number of changes that a replay passes on at a time. */
 const replayedAtOnce = 1024;
 
 class Store implements VectorStore {
@@ -96,7 +95,7 @@ class Store implements VectorStore {
   readonly snapshots: VectorSnapshots;
   /** Sequence of the last change that the indexes hold. */
   #applied = 0;
-  /** Labels changed since their index was last kept up, or never kept up by this process. */
+  /** Labels changed since the last maintenance of their index, or never maintained by this process. */
   readonly #needsMaintenance = new Set<number>();
 
   constructor(
@@ -106,7 +105,8 @@ class Store implements VectorStore {
   ) {
     const { folder, dbUuid, failpoint: armed } = options;
     const { keep, afterWrites } = options.snapshot;
-    // Types that change have a new file after so many writes of all, so that the files kept lie closer.
+    // Types that change get a new file after this many writes in total, so that the kept files are close
+    // together.
     const logMax = 2 * keep * afterWrites;
     const rules = { folder, dbUuid, keep, logMax, failpoint: armed };
     const labels = () =>
@@ -171,7 +171,7 @@ class Store implements VectorStore {
   }
 
   #load(label: Label): { index: SharedIndex; seq: number } | undefined {
-    // What a type without vectors was has gone; its next vector may be of another dimension.
+    // The dimension of a type without vectors is open again; its next vector may have another one.
     if (this.storage.reader().count(label.id) === 0) return undefined;
     for (const { seq, file } of this.snapshots.files(label)) {
       const path = join(this.options.folder, file);
@@ -223,7 +223,7 @@ class Store implements VectorStore {
     this.snapshots.note(label.id, total);
   }
 
-  /** A vector that fails its checksum is left out: whoever reads it hears of it (section 4, 6). */
+  /** Leaves out a vector with a wrong checksum. A request that reads it fails. */
   #vectorOf(view: ReadView, label: Label, id: number): Float64Array | undefined {
     try {
       return view.vector(id);
@@ -263,8 +263,8 @@ class Store implements VectorStore {
   }
 
   /**
-   * What others have room for and this node has not is searched without an index, until a start with more
-   * room. Its memory is given back as soon as every thread has heard of that.
+   * Drops an index that fits on other nodes but not on this one. Searches then scan, until a start with more
+   * memory. The memory is freed as soon as every thread has received the change.
    */
   #disable(id: number): void {
     const label = this.#labels().find((each) => each.id === id);
@@ -346,7 +346,7 @@ class Store implements VectorStore {
         at += run.length;
         continue;
       }
-      // At least one: a deletion is no run.
+      // At least one, because a deletion does not form a run.
       const end = at + Math.max(1, run.length);
       while (at < end) this.#apply(changes[at++]!);
     }
@@ -366,7 +366,7 @@ class Store implements VectorStore {
   finishMaintenance(): void {
     const until = performance.now() + settleMs;
     while (this.maintain(settleStepMs) && performance.now() < until) {
-      // A snapshot may have its turn.
+      // Lets a snapshot run.
       sleepSync(1);
     }
   }
@@ -383,7 +383,7 @@ class Store implements VectorStore {
       if (isKept) continue;
       this.indexes.get(label.id)?.close();
       this.indexes.set(label.id, this.#create(label));
-      // A type that comes back finds its vectors where it left them.
+      // A type that returns finds its vectors unchanged.
       this.#rebuild(label, 'type_returned');
     }
     this.snapshots.sweep();
@@ -397,7 +397,7 @@ class Store implements VectorStore {
     this.snapshots.forget(id);
   }
 
-  /** Whether an index is as the options of its type's present name ask; else it is made anew. */
+  /** Returns true if an index matches the options of its type's current name. Otherwise it is rebuilt. */
   #keep(label: Label): boolean {
     const index = this.indexes.get(label.id);
     if (index === undefined) return false;
@@ -414,7 +414,7 @@ class Store implements VectorStore {
   }
 }
 
-/** Whether an index built with one of them is one built with the other. */
+/** Returns true if both options build the same index. */
 function isSameBuild(a: IndexOptions, b: IndexOptions): boolean {
   const keys = ['metric', 'm', 'efConstruction', 'layout', 'exact'] as const;
   const isResident = ({ resident = true }: IndexOptions): boolean => resident;

@@ -1,4 +1,4 @@
-// Vectors as dumps write them: base64 of their numbers, little-endian, as wide as they are stored.
+// Reads vectors in the form of dumps: base64 of their little-endian numbers, in stored precision.
 import { fail } from '../../../base/errors.js';
 import type { Limits } from '../../../base/limits.js';
 import type { VectorWidth } from '../../../storage/record/vector-record.js';

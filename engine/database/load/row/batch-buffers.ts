@@ -1,7 +1,7 @@
-// What of a batch goes from thread to thread without a copy.
+// Lists the memory of a batch that can be transferred between threads.
 import type { RowBatch } from './row-batch.js';
 
-/** The memory of a batch that another thread can take over: all that grows with its rows. */
+/** Returns the buffers of a batch that another thread can take over: everything that grows with its rows. */
 export function buffersOf(batch: RowBatch): ArrayBuffer[] {
   const { heads, bytes, entries, vectorHeads, vectors, ownRows, documents, terms } = batch;
   const { keys, keyEnds, upserts } = batch;

@@ -1,12 +1,12 @@
-// Collects the rows of one batch (row-batch.ts). A row is written behind the others and counts from
-// `closeRow` on; `abandonRow` takes an unfinished one back.
+// Collects the rows of one batch (row-batch.ts). A row is appended after the others and becomes part of the
+// batch with `closeRow`; `abandonRow` removes an open row.
 import { ByteWriter } from '../../../base/bytes.js';
 import { checksumSize } from '../../../storage/table/checksum.js';
 import { appendListKey } from '../../../storage/index/index-key.js';
 import { type Reject, type RetriedRow, type RowBatch, type RowText, keyBase } from './row-batch.js';
 import { TermCollector } from './term-collector.js';
 
-/** Lists that rows append to, cut back when a row is abandoned. */
+/** Lengths of the lists before the open row, to which `abandonRow` cuts them. */
 interface Mark {
   entries: number;
   vectorHeads: number;
@@ -105,7 +105,7 @@ export class BatchBuilder {
     this.#upserts.length = mark.upserts;
   }
 
-  /** The row counts. */
+  /** Commits the open row to the batch. */
   closeRow(name: number): void {
     const { label, line, from, to, start } = this.#row;
     this.#heads.push(label, name, from, to, start, this.#recordEnd, line);
@@ -115,14 +115,14 @@ export class BatchBuilder {
 
   #recordEnd = 0;
 
-  /** The record is complete; what follows, behind room for its checksum, are index keys. */
+  /** Ends the record. Index keys follow, after space for the checksum. */
   endRecord(): void {
     this.#recordEnd = this.writer.length;
     this.writer.reserve(checksumSize);
     this.writer.length += checksumSize;
   }
 
-  /** Where the record of the open row starts. */
+  /** Offset of the record of the open row. */
   get recordStart(): number {
     return this.#row.start;
   }
@@ -132,18 +132,18 @@ export class BatchBuilder {
     this.#row.to = to;
   }
 
-  /** An end that is named by its own id. */
+  /** Adds an endpoint that is named by its own id. */
   end(uuid: Uint8Array): number {
     return ~(this.#ends.push(uuid) - 1);
   }
 
-  /** An end that is named by a value which it alone has. */
+  /** Adds an endpoint that is named by a unique value. */
   endByKey(prefix: Uint8Array): number {
     appendListKey(this.#keys, prefix);
     return -keyBase - (this.#keyEnds.push(this.#keys.length) - 1);
   }
 
-  /** The open row changes the element that has its value of the property at `place`. */
+  /** The open row changes the element with its value of the property at `place`. */
   upsert(place: number, given: readonly number[]): void {
     this.#upserts.push(this.#count, place, given.length, ...given);
   }
@@ -153,7 +153,7 @@ export class BatchBuilder {
     this.#ownIds.push(uuid);
   }
 
-  /** An index entry; the key of its value's list is appended to the bytes. */
+  /** Adds an index entry. The key of its value's list is appended to the bytes. */
   entry(place: number, prefix: Uint8Array): void {
     const start = this.writer.length;
     appendListKey(this.writer, prefix);
@@ -173,12 +173,12 @@ export class BatchBuilder {
     this.#vectorHeads.push(this.#count, start, vector.length);
   }
 
-  /** A text whose embedding will be the row's vector. */
+  /** Adds a text whose embedding becomes the row's vector. */
   text(type: string, text: string): void {
     this.#vectorHeads.push(this.#count, ~(this.#texts.push({ type, text }) - 1), 0);
   }
 
-  /** The keyword document of the open row; nothing can go wrong with the row after this. */
+  /** Adds the keyword document of the open row. The row can no longer fail after this. */
   document(frequencies: ReadonlyMap<string, number>, length: number): void {
     if (length === 0) return;
     const row = this.#count;

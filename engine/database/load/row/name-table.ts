@@ -1,12 +1,12 @@
-// Temporary names of a load and their ordinals, by their UTF-8 bytes within a scope: the type of the
-// element, for files number the rows of each type by themselves. Edges look up two names each,
-// at random: a table of hashes beside one arena of bytes touches a third of the memory that a Map of
-// strings does (0.3 us a look-up among 500,000 names against 1.4), makes no strings, and is not
-// limited to the 16.7 million entries of a Map.
+// Maps temporary names of a load to their ordinals, by their UTF-8 bytes within a scope. The scope is the
+// type of the element, because files number the rows of each type separately. Each edge looks up two names at
+// random. A hash table with one arena of bytes touches a third of the memory of a Map of strings (0.3 us per
+// lookup among 500,000 names against 1.4 us), creates no strings, and is not limited to the 16.7 million
+// entries of a Map.
 //
-//   places   [hash, ordinal] by hash, the next free one on collision; ordinal 0 is free
-//   starts   by ordinal: word of the arena at which its name starts · length · scope
-//   arena    names, each at a multiple of 4 bytes
+//  places   [hash, ordinal] by hash, the next free one on collision; ordinal 0 is free
+//  starts   by ordinal: word of the arena at which its name starts · length · scope
+//  arena    names, each at a multiple of 4 bytes
 import { doubled } from '../../../base/u32-array.js';
 
 export class NameTable {
@@ -21,7 +21,7 @@ export class NameTable {
     return this.#size;
   }
 
-  /** Ordinal of a name, 0 when it is not there. */
+  /** Returns the ordinal of a name, or 0 when it is unknown. */
   find(scope: number, bytes: Uint8Array, start: number, end: number): number {
     const hash = hashOf(scope, bytes, start, end);
     const places = this.#places;
@@ -44,7 +44,7 @@ export class NameTable {
     return true;
   }
 
-  /** Adds a name that is not there; ordinals rise from 1. */
+  /** Adds a new name. Ordinals start at 1 and increase. */
   add(scope: number, bytes: Uint8Array, start: number, end: number): void {
     const ordinal = ++this.#size;
     if (4 * ordinal > 3 * this.#mask) this.#widen();
@@ -82,7 +82,7 @@ export class NameTable {
   }
 }
 
-/** FNV-1a, its upper bits mixed into the lower ones that choose the place. */
+/** FNV-1a, with the upper bits mixed into the lower ones, which choose the slot. */
 function hashOf(scope: number, bytes: Uint8Array, start: number, end: number): number {
   let hash = Math.imul(0x811c9dc5 ^ scope, 0x01000193);
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);

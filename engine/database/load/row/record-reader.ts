@@ -1,6 +1,6 @@
-// The properties of one row into a record, its index prefixes and its keyword document. Texts,
-// booleans and short integers that are already written as the store writes them are copied; all
-// else is decoded and printed.
+// Converts the properties of one row into a record, its index prefixes and its keyword document. Strings,
+// booleans and short integers whose text equals the stored form are copied. Everything else is decoded and
+// printed.
 import { fail } from '../../../base/errors.js';
 import { integerFits } from '../../../base/integer.js';
 import type { Limits } from '../../../base/limits.js';
@@ -19,7 +19,7 @@ import { countTerms } from '../../../text/text-index.js';
 import type { BatchBuilder } from './batch-builder.js';
 import type { FormField, TypeForm } from './row-schema.js';
 
-/** Integers up to this many characters are exact as numbers. */
+/** Integers of up to this many characters are exact as numbers. */
 const shortDigits = 15;
 
 export interface RecordReaderOptions {
@@ -28,11 +28,11 @@ export interface RecordReaderOptions {
 }
 
 export class RecordReader {
-  /** What `NOW` is. */
+  /** The value of `NOW`. */
   now!: Instant;
-  /** Rows of a dump: what is not given stays unset, defaults notwithstanding. */
+  /** True for rows of a dump: properties that are left out stay unset, without defaults. */
   exact = false;
-  /** Values of the row that are needed beyond their text, by place. */
+  /** Values of the row that are needed beyond their text, by property index. */
   #values: (Scalar | ScalarList)[] = [];
 
   constructor(
@@ -40,7 +40,9 @@ export class RecordReader {
     private readonly options: RecordReaderOptions,
   ) {}
 
-  /** `bytes` are those that the fields, by slot, look at. Faults of values are left in `decoding`. */
+  /**
+   * `bytes` are the bytes to which the fields (by slot) refer. Errors of values are recorded in `decoding`.
+   */
   read(
     bytes: Uint8Array,
     form: TypeForm,
@@ -92,7 +94,7 @@ export class RecordReader {
     if (needed) this.#values[place] = exact;
   }
 
-  /** Copies a token that stands for itself; false when it has to be decoded. */
+  /** Copies a token whose text equals the stored form. Returns false when it must be decoded. */
   #copy(bytes: Uint8Array, view: JsonView, { scalar }: FormField): boolean {
     const { writer } = this.batch;
     switch (scalar) {

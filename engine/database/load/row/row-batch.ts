@@ -1,14 +1,14 @@
-// Rows of a bulk load on their way from the thread that read them to the writer: decoded, checked
-// against their types, and already in the form of records. What only the writer can know, ids and
-// the ids of ends, is left blank and filled in there.
+// Defines a batch of rows of a bulk load, which the reading thread sends to the writer. The rows are decoded,
+// checked against their types, and already in record format. Only the writer knows ids and the ids of
+// endpoints; these are left blank and filled in by the writer.
 //
-//   heads     7 numbers per row: label · name · from · to · record start · record end · line
-//   name      ordinal of the row's temporary name, 0 without one
-//   from, to  of edges: above 0 the ordinal of a temporary name, below 0 ~k for `ends[16 k]`, up to
-//             -keyBase for the element that has the value whose list is under key -keyBase - it
-//   bytes     records (record.ts) with blank uuids and ends and with room for a checksum behind them,
-//             keys of index entries (index-key.ts) between them
-//   entries   4 numbers per index entry: row · place of its property · key start · key end
+//  heads     7 numbers per row: label · name · from · to · record start · record end · line
+//  name      ordinal of the row's temporary name, 0 without one
+//  from, to  edges: above 0 the ordinal of a temporary name, below 0 ~k for `ends[16 k]`, up to
+//            -keyBase for the element that has the value whose list is under key -keyBase - it
+//  bytes     records (record.ts) with blank uuids and endpoints and with space for a checksum after
+//            them, keys of index entries (index-key.ts) between them
+//  entries   4 numbers per index entry: row · index of its property · key start · key end
 //
 // Invariant: entries, vectors, ids and documents are in the order of rows.
 import type { ErrorData } from '../../../base/errors.js';
@@ -17,19 +17,19 @@ import type { TermBatch } from './term-batch.js';
 export const rowWords = 7;
 export const entryWords = 4;
 
-/** Ends from here downwards are keys of unique values. */
+/** Endpoints from here downwards are keys of unique values. */
 export const keyBase = 2 ** 40;
 
-/** A row that is not loaded, and why. */
+/** A row that was not loaded, and its error. */
 export interface Reject {
-  /** Counted from 1 in its file. */
+  /** Line number in its file, starting at 1. */
   line: number;
   error: ErrorData;
 }
 
 /** A text whose embedding becomes the vector of a row. */
 export interface RowText {
-  /** Vector type, which may have a model of its own. */
+  /** Vector type, which may have its own model. */
   type: string;
   text: string;
 }
@@ -39,31 +39,33 @@ export interface RowBatch {
   heads: Float64Array<ArrayBuffer>;
   bytes: Uint8Array<ArrayBuffer>;
   entries: Int32Array<ArrayBuffer>;
-  /** [row, first number, length] per vector row; ~k for the first number: `embedded[k]`. */
+  /** [row, first number, length] per vector row; ~k in place of the first number refers to `embedded[k]`. */
   vectorHeads: Int32Array<ArrayBuffer>;
   vectors: Float64Array<ArrayBuffer>;
   /** Texts to embed before the rows go to the writer. */
   texts: RowText[];
-  /** An error stands for a text that was refused. */
+  /** An error in place of a vector marks a text that was refused. */
   embedded: (Float64Array | ErrorData)[];
-  /** Elements that ends name by their own id, 16 bytes each. */
+  /** Elements that endpoints name by their own id, 16 bytes each. */
   ends: Uint8Array;
-  /** Keys of index lists, end to end, by which ends are found, and where each ends. */
+  /** Keys of index lists by which endpoints are found, concatenated, and the end of each. */
   keys: Uint8Array<ArrayBuffer>;
   keyEnds: Uint32Array<ArrayBuffer>;
   /**
-   * Rows that change the element that has their value, where there is one: [row, place of that
-   * property, n, n places of properties that the row gives, ...].
+   * Rows that change the existing element with their value: [row, index of that property, n, n indexes of
+   * properties in the row, ...].
    */
   upserts: Int32Array<ArrayBuffer>;
-  /** Rows that bring their own id, and the ids, 16 bytes each. */
+  /** Rows with their own id, and the ids, 16 bytes each. */
   ownRows: Uint32Array<ArrayBuffer>;
   ownIds: Uint8Array;
   terms: TermBatch;
-  /** [row, terms in its document] of rows with a keyword document. */
+  /** [row, number of terms in its document] of rows with a keyword document. */
   documents: Uint32Array<ArrayBuffer>;
   rejects: Reject[];
-  /** Rows that were put aside before, by their lines: their texts are in no piece any more. */
+  /**
+   * Deferred rows, with their lines and texts, because no chunk in memory contains their texts any longer.
+   */
   retried: RetriedRow[];
 }
 
@@ -72,16 +74,16 @@ export interface RetriedRow {
   text: Uint8Array;
 }
 
-/** What has become of a batch. */
+/** Result of writing one batch. */
 export interface BatchResult {
   nodes: number;
   edges: number;
   vectors: number;
-  /** How many of them changed an element that was there. */
+  /** Number of rows that changed an existing element. */
   updated: number;
-  /** Dense id of the first element that was made; those of the others follow without gaps. */
+  /** Dense id of the first created element. The others follow consecutively. */
   firstId: number;
-  /** Rows that made no element: they were not accepted, or changed one; ascending. */
+  /** Rows that created no element, because they were refused or changed one. Ascending. */
   refused: number[];
   /** [ordinal of a name, dense id, ...] of rows that changed an element. */
   held: number[];

@@ -1,10 +1,9 @@
-// Reads NDJSON lines into rows of a bulk load (the format is README's "Bulk load"). Everything that
-// does not need the store is done here, on the loading thread: JSON, types, defaults, fragments,
-// index prefixes, keyword counts, temporary names.
+// Reads NDJSON lines into rows of a bulk load. Everything that does not need the store is done here, on the
+// loading thread: JSON, types, defaults, fragments, index prefixes, keyword counts, temporary names.
 //
-// Invariant: a row that is passed on would be accepted by the single call of the same values, but
-// for what only the store can tell: unique values, ends, dimensions. An edge whose end has not
-// come is put aside, and read again behind the last row.
+// Invariant: a row that is passed on would also be accepted as a single call with the same values, except for
+// checks that need the store: unique values, endpoints, dimensions. An edge whose endpoint has not arrived
+// yet is deferred, and read again after the last row.
 import { type ErrorData, TrellisError, excerpt, fail } from '../../../base/errors.js';
 import type { Limits } from '../../../base/limits.js';
 import { type ElementKind, printType } from '../../../base/schema.js';
@@ -25,14 +24,14 @@ import { type RowKeys, RowSettings } from './row-settings.js';
 import { textOf, utf8Of, uuidOf } from './row-text.js';
 import { type TypeForm, formOf } from './row-schema.js';
 
-/** Shapes of rows that are known by heart. */
+/** Maximum number of row templates. */
 const patternsMax = 16;
 const freeLessons = 64;
 
-/** Bytes of rows that wait for their ends: those of a whole file belong behind its nodes. */
+/** Maximum bytes of deferred rows. In a file, edges should follow their nodes. */
 const asideMax = 64 * 1024 * 1024;
 
-/** Thrown by a row that is read again later. */
+/** Thrown by a row that must be read again later. */
 const endpointPending = new TrellisError({ code: 'NO_VALUE_FOUND', args: { what: 'an end' } });
 
 const kinds = ['node', 'edge', 'vector'] as const satisfies readonly ElementKind[];
@@ -40,12 +39,12 @@ const kinds = ['node', 'edge', 'vector'] as const satisfies readonly ElementKind
 export interface RowReaderOptions {
   limits: Limits;
   textEnabled: boolean;
-  /** Rows are those of a dump, which says all of each: its id, its ends by theirs, its numbers. */
+  /** True for rows of a dump, which state everything: id, endpoint ids, vector. */
   isDump?: boolean;
 }
 
 export class RowReader {
-  /** Ordinals of temporary names, given out in the order of rows. */
+  /** Ordinals of temporary names, assigned in the order of rows. */
   readonly #names = new NameTable();
   /** Most recently used first. */
   #patterns: RowTemplate[] = [];
@@ -54,15 +53,15 @@ export class RowReader {
   readonly #forms = new Map<string, TypeForm>();
   readonly #records: RecordReader;
   readonly #settings = new RowSettings();
-  /** Keys by label, as far as they were asked for. */
+  /** Keys by label, as far as they were needed. */
   #keys: (RowKeys | undefined)[] = [];
   #aside: RetriedRow[] = [];
   #asideBytes = 0;
-  /** Whether the line at hand is one of settings. */
+  /** True if the current line is a settings line. */
   #isSetting = false;
-  /** Of a dump: whether its first line was read. */
+  /** Dumps only: true after the first line. */
   #hasHead = false;
-  /** Whether rows may be put aside. */
+  /** True while rows may be deferred. */
   #isOpen = true;
 
   constructor(
@@ -73,7 +72,7 @@ export class RowReader {
     this.#records = new RecordReader(batch, options);
   }
 
-  /** Another schema holds from the next row on. */
+  /** Switches to another schema from the next row on. */
   adopt(catalog: Catalog): void {
     this.catalog = catalog;
     this.#forms.clear();
@@ -82,8 +81,8 @@ export class RowReader {
   }
 
   /**
-   * Rows of whole lines; `line` is the number of the first. `isLast`: no others follow, so that those
-   * put aside are read again. Fails for settings that cannot be kept.
+   * Reads rows of whole lines; `line` is the number of the first. `isLast` means that no more lines follow,
+   * so the deferred rows are read again. Fails for settings that cannot be applied.
    */
   read(bytes: Uint8Array, line: number, now: Instant, isLast = true): RowBatch {
     const { batch } = this;
@@ -95,7 +94,7 @@ export class RowReader {
     return batch.take();
   }
 
-  /** Reads what was put aside. */
+  /** Reads the deferred rows again. */
   #retry(): void {
     const { batch } = this;
     this.#isOpen = false;
@@ -108,7 +107,7 @@ export class RowReader {
   #lines(bytes: Uint8Array, first: number): void {
     const { batch } = this;
     let line = first;
-    // Looks for a byte eight times as fast as a plain array, which matters to vectors.
+    // A Buffer finds a byte eight times as fast as a plain array, which matters for vectors.
     const searched = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     for (let start = 0; start < bytes.length; line++) {
       const pattern = this.#patternOf(bytes, start);
@@ -151,7 +150,7 @@ export class RowReader {
     return undefined;
   }
 
-  /** A row whose values are at hand and whose members are known to be its type's. */
+  /** Stores a row whose values are known and whose members belong to its type. */
   #store(bytes: Uint8Array, parts: RowParts, line: number): void {
     const { label } = parts.form;
     const decoding = this.#decodingOf(label);
@@ -169,7 +168,7 @@ export class RowReader {
     return { owner: name, limits: this.options.limits, strict: true, prefix: '', faults: [] };
   }
 
-  /** Writes the properties; the row counts from here on. */
+  /** Writes the properties and commits the row to the batch. */
   #close(bytes: Uint8Array, parts: RowParts, decoding: Decoding, ordinal: number): void {
     const { form } = parts;
     this.#records.read(bytes, form, parts.fields, decoding);
@@ -182,7 +181,7 @@ export class RowReader {
     this.#names.add(form.label.id, own, start, end);
   }
 
-  /** Notes what the row says of the element that has its value. */
+  /** Records how to find the element that the row changes. */
   #upsert(by: StoredProperty, { form, fields }: RowParts): void {
     const given: number[] = [];
     form.fields.forEach((field, slot) => {
@@ -244,7 +243,7 @@ export class RowReader {
     if (label.kind !== 'vector') this.#learn(bytes, parts);
   }
 
-  /** Rows that hardly ever repeat a shape are not worth the learning. */
+  /** Rows that rarely repeat a form are not worth a template. */
   #learn(bytes: Uint8Array, parts: RowParts): void {
     if (this.#learned > freeLessons + this.#fits / 8) return;
     const pattern = RowTemplate.of(bytes, parts);
@@ -254,7 +253,7 @@ export class RowReader {
     this.#patterns.unshift(pattern);
   }
 
-  /** Undefined for settings, and for the first and last line of a dump. */
+  /** Returns undefined for settings, and for the first and last line of a dump. */
   #formOf(root: JsonView): TypeForm | undefined {
     for (const kind of kinds) {
       const view = root.member(kind);
@@ -288,7 +287,7 @@ export class RowReader {
     return fail('PARAM_MISSING', { owner: 'A row', param: 'node, edge or vector', type: 'String' });
   }
 
-  /** Of a line of a dump that is no element: the first one alone. */
+  /** Handles a line of a dump that is no element. Only the first line and the last line are allowed. */
   #formInDump(root: JsonView): undefined {
     if (root.member('trellis_dump') === undefined || this.#hasHead) {
       fail('PARAM_MISSING', { owner: 'A row', param: 'node, edge or vector', type: 'String' });
@@ -298,7 +297,7 @@ export class RowReader {
     return undefined;
   }
 
-  /** Notes the row's name or, when it is a UUID, its own id. Gives the ordinal of the name. */
+  /** Records the row's name or, when it is a UUID, its own id. Returns the ordinal of the name. */
   #nameRow(view: JsonView, bytes: Uint8Array, label: Label): number {
     const uuid = uuidOf(view, 'id');
     if (uuid !== undefined) {
@@ -313,7 +312,7 @@ export class RowReader {
     return this.#names.size + 1;
   }
 
-  /** An end of an edge as rows name it; see row-batch.ts. */
+  /** Returns an endpoint of an edge as rows name it; see row-batch.ts. */
   #end(
     view: JsonView | undefined,
     bytes: Uint8Array,
@@ -340,7 +339,10 @@ export class RowReader {
     return this.#unknownEnd(view, own, end);
   }
 
-  /** Of an end that no earlier row of its type has: a name of another type, for the writer to refuse. */
+  /**
+   * Handles an endpoint that no earlier row of its type has. A name of another type is passed on, and the
+   * writer refuses it.
+   */
   #unknownEnd(view: JsonView, own: ReturnType<typeof utf8Of>, end: 'from' | 'to'): number {
     if (this.#isOpen && this.#asideBytes < asideMax) throw endpointPending;
     for (const { id } of this.catalog.labels()) {
@@ -391,7 +393,7 @@ function refuseProperty(properties: JsonView, { name: owner, properties: known }
   return fail('UNKNOWN_MEMBER', { owner, member: excerpt(member) });
 }
 
-/** Every element of a dump has its own id, and its embedding is made. */
+/** Fails unless an element of a dump has its own id and vector. */
 function requireWhole(root: JsonView, { name, kind }: Label): void {
   if (root.member('id') === undefined) {
     fail('PARAM_MISSING', { owner: name, param: 'id', type: 'ID' });
@@ -409,7 +411,7 @@ const ownMembers: Record<ElementKind, readonly string[]> = {
   vector: ['values', 'embed', 'f64', 'f32'],
 };
 
-/** Of a record of another format, which whoever made the row could not read. */
+/** Fails for a record of another format, which the program that made the row could not read. */
 function refuse(reason: JsonView): never {
   const part = (name: string): string => {
     const view = reason.member(name);
@@ -429,7 +431,7 @@ function endOfLine(bytes: Buffer, start: number): number {
   return end < 0 ? bytes.length : end;
 }
 
-/** Whether a line holds nothing but JSON's white space; other control characters are a fault. */
+/** Returns true if a line contains only JSON white space. Other control characters are errors. */
 function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
@@ -438,14 +440,14 @@ function isBlank(bytes: Uint8Array, start: number, end: number): boolean {
   return true;
 }
 
-/** Of a line that is no JSON, whether it is because its rows end in another way. */
+/** Returns a hint if a line is no JSON because the file uses other line ends. */
 function lineHint(bytes: Buffer, start: number, end: number): { hint?: string } {
   const at = bytes.indexOf(carriage, start);
   if (at < 0 || at >= end - 1) return {};
   return { hint: 'Rows end with a line feed; here a carriage return stands alone.' };
 }
 
-/** The first fault is enough to tell why a row was refused. */
+/** The first error is enough to explain why a row was refused. */
 function rowError({ code, args, path, hint }: ErrorData): ErrorData {
   return { code, args, ...(path && { path }), ...(hint && { hint }) };
 }

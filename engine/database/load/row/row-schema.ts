@@ -1,24 +1,24 @@
-// How rows of one type become records: the places of its properties, worked out once.
+// Describes how rows of one type become records: the positions of its properties, computed once.
 import type { ScalarName } from '../../../base/schema.js';
 import { textProperties } from '../../../storage/record/text-document.js';
 import type { Label, StoredProperty } from '../../../storage/table/view-types.js';
 
-/** One property in the order of slots. */
+/** One property, in slot order. */
 export interface FormField {
   property: StoredProperty;
-  /** Its place in the declaration. */
+  /** Index of the property in the declaration. */
   place: number;
   scalar: ScalarName | undefined;
-  /** Whether its values are words of the keyword document. */
+  /** True if its values belong to the keyword document. */
   isText: boolean;
 }
 
 export interface TypeForm {
   label: Label;
   slots: number;
-  /** By slot; slots of properties no longer declared are empty. */
+  /** By slot. Slots of properties that are no longer declared are empty. */
   fields: (FormField | undefined)[];
-  /** Places of properties whose texts make the keyword document, in its order. */
+  /** Indexes of the properties whose texts form the keyword document, in its order. */
   texts: number[];
 }
 

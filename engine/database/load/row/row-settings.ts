@@ -1,9 +1,9 @@
-// What a stream says of the rows of one type that follow in it, by a row of its own:
+// Reads settings rows. Each sets how the following rows of one type in the stream are read:
 //
-//   {"settings":{"node":"Person","upsert":"email"}}
-//   {"settings":{"edge":"Knows","from_key":"email","to_key":"email"}}
+//  {"settings":{"node":"Person","upsert":"email"}}
+//  {"settings":{"edge":"Knows","from_key":"email","to_key":"email"}}
 //
-// Invariant: settings that cannot be kept end the load: rows would be taken for something else.
+// Invariant: settings that cannot be applied end the load, because rows would be misread.
 import { excerpt, fail } from '../../../base/errors.js';
 import type { ElementKind } from '../../../base/schema.js';
 import type { JsonView } from '../../../json/view.js';
@@ -18,7 +18,7 @@ const namesBy: Record<ElementKind, readonly string[]> = {
   vector: ['upsert'],
 };
 
-/** The properties that rows of a type are found by; all have unique indexes. */
+/** The properties by which rows of a type are matched. All have unique indexes. */
 export interface RowKeys {
   from?: StoredProperty | undefined;
   to?: StoredProperty | undefined;
@@ -26,10 +26,10 @@ export interface RowKeys {
 }
 
 export class RowSettings {
-  /** By label: names by setting. */
+  /** Property names by setting, by label. */
   readonly #given = new Map<number, Map<string, string>>();
 
-  /** Takes the place of what was said of the type before. Fails UNKNOWN_TYPE, PARAM_VALUE. */
+  /** Replaces the earlier settings of the type. Fails UNKNOWN_TYPE, PARAM_VALUE. */
   read(view: JsonView, catalog: Catalog): void {
     if (view.kind !== 'object') {
       fail('PARAM_TYPE', { param: 'settings', type: 'object', got: view.kind });
@@ -53,7 +53,7 @@ export class RowSettings {
     this.keysOf(label, catalog);
   }
 
-  /** As the catalog has the properties now. Fails PARAM_VALUE. */
+  /** Returns the keys with the current properties of the catalog. Fails PARAM_VALUE. */
   keysOf(label: Label, catalog: Catalog): RowKeys {
     const given = this.#given.get(label.id);
     if (given === undefined) return {};

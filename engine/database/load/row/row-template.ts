@@ -1,14 +1,13 @@
-// Rows that look like an earlier one: files written by machines repeat the same members in the same
-// order, so that a line differs from its forerunner in a few texts and numbers. A pattern is learned
-// from a row that was read in full and accepted; a line that fits it needs no scan, no tape and no
-// search for members.
+// Parses rows that look like an earlier one. Generated files repeat the same members in the same order, so
+// that a line differs from an earlier one in a few strings and numbers only. A template is learned from a row
+// that was parsed in full and accepted. A line that fits the template needs no scan, no tape and no search
+// for members.
 //
-//   {"edge":"Knows","from":"p17","to":"p4","properties":{"since":2019}}
-//    fixed ---------------- text - fixed -- text - fixed ------ number -- fixed
+//  {"edge":"Knows","from":"p17","to":"p4","properties":{"since":2019}}
+//   fixed ---------------- text - fixed -- text - fixed ------ number -- fixed
 //
-// Invariant: a line that fits is one that the scanner would read with the same members. Texts of
-// anything but plain ASCII, and whatever else is out of the ordinary, do not fit: such lines are
-// read in full.
+// Invariant: for a line that fits, the scanner would find the same members. A line with non-ASCII characters,
+// or anything else unusual, does not fit and is parsed in full.
 import type { JsonKind, JsonView } from '../../../json/view.js';
 import { scanNumber, scanned } from '../../../json/number.js';
 import { slice } from '../../../base/byte-slice.js';
@@ -19,7 +18,7 @@ const NEWLINE = 10;
 const yes = new TextEncoder().encode('true');
 const no = new TextEncoder().encode('false');
 
-/** 1 for the bytes of a text that stand for themselves. */
+/** 1 for bytes of a string that need no unescaping. */
 const ordinary = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== 0x5c ? 1 : 0,
 );
@@ -34,7 +33,7 @@ export interface RowParts {
   fields: (JsonView | undefined)[];
 }
 
-/** A scalar of a line that fits; it is used again for the next one. */
+/** A scalar of a line that fits. It is reused for the next line. */
 class SpanView implements JsonView {
   bytes = new Uint8Array(0);
   start = 0;
@@ -95,9 +94,9 @@ class SpanView implements JsonView {
 
 export class RowTemplate {
   readonly parts: RowParts;
-  /** The byte after the line that fitted. */
+  /** Offset after the line that fitted. */
   end = 0;
-  /** What stands before each span, and after the last. */
+  /** The bytes before each span, and after the last. */
   readonly #fixed: Uint8Array[] = [];
   readonly #spans: SpanView[] = [];
 
@@ -125,7 +124,10 @@ export class RowTemplate {
     };
   }
 
-  /** The pattern of a line, unless it has something that patterns know nothing of. */
+  /**
+   * Returns the template of a line, or undefined when the line contains something that templates do not
+   * support.
+   */
   static of(bytes: Uint8Array, parts: RowParts): RowTemplate | undefined {
     const fits = [parts.name, parts.from, parts.to, ...parts.fields].every(
       (view) => view === undefined || isPlain(bytes, view),
@@ -133,7 +135,7 @@ export class RowTemplate {
     return fits ? new RowTemplate(bytes, parts) : undefined;
   }
 
-  /** Whether a line that fits starts here. Then `parts` are its values and `end` its end. */
+  /** Returns true if a line that fits starts here. Then `parts` are its values and `end` its end. */
   fits(bytes: Uint8Array, start: number): boolean {
     const spans = this.#spans;
     let at = start;

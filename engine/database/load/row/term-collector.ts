@@ -1,16 +1,16 @@
-// Collects the keyword documents of the rows of a batch, and gives them out by term (row-batch.ts).
+// Collects the keyword documents of the rows of a batch, and returns them grouped by term (row-batch.ts).
 import { ByteWriter } from '../../../base/bytes.js';
 import { doubled } from '../../../base/u32-array.js';
 import { termBytes } from '../../../text/text-key.js';
 import { type TermBatch, termWords } from './term-batch.js';
 
-/** Numbers per posting as it comes: term, row, frequency. */
+/** Numbers per collected posting: term, row, frequency. */
 const postingWords = 3;
 
 export class TermCollector {
-  /** Numbers of terms by label. */
+  /** Term numbers by label and term. */
   #labels = new Map<number, Map<string, number>>();
-  /** Postings by term. */
+  /** Number of postings by term. */
   #counts: number[] = [];
   #postings = new Uint32Array(1024);
   #used = 0;
@@ -39,17 +39,17 @@ export class TermCollector {
     this.#used = at + postingWords;
   }
 
-  /** All of them; nothing is left. */
+  /** Returns everything and resets the collector. */
   take(): TermBatch {
     const count = this.#counts.length;
     const heads = new Uint32Array(count * termWords);
     const postings = new Uint32Array((2 * this.#used) / postingWords);
-    /** Where the next posting of a term goes. */
+    /** Offset of the next posting of each term. */
     const places = new Uint32Array(count);
     let head = 0;
     let end = 0;
     for (const [label, terms] of this.#labels) {
-      // In the order of keys, neighbours share pages.
+      // In key order, neighbors share pages.
       for (const term of [...terms.keys()].sort()) {
         const number = terms.get(term)!;
         places[number] = end;
