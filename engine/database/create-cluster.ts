@@ -50,7 +50,7 @@ export interface FoundingOptions {
   onWait?: (what: string) => void;
 }
 
-/** Milliseconds after which the caller is told what it waits for. */
+/** Milliseconds after which `onWait` reports what the call waits for. */
 const soonMs = 2_000;
 
 /**

@@ -79,15 +79,9 @@ export interface Database {
    */
   preview(program: Program): Promise<SchemaPreview>;
   /**
-   * Starts a bulk load, or resumes the interrupted load of that name. A name belongs to one load: after the
-   * load has finished, other rows are refused under the name.
+   * Starts a bulk load, or resumes the interrupted load of that name. A name belongs to one load. After the
+   * load has finished, other rows are refused under the name, and `again` loads the same rows once more.
    *
-   * - `again`: load the same rows once more.
-   * - `isExclusive`: the caller promises that nothing else reads or writes the data until the load is over.
-   * Edges between random nodes then take half the time; until the end, they may be missing at their endpoint.
-   * If the process dies before, the next open of the data completes them.
-   * - `files`: the files of the rows. By them, a load that was started is recognized although its files were
-   * corrected since.
    *
    */
   load(name?: string, options?: Omit<LoadName, 'name'>): BulkLoad;

@@ -23,7 +23,7 @@ export interface OpenOptions extends Partial<Omit<DatabaseOptions, Nested>> {
   int64?: 'bigint' | 'string';
   /** Credentials and base URLs of embedding providers, by variable name. */
   environment?: Readonly<Record<string, string | undefined>>;
-  /** Members that are left out keep their defaults. The same holds for `vectors` and `snapshot`. */
+  /** Members that are left out keep their defaults, as in `vectors` and `snapshot`. */
   limits?: Partial<DatabaseOptions['limits']>;
   vectors?: Partial<Omit<DatabaseOptions['vectors'], 'default'>> & {
     default?: Partial<DatabaseOptions['vectors']['default']>;

@@ -1,7 +1,7 @@
 // Restores reads after LMDB has failed. When a meta page could not be written, LMDB also refuses every later
 // read of the process, until no thread of the process has the file open. Everything committed before is
-// intact. Therefore the writer (which must not write any more), all readers and the main thread release the
-// file, and all except the writer open it again.
+// intact. Therefore all threads release the file: the writer, the readers and the main thread. Then all
+// except the writer open it again.
 // Invariant: no thread opens the file before all threads have released it.
 import { TrellisError } from '../base/errors.js';
 import type { Storage } from '../storage/open-storage.js';

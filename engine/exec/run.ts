@@ -1,4 +1,4 @@
-// The executor's two entries: running a plan, and finding the texts it wants embedded beforehand.
+// The two entry points of the executor: run a plan, and find the texts that it needs embedded.
 import { ByteWriter } from '../base/bytes.js';
 import { fail } from '../base/errors.js';
 import { instantFromMicros } from '../base/date.js';
@@ -14,12 +14,12 @@ import { Frame } from './runtime/frame.js';
 import type { Profile } from './build/profile.js';
 import { statisticsOf } from './statistics.js';
 
-/** A buffer that grew beyond this is left to the garbage collector. */
+/** A larger buffer is not reused. */
 const keptBytes = 1 << 20;
 
 let writer = new ByteWriter();
 
-/** Runs a plan on one view. Synchronous, and never entered twice on one thread. */
+/** Runs a plan on one view. It is synchronous and never reentered on one thread. */
 export const execute: Execute = (plan, args, context) => {
   const { statements, output, profile } = builtPlan(plan, context.view.catalog);
   profile?.reset();
@@ -38,7 +38,7 @@ export const execute: Execute = (plan, args, context) => {
   return items ? { body, items, rows, visits } : { body, rows, visits };
 };
 
-/** The reply beside the explained plan with what was measured. */
+/** Returns the reply together with the explained plan and its measurements. */
 function withProfile(
   reply: Uint8Array,
   plan: Plan,
@@ -73,7 +73,7 @@ const parametersOnly: ExecutionContext = {
   embeddings: new Map(),
 };
 
-/** The distinct texts of a plan's `Embed`s under these arguments, in order of first use. */
+/** Returns the distinct texts of a plan's `Embed`s under these arguments, in order of first use. */
 export const collectTexts: CollectTexts = (plan, args) => {
   const texts = new Set<string>();
   const frame = new Frame(plan.slotCount, args, parametersOnly);

@@ -1,4 +1,4 @@
-// What a view tells the planner's estimates: the counters of types, the ends of edge types.
+// Provides the numbers of a view for the planner's estimates: counts per type, endpoints of edge types.
 import type { Statistics } from '../plan/estimate.js';
 import type { ReadView } from '../storage/table/view-types.js';
 

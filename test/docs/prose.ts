@@ -93,7 +93,9 @@ export function commentsOf(text: string): Passage[] {
         i--;
         break;
       }
-      kept.push(line.replace(/^\s*(\/\/ ?|\/\*\*? ?|\*\/|\* ?)/, '').replace(/\s*\*\/\s*$/, ''));
+      const said = line.replace(/^\s*(\/\/ ?|\/\*\*? ?|\*\/|\* ?)/, '').replace(/\s*\*\/\s*$/, '');
+      // A line that is indented belongs to a drawing of bytes or fields.
+      if (!said.startsWith('  ')) kept.push(said);
       if (isBlock && /\*\//.test(line)) break;
     }
     passages.push({ line: first + 1, text: kept.join('\n').trim() });

@@ -1,7 +1,7 @@
 // Encodes and decodes the body of a changes entry: the last state of every key that a transaction changed,
 // ordered by the first change. Values have no table checksum, because each node adds its own.
 //
-//  key size u16 · table u8 · key · value size u32 (0xffffffff: removed) · value
+//   key size u16 · table u8 · key · value size u32 (0xffffffff: removed) · value
 import { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
 

@@ -3,21 +3,21 @@
 // Invariant: a reader checks every byte of a head, or the byte is hashed into the chain, so that every change
 // is detected.
 //
-//  at  field
-//   0  `TLE1`, `TLE2`      the last character is the layout version: 2 is signed
-//   4  kind u8, flags u8   kind.ts
-//   6  part u16, parts u16 number of this part, and number of parts of the entry
-//  10  spare u16
-//  12  epoch u32           epoch of the leader that appended the entry
-//  16  after f64           sequence of the message before this one
-//  24  id, 16 bytes        id of the entry; the id of the message is `id-part`
-//  40  chain u64           chain of the entry, in each of its parts (chain.ts)
-//  48  time f64            Unix milliseconds of the leader's clock; used for lag only
-//  56  crc32 u32           checksum of the part of the body after this head
-//  60  crc32 u32           checksum of the head before this field
-//  64  key u32             signed messages: id of the key (entry-keys.ts)
-//  68  spare u32
-//  72  HMAC, 32 bytes      signature over the whole message except this field
+//   at  field
+//    0  `TLE1`, `TLE2`      the last character is the layout version: 2 is signed
+//    4  kind u8, flags u8   kind.ts
+//    6  part u16, parts u16 number of this part, and number of parts of the entry
+//   10  spare u16
+//   12  epoch u32           epoch of the leader that appended the entry
+//   16  after f64           sequence of the message before this one
+//   24  id, 16 bytes        id of the entry; the id of the message is `id-part`
+//   40  chain u64           chain of the entry, in each of its parts (chain.ts)
+//   48  time f64            Unix milliseconds of the leader's clock; used for lag only
+//   56  crc32 u32           checksum of the part of the body after this head
+//   60  crc32 u32           checksum of the head before this field
+//   64  key u32             signed messages: id of the key (entry-keys.ts)
+//   68  spare u32
+//   72  HMAC, 32 bytes      signature over the whole message except this field
 import { crc32 } from 'node:zlib';
 import { fail } from '../../base/errors.js';
 import { chainAt, headBytes, keyAt, macAt, signedHeadBytes, sumAt } from './head-layout.js';

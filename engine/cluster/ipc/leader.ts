@@ -1,6 +1,6 @@
 // Encodes and decodes the body of an epoch entry: which node leads from this entry on.
 // Invariant: the empty name means that the first node to claim the lead becomes the leader.
-import { fail } from '../../base/errors.js';
+import { type ErrorData, fail } from '../../base/errors.js';
 import type { ClusterLeader } from '../node.js';
 
 export const packLeader = ({ node, address }: ClusterLeader): Uint8Array =>
@@ -20,4 +20,10 @@ export function leaderOf(body: Uint8Array): ClusterLeader {
     if (typeof node === 'string' && typeof address === 'string') return { node, address };
   } catch {}
   return fail('LOG_LOST', { what: 'an epoch entry does not say who leads' });
+}
+
+/** Returns the error of a write, given what is known of the leader. */
+export function writeRefusal(leader: ClusterLeader | undefined): ErrorData {
+  if (leader === undefined) return { code: 'NO_LEADER', args: {} };
+  return { code: 'NOT_LEADER', args: { node: leader.node, address: leader.address } };
 }

@@ -1,5 +1,5 @@
-// Defines the messages about the log between the threads of a node: the writer thread, which commits and
-// applies; the log thread, which alone uses the log; and the main thread.
+// Defines the messages about the log between the threads of a node. The writer thread commits and applies.
+// Only the log thread uses the log. The main thread serves calls.
 import type { ErrorData } from '../../base/errors.js';
 import type { Entry } from '../entry/decode-entry.js';
 import type { Position } from '../entry/chain.js';

@@ -1,14 +1,14 @@
 // Reads and writes the position of a node inside its data, next to the applied changes (key 05 of meta.ts).
 // The next start reads the position, and copies of the data include it. The format is JSON:
 //
-//  epoch, seq     of the last entry that the data hold
-//  chain          of that entry, 16 hexadecimal digits
-//  restoreEpoch   of the manifest: data from a restored backup belong to no log; '' for data that
-//                 left their log
-//  epochs         start of the log, and its newest epochs, oldest first: [epoch, seq, chain] of
-//                 the entry that began each (epochs.ts). Absent in data of older versions
-//  leader         {node, address} of the leader of that epoch, where it is known
-//  key            id of the key that signs the entry; absent: it is not signed
+//   epoch, seq     of the last entry that the data hold
+//   chain          of that entry, 16 hexadecimal digits
+//   restoreEpoch   of the manifest: data from a restored backup belong to no log; '' for data that
+//                  left their log
+//   epochs         start of the log, and its newest epochs, oldest first: [epoch, seq, chain] of
+//                  the entry that began each (epochs.ts). Absent in data of older versions
+//   leader         {node, address} of the leader of that epoch, where it is known
+//   key            id of the key that signs the entry; absent: it is not signed
 //
 // Invariant: the position is written in the same transaction as its entry.
 import { fail } from '../../base/errors.js';

@@ -1,23 +1,23 @@
 // Shares the cluster state of a node between its threads: its position, its role, and the one append for
 // which the writer waits.
 //
-//  i32  0   result of the writer's append: see `appendState`
-//        1   role: see `roles`
-//        2   incremented when the position moves; threads wait on it
-//        3   epoch of the position
-//  i64  2   sequence of the position: all reads of this node see that entry
-//        3   sequence up to which the disk of this node has everything
-//        4   sequence of the entry that was appended
-//        5   chain of the entry that was appended
-//  f64  6   time of the last sign of life of the log, on the shared clock; 0: never
-//        7   time when everything received so far was last applied
-//        8   wall clock of the leader in the last entry that was applied
-//  i32 18   odd while the epoch, its sequence and the fields below change
-//       19   number of remembered epochs
-//       20   newest of these epochs that the current log has too; `allEpochs`: the log is the same
-//       22   id of the key that signed the appended entry; 0: not signed
-//       23   id of the key that signed the entry at the position; 0: not signed
-//  i64 12   for each epoch: epoch, sequence, chain
+//   i32  0   result of the writer's append: see `appendState`
+//         1   role: see `roles`
+//         2   incremented when the position moves; threads wait on it
+//         3   epoch of the position
+//   i64  2   sequence of the position: all reads of this node see that entry
+//         3   sequence up to which the disk of this node has everything
+//         4   sequence of the entry that was appended
+//         5   chain of the entry that was appended
+//   f64  6   time of the last sign of life of the log, on the shared clock; 0: never
+//         7   time when everything received so far was last applied
+//         8   wall clock of the leader in the last entry that was applied
+//   i32 18   odd while the epoch, its sequence and the fields below change
+//        19   number of remembered epochs
+//        20   newest of these epochs that the current log has too; `allEpochs`: the log is the same
+//        22   id of the key that signed the appended entry; 0: not signed
+//        23   id of the key that signed the entry at the position; 0: not signed
+//   i64 12   for each epoch: epoch, sequence, chain
 //
 // Invariant: each word has one writer. The log thread writes the append (except its first state), the role,
 // the times of contact and the shared epochs. The writer thread writes the position and the epochs.

@@ -6,7 +6,7 @@ export type Refusal = 'wrong sequence' | 'no stream' | 'no room' | 'other';
 const refusals: Record<number, Refusal> = {
   10059: 'no stream',
   10071: 'wrong sequence',
-  // The same refusal from a server that does not know the last sequence.
+  // Sent in place of 10071 by a server that does not know the last sequence.
   10164: 'wrong sequence',
 };
 

@@ -43,8 +43,8 @@ export class JetStreamLog implements ReplicatedLog {
         expect: { lastSequence: after },
         timeout: tryMs,
       });
-      // For a repeated id, the server returns the sequence of the first message with that id, whoever sent
-      // it.
+      // For a repeated id, the server returns the sequence of the first message with that id, even if another
+      // client sent it.
       if (seq === after + 1 && !duplicate) return 'ok';
       return await this.#outcome(after + 1, bytes);
     } catch (error) {

@@ -29,11 +29,10 @@ export interface ReplicatedLog {
   append(bytes: Uint8Array, after: number, id: string): Promise<Appended>;
   /**
    * Yields all messages from sequence `from` on, in order, without gaps and without end. It waits at the end
-   * of the log, and while the log cannot be reached. `onContact` is called at every sign of life of the log,
-   * with or without messages; its argument `hasMore` is true if the log holds, or may hold, more than was
-   * yielded. The iteration ends when the log is closed. Fails LOG_TRUNCATED when `from` was trimmed. Fails
-   * LOG_LOST when the log has a gap, ends before `from - 1`, was re-created or deleted, and this lasts longer
-   * than any failover.
+   * of the log, and while the log cannot be reached. It calls `onContact` at every sign of life of the log,
+   * with or without messages. The argument `hasMore` is true if the log holds, or may hold, more than was
+   * yielded.
+   *
    */
   read(from: number, heard: Heard): AsyncIterable<Logged>;
   /**

@@ -1,9 +1,9 @@
 // Stores a log in a bucket. Each message is an object named by its sequence, so that only one writer can
 // create it.
 //
-//  log.json          marks the log, and holds the random id of this creation
-//  CREATION/log/SEQ  a message: a PUT with `If-None-Match: *`, its id as metadata
-//  CREATION/trim/SEQ messages before SEQ are deleted; written before the first of them is removed
+//   log.json          marks the log, and holds the random id of this creation
+//   CREATION/log/SEQ  a message: a PUT with `If-None-Match: *`, its id as metadata
+//   CREATION/trim/SEQ messages before SEQ are deleted; written before the first of them is removed
 //
 import { fail } from '../../base/errors.js';
 import type { Appended, Heard, Logged, ReplicatedLog } from './replicated-log.js';

@@ -9,10 +9,9 @@ import type { ClusterTally } from '../ipc/cluster-metrics.js';
 import type { ReplicatedLog } from '../log/replicated-log.js';
 
 /**
- * - `full`: nothing was appended, the log has no space.
- * - `held`: nothing was sent, the preceding entry could not be verified.
- * - `lost`: nothing was sent, the preceding entry is a different one.
- * - `ok`, `behind`, `unknown`: as in `Appended`.
+ * `full`, `held` and `lost` mean that nothing is in the log. With `full`, the log has no space. With `held`,
+ * nothing was sent, because the preceding entry could not be verified. With `lost`, nothing was sent, because
+ * the preceding entry is a different one. The other results are those of `Appended`.
  */
 export type Outcome = 'ok' | 'behind' | 'unknown' | 'full' | 'held' | 'lost';
 

@@ -5,16 +5,10 @@
 // first refused append ends its lead. Clocks decide only when a node tries to lead.
 import { randomBytes } from 'node:crypto';
 import { sharedMs, wallMs } from '../../base/clock.js';
-import {
-  type ErrorData,
-  TrellisError,
-  errorDataOf,
-  errorMessage,
-  fail,
-} from '../../base/errors.js';
+import { TrellisError, errorDataOf, errorMessage, fail } from '../../base/errors.js';
 import { EntryDecoder, type Entry } from '../entry/decode-entry.js';
 import type { Position } from '../entry/chain.js';
-import { type EntryKeys, printKey } from '../entry/entry-keys.js';
+import { printKey } from '../entry/entry-keys.js';
 import { entryKind } from '../entry/kind.js';
 import { type SealedEntry, encodeEntry } from '../entry/encode-entry.js';
 import type { NotedPosition } from '../ipc/message.js';
@@ -22,32 +16,9 @@ import { ClusterTally } from '../ipc/cluster-metrics.js';
 import type { Heard, ReplicatedLog } from '../log/replicated-log.js';
 import type { ClusterLeader, ClusterRole, RoleChange } from '../node.js';
 import { type PreviousEntry, type Outcome, appendEntry, hasEntry } from './appender.js';
-import { leaderOf, packLeader, reachable } from '../ipc/leader.js';
+import { leaderOf, packLeader, reachable, writeRefusal } from '../ipc/leader.js';
+import type { ElectionEvents, ElectionOptions } from './election-types.js';
 import { LeaseTimer } from './lease-timer.js';
-
-export interface MemberOptions {
-  self: ClusterLeader;
-  mayLead: boolean;
-  leaseMs: number;
-  appendTimeoutMs: number;
-  /** Keys of the nodes that may write to the log. Without keys, entries are not signed. */
-  keys?: EntryKeys | undefined;
-}
-
-export interface MemberEvents {
-  /** Called with each entry to apply, in order. The receiver responds with `applied`. */
-  onEntry: (entry: Entry) => void;
-  onLead: (position: NotedPosition) => void;
-  onFollow: () => void;
-  onChange: (change: RoleChange) => void;
-  /**
-   * Called when the log shows a sign of life, or an entry is applied. It is the input for the lag of this
-   * node.
-   */
-  onHeard: (heardAt: number, isCaughtUp: boolean) => void;
-  onFault: (error: ErrorData) => void;
-  log: (level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>) => void;
-}
 
 /** Content of an entry. */
 interface Written {
@@ -112,8 +83,8 @@ export class ElectionState {
   constructor(
     private readonly log: ReplicatedLog,
     position: NotedPosition,
-    private readonly options: MemberOptions,
-    private readonly events: MemberEvents,
+    private readonly options: ElectionOptions,
+    private readonly events: ElectionEvents,
     private readonly tally = new ClusterTally(),
   ) {
     this.#head = position;
@@ -481,7 +452,7 @@ export class ElectionState {
     if (outcome === 'full') fail('LOG_FULL', { what: 'it refused an entry' });
     if (outcome === 'lost') fail('LOG_LOST', { what: 'it refused an entry' });
     if (outcome !== 'behind') fail('LOG_UNAVAILABLE', { what: 'it does not answer' });
-    throw new TrellisError(refusalOf(this.#leader));
+    throw new TrellisError(writeRefusal(this.#leader));
   }
 
   /** Leaves the cluster. Applied data stay and are served. */
@@ -510,10 +481,4 @@ export class ElectionState {
       return at;
     });
   }
-}
-
-/** Returns the error of a write, given what is known of the leader. */
-export function refusalOf(leader: ClusterLeader | undefined): ErrorData {
-  if (leader === undefined) return { code: 'NO_LEADER', args: {} };
-  return { code: 'NOT_LEADER', args: { node: leader.node, address: leader.address } };
 }

@@ -4,7 +4,8 @@
 // a newer key has signed, older keys sign no entries.
 import { type EntryKeys, printKey } from '../entry/entry-keys.js';
 import type { LogRetention } from './log-retention.js';
-import type { ElectionState, MemberEvents } from './leader-election.js';
+import type { ElectionEvents } from './election-types.js';
+import type { ElectionState } from './leader-election.js';
 
 /**
  * Number of retention checks to wait. Nodes report slightly less than once per check, so every active node
@@ -31,7 +32,7 @@ export class LogSigning {
   async look(
     member: Pick<ElectionState, 'head' | 'signBy'>,
     now: number,
-    log: MemberEvents['log'],
+    log: ElectionEvents['log'],
   ): Promise<void> {
     const { key: since } = member.head;
     const { newest } = this.keys;
@@ -48,7 +49,7 @@ export class LogSigning {
     log('info', message, { key: printKey(key), position: `${at.epoch}.${at.seq}` });
   }
 
-  #say(nodes: readonly string[], log: MemberEvents['log']): void {
+  #say(nodes: readonly string[], log: ElectionEvents['log']): void {
     const names = nodes.join(', ');
     if (names === this.#said) return;
     this.#said = names;

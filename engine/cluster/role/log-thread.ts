@@ -25,12 +25,9 @@ import type { LogPlace, ReplicatedLog } from '../log/replicated-log.js';
 import type { ClusterPosition } from '../node.js';
 import { type KeepOptions, LogRetention } from './log-retention.js';
 import { LogSigning } from './log-signing.js';
-import {
-  ElectionState,
-  type MemberEvents,
-  type MemberOptions,
-  refusalOf,
-} from './leader-election.js';
+import { writeRefusal } from '../ipc/leader.js';
+import type { ElectionEvents, ElectionOptions } from './election-types.js';
+import { ElectionState } from './leader-election.js';
 import { commonEpoch } from './common-epoch.js';
 
 export interface LogThreadSetup {
@@ -39,7 +36,7 @@ export interface LogThreadSetup {
   secrets: readonly string[] | undefined;
   words: SharedArrayBuffer;
   writer: MessagePort;
-  member: MemberOptions;
+  member: ElectionOptions;
   keep: KeepOptions;
   tally: SharedArrayBuffer;
 }
@@ -124,7 +121,7 @@ class LogThread {
   }
 
   #memberOf(log: ReplicatedLog, position: NotedPosition): ElectionState {
-    const events: MemberEvents = {
+    const events: ElectionEvents = {
       onEntry: (entry) => this.#pass(entry),
       onLead: (position) => {
         this.#signing?.begin(sharedMs());
@@ -228,7 +225,7 @@ class LogThread {
    * log is its own.
    */
   async #trim(member: ElectionState, log: ReplicatedLog, upTo: number): Promise<ClusterPosition> {
-    if (member.role !== 'leader') throw new TrellisError(refusalOf(undefined));
+    if (member.role !== 'leader') throw new TrellisError(writeRefusal(undefined));
     const last = Math.min(upTo, this.#words.durable);
     if (last > 0) await log.trim(last);
     return { epoch: member.head.epoch, seq: Math.max(0, last) };

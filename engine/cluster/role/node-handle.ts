@@ -24,7 +24,7 @@ import type { ClusterOptions } from '../options.js';
 import { startFailure, startThread } from '../../system/thread.js';
 import { logPlaceOf } from '../log/log-address.js';
 import type { LogThreadSetup } from './log-thread.js';
-import { refusalOf } from './leader-election.js';
+import { writeRefusal } from '../ipc/leader.js';
 
 type Logger = (
   level: 'debug' | 'info' | 'warn' | 'error',
@@ -161,7 +161,7 @@ export class NodeHandle implements ClusterNode {
     if (this.#fault !== undefined) return this.#fault;
     if (this.silenceMs > silentLeases * this.options.leaseMs)
       return { code: 'LOG_UNAVAILABLE', args: { what: 'it is silent' } };
-    return refusalOf(this.#leader);
+    return writeRefusal(this.#leader);
   }
 
   #hear(message: LogToServer): void {

@@ -1,13 +1,13 @@
 // Shared memory of all threads of a database: the commit sequence, the changes of recent commits, and one
 // state word for each call in flight.
 //
-//  word 0        commitSeq: odd during a commit, even after it; incremented once more (by 2) when the
-//                changes are published, before the replies
-//  word 1        schema version: incremented by the writer before and after a transaction that changes
-//                the schema beyond additions; odd in between
-//  word 2        generation of the program that attached threads may run themselves; -1: none
-//  word 3 …      ids that each commit has changed: see view/invalidation-queue.ts
-//  after them    one word per call slot: see `slotState`
+//   word 0        commitSeq: odd during a commit, even after it; incremented once more (by 2) when the
+//                 changes are published, before the replies
+//   word 1        schema version: incremented by the writer before and after a transaction that changes
+//                 the schema beyond additions; odd in between
+//   word 2        generation of the program that attached threads may run themselves; -1: none
+//   word 3 …      ids that each commit has changed: see view/invalidation-queue.ts
+//   after them    one word per call slot: see `slotState`
 //
 //
 // Invariant: there is a slot for every call that lanes accept. No call is lost between its queue and its
@@ -101,7 +101,7 @@ export class ControlBlock {
     return Atomics.compareExchange(this.#words, at, waits, begun) !== stops;
   }
 
-  /** Returns true if the call had not begun. It will not begin any more, and nothing of it is done. */
+  /** Returns true if the call had not begun. It will never begin, and nothing of it is done. */
   withdraw(slot: number): boolean {
     const { waits, stops } = slotState;
     return Atomics.compareExchange(this.#words, slotBase + slot, waits, stops) === waits;

@@ -40,7 +40,7 @@ const lingerMsMax = 50;
 const pauses = 3;
 /** Upper bound of the wait for an item that is out, in milliseconds. */
 const awayMsMax = 1_000_000;
-/** A call waits for other callers at most this fraction (1/4) of its own expected time. */
+/** A call waits for other callers at most this fraction (1/4) of its expected time. */
 const patience = 4;
 /** Maximum number of accounts, including those of inactive callers. */
 const accountsMax = 1_024;

@@ -1,6 +1,6 @@
 // Identifies the query of a call across threads and reloads, by the generation of its program and its index
-// in that program. Lanes keep the programs of the last reloads. A call that was under way during a reload
-// runs the query that was requested, never another query at the same index.
+// in that program. Lanes keep the programs of the last reloads. A call that is running during a reload uses
+// the query that was requested, never another query at the same index.
 import { excerpt, fail } from '../../base/errors.js';
 import type { Query } from '../../plan/plan.js';
 import { nearestName } from '../../base/did-you-mean.js';

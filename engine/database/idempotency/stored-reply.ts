@@ -1,9 +1,9 @@
 // Defines where the store keeps the replies of writes with an idempotency key. The keys lie next to other
 // derived data that belong to no row (load-key.ts). Each value has a CRC.
 //
-//  derived key    FF 'i' name(16)     number f64 · when f64 · request(16) · bytes of the reply
-//  derived key    FF 'j' number u64   name(16) · when f64 · size of the reply f64
-//  derived key    FF 'k'              first number f64 · next number f64 · size of all replies f64
+//   derived key    FF 'i' name(16)     number f64 · when f64 · request(16) · bytes of the reply
+//   derived key    FF 'j' number u64   name(16) · when f64 · size of the reply f64
+//   derived key    FF 'k'              first number f64 · next number f64 · size of all replies f64
 //
 // Invariant: a reply is stored under its name if and only if its number is listed.
 import { digestBytes } from './idempotency-key.js';

@@ -1,5 +1,5 @@
 // Times out writes while the writer is blocked by a slow sync or by a log that does not respond.
-// Invariant: no caller is told that nothing was done when the writer has begun its write.
+// Invariant: no caller gets a timeout that promises "nothing was done" after the writer has begun its write.
 import { type Call, timeOut } from '../call/call.js';
 import type { ControlBlock } from '../call/control-block.js';
 

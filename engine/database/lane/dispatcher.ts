@@ -1,7 +1,7 @@
 // Distributes read calls over the reader lanes. There is one central queue, and each lane has a bounded
-// amount of work in flight, so that a heavy query delays few others. Owns the life of the lanes: none exists
-// at first; one is started when a call finds all existing lanes busy; when a reader dies, its calls fail and
-// the lane is replaced.
+// amount of work in flight, so that a heavy query delays few others. It also owns the life of the lanes. No
+// lane exists at first. A lane is started when a call finds all existing lanes busy. When a reader dies, its
+// calls fail, and the lane is replaced.
 // Invariant: lanes that are still starting receive broadcasts too.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';

@@ -163,7 +163,7 @@ export class GroupCommit {
     const once = waiting.extra?.once;
     const { limits } = this.parts.equipment;
     try {
-      // The caller has already been told that nothing was done.
+      // The caller already has an error that says that nothing was done.
       if (!this.parts.gate.begin(waiting.slot)) fail('QUERY_TIMEOUT', { ms: waiting.budgetMs });
       if (this.#shortage !== undefined) this.#checkRoom(waiting);
       const result = transaction.request(nowMs, (view) => {

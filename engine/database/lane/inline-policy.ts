@@ -23,7 +23,7 @@ const fewLanes = 2;
 const inlineMicrosMax = 100;
 /** Larger bodies are decoded in a lane. */
 const inlineBytesMax = 4096;
-/** The same limits for a single client. Bounded reads are then allowed too, once they are measured. */
+/** Limits for a single client. Bounded reads are then allowed too, once they are measured. */
 const aloneMicrosMax = 400;
 const aloneBytesMax = 32_768;
 /**

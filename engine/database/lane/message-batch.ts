@@ -4,14 +4,14 @@
 // same with 16 and 64 in flight, and the latency 10 to 20 us of about 90 lower with one. That is not worth a
 // protocol that may lose a wake-up.
 //
-//  bodies, end to end | padding to 8 | heads, 8-byte floats | their count
+//   bodies, end to end | padding to 8 | heads, 8-byte floats | their count
 //
-//  to a lane     8 numbers per request   [slot, query, bodyStart, bodyEnd, deadline, budgetMs, expected, caller]
-//                  query = index in the program, -1 = in extras; deadline in Unix ms; expected = microseconds
-//                  that a write probably takes; caller = a number that distinguishes callers
-//  from a lane   8 numbers per reply     [slot, outcome, start, end, micros, rows, visits, own]
-//                  outcome 0 = body, 1 = error, 2 = body and items; micros = work, for the costs;
-//                  own = writes only: time without the share of the commit
+//   to a lane     8 numbers per request   [slot, query, bodyStart, bodyEnd, deadline, budgetMs, expected, caller]
+//                   query = index in the program, -1 = in extras; deadline in Unix ms; expected = microseconds
+//                   that a write probably takes; caller = a number that distinguishes callers
+//   from a lane   8 numbers per reply     [slot, outcome, start, end, micros, rows, visits, own]
+//                   outcome 0 = body, 1 = error, 2 = body and items; micros = work, for the costs;
+//                   own = writes only: time without the share of the commit
 //
 import type { ErrorData } from '../../base/errors.js';
 import type { ItemList } from '../../exec/runtime/execute.js';

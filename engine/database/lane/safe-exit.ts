@@ -4,13 +4,13 @@
 // (EnvWrap::cleanupStrayTxns). While a thread loads LMDB's addon, or is in a call that creates an object, the
 // process would abort (napi_throw).
 //
-//  word 0   1: the process is ending, and no thread begins a load or a write
-//  word 1   number of threads that load their modules
-//  word 2   number of threads in a write transaction
+//   word 0   1: the process is ending, and no thread begins a load or a write
+//   word 1   number of threads that load their modules
+//   word 2   number of threads in a write transaction
 //
-// Invariant: a thread increments its count before it reads word 0, and the ending process sets word 0 before
-// it reads the counts, so that one of the two sees the other. The process cancels everything else that
-// threads run, and waits until their event loops are idle.
+// Invariant: a thread increments its count before it reads word 0. The ending process sets word 0 before it
+// reads the counts. So one of the two sees the other. The process cancels everything else that threads run, and
+// waits until their event loops are idle.
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 

@@ -23,7 +23,7 @@ import type { WriterSetup } from './message.js';
 /** Called when a thread has ended: with an error, or without one when it was closed. */
 export type OnEnd = (error?: Error) => void;
 
-/** The same for the writer. `fault` is set when the lane could not open. */
+/** Called when the writer has ended. `fault` is set when the lane could not open. */
 export type OnWriterEnd = (error?: Error, fault?: LaneFault) => void;
 
 const entry = new URL('./worker.cjs', import.meta.url).href;
@@ -68,7 +68,7 @@ export class ThreadPool {
     return this.#all().flatMap(({ idle }) => idle ?? []);
   }
 
-  /** Opened lanes no longer keep the process alive by themselves. */
+  /** Opened lanes no longer keep the process alive. */
   unref(): void {
     for (const thread of this.#all()) thread.unref();
   }

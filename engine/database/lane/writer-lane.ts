@@ -453,7 +453,7 @@ class WriterLane {
     }
   }
 
-  /** Releases the file, into which nothing is written any more: see reopen-after-failure.ts. */
+  /** Releases the file after writing has stopped: see reopen-after-failure.ts. */
   #release(id: number): void {
     this.#finishWrites();
     this.#isReleased = true;

@@ -1,12 +1,12 @@
 // Defines the store keys of load records. They lie next to the keyword postings, whose keys begin with a
 // label. A name can have any length, so its digest is used.
 //
-//  derived key    FF 'l' name(16)            LoadProgress, JSON
-//  derived key    FF 'm' name(16) chunk u32  LoadedPiece, JSON
-//  derived key    FF 'n'                     number of named loads that have finished, u32
-//  derived key    FF 'n' slot u32            name(16) of one of the last of them
-//  derived key    FF 'o' name(16)            LoadedFile[], JSON: the files of a load
-//  derived key    FF 'u' name(16) chunk u32 change u32   an element before a row changed it
+//   derived key    FF 'l' name(16)            LoadProgress, JSON
+//   derived key    FF 'm' name(16) chunk u32  LoadedPiece, JSON
+//   derived key    FF 'n'                     number of named loads that have finished, u32
+//   derived key    FF 'n' slot u32            name(16) of one of the last of them
+//   derived key    FF 'o' name(16)            LoadedFile[], JSON: the files of a load
+//   derived key    FF 'u' name(16) chunk u32 change u32   an element before a row changed it
 import { createHash } from 'node:crypto';
 
 /** Returns the digest of the name of a load. */

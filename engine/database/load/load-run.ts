@@ -124,7 +124,7 @@ export class LoadRun implements BulkLoad {
   #isFinished = false;
   /** Number of the next chunk. */
   #place: number;
-  /** Why nothing can be loaded any more. */
+  /** Error of every later call, when nothing can be loaded. */
   #over: ErrorData | undefined;
 
   constructor(
@@ -209,7 +209,7 @@ export class LoadRun implements BulkLoad {
     return this.#piece(async (schema) => {
       const { end } = this.progress;
       if (end) this.#checkSame(crc32(bytes), piece);
-      // Of a finished load, only the refused rows are needed.
+      // A finished load only needs to report the refused rows.
       if (end && this.progress.rejected === 0) return { rejects: [], bytes, retried: [] };
       const isLast = end !== undefined && piece === this.pieces.at(-1);
       const read = await this.#read(bytes, piece.from.line, schema, isLast);

@@ -20,7 +20,7 @@ export interface LoadFeedEvents {
 }
 
 /**
- * Maximum bytes of a chunk. Elements of one chunk share the writes to the adjacency of their endpoints: a
+ * Maximum bytes of a chunk. Elements of one chunk share the writes to the adjacency of their endpoints. A
  * million random edges take 17 s of CPU with 8 MiB, 15.2 s with 16 MiB, 14.9 s with 32 MiB. Other writes wait
  * for at most one chunk.
  */

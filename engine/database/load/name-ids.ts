@@ -1,7 +1,7 @@
 // Maps the temporary names of one load, by ordinal, to their elements. While only the load itself has
 // written, the elements are known to exist unchanged, and their records need not be read.
 //
-//  6 words by ordinal: dense id, 0 when the row was refused · label · uuid
+//   6 words by ordinal: dense id, 0 when the row was refused · label · uuid
 //
 
 const firstRoom = 1024;
@@ -11,7 +11,7 @@ export class NameIds {
   /** True if no other write can have deleted an element of a name. */
   isTrusted = true;
   #words = new Uint32Array(nameWords * firstRoom);
-  /** The same memory as bytes. */
+  /** A view of the words as bytes. */
   bytes = new Uint8Array(this.#words.buffer);
 
   /** Returns the dense id, or 0 when the row was refused. */

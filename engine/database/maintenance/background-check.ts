@@ -14,7 +14,7 @@ import type { DatabaseOptions } from '../call/options.js';
 
 /** Up to this size, a file with checksums is checked before it is opened. It takes 20 ms. */
 const summedFirstBytes = 2 ** 26;
-/** The same limit for a file without checksums. */
+/** Size limit for a file without checksums. */
 const readFirstBytes = 2 ** 30;
 /** Milliseconds between two tries when the system provides no child process. Doubles each time. */
 const againMs = 1_000;

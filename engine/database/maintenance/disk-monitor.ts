@@ -1,6 +1,6 @@
-// Monitors what LMDB cannot: free space on the data disk (it must never reach ENOSPC, where lmdb-js may
-// crash), and the inode of the data file (writes to an unlinked file are lost at the restart). Polls once per
-// second.
+// Monitors what LMDB cannot. Free space on the data disk must never reach ENOSPC, where lmdb-js may crash.
+// The inode of the data file must not change, because writes to an unlinked file are lost at the restart.
+// Polls once per second.
 import { statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';

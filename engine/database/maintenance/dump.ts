@@ -1,6 +1,6 @@
-// Writes a database as text: one line with the format and the catalog, one line per element in order of
-// creation, one line with their number and a SHA-256 of all bytes before. The element lines are rows of a
-// bulk load. The dump is streamed, with a few hundred elements in memory at a time.
+// Writes a database as text. The first line has the format and the catalog. One line per element follows, in
+// order of creation. The last line has their number and a SHA-256 of all bytes before. The element lines are
+// rows of a bulk load. The dump is streamed, with a few hundred elements in memory at a time.
 // Invariant: dump, load, dump gives the same bytes.
 import { createHash } from 'node:crypto';
 import { ByteWriter } from '../../base/bytes.js';

@@ -1,5 +1,5 @@
 // Recovers the rows of a data file that can no longer be opened (`verify --salvage`). It writes everything
-// readable as a dump, and accounts for every row that should exist: by the total of its type, and by id where
+// readable as a dump. It accounts for every row that should exist: by the total of its type, and by id where
 // the list of its type still has it. It does not use LMDB, so that no damage can crash the process. It needs
 // about 200 bytes of memory per row.
 import { checkIntegrity } from '../../base/integrity.js';

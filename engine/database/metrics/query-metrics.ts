@@ -55,7 +55,7 @@ export class QueryMetrics {
     this.#others.add(other);
   }
 
-  /** The other thread will not add to these counts any more. */
+  /** The other thread will add nothing more to these counts. */
   unfollow(other: SharedQueryMetrics): void {
     if (!this.#others.delete(other)) return;
     this.#otherReads += other.reads;

@@ -4,7 +4,7 @@
 // Invariant: the snapshot contains exactly the commits before the one moment at which the writer waited. If
 // either thread does not arrive in time, nothing is read.
 //
-//  i32  0   see `state`
+//   i32  0   see `state`
 import { openEnv } from '../../storage/table/env.js';
 import { type TableHashes, hashHeld } from './table-check.js';
 

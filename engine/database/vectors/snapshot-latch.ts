@@ -4,11 +4,11 @@
 // Invariant: at most one of the two holds the latch. The writer never waits for a dead thread: a snapshot
 // thread that has not ticked for seconds loses the latch, and its snapshot is discarded.
 //
-//  word 0    0 = free, 1 = the writer changes an index, 2 = the snapshot thread compares
-//  word 1    1 = the snapshot thread requests the latch: the writer lets it go first
-//  word 2    ticks of the snapshot thread
-//  word 3    1 = the snapshot is cancelled
-//  byte 16   f64: sequence of the last change that the indexes hold
+//   word 0    0 = free, 1 = the writer changes an index, 2 = the snapshot thread compares
+//   word 1    1 = the snapshot thread requests the latch: the writer lets it go first
+//   word 2    ticks of the snapshot thread
+//   word 3    1 = the snapshot is cancelled
+//   byte 16   f64: sequence of the last change that the indexes hold
 import { TrellisError } from '../../base/errors.js';
 import type { Stillness } from '../../vector/snapshot.js';
 

@@ -1,8 +1,8 @@
 // Stores the position of the newest snapshot of each vector type. A type that does not change keeps its file
 // while the log after it is trimmed; its position advances with every round of snapshots.
 //
-//  derived key    FF 'r' label(u16 BE)
-//  derived value  { "file": name, "seq": n }
+//   derived key    FF 'r' label(u16 BE)
+//   derived value  { "file": name, "seq": n }
 //
 import type { Env } from '../../storage/table/env.js';
 import type { Storage } from '../../storage/open-storage.js';

@@ -1,4 +1,4 @@
-// Helps to build an index from many vectors: finds the changes of a commit that can be applied together,
+// Helps to build an index from many vectors. It finds the changes of a commit that can be applied together,
 // lists the ids of a type, and reports the progress of a rebuild.
 import type { Label, ReadView, VectorChange } from '../../storage/table/view-types.js';
 import { joinWords } from '../../storage/table/little-endian.js';

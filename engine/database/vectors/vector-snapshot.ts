@@ -1,5 +1,5 @@
-// Manages the snapshots of a database's vector indexes: the files and their positions, rounds of new
-// snapshots in the background or synchronously at the close, and trimming of the vector log.
+// Manages the snapshots of a database's vector indexes: the files, their positions, and rounds of new
+// snapshots. A round runs in the background, or synchronously at the close. It also trims the vector log.
 // Invariant: the log still holds everything after the older of the kept files, so that a damaged newest file
 // costs a longer replay, not a rebuild.
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -349,8 +349,8 @@ export class VectorSnapshots {
   }
 
   /**
-   * Marks the files beyond `keep`, and files of an unchanged type that are so far behind that a rebuild is as
-   * fast. Returns the sequence of the oldest file that stays and is not the newest.
+   * Marks the files beyond `keep`, and files of an unchanged type for which a rebuild is as fast as a replay.
+   * Returns the sequence of the oldest file that stays and is not the newest.
    */
   #takeOld(label: Label, old: string[]): number {
     const { folder, keep, logMax } = this.rules;

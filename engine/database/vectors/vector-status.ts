@@ -11,7 +11,7 @@ import type { SnapshotInfo } from './vector-snapshot.js';
 
 export class VectorStatus {
   readonly #snapshots = new Map<number, SnapshotInfo>();
-  /** By type. */
+  /** Last measurement by type. */
   readonly #recalls = new Map<string, Recall>();
 
   constructor(

@@ -1,6 +1,6 @@
-// Scans that follow an access path: they read the rows they want instead of the whole type, and
-// yield them as the plain steps would. A path that does not apply to the values of this execution,
-// or turns out to lead to most of the type, is left for those steps.
+// Runs scans with an access path: they read the wanted rows instead of the whole type, and yield them in the
+// order of the plain steps. If a path does not apply to the values of this execution, or leads to most of the
+// type, the plain steps run.
 import type { AccessPath } from '../../plan/expression.js';
 import type { IdWindow, Label, StoredProperty } from '../../storage/table/view-types.js';
 import { indexKey } from '../runtime/declared-value.js';
@@ -21,11 +21,11 @@ import { type FirstRows, firstRows } from './limit-scan.js';
 export interface Covered {
   find: IdLookup;
   rest: { slot: number; condition: Evaluate } | undefined;
-  /** The steps that path and rest stand for, on the whole type. */
+  /** Fallback: the covered steps as a full scan of the type. */
   plain: Flow;
   /** Measures what the path alone yields. */
   profile?: (flow: IdFlow) => IdFlow;
-  /** The steps behind it read so many of its rows, and the path is read as a whole. */
+  /** Set when later steps read a limited number of rows, and the path can only be read as a whole. */
   first?: Pick<FirstRows, 'label' | 'most' | 'findAll'>;
 }
 
@@ -63,7 +63,7 @@ export function access({ find, rest, plain, profile, first }: Covered): RowFlow 
   };
 }
 
-/** Ascending, each once. */
+/** Sorts the ids and removes duplicates. */
 function ascending(ids: Uint32Array): Uint32Array {
   if (ids.length < 2) return ids;
   ids.sort();
@@ -77,7 +77,7 @@ const isAscending = (ids: Uint32Array): boolean => {
   return true;
 };
 
-/** The elements of a label that ids or elements name. */
+/** Finds the elements of a label by ids or elements. */
 export function findIds(label: Label, value: Evaluate, list: boolean): IdLookup {
   return (frame) => {
     const wanted = value(frame);
@@ -91,7 +91,10 @@ export function findIds(label: Label, value: Evaluate, list: boolean): IdLookup 
   };
 }
 
-/** Elements whose property equals a value. Unset values are in no index: null is left alone. */
+/**
+ * Finds the elements whose property equals a value. An index has no unset values, so null falls back to the
+ * plain steps.
+ */
 export function findEqual(property: StoredProperty, value: Evaluate): IdLookup {
   const found = (frame: Frame, window?: IdWindow) => {
     const wanted = value(frame);
@@ -104,10 +107,10 @@ export function findEqual(property: StoredProperty, value: Evaluate): IdLookup {
   return find;
 }
 
-/** So many are looked up in any index. */
+/** Maximum number of values that are always looked up in the index. */
 const fewValues = 64;
 
-/** Elements whose property equals an item of a list; null equals nothing there. */
+/** Finds the elements whose property equals an item of a list. A null item equals nothing here. */
 export function findAmong(label: Label, property: StoredProperty, value: Evaluate): IdLookup {
   return (frame) => {
     const wanted = value(frame);
@@ -120,7 +123,7 @@ export function findAmong(label: Label, property: StoredProperty, value: Evaluat
       frame.tick(1);
       const key = item === null ? undefined : indexKey(frame, property.type, item);
       if (key === undefined) continue;
-      // Few values may have many elements each, of which few may be read.
+      // A few values may have many elements each, of which only some may be read.
       if (items.length <= fewValues) pieces.push(frame.view.lookupPieces(property, key));
       else found.append(frame.view.lookup(property, key));
     }
@@ -131,8 +134,8 @@ export function findAmong(label: Label, property: StoredProperty, value: Evaluat
 }
 
 /**
- * The edges of a known element, or of all of a list, or the elements at their other ends, oldest
- * first. Where the list has more edges than the type has elements, reading the type is as quick.
+ * Finds the edges of known elements, or the elements at their other ends, oldest first. If a list of elements
+ * has more edges than the type has elements, a scan of the type is as fast.
  */
 export function findTouching(
   label: Label,
@@ -160,7 +163,7 @@ export function findTouching(
   };
 }
 
-/** What one of several paths leads to, oldest first. */
+/** Finds the union of several paths, oldest first. */
 export function findAny(finds: readonly IdLookup[]): IdLookup {
   return (frame) => {
     const lists: Iterable<Uint32Array>[] = [];

@@ -1,6 +1,8 @@
-// A condition that an index decides and an order that another has: the few that the condition leads to, or
-// a walk in the order, which tests the condition on the way. Invariant: every element that the condition is
-// true for comes once, those of equal keys in the order of their age.
+// Chooses at run time between two access paths: an index for a condition, and another index for the order. It
+// reads the ids that the condition selects if there are few. Otherwise it scans in order and tests the
+// condition on each row.
+// Invariant: every element that satisfies the condition comes once. Elements with equal keys come oldest
+// first.
 import { IdSet } from '../../base/id-set.js';
 import type { Label } from '../../storage/table/view-types.js';
 import type { Seek } from '../page/page-seek.js';
@@ -9,24 +11,24 @@ import type { Frame } from '../runtime/frame.js';
 import { IdBuffer } from '../runtime/id-buffer.js';
 import type { IdLookup } from './id-lookup.js';
 
-/** A condition that an index decides, beside a walk in order that tests it on the way. */
+/** A condition that an index decides, for a scan in order that tests the same condition. */
 export interface FilterOrScan {
   label: Label;
-  /** The ids that it leads to, oldest first; undefined where they are many. */
+  /** Finds the ids that satisfy the condition, oldest first. Returns undefined when they are many. */
   find: IdLookup;
-  /** The same, however many. */
+  /** Like `find`, without a limit on the number. */
   findAll: IdLookup;
-  /** How many rows are wanted. */
+  /** Returns the number of rows that later steps read. */
   most: (frame: Frame) => number;
 }
 
-/** As many times the elements expected are walked past before the walk is given up. */
+/** The ordered scan is given up after this many times the expected number of elements. */
 const patience = 8;
 
 /**
- * With m of n elements wanted, a walk in order meets k of them among k n / m: it is the better way up
- * from m² = k n. What is less is taken as it comes. A walk that meets too few ends, and what it has not
- * yielded comes as it stands; equal keys stay in the order of their age.
+ * If m of n elements satisfy the condition, an ordered scan finds k of them among k n / m. So the scan is
+ * faster when m² > k n. Smaller sets are read directly. If the scan finds too few elements, it ends, and the
+ * rest follows in order of age; equal keys stay in order of age.
  */
 export function filterOrOrderedScan(walk: IdFlow, few: FilterOrScan, seek: Seek): IdFlow {
   return { kind: 'ids', open: (frame) => fewOrIds(frame, walk, few, seek) };
@@ -62,7 +64,7 @@ function* fewOrIds(
   }
 }
 
-/** All of some ids, unless they are more than `most`. */
+/** Returns all ids, or undefined when there are more than `max`. */
 function gathered(
   frame: Frame,
   batches: Iterable<Uint32Array> | undefined,

@@ -1,6 +1,6 @@
-// Bounds of a part of a property as bounds of its index: the beginning of a text, the year of a date,
-// the first instant of its unit of time. Those rise with the property, so that what satisfies a
-// comparison of the part lies between two values of the whole.
+// Converts bounds of a function of a property into bounds of its index: prefixes of a string, the year of a
+// date, the first instant of a time unit. These functions are monotonic, so the values that satisfy a
+// comparison lie between two values of the property.
 import { addUnits, truncate } from '../../base/calendar.js';
 import { daysOf, instantOf } from '../../base/date.js';
 import { compareValues, Instant, type Scalar } from '../../base/value.js';
@@ -8,12 +8,15 @@ import type { Value } from '../runtime/value.js';
 
 export type Edge = { value: Scalar; inclusive: boolean };
 
-/** `open`: every value is inside. `nothing`: none is. Undefined: not to be said in this type. */
+/**
+ * `open`: every value satisfies the bound. `nothing`: no value does. Undefined: the type cannot express the
+ * bound.
+ */
 export type Found = Edge | 'open' | 'nothing' | undefined;
 
 type End = 'low' | 'high';
 
-/** `equal`: null equals null, which is in no index. */
+/** With `equal`, null equals null, and null is in no index. */
 export function partEdge(
   part: string,
   value: Value,
@@ -29,10 +32,10 @@ export function partEdge(
   return { value: first, inclusive: end === 'low' };
 }
 
-/** Texts with a beginning stand between it and the first text behind all of them. */
+/** Strings with a prefix lie between the prefix and the first string after all of them. */
 function textEdge(value: Value, end: End): Found {
   if (typeof value !== 'string') return 'nothing';
-  // Half a character begins many, wherever they stand.
+  // A lone surrogate is half a character: strings that start with it are not contiguous.
   if (/\p{Cs}/u.test(value)) return undefined;
   if (end === 'low') return { value, inclusive: true };
   const after = textBehind(value);
@@ -46,13 +49,13 @@ function textBehind(beginning: string): string | undefined {
     if (last === undefined) return undefined;
     const point = last.codePointAt(0)!;
     if (point === 0x10ffff) continue;
-    // No character lies among the surrogates.
+    // Skip the surrogates, which are no characters.
     const next = point === 0xd7ff ? 0xe000 : point + 1;
     return characters.join('') + String.fromCodePoint(next);
   }
 }
 
-/** The beginning of the first year inside, or of the first that is no more. */
+/** Returns the beginning of the first year inside the bound, or of the first year outside it. */
 function yearFrom(value: Value, end: End, inclusive: boolean): Instant | 'open' | 'nothing' {
   if (typeof value !== 'number' && typeof value !== 'bigint') return 'nothing';
   const number = Number(value);
@@ -63,7 +66,7 @@ function yearFrom(value: Value, end: End, inclusive: boolean): Instant | 'open' 
   return instantOf(daysOf(year, 1, 1) * 86_400)!;
 }
 
-/** The same of another unit of time. */
+/** Returns the same for another time unit. */
 function unitFrom(
   unit: string,
   value: Value,

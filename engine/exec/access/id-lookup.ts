@@ -1,12 +1,15 @@
-// What an access path is to those that follow it.
+// Defines the result of an access path.
 import type { Frame } from '../runtime/frame.js';
 
 /**
- * The ids a path leads to, in the order of the rows; undefined: run the plain steps. `counted`:
- * their order does not matter, only their number.
+ * Returns the ids of a path in row order, or undefined when the plain steps must run. With `counted`, the
+ * caller needs only their number, so the order is free.
  */
 export interface IdLookup {
   (frame: Frame, counted: boolean): Iterable<Uint32Array> | undefined;
-  /** Those from a position on, `most` of which are wanted, where that is less to read. */
+  /**
+   * Returns the ids from position `start` on, of which `max` are wanted, if that reads less. Otherwise
+   * undefined.
+   */
   from?: (frame: Frame, start: number, most: number) => Iterable<Uint32Array> | undefined;
 }

@@ -1,7 +1,7 @@
-// The walk back from known elements, made a little further whenever there is time for it.
+// Runs a traversal backwards from known elements in bounded steps.
 //
-// Invariant: no piece takes more visits than it is given, but for one; what was read is not read again, and
-// what an element's edges would take is known before any of them is read.
+// Invariant: no step exceeds its visits by more than one. Nothing is read twice. The number of an element's
+// edges is known before any of them is read.
 import { IdSet } from '../../base/id-set.js';
 import type { Direction } from '../../plan/expression.js';
 import type { Frame } from '../runtime/frame.js';
@@ -10,18 +10,21 @@ import { startIds, bothWays, readCost, type ReverseTraversal } from './reverse-t
 
 interface Hop {
   ways: readonly { label: number; direction: Direction }[];
-  /** Where in a pair of edge and far end it is what is met. */
+  /** Index, in a pair of edge and far end, of the id to collect. */
   at: 0 | 1;
 }
 
 export interface Walk {
-  /** Goes on for so many visits: what it leads to, if that is all of it. */
+  /**
+   * Continues for at most this many visits. Returns the complete result when the traversal has ended,
+   * otherwise undefined.
+   */
   step(frame: Frame, visits: number): IdSet | undefined;
-  /** So many visits bring it further. */
+  /** Number of visits that the next step needs to make progress. */
   readonly needs: number;
 }
 
-/** A walk that goes a way back, for every execution anew. */
+/** Returns a function that starts the traversal again for each execution. */
 export function incremental(way: ReverseTraversal): () => Walk {
   const begin = startIds(way.known);
   const hops = way.back.map(({ labels, direction, take }): Hop => {
@@ -60,7 +63,9 @@ class WalkInPieces implements Walk {
     return this.#met;
   }
 
-  /** Whether it is known where the walk begins. That is read as a whole, or anew with more time. */
+  /**
+   * Finds the start elements. Returns false when the visits do not suffice; then it starts again with more.
+   */
   #isBegun(frame: Frame, visits: number): boolean {
     const reading = this.reads === undefined ? 0 : readCost(frame, this.reads);
     this.needs = Math.max(reading, 2 * visits);
@@ -72,7 +77,7 @@ class WalkInPieces implements Walk {
     return true;
   }
 
-  /** Whether the elements of before have all been left behind. */
+  /** Returns true when all elements of the current hop are done. */
   #isMade(frame: Frame, { ways, at }: Hop, end: number): boolean {
     const from = this.#from!;
     for (; this.#element < from.length; this.#element++) {

@@ -1,5 +1,5 @@
-// Bounds of a comparison as bounds of an index: in the type of the property, such that exactly the
-// values that satisfy the comparison (helixql.md 3.8) lie between them.
+// Converts bounds of a comparison into bounds of an index, in the type of the property. Exactly the values
+// that satisfy the comparison lie between them.
 import { toFloat32 } from '../../base/float.js';
 import { compactInteger, integerRange } from '../../base/integer.js';
 import type { ScalarName } from '../../base/schema.js';
@@ -60,7 +60,7 @@ function edgeOf(
   return key === undefined ? 'nothing' : { value: key as Scalar, inclusive };
 }
 
-/** An integer that no double equals is compared exactly, which a bound cannot say. */
+/** An integer that equals no double is compared exactly, which a bound cannot express. */
 function doubleEdge(value: number | bigint, inclusive: boolean): Found {
   const float = Number(value);
   if (typeof value === 'bigint' && (!Number.isFinite(float) || BigInt(float) !== value)) {
@@ -69,13 +69,13 @@ function doubleEdge(value: number | bigint, inclusive: boolean): Found {
   return { value: float + 0, inclusive };
 }
 
-/** Beyond the largest F32 lies nothing. */
+/** There is no value beyond the largest F32. */
 function singleEdge(value: number, end: 'low' | 'high', inclusive: boolean): Found {
   if (Number.isFinite(value)) return { value: toFloat32(value) + 0, inclusive };
   return value > 0 === (end === 'low') ? 'nothing' : 'open';
 }
 
-/** Above 2.5 is above 2, below 2.5 is up to 2. */
+/** For integers, above 2.5 means above 2, and below 2.5 means at most 2. */
 function integerEdge(
   name: ScalarName,
   value: number | bigint,

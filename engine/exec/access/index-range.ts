@@ -1,4 +1,4 @@
-// Access paths along the order of a property index: a range of values, and ORDER by the property.
+// Access paths in the order of a property index: a range of values, and ORDER by the property.
 import type { AccessPath } from '../../plan/expression.js';
 import type { IndexBounds, Label, StoredProperty } from '../../storage/table/view-types.js';
 import type { Frame } from '../runtime/frame.js';
@@ -10,15 +10,15 @@ import { indexBounds } from './index-bounds.js';
 import type { Evaluate } from '../runtime/compiled.js';
 import type { IdLookup } from './id-lookup.js';
 
-/** Entries of an index that may be read before reading the type would have been better. */
+/** Maximum entries of an index to read before a scan of the type would have been faster. */
 const smallRange = 64;
 
-/** Entries that are read before the type is looked at, too, where the first rows are wanted. */
+/** Number of index entries to read before the type is scanned too, when only the first rows are wanted. */
 const fewEntries = 128;
-/** Elements of the type that are judged at first. */
+/** Number of elements of the type in the first step of the scan. */
 const fewElements = 64;
 
-/** Elements that are judged in the time in which one entry of an index is read. */
+/** Number of elements that can be tested in the time of reading one index entry. */
 const judgedPerEntry = 2;
 
 export interface IndexRange {
@@ -27,13 +27,16 @@ export interface IndexRange {
   path: Extract<AccessPath, { kind: 'between' | 'ordered' }>;
   low: Evaluate | undefined;
   high: Evaluate | undefined;
-  /** The number of rows that the steps behind it read, if that is known. */
+  /** Returns the number of rows that later steps read. Undefined when it is not known. */
   most: ((frame: Frame) => number) | undefined;
-  /** Those of some ids whose property lies between the bounds, where the path decides all. */
+  /**
+   * Filters ids to those whose property lies between the bounds. Set when the path covers the whole
+   * condition.
+   */
   among: ((ids: IdFlow) => Flow) | undefined;
 }
 
-/** Elements whose property lies between bounds, oldest first. */
+/** Finds the elements whose property lies between bounds, oldest first. */
 export function findBetween(range: IndexRange): IdLookup {
   const { label, property, most } = range;
   return (frame, counted) => {
@@ -43,12 +46,12 @@ export function findBetween(range: IndexRange): IdLookup {
     const walk = frame.view.range(property, bounds);
     if (counted) return walk;
     const further = walk[Symbol.iterator]();
-    // Whoever goes on after a look goes on behind it.
+    // Wrapped, so that a second loop continues where the first one stopped.
     const batches = { [Symbol.iterator]: () => further };
     const total = frame.view.count(label.id);
     const limit = most?.(frame);
-    // With m of n elements in range, a scan finds k of them among k n / m: the range is the better
-    // way up to m² = k n.
+    // If m of n elements are in range, a scan finds k of them among k n / m. So the range is faster while m²
+    // < k n.
     const worth = limit === undefined ? total / 2 : Math.sqrt(limit * total);
     const isEither = range.among !== undefined && limit !== undefined;
     const alone = Math.max(smallRange, isEither ? Math.min(fewEntries, worth) : worth);
@@ -66,21 +69,19 @@ export function findBetween(range: IndexRange): IdLookup {
 }
 
 interface Walked {
-  /** What the index has between the bounds, behind `found`. */
+  /** Further entries of the index between the bounds, after `found`. */
   batches: Iterable<Uint32Array>;
   found: IdBuffer;
   limit: number;
   bounds: IndexBounds;
-  /** Up to so many entries it is likely to be the shorter way. */
+  /** Up to this many entries, the index is probably the faster way. */
   worth: number;
 }
 
 /**
- * The oldest `limit` of a range that is not short. Both ways are gone by turns, for as long each, until one is
- * at its end. When the range has turned out to be long, the type is read further: where the property has
- * nothing to do with age, four times as many elements as needed on average hold them. Else those of the range
- * that are known tell about where they begin; if all behind that place are in range, one way is the shorter,
- * and is gone first; where that was not so, it is by turns again.
+ * Returns the oldest `limit` elements of a long range. It advances the index range and a scan of the type in
+ * turns, with equal time, until one of them ends.
+ *
  */
 function oldestOfEither(
   frame: Frame,
@@ -113,9 +114,9 @@ function oldestOfEither(
         guessed = true;
         const known = cut();
         found.append(known);
-        // As many elements lie between two ids as among those that were looked at.
+        // Ids between two elements are assumed to have the density of the scanned part.
         const density = looked / (ids[ids.length - 1]! - from + 1);
-        // Where values fall with age, the oldest stand at the other end.
+        // If values decrease with age, the oldest elements are at the other end.
         const other = someOf(frame.view.range(property, bounds, true), limit);
         const oldest = Math.min(known.at(-1)!, other.at(-1)!);
         const begin = Math.min(density * (oldest - from), total);
@@ -137,7 +138,7 @@ function oldestOfEither(
   }
 }
 
-/** Ids in growing pieces: the first few rows may be among the first few elements. */
+/** Yields ids in growing batches, because the first few rows may be among the first few elements. */
 function* growing(batches: Iterable<Uint32Array>): Generator<Uint32Array, undefined> {
   let size = fewElements;
   for (const ids of batches) {
@@ -151,7 +152,7 @@ function* growing(batches: Iterable<Uint32Array>): Generator<Uint32Array, undefi
   return undefined;
 }
 
-/** At least the first `most` ids, if there are as many: the oldest `most` of what was read. */
+/** Reads at least `max` ids, if there are as many, and returns the oldest `max` of them. */
 function someOf(batches: Iterable<Uint32Array>, most: number): Uint32Array {
   const found = new IdBuffer();
   for (const ids of batches) {
@@ -161,7 +162,7 @@ function someOf(batches: Iterable<Uint32Array>, most: number): Uint32Array {
   return found.take().sort().subarray(0, most);
 }
 
-/** Elements in the order of an indexed property, equal ones oldest first, unset ones last. */
+/** Finds elements in the order of an indexed property: equal ones oldest first, unset ones last. */
 export function findInOrder(range: IndexRange): IdLookup {
   const within = (
     frame: Frame,
@@ -177,7 +178,10 @@ export function findInOrder(range: IndexRange): IdLookup {
   return find;
 }
 
-/** `inOrder` from a position on; what the index does not reach is as much to read as all of it. */
+/**
+ * Like `inOrder`, from a position on. Elements after the end of the index cost as much to read as all
+ * elements.
+ */
 function* inOrderFrom(
   frame: Frame,
   range: IndexRange,
@@ -194,7 +198,7 @@ function* inOrderFrom(
   }
   const isWhole = low === undefined && high === undefined;
   if (!isWhole || found >= most || start + found >= frame.view.count(label.id)) return;
-  // Elements without a value come last: they are told from those that the index has.
+  // Elements without a value come last: they are those that the index does not have.
   let passed = start + found;
   for (const ids of inOrder(frame, range, bounds)) {
     if (passed < ids.length) yield ids.subarray(passed);

@@ -1,8 +1,9 @@
-// The first rows of what a path leads to, where reading the type from its beginning may meet them sooner:
-// the path, as far as that is a trifle; then a look at the beginning of the type, which shows how many of
-// it are wanted; then the one of the two that this speaks for.
+// Finds the first rows of an access path when a scan of the type may reach them sooner. First it reads the
+// path within a small budget. If that is not enough, it scans the beginning of the type to estimate the share
+// of matching rows. Then it chooses the cheaper of the two ways.
 //
-// Invariant: both yield the same rows in the same order, so that whichever is taken is begun anew.
+// Invariant: both ways yield the same rows in the same order, so the chosen one can start again from the
+// beginning.
 import type { Label } from '../../storage/table/view-types.js';
 import type { RowFlow } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
@@ -13,20 +14,20 @@ import { minScanBudget } from './scan-budget.js';
 export interface FirstRows {
   label: Label;
   find: IdLookup;
-  /** The same, however many are read. */
+  /** Like `find`, without a limit on the number. */
   findAll: IdLookup;
-  /** The rows of what the path leads to. */
+  /** Returns the rows for the ids of the path. */
   rowsAt: (ids: Iterable<Uint32Array>) => RowFlow;
-  /** The same from the whole type. */
+  /** The matching rows from a scan of the whole type. */
   otherwise: RowFlow;
-  /** How many of them are read. */
+  /** Returns the number of rows that later steps read. */
   most: (frame: Frame) => number;
 }
 
-/** The least that a look at the beginning of a type may cost. */
+/** Minimum budget for the scan of the beginning of the type. */
 const leastLook = 256;
 
-/** Of visits that looking at an element takes on one way, times those that it takes on the other: about. */
+/** Estimated visits per element on one way, multiplied by those on the other. */
 const visitsEach = 32;
 
 export function* firstRows(
@@ -41,7 +42,7 @@ export function* firstRows(
     return;
   }
   const [wanted, total] = [most(frame), frame.view.count(label.id)];
-  // Where path and type cost the same, a fifth of that.
+  // A fifth of the cost at which index path and full scan break even.
   const cost = Math.max(leastLook, Math.sqrt(wanted * total) / 5);
   const further = otherwise.open(frame)[Symbol.iterator]();
   const met: (readonly Value[])[] = [];

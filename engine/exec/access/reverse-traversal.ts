@@ -1,4 +1,4 @@
-// The walk back from known elements: an access path of any length.
+// An access path of any length: a traversal backwards from known elements.
 import { IdSet } from '../../base/id-set.js';
 import type { Direction } from '../../plan/expression.js';
 import type { Label } from '../../storage/table/view-types.js';
@@ -10,7 +10,7 @@ import type { Value } from '../runtime/value.js';
 import type { IdLookup } from './id-lookup.js';
 import { type RowLimit, scanBudget } from './scan-budget.js';
 
-/** A step back along edges of some types; `take`: the edges themselves. */
+/** One hop backwards along edges of some types. With `take: 'edge'`, it collects the edges themselves. */
 export interface Hop {
   labels: readonly number[];
   direction: Direction | 'both';
@@ -18,16 +18,17 @@ export interface Hop {
 }
 
 export interface ReverseTraversal {
-  /** What the walk begins at. */
+  /** Elements at which the traversal starts. */
   known: Flow;
   back: readonly Hop[];
-  /** The type that is read as a whole to know those. */
+  /** Type that must be read as a whole to find the start elements. */
   reads: Label | undefined;
 }
 
 /**
- * What steps from known elements lead to. Where that takes more than the type has elements, or than as many
- * rows as are wanted are likely to take, the type is read instead. `alone`: what is found is not tested.
+ * Finds the elements that a reverse traversal reaches. If that takes more visits than the type has elements,
+ * or more than the wanted rows probably need, a scan of the type runs instead. `alone` means that no further
+ * condition tests the result.
  */
 export function findReached(
   label: Label,
@@ -37,7 +38,7 @@ export function findReached(
 ): IdLookup {
   const { reads, known } = way;
   const reach = reached(way);
-  // Then an edge costs what asking one element does, and is looked at three times.
+  // Then the traversal needs the time of one scanned element per edge, with three visits each.
   const isQuick = alone && known.kind === 'ids' && reads?.kind === 'edge';
   return (frame) => {
     const all = frame.view.count(label.id);
@@ -52,19 +53,19 @@ export function findReached(
   };
 }
 
-/** What steps from known elements lead to, each once. */
+/** Returns the ids that the traversal reaches, without duplicates. */
 function reached({ known, back }: ReverseTraversal): (frame: Frame) => Uint32Array {
   const begin = startIds(known);
   return (frame) => back.reduce((from, hop) => reachedFrom(frame, from, hop), begin(frame));
 }
 
-/** The elements that a walk back begins at, each once. */
+/** Returns the start elements, without duplicates. */
 export function startIds(known: Flow): (frame: Frame) => Uint32Array {
   if (known.kind === 'ids') return (frame) => distinct(frame, known.open(frame));
   return (frame) => elementsOf(frame, known.open(frame));
 }
 
-/** Ids of a flow are those of elements that are there. */
+/** Ids of a flow always refer to existing elements. */
 function distinct(frame: Frame, batches: Iterable<Uint32Array>): Uint32Array {
   const [met, found] = [new IdSet(), new IdBuffer()];
   for (const ids of batches) {
@@ -74,7 +75,7 @@ function distinct(frame: Frame, batches: Iterable<Uint32Array>): Uint32Array {
   return found.take();
 }
 
-/** In whose time so many elements are asked for how many edges they have. */
+/** Cost of reading all start elements, in visits. */
 export function readCost(frame: Frame, { id, kind }: Label): number {
   return frame.view.count(id) * (kind === 'edge' ? 4 : 2);
 }

@@ -1,18 +1,18 @@
-// How far a path is followed before reading the type is the shorter way.
+// Limits how much of an access path is read before a scan of the type is faster.
 import type { Label } from '../../storage/table/view-types.js';
 import type { Frame } from '../runtime/frame.js';
 
-/** How many rows are wanted, if that is known. */
+/** Returns the number of rows that later steps read. Undefined when it is not known. */
 export type RowLimit = ((frame: Frame) => number) | undefined;
 
 /**
- * What a path may cost. With m of n elements to be found, a scan finds k of them among k n / m: a path of m
- * is the better way up to m² = k n.
+ * Returns the maximum cost of a path. If m of n elements match, a scan finds k of them among k n / m. So a
+ * path with m elements is faster while m² < k n.
  */
 export function scanBudget(frame: Frame, label: Label, most: RowLimit): number {
   if (most === undefined) return Number.POSITIVE_INFINITY;
   return Math.max(minScanBudget, 2 * Math.sqrt(most(frame) * frame.view.count(label.id)));
 }
 
-/** What any path may cost. */
+/** Minimum budget of any path. */
 export const minScanBudget = 256;

@@ -1,4 +1,4 @@
-// Several paths of which each leads to all that is wanted, and to more: the one that leads to the fewest.
+// Chooses the shortest of several paths. Each of them leads to a superset of the wanted elements.
 import type { Label } from '../../storage/table/view-types.js';
 import type { Frame } from '../runtime/frame.js';
 import { IdBuffer } from '../runtime/id-buffer.js';
@@ -7,14 +7,16 @@ import { minScanBudget, type RowLimit, scanBudget } from './scan-budget.js';
 
 interface OneOf {
   find: IdLookup;
-  /** It is read as a whole, or not at all; of an index a piece is read before its length is known. */
+  /**
+   * True if the path can only be read as a whole. An index can be read in parts before its length is known.
+   */
   isWhole: boolean;
 }
 
 /**
- * Each is followed a little further by turns, until one of them ends; one that has to be read as a whole is
- * begun anew with more to spend, and those have their turns first. Where all are long and few rows are
- * wanted, it is the first of the list.
+ * Advances the paths in turns until one of them ends. A path that must be read as a whole starts again with a
+ * larger budget; these paths go first. If all are long and few rows are wanted, it returns the first of the
+ * list.
  */
 export function shortestList(label: Label, finds: readonly OneOf[], most: RowLimit): IdLookup {
   const turns = [true, false].flatMap((whole) =>
@@ -40,7 +42,10 @@ export function shortestList(label: Label, finds: readonly OneOf[], most: RowLim
   };
 }
 
-/** The list of a path; null: there is none; undefined: it is not known after so many visits. */
+/**
+ * Returns the id list of a path, null when the path does not apply, or undefined when `visits` did not
+ * suffice.
+ */
 function begun(frame: Frame, find: IdLookup, visits: number): List | null | undefined {
   const found = frame.tryWithin(visits, () => ({ batches: find(frame, false) }));
   if (found === undefined) return undefined;
@@ -65,7 +70,7 @@ class List {
     return false;
   }
 
-  /** What was read, and what comes behind it. */
+  /** Yields what was read already, then the rest. */
   *rest(): Iterable<Uint32Array> {
     try {
       yield this.#ids.take();

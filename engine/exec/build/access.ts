@@ -1,5 +1,5 @@
-// Compiles an access path: resolves its names against the catalog. What the catalog does not have
-// (a session or a reload may be ahead of it) leaves the plain steps.
+// Compiles an access path: resolves its names in the catalog. If the catalog lacks a name, because a session
+// or a reload is ahead of it, the plain steps run.
 import { unreachable } from '../../base/assert.js';
 import { TrellisError } from '../../base/errors.js';
 import type { AccessPath, ReachedPath, Source } from '../../plan/expression.js';
@@ -16,13 +16,13 @@ import { shortestList } from '../access/shortest-list.js';
 import { findReached, type ReverseTraversal } from '../access/reverse-traversal.js';
 import type { RowLimit } from '../access/scan-budget.js';
 
-/** The covered steps on the whole type; the first of them, if it is a condition, on any rows. */
+/** The covered steps on the whole type; and the first of them, if it is a condition, on any rows. */
 interface Covered {
   plain: Flow;
   among: ((input: Flow) => Flow) | undefined;
 }
 
-/** `most`: how many rows the steps behind read. */
+/** `limit` returns the number of rows that later steps read. */
 export function buildAccess(
   builder: Builder,
   source: Extract<Source, { kind: 'scan' }>,
@@ -45,11 +45,11 @@ export function buildAccess(
   return builder.profiled(rest, access({ find, rest: condition, plain, profile, ...first }));
 }
 
-/** Paths of which nothing is known before all of it was read. */
+/** Returns true for paths of which nothing is known before they are read completely. */
 const isReadWhole = ({ kind }: AccessPath): boolean =>
   kind === 'any' || kind === 'least' || kind === 'touching' || kind === 'reached';
 
-/** The path once more, however many it leads to. */
+/** Compiles the path again, without a limit on the number of its ids. */
 function firstOf(
   builder: Builder,
   label: Label,
@@ -60,18 +60,18 @@ function firstOf(
   return findAll ? { first: { label, most, findAll } } : {};
 }
 
-/** What is known of the rows that a path leads to. */
+/** What is known about the rows of a path. */
 interface Wanted {
   most: RowLimit;
-  /** What is found is not tested. */
+  /** True if no further condition tests the result. */
   isAlone?: boolean;
-  /** Keeps what the path would lead to; undefined where that is not all that is asked. */
+  /** Filters ids to those of the path. Undefined when the path does not cover the whole condition. */
   among: Covered['among'];
 }
 
 const unknown: Wanted = { most: undefined, among: undefined };
 
-/** `most`: as in `buildAccess`; what leads to far more is not followed. */
+/** Compiles a path. A path that leads to far more rows than `limit` is not followed. */
 export function buildFind(
   builder: Builder,
   label: Label,
@@ -90,8 +90,8 @@ function guarded(find: IdLookup | undefined): IdLookup | undefined {
 }
 
 /**
- * Undefined where what a path compares with fails: the plain steps tell whether any item is compared with it.
- * Limits and defects are those of the call.
+ * Returns undefined when an operand of the path fails: the plain steps decide whether any item is compared
+ * with it. Exceeded limits and defects still fail the call.
  */
 export function orPlain<T>(find: () => T): T | undefined {
   try {
@@ -174,7 +174,7 @@ export function buildWayBack(builder: Builder, path: ReachedPath): ReverseTraver
   return { known, back, reads: path.reads && labelOf(builder, path.reads.kind, path.reads.name) };
 }
 
-/** Whether the rows of a scan come in the order of an index that there is. */
+/** Returns true if the rows of a scan come in the order of an existing index. */
 export function comesInOrder(
   builder: Builder,
   { types, access }: Extract<Source, { kind: 'scan' }>,

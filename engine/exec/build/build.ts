@@ -1,5 +1,5 @@
-// Builds a plan once per catalog: every name resolved, every expression a closure. What is built is
-// kept as long as plan and catalog live, so that a request pays for running only.
+// Builds a plan once per catalog: resolves every name and compiles every expression to a closure. A built
+// plan is cached while plan and catalog live, so that a request only has to run it.
 import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
 import type { Form } from '../../plan/print-form.js';
 import type { Plan } from '../../plan/plan.js';
@@ -18,7 +18,7 @@ import { type Act, buildStatements } from './statement.js';
 export interface BuiltPlan {
   statements: readonly Act[];
   output: BuiltOutput;
-  /** Of a plan that asks for its profile. */
+  /** Set for a plan that is profiled. */
   profile: Profile | undefined;
 }
 
@@ -72,7 +72,7 @@ function buildPlan(plan: Plan, catalog: Catalog): BuiltPlan {
 
 const built = new WeakMap<Catalog, WeakMap<Plan, BuiltPlan>>();
 
-/** The built form of a plan under a catalog. Neither may be changed afterwards. */
+/** Returns the built form of a plan under a catalog. Neither may be changed afterwards. */
 export function builtPlan(plan: Plan, catalog: Catalog): BuiltPlan {
   let plans = built.get(catalog);
   if (plans === undefined) built.set(catalog, (plans = new WeakMap()));

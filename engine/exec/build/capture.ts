@@ -1,5 +1,5 @@
-// What a binding, a loop or a group reads at once of its items, so that it does not show what is written
-// later, nor what the slots around it hold by then (helixql.md 6.3).
+// Captures the values of items when a binding, a loop or a group reads them, so that later writes and later
+// values of outer slots do not show through.
 import type { Keep } from '../../plan/plan.js';
 import { kindOf } from '../../storage/record/record.js';
 import { eachElement } from '../change/update-steps.js';
@@ -24,10 +24,10 @@ const writeKinds = new Set<unknown>([
 export const writes = (data: unknown): boolean =>
   containsObject(data, (part) => writeKinds.has(part.kind));
 
-/** What a binding reads at once, so that it does not show what is written later. */
+/** What a binding captures of its elements. */
 export type Capture = 'nothing' | 'records' | 'recordsAndVectors';
 
-/** Reads what there is of all elements of a value, so that it stays as it is now (6.3). */
+/** Reads the records (and vectors) of all elements in a value, so that the value stays as it is now. */
 export function captured(frame: Frame, value: Value, capture: Capture): Value {
   if (capture === 'nothing') return value;
   eachElement(frame, value, (element) => {
@@ -45,8 +45,8 @@ export function captured(frame: Frame, value: Value, capture: Capture): Value {
 type KeepAll = (frame: Frame, value: Value) => void;
 
 /**
- * Computes what a shape needs of every item bound; undefined where nobody could tell it from
- * computing it later.
+ * Returns a function that computes what a shape needs of every bound item. Returns undefined when computing
+ * it later gives the same values.
  */
 export function buildKeep(
   builder: Builder,

@@ -1,5 +1,5 @@
-// Compiles expressions to closures over a frame. Families with rules of their own have files of
-// their own; the plain ones are here.
+// Compiles expressions to closures over a frame. Families with rules of their own have separate files; all
+// others are here.
 import { assert, unreachable } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import type { Expression } from '../../plan/expression.js';
@@ -113,7 +113,7 @@ type Composite = Kind<
   | 'drop'
 >;
 
-/** Expressions that make lists, records and elements. */
+/** Compiles expressions that create lists, records and elements. */
 function buildComposite(builder: Builder, expression: Composite): Evaluate {
   switch (expression.kind) {
     case 'list': {
@@ -161,7 +161,7 @@ function buildDrop(builder: Builder, { of }: Kind<'drop'>): Evaluate {
   return (frame) => drop(frame, flow);
 }
 
-/** What the item's binding has computed, else the value as of now. */
+/** Reads the value that the item's binding has computed, otherwise computes it now. */
 function buildKept(builder: Builder, { key, of, value }: Kind<'kept'>): Evaluate {
   const item = builder.value(of);
   const compute = builder.value(value);
@@ -173,7 +173,7 @@ function buildKept(builder: Builder, { key, of, value }: Kind<'kept'>): Evaluate
   };
 }
 
-/** The only item of a list, where one is needed. */
+/** Returns the only item of a list, where one item is required. */
 function buildSingle(builder: Builder, { of, miss, place }: Kind<'single'>): Evaluate {
   const evaluate = builder.value(of);
   return (frame) => {
@@ -187,7 +187,7 @@ function buildSingle(builder: Builder, { of, miss, place }: Kind<'single'>): Eva
   };
 }
 
-/** Left to right, stopping early; only true is true. */
+/** Evaluates from left to right and stops early. Only true counts as true. */
 function buildJunction(builder: Builder, { kind, of }: Kind<'and' | 'or'>): Evaluate {
   const conditions = of.map((condition) => builder.value(condition));
   const decisive = kind === 'or';

@@ -1,6 +1,6 @@
-// Compiles a pipeline to a flow: its source, or the access path that the planner chose for it, then
-// step by step. An edge step with its end becomes a neighbour step, ORDER with the slice behind it
-// a bounded heap.
+// Compiles a pipeline to a flow: its source, or the access path that the planner chose for it, then each
+// step. An edge step together with its endpoint step becomes a neighbor step. ORDER with a following slice
+// becomes a bounded heap.
 import { unreachable } from '../../base/assert.js';
 import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
 import { fuseEdgeEnd } from '../../plan/rule/fuse-edge-steps.js';
@@ -77,7 +77,7 @@ export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
   return flow;
 }
 
-/** The edges that a page begins among. */
+/** Compiles a source of edges in which a page starts. */
 function buildListed(
   builder: Builder,
   input: Flow,
@@ -89,7 +89,7 @@ function buildListed(
   return edgesBehind(input, { labels: ids(edgeLabels(builder, names)), direction }, seek);
 }
 
-/** A page or an order whose rows come from where it begins. */
+/** Compiles a page or an order whose source can start at a position. */
 function buildSought(
   builder: Builder,
   input: Flow,
@@ -103,7 +103,7 @@ function buildSought(
   return order(input, { ...ordering, sorted: () => seek.ordered }, needed(builder, next));
 }
 
-/** Without the index that the planner saw, rows come as they stand. */
+/** Without the index that the planner expected, rows are not sorted. */
 function unsorted(step: Step): Step {
   if (step.kind !== 'order' || !step.sorted) return step;
   const { sorted: _, ...rest } = step;
@@ -209,7 +209,7 @@ function buildSearch(builder: Builder, source: SearchSource): Flow {
   }
 }
 
-/** What the filter of a search lets through is a scan with a condition. */
+/** Compiles the filter of a search as a scan with a condition. */
 function buildAllowed(
   builder: Builder,
   source: Extract<Source, { kind: 'searchVector' | 'searchText' }>,
@@ -294,7 +294,7 @@ type LateStep = StepOf<
   | 'shortestPath'
 >;
 
-/** Rerankers, searches within, paths, and steps that write. */
+/** Compiles rerankers, searches within rows, paths, and steps that write. */
 function buildLateStep(builder: Builder, input: Flow, step: LateStep): Flow {
   switch (step.kind) {
     case 'searchWithin': {
@@ -348,7 +348,10 @@ function buildWalk(builder: Builder, input: Flow, step: StepOf<'walk'>): Flow {
 
 const ids = (labels: readonly Label[]): number[] => labels.map((label) => label.id);
 
-/** Edge labels of a neighbour step whose far ends are of the wanted kind; an edge type fixes it. */
+/**
+ * Returns the edge labels of a neighbor step whose far ends have the wanted kind. The edge type determines
+ * that kind.
+ */
 function reached(builder: Builder, { edges, direction, reach }: StepOf<'neighbours'>): number[] {
   const labels = edgeLabels(builder, edges);
   if (reach === undefined) return ids(labels);
@@ -380,7 +383,7 @@ function buildOrdering(builder: Builder, { slot, keys, sorted }: StepOf<'order'>
   return { slot, keys: made, sorted: sorted ? () => true : undefined };
 }
 
-/** How many rows of an ORDER the step behind it reads, if that is known. */
+/** Returns the number of rows of an ORDER that the next step reads, if it is known. */
 function needed(builder: Builder, next: Step | undefined): ((frame: Frame) => number) | undefined {
   if (next?.kind === 'first') return () => 1;
   if (next?.kind !== 'range' || next.end === null) return undefined;

@@ -1,4 +1,4 @@
-// Compiles GROUP_BY and AGGREGATE_BY, with what the planner has them keep of their items.
+// Compiles GROUP_BY and AGGREGATE_BY, with the accumulators that the planner chose for their items.
 import type { Step } from '../../plan/expression.js';
 import { accumulateWhere, type Accumulate, firstOnes, total } from '../operators/accumulate.js';
 import type { Grouping } from '../operators/group.js';

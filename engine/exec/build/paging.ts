@@ -1,4 +1,4 @@
-// Compiles PAGE, and the source that it or the first rows of an ORDER seek in.
+// Compiles PAGE, and the source in which PAGE or the first rows of an ORDER start.
 import type { Source, Step } from '../../plan/expression.js';
 import type { Label } from '../../storage/table/view-types.js';
 import { buildFind } from './access.js';
@@ -12,7 +12,7 @@ import type { Frame } from '../runtime/frame.js';
 type Page = Extract<Step, { kind: 'page' }>;
 type Sort = Page | Extract<Step, { kind: 'order' }>;
 
-/** What a page or an order and its source share. */
+/** State that a page or an order shares with its source. */
 export interface SeekSource {
   seek: Seek;
   flow: IdFlow;
@@ -35,7 +35,10 @@ export function buildPaging(
   };
 }
 
-/** Undefined where nothing is sought, or the catalog does not have it: the steps as they stand do. */
+/**
+ * Returns undefined when no source can start at a position, or the catalog lacks it. Then the plain steps
+ * run.
+ */
 export function buildSeek(
   builder: Builder,
   source: Source,

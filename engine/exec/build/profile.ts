@@ -1,5 +1,5 @@
-// Measures flows for `?profile=1`: rows and time of every step, told from each other by the source
-// or step they were built from. Time includes the steps before; the clock is the caller's.
+// Measures flows for `?profile=1`: rows and time of every step, identified by its source or step in the plan.
+// Times include the steps before. The caller provides the clock.
 import type { Measured } from '../../plan/explain.js';
 import type { Source, Step } from '../../plan/expression.js';
 import type { Flow } from '../runtime/flow.js';
@@ -8,7 +8,7 @@ import type { Frame } from '../runtime/frame.js';
 export class Profile {
   readonly measured = new Map<Source | Step, Measured>();
 
-  /** Forgets the execution before. */
+  /** Clears the values of the previous execution. */
   reset(): void {
     for (const own of this.measured.values()) own.rows = own.micros = 0;
   }

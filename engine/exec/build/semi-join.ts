@@ -1,8 +1,9 @@
-// Compiles a condition that has a way back from what it asks for: asked as it is written, and meanwhile the way
-// back is gone in pieces, a fraction of what asking has cost; when its end is reached, a look into what it has met.
+// Compiles a condition that can be evaluated as a semi-join: with a reverse traversal from the other side.
+// The condition is evaluated as written; meanwhile the traversal advances in steps, for a fraction of the
+// cost of the evaluations. When the traversal is complete, the condition becomes a lookup in its result.
 //
-// Invariant: the answer of the condition as it is written. The way back has never cost more than a quarter of
-// what was asked, and a little.
+// Invariant: the result is that of the condition as written. The traversal costs at most a quarter of the
+// evaluations, plus a constant.
 import type { IdSet } from '../../base/id-set.js';
 import type { Expression } from '../../plan/expression.js';
 import { freeSlots } from '../../plan/rule/free-slots.js';
@@ -13,22 +14,22 @@ import type { Frame } from '../runtime/frame.js';
 import { Element, type Value } from '../runtime/value.js';
 import { buildWayBack, orPlain } from './access.js';
 
-/** What asking has cost so far, while the slots that the way back reads held the same. */
+/** Cost of the evaluations so far, while the slots that the traversal reads are unchanged. */
 interface SemiJoinState {
   held: Value[];
   spent: number;
-  /** What the way back has cost. */
+  /** Visits of the traversal so far. */
   walked: number;
-  /** At so much it is gone further. */
+  /** Cost of the evaluations at which the traversal advances again. */
   next: number;
   walk: Walk;
   met: IdSet | undefined;
 }
 
-/** Visits that are not worth a thought. */
+/** Visits that are always allowed. */
 const leastSpent = 64;
 
-/** So much more is asked than walked. */
+/** Divisor: the traversal may cost this fraction (1/4) of the evaluations. */
 const share = 4;
 
 export function buildSemiJoin(

@@ -1,5 +1,5 @@
-// Compiles sources that take several lists: sets and fusions. A list that is a pipeline is pulled as
-// far as it is needed, any other is evaluated.
+// Compiles sources that combine several lists: sets and fusions. A list that is a pipeline is pulled as far
+// as needed; any other list is evaluated.
 import type { Expression, Source } from '../../plan/expression.js';
 import { cannotThrow } from '../../plan/can-throw.js';
 import { combined } from '../operators/set.js';
@@ -19,7 +19,7 @@ export function buildCombined(
     );
     return fuse({ lists, constant, weights, shared: source.of.flatMap(sharedBy) });
   }
-  // Without the parameters, bounds that are parameters count as what can fail.
+  // Without the parameters, a bound that is a parameter counts as able to fail.
   const canFail = source.of.map((each) => !cannotThrow(each, []));
   const held = source.of.map((each) => (each.kind === 'slot' ? builder.value(each) : undefined));
   return combined(source.operation, lists, canFail, held);
@@ -31,7 +31,7 @@ function flowOf(builder: Builder, expression: Expression): Flow {
     : rowsOfValue(builder.value(expression));
 }
 
-/** The filter of a search that others have too. */
+/** Returns the ids of search filters that other searches share. */
 function sharedBy(list: Expression): number[] {
   const source = list.kind === 'pipeline' ? list.source : undefined;
   const isSearch = source?.kind === 'searchVector' || source?.kind === 'searchText';

@@ -1,4 +1,4 @@
-// Statements of a plan: bindings, effects, deletions and loops (helixql.md 3.3, 3.13).
+// Compiles the statements of a plan: bindings, effects, deletions and loops.
 import { unreachable } from '../../base/assert.js';
 import type { Plan, Statement } from '../../plan/plan.js';
 import { type Builder, containsObject } from '../runtime/build-context.js';
@@ -8,7 +8,7 @@ import { drop } from '../change/update-steps.js';
 import { rowsOfValue } from '../operators/source.js';
 import { buildKeep, type Capture, captured, writes } from './capture.js';
 
-/** One statement, ready to run. */
+/** One compiled statement. */
 export type Act = (frame: Frame) => void;
 
 export function buildStatements(builder: Builder, plan: Plan): Act[] {
@@ -20,8 +20,8 @@ export function buildStatements(builder: Builder, plan: Plan): Act[] {
 const measures = new Set<unknown>(['rerankMMR', 'searchWithin']);
 
 /**
- * Whether a plan reads embeddings, as [compat] does wherever it prints vectors, and may replace or
- * delete some.
+ * Returns true if a plan reads vectors (with [compat], wherever it prints vectors) and may replace or delete
+ * some.
  */
 function losesVectors({ statements, output, compat }: Plan): boolean {
   const parts = [statements, output];
@@ -36,8 +36,8 @@ function losesVectors({ statements, output, compat }: Plan): boolean {
 }
 
 /**
- * `later`: what must be captured because something may be written after this block, or before its
- * next round; `capture`: the same where a statement of the block writes.
+ * `later`: what must be captured because something may be written after this block, or before its next round.
+ * `capture`: the same if a statement of the block writes.
  */
 function buildBlock(
   builder: Builder,
@@ -54,7 +54,7 @@ function buildBlock(
   return acts.reverse();
 }
 
-/** `after`: what of the bound value must be kept from the statements that follow. */
+/** `after`: what must be captured of the bound value because of the following statements. */
 function buildStatement(
   builder: Builder,
   statement: Statement,
@@ -105,7 +105,7 @@ function buildFor(
 ): Act {
   const { slots, members } = statement;
   const list = builder.value(statement.in);
-  // Arguments hold no elements.
+  // Arguments contain no elements.
   const isPlain = statement.in.kind === 'parameter';
   const inside = writes(statement.body) ? capture : after;
   const body = buildBlock(builder, statement.body, inside, capture);

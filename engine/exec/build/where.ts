@@ -1,4 +1,4 @@
-// Compiles a WHERE, once for all flows that it may be put on.
+// Compiles a WHERE once for all flows to which it applies.
 import type { ItemExpression } from '../../plan/expression.js';
 import { where } from '../operators/filter.js';
 import { numberFilter, whereNumber } from '../operators/number-filter.js';

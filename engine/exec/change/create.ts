@@ -1,5 +1,5 @@
-// Creations as expressions: AddN, AddV, BatchAddV, AddE, UpsertE; and AddE as a step, one edge per
-// row (helixql.md 3.11).
+// Creates elements: AddN, AddV, BatchAddV, AddE and UpsertE as expressions, and AddE as a step with one edge
+// per row.
 import type { End, Expression } from '../../plan/expression.js';
 import type { Label } from '../../storage/table/view-types.js';
 import { readVector, vectorOf } from '../runtime/step-argument.js';
@@ -82,8 +82,8 @@ export function buildAddEdge(builder: Builder, expression: Kind<'addEdge'>): Eva
 }
 
 /**
- * The oldest edge of a label between two elements, 0 without one; walks the shorter of the two
- * lists.
+ * Returns the oldest edge of a label between two elements, or 0 when there is none. It reads the shorter of
+ * the two edge lists.
  */
 function edgeBetween(frame: Frame, label: number, from: number, to: number): number {
   const { view } = frame;
@@ -124,12 +124,12 @@ export interface EdgeStep {
   label: Label;
   set: readonly Assign[];
   slot: number;
-  /** The end that is absent is the row. */
+  /** An absent endpoint is the row itself. */
   from: Evaluate | undefined;
   to: Evaluate | undefined;
 }
 
-/** One edge per row. All rows are read before the first edge is made. */
+/** Creates one edge per row. All rows are read before the first edge is created. */
 export function addEdges(input: Flow, step: EdgeStep): RowFlow {
   return { kind: 'rows', open: (frame) => addEdgesRows(frame, input, step) };
 }

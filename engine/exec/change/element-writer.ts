@@ -1,6 +1,6 @@
-// Changes of elements: creation with defaults, update, deletion with edges. Keeps the keyword
-// documents of nodes and vectors in step. Uniqueness and index entries are storage's; converting
-// values and resolving ends is done here.
+// Changes elements: creation with defaults, update, deletion with edges. It also updates the keyword
+// documents of nodes and vectors. Storage handles uniqueness and index entries; this file converts values and
+// resolves endpoints.
 import { fail, TrellisError } from '../../base/errors.js';
 import { defaultAt } from '../../base/schema.js';
 import { parseUuid } from '../../base/id.js';
@@ -25,7 +25,7 @@ type Values = Map<string, Scalar | ScalarList>;
 /** A compiled assignment. */
 export interface Assign {
   property: string;
-  /** The property on a label, looked up once for each: streams may be of several types. */
+  /** Returns the property on a label. Looked up once per label, because a stream may have several types. */
   on: (label: Label) => StoredProperty | undefined;
   value: Evaluate;
   unset: boolean;
@@ -49,8 +49,8 @@ function propertyTable(name: string): Assign['on'] {
 }
 
 /**
- * Applies assignments to values: null is skipped, a literal NONE unsets. `touched` gets the names that
- * were mentioned with an effect.
+ * Applies assignments to values: null is skipped, a literal NONE unsets. Adds the names of affected
+ * properties to `changed`.
  */
 function assign(
   frame: Frame,
@@ -73,7 +73,10 @@ const noValues: Values = new Map();
 
 const hasNoDefault = (property: StoredProperty): boolean => property.default === undefined;
 
-/** Values of a new element, not to be changed: the assigned ones, and the defaults of properties that got none. */
+/**
+ * Returns the values of a new element, which must not be changed: the assigned ones, and the defaults of all
+ * other properties.
+ */
 function newValues(frame: Frame, label: Label, set: readonly Assign[]): Values {
   const { properties } = label;
   if (properties.length === 0 && set.length === 0) return noValues;
@@ -92,7 +95,7 @@ function newValues(frame: Frame, label: Label, set: readonly Assign[]): Values {
   return values;
 }
 
-/** Properties that cannot be read go to `damaged`. */
+/** Returns the values of a record. Properties that cannot be read are added to `damaged`. */
 function valuesOf(record: Uint8Array, label: Label, damaged: StoredProperty[]): Values {
   const values: Values = new Map();
   for (const property of label.properties) {
@@ -107,7 +110,7 @@ function valuesOf(record: Uint8Array, label: Label, damaged: StoredProperty[]): 
   return values;
 }
 
-/** The texts of an element that is not stored yet, or not so. */
+/** Returns the texts of an element from its new values. */
 const textsIn = (label: Label, values: Values): string[] =>
   textsAmong(label, ({ name }) => values.get(name));
 
@@ -151,8 +154,9 @@ export function createEdge(
 }
 
 /**
- * Dense id of an end of an edge: 404 when there is no such element, EDGE_ENDPOINT_TYPE when it is
- * of another type than the edge's. Many edges in turn may have the same one.
+ * Returns the dense id of an endpoint of an edge. Fails 404 when there is no such element, EDGE_ENDPOINT_TYPE
+ * when its type does not fit the edge. Remembers the last endpoint, because many consecutive edges may have
+ * the same one.
  */
 export function resolveEnd(frame: Frame, edge: Label, end: 'from' | 'to', value: Value): number {
   const last = frame.lastEnds?.[end];
@@ -185,8 +189,8 @@ interface Change {
 }
 
 /**
- * The change that assignments make to the stored element, which they see in `slot` with the score and
- * the like of its row; undefined when it is gone.
+ * Returns the change that assignments make to a stored element. The assignments see the element in `slot`,
+ * with the search attributes of its row. Returns undefined when the element no longer exists.
  */
 function changeOf(
   frame: Frame,
@@ -208,7 +212,10 @@ function changeOf(
   return { id, label, before, after };
 }
 
-/** What is damaged may be replaced, which mends it, but not kept: then it fails DATA_CORRUPT. */
+/**
+ * A damaged property may be overwritten, which repairs it. If it is not overwritten, the update fails
+ * DATA_CORRUPT.
+ */
 function assignOver(
   frame: Frame,
   label: Label,
@@ -222,8 +229,8 @@ function assignOver(
 }
 
 /**
- * Updates distinct existing elements in one step: all values are computed from the state before it.
- * Elements that are gone are left out of the result.
+ * Updates distinct existing elements in one step: all values are computed from the state before. Elements
+ * that no longer exist are missing in the result.
  */
 export function updateElements(
   frame: Frame,
@@ -254,18 +261,15 @@ function sameTexts(a: readonly string[], b: readonly string[]): boolean {
 }
 
 /**
- * Deletes elements, each once: nodes and vectors with all their edges. Ids that are gone are no
- * error. What is too much is refused by the degrees alone. How many of them there were.
+ * Deletes elements, and the edges of nodes and vectors. Ids of missing elements are ignored. A deletion with
+ * too many edges is refused by the degrees alone. Returns the number of deleted elements.
  *
- * A node and its edges go in one transaction, for which every other write waits; each edge has a record, a
- * uuid and a place at its far end to leave, so that the time is that of the degree. `drop_edges` bounds it:
- * portions are the caller's, who knows whether half of a node may be seen to be gone.
  */
 export function dropElements(frame: Frame, ids: readonly number[]): number {
   const { write } = frame;
   frame.hasDropped = true;
   const nodes = new IdBuffer();
-  /** Those that have edges. */
+  /** Elements with edges. */
   const hubs = new IdBuffer();
   const edges = new IdBuffer();
   let ends = 0;
@@ -283,7 +287,7 @@ export function dropElements(frame: Frame, ids: readonly number[]): number {
       const degree = write.incidentCount(id, labelOf(record));
       if (degree === 0) continue;
       hubs.push(id);
-      // An edge may have both its ends here.
+      // Both endpoints of an edge may be among the elements.
       ends += degree;
       frame.expectWrites(Math.ceil(ends / 2));
       frame.expectDrops(Math.ceil(ends / 2));
@@ -305,7 +309,7 @@ export function dropElements(frame: Frame, ids: readonly number[]): number {
   return found;
 }
 
-/** What the keyword index holds of elements, ascending, that are about to go. */
+/** Returns the keyword documents of elements (ascending ids) that are about to be deleted. */
 function documentsOf(frame: Frame, ids: Uint32Array): TextRemoval | undefined {
   const { catalog } = frame.view;
   const removal = ids.length > 0 ? frame.context.text?.removal() : undefined;

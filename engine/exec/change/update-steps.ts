@@ -1,5 +1,4 @@
-// UPDATE, UpsertN and UpsertV as steps, and DROP (helixql.md 3.12, 3.13). All rows are read before
-// anything changes.
+// UPDATE, UpsertN and UpsertV as steps, and DROP. All rows are read before anything changes.
 import type { Label } from '../../storage/table/view-types.js';
 import { readVector } from '../runtime/step-argument.js';
 import { asRows, batchesOf, type Flow, type RowFlow } from '../runtime/flow.js';
@@ -23,8 +22,8 @@ export interface Change {
 }
 
 /**
- * Every distinct element once, as its first row shows it; the rows come back as they are now, deleted ones
- * left out.
+ * Updates every distinct element once, with the values of its first row. Yields the rows after the update,
+ * without deleted elements.
  */
 export function update(input: Flow, change: Change): RowFlow {
   return { kind: 'rows', open: (frame) => updateRows(frame, input, change) };
@@ -38,7 +37,7 @@ function* updateRows(frame: Frame, input: Flow, { slot, set }: Change): Iterable
   yield* batchesOf(rows.filter((row) => updated.has(row.id)).map(refreshed));
 }
 
-/** The first row that still exists, updated; without one a new element made by `create`. */
+/** Updates the first row that still exists. If there is none, creates an element with `create`. */
 function upsert(
   input: Flow,
   change: Change,
@@ -83,8 +82,8 @@ export function upsertVector(input: Flow, change: Change, label: Label, vector: 
 }
 
 /**
- * Deletes every element of a flow, each once; all ids are collected before the first is deleted.
- * How many there were.
+ * Deletes every element of a flow once. All ids are collected before the first deletion. Returns the number
+ * of deleted elements.
  */
 export function drop(frame: Frame, flow: Flow): number {
   const seen = new IdSet();
@@ -101,7 +100,7 @@ export function drop(frame: Frame, flow: Flow): number {
   return dropElements(frame, ids);
 }
 
-/** Elements of a value, inside lists, records and objects too. */
+/** Visits the elements of a value, including those inside lists, records and objects. */
 export function eachElement(
   frame: Frame,
   value: Value,
@@ -112,7 +111,7 @@ export function eachElement(
   else if (typeof value === 'object' && value !== null && !seen.has(value)) {
     const items = partsOf(value);
     if (items === undefined) return;
-    // What a value holds several times is looked at once.
+    // Visit a part only once when the value contains it several times.
     seen.add(value);
     frame.tick(1);
     for (const item of items) eachElement(frame, item, visit, seen);

@@ -1,4 +1,4 @@
-// Aggregates over one list (helixql.md 3.17): a scalar counts as a list of one, nulls are skipped.
+// Aggregates over one list: a scalar counts as a list of one, nulls are skipped.
 import { compactInteger } from '../../base/integer.js';
 import { compareValues } from '../../base/value.js';
 import type { AggregateFunction, Expression } from '../../plan/expression.js';
@@ -11,7 +11,7 @@ import type { Evaluate } from '../runtime/compiled.js';
 
 type Numeric = number | bigint;
 
-/** A sum so far. */
+/** A running sum. */
 export class Sum {
   #total = 0;
   #exact = 0n;
@@ -24,13 +24,13 @@ export class Sum {
     } else if (typeof item === 'number' && Number.isSafeInteger(this.#total + item)) {
       this.#total += item;
     } else {
-      // What no longer fits a double moves over to the exact part.
+      // When the total is no longer exact in a double, move it to the exact part.
       this.#exact += BigInt(this.#total) + BigInt(item);
       this.#total = 0;
     }
   }
 
-  /** However large it is. */
+  /** The sum, without limit on its size. */
   get value(): Numeric {
     return this.#exact === 0n ? this.#total : this.#exact + BigInt(this.#total);
   }
@@ -48,7 +48,9 @@ function sum(items: readonly Numeric[], integer: boolean, operation: string): Nu
   return total.checked(operation);
 }
 
-/** The greater of two, with a negative sign the lesser; of equal ones the first. */
+/**
+ * Returns the greater of two values, with a negative sign the lesser. If they are equal, returns the first.
+ */
 export const better = (a: Value, b: Value, sign: number): Value =>
   compareValues(b, a) * sign > 0 ? b : a;
 
@@ -84,7 +86,7 @@ export function buildAggregate(
   const { integer, of } = expression;
   if (expression.function === 'COUNT' && of.kind === 'pipeline' && of.result === 'many') {
     const flow = builder.flow(of);
-    // Ids are never null, so that they need only be counted.
+    // Ids are never null, so counting them is enough.
     if (flow.kind === 'ids') return (frame) => countOf(flow, frame);
   }
   const list = builder.value(of);

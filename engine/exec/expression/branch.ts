@@ -1,4 +1,4 @@
-// IF and COALESCE: exactly the part that is asked for is evaluated.
+// Compiles IF and COALESCE. Only the selected branch is evaluated.
 import { TrellisError } from '../../base/errors.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Builder } from '../runtime/build-context.js';
@@ -15,7 +15,7 @@ export function buildIf(builder: Builder, expression: Kind<'if'>): Evaluate {
   return (frame) => (condition(frame) === true ? value(frame) : otherwise(frame));
 }
 
-/** What an argument does not find; everything else that fails, fails. */
+/** Errors of an argument that COALESCE treats as null. All other errors fail. */
 const misses = new Set<string>(['NO_VALUE_FOUND', 'NO_PATH']);
 
 function valueOrNull(frame: Frame, evaluate: Evaluate): Value {

@@ -1,5 +1,5 @@
-// Comparisons between values (helixql.md 3.8): null rules, numbers of any width exactly, elements
-// by id, lists item by item. A comparison over a stream is true when any of its items satisfies it.
+// Compares values: null rules, numbers of any width exactly, elements by id, lists item by item. A comparison
+// over a stream is true when any of its items satisfies it.
 import { compareValues, kindRank, Uuid } from '../../base/value.js';
 import type { CompareOperator, Expression } from '../../plan/expression.js';
 import type { Builder, SomeOf } from '../runtime/build-context.js';
@@ -16,7 +16,7 @@ import type { Evaluate } from '../runtime/compiled.js';
 
 type Compare = (frame: Frame, a: Value, b: Value) => boolean;
 
-/** Equality of two values, null equal to null only. */
+/** Returns true if two values are equal. Null equals only null. */
 export function equal(frame: Frame, a: Value, b: Value): boolean {
   if (a === b) return true;
   if (a === null || b === null) return false;
@@ -39,7 +39,7 @@ function equalObjects(frame: Frame, a: Value, b: Value): boolean {
   return rank < 6 ? compareValues(a, b, frame) === 0 : keyOf(frame, a) === keyOf(frame, b);
 }
 
-/** Negative, zero, positive; NaN when the two have no order. */
+/** Returns a negative number, zero or a positive number; NaN when the values have no order. */
 function order(frame: Frame, a: Value, b: Value): number {
   if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : a > b ? 1 : 0;
   if (a === null || b === null) return Number.NaN;
@@ -76,7 +76,7 @@ const compares: Record<CompareOperator, Compare> = {
   ENDS_WITH: (_, a, b) => typeof a === 'string' && typeof b === 'string' && a.endsWith(b),
 };
 
-/** Numbers, also inside lists, as the 32-bit float they round to. */
+/** Rounds numbers to 32-bit floats, also inside lists. */
 export function roundF32(frame: Frame, value: Value): Value {
   if (typeof value === 'number') return Math.fround(value);
   if (typeof value === 'bigint') return Math.fround(Number(value));
@@ -85,7 +85,7 @@ export function roundF32(frame: Frame, value: Value): Value {
   return Array.from(value as readonly Value[], (item) => roundF32(frame, item));
 }
 
-/** How to walk the items that an expression yields, without materialising a stream. */
+/** Returns how to visit the items of an expression without materializing a stream. */
 function someOf(builder: Builder, expression: Expression, sameness: boolean): SomeOf {
   const elements = sameness ? withoutId(expression) : undefined;
   if (elements !== undefined) {
@@ -121,7 +121,7 @@ function someOf(builder: Builder, expression: Expression, sameness: boolean): So
   };
 }
 
-/** Comparisons that ask for nothing but whether two values are the same. */
+/** Operators that depend only on equality. */
 const samenesses = new Set<CompareOperator>(['EQ', 'NEQ', 'CONTAINS', 'IS_IN']);
 
 type CompareExpression = Extract<Expression, { kind: 'compare' }>;
@@ -152,7 +152,10 @@ function buildPlain(builder: Builder, expression: CompareExpression): Evaluate {
   return buildReach(builder, expression, operand, plainly) ?? plainly;
 }
 
-/** Whether steps from an item lead to some element: without making elements of those on the way. */
+/**
+ * Compiles the test whether steps from an item reach any element. It creates no elements for intermediate
+ * ids.
+ */
 function buildReach(
   builder: Builder,
   { operator, any, left, f32 }: CompareExpression,

@@ -1,4 +1,4 @@
-// Functions of dates, in UTC; a null argument makes the result null.
+// Functions of dates, in UTC. A null argument makes the result null.
 import { addUnits, isUnit, partsOf, truncate, unitsBetween } from '../../base/calendar.js';
 import { excerpt, fail } from '../../base/errors.js';
 import { Instant } from '../../base/value.js';

@@ -1,8 +1,8 @@
-// `x::Out<L>::ID::EQ(y::ID)` and `x::Out<L>::CONTAINS(y)`: whether an edge leads from one to the
-// other. Asked once, it walks the shorter of the two lists of edges; asked of many items about one
-// element, it soon keeps that one's neighbours as a set.
+// Compiles `x::Out<L>::ID::EQ(y::ID)` and `x::Out<L>::CONTAINS(y)`: whether an edge leads from one element to
+// the other. A single test reads the shorter of the two edge lists. If many items are tested against one
+// element, that element's neighbors become a set.
 //
-// Invariant: the answer of walking the neighbours of `x`.
+// Invariant: the result is that of visiting the neighbors of `x`.
 import { IdSet } from '../../base/id-set.js';
 import type { Direction, Expression } from '../../plan/expression.js';
 import { type Builder, edgeLabels } from '../runtime/build-context.js';
@@ -14,10 +14,10 @@ import { buildIdentity, withoutId } from './identity.js';
 
 type Compare = Extract<Expression, { kind: 'compare' }>;
 
-/** What was asked about one element so far. */
+/** Edges read so far for tests against one element. */
 interface EdgeProbe {
   target: number;
-  /** Edges walked about it. */
+  /** Number of edges read. */
   walked: number;
   near: IdSet | undefined;
 }
@@ -27,7 +27,9 @@ interface Edges {
   direction: Direction;
 }
 
-/** The comparison as a test for an edge, if it is one; `plain` is it as it stands. */
+/**
+ * Returns the comparison as a test for an edge, if it has that form. `plain` is the comparison as written.
+ */
 export function buildEdgeTest(
   builder: Builder,
   compare: Compare,
@@ -79,7 +81,7 @@ function leads(
     degree(frame, from, labels, direction),
     degree(frame, target, labels, back),
   ];
-  // What was walked pays for the set by now.
+  // The edges read so far would have paid for the set.
   if (about.walked >= behind) {
     about.near = neighboursOf(frame, target, labels, back);
     return about.near.has(from);

@@ -1,5 +1,5 @@
-// Operands that the planner found to be the same for many items: evaluated when they are first
-// needed, and again when a slot they read holds another value.
+// Evaluates operands that the planner found to be the same for many items: once when they are first needed,
+// and again when a slot that they read has changed.
 import type { Expression } from '../../plan/expression.js';
 import type { Evaluate } from '../runtime/compiled.js';
 import type { Builder } from '../runtime/build-context.js';
@@ -7,7 +7,7 @@ import type { Frame } from '../runtime/frame.js';
 import type { Value } from '../runtime/value.js';
 
 interface Remembered {
-  /** What the slots held. */
+  /** Values of the slots at the evaluation. */
   held: Value[];
   value: Value;
 }
@@ -22,7 +22,7 @@ export function buildHoisted(
   return (frame) => {
     const known = remembered.get(frame);
     if (known !== undefined && slotsUnchanged(frame, slots, known.held)) return known.value;
-    // Evaluating fills no slot that it reads.
+    // The evaluation cannot overwrite the slots it depends on.
     const value = evaluate(frame);
     remembered.set(frame, { held: slots.map((slot) => frame.slots[slot]!), value });
     return value;

@@ -1,5 +1,5 @@
-// `x::ID` where it is only compared for being the same: the element itself, as elements are equal
-// by id, which spares reading its record for the id's text.
+// Compiles `x::ID` in comparisons of identity to the element itself. Elements are equal by id, so the record
+// need not be read for the text of the id.
 import type { Expression } from '../../plan/expression.js';
 import type { Builder } from '../runtime/build-context.js';
 import type { Evaluate } from '../runtime/compiled.js';
@@ -9,11 +9,11 @@ import { buildHoisted } from './hoisted-operand.js';
 
 type ReadIdentity = (frame: Frame, value: Value) => Value;
 
-/** The element for its id; any other value's member `id`. */
+/** Returns the element in place of its id; for any other value, its member `id`. */
 export function identityReader(builder: Builder): ReadIdentity {
   const read = builder.member('id');
   return function identity(frame, value): Value {
-    // After a deletion an element may be gone, and its id with it.
+    // After a deletion, the element and its id may no longer exist.
     if (frame.hasDropped) return read(frame, value);
     if (value instanceof Element) return value;
     if (!isListValue(value) || value instanceof Float64Array) return read(frame, value);
@@ -22,7 +22,7 @@ export function identityReader(builder: Builder): ReadIdentity {
   };
 }
 
-/** The expression with an element in the place of its id, where its value is one or a list. */
+/** Compiles the expression with elements in place of their ids, if its value is one element or a list. */
 export function buildIdentity(builder: Builder, expression: Expression): Evaluate {
   if (expression.kind === 'property' && expression.name === 'id') {
     const of = builder.value(expression.of);
@@ -39,7 +39,7 @@ export function buildIdentity(builder: Builder, expression: Expression): Evaluat
   return (frame) => identity(frame, of(frame));
 }
 
-/** The pipeline without `::ID` at its end. */
+/** Returns the pipeline without `::ID` at its end, or undefined when it does not end so. */
 export function withoutId(expression: Expression): Expression | undefined {
   if (expression.kind !== 'pipeline') return undefined;
   const last = expression.steps.at(-1);

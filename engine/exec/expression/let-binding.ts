@@ -1,9 +1,9 @@
-// Values with names in a projection: each is computed when one of the expressions that ask for it first
-// does, and remembered with the item. Members of one projection and steps behind it have copies of the
-// same value under one key, so that they share what it was.
+// Named values in a projection. Each is computed when an expression first needs it, and remembered with the
+// item. Members of one projection and later steps have copies of the same value under one key, so that they
+// share the result.
 //
-// Invariant: what is remembered holds only as long as nothing was written and the slots it read, besides
-// the item's and those of names in front of it, hold the same values.
+// Invariant: a remembered value is valid only while nothing was written, and while the slots it reads are
+// unchanged, apart from the slots of the item and of earlier names.
 import type { Expression } from '../../plan/expression.js';
 import { freeSlots } from '../../plan/rule/free-slots.js';
 import type { Builder } from '../runtime/build-context.js';
@@ -22,7 +22,7 @@ interface Named {
   slot: number;
   key: number;
   evaluate: Evaluate;
-  /** Slots it reads that are filled around it. */
+  /** Outer slots that it reads. */
   around: readonly number[];
 }
 
@@ -30,7 +30,7 @@ type Memory = WeakMap<object, Map<number, Remembered>>;
 
 const memories = new WeakMap<Frame, Memory>();
 
-/** Fills the slots of the names for the item at hand. */
+/** Returns a function that fills the slots of the names for the current item. */
 export function buildLets(
   builder: Builder,
   { of, lets }: Extract<Expression, { kind: 'with' }>,

@@ -1,5 +1,5 @@
-// Arithmetic (helixql.md 3.17): integers exactly up to 128 bits, everything else as F64; a null
-// argument makes the result null; what has no finite result is 400 ARITHMETIC.
+// Arithmetic: integers are exact up to 128 bits, everything else is F64. A null argument makes the result
+// null. A result that is not finite fails 400 ARITHMETIC.
 import { fail } from '../../base/errors.js';
 import { compactInteger } from '../../base/integer.js';
 import { compareValues } from '../../base/value.js';
@@ -18,19 +18,19 @@ export function arithmetic(operation: string, what: string): never {
   fail('ARITHMETIC', { operation, what });
 }
 
-/** The integer in its compact form, or 400 when it leaves 128 bits. */
+/** Returns the integer in its compact form. Fails 400 when it exceeds 128 bits. */
 export function checkInteger(operation: string, value: bigint): Numeric {
   if (value < integerMin || value > integerMax) arithmetic(operation, 'integer beyond 128 bits');
   return compactInteger(value);
 }
 
-/** The float without negative zero, or 400 when it is not finite. */
+/** Returns the float without negative zero. Fails 400 when it is not finite. */
 export function checkFloat(operation: string, value: number): number {
   if (!Number.isFinite(value)) arithmetic(operation, 'the result is not finite');
   return value + 0;
 }
 
-/** Folds integers two by two: in doubles while exact, in big integers beyond. */
+/** Folds integers pairwise: in doubles while exact, in big integers beyond. */
 function foldIntegers(
   operation: string,
   small: (a: number, b: number) => number,
@@ -61,7 +61,7 @@ function foldFloats(operation: string, apply: (a: number, b: number) => number):
   };
 }
 
-/** A function of floats that is defined where `domain` holds. */
+/** A function of floats, defined where `domain` returns true. */
 function float(
   operation: string,
   apply: (...args: number[]) => number,
@@ -92,12 +92,12 @@ function logarithm(x: number, base: number): number {
   return base === 10 ? Math.log10(x) : Math.log(x) / Math.log(base);
 }
 
-/** To the nearest integral value, halves away from zero. */
+/** Rounds to the nearest integral value, halves away from zero. */
 function round(x: number): number {
   return x < 0 ? -Math.round(-x) : Math.round(x);
 }
 
-/** Integers stay as they are. */
+/** Integers are returned unchanged. */
 function integral(operation: string, apply: (x: number) => number): Apply {
   return ([x]) => (typeof x === 'bigint' ? x : checkFloat(operation, apply(x!)));
 }
@@ -133,7 +133,8 @@ const floats: Record<Exclude<MathFunction, 'MOD'>, Apply> = {
   ASIN: float('ASIN', Math.asin, (x) => Math.abs(x) <= 1),
   ACOS: float('ACOS', Math.acos, (x) => Math.abs(x) <= 1),
   ATAN: float('ATAN', Math.atan),
-  // The only one that would tell -0 from 0, which are the same number.
+  // Adding 0 removes negative zero: ATAN2 is the only function that would distinguish -0 from 0, which are
+  // equal.
   ATAN2: float('ATAN2', (y, x) => Math.atan2(y + 0, x + 0)),
   PI: () => Math.PI,
   E: () => Math.E,
@@ -144,7 +145,7 @@ const floats: Record<Exclude<MathFunction, 'MOD'>, Apply> = {
   MAX: extreme(1),
 };
 
-/** [compat] Towards zero, as integers are divided in HelixDB. */
+/** [compat] Rounds towards zero, like integer division in HelixDB. */
 function quotient([a, b]: readonly Numeric[]): Numeric {
   if (Number(b) === 0) arithmetic('DIV', 'division by zero');
   if (typeof a === 'number' && typeof b === 'number') return Math.trunc(a / b) + 0;

@@ -1,7 +1,7 @@
-// Whether a value is among the items of a list. A list that is asked again is kept as a set: of
-// dense ids for elements and what names some, of typed keys for everything else.
+// Tests whether a value is among the items of a list. A list that is tested repeatedly becomes a set: of
+// dense ids for elements and for ids of elements, of typed keys for all other values.
 //
-// Invariant: says what comparing with every item would say.
+// Invariant: the result is that of a comparison with every item.
 import { parseUuid } from '../../base/id.js';
 import { IdSet } from '../../base/id-set.js';
 import { Uuid } from '../../base/value.js';
@@ -11,31 +11,31 @@ import { Element, type Value } from '../runtime/value.js';
 
 type List = readonly Value[] | Float64Array;
 
-/** Elements of a list by dense id; undefined members are made when they are asked for. */
+/** Elements of a list by dense id. The other members are computed on demand. */
 interface Members {
   ids: IdSet | undefined;
-  /** An item is an id that names no element by now: keys tell. */
+  /** True if an item is an id of no existing element. Then the keys decide. */
   hasStray: boolean;
   keys: Set<string> | undefined;
-  /** Nothing else is in the list; undefined until it is asked for. */
+  /** True if the list contains nothing but elements. Undefined until it is computed. */
   areElements?: boolean;
 }
 
-/** Up to this length a walk is as quick. */
+/** Up to this length, comparing each item is as fast. */
 const shortLength = 16;
 
 const known = new WeakMap<object, Members>();
 
 export const isShort = (list: List): boolean => list.length < shortLength;
 
-/** Whether an item of a long list equals the value, which is not null. */
+/** Returns true if an item of a long list equals the value, which is not null. */
 export function isAmong(frame: Frame, value: Value, list: List): boolean {
   let members = known.get(list);
   if (members === undefined) {
     members = { ids: undefined, hasStray: false, keys: undefined };
     known.set(list, members);
   }
-  // After a deletion ids may lead nowhere, and keys still tell.
+  // After a deletion, an id may have no element, and only the keys decide.
   if (value instanceof Element && !frame.hasDropped) {
     members.ids ??= idsOf(frame, list, members);
     if (members.ids.has(value.id)) return true;
@@ -45,7 +45,7 @@ export function isAmong(frame: Frame, value: Value, list: List): boolean {
   return members.keys.has(keyOf(frame, value));
 }
 
-/** The dense ids of a list that holds nothing but elements; undefined for any other. */
+/** Returns the dense ids of a list that contains only elements. Returns undefined for any other list. */
 export function elementIds(frame: Frame, list: List): IdSet | undefined {
   if (list instanceof Float64Array || frame.hasDropped) return undefined;
   const before = known.get(list);

@@ -1,5 +1,5 @@
-// Functions of operands as closures: an operand that is null makes the value null, and those behind it
-// are not evaluated.
+// Compiles functions of operands to closures. If an operand is null, the value is null, and the later
+// operands are not evaluated.
 import type { Expression } from '../../plan/expression.js';
 import type { Builder } from '../runtime/build-context.js';
 import type { Evaluate } from '../runtime/compiled.js';

@@ -1,5 +1,5 @@
-// A session filter's test of one property (sessions.md 6.3, 6.4): unset fails every operator, list
-// values and list operands are ORed, and `!=` means that none is equal.
+// Tests one property for a session filter. An unset property fails every operator; list values and list
+// operands match if any item does; `!=` means that no item is equal.
 import { compareValues, equalValues, isList, kindRank } from '../../base/value.js';
 import type { SessionOperand, SessionTest } from '../../plan/expression.js';
 import { type Builder, labelOf } from '../runtime/build-context.js';
@@ -26,16 +26,15 @@ function holds(operator: Operator, order: number): boolean {
 }
 
 /**
- * Whether item value `a` stands in the relation to operand `b`; `!=` is judged as equality and
- * negated by the caller.
+ * Returns true if item value `a` has the relation to operand `b`. `!=` is evaluated as equality, and the
+ * caller negates it.
  */
 function relates(operator: Operator, a: unknown, b: SessionOperand): boolean {
   switch (b.kind) {
     case 'incomparable':
       return false;
     case 'fraction':
-      // The operand lies strictly between floor and floor + 1, so it is below a integer or above
-      // it, never equal.
+      // The operand lies strictly between floor and floor + 1: it is below or above an integer, never equal.
       if (operator === '==' || operator === '!=') return false;
       return holds(operator, compareValues(a, b.floor) > 0 ? 1 : -1);
     case 'value':
@@ -45,7 +44,7 @@ function relates(operator: Operator, a: unknown, b: SessionOperand): boolean {
   }
 }
 
-/** The truth table of 6.4 for an item value that is set. */
+/** Returns the result of an operator for a value that is set. */
 export function sessionTruth(
   operator: Operator,
   a: Value,

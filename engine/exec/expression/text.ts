@@ -1,6 +1,5 @@
-// Functions of texts. Lengths and positions are code points; a null argument makes the result null.
-// Invariant: no result is longer than `limits.value_bytes`, and what would be is refused before it is
-// made.
+// Functions of strings. Lengths and positions count code points. A null argument makes the result null.
+// Invariant: no result is longer than `limits.value_bytes`; a longer result is refused before it is created.
 import { printDate } from '../../base/date.js';
 import { excerpt, fail } from '../../base/errors.js';
 import { Instant, Uuid } from '../../base/value.js';
@@ -16,10 +15,10 @@ import { Element, type Value } from '../runtime/value.js';
 
 type Apply = (frame: Frame, args: readonly Value[], name: TextFunction) => Value;
 
-/** Characters that are looked at between two steps of the budget. */
+/** Number of characters that count as one step of the budget. */
 const charactersPerStep = 256;
 
-/** Longer texts count as memory of the query. */
+/** Longer strings count as memory of the query. */
 const shortText = 65_536;
 
 function textOf(value: Value, name: TextFunction): string {
@@ -32,7 +31,7 @@ function refuse(frame: Frame, param: TextFunction, size: number): void {
   if (size > max) fail('VALUE_TOO_LARGE', { param, size, max });
 }
 
-/** Counts the making of a text and refuses one that is too long. */
+/** Charges the budget for a created string. Fails when it is too long. */
 function made(frame: Frame, text: string, name: TextFunction): string {
   frame.tick(Math.trunc(text.length / charactersPerStep));
   if (text.length > shortText) {
@@ -47,7 +46,7 @@ const mapped =
   (frame, [value], name) =>
     made(frame, map(textOf(value!, name)), name);
 
-/** The number of code points. */
+/** Returns the number of code points. */
 function lengthOf(text: string): number {
   let count = text.length;
   for (let i = 0; i < text.length; i++) {
@@ -57,7 +56,7 @@ function lengthOf(text: string): number {
   return count;
 }
 
-/** Where the code point after `count` more begins. */
+/** Returns the index after `count` more code points. */
 function advance(text: string, from: number, count: number): number {
   let at = from;
   for (let left = count; left > 0 && at < text.length; left--) {
@@ -108,7 +107,7 @@ const split: Apply = (frame, [value, by], name) => {
   return text.split(separator);
 };
 
-/** A scalar as JSON prints it, without quotes. */
+/** Returns a scalar as JSON text without quotes. */
 function printed(frame: Frame, value: Value): string {
   if (value instanceof Instant) return printDate(value);
   if (value instanceof Uuid) return value.text;
@@ -122,7 +121,7 @@ function printed(frame: Frame, value: Value): string {
 const concat: Apply = (frame, args, name) => {
   const parts = args.map((value) => printed(frame, value));
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  // A character has a byte at least.
+  // A character takes at least one byte.
   refuse(frame, name, length);
   return made(frame, parts.join(''), name);
 };

@@ -1,19 +1,22 @@
-// What a chain of graph steps reaches from one element, one after another, without rows and batches:
-// for conditions, which ask it of every item and mostly stop early.
+// Visits the elements that a chain of graph steps reaches from one element, without rows and batches.
+// Conditions use it: they run it for every item and usually stop early.
 //
-// Invariant: visits what the steps as a flow yield, in the same order.
+// Invariant: it visits what the steps yield as a flow, in the same order.
 import type { Expression } from '../../plan/expression.js';
 import { type Builder, edgeLabels } from '../runtime/build-context.js';
 import { edgeEnd } from '../runtime/element.js';
 import type { Frame } from '../runtime/frame.js';
 import { adjacent } from '../runtime/edge-list.js';
 
-/** True when `visit` said so of something; visits no more then. */
+/** Returns true as soon as `visit` returns true for an element. It then visits no more. */
 export type Reach = (frame: Frame, id: number, visit: (id: number) => boolean) => boolean;
 
 type StepReach = (frame: Frame, id: number, next: (id: number) => boolean) => boolean;
 
-/** The steps from the item in `slot`, if the expression is nothing but such. */
+/**
+ * Returns the steps from the item in `slot`, if the expression consists of such steps only. Otherwise
+ * undefined.
+ */
 export function reachOf(
   builder: Builder,
   expression: Expression,

@@ -1,5 +1,5 @@
-// What groups keep of their items instead of all of them: sums, counts, extremes, and the first few in
-// an order. Invariant: what is kept is, to whoever reads it, what the list of all items would give.
+// Accumulators of groups, in place of all their items: sums, counts, extremes, and the first few in an order.
+// Invariant: a reader gets the value that the list of all items would give.
 import { better, Sum } from '../expression/aggregate.js';
 import { type Frame, rowBytes } from '../runtime/frame.js';
 import { keep } from '../runtime/collect.js';
@@ -8,7 +8,7 @@ import { TopK } from './top-k.js';
 import type { Evaluate } from '../runtime/compiled.js';
 import type { Value } from '../runtime/value.js';
 
-/** Of one group. */
+/** State of one group. */
 export interface Accumulator {
   add(item: Value): void;
   value(): Value;
@@ -17,7 +17,7 @@ export interface Accumulator {
 export type Accumulate = (frame: Frame) => Accumulator;
 
 export interface Total {
-  /** Where the value reads the item. */
+  /** Slot from which the value reads the item. */
   slot: number;
   function: 'SUM' | 'MIN' | 'MAX' | 'COUNT';
   integer: boolean;
@@ -61,7 +61,7 @@ export function total({ slot, function: name, integer, value: read }: Total): Ac
   };
 }
 
-/** The first `most` items, by keys if there are any. */
+/** Keeps the first `max` items, ordered by keys if there are any. */
 export function firstOnes(ordering: Ordering, most: number): Accumulate {
   return (frame) => {
     const { keyed, compare } = keyedBy(frame, ordering);
@@ -77,7 +77,7 @@ export function firstOnes(ordering: Ordering, most: number): Accumulate {
   };
 }
 
-/** Shown only those items for which the condition is true. */
+/** Passes on only the items that satisfy the condition. */
 export function accumulateWhere(of: Accumulate, slot: number, condition: Evaluate): Accumulate {
   return (frame) => {
     const { add, value } = of(frame);

@@ -1,5 +1,5 @@
-// For each value of a list, in its order, the elements that have it: a batch of look-ups. Invariant:
-// with `nulls` every value has one row at its place.
+// Looks up a batch of values: for each value of a list, in its order, the elements that have it.
+// Invariant: with `nulls`, every value has one row at its position.
 import { fail } from '../../base/errors.js';
 import type { PropertyType } from '../../base/schema.js';
 import { decodeProperty, labelOf } from '../../storage/record/record.js';
@@ -15,17 +15,17 @@ import { mergedIds } from '../runtime/merge-ids.js';
 import { findElement } from '../runtime/resolve.js';
 import { Element, type Value } from '../runtime/value.js';
 
-/** Ids of the elements that have a value, ascending, in pieces for whoever stops early. */
+/** Returns the ids of the elements with a value, ascending, in chunks, so that a caller can stop early. */
 type Find = (value: Value) => Iterable<Uint32Array>;
 
-/** Makes the look-ups of one label, for these values. */
+/** Prepares the lookups of one label for these values. */
 type Finder = (frame: Frame, values: readonly Value[]) => Find;
 
 const none: Iterable<Uint32Array> = [];
 const firstRows = 64;
 const mostRows = 1024;
 
-/** Elements of the labels by id. */
+/** Looks up elements of the labels by id. */
 export function byIds(labels: readonly Label[]): Finder {
   const wanted = new Set(labels.map((label) => label.id));
   return (frame) => (value) => {
@@ -35,7 +35,7 @@ export function byIds(labels: readonly Label[]): Finder {
   };
 }
 
-/** Elements of one label by a property: from its index, or from one look at the whole type. */
+/** Looks up elements of one label by a property: in its index, or by one scan of the whole type. */
 export function byProperty(label: Label, property: StoredProperty): Finder {
   if (property.indexId === 0) return (frame, values) => scanned(frame, label, property, values);
   return (frame) => (value) => {

@@ -1,5 +1,4 @@
-// A walk along edges, element by element: which edges may be followed, and from one level of a
-// breadth-first search the next.
+// Breadth-first search: decides which edges of an element may be followed, and computes the next level.
 import { fail } from '../../base/errors.js';
 import type { IdSet } from '../../base/id-set.js';
 import type { Direction } from '../../plan/expression.js';
@@ -19,17 +18,17 @@ export interface Walk {
 
 export interface Bounds {
   min: number;
-  /** Undefined: no bound. */
+  /** Undefined: no limit. */
   max: Evaluate | undefined;
 }
 
 const hopMost = 2 ** 32 - 1;
-/** Edges between two looks at the limits. */
+/** Number of edges between two checks of the limits. */
 const edgesPerTick = 1024;
-/** Of an element met, in the set of those and in the level. */
+/** Bytes of memory per element met, in the visited set and in the level. */
 const metBytes = 8;
 
-/** Whether an edge may be followed from an element. */
+/** Returns true if an edge may be followed from an element. */
 export function follows(frame: Frame, walk: Walk, edge: number, from: number): boolean {
   const { condition } = walk;
   if (condition === undefined) return true;
@@ -37,7 +36,7 @@ export function follows(frame: Frame, walk: Walk, edge: number, from: number): b
   return condition.value(frame) === true;
 }
 
-/** An edge as it is reached; from a fixed end nobody needs to ask for the other. */
+/** Returns the edge as a row. `origin` is set only for walks in both directions, where `Other` needs it. */
 export function edgeFrom({ direction }: Walk, edge: number, from: number): Element {
   const element = new Element(edge);
   if (direction === 'both') element.origin = from;
@@ -52,7 +51,7 @@ export function readMax(frame: Frame, { max }: Bounds): number {
   return readNumber('bound', value, 0, hopMost, false);
 }
 
-/** Whether an id is of an element that edges join and that is still there. */
+/** Returns true if an id belongs to an existing node or vector. */
 export function isEnd(frame: Frame, id: number): boolean {
   const record = frame.peekRecord(id);
   return record !== undefined && kindOf(record) !== 'edge';
@@ -72,7 +71,7 @@ export function nextLevel(frame: Frame, walk: Walk, met: IdSet, level: Uint32Arr
       }
       continue;
     }
-    // Without a condition nobody can tell in which order the edges are followed.
+    // Without a condition, the order of the edges has no effect.
     for (let k = 0; k < walk.labels.length; k++) {
       if (walk.direction !== 'in') spread(frame, from, walk.labels[k]!, 'out', met, next);
       if (walk.direction !== 'out') spread(frame, from, walk.labels[k]!, 'in', met, next);

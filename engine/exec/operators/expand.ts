@@ -1,6 +1,6 @@
-// Walks along edges (extensions.md 2): in either direction, through a condition, and repeated. A
-// repetition is a breadth-first search over dense ids: one bit per element met, level by level, so
-// that whoever stops early has walked no further than the level that decides.
+// Expands rows along edges: in either direction, with a condition, and repeated. A repetition is a
+// breadth-first search over dense ids with one bit per visited element. It runs level by level, so that a
+// consumer that stops early has expanded no further than the level that it needs.
 import { IdSet } from '../../base/id-set.js';
 import { edgeEnd } from '../runtime/element.js';
 import { batchSizes, type Flow, type IdFlow, openRows, type RowFlow } from '../runtime/flow.js';
@@ -21,7 +21,7 @@ import {
 } from './bfs-level.js';
 
 const flushLength = 1024;
-/** The edges of every row that may be followed, or the elements at their other ends. */
+/** Yields the edges of every row that may be followed, or the elements at their other ends. */
 export function expandEdges(input: Flow, walk: Walk, take: 'far' | 'edge'): RowFlow {
   return { kind: 'rows', open: (frame) => walkedRows(frame, input, walk, take) };
 }
@@ -54,7 +54,7 @@ function* walkedRows(
   }
 }
 
-/** Far ends in both directions, by age of the edge, self-loops once. */
+/** Yields the far ends in both directions, by age of the edge, self-loops once. */
 export function bothEnds(input: Flow, labels: readonly number[]): IdFlow {
   return {
     kind: 'ids',
@@ -94,7 +94,10 @@ function* bothEndsIds(frame: Frame, input: Flow, labels: readonly number[]): Ite
   }
 }
 
-/** Edges of a label at an element. Only an element with edges both ways can have self-loops. */
+/**
+ * Returns the number of edges of a label at an element. Only an element with edges in both directions can
+ * have self-loops.
+ */
 function degreeOf(frame: Frame, id: number, label: number): number {
   const [out, into] = [frame.degree(id, label, 'out'), frame.degree(id, label, 'in')];
   if (out === 0 || into === 0) return out + into;
@@ -105,7 +108,7 @@ function degreeOf(frame: Frame, id: number, label: number): number {
   return out + into - loops;
 }
 
-/** The elements whose distance from a row is within the bounds, by distance, then by age. */
+/** Yields the elements whose distance from a row is within the bounds, by distance, then by age. */
 export function expandRepeated(input: Flow, walk: Walk, bounds: Bounds): RowFlow {
   return {
     kind: 'rows',
@@ -156,7 +159,7 @@ function* rowsAt(ids: Uint32Array, hops: number): Iterable<readonly Value[]> {
   }
 }
 
-/** The levels of a search from `start`, from `min` to `max`, as long as there are any. */
+/** Yields the levels of a search from `start`, from `min` to `max`, while they are not empty. */
 function* levels(
   frame: Frame,
   walk: Walk,
@@ -175,7 +178,7 @@ function* levels(
   }
 }
 
-/** The end of each edge that it was not reached from. */
+/** Yields for each edge the endpoint from which it was not reached. */
 export function otherEnds(input: Flow): RowFlow {
   return { kind: 'rows', open: (frame) => otherEndsRows(frame, input) };
 }
@@ -196,7 +199,7 @@ function farEnd(frame: Frame, { id, origin }: Element): number {
   return from === origin ? edgeEnd(frame, id, 'to') : from;
 }
 
-/** The edges, as reached from one of their ends. */
+/** Yields the edges, as reached from one of their endpoints. */
 export function withOrigin(input: Flow, end: 'from' | 'to'): RowFlow {
   return { kind: 'rows', open: (frame) => withOriginRows(frame, input, end) };
 }

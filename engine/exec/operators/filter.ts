@@ -1,4 +1,4 @@
-// Steps that look at rows one by one: WHERE, map (also `::ID`), DEDUP and INTERSECT.
+// Steps that process rows one by one: WHERE, map (also `::ID`), DEDUP and INTERSECT.
 import { type Flow, type IdFlow, openRows, type RowFlow, rowsOf } from '../runtime/flow.js';
 import { type Frame, rowBytes } from '../runtime/frame.js';
 import { IdSet } from '../../base/id-set.js';
@@ -6,7 +6,7 @@ import { keyOf, keyOfAll } from '../runtime/key.js';
 import { Element, type Value } from '../runtime/value.js';
 import type { Evaluate } from '../runtime/compiled.js';
 
-/** Rows for which the condition, evaluated with the row in `slot`, is true. */
+/** Yields the rows for which the condition, evaluated with the row in `slot`, is true. */
 export function where(input: Flow, slot: number, condition: Evaluate): Flow {
   return { kind: 'rows', open: (frame) => whereRows(frame, input, slot, condition) };
 }
@@ -30,7 +30,7 @@ export function* whereRows(
   }
 }
 
-/** The value of the expression for every row. */
+/** Yields the value of the expression for every row. */
 export function map(input: Flow, slot: number, value: Evaluate): Flow {
   const { count } = input;
   return {
@@ -58,7 +58,7 @@ function* mapRows(
   }
 }
 
-/** The first of equal rows: elements by id, other values by their typed key. */
+/** Yields the first of equal rows: elements by id, other values by their typed key. */
 export function dedup(input: Flow): Flow {
   return input.kind === 'ids'
     ? { kind: 'ids', open: (frame) => dedupIds(frame, input) }
@@ -95,7 +95,7 @@ function* dedupRows(frame: Frame, input: RowFlow): Iterable<readonly Value[]> {
   }
 }
 
-/** The first of the rows that have the same keys; null is a key like others. */
+/** Yields the first of the rows with the same keys. Null is a key like any other. */
 export function dedupBy(input: Flow, slot: number, by: readonly Evaluate[]): Flow {
   return { kind: 'rows', open: (frame) => dedupByRows(frame, input, slot, by) };
 }
@@ -126,7 +126,7 @@ function* dedupByRows(
   }
 }
 
-/** What `reached` yields for every row, each once, in the order of the first row. */
+/** Yields the values that `reached` returns for every row, each once, in the order of the first row. */
 export function intersect(input: Flow, slot: number, reached: Evaluate): Flow {
   return { kind: 'rows', open: (frame) => intersectRows(frame, input, slot, reached) };
 }

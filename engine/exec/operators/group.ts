@@ -1,5 +1,4 @@
-// GROUP_BY and AGGREGATE_BY: one record per combination of typed keys, first seen first (helixql.md
-// 3.9).
+// GROUP_BY and AGGREGATE_BY: one record per combination of typed keys, in order of first occurrence.
 import { fail } from '../../base/errors.js';
 import { batchesOf, type Flow, openRows } from '../runtime/flow.js';
 import { type Frame, rowBytes } from '../runtime/frame.js';
@@ -12,18 +11,18 @@ import type { Accumulate, Accumulator } from './accumulate.js';
 export interface Grouping {
   slot: number;
   keys: readonly { name: string; value: Evaluate }[];
-  /** AGGREGATE_BY: the items of the group are kept, in this shape if there is one. */
+  /** AGGREGATE_BY: keep the items of the group, in their shape if there is one. */
   data: boolean;
   shape: Evaluate | undefined;
-  /** Items without their shape are wanted as well. */
+  /** Keep the items without their shape too. */
   rows: boolean;
   /** [compat] Records know their keys. */
   keyed: boolean;
-  /** Keys and items are wanted beside what is shown. */
+  /** Keep keys and items in addition to what is printed. */
   whole: boolean;
-  /** Computes what the shape of an item reads of outside. */
+  /** Captures what the shape of an item reads from outside. */
   keep: ((frame: Frame, item: Value) => void) | undefined;
-  /** Kept instead of the items, of which `rows` have no shape yet. */
+  /** Accumulators in place of the items. With `rows`, they get items without a shape. */
   accumulate: readonly { rows: boolean; make: Accumulate }[] | undefined;
 }
 
@@ -31,12 +30,15 @@ interface Group {
   keys: Value[];
   count: number;
   items: Value[];
-  /** Without their shape; the same list where there is none, or nobody asks. */
+  /**
+   * Items without their shape. This is the list of items itself when there is no shape, or when no step needs
+   * both.
+   */
   rows: Value[];
   kept: readonly Accumulator[];
 }
 
-/** Of the members of a group's record. */
+/** Member names of a group's record. */
 interface Names {
   shown: string[];
   read: string[];
@@ -48,7 +50,7 @@ export function group(input: Flow, grouping: Grouping): Flow {
   const keyNames = grouping.keys.map((key) => key.name);
   const names: Names = {
     shown: grouping.data ? ['count', 'data'] : [...keyNames, 'count'],
-    // What is kept is read as a key is.
+    // An accumulated value is read like a key.
     read: [...keyNames, ...(grouping.accumulate ?? []).map((_, i) => `#${i}`)],
   };
   return { kind: 'rows', open: (frame) => groupRows(frame, input, grouping, names) };
@@ -107,7 +109,7 @@ function take(frame: Frame, grouping: Grouping, { items, rows, kept }: Group, ro
   const { slot, shape, accumulate } = grouping;
   let item = row;
   if (grouping.keep !== undefined && row instanceof Element) {
-    // The same element may be in other groups, which compute other values.
+    // Copy the element: in other groups, it captures other values.
     item = Object.assign(new Element(row.id), row);
     frame.copyRetained(row, item);
     grouping.keep(frame, item);

@@ -1,7 +1,7 @@
-// A repetition from all rows in one search: the elements that at least one of them reaches within the
-// bounds, each once, in no order. Where rows themselves do not count as reached (`min` 1), a row may
-// still be reached from another one; so the search carries along which row it came from, and goes on
-// through an element for the two nearest rows.
+// Runs a repetition from all rows in one search (multi-source BFS). It finds the elements that at least one
+// row reaches within the bounds, each once, in no order. With `min` 1, a row itself does not count, but
+// another row may reach it. Therefore the search records the source row of each element, and continues
+// through an element for its two nearest source rows.
 import { IdSet } from '../../base/id-set.js';
 import { incidentEdges } from '../runtime/edge-list.js';
 import type { IdFlow, Flow } from '../runtime/flow.js';
@@ -10,7 +10,7 @@ import { IdBuffer } from '../runtime/id-buffer.js';
 import { idsOf } from './neighbour.js';
 import { type Bounds, follows, isEnd, nextLevel, readMax, type Walk } from './bfs-level.js';
 
-/** Of an element met, with the row that it was met from. */
+/** Bytes of memory per visited element with its source row. */
 const metBytes = 64;
 
 export function expandRepeatedFromAll(input: Flow, walk: Walk, bounds: Bounds): IdFlow {
@@ -40,7 +40,7 @@ function distinct(frame: Frame, input: Flow): Uint32Array {
   return starts.take();
 }
 
-/** With the rows. */
+/** Includes the source rows. */
 function fromAny(frame: Frame, walk: Walk, starts: Uint32Array, max: number): Uint32Array {
   const met = new IdSet();
   const found = new IdBuffer();
@@ -53,7 +53,7 @@ function fromAny(frame: Frame, walk: Walk, starts: Uint32Array, max: number): Ui
   return found.take();
 }
 
-/** Elements with the nearest row each, and those that another row reaches too. */
+/** Records for each element the nearest source row, and whether a second one reaches it. */
 function fromOthers(frame: Frame, walk: Walk, starts: Uint32Array, max: number): Uint32Array {
   const nearest = new Map<number, number>();
   for (const id of starts) nearest.set(id, id);
@@ -73,7 +73,7 @@ function fromOthers(frame: Frame, walk: Walk, starts: Uint32Array, max: number):
         if (!follows(frame, walk, pairs[at]!, level[i]!)) continue;
         if (near === undefined) nearest.set(far, row);
         else twice.add(far);
-        // Of a row only that another one reaches it says that it is reached.
+        // A source row counts as reached only when another row reaches it.
         if (near === undefined || near === far) found.push(far);
         next.push(far);
         from.push(row);

@@ -1,6 +1,5 @@
-// Graph steps: Out and In, OutE and InE, FromN/FromV and ToN/ToV (helixql.md 3.6). They work on
-// dense ids alone, so that chains of them make no element objects. Results come per row, within a
-// row by age of the edge.
+// Graph steps: Out and In, OutE and InE, FromN/FromV and ToN/ToV. They use dense ids only, so that chains of
+// them create no element objects. Results come row by row, within a row by age of the edge.
 import type { Direction } from '../../plan/expression.js';
 import { edgeEnd } from '../runtime/element.js';
 import type { Flow, IdFlow } from '../runtime/flow.js';
@@ -11,7 +10,7 @@ import { Element } from '../runtime/value.js';
 
 const flushLength = 1024;
 
-/** The ids of a batch of rows; what is no element has no edges. */
+/** Yields the ids of a batch of rows. A value that is no element has no edges. */
 export function* idsOf(flow: Flow, frame: Frame): Iterable<ArrayLike<number>> {
   if (flow.kind === 'ids') {
     yield* flow.open(frame);
@@ -24,7 +23,7 @@ export function* idsOf(flow: Flow, frame: Frame): Iterable<ArrayLike<number>> {
   }
 }
 
-/** Every second entry of the adjacency of each row: the edges (`take` 0) or their far ends (1). */
+/** Yields every second entry of the adjacency of each row: the edges (`take` 0) or their far ends (1). */
 function step(input: Flow, labels: readonly number[], direction: Direction, take: 0 | 1): IdFlow {
   return {
     kind: 'ids',
@@ -77,20 +76,17 @@ function* stepIds(
   }
 }
 
-/** Far ends of the edges of each node or vector. */
+/** Yields the far ends of the edges of each node or vector. */
 export function neighbours(input: Flow, labels: readonly number[], direction: Direction): IdFlow {
   return step(input, labels, direction, 1);
 }
 
-/** The edges of each node or vector. */
+/** Yields the edges of each node or vector. */
 export function edges(input: Flow, labels: readonly number[], direction: Direction): IdFlow {
   return step(input, labels, direction, 0);
 }
 
-/**
- * As `edges`, but a row that is itself an edge of one of the labels yields its end instead
- * (sessions.md 5.8).
- */
+/** Like `edges`, but a row that is an edge of one of the labels yields its endpoint. */
 export function edgesOrEnds(input: Flow, labels: readonly number[], direction: Direction): IdFlow {
   const end = direction === 'out' ? 'to' : 'from';
   return { kind: 'ids', open: (frame) => edgesOrEndsIds(frame, input, labels, direction, end) };
@@ -116,7 +112,7 @@ function* edgesOrEndsIds(
   }
 }
 
-/** Source or target of each edge; with `label` only of the edges of that type. */
+/** Yields the source or target of each edge. With `label`, only for edges of that type. */
 export function edgeEnds(input: Flow, end: 'from' | 'to', label: number | undefined): IdFlow {
   return { kind: 'ids', open: (frame) => edgeEndsIds(frame, input, end, label) };
 }

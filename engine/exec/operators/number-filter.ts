@@ -1,9 +1,9 @@
-// WHERE on an integer property against a number that is the same for all rows: rows are judged on
-// the bytes of their records, where they lie in the cache, and only those that stay become elements.
-// A wide hop spends most of its time on the rows that a filter drops.
+// WHERE on an integer property against a number that is the same for all rows. It compares the bytes of
+// records in the cache, and only the rows that pass become elements. A wide hop spends most of its time on
+// rows that a filter drops.
 //
-// Invariant: keeps the rows that `where` keeps. What is out of the ordinary (no cache, values of
-// more digits than a float holds, labels whose member is no integer) is left to the condition.
+// Invariant: it yields the rows that `where` yields. Unusual rows (no cache, values with more digits than a
+// float has, labels whose member is no integer) are tested by the plain condition.
 import type { CompareOperator, Expression } from '../../plan/expression.js';
 import type { Builder } from '../runtime/build-context.js';
 import { batchSizes, type IdFlow, type RowFlow } from '../runtime/flow.js';
@@ -15,7 +15,7 @@ import { Element, type Value } from '../runtime/value.js';
 import type { Evaluate } from '../runtime/compiled.js';
 import { whereRows } from './filter.js';
 
-/** Integers of up to so many characters are exact as numbers. */
+/** Integers of up to this many characters are exact as numbers. */
 const shortDigits = 15;
 
 type Test = (value: number, limit: number) => boolean;
@@ -31,14 +31,16 @@ const tests: Partial<Record<CompareOperator, Test>> = {
 
 interface NumberFilter {
   test: Test;
-  /** What a row without a value gets. */
+  /** Result for a row without a value. */
   unset: boolean;
   limit: Evaluate;
-  /** Slot of the property in records of a label; -1 where it is no integer. */
+  /** Returns the slot of the property in records of a label, or -1 when it is no integer. */
   slotIn: (label: number) => number;
 }
 
-/** The filter that a condition on the row in `slot` amounts to, if it is of this form. */
+/**
+ * Returns the filter of a condition on the row in `slot`, or undefined when the condition has another form.
+ */
 export function numberFilter(
   builder: Builder,
   slot: number,
@@ -65,7 +67,7 @@ export function numberFilter(
   };
 }
 
-/** As `where` of the condition, which is `filter`. */
+/** Like `where` with the condition, which is equivalent to `filter`. */
 export function whereNumber(
   input: IdFlow,
   slot: number,

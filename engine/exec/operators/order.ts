@@ -1,6 +1,5 @@
-// ORDER: a stable sort by one or several keys, each with its direction; null last in both, unless
-// asked for first (helixql.md 3.9, 6.4).
-// Followed by a slice that is known beforehand, only the rows of that slice are kept.
+// ORDER: a stable sort by one or several keys, each with its direction. Null comes last in both directions
+// unless requested first. If a slice with known bounds follows, only the rows of that slice are kept.
 import { compareValues, kindRank } from '../../base/value.js';
 import { uuidOf } from '../runtime/element.js';
 import { batchesOf, type Flow, openRows } from '../runtime/flow.js';
@@ -21,11 +20,11 @@ export interface Keyed extends Keys {
 export interface Ordering {
   slot: number;
   keys: readonly { value: Evaluate; descending: boolean; nullsFirst: boolean }[];
-  /** Whether rows come in the order of the first key, as far as is known. */
+  /** Returns true if rows are known to come in the order of the first key. */
   sorted?: (() => boolean) | undefined;
 }
 
-/** What a key is ordered by: a list counts as its first item, an element as its id. */
+/** Returns the sort value of a key: the first item of a list, the id of an element. */
 function orderKey(frame: Frame, value: Value): Value {
   const item = isListValue(value) ? (value[0] ?? null) : value;
   return item instanceof Element ? uuidOf(frame, item) : item;
@@ -37,7 +36,7 @@ function compareKeys(frame: Frame, a: Value, b: Value, sign: number, nullsFirst:
   return (kindRank(a) - kindRank(b) || compareValues(a, b, frame)) * sign;
 }
 
-/** How rows get their keys, and how those compare. */
+/** Returns how to compute and compare the keys of rows. */
 export function keyedBy(frame: Frame, { slot, keys }: Ordering) {
   return {
     keyed(row: Value): Keyed {
@@ -57,7 +56,7 @@ export function keyedBy(frame: Frame, { slot, keys }: Ordering) {
   };
 }
 
-/** `most`: how many of the ordered rows anybody will read. */
+/** `limit` returns how many of the ordered rows later steps read. */
 export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => number): Flow {
   return { kind: 'rows', open: (frame) => orderRows(frame, input, ordering, most) };
 }
@@ -93,7 +92,7 @@ function best(frame: Frame, batches: Batches, ordering: Ordering, k: number): Ke
   const first = keyedBy(frame, { slot: ordering.slot, keys: keys.slice(0, 1) });
   const top = new TopK<Keyed>(k, compare);
   const isSorted = ordering.sorted ?? (() => false);
-  // Nor does what is equal to it, where there is no other key.
+  // With a single key, a later row with an equal key is not needed either.
   const most = keys.length === 1 ? -1 : 0;
   let kept = 0;
   let last: Keyed | undefined;
@@ -101,7 +100,7 @@ function best(frame: Frame, batches: Batches, ordering: Ordering, k: number): Ke
     frame.tick(batch.length);
     for (const row of batch) {
       const entry = keyed(row);
-      // Behind the last of its first key nothing comes before what is kept.
+      // After the last kept value of the first key, no row can come before the kept ones.
       const isBehind = last !== undefined && first.compare(entry, last) > most;
       if (isBehind && isSorted()) return top.sorted();
       if (!top.offer(entry)) continue;

@@ -1,4 +1,5 @@
-// The items of a session as a source: bare ids for graph steps, else elements with their scores and hops.
+// Source over the items of a session: bare ids for graph steps, otherwise elements with their scores and
+// hops.
 import { isDeclared } from '../runtime/element.js';
 import type { IdFlow, RowFlow } from '../runtime/flow.js';
 import type { ItemList } from '../runtime/execute.js';
@@ -7,13 +8,13 @@ import { Element, type Value } from '../runtime/value.js';
 
 const noItems: ItemList = { ids: new Uint32Array(0) };
 
-/** Positions start <= i < end of a session's items; a negative end means the last. */
+/** Items at start <= i < end. A negative end means the last item. */
 function windowOf(frame: Frame, start: number, end: number): { from: number; to: number } {
   const length = frame.context.items?.ids.length ?? 0;
   return { from: start, to: end < 0 ? length : Math.min(end, length) };
 }
 
-/** Items as bare ids, deleted ones included: for steps that find no edges of those. */
+/** Yields items as bare ids, including deleted ones: the next steps find no edges of those. */
 export function itemIds(start: number, end: number): IdFlow {
   return { kind: 'ids', open: (frame) => itemIdsIds(frame, start, end) };
 }
@@ -23,7 +24,7 @@ function* itemIdsIds(frame: Frame, start: number, end: number): Iterable<Uint32A
   if (from < to) yield frame.context.items!.ids.subarray(from, to);
 }
 
-/** Items as elements with their scores and hops; deleted ones are skipped. */
+/** Yields items as elements with their scores and hops. Deleted ones are skipped. */
 export function itemRows(start: number, end: number): RowFlow {
   return { kind: 'rows', open: (frame) => itemRowsRows(frame, start, end) };
 }

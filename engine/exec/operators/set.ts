@@ -1,8 +1,8 @@
-// UNION, EXCEPT and INTERSECT of lists: each row once, in the order of its first occurrence, as that
-// occurrence. Elements are the same by id, other rows by their typed key.
+// UNION, EXCEPT and INTERSECT of lists: each row once, as its first occurrence, in that order. Elements are
+// equal by id, other rows by their typed key.
 //
-// Invariant: what can fail does so whatever is asked for, in the order written; everything else is
-// read when it is needed.
+// Invariant: an expression that can fail always fails, in the order written. Everything else is read on
+// demand.
 import { IdSet } from '../../base/id-set.js';
 import type { Source } from '../../plan/expression.js';
 import { asRows, batchesOf, type Flow, type IdFlow, type RowFlow } from '../runtime/flow.js';
@@ -15,7 +15,7 @@ import { Element, type Value } from '../runtime/value.js';
 
 type SetOperation = Extract<Source, { kind: 'set' }>['operation'];
 
-/** `held`: lists that a variable holds. */
+/** `held`: lists that are values of variables. */
 export function combined(
   operation: SetOperation,
   lists: readonly Flow[],
@@ -52,7 +52,7 @@ export function combined(
   };
 }
 
-/** The ids of a list, read here and now. */
+/** Reads the ids of a list now. */
 function readIds(frame: Frame, list: IdFlow): IdFlow {
   const read: Uint32Array[] = [];
   for (const ids of list.open(frame)) {
@@ -95,7 +95,9 @@ function* filteredIds(
   }
 }
 
-/** The lists behind the first as sets of ids, those of variables as they are kept for all who ask. */
+/**
+ * Returns the lists after the first as sets of ids. Sets of variables are shared by all steps that use them.
+ */
 function heldSets(
   frame: Frame,
   lists: readonly Flow[],
@@ -127,7 +129,7 @@ class RowSet {
 
   constructor(private readonly frame: Frame) {}
 
-  /** Takes the row in; false when it was there already. */
+  /** Adds the row. Returns false when it was there already. */
   add(row: Value): boolean {
     if (row instanceof Element) return this.#ids.add(row.id);
     const key = keyOf(this.frame, row);

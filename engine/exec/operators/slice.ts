@@ -1,12 +1,12 @@
-// Steps that keep some rows by position: FIRST, RANGE, and COUNT, which keeps none but their
-// number. They ask for no more than they need.
+// Steps that select rows by position: FIRST, RANGE, and COUNT, which yields only their number. They read no
+// more than they need.
 import { compactInteger } from '../../base/integer.js';
 import type { Flow } from '../runtime/flow.js';
 import { countOf } from '../runtime/collect.js';
 import type { Frame } from '../runtime/frame.js';
 import type { Value } from '../runtime/value.js';
 
-/** Positions start <= i < end of the rows. */
+/** Rows at start <= i < end. */
 export type Window = (frame: Frame) => { start: number; end: number };
 
 type Batch<T> = { length: number; slice(start: number, end: number): T };
@@ -14,7 +14,7 @@ type Batch<T> = { length: number; slice(start: number, end: number): T };
 function* windowOf<T extends Batch<T>>(batches: Iterable<T>, start: number, end: number) {
   let at = 0;
   for (const batch of batches) {
-    // A window without positions has asked as well: a source that misses must say so.
+    // Read one row even for an empty window, so that a source that must fail does fail.
     if (end <= start) return;
     const from = Math.max(start - at, 0);
     const to = Math.min(end - at, batch.length);
@@ -49,7 +49,7 @@ export function first(input: Flow): Flow {
   return slice(input, () => ({ start: 0, end: 1 }));
 }
 
-/** One row: the number of rows. */
+/** Yields one row: the number of rows. */
 export function count(input: Flow): Flow {
   return {
     kind: 'rows',

@@ -1,4 +1,4 @@
-// Sources of pipelines that are no search: scans, look-ups by id and by property, and values.
+// Sources of pipelines other than searches: scans, lookups by id and by property, and values.
 import { excerpt, fail } from '../../base/errors.js';
 import type { PropertyType } from '../../base/schema.js';
 import type { Miss } from '../../plan/expression.js';
@@ -14,10 +14,10 @@ import { IdBuffer } from '../runtime/id-buffer.js';
 import { Element, type Value } from '../runtime/value.js';
 import type { Evaluate } from '../runtime/compiled.js';
 
-/** No rows: a session may name types that a reload has taken away. */
+/** No rows: a session may name types that a reload has removed. */
 export const nothing: Flow = { kind: 'ids', open: () => [], count: () => 0 };
 
-/** All elements of the labels, oldest first. */
+/** Yields all elements of the labels, oldest first. */
 export function scan(labels: readonly number[]): IdFlow {
   const [only, more] = labels;
   const isOne = only !== undefined && more === undefined;
@@ -39,8 +39,8 @@ function* looked(frame: Frame, batches: Iterable<Uint32Array>): Iterable<Uint32A
 }
 
 /**
- * Ascending ids of several labels, merged batch by batch: up to the smallest last id of the heads
- * all are known.
+ * Merges ascending ids of several labels batch by batch: up to the smallest last id of the heads, all ids are
+ * known.
  */
 function* merged(frame: Frame, labels: readonly number[]): Iterable<Uint32Array> {
   const scans = labels.map((label) => frame.view.scan(label)[Symbol.iterator]());
@@ -65,7 +65,10 @@ function* merged(frame: Frame, labels: readonly number[]): Iterable<Uint32Array>
   }
 }
 
-/** The element of this id and of one of the labels, or by `miss` an error or nothing. */
+/**
+ * Yields the element of one of the labels with this id. If there is none, fails or yields nothing, as `miss`
+ * says.
+ */
 export function byId(labels: readonly Label[], id: Evaluate, miss: Miss): RowFlow {
   const wanted = new Set(labels.map((each) => each.id));
   const what = { name: labels[0]!.name, wanted };
@@ -92,13 +95,13 @@ export interface PropertyLookup {
   label: Label;
   property: StoredProperty;
   value: Evaluate;
-  /** Unique, or taken for it: only the oldest. */
+  /** The property is unique, or treated as unique: only the oldest element is returned. */
   first: boolean;
-  /** Of a unique one; many elements may be none. */
+  /** Applies to a unique lookup. Other lookups may find nothing. */
   miss: Miss;
 }
 
-/** Elements whose property equals a value, oldest first; null equals nothing. */
+/** Yields the elements whose property equals a value, oldest first. Null equals nothing. */
 export function lookup(wanted: PropertyLookup): IdFlow {
   const { label, property, value, first } = wanted;
   return {
@@ -141,7 +144,7 @@ function describe(frame: Frame, value: Value): string {
 }
 
 /**
- * From the index of the property when it has one, those of a window if need be, else by reading the type.
+ * Reads the index of the property if there is one (if needed, only a window of it), otherwise scans the type.
  */
 function* idsWhere(
   frame: Frame,
@@ -172,7 +175,7 @@ function isF32(type: PropertyType): boolean {
   return type.kind === 'list' ? isF32(type.of) : type.name === 'F32';
 }
 
-/** The rows of a value. */
+/** Yields the rows of a value. */
 export function rowsOfValue(value: Evaluate): RowFlow {
   return { kind: 'rows', open: (frame) => batchesOf(rowsOf(value(frame))) };
 }

@@ -1,9 +1,9 @@
-// WHERE on a String property that must equal a text which is the same for all rows: rows are judged on
-// the bytes of their records, where they lie in the cache, and only the text of those that stay is read.
+// WHERE on a String property that must equal a string that is the same for all rows. It compares the bytes of
+// records in the cache, and reads the string only of the rows that pass.
 //
-// Invariant: keeps the rows that `where` keeps. What is out of the ordinary (no cache, texts with
-// characters that JSON escapes, rows that are no bare elements, labels whose member is no String) is
-// left to the condition.
+// Invariant: it yields the rows that `where` yields. Unusual rows (no cache, strings with characters that
+// JSON escapes, rows that are no bare elements, labels whose member is no String) are tested by the plain
+// condition.
 import type { Expression } from '../../plan/expression.js';
 import { fragmentOf } from '../../storage/record/record.js';
 import type { RecordCacheView } from '../../storage/table/view-types.js';
@@ -17,11 +17,13 @@ import { whereRows } from './filter.js';
 
 export interface TextFilter {
   wanted: Evaluate;
-  /** Slot of the property in records of a label; -1 where it is no String. */
+  /** Returns the slot of the property in records of a label, or -1 when it is no String. */
   slotIn: (label: number) => number;
 }
 
-/** The filter that a condition on the row in `slot` amounts to, if it is of this form. */
+/**
+ * Returns the filter of a condition on the row in `slot`, or undefined when the condition has another form.
+ */
 export function textFilter(
   builder: Builder,
   slot: number,
@@ -44,7 +46,7 @@ export function textFilter(
 
 const backslash = 0x5c;
 
-/** As `where` of the condition, which is `filter`. */
+/** Like `where` with the condition, which is equivalent to `filter`. */
 export function whereText(
   input: Flow,
   slot: number,
@@ -75,7 +77,7 @@ function* whereTextRows(
   yield* whereRows(frame, input, slot, judged);
 }
 
-/** Whether the stored text is certainly another one. */
+/** Returns true if the stored string certainly differs. */
 function differs(
   records: RecordCacheView,
   id: number,
@@ -88,7 +90,7 @@ function differs(
   const slot = slotIn(bytes[record]! | (bytes[record + 1]! << 8));
   if (slot < 0) return false;
   const { start, end } = fragmentOf(bytes, slot, record);
-  // What is unset equals no text.
+  // An unset value equals no string.
   if (start === end) return true;
   for (let at = start, i = 0; at < end; at++, i++) {
     if (bytes[at] === backslash) return false;

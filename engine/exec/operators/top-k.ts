@@ -1,5 +1,5 @@
-// The best k of a stream in order: a bounded binary heap with its worst entry on top (Williams
-// 1964). Equal entries keep the order in which they came.
+// Keeps the best k of a stream in order: a bounded binary heap with its worst entry on top (Williams 1964).
+// Equal entries keep their order of arrival.
 
 interface Entry<T> {
   item: T;
@@ -10,7 +10,7 @@ export class TopK<T> {
   readonly #heap: Entry<T>[] = [];
   #arrivals = 0;
 
-  /** `compare` is negative when its first argument comes first. */
+  /** `compare` returns a negative number when its first argument comes first. */
   constructor(
     private readonly k: number,
     private readonly compare: (a: T, b: T) => number,
@@ -21,7 +21,7 @@ export class TopK<T> {
     return order !== 0 ? order > 0 : a.arrival > b.arrival;
   }
 
-  /** Takes the item in if it is among the best so far; true when the number of kept items grew. */
+  /** Adds the item if it is among the best so far. Returns true when the number of kept items grew. */
   offer(item: T): boolean {
     const entry = { item, arrival: this.#arrivals++ };
     const heap = this.#heap;
@@ -59,12 +59,12 @@ export class TopK<T> {
     }
   }
 
-  /** What comes last of as many as are kept; undefined while they are fewer. */
+  /** The last of the kept items. Undefined while fewer than k are kept. */
   get worst(): T | undefined {
     return this.#heap.length < this.k ? undefined : this.#heap[0]?.item;
   }
 
-  /** The kept items, best first. */
+  /** Returns the kept items, best first. */
   sorted(): T[] {
     return this.#heap.sort((a, b) => (this.#after(a, b) ? 1 : -1)).map((entry) => entry.item);
   }

@@ -1,6 +1,6 @@
-// The edges of one element behind a page's position, read from its list on: that is in the order of the page
-// where ids rise with the numbers of elements. Of several elements, and where ids do not rise, all edges come
-// as they stand, and the page orders them.
+// Reads the edges of one element from a page's position on. If ids increase with element numbers, the edge
+// list is in the order of the page. For several elements, or other ids, all edges are read, and the page
+// sorts them.
 import type { Direction } from '../../plan/expression.js';
 import type { Flow, IdFlow } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
@@ -38,7 +38,7 @@ function* edgesFrom(
   }
 }
 
-/** The newest edge that is not behind the position; undefined when the lists are not in order. */
+/** Returns the newest edge that is not after the position, or undefined when the lists are not in order. */
 function lastBehind(
   frame: Frame,
   id: number,
@@ -56,7 +56,9 @@ function lastBehind(
 
 const oldestOnly = { after: 0, most: 1 };
 
-/** Edges of all labels by age, in windows that grow: whoever stops early has read little. */
+/**
+ * Yields edges of all labels by age, in growing windows, so that a consumer that stops early has read little.
+ */
 function* inOrder(
   frame: Frame,
   id: number,
@@ -68,7 +70,7 @@ function* inOrder(
     const lists = labels.map((label) =>
       frame.view.adjacencyAfter(id, label, direction, { after, most }),
     );
-    // What is behind the end of a window that is full, another window may hold before.
+    // If a window is full, another window may contain earlier edges after its end.
     const ends = lists.map((list) => (list.length < 2 * most ? Infinity : list.at(-2)!));
     const end = Math.min(...ends);
     const found: number[] = [];

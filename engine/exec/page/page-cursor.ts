@@ -1,10 +1,10 @@
-// The position at which a page ended, as text: the values that the rows are ordered by, not a row, so
-// that nothing is lost when the row is deleted. Whatever text comes in, it is read as a position or
-// refused: nothing in it is trusted.
+// Encodes the position at which a page ended as text. It contains the sort values of the last row, not a row
+// id, so that it stays valid when the row is deleted. Any input text is either decoded as a position or
+// refused; nothing in it is trusted.
 //
 //   base64url of: version u8 · 4 bytes of SHA-256 over the order · each key · 16 bytes of the id ·
 //   CRC-32C of all before it, u32
-//   a key: tag u8 · length u16 · bytes (little endian; texts as UTF-8, integers beyond 2^53 as digits)
+//   a key: tag u8 · length u16 · bytes (little endian; strings as UTF-8, integers beyond 2^53 as digits)
 import { createHash } from 'node:crypto';
 import { excerpt, fail } from '../../base/errors.js';
 import { parseUuid, printUuid } from '../../base/id.js';
@@ -41,7 +41,7 @@ export function fingerprintOf(order: string): Uint8Array {
     .subarray(0, headBytes - 1);
 }
 
-/** Fails INDEX_KEY_TOO_LONG for a key that no index would hold. */
+/** Fails INDEX_KEY_TOO_LONG for a key that no index could store. */
 export function writePosition(
   frame: Frame,
   { keys, id }: Position,
@@ -63,7 +63,7 @@ function writeKey(value: Value): Buffer {
   const [tag, bytes] = bytesOf(value);
   const head = Buffer.alloc(3);
   head[0] = tag;
-  // A length that does not fit is refused by whoever asked.
+  // The caller refuses a length that does not fit.
   head.writeUInt16LE(Math.min(bytes.length, 0xffff), 1);
   return Buffer.concat([head, bytes]);
 }
@@ -90,7 +90,7 @@ function bytesOf(value: Value): [tag: number, bytes: Buffer] {
   return [tags.null, none];
 }
 
-/** Undefined for the beginning. Fails PARAM_VALUE for text that is no position in this order. */
+/** Returns undefined for the first page. Fails PARAM_VALUE for text that is no position in this order. */
 export function readPosition(
   value: Value,
   fingerprint: Uint8Array,
@@ -106,7 +106,7 @@ export function readPosition(
 function read(text: string, fingerprint: Uint8Array, keyCount: number): Position | undefined {
   const bytes = Buffer.from(text, 'base64url');
   const end = bytes.length - sumBytes - idBytes;
-  // Only what we would have written: other letters are skipped by the decoder.
+  // Accept only what `writePosition` writes: the decoder skips other characters.
   if (end < headBytes || bytes.toString('base64url') !== text) return undefined;
   if (crc32c(bytes.subarray(0, -sumBytes)) !== bytes.readUInt32LE(end + idBytes)) return undefined;
   if (bytes[0] !== version || !bytes.subarray(1, headBytes).equals(fingerprint)) return undefined;
@@ -114,7 +114,7 @@ function read(text: string, fingerprint: Uint8Array, keyCount: number): Position
   return keys?.length === keyCount ? { keys, id: printUuid(bytes, end) } : undefined;
 }
 
-/** Undefined where the bytes are no keys. A key is a list where lists are stored in a list. */
+/** Returns undefined when the bytes are no keys. A key may be a list when lists contain lists. */
 function readKeys(bytes: Buffer, isInList = false): Value[] | undefined {
   const keys: Value[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -1,5 +1,6 @@
-// The order of rows by their ids. Where these rise with the numbers of elements, the numbers are compared, and
-// no record is read. Invariant: it is the order of the ids as texts.
+// Orders rows by their ids. If ids increase with element numbers, the numbers are compared, and no record is
+// read.
+// Invariant: the order is that of the ids as text.
 import { parseUuid } from '../../base/id.js';
 import { uuidOf } from '../runtime/element.js';
 import type { IdFlow } from '../runtime/flow.js';
@@ -7,11 +8,11 @@ import type { Frame } from '../runtime/frame.js';
 import { Element, type Value } from '../runtime/value.js';
 import type { Position } from './page-cursor.js';
 
-/** From which number on ids rise; beyond all where nobody knows. */
+/** Returns the number from which on ids increase. Infinity when it is not known. */
 export const risenFrom = (frame: Frame): number =>
   frame.view.risenFrom?.() ?? Number.POSITIVE_INFINITY;
 
-/** A row at its place; its id is read when it is asked for. */
+/** A row with its sort position. Its id is read on demand. */
 export class Placed implements Position {
   #id: string | undefined;
 
@@ -30,7 +31,7 @@ const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 
 
 /** The order of rows by their ids alone. */
 export interface ByIds {
-  /** From this number on ids rise; the last one that is not behind the start, where it is known. */
+  /** From this number on, ids increase; and the last number that is not after the start, if known. */
   from: number;
   last: number | undefined;
   compare(a: Placed, b: Placed): number;
@@ -50,12 +51,14 @@ export function byIds(frame: Frame, start: Position | undefined): ByIds {
   };
 }
 
-/** Ids that are looked at for the first behind a position. */
+/** Maximum number of ids to examine for the first one after a position. */
 const lookedMax = 4096;
 
 /**
- * Of the elements from `from` on, whose ids rise, the last that is not behind a position, or one that was
- * there; undefined when it is not found soon.
+ * Finds the boundary of a page among the elements from `from` on, whose ids increase. Returns the last number
+ * that is not after the position. It can be the number of an element that does not exist any longer. Returns
+ * Infinity when no id is after the position, and undefined when the boundary is not found within `lookedMax`
+ * ids.
  */
 export function lastUpTo(frame: Frame, id: string, from: number): number | undefined {
   const uuid = parseUuid(id);
@@ -74,8 +77,8 @@ export function lastUpTo(frame: Frame, id: string, from: number): number | undef
 }
 
 /**
- * Rows for ids, but for those of which the number tells that they are on no page: they are before the start,
- * or behind the `worst` that is kept.
+ * Yields the rows for ids. Skips ids whose number shows that they are before the start, or after the `worst`
+ * kept row.
  */
 export function* candidates(
   frame: Frame,

@@ -1,5 +1,5 @@
-// Where a page, or the first rows of an order, begin: the elements behind a position, found in an index or
-// among all ids. What comes first may still lie before the position, of equal keys.
+// Finds where a page, or the first rows of an order, start: the elements after a position, in an index or
+// among all ids. With equal keys, the first elements may still be before the position.
 import { IdSet } from '../../base/id-set.js';
 import { parseUuid } from '../../base/id.js';
 import type { Label, StoredProperty } from '../../storage/table/view-types.js';
@@ -11,18 +11,18 @@ import { IdBuffer } from '../runtime/id-buffer.js';
 import type { MemberReader } from '../runtime/member.js';
 import { Element, isListValue, type Value } from '../runtime/value.js';
 
-/** Filled by the page when it is opened. */
+/** Set by the page when it opens. */
 export interface Seek {
   start: { keys: readonly Value[]; id: string } | undefined;
-  /** Rows come in the order of the page, as far as its first key goes. */
+  /** True if rows come in the order of the page, as far as its first key decides. */
   ordered: boolean;
 }
 
 const lowest = new Uint8Array(16);
 
 /**
- * Elements of a type in the order of their ids, taken from those of all types. Where these are too
- * many others, the rest of the type comes as it stands.
+ * Yields elements of a type in the order of their ids, selected from the ids of all types. If the other types
+ * are too numerous, the rest of the type follows unordered.
  */
 export function fromId(label: Label, seek: Seek): IdFlow {
   return { kind: 'ids', open: (frame) => idsFrom(frame, label, seek) };
@@ -56,12 +56,12 @@ export interface IndexOrder {
   label: Label;
   property: StoredProperty;
   descending: boolean;
-  /** Unset ones come first; the position is the beginning then. */
+  /** True if unset values come first. The position is then the beginning. */
   nullsFirst: boolean;
   read: MemberReader;
 }
 
-/** Elements in the order of an index, from the position's value on; behind them the unset ones. */
+/** Yields elements in the order of an index, from the position's value on, and then the unset ones. */
 export function fromKey(order: IndexOrder, seek: Seek): IdFlow {
   return { kind: 'ids', open: (frame) => keysFrom(frame, order, seek) };
 }
@@ -94,14 +94,14 @@ function* unset(
   }
 }
 
-/** So many are read to see whether some are unset, before the index is asked which are set. */
+/** Number of elements to read to see whether any are unset, before all entries of the index are read. */
 const readFirst = 8192;
 
-/** What an index was found not to have, by the state of the data; as long as they are few. */
+/** Elements known to be missing in an index, by data version. Kept only while they are few. */
 const knownUnset = new WeakMap<StoredProperty, { commits: number; ids: Uint32Array }>();
 const fewUnset = 65_536;
 
-/** The elements that an index does not have, oldest first. */
+/** Yields the elements that an index does not have, oldest first. */
 function* unsetFirst(frame: Frame, order: IndexOrder): Iterable<Uint32Array> {
   const { property } = order;
   const commits = frame.view.commits?.();

@@ -1,7 +1,7 @@
-// PAGE: the first rows behind a position in an order that is total, and the position of the last of
-// them (extensions.md 9.2). Equal keys are told apart by ids: where these rise with the numbers of elements,
-// the numbers are compared, and only the rows of the page are read for their ids.
-// Invariant: whatever the depth of a page, no more than its rows are kept.
+// PAGE: the first rows after a position in a total order, and the position of the last of them. Ids order
+// rows with equal keys. If ids increase with element numbers, the numbers are compared, and ids are read only
+// for the rows of the page.
+// Invariant: a page keeps no more than its own rows, however deep it is.
 import { readK } from '../runtime/step-argument.js';
 import { type Flow, openRows, type RowFlow } from '../runtime/flow.js';
 import { type Frame, rowBytes } from '../runtime/frame.js';
@@ -15,13 +15,13 @@ import { fingerprintOf, type Position, readPosition, writePosition } from './pag
 import { TopK } from '../operators/top-k.js';
 
 export interface Paging extends Ordering {
-  /** What tells positions in this order from those in others. */
+  /** Identifies the order, so that positions of other orders are refused. */
   order: string;
   count: Evaluate;
   after: Evaluate | undefined;
-  /** Of the items, in the slot of the keys. */
+  /** Computed for each item, in the slot of the keys. */
   shape: Evaluate | undefined;
-  /** What the rows come from, which begin at the position then, in the order of the first key. */
+  /** Source that starts at the position, in the order of the first key. */
   seek: Seek | undefined;
 }
 
@@ -48,7 +48,7 @@ function* pageRows(
     const order = by.compare(placed, position);
     return order === 0 ? ids.isBehind(placed, position) : order > 0;
   };
-  // One more tells whether there is another page.
+  // One more row tells whether there is another page.
   const top = new TopK<Placed>(most + 1, compare);
   const { seek } = paging;
   if (seek !== undefined) seek.start = start;
@@ -63,7 +63,7 @@ function* pageRows(
       if (!(row instanceof Element)) continue;
       const placed = new Placed(frame, row, by.keyed(row).keys);
       if (start !== undefined && !isBehind(placed, start)) continue;
-      // Behind the last of its first key nothing comes before what is kept.
+      // After the last kept value of the first key, no row can come before the kept ones.
       const isPast = full && first.compare(placed, full) > 0;
       if (isPast && seek?.ordered) break search;
       if (!top.offer(placed)) continue;

@@ -1,6 +1,6 @@
-// Prints what a dashboard asks to see (http.md 9): nodes, their neighbourhood, the graph among the
-// oldest nodes. Property values are texts here; unset ones are left out. Invariant: every element,
-// and every edge looked at, is counted as in any other read.
+// Prints the replies of the HelixDB-compatible dashboard: nodes, their neighborhood, the graph of the oldest
+// nodes. Property values are printed as strings; unset ones are omitted.
+// Invariant: every element and every edge that is read counts towards the limits, as in any other read.
 import type { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
@@ -10,11 +10,11 @@ import type { Label } from '../../storage/table/view-types.js';
 import type { Frame } from '../runtime/frame.js';
 import { buildSight } from './explorer.js';
 
-/** Edges of one element in one direction, and edges of the graph, at most. */
+/** Maximum edges of one element in one direction, and of the graph. */
 const edgesMax = 10_000;
 const edgesDrawnMax = 100_000;
 
-/** Edges that are looked at between two looks at the clock. */
+/** Number of edges between two checks of the deadline. */
 const edgesAtOnce = 1_024;
 
 type Json = Record<string, unknown>;
@@ -38,7 +38,7 @@ export function buildLook(look: InspectionRequest): PrintLook {
 
 const printJson = (out: ByteWriter, value: unknown): void => out.utf8(JSON.stringify(value));
 
-/** An array of what there is of `items`; how many that is. */
+/** Prints an array of the `items` that exist. Returns their number. */
 function printEach<T>(
   frame: Frame,
   out: ByteWriter,
@@ -58,7 +58,7 @@ function printEach<T>(
   return count;
 }
 
-/** The text of a stored property: a string's content, otherwise its JSON. */
+/** Returns the text of a stored property: the content of a string, otherwise its JSON. */
 function textOf(record: Uint8Array, slot: number): string | undefined {
   const { start, end } = fragmentOf(record, slot);
   if (start === end) return undefined;
@@ -71,7 +71,7 @@ function labelIn(frame: Frame, id: number): Label | undefined {
   return record && frame.view.catalog.label(labelOf(record));
 }
 
-/** `{id, label, title, <properties>}`, or undefined when the element is gone. */
+/** Returns `{id, label, title, <properties>}`, or undefined when the element no longer exists. */
 function describeElement(frame: Frame, id: number): Json | undefined {
   const record = frame.readRecord(id);
   if (record === undefined) return undefined;
@@ -93,7 +93,7 @@ function labels(frame: Frame, kind: Label['kind']): Label[] {
   return frame.view.catalog.labels().filter((label) => label.kind === kind);
 }
 
-/** The first `count` ids of a label, oldest first. */
+/** Returns the first `count` ids of a label, oldest first. */
 function firstIds(frame: Frame, label: Label, count: number): number[] {
   const ids: number[] = [];
   for (const batch of frame.view.scan(label.id)) {
@@ -134,7 +134,7 @@ interface Incident {
   label: Label;
 }
 
-/** Edges of one element in one direction. */
+/** Yields the edges of one element in one direction. */
 function* incident(frame: Frame, id: number, direction: 'in' | 'out'): Generator<Incident> {
   for (const label of labels(frame, 'edge')) {
     frame.tick(1);
@@ -169,7 +169,7 @@ function describeEdge(frame: Frame, { edge, label }: Incident): Json | undefined
 
 function printConnections(frame: Frame, out: ByteWriter, uuid: Uint8Array): void {
   const id = frame.view.idOf(uuid);
-  // Nodes and vectors have connections, edges are some.
+  // Nodes and vectors have connections; an edge is one.
   const kind = id === 0 ? undefined : labelIn(frame, id)?.kind;
   if (kind === undefined || kind === 'edge')
     fail('NO_VALUE_FOUND', { what: `node ${printUuid(uuid)}` });

@@ -1,6 +1,6 @@
-// Elements as JSON by concatenation: for every label the constant text between the parts of a
-// record, names and label included, is joined once; printing copies constants and fragments in
-// turn, into room that is made once per element.
+// Prints elements as JSON by concatenation. The constant text between the parts of a record, including names
+// and label, is joined once per label. Printing alternates between constants and fragments of the record, in
+// space that is reserved once per element.
 import type { ByteWriter } from '../../base/bytes.js';
 import { isFloat } from '../../storage/record/fragment.js';
 import { fragmentsOf, uuidAt } from '../../storage/record/record.js';
@@ -12,7 +12,7 @@ import { appendFractions } from './print-compat-float.js';
 
 const encoder = new TextEncoder();
 
-/** What stands behind a constant when it is no slot of the record. */
+/** Marks a constant that no slot of the record follows. */
 const nothing = -1;
 const ownId = -2;
 const fromId = -3;
@@ -22,19 +22,19 @@ const toId = -4;
 interface Piece {
   text: Uint8Array;
   part: number;
-  /** The fragment is of floats. */
+  /** The fragment consists of floats. */
   float: boolean;
 }
 
 export interface Layout {
   pieces: readonly Piece[];
-  /** Bytes that an element takes at most beside those of its record. */
+  /** Maximum bytes of an element in addition to its record. */
   room: number;
-  /** Whether there are floats, and they print with a fraction. */
+  /** True if there are floats that print with a fraction. */
   fractions: boolean;
 }
 
-/** The members of elements that no search produced. */
+/** Returns the members of elements without search attributes. */
 export function layoutMembers(
   members: readonly { text: string; member: Member }[],
 ): { name: string; member: Member }[] {
@@ -47,8 +47,8 @@ const uuidBytes = 38;
 const nullBytes = 4;
 
 /**
- * The layout of an object with these members; undefined when one is not part of the record.
- * `fractions`: floats print with one.
+ * Returns the template of an object with these members. Returns undefined when a member is not in the record.
+ * With `fractions`, floats print with a fraction.
  */
 export function layoutOf(
   label: Label,
@@ -95,12 +95,12 @@ function partOf(member: Member): number {
 const placeOf = (part: number): number =>
   part === ownId ? uuidAt.own : part === fromId ? uuidAt.from : uuidAt.to;
 
-/** Two digits of every byte. */
+/** The two hexadecimal digits of every byte. */
 const hexPairs = encoder.encode(
   Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0')).join(''),
 );
 
-/** Below this many bytes, a loop copies faster than a call. */
+/** Up to this many bytes, a loop copies faster than a call. */
 const shortCopy = 48;
 
 function copy(from: Uint8Array, start: number, end: number, bytes: Uint8Array, to: number): number {
@@ -113,7 +113,7 @@ function copy(from: Uint8Array, start: number, end: number, bytes: Uint8Array, t
   return to + end - start;
 }
 
-/** As `copy`, of a fragment of floats; what is no number has one of these letters. */
+/** Like `copy`, for a fragment of floats. A non-finite number contains one of these letters. */
 function copyFloats(
   from: Uint8Array,
   start: number,
@@ -136,7 +136,7 @@ function copyFloats(
   return at;
 }
 
-/** Writes a uuid as a JSON string; there must be room for it. */
+/** Writes a uuid as a JSON string. The buffer must have enough space. */
 export function writeUuid(record: Uint8Array, from: number, bytes: Uint8Array, to: number): number {
   let at = to;
   bytes[at++] = 34;
@@ -178,7 +178,7 @@ export function printLayout(out: ByteWriter, record: Uint8Array, layout: Layout)
 
 const nullText = encoder.encode('null');
 
-/** As `printLayout`, for labels with floats under [compat]. */
+/** Like `printLayout`, for labels with floats under [compat]. */
 function printFractions(out: ByteWriter, record: Uint8Array, { pieces }: Layout): void {
   const { table, slots } = fragmentsOf(record);
   for (const { text, part, float } of pieces) {

@@ -1,6 +1,6 @@
-// Elements as our own pages see them: lists of whole elements, printed like those of any answer but
-// without embeddings, and the ids by which a page is continued. Invariant: every element printed is
-// counted.
+// Prints elements for the explorer: lists of whole elements, printed like those of any reply but without
+// vectors, and the ids from which a page continues.
+// Invariant: every printed element is counted.
 import type { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
@@ -16,7 +16,7 @@ const style: PrintStyle = { data: false, compat: false, fractions: false };
 export const printOne = (frame: Frame, out: ByteWriter, id: number): void =>
   printElement(frame, out, new Element(id), style);
 
-/** What `print` makes of each item, as a JSON array. */
+/** Prints each item with `print`, as a JSON array. */
 export function printList<T>(
   frame: Frame,
   out: ByteWriter,
@@ -39,7 +39,7 @@ export const printElements = (frame: Frame, out: ByteWriter, ids: Iterable<numbe
 export const labelsOf = (frame: Frame, ...kinds: Label['kind'][]): Label[] =>
   frame.view.catalog.labels().filter(({ kind }) => kinds.includes(kind));
 
-/** The id of an existing element. Fails NO_VALUE_FOUND. */
+/** Returns the id of an existing element. Fails NO_VALUE_FOUND. */
 export function existing(frame: Frame, uuid: Uint8Array): number {
   const id = frame.view.idOf(uuid);
   return id === 0 ? fail('NO_VALUE_FOUND', { what: `element ${printUuid(uuid)}` }) : id;

@@ -1,5 +1,5 @@
-// The neighbourhood of one element in pages: how many edges of each type there are, which costs a
-// counter each, and the oldest of them, of which a long list reads only the part that is shown.
+// Prints the neighborhood of one element in pages: the number of edges per type (one counter read each), and
+// the oldest edges. It reads only the shown part of a long edge list.
 import type { ByteWriter } from '../../base/bytes.js';
 import type { ExplorerRequest } from '../../plan/plan.js';
 import type { Direction, Label } from '../../storage/table/view-types.js';
@@ -21,7 +21,7 @@ interface Item {
   direction: Direction;
 }
 
-/** Edge types with edges at the element, outgoing ones first. */
+/** Returns the edge types with edges at the element, outgoing ones first. */
 function degreesOf(frame: Frame, id: number): Degree[] {
   const labels = labelsOf(frame, 'edge');
   frame.tick(2 * labels.length);
@@ -32,7 +32,7 @@ function degreesOf(frame: Frame, id: number): Degree[] {
   );
 }
 
-/** The page that was asked for, and one edge more when there is one. */
+/** Returns the requested page, and one more edge if there is one. */
 function itemsOf(
   frame: Frame,
   id: number,
@@ -60,7 +60,7 @@ function itemsOf(
   return items;
 }
 
-/** `{degrees, items, more}`: `more` is the place to continue after, or null. */
+/** Prints `{degrees, items, more}`. `more` is the position to continue after, or null. */
 export function printNeighbours(frame: Frame, out: ByteWriter, asked: NeighboursRequest): void {
   const id = existing(frame, asked.id);
   const all = degreesOf(frame, id);

@@ -1,5 +1,5 @@
-// Finding elements by what somebody types: an id, the beginning of an indexed text, or words. Each
-// way is bounded by the number of elements wanted, and asks indexes only.
+// Finds elements by what a user types: an id, the prefix of an indexed string, or words. Each of the three
+// searches is limited by the number of wanted elements and reads only indexes.
 import type { ByteWriter } from '../../base/bytes.js';
 import { parseUuid } from '../../base/id.js';
 import type { ExplorerRequest } from '../../plan/plan.js';
@@ -10,10 +10,10 @@ import { labelsOf, printList, printOne } from './explorer-elements.js';
 type SearchRequest = Extract<ExplorerRequest, { kind: 'search' }>;
 type Way = 'id' | 'prefix' | 'words';
 
-/** Above every character that a text may hold. */
+/** Greater than every character of a string. */
 const last = '\u{10ffff}';
 
-/** `{items: [{by, item}]}`, in the order of the ways above, each element once. */
+/** Prints `{items: [{by, item}]}`, in the order of the searches above, each element once. */
 export function printFound(frame: Frame, out: ByteWriter, asked: SearchRequest): void {
   const found = new Map<number, Way>();
   const add = (by: Way, ids: Iterable<number>): void => {
@@ -53,7 +53,7 @@ function* beginningWith(
   text: string,
   most: number,
 ): Generator<number> {
-  // As it was typed, and as names begin.
+  // As typed, and with a capital, as names begin.
   const capital = text.charAt(0).toUpperCase() + text.slice(1);
   for (const start of new Set([text, capital])) {
     let left = most;

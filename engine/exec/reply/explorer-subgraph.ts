@@ -1,6 +1,7 @@
-// A piece of the graph: some elements with the edges among them, and the shortest way between two.
-// Invariant: a very long list of edges is not read through where its edges are found from their other
-// ends, which fails only for edges between two such lists.
+// Prints a part of the graph: some elements with the edges between them, or the shortest path between two
+// elements.
+// Invariant: a very long edge list is not read completely if its edges can be found from their other ends.
+// Only edges between two such lists need it.
 import type { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
@@ -11,11 +12,11 @@ import { incidentEdges } from '../runtime/edge-list.js';
 import { breadthFirst } from '../search/path-search.js';
 import { existing, labelsOf, printElements } from './explorer-elements.js';
 
-/** Longer lists of one element are left to the other ends of their edges. */
+/** Longer edge lists are not read; their edges are found from the other ends. */
 const longList = 2_000;
 const edgesMax = 20_000;
 
-/** Edges that are read at a time of a long list. */
+/** Number of edges of a long list to read at a time. */
 const window = 4_096;
 
 const directions = ['out', 'in'] as const;
@@ -25,7 +26,7 @@ interface LongList {
   degree: number;
 }
 
-/** Edges both of whose ends are in `ids`, each once. */
+/** Returns the edges whose two endpoints are in `ids`, each once. */
 function edgesAmong(frame: Frame, ids: ReadonlySet<number>): number[] {
   const edges = new Set<number>();
   const take = (pairs: Uint32Array): void => {
@@ -55,8 +56,8 @@ const firstOf = (edges: ReadonlySet<number>): number[] =>
   [...edges].slice(0, edgesMax).sort((a, b) => a - b);
 
 /**
- * Edges from one long list to another stand in no short one. The lists of the side that has fewer
- * edges in all are read for them, in pieces; none where only one side has long lists.
+ * Edges between two long lists are in no short list. For them, the lists of the side with fewer edges in
+ * total are read, in chunks. If only one side has long lists, none is read.
  */
 function* betweenLong(
   frame: Frame,
@@ -77,7 +78,7 @@ function* betweenLong(
   }
 }
 
-/** `{nodes, edges}`: what there is of the ids, in their order. */
+/** Prints `{nodes, edges}` for those of the ids that exist, in their order. */
 export function printSubgraph(
   frame: Frame,
   out: ByteWriter,
@@ -97,7 +98,7 @@ function printGraph(frame: Frame, out: ByteWriter, nodes: number[], edges: numbe
   out.byte(125);
 }
 
-/** The oldest of every type: small types whole, the others share what is left. */
+/** Returns the oldest elements of every type: small types completely, the others share the rest. */
 function someOfAll(frame: Frame, count: number): number[] {
   const labels = labelsOf(frame, 'node', 'vector')
     .map((label) => ({ label, size: frame.view.count(label.id) }))
@@ -117,7 +118,7 @@ function someOfAll(frame: Frame, count: number): number[] {
   });
 }
 
-/** The graph of one shortest path. Fails NO_PATH. */
+/** Prints the graph of one shortest path. Fails NO_PATH. */
 export function printPath(
   frame: Frame,
   out: ByteWriter,

@@ -1,5 +1,5 @@
-// The map of a vector type as JSON, and the embedding of one element for whoever wants to search with it.
-// Invariant: of the map's vectors only places and scores are told.
+// Prints the map of a vector type as JSON, and the vector of one element for clients that search with it.
+// Invariant: the map contains only positions and scores of vectors, never the vectors.
 import type { ByteWriter } from '../../base/bytes.js';
 import { excerpt, fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
@@ -11,7 +11,7 @@ import { existing, printList, uuidText } from './explorer-elements.js';
 
 const digits = (value: number): string => String(Number(value.toFixed(6)));
 
-/** `{points: [{id, x, y}], edges: [[i, j]], scores, recall, dimensions, of}`. */
+/** Prints `{points: [{id, x, y}], edges: [[i, j]], scores, recall, dimensions, of}`. */
 export function printMap(
   frame: Frame,
   out: ByteWriter,
@@ -37,7 +37,7 @@ export function printMap(
   out.ascii(`,"dimensions":${view.dimension(label.id)},"of":${view.count(label.id)}}`);
 }
 
-/** `{vector}`, as it was given. */
+/** Prints `{vector}` with the numbers as they were stored. */
 export function printVector(frame: Frame, out: ByteWriter, uuid: Uint8Array): void {
   const vector = frame.view.vector(existing(frame, uuid));
   if (vector === undefined) fail('NO_VALUE_FOUND', { what: `vector ${printUuid(uuid)}` });

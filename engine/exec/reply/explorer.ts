@@ -1,6 +1,7 @@
-// What our own pages ask to see, by kind; and the plainest kind, a page of one type. Invariant:
-// every page of elements is bounded by its `count`, and every element that is looked at is counted as
-// in any other read.
+// Prints the replies of the explorer, by kind of request; the simplest kind, a page of one type, is in this
+// file.
+// Invariant: `count` limits every page of elements, and every element that is read counts towards the limits,
+// as in any other read.
 import type { ByteWriter } from '../../base/bytes.js';
 import { excerpt, fail } from '../../base/errors.js';
 import type { ExplorerRequest } from '../../plan/plan.js';
@@ -30,7 +31,7 @@ export function buildSight(sight: ExplorerRequest): (frame: Frame, out: ByteWrit
   }
 }
 
-/** `{count, items, more}`: `more` is the id to continue after, or null. */
+/** Prints `{count, items, more}`. `more` is the id to continue after, or null. */
 function printOfType(
   frame: Frame,
   out: ByteWriter,
@@ -41,7 +42,7 @@ function printOfType(
     catalog.find('node', type) ?? catalog.find('vector', type) ?? catalog.find('edge', type);
   if (label === undefined) fail('UNKNOWN_TYPE', { kind: 'node', name: excerpt(type) });
   const start = after === null ? 0 : existing(frame, after);
-  // One more than wanted says whether there are more.
+  // Read one more id to know whether there are more.
   const ids: number[] = [];
   for (const batch of frame.view.scan(label.id)) {
     frame.tick(batch.length);

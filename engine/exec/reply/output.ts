@@ -1,5 +1,5 @@
-// What a plan answers: an object of named values, a bare value, or the first or all items of a
-// session's new traversal together with their ids.
+// Prints the reply of a plan: an object of named values, a single value, or the first or all items of a
+// session's new traversal with their ids.
 import { printObject } from './print-expression.js';
 import { unreachable } from '../../base/assert.js';
 import type { ByteWriter } from '../../base/bytes.js';
@@ -14,7 +14,7 @@ import { nameBytes, printElement } from './print.js';
 import type { PrintStyle } from '../runtime/compiled.js';
 import { Element } from '../runtime/value.js';
 
-/** Prints the reply; gives the items of a new traversal if there is one. */
+/** Prints the reply. Returns the items of a new traversal, if there is one. */
 export type BuiltOutput = (frame: Frame, out: ByteWriter) => ItemList | undefined;
 
 export function buildOutput(builder: Builder, output: Output): BuiltOutput {
@@ -62,7 +62,7 @@ function buildObject(
   };
 }
 
-/** Items under construction, in shared memory at the end. */
+/** Collects items, and moves them to shared memory at the end. */
 class ItemBuilder {
   readonly #ids: Uint32Array[] = [];
   readonly #scores: number[] = [];
@@ -80,7 +80,7 @@ class ItemBuilder {
       fail('RESULT_TOO_LARGE', { max: this.most, unit: 'session items' });
   }
 
-  /** For elements that were appended. */
+  /** Sets the attributes of elements that were appended. */
   attributes({ score, distance, hops }: Element): void {
     this.#scores.push(score, distance);
     this.#isScored ||= !Number.isNaN(score);

@@ -1,5 +1,5 @@
-// [compat] Floats as HelixDB 2 prints them: an integral value has a fraction, `5.0`. Stored fragments
-// have none, so that the same data serve both settings.
+// [compat] Prints floats like HelixDB 2: an integral value has a fraction, `5.0`. Stored fragments have none,
+// so that the same data serve both settings.
 import type { ByteWriter } from '../../base/bytes.js';
 import { numberText } from '../../storage/record/fragment.js';
 
@@ -9,7 +9,7 @@ export function printFraction(out: ByteWriter, value: number): void {
   if (Number.isInteger(value) && !text.includes('e')) out.ascii('.0');
 }
 
-/** Copies a stored fragment of floats; each number without a fraction or exponent gets a fraction. */
+/** Copies a stored fragment of floats. Each number without fraction or exponent gets a fraction. */
 export function appendFractions(
   out: ByteWriter,
   bytes: Uint8Array,

@@ -1,5 +1,5 @@
-// [compat] Values that print by a form: floats with a fraction, groups as HelixDB 2's keyed object.
-// Invariant: a value that a form does not fit prints as it would without one.
+// [compat] Prints values by a print form: floats with a fraction, groups as HelixDB 2's keyed object.
+// Invariant: a value that does not match its form prints as it would without one.
 import { ByteWriter } from '../../base/bytes.js';
 import { Instant, Uuid } from '../../base/value.js';
 import { printDate } from '../../base/date.js';
@@ -20,7 +20,7 @@ export function printCompat(
   if (form === undefined || value === null) printValue(frame, out, value, style);
   else if (form.kind === 'groups' && isGroups(value)) printGroups(frame, out, value, style, form);
   else if (isListValue(value)) {
-    // Of a single value's member the form may be that of its items already.
+    // For a member of a single value, the form may already be that of its items.
     const items = form.kind === 'list' ? form.of : form;
     printItems(frame, out, value, style, items);
   } else if (form.kind === 'float' && typeof value === 'number') printFraction(out, value);
@@ -70,7 +70,7 @@ function printMembers(
 const isGroups = (value: Value): value is readonly GroupRecord[] =>
   Array.isArray(value) && value.every((item) => item instanceof GroupRecord);
 
-/** `{"Group": {"Basel_true": {"count": 2, "values": {"city": "Basel", "active": true}}}}`. */
+/** Prints `{"Group": {"Basel_true": {"count": 2, "values": {"city": "Basel", "active": true}}}}`. */
 function printGroups(
   frame: Frame,
   out: ByteWriter,
@@ -89,7 +89,7 @@ function printGroups(
     out.ascii(`{"count":${String(group.member('count'))},"values":`);
     if (of.data) printCompat(frame, out, group.member('data')!, style, members.get('data'));
     else {
-      // A key that is unset is no member, as in HelixDB.
+      // An unset key is omitted, as in HelixDB.
       const set = keys.flatMap((key, at) => (key === null ? [] : [at]));
       const names = set.map((at) => keyNames[at]!);
       const values = set.map((at) => keys[at]!);
@@ -100,7 +100,7 @@ function printGroups(
   out.ascii('}}');
 }
 
-/** A key as a part of a member's name; records are there as they print. */
+/** Returns how to print a key as a part of a member's name. Records are printed as JSON. */
 function keyTexts(frame: Frame, style: PrintStyle): (key: Value) => string {
   const keyText = (key: Value): string => {
     if (key instanceof Uuid) return key.text;
@@ -114,7 +114,10 @@ function keyTexts(frame: Frame, style: PrintStyle): (key: Value) => string {
   return keyText;
 }
 
-/** Keys of other types may read the same; HelixDB would lose one of the groups. */
+/**
+ * Returns an unused name: keys of different types may print the same text, and HelixDB would lose one of the
+ * groups.
+ */
 function freeKey(text: string, taken: Set<string>): string {
   let key = text;
   for (let n = 2; taken.has(key); n++) key = `${text} (${n})`;

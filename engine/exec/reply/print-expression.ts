@@ -1,6 +1,5 @@
-// Expressions whose value goes straight into the reply: streams are printed while they are pulled,
-// projections member by member, properties as their stored fragments. What has no form of its own
-// is evaluated and printed.
+// Prints expressions directly into the reply: streams while they are pulled, projections member by member,
+// properties as their stored fragments. All other expressions are evaluated and then printed.
 import type { ByteWriter } from '../../base/bytes.js';
 import type { Expression, Pipeline, Step } from '../../plan/expression.js';
 import type { Form } from '../../plan/print-form.js';
@@ -21,7 +20,7 @@ import type { Print } from '../runtime/compiled.js';
 type PrintItem = (frame: Frame, out: ByteWriter, item: Value) => void;
 
 export function buildPrint(builder: Builder, expression: Expression, form?: Form): Print {
-  // Groups stand in one object: they are printed when all of them are there.
+  // Groups print as one object, so all of them must be complete first.
   if (form?.kind === 'groups') return printEvaluated(builder, expression, form);
   switch (expression.kind) {
     case 'pipeline':
@@ -52,7 +51,7 @@ export function buildPrint(builder: Builder, expression: Expression, form?: Form
   }
 }
 
-/** The form of the items of a value, which may be a single one. */
+/** Returns the form of the items of a value, which may be a single value. */
 const itemOf = (form: Form | undefined): Form | undefined =>
   form?.kind === 'list' ? form.of : form;
 
@@ -70,7 +69,7 @@ function valuePrinter({ style }: Builder, form: Form | undefined): PrintItem {
   return (frame, out, value) => printCompat(frame, out, value, style, form);
 }
 
-/** A stream's rows as an array, or its first row. A final map is applied while printing. */
+/** Prints a stream's rows as an array, or its first row. A final map is applied while printing. */
 function printPipeline(builder: Builder, pipeline: Pipeline, form?: Form): Print {
   const rowForm = pipeline.result === 'many' ? itemOf(form) : form;
   const last = pipeline.steps.at(-1);
@@ -97,7 +96,7 @@ function printRows(builder: Builder, pipeline: Pipeline, print: PrintItem): Prin
   const flow = asRows(builder.flow(pipeline));
   if (pipeline.result === 'many') return (frame, out) => printStream(frame, out, flow, print);
   return (frame, out) => {
-    // An absent row is null whatever the last step would make of it.
+    // A missing row prints as null, whatever the last step would make of it.
     for (const batch of flow.open(frame)) {
       if (batch.length === 0) continue;
       print(frame, out, batch[0]!);
@@ -120,7 +119,7 @@ function printStream(frame: Frame, out: ByteWriter, flow: RowFlow, print: PrintI
   out.byte(93);
 }
 
-/** Prints every item of a value: a stream while it is pulled, a list, or a single one. */
+/** Prints every item of a value: of a stream while it is pulled, of a list, or a single item. */
 function printItems(builder: Builder, of: Expression, print: PrintItem): Print {
   if (of.kind === 'pipeline') {
     const flow = asRows(builder.flow(of));
@@ -144,7 +143,7 @@ function printItems(builder: Builder, of: Expression, print: PrintItem): Print {
   };
 }
 
-/** Prints one member of an item; of an element without making its value. */
+/** Prints one member of an item. For an element, it does not create the value. */
 function propertyPrinter(builder: Builder, name: string, form: Form | undefined): PrintItem {
   const { style } = builder;
   const memberIn = memberTable(builder.catalog, name);
@@ -172,7 +171,7 @@ function printRecord(
   return printObject(parts);
 }
 
-/** An object of these members, each name encoded once. */
+/** Prints an object with these members. Each name is encoded once. */
 export function printObject(parts: readonly { name: Uint8Array; print: Print }[]): Print {
   return (frame, out) => {
     out.byte(123);

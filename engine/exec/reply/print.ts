@@ -1,5 +1,5 @@
-// Values as JSON text (helixql.md section 7, http.md 4.1, 4.2). Elements are printed by copying the
-// fragments of their records between names that were encoded once per label.
+// Prints values as JSON text. Elements are printed by copying the fragments of their records between names
+// that were encoded once per label.
 import type { ByteWriter } from '../../base/bytes.js';
 import { Instant, Uuid } from '../../base/value.js';
 import { fragmentOf, labelOf, uuidAt } from '../../storage/record/record.js';
@@ -23,12 +23,12 @@ import { Element, RecordValue, type Value } from '../runtime/value.js';
 
 const encoder = new TextEncoder();
 
-/** `"name":` as bytes. */
+/** Returns `"name":` as bytes. */
 export function nameBytes(name: string): Uint8Array {
   return encoder.encode(`${JSON.stringify(name)}:`);
 }
 
-/** A UUID as a JSON string. */
+/** Prints a UUID as a JSON string. */
 function printUuidBytes(out: ByteWriter, record: Uint8Array, at: number): void {
   out.reserve(38);
   out.length = writeUuid(record, at, out.bytes, out.length);
@@ -107,24 +107,21 @@ function printVector(
   out.byte(93);
 }
 
-/** One member of elements of a label with its encoded name. */
+/** One member of elements of a label, with its encoded name. */
 interface NamedMember {
   member: Member;
   text: string;
   name: Uint8Array;
 }
 
-/**
- * The members of a label in the order in which elements print them, `except` some names; `data` is
- * none of them.
- */
+/** Returns the members of a label in print order, without the names in `except`. `data` is not among them. */
 export function elementMembers(label: Label, except: ReadonlySet<string>): NamedMember[] {
   const implicit = ['id', 'label', ...(label.kind === 'edge' ? ['from_node', 'to_node'] : [])];
   const attributes = label.kind === 'edge' ? [] : ['hops', 'score', 'distance'];
   const declared = new Set(label.properties.map((property) => property.name));
   const names = [
     ...implicit,
-    // A declared property of that name stands at its own place.
+    // A declared property with such a name has its own position.
     ...attributes.filter((name) => !declared.has(name)),
     ...declared,
   ].filter((name) => !except.has(name));
@@ -150,7 +147,7 @@ export function memberLists(except: ReadonlySet<string>): MemberLists {
 const wholeElement = memberLists(new Set());
 const dataName = nameBytes('data');
 
-/** How whole elements of a label are printed when no search produced them: plainly, and [compat]. */
+/** Templates of whole elements without search attributes, by label: plain, and [compat]. */
 const plainLayouts = new WeakMap<Label, Layout>();
 const fractionLayouts = new WeakMap<Label, Layout>();
 
@@ -164,7 +161,9 @@ function wholeLayout(label: Label, { fractions }: PrintStyle): Layout {
   return layout;
 }
 
-/** Whether an element shows more than its record: what a search or a repetition has left on it. */
+/**
+ * Returns true if an element shows more than its record: attributes that a search or a repetition has set.
+ */
 export const isMarked = (element: Element): boolean => element.hops >= 0 || isHit(element);
 
 export function printElement(
@@ -197,8 +196,8 @@ export function printElement(
 }
 
 /**
- * [compat] Every whole vector has `data` and `score`: HelixDB 2 reads no embedding but those of hits
- * and of what a request has made, and gives vectors that were not searched for the greatest distance.
+ * [compat] Every whole vector has `data` and `score`. HelixDB 2 reads the vectors only of hits and of
+ * elements that the request created. It gives vectors that were not searched the greatest distance.
  */
 function printHelixMembers(
   frame: Frame,
@@ -215,17 +214,14 @@ function printHelixMembers(
   if (!isFound) out.ascii(',"score":2.0');
 }
 
-/**
- * Whether the element has the member to show: search attributes are left out where there was no
- * search.
- */
+/** Returns true if the element shows the member. Search attributes are omitted when there was no search. */
 function isShown(element: Element, member: Member): boolean {
   if (member.kind === 'hops') return element.hops >= 0;
   if (member.kind === 'score') return !Number.isNaN(element.score);
   return member.kind !== 'distance' || !Number.isNaN(element.distance);
 }
 
-/** Members with names, separated by commas; the number printed. */
+/** Prints members with names, separated by commas. Returns their number. */
 export function printElementMembers(
   frame: Frame,
   out: ByteWriter,
@@ -245,7 +241,7 @@ export function printElementMembers(
   return count;
 }
 
-/** The value of one member of an element: a property is its stored fragment. */
+/** Prints the value of one member of an element. A property is its stored fragment. */
 export function printMember(
   frame: Frame,
   out: ByteWriter,

@@ -1,5 +1,5 @@
-// Projections (helixql.md 3.10): the members of every element of a value, in source order. Where
-// the result goes into the reply it is printed member by member; elsewhere it becomes records.
+// Projections: the members of every element of a value, in source order. In the reply, a projection is
+// printed member by member; elsewhere, it creates records.
 import type { ByteWriter } from '../../base/bytes.js';
 import type { Expression, Member } from '../../plan/expression.js';
 import type { Form } from '../../plan/print-form.js';
@@ -22,16 +22,16 @@ import type { Evaluate, Print } from '../runtime/compiled.js';
 
 type Project = Extract<Expression, { kind: 'project' }>;
 
-/** Names and values that a record or object spreads. */
+/** Returns the names and values that a record or object spreads. */
 function entriesOf(item: Value): (readonly [string, Value])[] {
   if (item instanceof RecordValue) return item.names.map((name, i) => [name, item.values[i]!]);
   return item instanceof Map ? [...item] : [];
 }
 
-/** What an item shows only where it has it. */
+/** Attributes that an item shows only when it has them. */
 const attributes = new Set(['hops', 'score', 'distance']);
 
-/** The entries a `..` adds to a record value. */
+/** Returns the entries that `..` adds to a record value. */
 function buildSpread(builder: Builder, except: ReadonlySet<string>) {
   const readers = new Map<string, ReturnType<typeof memberReader>>();
   const readerOf = (name: string) => {
@@ -51,7 +51,7 @@ function buildSpread(builder: Builder, except: ReadonlySet<string>) {
   };
 }
 
-/** One item as a record; null stays null. */
+/** Returns one item as a record. Null stays null. */
 function buildShape(builder: Builder, slot: number, members: readonly Member[]) {
   const parts = members.map((member) =>
     member.kind === 'value'
@@ -117,7 +117,7 @@ function buildPrintSpread(builder: Builder, except: ReadonlySet<string>): PrintS
   };
 }
 
-/** Prints one item as an object with these members; null as null. */
+/** Prints one item as an object with these members. Null prints as null. */
 export function buildPrintShape(
   builder: Builder,
   slot: number,
@@ -161,7 +161,7 @@ export function buildPrintShape(
         continue;
       }
       const spread = part.spread(frame, out, item);
-      // A spread of nothing takes its comma back.
+      // An empty spread removes its comma.
       if (spread === 0) out.length = comma;
       count += spread;
     }
@@ -170,8 +170,8 @@ export function buildPrintShape(
 }
 
 /**
- * Layouts by label of a shape that only names members of its item; undefined for any other shape,
- * and for labels with a member that is not in the record.
+ * Returns templates by label for a shape that only names members of its item. Returns undefined for any other
+ * shape, and for labels with a member that is not in the record.
  */
 function shapeLayouts(
   builder: Builder,

@@ -1,20 +1,20 @@
-// What a binding keeps of an element beside its record: its embedding, and what its shape computed
-// (helixql.md 6.3).
+// Reads what a binding has captured of an element besides its record: its vector, and the values that its
+// shape computed.
 import type { Frame } from './frame.js';
 import { Element } from './value.js';
 
-/** The embedding as of the element's binding, else as it is stored. */
+/** Returns the vector at the element's binding, otherwise the stored one. */
 export function vectorOf(frame: Frame, element: Element): Float64Array | undefined {
   return element.vector ?? frame.view.vector(element.id);
 }
 
-/** Lets a copy show how a walk came to the element. */
+/** Copies how a traversal reached the element. */
 function copyTraversal({ hops, origin }: Element, copy: Element): void {
   if (hops >= 0) copy.hops = hops;
   if (origin !== 0) copy.origin = origin;
 }
 
-/** The element as it is stored now, with what the search and the walk of the row have left on it. */
+/** Returns the element as it is stored now, with the attributes of the search and traversal of the row. */
 export function refreshed(row: Element): Element {
   const element = new Element(row.id);
   if (!Number.isNaN(row.score)) element.score = row.score;
@@ -25,7 +25,9 @@ export function refreshed(row: Element): Element {
   return element;
 }
 
-/** The same element for other search attributes: it shows what its binding has kept. */
+/**
+ * Returns a copy of the element for other search attributes. It shows the captured values of the original.
+ */
 export function copyOf(frame: Frame, element: Element): Element {
   const copy = new Element(element.id);
   copy.record = element.record;

@@ -1,5 +1,5 @@
-// What the families of expressions and operators see of the builder: how to compile a part of
-// theirs. It keeps the families independent of each other; build.ts ties them together.
+// Defines the builder for the families of expressions and operators: how to compile their parts. It keeps the
+// families independent of each other; build.ts connects them.
 import { fail } from '../../base/errors.js';
 import type { ElementKind } from '../../base/schema.js';
 import type { Expression, Pipeline, Source, Step } from '../../plan/expression.js';
@@ -15,20 +15,20 @@ export interface Builder {
   readonly catalog: Catalog;
   readonly style: PrintStyle;
   value(expression: Expression): Evaluate;
-  /** `form`: what the value's static type says about its print. */
+  /** `form` states how the static type of the value prints. */
   print(expression: Expression, form?: Form): Print;
   flow(pipeline: Pipeline): Flow;
-  /** The flow of a source or step, measured where the plan asks for a profile. */
+  /** Returns the flow of a source or step, measured if the plan is profiled. */
   profiled<F extends Flow>(node: Source | Step, flow: F): F;
   /** Reads one member of elements, records and objects. */
   member(name: string): MemberReader;
 }
 
-/** Visits the items of a value until `visit` says true; true when it did. */
+/** Visits the items of a value until `visit` returns true. Returns true in that case. */
 export type SomeOf = (frame: Frame, visit: (item: Value) => boolean) => boolean;
 
 /**
- * The stored label of a type, or undefined when the schema has lost it (a session may outlive a
+ * Returns the stored label of a type, or undefined when the schema no longer has it (a session may outlive a
  * type).
  */
 export function labelOf(builder: Builder, kind: ElementKind, name: string): Label | undefined {
@@ -36,21 +36,21 @@ export function labelOf(builder: Builder, kind: ElementKind, name: string): Labe
 }
 
 /**
- * The label of a type that a compiled query names; it is declared, or the query would not have been
- * loaded.
+ * Returns the label of a type that a compiled query names. The type is declared, otherwise the query would
+ * not have been loaded.
  */
 export function declared(builder: Builder, kind: ElementKind, name: string): Label {
-  // A reload may have taken away the type of a call that was on its way.
+  // A reload may have removed the type while the call was waiting.
   return builder.catalog.find(kind, name) ?? fail('UNKNOWN_TYPE', { kind, name });
 }
 
-/** Ids of the named edge types, all of them when none is named. */
+/** Returns the labels of the named edge types, or all edge types when none is named. */
 export function edgeLabels(builder: Builder, names: readonly string[]): Label[] {
   const edges = builder.catalog.labels().filter((label) => label.kind === 'edge');
   return names.length === 0 ? edges : edges.filter((label) => names.includes(label.name));
 }
 
-/** Whether plain data mentions an object that `matches`. */
+/** Returns true if plain data contain an object that `matches` accepts. */
 export function containsObject(
   data: unknown,
   matches: (part: Record<string, unknown>) => boolean,

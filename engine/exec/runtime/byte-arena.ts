@@ -1,6 +1,5 @@
-// Private copies of short-lived byte strings, many to one allocation: an allocation for every
-// record would cost twice the read. A chunk lives as long as any copy in it, and copies live no
-// longer than the execution that made them.
+// Copies short-lived byte strings into chunks. One allocation per record would cost twice the read. A chunk
+// lives as long as any copy in it, and copies live no longer than the execution that made them.
 
 const chunkBytes = 64 * 1024;
 

@@ -1,10 +1,12 @@
-// Pulling a flow: all rows, the first, whether there is one, how many. Each asks for no more than
-// it needs.
+// Pulls a flow: all rows, the first row, whether there is any, how many. Each function reads no more than it
+// needs.
 import { type Flow, openRows } from './flow.js';
 import { type Frame, rowBytes } from './frame.js';
 import { Element, type Value } from './value.js';
 
-/** Accounts for a row that a list will hold, its record included, be it read by now or later. */
+/**
+ * Charges the memory of a row that a list will hold, including its record, whether it is read already or not.
+ */
 export function keep(frame: Frame, row: Value): Value {
   frame.reserveMemory(rowBytes);
   if (row instanceof Element && !row.kept) {
@@ -14,7 +16,7 @@ export function keep(frame: Frame, row: Value): Value {
   return row;
 }
 
-/** All rows, accounted as memory of the query. */
+/** Returns all rows, charged as memory of the query. */
 export function collect(flow: Flow, frame: Frame): Value[] {
   const rows: Value[] = [];
   for (const batch of openRows(flow, frame)) {
@@ -24,13 +26,13 @@ export function collect(flow: Flow, frame: Frame): Value[] {
   return rows;
 }
 
-/** The first row, or null; asks for no more. */
+/** Returns the first row, or null. Reads no further. */
 export function firstOf(flow: Flow, frame: Frame): Value {
   for (const batch of openRows(flow, frame)) if (batch.length > 0) return batch[0]!;
   return null;
 }
 
-/** Whether there is any row; asks for no more than one. */
+/** Returns true if there is any row. Reads at most one. */
 export function isInhabited(flow: Flow, frame: Frame): boolean {
   if (flow.inhabited) return flow.inhabited(frame);
   for (const batch of flow.open(frame)) if (batch.length > 0) return true;

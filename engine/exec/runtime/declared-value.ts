@@ -1,5 +1,4 @@
-// Conversions of values into the declared types of properties (helixql.md 4.3), for storing and for
-// index look-ups.
+// Converts values into the declared types of properties, for storing and for index lookups.
 import { fail } from '../../base/errors.js';
 import { float32Max, toFloat32 } from '../../base/float.js';
 import { integerFits, integerRange } from '../../base/integer.js';
@@ -20,7 +19,10 @@ function outOfRange(param: string, name: ScalarName, value: number | bigint): ne
   fail('PARAM_RANGE', { param, min, max, got: value });
 }
 
-/** Whoever computes floats has refused the others: this is the last place before they are stored. */
+/**
+ * The last check before a float is stored. Functions that compute floats have refused non-finite ones
+ * already.
+ */
 function finite(param: string, value: number): number {
   if (Number.isFinite(value)) return value;
   return fail('ARITHMETIC', { operation: `\`${param}\``, what: 'the value is not finite' });
@@ -30,7 +32,7 @@ function isInteger(value: Value): value is number | bigint {
   return typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
 }
 
-/** The value as one of the property's type, not null; 400 when it does not fit. */
+/** Returns the value in the property's type, not null. Fails 400 when it does not fit. */
 export function convert(
   frame: Frame,
   param: string,
@@ -83,8 +85,8 @@ function convertScalar(
 }
 
 /**
- * The value of the property's type that equals `value` (3.8), for a look-up in its index; undefined
- * when there is none, as for 2.5 among integers or 300 among U8.
+ * Returns the value of the property's type that equals `value`, for an index lookup. Returns undefined when
+ * there is none, such as for 2.5 among integers or 300 among U8.
  */
 export function indexKey(
   frame: Frame,
@@ -110,7 +112,7 @@ export function indexKey(
   }
   if (integerRange[name]) {
     if (!isInteger(value) || !integerFits(value, name)) return undefined;
-    // A float beyond 2^53 names an integer that is held as a big one.
+    // A float beyond 2^53 equals an integer that is stored as a big integer.
     return typeof value === 'number' && !Number.isSafeInteger(value) ? BigInt(value) : value;
   }
   return convertScalar(frame, '', name, value);

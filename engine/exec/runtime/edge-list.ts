@@ -1,9 +1,9 @@
-// The edges of one element under several labels and in either direction, by age of the edge.
+// Reads the edges of one element under several labels and in either direction, by age of the edge.
 import type { Direction } from '../../plan/expression.js';
 import type { Frame } from './frame.js';
 
 /**
- * Adjacency pairs [edge, far, …] of one element under several labels, merged by age of the edge.
+ * Returns the adjacency pairs [edge, far, …] of one element under several labels, merged by age of the edge.
  */
 export function adjacent(
   frame: Frame,
@@ -23,7 +23,7 @@ export function adjacent(
   return Uint32Array.from(pairs.flat());
 }
 
-/** As `adjacent`, in either direction: an edge that joins an element with itself comes once. */
+/** Like `adjacent`, in both directions. A self-loop comes once. */
 export function incidentEdges(
   frame: Frame,
   id: number,

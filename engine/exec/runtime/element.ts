@@ -1,4 +1,4 @@
-// Reading elements: their record, id, label and ends.
+// Reads elements: their record, id, label and endpoints.
 import { fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
 import { Uuid } from '../../base/value.js';
@@ -7,7 +7,10 @@ import type { Catalog } from '../../storage/table/view-types.js';
 import type { Frame } from './frame.js';
 import type { Element } from './value.js';
 
-/** The record as of the element's first reading; undefined when the element was gone by then. */
+/**
+ * Returns the record as of the element's first reading. Returns undefined when the element did not exist any
+ * more.
+ */
 export function recordOf(frame: Frame, element: Element): Uint8Array | undefined {
   if (element.record !== undefined) return element.record;
   element.record = frame.readRecord(element.id);
@@ -22,27 +25,29 @@ export function uuidOf(frame: Frame, element: Element): Uuid {
 }
 
 /**
- * Label id of an element as it is stored now, 0 when it is gone; an image of it counts as little as
- * a score.
+ * Returns the label id of an element as it is stored now, 0 when it no longer exists. A captured record does
+ * not count.
  */
 export function storedLabel(frame: Frame, id: number): number {
   const record = frame.expected(frame.view.recordShared(id), id);
   return record === undefined ? 0 : labelOf(record);
 }
 
-/** As `storedLabel` of what an index proposes, which may be ahead of this view or behind it. */
+/** Like `storedLabel`, for an id from an index, which may be newer or older than this view. */
 export function proposedLabel(frame: Frame, id: number): number {
   const record = frame.view.recordShared(id);
   return record === undefined ? 0 : labelOf(record);
 }
 
-/** Label id of an element, of its image if it has one; 0 when it is gone. */
+/** Returns the label id of an element, of its captured record if it has one; 0 when it no longer exists. */
 export function recordLabelOf(frame: Frame, element: Element): number {
   const record = recordOf(frame, element);
   return record === undefined ? 0 : labelOf(record);
 }
 
-/** Id of the source or target of an edge as it is stored now; 0 when the edge is gone. */
+/**
+ * Returns the id of the source or target of an edge as it is stored now; 0 when the edge no longer exists.
+ */
 export function edgeEnd(frame: Frame, id: number, end: 'from' | 'to', label?: number): number {
   const record = frame.peekRecord(id);
   if (record === undefined || kindOf(record) !== 'edge') return 0;
@@ -53,8 +58,7 @@ export function edgeEnd(frame: Frame, id: number, end: 'from' | 'to', label?: nu
 const declaredIds = new WeakMap<Catalog, Set<number>>();
 
 /**
- * Whether a record's type is declared: a session's items may be of a type that a reload has taken
- * away.
+ * Returns true if a record's type is declared. A session's items may have a type that a reload has removed.
  */
 export function isDeclared(frame: Frame, record: Uint8Array): boolean {
   const { catalog } = frame.view;
@@ -66,6 +70,6 @@ export function isDeclared(frame: Frame, record: Uint8Array): boolean {
   return ids.has(labelOf(record));
 }
 
-/** Whether a search has left its attributes on the element. */
+/** Returns true if a search has set its attributes on the element. */
 export const isHit = ({ score, distance }: Element): boolean =>
   !Number.isNaN(score) || !Number.isNaN(distance);

@@ -1,4 +1,4 @@
-// The executor as others see it: a plan, its arguments, and what it may touch.
+// Defines the interface of the executor: a plan, its arguments, and what it may use.
 import type { Limits } from '../../base/limits.js';
 import type { Instant, Uuid } from '../../base/value.js';
 import type { Argument } from '../../json/decoded-argument.js';
@@ -8,9 +8,9 @@ import type { TextIndex } from '../../text/text-index-types.js';
 import type { VectorIndex } from '../../vector/index.js';
 
 /**
- * Items of a session's traversal: parallel arrays. `scores` holds pairs (score, distance), NaN = none;
- * `hops` -1 = none; absent: no item has any. Backed by SharedArrayBuffer, so that handing them to a
- * worker copies nothing.
+ * Items of a session's traversal, as parallel arrays. `scores` holds pairs (score, distance), NaN = none.
+ * `hops` -1 = none; absent: no item has any. The arrays use shared memory, so that passing them to a worker
+ * copies nothing.
  */
 export interface ItemList {
   ids: Uint32Array;
@@ -18,30 +18,30 @@ export interface ItemList {
   hops?: Int32Array;
 }
 
-/** Everything an execution may look at. `now` and the deadline are given. */
+/** Everything that an execution may use, including the current time and the deadline. */
 export interface ExecutionContext {
   view: ReadView | WriteView;
   vectors: (label: number) => VectorIndex | undefined;
   text: TextIndex | undefined;
   now: Instant;
   limits: Limits;
-  /** Polled every 1,024 steps: true = stop with QUERY_TIMEOUT. */
+  /** Called every 1,024 steps. If it returns true, the execution fails QUERY_TIMEOUT. */
   cancelled: () => boolean;
-  /** Milliseconds the deadline allowed, for the error message. */
+  /** Time limit in milliseconds, for the error message. */
   budgetMs: number;
-  /** By `embeddingKey`. */
+  /** Embeddings by `embeddingKey`. */
   embeddings: ReadonlyMap<string, Float64Array>;
   items?: ItemList;
-  /** Milliseconds, for profiles. */
+  /** Returns milliseconds, for profiles. */
   clock?: () => number;
 }
 
 export interface ExecutionResult {
   /** The reply body, complete JSON. */
   body: Uint8Array;
-  /** Plans with `items` output: the new traversal. */
+  /** The new traversal, for plans with `items` output. */
   items?: ItemList;
-  /** Items printed and elements visited, for those who count. */
+  /** Number of items printed and of elements visited. */
   rows?: number;
   visits?: number;
 }
@@ -54,6 +54,9 @@ export type Execute = (
 export type CollectTexts = (plan: Plan, args: readonly Argument[]) => string[];
 export type { Argument, Uuid };
 
-/** By the vector type, which may have a model of its own, and the text. No name of a type has the byte between. */
+/**
+ * Key of the vector type, which may have its own model, and the text. No type name contains the zero byte
+ * between them.
+ */
 export const embeddingKey = (type: string | undefined, text: string): string =>
   `${type ?? ''}\0${text}`;

@@ -1,22 +1,20 @@
-// What a pipeline carries from step to step. A flow carries dense ids in typed arrays as long as no
-// step needs more than identity, and rows (elements, scalars, records) from the first step on that
-// does. Batches grow from a few rows to a thousand, so that a consumer which stops early has asked
-// for little.
+// Defines flows, the streams between the steps of a pipeline. A flow carries dense ids in typed arrays while
+// no step needs more than identity, and rows (elements, scalars, records) from the first step on that does.
+// Batches grow from a few rows to a thousand, so that a consumer that stops early has read little.
 //
-// `open` calls a generator that stands by itself, and is none: V8 makes a hidden class for every closure
-// of a generator when it is first called, and a process keeps a word of each for good. A session makes
-// its flows anew with every call.
 import type { Frame } from './frame.js';
 import { Element, isListValue, type Value } from './value.js';
 
 export interface IdFlow {
   kind: 'ids';
   open: (frame: Frame) => Iterable<Uint32Array>;
-  /** The number of rows, when it is known for less than opening. */
+  /** Returns the number of rows, when it is known for less than opening. */
   count?: (frame: Frame) => number;
-  /** Whether there is any row, likewise. */
+  /** Returns true if there is any row, when it is known for less than opening. */
   inhabited?: (frame: Frame) => boolean;
-  /** The rows from a position on, likewise; `most` of them are wanted. */
+  /**
+   * Returns the rows from position `start` on, of which `max` are wanted, when that costs less than opening.
+   */
   from?: (frame: Frame, start: number, most: number) => Iterable<Uint32Array>;
 }
 
@@ -33,7 +31,7 @@ export type Flow = IdFlow | RowFlow;
 const firstBatch = 4;
 const lastBatch = 1024;
 
-/** How many rows to make at a time. */
+/** Returns the growing sizes of batches. */
 export function batchSizes(): { next(): number } {
   let next = firstBatch;
   return {
@@ -45,14 +43,14 @@ export function batchSizes(): { next(): number } {
   };
 }
 
-/** Rows for ids, in growing batches. */
+/** Converts ids to rows, in growing batches. */
 export function asRows(flow: Flow): RowFlow {
   if (flow.kind === 'rows') return flow;
   const { count } = flow;
   return { kind: 'rows', open: (frame) => openRows(flow, frame), ...(count && { count }) };
 }
 
-/** The rows of a flow, those of ids in growing batches. */
+/** Opens the rows of a flow. Rows of ids come in growing batches. */
 export function openRows(flow: Flow, frame: Frame): Iterable<readonly Value[]> {
   return flow.kind === 'rows' ? flow.open(frame) : elementsOf(flow.open(frame));
 }
@@ -69,7 +67,7 @@ function* elementsOf(batches: Iterable<Uint32Array>): Iterable<readonly Value[]>
   }
 }
 
-/** The rows of a list in growing batches; a short list is one batch. */
+/** Yields the rows of a list in growing batches. A short list is one batch. */
 export function* batchesOf(list: readonly Value[] | Float64Array): Iterable<readonly Value[]> {
   if (list.length === 0) return;
   if (list.length <= firstBatch && Array.isArray(list)) {
@@ -83,7 +81,9 @@ export function* batchesOf(list: readonly Value[] | Float64Array): Iterable<read
   }
 }
 
-/** The rows that a value stands for: null none, a list its items, anything else itself. */
+/**
+ * Returns the rows that a value represents: none for null, the items of a list, otherwise the value itself.
+ */
 export function rowsOf(value: Value): readonly Value[] {
   if (value === null) return [];
   if (!isListValue(value)) return [value];

@@ -1,8 +1,9 @@
-// One execution of a built plan: its slots, its arguments, what it may touch, and what it has used
-// up so far. Invariant: every loop of the executor and every walk of a value passes through `tick`, every
-// materialised row through `charge`, every printed item through `countItem` and every printed member
-// through `countMember`, so that no plan outruns its limits: what a value holds twice, in two members
-// of each of forty records, is printed 2^40 times.
+// Defines the state of one execution of a built plan: its slots, its arguments, what it may use, and what it
+// has used.
+// Invariant: every loop of the executor and every traversal of a value calls `tick`. Every materialized row
+// calls `reserveMemory`, every printed item `countItem`, and every printed member `countMember`. So no plan
+// exceeds its limits. Members matter: if each of forty nested records contains the same value in two members,
+// the value prints 2^40 times.
 import { DefectError } from '../../base/assert.js';
 import type { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
@@ -17,30 +18,30 @@ import { ByteArena } from './byte-arena.js';
 import type { Argument, ExecutionContext } from './execute.js';
 import type { Value } from './value.js';
 
-/** Steps between two looks at the cancel word. */
+/** Steps between two checks for cancellation. */
 const pollInterval = 1024;
 
-/** Printed bytes that count as one step: a megabyte is copied between two looks, at most. */
+/** Printed bytes that count as one step, so that at most a megabyte is copied between two checks. */
 const bytesPerStep = 1024;
 
-/** The longest key there may be; a string holds a little more. */
+/** Maximum length of a key. The maximum of a string is slightly larger. */
 const keyLengthMax = 2 ** 28;
 
-/** Rough bytes of a materialised row without its record. */
+/** Approximate bytes of a materialized row without its record. */
 export const rowBytes = 64;
 
-/** From so many records on, asking for the cache is worth its cost. */
+/** Number of records read after which the cache is used. */
 const fewReads = 2;
 
-/** Likewise of lists of edges. */
+/** Number of edge lists read after which the cache is used. */
 const fewLists = 4;
 
-/** An attempt has cost what it may: never seen outside of `attempt`. */
+/** Thrown when a bounded attempt exceeds its budget. It never leaves `tryWithin`. */
 const budgetExceeded = new DefectError('an attempt took too much');
 
 const records = new ByteArena();
 
-/** What an end of a new edge has led to. */
+/** A resolved endpoint of a new edge. */
 interface ResolvedEnd {
   value: Value;
   edge: Label;
@@ -53,13 +54,13 @@ export class Frame {
   readonly context: ExecutionContext;
   readonly view: ExecutionContext['view'];
   #kept: RecordCacheView | undefined;
-  /** Ids that filters let through, while searches with the same one are fused. */
+  /** Ids that pass a filter, while searches with the same filter are fused. */
   allowed: Map<number, Uint32Array> | undefined;
-  /** Elements were dropped: ids of before may lead nowhere. */
+  /** True after elements were deleted: earlier ids may have no element. */
   hasDropped = false;
-  /** The ends of the last edge that was made. */
+  /** Endpoints of the last created edge. */
   lastEnds: { from?: ResolvedEnd; to?: ResolvedEnd } | undefined;
-  /** What bindings have computed for their items, by key. */
+  /** Values that bindings have computed for their items, by key. */
   readonly #images = new WeakMap<object, Map<number, Value>>();
   #reads = 0;
   #edgeCache: EdgeCacheView | undefined;
@@ -67,12 +68,12 @@ export class Frame {
   #left: number;
   #interval: number;
   #visited = 0;
-  /** How many had been visited when it was last asked whether to go on. */
+  /** Number of visits at the last check for cancellation. */
   #polled = 0;
   #allowance = Number.POSITIVE_INFINITY;
   #memory = 0;
   #items = 0;
-  /** Length of the reply when it was last looked at. */
+  /** Length of the reply at the last check. */
   #printed = 0;
   #writes = 0;
   #drops = 0;
@@ -86,8 +87,8 @@ export class Frame {
   }
 
   /**
-   * The record of an element, not to be written to; undefined when there is no such element. From
-   * the first few on, they come out of the view's cache.
+   * Returns the record of an element, which must not be changed. Returns undefined when there is no such
+   * element. After the first few records, they come from the view's cache.
    */
   readRecord(id: number): Uint8Array | undefined {
     if (this.#kept !== undefined) return this.expected(this.#kept.get(id), id);
@@ -97,8 +98,9 @@ export class Frame {
   }
 
   /**
-   * What this state of the data has led to must be there: only items of a session, which an earlier
-   * state named, and what this very request has dropped may be gone.
+   * Fails DATA_CORRUPT unless `found` is defined: an id that this view returned must have an element.
+   * Exceptions are items of a session, which come from an earlier view, and elements that this request has
+   * deleted.
    */
   expected<T>(found: T | undefined, id: number): T | undefined {
     if (found === undefined && !this.hasDropped && this.context.items === undefined) {
@@ -107,19 +109,21 @@ export class Frame {
     return found;
   }
 
-  /** The cache of the view, for whoever is going to read many records; undefined while writing. */
+  /** Returns the record cache of the view, for code that reads many records. Undefined while writing. */
   records(): RecordCacheView | undefined {
     return (this.#kept ??= this.view.recordCache?.());
   }
 
-  /** As `readRecord`, for a look: the bytes are only valid until the next read. */
+  /** Like `readRecord`, but the bytes are valid only until the next read. */
   peekRecord(id: number): Uint8Array | undefined {
     if (this.#kept !== undefined) return this.expected(this.#kept.get(id), id);
     if (++this.#reads === fewReads) this.#kept = this.view.recordCache?.();
     return this.expected(this.view.recordShared(id), id);
   }
 
-  /** Lists of edges of before, for whoever is going to walk many; undefined at first and while writing. */
+  /**
+   * Returns the cache of edge lists, for code that reads many lists. Undefined at first and while writing.
+   */
   edges(): EdgeCacheView | undefined {
     if (this.#edgeCache === undefined && ++this.#lists === fewLists) {
       this.#edgeCache = this.view.edgeCache?.();
@@ -127,7 +131,7 @@ export class Frame {
     return this.#edgeCache;
   }
 
-  /** [edge, far, …] of an element, oldest first; not to be written to. */
+  /** Returns [edge, far, …] of an element, oldest first. The array must not be changed. */
   adjacency(id: number, label: number, direction: Direction): Uint32Array {
     const kept = this.edges();
     return kept === undefined
@@ -150,28 +154,28 @@ export class Frame {
     this.tick(1);
   }
 
-  /** What was computed for an item; undefined when nothing was. */
+  /** Returns what was computed for an item, or undefined when nothing was. */
   retainedValue(item: object, key: number): Value | undefined {
     return this.#images.get(item)?.get(key);
   }
 
-  /** Lets a copy of an item show what was computed for it. */
+  /** Gives a copy of an item the computed values of the original. */
   copyRetained(item: object, copy: object): void {
     const images = this.#images.get(item);
     if (images !== undefined) this.#images.set(copy, images);
   }
 
-  /** Items printed so far. */
+  /** Number of items printed so far. */
   get rows(): number {
     return this.#items;
   }
 
-  /** Elements visited so far, and other steps of loops. */
+  /** Number of elements visited so far, including other steps of loops. */
   get visits(): number {
     return this.#visited + this.#interval - this.#left;
   }
 
-  /** The view as the write transaction it is in plans that write. */
+  /** The view as a write transaction, for plans that write. */
   get write(): WriteView {
     return this.view as WriteView;
   }
@@ -183,13 +187,13 @@ export class Frame {
   }
 
   /**
-   * What `run` gives, unless it takes more than so many visits: then undefined, and what it was building is
-   * forgotten. Whoever goes on lazily behind it is not bounded.
+   * Returns the result of `run`, or undefined when it takes more than this many visits; a partial result is
+   * dropped. Rows that the caller reads lazily after the return are not bounded.
    */
   tryWithin<T>(visits: number, run: () => T): T | undefined {
     const before = this.#allowance;
     const most = this.visits + visits;
-    // Within another attempt that ends sooner, that one ends both.
+    // Within another attempt with a smaller budget, that one ends both.
     if (most >= before) return run();
     const memory = this.#memory;
     this.#allow(most);
@@ -204,7 +208,9 @@ export class Frame {
     }
   }
 
-  /** Ends an attempt that the edges of an element would end, before any of them is read. */
+  /**
+   * Ends the attempt if reading the edges of an element would exceed its budget, before any of them is read.
+   */
   checkAllowance(id: number, edgeLabel: number, direction: Direction): void {
     if (this.#allowance === Number.POSITIVE_INFINITY) return;
     if (this.visits + this.degree(id, edgeLabel, direction) > this.#allowance) throw budgetExceeded;
@@ -234,14 +240,14 @@ export class Frame {
     if (this.#visited > this.#allowance) throw budgetExceeded;
   }
 
-  /** Counts bytes kept by materialised rows. */
+  /** Counts bytes of materialized rows. */
   reserveMemory(bytes: number): void {
     this.#memory += bytes;
     const most = this.context.limits.query_memory;
     if (this.#memory > most) fail('QUERY_MEMORY', { max: most });
   }
 
-  /** Counts one printed item and looks at the size of the reply so far. */
+  /** Counts one printed item and checks the size of the reply. */
   countItem(out: ByteWriter): void {
     const { limits } = this.context;
     if (++this.#items > limits.result_items)
@@ -249,7 +255,7 @@ export class Frame {
     this.countMember(out);
   }
 
-  /** Looks at the size of the reply so far and counts what was printed since. */
+  /** Checks the size of the reply and counts the bytes printed since the last check. */
   countMember(out: ByteWriter): void {
     const { length } = out;
     const most = this.context.limits.result_bytes;
@@ -258,14 +264,14 @@ export class Frame {
     this.#printed = length;
   }
 
-  /** Counts the making of a key of several values. */
+  /** Counts the creation of a key of several values. */
   countKey(values: number, length: number): void {
     const most = this.context.limits.query_memory;
     if (2 * length > most || length > keyLengthMax) fail('QUERY_MEMORY', { max: most });
     this.tick(values + Math.trunc(length / bytesPerStep));
   }
 
-  /** Elements created, changed and deleted so far. */
+  /** Number of elements created, changed and deleted so far. */
   get writes(): number {
     return this.#writes;
   }
@@ -277,19 +283,19 @@ export class Frame {
     this.tick(count);
   }
 
-  /** Counts edges that are deleted, those of nodes that go included. */
+  /** Counts deleted edges, including the edges of deleted nodes. */
   countDrops(edges: number): void {
     this.expectDrops(edges);
     this.#drops += edges;
   }
 
-  /** Refuses deletions that hold the writer for too long before they are begun. */
+  /** Fails before the start of a deletion that would block the writer for too long. */
   expectDrops(edges: number): void {
     const most = this.context.limits.drop_edges;
     if (this.#drops + edges > most) fail('DROP_TOO_LARGE', { max: most });
   }
 
-  /** Refuses what is going to be too much before it is begun. */
+  /** Fails before the start of writes that would exceed the limit. */
   expectWrites(count: number): void {
     const most = this.context.limits.txn_writes;
     if (this.#writes + count > most) fail('TXN_TOO_LARGE', { max: most, unit: 'writes' });

@@ -1,4 +1,4 @@
-// A growing array of dense ids: what graph steps fill and hand on.
+// A growing array of dense ids, which graph steps fill and pass on.
 
 const none = new Uint32Array(0);
 const firstLength = 32;
@@ -24,7 +24,7 @@ export class IdBuffer {
     this.#ids = grown;
   }
 
-  /** The content; the buffer is empty afterwards and no longer shares memory with it. */
+  /** Returns the content. Afterwards, the buffer is empty and shares no memory with it. */
   take(): Uint32Array {
     const ids = this.#ids.subarray(0, this.length);
     this.#ids = none;

@@ -1,17 +1,17 @@
-// Typed keys: a value as text such that two values have the same key exactly when they are equal
-// (helixql.md 3.8, 6.4). Groups, DEDUP and membership in long lists use them.
+// Typed keys: texts of values such that two values have the same key exactly when they are equal. Groups,
+// DEDUP and membership in long lists use them.
 import { Instant, Uuid } from '../../base/value.js';
 import { uuidOf } from './element.js';
 import type { Frame } from './frame.js';
 import { Element, RecordValue, type Value } from './value.js';
 
 function numberKey(value: number): string {
-  // An integral float equals the big integer of the same value; both are written as digits.
+  // An integral float equals the big integer of the same value, so both are written as digits.
   if (Number.isSafeInteger(value) || !Number.isInteger(value)) return `n${value + 0}`;
   return `n${BigInt(value)}`;
 }
 
-/** The key of a value; the first letter is its kind, so that 1 and "1" differ. */
+/** Returns the key of a value. The first letter is its kind, so that 1 and "1" differ. */
 export function keyOf(frame: Frame, value: Value): string {
   switch (typeof value) {
     case 'number':
@@ -40,8 +40,8 @@ function objectKey(frame: Frame, value: Exclude<Value, null | boolean | number |
 }
 
 /**
- * The key of several values in order: every part carries its length, so that no two lists run
- * together.
+ * Returns the key of several values in order. Every part has its length, so that different lists have
+ * different keys.
  */
 export function keyOfAll(frame: Frame, values: ArrayLike<Value>): string {
   let text = `${values.length}[`;

@@ -1,6 +1,6 @@
-// Reading one named member: a declared property or an implicit member of an element, a member of a
-// record or object. The place of a property is looked up once per label; a declared property hides
-// a search attribute of its name.
+// Reads one named member: a declared property or an implicit member of an element, a member of a record or
+// object. The position of a property is looked up once per label. A declared property hides a search
+// attribute of the same name.
 import { printUuid } from '../../base/id.js';
 import { Uuid } from '../../base/value.js';
 import { decodeProperty, labelOf, uuidAt } from '../../storage/record/record.js';
@@ -11,8 +11,8 @@ import { vectorOf } from './bound-element.js';
 import { Element, RecordValue, type Value } from './value.js';
 
 /**
- * The member of a value: null of null and of what has no such member, the list of members of a
- * list.
+ * Returns the member of a value. Returns null for null and for values without the member, and the list of
+ * members for a list.
  */
 export type MemberReader = (frame: Frame, value: Value) => Value;
 
@@ -50,8 +50,8 @@ export function memberTable(catalog: Catalog, name: string): (label: number) => 
 }
 
 /**
- * The score as queries see it: [compat] shows the distance of a vector hit until a reranker has set
- * a score.
+ * Returns the score as queries see it. [compat] shows the distance of a vector hit until a reranker has set a
+ * score.
  */
 export function scoreOf(element: Element, compat: boolean): number {
   const { score, distance, reranked } = element;

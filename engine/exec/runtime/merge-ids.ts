@@ -1,10 +1,11 @@
-// Several ascending lists of ids as one, each id once. Invariant: no more of a list is read than the
-// next batch needs, so that whoever stops early has read little of any.
+// Merges several ascending lists of ids into one, each id once.
+// Invariant: no more of a list is read than the next batch needs, so that a consumer that stops early has
+// read little.
 import { IdBuffer } from './id-buffer.js';
 
 const none = new Uint32Array(0);
 
-/** Batch by batch: up to the least of the last ids read of each list, all are known. */
+/** Yields batch by batch: up to the smallest of the last ids read, all ids are known. */
 export function* mergedIds(lists: readonly Iterable<Uint32Array>[]): Iterable<Uint32Array> {
   if (lists.length === 1) {
     yield* lists[0]!;
@@ -37,7 +38,7 @@ interface Head {
   from: Iterator<Uint32Array>;
 }
 
-/** The next ids of a list, none at its end. */
+/** Returns the next ids of a list; empty at its end. */
 function next(from: Iterator<Uint32Array>): Head {
   for (;;) {
     const { value, done } = from.next();
@@ -46,7 +47,7 @@ function next(from: Iterator<Uint32Array>): Head {
   }
 }
 
-/** How many of ascending ids are not above the bound. */
+/** Returns how many of ascending ids are not greater than the bound. */
 function placeBehind(ids: Uint32Array, bound: number): number {
   let [low, high] = [0, ids.length];
   while (low < high) {

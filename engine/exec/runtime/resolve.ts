@@ -1,4 +1,4 @@
-// Finding the one element that a value names, and naming elements in errors.
+// Finds the one element that a value names, and names elements in errors.
 import { fail } from '../../base/errors.js';
 import { parseUuid, printUuid } from '../../base/id.js';
 import { Uuid } from '../../base/value.js';
@@ -7,7 +7,7 @@ import { recordOf, storedLabel } from './element.js';
 import type { Frame } from './frame.js';
 import { Element, isListValue, type Value } from './value.js';
 
-/** How error messages name an element or id. */
+/** Returns the name of an element or id for error messages. */
 export function nameOf(frame: Frame, type: string, value: Value): string {
   if (value instanceof Uuid) return `${type} ${value.text}`;
   if (!(value instanceof Element)) return type;
@@ -16,8 +16,8 @@ export function nameOf(frame: Frame, type: string, value: Value): string {
 }
 
 /**
- * Dense id of the one existing element that an element or id names. 404 when it does not exist,
- * when it is null or an empty list; 409 for several. `type` names what was wanted.
+ * Returns the dense id of the one existing element that an element or id names. Fails 404 when it does not
+ * exist, or for null or an empty list; 409 for several elements. `type` names the expected type.
  */
 export function resolveElement(frame: Frame, value: Value, type = 'an element'): number {
   if (isListValue(value)) {
@@ -29,7 +29,7 @@ export function resolveElement(frame: Frame, value: Value, type = 'an element'):
   return id;
 }
 
-/** As `resolveElement` for one value, 0 when there is no such element. */
+/** Like `resolveElement`, for one value. Returns 0 when there is no such element. */
 export function findElement(frame: Frame, value: Value): number {
   if (value instanceof Element) return storedLabel(frame, value.id) === 0 ? 0 : value.id;
   const bytes = value instanceof Uuid ? parseUuid(value.text) : undefined;

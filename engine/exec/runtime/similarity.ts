@@ -1,7 +1,7 @@
-// Exact similarity between vectors in 64-bit floats: what scores are made of (helixql.md 3.14,
-// 3.16). The index only proposes; every hit that is answered got its numbers here.
-// Invariant: they are finite, as the numbers of vectors are finite in 32 bits: their squares, added up,
-// stay below 1e82.
+// Computes exact similarities of vectors in 64-bit floats. The index only proposes hits; every score and
+// distance in a reply is computed here.
+// Invariant: the results are finite. The numbers of vectors are finite 32-bit floats, so sums of their
+// squares stay below 1e82.
 import type { Metric } from '../../vector/index.js';
 
 function dot(a: Float64Array, b: Float64Array): number {
@@ -19,17 +19,19 @@ function squaredDistance(a: Float64Array, b: Float64Array): number {
   return sum;
 }
 
-/** Below this, squares of numbers lose digits, or all of themselves, among the smallest floats. */
+/** Below this value, squares lose digits, or become zero. */
 const tiny = 1e-280;
 
-/** The same direction, the largest number being 1; zero when it is that in 32 bits, as to the index. */
+/**
+ * Scales a vector so that its largest number is 1. Returns zeros when it is zero in 32 bits, as in the index.
+ */
 function enlarged(vector: Float64Array): Float64Array {
   let largest = 0;
   for (const value of vector) largest = Math.max(largest, Math.abs(value));
   return vector.map((value) => (Math.fround(largest) === 0 ? 0 : value / largest));
 }
 
-/** Cosine in [-1, 1]; NaN when either vector is too small to tell. */
+/** Returns the cosine in [-1, 1]; NaN when a vector is too small to compute it. */
 function cosine(a: Float64Array, b: Float64Array): number {
   let product = 0;
   let aa = 0;
@@ -45,12 +47,14 @@ function cosine(a: Float64Array, b: Float64Array): number {
   return Math.max(-1, Math.min(1, product / (Math.sqrt(aa) * Math.sqrt(bb))));
 }
 
-/** From this cosine on, 1 - cosine would cancel too much to order by. */
+/** From this cosine on, 1 - cosine loses too many digits to define an order. */
 const nearly = 0.999;
-/** Half the square of what rounding leaves between parallel vectors, with room. */
+/** Half the square of the rounding error between parallel vectors, with a margin. */
 const parallel = 1e-30;
 
-/** 1 - cosine of vectors in nearly one direction: half the squared difference of the directions. */
+/**
+ * Returns 1 - cosine for vectors in nearly the same direction: half the squared difference of the directions.
+ */
 function narrowAngle(a: Float64Array, b: Float64Array): number {
   const [p, q] = [Math.sqrt(dot(a, a)), Math.sqrt(dot(b, b))];
   let sum = 0;
@@ -63,13 +67,13 @@ const turned = (score: number, a: Float64Array, b: Float64Array) => ({
   distance: score > nearly ? narrowAngle(a, b) : 1 - score,
 });
 
-/** As by cosine, of enlarged vectors: nothing but zero is too small any more, and has no direction. */
+/** Like `cosine`, for scaled vectors. Only the zero vector is too small now, and it has no direction. */
 function angle(a: Float64Array, b: Float64Array): { score: number; distance: number } {
   const score = cosine(a, b);
   return Number.isNaN(score) ? { score: 0, distance: 1 } : turned(score, a, b);
 }
 
-/** Score (higher is better) and distance of two vectors of equal length. */
+/** Returns the score (higher is better) and the distance of two vectors of equal length. */
 export function similarity(
   metric: Metric,
   a: Float64Array,

@@ -1,23 +1,22 @@
-// Reads the numbers, vectors and texts that steps take as arguments, with the errors of helixql.md
-// section 8.
+// Reads the numbers, vectors and strings that steps take as arguments, and fails with typed errors.
 import { fail } from '../../base/errors.js';
 import type { Frame } from './frame.js';
 import { isListValue, type Value } from './value.js';
 import type { Evaluate } from './compiled.js';
 
-/** An argument that is null: the caller named something optional that was not given. */
+/** Fails for a null argument: the caller left out an optional parameter that the step needs. */
 function missing(owner: string, param: string, type: string): never {
   fail('PARAM_MISSING', { owner, param, type });
 }
 
-/** An integer bound of RANGE: at least 0. Bounds past 2^53 are as good as the end. */
+/** Reads an integer bound of RANGE, at least 0. Bounds beyond 2^53 mean the end. */
 export function readBound(frame: Frame, evaluate: Evaluate): number {
   const value = evaluate(frame);
   if (value === null) missing('RANGE', 'bound', 'an integer');
   return readNumber('RANGE', value, 0, Number.MAX_SAFE_INTEGER, true);
 }
 
-/** `k` of a search, `n` of a page: an integral number from 1 to the limit. */
+/** Reads `k` of a search or `n` of a page: an integer from 1 to the limit. */
 export function readK(frame: Frame, evaluate: Evaluate, owner: string, param = 'k'): number {
   const value = evaluate(frame);
   if (value === null) missing(owner, param, 'an integer');
@@ -26,7 +25,7 @@ export function readK(frame: Frame, evaluate: Evaluate, owner: string, param = '
   return k;
 }
 
-/** A finite number within bounds. `clamp`: what is above `max` counts as `max`. */
+/** Reads a finite number within bounds. With `clamp`, a number above `max` counts as `max`. */
 export function readNumber(
   param: string,
   value: Value,
@@ -41,7 +40,7 @@ export function readNumber(
   return Number(value);
 }
 
-/** A search text. */
+/** Reads a search text. */
 export function readText(frame: Frame, evaluate: Evaluate, owner: string): string {
   const value = evaluate(frame);
   if (value === null) missing(owner, 'text', 'String');
@@ -50,7 +49,7 @@ export function readText(frame: Frame, evaluate: Evaluate, owner: string): strin
   return value;
 }
 
-/** A vector: at least one number, each finite also as a 32-bit float. */
+/** Reads a vector: at least one number, each finite also as a 32-bit float. */
 export function readVector(frame: Frame, evaluate: Evaluate, owner: string): Float64Array {
   const value = evaluate(frame);
   if (value === null) missing(owner, 'vector', '[F64]');
@@ -59,7 +58,7 @@ export function readVector(frame: Frame, evaluate: Evaluate, owner: string): Flo
   return vectorOf(value, frame.context.limits.vector_dimensions);
 }
 
-/** The numbers of a list as a vector. */
+/** Returns the numbers of a list as a vector. */
 export function vectorOf(value: readonly Value[] | Float64Array, most: number): Float64Array {
   if (value.length === 0) fail('VECTOR_EMPTY', { param: 'vector' });
   if (value.length > most)

@@ -1,38 +1,41 @@
-// What a slot may hold while a plan runs: scalars and lists as everywhere, objects from the
-// request, elements of the graph and records made by the plan. Values are never changed once made,
-// but for an element's lazily read record and the embedding that a binding keeps.
+// Defines the values of slots while a plan runs: scalars and lists, objects from the request, elements of the
+// graph, and records made by the plan. Values never change once made, except for an element's record, which
+// is read on demand, and the vector that a binding captures.
 import type { Instant, Uuid } from '../../base/value.js';
 
 /**
- * One node, edge or vector as a row. `record` is read on first use; where a plan writes, a bound
- * variable reads it at its binding, so that later changes do not show through it (helixql.md 6.3).
+ * One node, edge or vector as a row. `record` is read on first use. In a plan that writes, a bound variable
+ * reads it at its binding, so that later changes do not show through it.
  */
 export class Element {
   record: Uint8Array | undefined = undefined;
-  /** Held by a list: the bytes of its record count as memory of the query. */
+  /** True if a list holds the element: the bytes of its record then count as memory of the query. */
   kept = false;
-  /** Similarity or relevance of a search hit; NaN on everything else. */
+  /** Similarity or relevance of a search hit; NaN on all other elements. */
   declare score: number;
-  /** Raw metric of a vector hit; NaN on everything else. */
+  /** Raw distance of a vector hit; NaN on all other elements. */
   declare distance: number;
-  /** A reranker has set `score`: [compat] then prints it instead of the distance. */
+  /** True if a reranker has set `score`: [compat] then prints it in place of the distance. */
   declare reranked: boolean;
-  /** Of a fused hit: its score as a part of the highest possible; NaN on everything else. */
+  /** For a fused hit: its score divided by the maximum possible score. NaN on all other elements. */
   declare share: number;
-  /** Made, or given its embedding, by this request: [compat] prints that. */
+  /** True if this request created the element or set its vector: [compat] prints the vector then. */
   declare fresh: boolean;
-  /** Distance from the start of a repetition; -1 on everything else. */
+  /** Distance from the start of a repetition; -1 on all other elements. */
   declare hops: number;
-  /** Of an edge that a walk came to in either direction: the end it came from; else 0. */
+  /**
+   * For an edge that a traversal reached in either direction: the endpoint from which it was reached.
+   * Otherwise 0.
+   */
   declare origin: number;
-  /** Embedding as of the binding, where the plan may change or delete it later. */
+  /** Vector at the binding, if the plan may change or delete it later. */
   declare vector: Float64Array | undefined;
 
   constructor(readonly id: number) {}
 }
 
-// Few elements are hits: on the others these are read from the prototype, which spares every row
-// two boxed numbers.
+// Few elements are hits. The others read these attributes from the prototype, which saves two boxed numbers
+// per row.
 Element.prototype.score = Number.NaN;
 Element.prototype.distance = Number.NaN;
 Element.prototype.reranked = false;
@@ -42,24 +45,21 @@ Element.prototype.hops = -1;
 Element.prototype.origin = 0;
 Element.prototype.vector = undefined;
 
-/**
- * An ordered set of named values: groups, paths, objects and projections. `names` is shared between
- * siblings.
- */
+/** An ordered set of named values: groups, paths, objects and projections. Siblings share `names`. */
 export class RecordValue {
   constructor(
     readonly names: readonly string[],
     readonly values: readonly Value[],
   ) {}
 
-  /** The value of a member, undefined when there is none. */
+  /** Returns the value of a member, or undefined when there is none. */
   member(name: string): Value | undefined {
     const at = this.names.indexOf(name);
     return at < 0 ? undefined : this.values[at];
   }
 }
 
-/** A record of GROUP_BY or AGGREGATE_BY that knows what it was grouped by, and its items. */
+/** A record of GROUP_BY or AGGREGATE_BY that knows its group keys and its items. */
 export class GroupRecord extends RecordValue {
   constructor(
     names: readonly string[],
@@ -94,7 +94,7 @@ export type Value =
   | Element
   | RecordValue;
 
-/** Whether a value is a list: a stream's rows, an array, or a vector. */
+/** Returns true if a value is a list: a stream's rows, an array, or a vector. */
 export function isListValue(value: Value): value is readonly Value[] | Float64Array {
   return Array.isArray(value) || value instanceof Float64Array;
 }

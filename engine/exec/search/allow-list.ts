@@ -1,4 +1,4 @@
-// What a PREFILTER lets through: found once for all searches of a fusion that have the same one.
+// Computes the elements that pass a PREFILTER, once for all searches of a fusion with the same one.
 import type { AllowList } from '../../vector/index.js';
 import type { Flow } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
@@ -8,11 +8,11 @@ import { Element } from '../runtime/value.js';
 export interface Allowed {
   /** The elements of the type that pass. */
   flow: Flow;
-  /** The number of the filter, if other searches have it too. */
+  /** The number of the filter, if other searches share it. */
   shared: number | undefined;
 }
 
-/** The ids of the elements that pass, ascending. */
+/** Returns the ids of the elements that pass, ascending. */
 export function allowedIds(frame: Frame, { flow, shared }: Allowed): Uint32Array {
   if (shared === undefined) return idsOf(frame, flow);
   frame.allowed ??= new Map();

@@ -1,8 +1,8 @@
-// The path of fewest edges, searched from both ends in turn, level by level, from where the level is
-// smaller: of a graph in which everybody knows d others, about 2 d^(n/2) edges instead of d^n are
-// looked at. Among equal paths the one through the earlier edges wins, as if the search went forwards.
+// Finds a path with the fewest edges, searching from both ends in turn, level by level, from the side with
+// the smaller level. In a graph of degree d, it reads about 2 d^(n/2) edges instead of d^n. Among equal
+// paths, the one with the earlier edges wins, as in a forward search.
 
-/** Nodes and edges in walking order; one node more than edges. */
+/** Nodes and edges in path order; one node more than edges. */
 export interface FoundPath {
   nodes: number[];
   edges: number[];
@@ -12,7 +12,7 @@ export interface FoundPath {
 /** Adjacency [edge, far, …], oldest edge first. */
 type Pairs = (id: number) => Uint32Array;
 
-/** One end of the search: what it has met, by distance from there, and its last level. */
+/** One side of the search: the visited nodes by distance, and the last level. */
 interface Side {
   distances: Map<number, number>;
   level: number[];
@@ -52,7 +52,7 @@ export function fromBothEnds(
   return { nodes, edges, weight: length };
 }
 
-/** Goes one level on; gives what the other side has met, too. */
+/** Computes the next level. Returns its nodes that the other side has visited too. */
 function deepen(side: Side, next: Pairs, others: ReadonlyMap<number, number>): number[] {
   const { distances } = side;
   const level: number[] = [];
@@ -72,7 +72,7 @@ function deepen(side: Side, next: Pairs, others: ReadonlyMap<number, number>): n
   return meeting;
 }
 
-/** By distance from the start, what lies on a shortest way to where the sides met. */
+/** Returns, by distance from the start, the nodes on a shortest path to where the sides met. */
 function waysTo(meeting: ReadonlySet<number>, { distances, depth }: Side, into: Pairs) {
   const ways: ReadonlySet<number>[] = [];
   ways[depth] = meeting;

@@ -1,16 +1,15 @@
-// Shortest paths over dense ids (helixql.md 3.18): breadth first (Moore 1959), and best first with
-// an estimate (Hart, Nilsson, Raphael 1968), which is Dijkstra's algorithm (1959) when the estimate
-// is 0. Knows the graph by functions only. Among equal paths the one through the earlier edges
-// wins, compared edge by edge from the start. Without weights and conditions a search goes from both
-// ends at once (bidirectional-bfs.ts).
+// Finds shortest paths over dense ids: breadth first (Moore 1959), and best first with an estimate (Hart,
+// Nilsson, Raphael 1968), which is Dijkstra's algorithm (1959) when the estimate is 0. The graph is passed as
+// functions. Among equal paths, the one with the earlier edges wins, compared edge by edge from the start.
+// Without weights and conditions, the search runs from both ends (bidirectional-bfs.ts).
 import { type FoundPath, fromBothEnds } from './bidirectional-bfs.js';
 
 export interface PathGraph {
   /** Outgoing adjacency [edge, far, …], oldest edge first. */
   out: (id: number) => Uint32Array;
-  /** As `out`, of the edges that arrive; without it searches go forwards only. */
+  /** Like `out`, for incoming edges. Without it, searches only go forwards. */
   into?: ((id: number) => Uint32Array) | undefined;
-  /** Finite and not negative; `from` is where the edge is walked from. */
+  /** Weight of an edge, finite and not negative. `from` is the endpoint from which the edge is followed. */
   weight: (edge: number, from: number) => number;
   /** Estimate of the remaining cost. */
   estimate: (id: number) => number;
@@ -22,8 +21,8 @@ interface Arrival {
 }
 
 /**
- * The path of fewest edges. A first-in first-out queue meets nodes in the order of their paths, so
- * the first arrival is the earliest.
+ * Returns the path with the fewest edges. A first-in first-out queue visits nodes in the order of their
+ * paths, so the first arrival is the earliest path.
  */
 export function breadthFirst(graph: PathGraph, start: number, goal: number): FoundPath | undefined {
   const { out, into } = graph;
@@ -109,8 +108,8 @@ interface Reached {
 }
 
 /**
- * The path of least weight. Nodes are reopened when reached for less, so the estimate need not be
- * consistent.
+ * Returns the path of least weight. Nodes are reopened when reached at a lower cost, so the estimate need not
+ * be consistent.
  */
 export function cheapest(graph: PathGraph, start: number, goal: number): FoundPath | undefined {
   const reached = new Map<number, Reached>([[start, { cost: 0, arrivals: new Map() }]]);
@@ -118,7 +117,7 @@ export function cheapest(graph: PathGraph, start: number, goal: number): FoundPa
   heap.push({ id: start, cost: 0, total: graph.estimate(start) });
   for (let open = heap.pop(); open !== undefined; open = heap.pop()) {
     const best = reached.get(goal);
-    // Entries that tie with the best path may still hold an earlier edge.
+    // Entries that tie with the best path may still lead to an earlier edge.
     if (best !== undefined && open.total > best.cost) break;
     if (open.cost > reached.get(open.id)!.cost || open.id === goal) continue;
     const pairs = graph.out(open.id);
@@ -143,7 +142,8 @@ export function cheapest(graph: PathGraph, start: number, goal: number): FoundPa
 }
 
 /**
- * The edges of equally cheap paths, forwards: for every node on one, its next edges, oldest first.
+ * Returns the edges of equally cheap paths, forwards: for every node of such a path, its next edges, oldest
+ * first.
  */
 function forwardEdges(reached: Map<number, Reached>, start: number, goal: number) {
   const next = new Map<number, { edge: number; far: number }[]>();
@@ -165,7 +165,7 @@ function forwardEdges(reached: Map<number, Reached>, start: number, goal: number
 }
 
 /**
- * Depth first, oldest edge first; edges of weight 0 may make cycles, hence the set of nodes met.
+ * Searches depth first, oldest edge first. Edges of weight 0 may form cycles, so visited nodes are recorded.
  */
 function earliest(
   reached: Map<number, Reached>,

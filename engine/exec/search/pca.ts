@@ -1,15 +1,15 @@
-// The two directions in which a set of vectors spreads most, and where each vector lies on them: power
-// iteration from fixed numbers, so that the same rows give the same places. Owns no data. Pure.
+// Computes the two principal directions of a set of vectors, and the position of each vector on them. It uses
+// power iteration from fixed start values, so that the same rows give the same positions.
 
-/** Rows that the directions are taken from; all are placed. */
+/** Maximum number of rows from which the directions are computed. All rows get positions. */
 const rowsMax = 1_000;
 const roundsMax = 100;
-/** The directions no longer turn. */
+/** The iteration ends when the directions change less than this. */
 const still = 1e-10;
 
 type Row = Float64Array;
 
-/** Coordinates of every row in turn, x and y; the farthest lies at a distance of 1. */
+/** Returns the coordinates of every row, alternating x and y. The farthest row is at a distance of 1. */
 export function placesOf(rows: readonly Row[], tick: (rows: number) => void): Float64Array {
   const places = new Float64Array(2 * rows.length);
   const dimension = rows[0]?.length ?? 0;
@@ -45,10 +45,10 @@ function along(row: Row, centre: Row, direction: Row): number {
   return sum;
 }
 
-/** Both directions turn together, and stay at right angles. */
+/** Both directions turn together and stay orthogonal. */
 function axesOf(rows: readonly Row[], centre: Row, tick: (rows: number) => void): Row[] {
   const { length } = centre;
-  // Numbers without a pattern that is likely in data.
+  // Start values without a pattern that is likely in data.
   let axes = [1, 2].map((no) =>
     Float64Array.from(centre, (_, i) => Math.sin((i + 1) * no * 12.9898)),
   );
@@ -78,13 +78,13 @@ function dot(a: Row, b: Row): number {
   return sum;
 }
 
-/** Of length 1 and at right angles; a direction in which nothing spreads becomes 0. */
+/** Makes the directions orthogonal, of length 1. A direction without variance becomes 0. */
 function atRightAngles([first, second]: Row[]): void {
   const before = Math.sqrt(dot(second!, second!));
   unify(first!, 0);
   const share = dot(first!, second!);
   for (let i = 0; i < second!.length; i++) second![i]! -= share * first![i]!;
-  // What only rounding left over points nowhere.
+  // A remainder of rounding has no direction.
   unify(second!, before * 1e-12);
 }
 
@@ -95,7 +95,7 @@ function unify(direction: Row, least: number): void {
   }
 }
 
-/** A direction and its opposite are the same; the one whose largest number is positive is taken. */
+/** A direction and its opposite are equivalent. Chooses the one whose largest number is positive. */
 function faceForward(direction: Row): void {
   const largest = direction.reduce((most, one) => (Math.abs(one) > Math.abs(most) ? one : most), 0);
   if (largest < 0) for (let i = 0; i < direction.length; i++) direction[i] = -direction[i]!;

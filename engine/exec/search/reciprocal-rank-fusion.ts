@@ -1,6 +1,6 @@
-// Fusion of ranked lists by reciprocal rank (Cormack, Clarke, Büttcher, SIGIR 2009): an element that
-// is r-th in a list of weight w gets w / (k + r) of it. Only positions matter, so that scores of
-// different searches need no common measure.
+// Fuses ranked lists by reciprocal rank (Cormack, Clarke, Büttcher, SIGIR 2009): an element at rank r of a
+// list with weight w gets w / (k + r) from it. Only ranks count, so that scores of different searches need no
+// common scale.
 import { fail } from '../../base/errors.js';
 import { IdSet } from '../../base/id-set.js';
 import { checkFloat } from '../expression/math.js';
@@ -15,15 +15,15 @@ export interface Fusion {
   lists: readonly Flow[];
   constant: Evaluate | undefined;
   weights: Evaluate | undefined;
-  /** Numbers of filters that several of the searches have. */
+  /** Numbers of filters that several of the searches share. */
   shared: readonly number[];
 }
 
-/** Of an element in some of the lists. */
+/** State of an element that is in some of the lists. */
 interface Entry {
   first: Element;
   score: number;
-  /** Of the first list that has one. */
+  /** Distance from the first list that has one. */
   distance: number;
 }
 
@@ -38,10 +38,10 @@ function* fuseRows(
   const k = constant ? readPart(frame, constant(frame), 'k') : rankConstant;
   const parts = readWeights(frame, weights, lists.length);
   const entries = new Map<number, Entry>();
-  // What they let through for another item of a list, say, is no longer so.
+  // Results of the filters for an earlier item of a list are no longer valid.
   for (const each of shared) frame.allowed?.delete(each);
   for (const [i, list] of lists.entries()) gather(frame, entries, list, k, parts[i]!);
-  // In parts of the greatest weight: the sum of all need not be finite.
+  // Relative to the greatest weight, because the sum of all weights may be infinite.
   const greatest = Math.max(...parts);
   const most = parts.reduce((sum, weight) => sum + weight / greatest / (k + 1), 0);
   const hits = [...entries.values()];
@@ -61,7 +61,7 @@ function hitOf(
   return hit;
 }
 
-/** Adds what a list gives to its elements. A list without weight is read, as it may fail. */
+/** Adds the scores of one list to its elements. A list with weight 0 is read too, because it may fail. */
 function gather(
   frame: Frame,
   entries: Map<number, Entry>,

@@ -1,6 +1,5 @@
-// Rerankers (helixql.md 3.16). Reciprocal rank: Cormack, Clarke, Büttcher, "Reciprocal Rank
-// Fusion", SIGIR 2009. Maximal marginal relevance: Carbonell, Goldstein, SIGIR 1998, greedy
-// selection.
+// Rerankers. Reciprocal rank: Cormack, Clarke, Büttcher, "Reciprocal Rank Fusion", SIGIR 2009. Maximal
+// marginal relevance: Carbonell, Goldstein, SIGIR 1998, greedy selection.
 import { excerpt, fail } from '../../base/errors.js';
 import type { Metric } from '../../vector/index.js';
 import { readNumber } from '../runtime/step-argument.js';
@@ -14,7 +13,7 @@ import type { Evaluate } from '../runtime/compiled.js';
 
 export const rankConstant = 60;
 
-/** A copy of the hit with another score. */
+/** Returns a copy of the hit with another score. */
 export function withScores(frame: Frame, element: Element, score: number): Element {
   const copy = copyOf(frame, element);
   copy.distance = element.distance;
@@ -23,7 +22,7 @@ export function withScores(frame: Frame, element: Element, score: number): Eleme
   return copy;
 }
 
-/** Keeps the order; the score becomes 1 / (n + rank). */
+/** Keeps the order. The score becomes 1 / (n + rank). */
 export function rerankRRF(input: Flow, constant: Evaluate | undefined): RowFlow {
   return { kind: 'rows', open: (frame) => rerankRRFRows(frame, input, constant) };
 }
@@ -53,7 +52,7 @@ function readMetric(value: Value): Metric {
   return metric;
 }
 
-/** Reorders by maximal marginal relevance; the score becomes the marginal relevance. */
+/** Reorders by maximal marginal relevance. The score becomes the marginal relevance. */
 export function rerankMMR(input: Flow, lambda: Evaluate, distance: Evaluate | undefined): RowFlow {
   return { kind: 'rows', open: (frame) => rerankMMRRows(frame, input, lambda, distance) };
 }
@@ -71,7 +70,10 @@ function* rerankMMRRows(
   yield select(frame, hits, readNumber('lambda', weight, 0, 1, false), metric);
 }
 
-/** What is weighed against likeness: of a fused hit its share, as fused scores are all small. */
+/**
+ * Returns what is weighed against similarity. A fused hit uses its share of the maximum, because fused scores
+ * are all small.
+ */
 function relevanceOf({ score, share }: Element): number {
   if (!Number.isNaN(share)) return share;
   return Number.isNaN(score) ? 0 : score;

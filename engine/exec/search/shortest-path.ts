@@ -1,5 +1,5 @@
-// ShortestPath steps (helixql.md 3.18): resolves the ends, walks outgoing edges, yields {path,
-// edges, total_weight, hop_count} per start.
+// ShortestPath steps: resolve the endpoints, follow outgoing edges, and yield {path, edges, total_weight,
+// hop_count} per start.
 import { fail } from '../../base/errors.js';
 import { arithmetic, checkFloat } from '../expression/math.js';
 import { uuidOf } from '../runtime/element.js';
@@ -19,14 +19,14 @@ export interface PathStep {
   /** Edge labels to follow. */
   labels: readonly number[];
   direction: 'out' | 'both';
-  /** Of the edges that may be followed. */
+  /** Condition on the edges that may be followed. */
   condition: { slot: number; value: Evaluate } | undefined;
-  /** The path runs from the target to the row. */
+  /** True if the path runs from the target to the row. */
   reverse: boolean;
   target: Evaluate;
   weight: { slot: number; value: Evaluate } | undefined;
   heuristic: MemberReader | undefined;
-  /** A row without a path is an error. */
+  /** True if a row without a path is an error. */
   one: boolean;
 }
 
@@ -63,7 +63,7 @@ function noPath(frame: Frame, start: number, goal: number): never {
   fail('NO_PATH', { from: from!, to: to! });
 }
 
-/** Sums that are not finite lose against all others; where only they lead to the goal, there is no answer. */
+/** A sum that is not finite is worse than any other. If only such sums reach the goal, there is no path. */
 function search(step: PathStep, graph: PathGraph, start: number, goal: number) {
   if (step.algorithm === 'bfs') return breadthFirst(graph, start, goal);
   const found = cheapest(graph, start, goal);
@@ -71,7 +71,7 @@ function search(step: PathStep, graph: PathGraph, start: number, goal: number) {
   return found;
 }
 
-/** An edge as it is walked from one of its ends. */
+/** Returns an edge as it is followed from one of its endpoints. */
 function edgeFrom(edge: number, from: number): Element {
   const element = new Element(edge);
   element.origin = from;
@@ -92,7 +92,7 @@ function graphOf(frame: Frame, step: PathStep): PathGraph {
     return pairs;
   };
   return {
-    // A condition looks at an edge as it is walked from the start.
+    // A condition needs the edge as it is followed from the start, so it excludes the backward search.
     into:
       condition === undefined ? (id) => read(id, direction === 'both' ? 'both' : 'in') : undefined,
     out(id) {

@@ -1,5 +1,4 @@
-// Keyword search (helixql.md 3.15): BM25 hits of one type from the text index, best first, each
-// with its score.
+// Keyword search: BM25 hits of one type from the text index, best first, each with its score.
 import { fail } from '../../base/errors.js';
 import type { Label } from '../../storage/table/view-types.js';
 import { readK, readText } from '../runtime/step-argument.js';
@@ -12,9 +11,9 @@ import type { Evaluate } from '../runtime/compiled.js';
 export interface TextSearch {
   text: Evaluate;
   k: Evaluate;
-  /** PREFILTER: tested with the element in `slot`. */
+  /** PREFILTER, tested with the element in `slot`. */
   prefilter: { slot: number; condition: Evaluate } | undefined;
-  /** What passes, where another search needs to know it anyway. */
+  /** The elements that pass, if another search needs to compute them anyway. */
   allowed: Allowed | undefined;
 }
 

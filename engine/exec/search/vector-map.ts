@@ -1,6 +1,7 @@
-// A map of the vectors of one type (explorer.md 5.6): a sample by a hash of the ids, its places on the two
-// principal axes, and each one's neighbours within the sample as the index itself finds them, with how many
-// of the true ones those are. Invariant: the same data and seed give the same map; embeddings stay here.
+// Computes a map of the vectors of one type from a sample by a hash of the ids. The map has the positions of
+// the sample on the two principal axes, and the neighbors of each vector within the sample as the index finds
+// them. It also reports the recall of these neighbors.
+// Invariant: the same data and seed give the same map. Vectors do not leave this file.
 import type { Label } from '../../storage/table/view-types.js';
 import type { AllowList, Metric } from '../../vector/index.js';
 import { searchWithMargin } from '../../vector/oversampling.js';
@@ -11,16 +12,16 @@ import { servedIndex } from './vector-search.js';
 
 export interface MapAsked {
   label: Label;
-  /** How many of them, and neighbours of each. */
+  /** Size of the sample, and number of neighbors of each vector. */
   samples: number;
   neighbours: number;
   seed: number;
-  /** These are among them. */
+  /** Ids that must be in the sample. */
   wanted: readonly number[];
 }
 
 export interface MapEdge {
-  /** Places in `ids`, the lower first. */
+  /** Positions in `ids`, the lower first. */
   ends: [number, number];
   score: number;
 }
@@ -28,15 +29,15 @@ export interface MapEdge {
 export interface VectorMap {
   /** Ascending. */
   ids: number[];
-  /** x and y of each in turn. */
+  /** x and y of each vector, alternating. */
   places: Float64Array;
   /** Best first. */
   edges: MapEdge[];
-  /** Share of the ten true nearest that the index found, within the sample; null where there are none. */
+  /** Share of the ten true nearest that the index found, within the sample. Null when there are none. */
   recall: number | null;
 }
 
-/** Vectors that are compared with all others for the recall, and how many of the nearest. */
+/** Number of vectors that are compared with all others for the recall, and number of nearest. */
 const measured = 100;
 const nearest = 10;
 
@@ -63,7 +64,10 @@ function hashOf(id: number, seed: number): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-/** The ids with the least hashes: who is in it does not depend on how many others there are. */
+/**
+ * Returns the ids with the smallest hashes. Whether an id is in the sample does not depend on the number of
+ * other ids.
+ */
 function sampleOf(frame: Frame, { label, samples, seed, wanted }: MapAsked): number[] {
   const all: number[] = [];
   for (const batch of frame.view.scan(label.id)) {
@@ -95,7 +99,7 @@ interface Near {
 
 const byDistance = (a: Near, b: Near): number => a.distance - b.distance || a.at - b.at;
 
-/** The sampled vectors, and what is near each of them. */
+/** The sampled vectors and their neighbors. */
 class Sample {
   readonly #places: ReadonlyMap<number, number>;
   readonly #allow: AllowList | undefined;
@@ -116,7 +120,7 @@ class Sample {
     return { at: other, ...similarity(this.metric, this.rows[at]!, this.rows[other]!) };
   }
 
-  /** As the index finds them, scored by what is stored. */
+  /** Returns the neighbors that the index finds, scored by the stored vectors. */
   found(at: number, count: number): Near[] {
     const index = servedIndex(this.frame, this.label);
     const row = this.rows[at]!;
@@ -132,7 +136,7 @@ class Sample {
     return near.sort(byDistance).slice(0, count);
   }
 
-  /** Of all, one by one. */
+  /** Returns the neighbors by an exact scan. */
   exact(at: number, count: number): Near[] {
     this.frame.tick(this.ids.length);
     const all = this.ids.flatMap((_, other) => (other === at ? [] : [this.#near(at, other)]));
@@ -146,7 +150,7 @@ function allowOf(ids: readonly number[]): AllowList {
   return { words, count: ids.length };
 }
 
-/** Each pair once. */
+/** Returns each pair once. */
 function edgesOf(sample: Sample, neighbours: number): MapEdge[] {
   const edges = new Map<number, MapEdge>();
   const { length } = sample.ids;
@@ -166,7 +170,7 @@ function recallOf(sample: Sample): number | null {
   for (let at = 0; at < length; at += step) {
     const truth = sample.exact(Math.floor(at), nearest);
     const last = truth.at(-1)?.distance ?? 0;
-    // Equally near ones are equally true.
+    // Neighbors at equal distance are equally correct.
     const limit = last + Math.abs(last) * 1e-9 + 1e-12;
     const found = sample.found(Math.floor(at), nearest);
     hits += found.filter(({ distance }) => distance <= limit).length;

@@ -1,6 +1,6 @@
-// Vector search (helixql.md 3.14): candidates come from the index, their scores from the stored
-// vectors; what the transaction does not have is dropped and what it has not yet committed is
-// added. Exactly min(k, vectors) hits.
+// Vector search: candidates come from the index, their scores from the stored vectors. Candidates that the
+// transaction does not see are dropped, and vectors that it has not committed yet are added. Returns exactly
+// min(k, vectors) hits.
 import { fail } from '../../base/errors.js';
 import type { Label, WriteView } from '../../storage/table/view-types.js';
 import type { AllowList, Metric, VectorIndex } from '../../vector/index.js';
@@ -19,7 +19,7 @@ import { type Allowed, allowedIds, allowListOf, isAllowed } from './allow-list.j
 export interface VectorSearch {
   vector: Evaluate;
   k: Evaluate;
-  /** Sessions: hits below are dropped. */
+  /** Sessions only: hits with a lower score are dropped. */
   scoreMin: Evaluate | undefined;
 }
 
@@ -29,7 +29,7 @@ interface Query {
   scoreMin: number;
 }
 
-/** Up to this many allowed vectors, looking at each of them is cheaper than the graph. */
+/** Up to this many allowed vectors, an exact scan is cheaper than the graph. */
 const exactCount = 1_000;
 
 function readQuery(frame: Frame, search: VectorSearch): Query {
@@ -43,7 +43,7 @@ function readQuery(frame: Frame, search: VectorSearch): Query {
   return { vector, k, scoreMin };
 }
 
-/** The index that a search goes to. Fails VECTORS_SKIPPED. */
+/** Returns the index of a label. Fails VECTORS_SKIPPED. */
 export function servedIndex(frame: Frame, label: Label): VectorIndex | undefined {
   const index = frame.context.vectors(label.id);
   if (index?.options.skipped) fail('VECTORS_SKIPPED', { type: label.name });
@@ -54,17 +54,17 @@ function metricOf(frame: Frame, label: number): Metric {
   return frame.context.vectors(label)?.options.metric ?? 'cosine';
 }
 
-/** Better first, then older. Scores of near ones may round to the same number. */
+/** Orders by distance, then by age. Scores of close vectors may round to the same number. */
 function compareDistances(a: Element, b: Element): number {
   return a.distance - b.distance || a.id - b.id;
 }
 
-/** The same among types of different metrics: only their scores can be compared. */
+/** Orders by score, then by age: of types with different metrics, only scores can be compared. */
 function compareScores(a: Element, b: Element): number {
   return b.score - a.score || compareDistances(a, b);
 }
 
-/** Collects the best k of what it is shown. */
+/** Collects the best k hits. */
 class Hits {
   readonly #top: TopK<Element>;
 
@@ -78,8 +78,8 @@ class Hits {
   }
 
   /**
-   * Scores one vector; vectors of another dimension are passed over. `row`, the element it was found
-   * in, goes on showing what it shows.
+   * Scores one vector. Vectors of another dimension are skipped. The hit keeps the captured values and
+   * attributes of `row`, the element in which it was found.
    */
   offer(id: number, metric: Metric, vector: Float64Array | undefined, row?: Element): void {
     if (vector === undefined || vector.length !== this.query.vector.length) return;
@@ -97,7 +97,7 @@ class Hits {
   }
 }
 
-/** Ids whose vectors this transaction has put or deleted but the index has not heard of. */
+/** Returns the ids whose vectors this transaction has put or deleted and that the index does not know yet. */
 function pendingOf(frame: Frame, label: number): Set<number> {
   const { unpublished = [], pending = [] } = frame.view as Partial<WriteView>;
   const changes = [...unpublished, ...pending];
@@ -106,7 +106,7 @@ function pendingOf(frame: Frame, label: number): Set<number> {
   return ids;
 }
 
-/** The embedding of an element of this state of the data. */
+/** Returns the vector of an element in this view. */
 const vectorOf = (frame: Frame, id: number): Float64Array | undefined =>
   frame.expected(frame.view.vectorShared(id), id);
 
@@ -119,8 +119,8 @@ function offerExactly(frame: Frame, hits: Hits, label: Label, ids: Iterable<Uint
 }
 
 /**
- * Asks the index for candidates until k of them are live in this view, or it has no more. Vectors
- * of the open transaction are scored exactly.
+ * Requests candidates from the index until k of them exist in this view, or it has no more. Vectors of the
+ * open transaction are scored exactly.
  */
 function searchIndex(
   frame: Frame,
@@ -148,7 +148,7 @@ function searchIndex(
     const found = index.search(query.vector, want, { allow });
     for (let i = 0; i < found.count; i++) {
       const id = found.ids[i]!;
-      // Also for what was met before: every further round costs more than the last.
+      // Count known candidates too, because every further round costs more than the last.
       frame.tick(1);
       if (known.has(id)) continue;
       known.add(id);
@@ -167,7 +167,7 @@ function checkDimension(frame: Frame, label: Label, query: Query): void {
     fail('VECTOR_DIMENSION', { type: label.name, expected, got });
 }
 
-/** The k nearest vectors of a type; `allowed` yields those that PREFILTER lets pass. */
+/** Yields the k nearest vectors of a type. `allowed` yields those that pass the PREFILTER. */
 export function searchVector(
   label: Label,
   search: VectorSearch,
@@ -190,7 +190,7 @@ export function searchVector(
   });
 }
 
-/** The k nearest vectors of all types that hold vectors of the query's dimension. */
+/** Yields the k nearest vectors of all types with vectors of the query's dimension. */
 export function searchAnyVector(labels: readonly Label[], search: VectorSearch): RowFlow {
   return rowsOf((frame) => {
     const query = readQuery(frame, search);
@@ -199,8 +199,7 @@ export function searchAnyVector(labels: readonly Label[], search: VectorSearch):
       (label) => frame.view.dimension(label.id) === query.vector.length,
     );
     if (fitting.length === 0 && filled.length > 0) checkDimension(frame, filled[0]!, query);
-    // Every type gives its k best to one heap; scores of different metrics are compared as they
-    // are.
+    // Every type adds its k best to one heap. Scores of different metrics are compared directly.
     const hits = new Hits(frame, query, fitting);
     for (const label of fitting) searchIndex(frame, hits, label, query, undefined);
     return hits.sorted();
@@ -208,9 +207,9 @@ export function searchAnyVector(labels: readonly Label[], search: VectorSearch):
 }
 
 /**
- * Exact search among the vector rows of the labels, duplicates included; others are dropped.
- * `typed`: there is one label and its dimension is demanded; otherwise one of the vectors met must
- * have the query's.
+ * Searches exactly among the vector rows of the labels, including duplicates; other rows are dropped. With
+ * `typed`, there is one label, and its dimension is required. Otherwise at least one vector must have the
+ * query's dimension.
  */
 export function searchWithin(
   input: Flow,

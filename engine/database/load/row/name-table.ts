@@ -1,12 +1,12 @@
 // Maps temporary names of a load to their ordinals, by their UTF-8 bytes within a scope. The scope is the
 // type of the element, because files number the rows of each type separately. Each edge looks up two names at
 // random. A hash table with one arena of bytes touches a third of the memory of a Map of strings (0.3 us per
-// lookup among 500,000 names against 1.4 us), creates no strings, and is not limited to the 16.7 million
-// entries of a Map.
+// lookup among 500,000 names against 1.4 us). It also creates no strings, and is not limited to the 16.7
+// million entries of a Map.
 //
-//  places   [hash, ordinal] by hash, the next free one on collision; ordinal 0 is free
-//  starts   by ordinal: word of the arena at which its name starts · length · scope
-//  arena    names, each at a multiple of 4 bytes
+//   places   [hash, ordinal] by hash, the next free one on collision; ordinal 0 is free
+//   starts   by ordinal: word of the arena at which its name starts · length · scope
+//   arena    names, each at a multiple of 4 bytes
 import { doubled } from '../../../base/u32-array.js';
 
 export class NameTable {

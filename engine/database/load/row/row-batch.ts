@@ -2,13 +2,13 @@
 // checked against their types, and already in record format. Only the writer knows ids and the ids of
 // endpoints; these are left blank and filled in by the writer.
 //
-//  heads     7 numbers per row: label · name · from · to · record start · record end · line
-//  name      ordinal of the row's temporary name, 0 without one
-//  from, to  edges: above 0 the ordinal of a temporary name, below 0 ~k for `ends[16 k]`, up to
-//            -keyBase for the element that has the value whose list is under key -keyBase - it
-//  bytes     records (record.ts) with blank uuids and endpoints and with space for a checksum after
-//            them, keys of index entries (index-key.ts) between them
-//  entries   4 numbers per index entry: row · index of its property · key start · key end
+//   heads     7 numbers per row: label · name · from · to · record start · record end · line
+//   name      ordinal of the row's temporary name, 0 without one
+//   from, to  edges: above 0 the ordinal of a temporary name, below 0 ~k for `ends[16 k]`, up to
+//             -keyBase for the element that has the value whose list is under key -keyBase - it
+//   bytes     records (record.ts) with blank uuids and endpoints and with space for a checksum after
+//             them, keys of index entries (index-key.ts) between them
+//   entries   4 numbers per index entry: row · index of its property · key start · key end
 //
 // Invariant: entries, vectors, ids and documents are in the order of rows.
 import type { ErrorData } from '../../../base/errors.js';

@@ -16,7 +16,7 @@ export interface FormField {
 export interface TypeForm {
   label: Label;
   slots: number;
-  /** By slot. Slots of properties that are no longer declared are empty. */
+  /** Fields by slot. Slots of properties that are no longer declared are empty. */
   fields: (FormField | undefined)[];
   /** Indexes of the properties whose texts form the keyword document, in its order. */
   texts: number[];

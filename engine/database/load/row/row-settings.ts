@@ -1,7 +1,7 @@
 // Reads settings rows. Each sets how the following rows of one type in the stream are read:
 //
-//  {"settings":{"node":"Person","upsert":"email"}}
-//  {"settings":{"edge":"Knows","from_key":"email","to_key":"email"}}
+//   {"settings":{"node":"Person","upsert":"email"}}
+//   {"settings":{"edge":"Knows","from_key":"email","to_key":"email"}}
 //
 // Invariant: settings that cannot be applied end the load, because rows would be misread.
 import { excerpt, fail } from '../../../base/errors.js';

@@ -3,8 +3,8 @@
 // that was parsed in full and accepted. A line that fits the template needs no scan, no tape and no search
 // for members.
 //
-//  {"edge":"Knows","from":"p17","to":"p4","properties":{"since":2019}}
-//   fixed ---------------- text - fixed -- text - fixed ------ number -- fixed
+//   {"edge":"Knows","from":"p17","to":"p4","properties":{"since":2019}}
+//    fixed ---------------- text - fixed -- text - fixed ------ number -- fixed
 //
 // Invariant: for a line that fits, the scanner would find the same members. A line with non-ASCII characters,
 // or anything else unusual, does not fit and is parsed in full.
@@ -29,7 +29,7 @@ export interface RowParts {
   name: JsonView | undefined;
   from: JsonView | undefined;
   to: JsonView | undefined;
-  /** By slot of the record. */
+  /** Values by slot of the record. */
   fields: (JsonView | undefined)[];
 }
 
