@@ -1,5 +1,5 @@
 // Every block of code in the manual is run: commands against one server of the demo, sources compiled, configuration
-// loaded. What cannot run here says why, and is counted.
+// loaded. What cannot run here says why, and is counted. tutorial.test.ts runs the tutorials.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { type Page, blocksOf, readManual } from '../support/page.js';
 import { root } from '../support/project.js';
 import { type Server, startServer } from '../support/server/server.js';
 import { checkBlock, reasonNotToRun, tasksOf } from './block.js';
+import { isTutorial } from './journey.js';
 import { PageDatabase } from './page-database.js';
 import { Workplace } from './workplace.js';
 
@@ -30,7 +31,7 @@ afterAll(async () => {
   await server?.dispose();
 });
 
-const pages = readManual().filter((page) => blocksOf(page).length > 0);
+const pages = readManual().filter((page) => blocksOf(page).length > 0 && !isTutorial(page.path));
 
 test('most of the manual is run', () => {
   const blocks = pages.flatMap(blocksOf);

@@ -4,9 +4,11 @@
 //   hx                   compiles without an error. `with: demo`: beside the demo's schema; `schema`: is remembered for
 //                        blocks of the same page that say `with: page`; `faulty`: must not compile, and the `text`
 //                        right behind is what is said; `call`, `call: {"parameter": 1}`: its last query is run on the
-//                        database of the page, and the `json` right behind is what it answers
+//                        database of the page, and the `json` right behind is what it answers. `query`: belongs to
+//                        the database of the page, too, and is called by blocks of `json` with `call: NAME`
 //   toml                 is read as trellis.toml, or as `file: NAME`
-//   json                 one document, or one on each line
+//   json                 one document, or one on each line. `call: NAME`: the parameters of a call of that query of the
+//                        page; the `json` right behind is its result
 //   text                 is prose, or an output
 //   anything else, and what cannot run here: `not-run: REASON`
 import { join } from 'node:path';
@@ -95,7 +97,8 @@ async function checkCall(block: Block, output: Block | undefined, db: PageDataba
 function checkSource({ block, output, schema }: Task): void {
   const { info, text } = block;
   const demo = info.includes('with: demo') ? readSources(join(root, 'server/demo'), 'db') : [];
-  const beside = info.includes('with: page') ? [{ path: 'a.hx', text: schema }] : [];
+  const beside =
+    info.includes('with: page') || info === 'query' ? [{ path: 'a.hx', text: schema }] : [];
   const sources = [...demo, ...beside, { path: 'page.hx', text }];
   const { program, diagnostics } = compile(sources, { compat: false });
   const said = diagnostics.map((one) => printDiagnostic(one, text)).join('\n');

@@ -9,12 +9,15 @@ import {
 } from '../support/server/embedded-server.js';
 
 const callForm = /^call(?:: (\{.*\}))?$/;
+const namedCallForm = /^call: (\w+)$/;
 
-/** Whether a block of `hx` is run, with the arguments behind the word. */
+/** Whether a block calls a query: `hx` with the arguments after the word, or `json` that is the arguments. */
 export const isCall = ({ language, info }: Block): boolean =>
-  language === 'hx' && callForm.test(info);
+  (language === 'hx' && callForm.test(info)) || (language === 'json' && namedCallForm.test(info));
 
 const isSchema = ({ language, info }: Block): boolean => language === 'hx' && info === 'schema';
+const isQuery = ({ language, info }: Block): boolean =>
+  language === 'hx' && (info === 'query' || callForm.test(info));
 
 export class PageDatabase {
   #opened: Promise<EmbeddedServer> | undefined;
@@ -24,7 +27,7 @@ export class PageDatabase {
     private readonly readme: readonly Block[],
   ) {}
 
-  /** What the last query of the block answers. */
+  /** The result of the last query of the block, or of the one that the block names. */
   async answer(block: Block): Promise<string> {
     this.#opened ??= this.#open();
     return this.#call(await this.#opened, block);
@@ -37,7 +40,7 @@ export class PageDatabase {
   async #open(): Promise<EmbeddedServer> {
     const declares = this.blocks.some(isSchema);
     const sowing = declares ? undefined : this.readme.find(isCall);
-    const own = this.blocks.filter((block) => isSchema(block) || isCall(block));
+    const own = this.blocks.filter((block) => isSchema(block) || isQuery(block));
     const kept = declares ? own : [...this.readme.filter(isSchema), sowing!, ...own];
     const text = kept.map((block) => block.text).join('\n');
     const server = await openEmbedded({ sources: { 'page.hx': text } });
@@ -46,8 +49,9 @@ export class PageDatabase {
   }
 
   async #call({ db }: EmbeddedServer, { info, text }: Block): Promise<string> {
-    const name = [...text.matchAll(/^ *QUERY (\w+)/gm)].at(-1)?.[1] ?? '';
-    const body = Buffer.from(callForm.exec(info)?.[1] ?? '{}');
+    const named = namedCallForm.exec(info)?.[1];
+    const name = named ?? [...text.matchAll(/^ *QUERY (\w+)/gm)].at(-1)?.[1] ?? '';
+    const body = Buffer.from(named === undefined ? (callForm.exec(info)?.[1] ?? '{}') : text);
     return (await callEmbedded(db, name, body)).text;
   }
 }
