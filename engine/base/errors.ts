@@ -404,10 +404,14 @@ export function throwShortage(error: unknown): void {
 
 /**
  * Converts any thrown value to error data: the data of a TrellisError, RESOURCE_EXHAUSTED if the
- * operating system refused a resource, otherwise INTERNAL with the stack for the log.
+ * operating system refused a resource, otherwise INTERNAL. A defect has the stack for
+ * the log, also if another thread sent it.
  */
 export function errorDataOf(error: unknown): { error: ErrorData; stack?: string } {
-  if (error instanceof TrellisError || isOfAnotherCopy(error)) return { error: error.data };
+  if (error instanceof TrellisError || isOfAnotherCopy(error)) {
+    const { data, stack } = error;
+    return data.code === 'INTERNAL' && stack ? { error: data, stack } : { error: data };
+  }
   const shortage = shortageDataOf(error);
   if (shortage !== undefined) return { error: shortage };
   const stack = error instanceof Error ? error.stack : String(error);

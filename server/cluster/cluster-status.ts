@@ -24,7 +24,7 @@ export interface ClusterStatus {
 const faultOf = (fault: ErrorData) => ({ code: fault.code, error: errorMessage(fault) });
 
 export function clusterStatus(node: ClusterNode): ClusterStatus {
-  const { position, leader, fault } = node;
+  const { position, leader, fault, signedBy } = node;
   return {
     node: node.node,
     role: node.role,
@@ -32,7 +32,7 @@ export function clusterStatus(node: ClusterNode): ClusterStatus {
     position: printPosition(position),
     lag_ms: Math.round(node.lagMs),
     leader: leader === undefined ? null : { node: leader.node, address: leader.address },
-    signed_by: node.signedBy === undefined ? null : printKey(node.signedBy),
+    signed_by: signedBy === undefined ? null : printKey(signedBy),
     keys: node.keys.map(printKey),
     ...(fault && { fault: faultOf(fault) }),
   };

@@ -52,3 +52,14 @@ test('K26 the two newest hold the log; one that is made again is the newest', as
   await settings.unmark('never');
   expect(names()).toEqual(['c']);
 });
+
+test('a node that becomes the leader while it is looked at refuses in the words of what it was', async () => {
+  const looks = [{ code: 'NO_LEADER', args: {} }];
+  const node = {
+    get refusal() {
+      return looks.shift();
+    },
+  } as unknown as ClusterNode;
+  const settings = new ClusterSettings(() => node);
+  await expect(settings.unmark('a')).rejects.toMatchObject({ code: 'NO_LEADER' });
+});

@@ -1,6 +1,7 @@
 // Statuses and bodies of errors against the catalogue of http.md 5.2, and the parts of the server
 // that are pure functions.
 import { describe, expect, it } from 'vitest';
+import { errorDataOf, errorOf } from '../../engine/base/errors.js';
 import { compile, type ErrorCode, errorCodes } from '../../engine/index.js';
 import { isLoopback, printAddress } from '../../server/http/address.js';
 import { errorBody, errorHeaders, statusOf } from '../../server/http/http-error.js';
@@ -262,4 +263,11 @@ describe('small parts', () => {
     expect(text).toContain('trellis_request_bytes{route="q"} 3\n');
     expect(text.match(/# TYPE trellis_request_seconds histogram/g)).toHaveLength(1);
   });
+});
+
+it('a defect of another thread keeps its trace for the log, a refusal has none', () => {
+  const defect = errorOf({ code: 'INTERNAL', args: {} }, 'TypeError: there\n    at it');
+  expect(errorDataOf(defect)).toMatchObject({ error: defect.data, stack: defect.stack });
+  const refusal = { code: 'NO_LEADER', args: {} } as const;
+  expect(errorDataOf(errorOf(refusal, undefined))).toEqual({ error: refusal });
 });

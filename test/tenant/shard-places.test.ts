@@ -242,3 +242,10 @@ it('a shard that is cut from its log is read as far as it was written through he
   await there.call('read', body, {});
   expect(asked.at(-1)![1].headers['Trellis-After']).toBe('2.8');
 });
+
+it('a position that no node tells: a read is not answered, and whether a write was done is open', async () => {
+  const { places } = placesOf({ leader: 'b', says: () => ({ header: () => 'far' }) });
+  const coded = (code: string) => ({ data: { code } });
+  await expect(places[0]!.call('write', body, {})).rejects.toMatchObject(coded('OUTCOME_UNKNOWN'));
+  await expect(places[1]!.call('read', body, {})).rejects.toMatchObject(coded('SHARD_MISSING'));
+});

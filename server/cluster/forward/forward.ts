@@ -12,7 +12,7 @@ import type { Endpoint, Reply, Result } from '../../pipeline/router.js';
 import { keptWaiting } from '../read/read-consistency.js';
 import { isOfShard } from '../../pipeline/idempotency-key.js';
 import { hasPaused } from '../../pipeline/pause-detector.js';
-import { noteShard, parsePositions } from '../read/consistency-token.js';
+import { noteShard, parseRemotePositions } from '../read/consistency-token.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -131,7 +131,9 @@ async function askLeader(options: ForwardOptions, asked: Asked): Promise<Reply> 
     if (!isLast && (isNobodys(code) || code === 'PROGRAM_CHANGED')) continue;
     const reply = replyOf(answer, exchange, node);
     // Most of the time it is here in a moment; where it is not, the write is done all the same, and reads wait for it.
-    if (node.owed !== undefined) await node.waitFor(node.owed, waitMs).catch(keptWaiting);
+    // Looked at once: another thread brings what is owed, and may do so between two looks.
+    const { owed } = node;
+    if (owed !== undefined) await node.waitFor(owed, waitMs).catch(keptWaiting);
     return reply;
   }
 }
@@ -179,13 +181,19 @@ function askNode(
   return calls.forward(address, { path: target, headers, body, embeddings });
 }
 
-/** As the other node has answered, and as far as it was: this one may not be there yet, or never. */
+/**
+ * As the other node has answered, and as far as it was: this one may not be there yet, or never. Fails OUTCOME_UNKNOWN
+ * where no node has answered that.
+ */
 function replyOf(
   { status, reason, header, body }: NodeAnswer,
   exchange: Exchange,
   node: ClusterNode,
 ): Reply {
-  const { main, shards } = parsePositions(header('trellis-position'));
+  const told = parseRemotePositions(header('trellis-position'));
+  if (told === undefined)
+    return fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - exchange.startedAt) });
+  const { main, shards } = told;
   exchange.answeredAt = main;
   if (main !== undefined) node.noteAnswered(main);
   for (const [shard, at] of shards) noteShard(exchange, shard, at);

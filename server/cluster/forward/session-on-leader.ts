@@ -24,19 +24,29 @@ export function queryBody({ plan }: Query, view: JsonView, body: Uint8Array): Ui
 
 /**
  * The elements of a reply that is nothing else, as this node has them; the leader was asked at `startedAt`. Fails
- * OUTCOME_UNKNOWN where this node is not as far as the reply: its session cannot go on with what it does not have.
+ * OUTCOME_UNKNOWN where this node is not as far as the reply, for its session cannot go on with what it does not have;
+ * and where no node has answered that.
  */
 export function itemsIn(
   reply: Uint8Array,
   database: Database,
   startedAt: number,
 ): ReturnType<typeof windowOf> {
-  if (database.cluster?.owed !== undefined)
-    fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - startedAt) });
-  const [value] = Object.values(JSON.parse(Buffer.from(reply).toString()) as object);
-  const elements = ([value].flat() as ({ id: string } | null)[]).filter((one) => one !== null);
-  const ids = database.view((view) =>
-    elements.map(({ id }) => view.idOf(parseUuid(id)!)).filter((id) => id !== 0),
-  );
+  const uuids = uuidsIn(reply);
+  if (uuids === undefined || database.cluster?.owed !== undefined)
+    return fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - startedAt) });
+  const ids = database.view((view) => uuids.map((id) => view.idOf(id)).filter((id) => id !== 0));
   return { ids: Uint32Array.from(ids) };
+}
+
+/** Undefined for what is no such reply. */
+function uuidsIn(reply: Uint8Array): Uint8Array[] | undefined {
+  try {
+    const [value] = Object.values(JSON.parse(Buffer.from(reply).toString()) as object);
+    const elements = ([value].flat() as ({ id: string } | null)[]).filter((one) => one !== null);
+    const uuids = elements.map(({ id }) => parseUuid(id));
+    return uuids.every((one) => one !== undefined) ? uuids : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -96,7 +96,9 @@ export class ClusterSettings {
   #change(change: (settings: Settings, node: ClusterNode) => Settings): Promise<void> {
     const turn = this.#last.then(async () => {
       const node = this.node() ?? fail('FEATURE_DISABLED', { feature: 'A cluster' });
-      if (node.refusal !== undefined) throw new TrellisError(node.refusal);
+      // Looked at once: another thread may make this node the leader between two looks.
+      const { refusal } = node;
+      if (refusal !== undefined) throw new TrellisError(refusal);
       const settings = readSettings(node);
       const changed = change(settings, node);
       if (changed !== settings) await node.setSettings(packSettings(changed));

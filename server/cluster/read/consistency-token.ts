@@ -50,6 +50,15 @@ export function parsePositions(text: string): Positions {
   return { main, shards };
 }
 
+/** How far another node says that it was. Undefined: no node says that, so that nobody knows what came of the call. */
+export function parseRemotePositions(text: string): Positions | undefined {
+  try {
+    return parsePositions(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Of a database that has no shards. Undefined for no token at all. Fails PARAM_VALUE for what is none. */
 export const parsePosition = (text: string): ClusterPosition | undefined =>
   parsePositions(text).main;

@@ -8,7 +8,7 @@ import {
   fail,
 } from '../../../engine/index.js';
 import type { NodeClient } from '../node-client.js';
-import { parsePosition } from './consistency-token.js';
+import { parseRemotePositions } from './consistency-token.js';
 import { parseRemoteJson } from '../../http/remote-error.js';
 
 const path = '/_admin/cluster-beat';
@@ -52,6 +52,6 @@ export class LeaderPosition {
     const told = parseRemoteJson(answer.status === 200, answer.body) as {
       position?: unknown;
     } | null;
-    return parsePosition(String(told?.position ?? '')) ?? fail('NO_LEADER');
+    return parseRemotePositions(String(told?.position ?? ''))?.main ?? fail('NO_LEADER');
   }
 }

@@ -16,7 +16,7 @@ import {
 } from '../../../engine/index.js';
 import { type NodeClient, goodBody } from '../node-client.js';
 import { Freshness, keptWaiting } from '../read/read-consistency.js';
-import { furthest, parsePosition } from '../read/consistency-token.js';
+import { furthest, parseRemotePositions } from '../read/consistency-token.js';
 import type { Member } from '../placement.js';
 
 export interface ShardReplicaOptions {
@@ -121,11 +121,15 @@ class ShardWrite {
       ...(once && { 'Idempotency-Key': once.key }),
     };
     const asked = { path: `/${name}`, headers, body, asNode: true };
+    const started = performance.now();
     const answer = await calls.forward(leader.address, asked);
     if (answer === undefined) return undefined;
     const done = goodBody(answer.status === 200, answer.body);
+    const told = parseRemotePositions(answer.header('trellis-position'));
+    if (told === undefined)
+      return fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - started) });
     // What is read here next is not older than what was written.
-    const at = parsePosition(answer.header('trellis-position'));
+    const at = told.main;
     if (at !== undefined) {
       shards?.answered(this.ways.name, at);
       this.node.noteAnswered(at);
@@ -184,8 +188,9 @@ class ShardRead {
     const answer = await calls.forward(address, asked).catch(() => undefined);
     // What is the matter with that node only is no answer: this one may have one in a moment.
     const isTold = answer?.status === 200 || answer?.status === 400;
-    if (!isTold) return fail('SHARD_MISSING', { answered: 0, shards: 1 });
-    const at = parsePosition(answer.header('trellis-position'));
+    const told = isTold ? parseRemotePositions(answer.header('trellis-position')) : undefined;
+    if (!isTold || told === undefined) return fail('SHARD_MISSING', { answered: 0, shards: 1 });
+    const at = told.main;
     if (at !== undefined) {
       shards?.answered(this.ways.name, at);
       node?.noteAnswered(at);

