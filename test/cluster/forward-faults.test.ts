@@ -82,7 +82,7 @@ function follower(address: string, { isProved = true, owed = [], lookMs }: Given
   const waited: unknown[] = [];
   const node = {
     ...{ node: 'b', role: 'follower', program: '0123456789abcdef', leader, fault: undefined },
-    whenLed: async () => leader,
+    waitForLeader: async () => leader,
     noteAnswered: () => undefined,
     get owed() {
       return owed.shift();

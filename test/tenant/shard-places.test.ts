@@ -42,8 +42,8 @@ function placesOf(given: Given) {
       role,
       program: 'fedcba9876543210',
       position: { epoch: 2, seq },
-      sees: (at: { seq: number }) => at.seq <= seq,
-      strong: async () => void waited.push('beat'),
+      hasApplied: (at: { seq: number }) => at.seq <= seq,
+      readBarrier: async () => void waited.push('beat'),
       leader: leader && { node: leader, address: `${leader}:1` },
       waitForLeader: async () => undefined,
       waitFor: async (at: unknown) => {

@@ -13,7 +13,7 @@ import type { Exchange } from '../../http/exchange.js';
 export type ShardPositions = ReadonlyMap<string, ClusterPosition>;
 
 /** Of the main database, or of a tenant's, and of shards beside it. */
-export interface Positions {
+interface Positions {
   main: ClusterPosition | undefined;
   shards: ShardPositions;
 }

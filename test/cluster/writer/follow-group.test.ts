@@ -44,8 +44,8 @@ function follower() {
       return group.map((id): VectorChange => ({ kind: 'delete', label: 1, id }));
     },
     committedSeq: () => 0,
-    note: () => undefined,
-    permit: { denied: undefined },
+    recordPosition: () => undefined,
+    permit: { closedBecause: undefined },
     env: { room: { need: () => undefined, shortage: () => undefined } },
   };
   const parts = {
@@ -53,8 +53,8 @@ function follower() {
       storage,
       link,
       port,
-      loads: { distrust: () => undefined },
-      gate: { advance: () => undefined },
+      loads: { invalidateNames: () => undefined },
+      gate: { publishCommit: () => undefined },
     },
     vectors: {
       publish: (changes: VectorChange[]) => published.push(...changes.map(({ id }) => id)),
