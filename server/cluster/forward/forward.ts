@@ -131,7 +131,7 @@ async function askLeader(options: ForwardOptions, asked: Asked): Promise<Reply> 
     if (!isLast && (isNobodys(code) || code === 'PROGRAM_CHANGED')) continue;
     const reply = replyOf(answer, exchange, node);
     // Most of the time it is here in a moment; where it is not, the write is done all the same, and reads wait for it.
-    // Looked at once: another thread brings what is owed, and may do so between two looks.
+    // Read a single time: another thread moves this value, and may do so between two reads.
     const { owed } = node;
     if (owed !== undefined) await node.waitFor(owed, waitMs).catch(keptWaiting);
     return reply;
@@ -182,8 +182,8 @@ function askNode(
 }
 
 /**
- * As the other node has answered, and as far as it was: this one may not be there yet, or never. Fails OUTCOME_UNKNOWN
- * where no node has answered that.
+ * Returns the response of the other node, with the position of that node. This node may be behind it. Fails
+ * OUTCOME_UNKNOWN if the response has no readable position.
  */
 function replyOf(
   { status, reason, header, body }: NodeAnswer,

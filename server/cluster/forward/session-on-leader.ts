@@ -24,8 +24,8 @@ export function queryBody({ plan }: Query, view: JsonView, body: Uint8Array): Ui
 
 /**
  * The elements of a reply that is nothing else, as this node has them; the leader was asked at `startedAt`. Fails
- * OUTCOME_UNKNOWN where this node is not as far as the reply, for its session cannot go on with what it does not have;
- * and where no node has answered that.
+ * OUTCOME_UNKNOWN if this node is behind the reply: its session cannot use elements that it does not have yet. Also
+ * if the reply has no readable position.
  */
 export function itemsIn(
   reply: Uint8Array,
@@ -39,7 +39,7 @@ export function itemsIn(
   return { ids: Uint32Array.from(ids) };
 }
 
-/** Undefined for what is no such reply. */
+/** Returns undefined if the bytes are no such reply. */
 function uuidsIn(reply: Uint8Array): Uint8Array[] | undefined {
   try {
     const [value] = Object.values(JSON.parse(Buffer.from(reply).toString()) as object);

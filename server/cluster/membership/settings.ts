@@ -96,7 +96,7 @@ export class ClusterSettings {
   #change(change: (settings: Settings, node: ClusterNode) => Settings): Promise<void> {
     const turn = this.#last.then(async () => {
       const node = this.node() ?? fail('FEATURE_DISABLED', { feature: 'A cluster' });
-      // Looked at once: another thread may make this node the leader between two looks.
+      // Read a single time: another thread may make this node the leader between two reads.
       const { refusal } = node;
       if (refusal !== undefined) throw new TrellisError(refusal);
       const settings = readSettings(node);

@@ -50,7 +50,7 @@ export function parsePositions(text: string): Positions {
   return { main, shards };
 }
 
-/** How far another node says that it was. Undefined: no node says that, so that nobody knows what came of the call. */
+/** Returns the positions that another node reports, or undefined if the text is none: then the outcome is unknown. */
 export function parseRemotePositions(text: string): Positions | undefined {
   try {
     return parsePositions(text);
