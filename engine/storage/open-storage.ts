@@ -1,4 +1,4 @@
-// Opens the store on any thread: reads everywhere, writes on the one thread that commits.
+// Opens the store on any thread: for reads everywhere, for writes on the one thread that commits.
 import { fail } from '../base/errors.js';
 import { failpoint } from '../base/failpoint.js';
 import type { ShardPlace } from '../base/id.js';
@@ -43,102 +43,104 @@ export type { RefreshableView, SchemaPreview };
 export interface StorageOptions {
   limits: Limits;
   /**
-   * `create` on the first thread, before all others; `attach` on one more that writes; `read` on
+   * `create` for the first thread, before all others; `attach` for a further thread that writes; `read` for
    * threads that only read.
    */
   mode: 'create' | 'attach' | 'read';
-  /** Of the writer: how embeddings are kept, per vector type. */
+  /** Writer only: how embeddings are stored, by vector type. */
   vectorTypes?: Readonly<Record<string, VectorTypeOptions>>;
-  /** Of the writer: which ids it makes. */
+  /** Writer only: selects the ids that it assigns, when vector types are sharded. */
   shard?: ShardPlace;
-  /** Of the writer: asked at every commit. */
+  /** Writer only: checked at every commit. */
   permit?: WriteFence;
-  /** Of the writer: hears of every commit. */
+  /** Writer only: called around every commit. */
   visibility?: CommitVisibility;
-  /** Of all threads of a process that read and write the data. */
+  /** Shared by all threads of a process that read or write the data. */
   notes?: Invalidations;
-  /** Of the writer of a database in a cluster. */
+  /** Writer of a database in a cluster only. */
   replication?: Replication;
-  /** Of a writer on a thread of its own. */
+  /** Writer only, when it runs on a separate thread. */
   hold?: TransactionHold;
 }
 
-/** One per thread and folder. */
+/** An open store, one per thread and folder. */
 export interface Storage {
-  /** As of opening, the last `applySchema` on this thread, or `reloadCatalog`. */
+  /** The catalog at opening, or at the last `applySchema` or `reloadCatalog` on this thread. */
   readonly catalog: Catalog;
   reloadCatalog(): void;
-  /** Whether the data that are seen have the catalog that was read last; on reading threads. */
+  /** Whether the visible data still have the catalog that was read last. For reading threads. */
   isCurrent(): boolean;
-  /** A view of the newest commit, with the present catalog. */
+  /** Returns a view of the newest commit with the present catalog. */
   reader(): RefreshableView;
   /**
-   * One durable transaction for a group of requests; `work` may be run twice, the first time in vain.
-   * Returns the vector changes committed, in
-   * sequence order; the last one has the sequence `committedSeq()`. An error that comes out of it,
-   * rather than out of a request, means that the storage failed: stop writing.
+   * Commits a group of requests in one durable transaction. May run `work` twice, and then undoes the first
+   * run. Returns the committed vector changes by ascending sequence; the last one has the sequence
+   * `committedSeq()`. An error that `commitGroup` throws, as opposed to the error of one request, means that
+   * the storage failed: stop writing.
    */
   commitGroup(work: (group: WriteGroup) => void): VectorChange[];
   /**
-   * One durable transaction of a bulk load: all of it or, when `work` throws, nothing. Returns what
-   * `work` does and the vector changes committed, in sequence order. `isAlone`: nobody looks at the data
-   * until `flushAdjacency`, which any other write does first; lists of edges are not whole before.
+   * Commits a part of a bulk load in one durable transaction, or nothing if `work` throws. Returns the result
+   * of `work` and the committed vector changes. `isAlone`: no reader uses the data until `flushAdjacency`,
+   * which any other write calls first. Adjacency lists are incomplete until then.
    */
   load<T>(nowMs: number, work: (view: LoadView) => T, isAlone?: boolean): Loaded<T>;
-  /** Writes the lists of edges that loads have left to later. */
+  /** Writes the adjacency lists that loads have deferred. */
   flushAdjacency(): void;
-  /** Edges that were listed when it was opened, because a load had been cut off. */
+  /** Number of edges that were listed at opening, because a load had been interrupted. */
   readonly listedAtOpen: number;
   /**
-   * Brings the data to the declarations of a compiled program: all or nothing. Fails
-   * SCHEMA_INCOMPATIBLE. Other threads call `reloadCatalog` afterwards.
+   * Changes the data to match the declarations of a compiled program, completely or not at all. Fails
+   * SCHEMA_INCOMPATIBLE. Other threads then call `reloadCatalog`.
    */
   applySchema(declarations: Declarations, options: SchemaOptions): void;
-  /** What `applySchema` would do or refuse; changes nothing. */
+  /** Reports what `applySchema` would do or refuse; changes nothing. */
   previewSchema(declarations: Declarations, nowMs: number): SchemaPreview;
   /**
-   * Makes a catalog that a dump brought the one of an empty store. Until it is opened again,
-   * everything in it counts as declared.
+   * Stores a catalog from a dump in an empty store. Everything in it counts as declared until the store is
+   * opened again.
    */
   adoptCatalog(stored: StoredCatalog): void;
   /**
-   * One durable transaction of what another node has changed, which `work` tells key by key, and of how
-   * far this node is then. Returns the vector changes in it, in sequence order.
+   * Commits the changes of another node, which `work` applies key by key, with the log position of this node
+   * after them. Returns the vector changes by ascending sequence.
    */
   follow(position: Uint8Array, work: (apply: VisitChange) => void): VectorChange[];
-  /** Notes how far this node is where nothing has changed. */
+  /** Stores the log position of this node when no data have changed. */
   recordPosition(position: Uint8Array): void;
-  /** Forgets what was known for further writes: somebody else has written since. */
+  /** Drops the cached state of the writer, because another process has written. */
   invalidateWriter(): void;
-  /** As `follow` noted it last; undefined for a database that was never in a cluster. */
+  /**
+   * Returns the log position that was stored last, or undefined for a database that was never in a cluster.
+   */
   position(): Uint8Array | undefined;
-  /** Changes of vector indexes after a sequence, ascending. */
+  /** Returns the changes of vector indexes after a sequence, ascending. */
   replay(afterSeq: number): Iterable<LoggedChange>;
-  /** Lowest sequence that the log still holds, or the next one. */
+  /** Returns the lowest sequence in the vector log, or the next one if the log is empty. */
   oldestLoggedSeq(): number;
-  /** Sequence of the newest committed vector change, 0 before the first. */
+  /** Returns the sequence of the newest committed vector change; 0 before the first. */
   committedSeq(): number;
-  /** Forgets log entries up to and including a sequence. */
+  /** Deletes log entries up to and including a sequence. */
   trimLog(upToSeq: number): void;
-  /** Some milliseconds of filling loose pages again, in a transaction of its own; false: none due. */
+  /** Defragments for a few milliseconds, in a separate transaction. Returns false when nothing is due. */
   repack(): boolean;
-  /** Puts and removals since this thread opened the store. */
+  /** Number of puts and removals since this thread opened the store. */
   readonly puts: number;
-  /** Whether anything may be written, files beside the store included. */
+  /** Whether this process may write, including files next to the store. */
   readonly permit: WriteFence;
-  /** Raw tables, for `check` and statistics. */
+  /** Tables of the store, for `check` and statistics. */
   readonly env: Env;
-  /** What the file holds, as of the newest commit. */
+  /** Returns the space usage of the data file as of the newest commit. */
   usage(): Usage;
-  /** Opens the file again, only to read, after `close`. Views of before are of no use any more. */
+  /** Opens the file again, read-only, after `close`. Earlier views are invalid. */
   reopen(): void;
-  /** Resolves when this thread has let go of the file. */
+  /** Resolves when this thread has closed the file. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the folder `path`, which holds data.mdb and lock.mdb. Fails DATA_DIR_BAD where a load was cut off
- * before it had listed its edges, and this thread may not do it.
+ * Opens the folder `path`, which holds data.mdb and lock.mdb. Fails DATA_DIR_BAD if an interrupted load left
+ * incomplete adjacency lists and this thread may not write them.
  */
 export function openStorage(path: string, options: StorageOptions): Storage {
   const { mode, permit = new WriteFence(), visibility, notes, replication, hold } = options;
@@ -154,9 +156,9 @@ const nothing = new Uint8Array(0);
 class OpenStorage implements Storage {
   catalog: FullCatalog;
   listedAtOpen = 0;
-  /** As the data had it when it was read last. */
+  /** The stored catalog as it was read last. */
   #catalogBytes: Uint8Array | undefined;
-  /** Made at the first write: reading threads have none. */
+  /** Created by the first write, so reading threads have none. */
   #writer: Writer | undefined;
   #repacker: Repacker | undefined;
   #closed: Promise<void> | undefined;
@@ -180,7 +182,7 @@ class OpenStorage implements Storage {
     ));
   }
 
-  /** Of everything but loads that are alone: with whole lists. */
+  /** The writer with complete adjacency lists, for all writes but exclusive loads. */
   get #wholeWriting(): Writer {
     this.flushAdjacency();
     return this.#writing;
@@ -216,17 +218,17 @@ class OpenStorage implements Storage {
   }
 
   flushAdjacency(): void {
-    this.#writer?.unlisted.list();
+    this.#writer?.unlisted.flush();
   }
 
-  /** After a load that was cut off. */
+  /** Completes the lists after an interrupted load. */
   completeLists(): void {
     if (this.permit.closedBecause !== undefined || this.options.replication !== undefined) {
       const what = 'an import into these data was cut off, and lists of edges are not whole';
       const hint = 'Open them once for writing: start the server as usual, or repeat the import.';
       fail('DATA_DIR_BAD', { what }, { hint });
     }
-    this.listedAtOpen = this.#writing.unlisted.listFound();
+    this.listedAtOpen = this.#writing.unlisted.recover();
   }
 
   applySchema(declarations: Declarations, options: SchemaOptions): void {

@@ -1,37 +1,37 @@
-// Texts into terms: lower case, cut at everything that is neither letter nor digit (Unicode),
-// English stop words dropped, the rest reduced to its English stem. Documents and queries go the
-// same way. Stop words and stemmer (M. Porter, "An algorithm for suffix stripping", 1980) are
-// lunr's. Its tokenizer cuts at spaces and hyphens only and its trimmer takes letters beyond ASCII
-// for punctuation, so the cutting is done here.
+// Analyzes texts into terms, for documents and queries alike: lower case, cut at every character that is
+// neither letter nor digit (Unicode), without English stop words, reduced to English stems. The stop words
+// and the stemmer (M. Porter, "An algorithm for suffix stripping", 1980) are those of the package lunr. This
+// file cuts the words, because the tokenizer of lunr cuts only at spaces and hyphens. Its trimmer treats
+// letters beyond ASCII as punctuation.
 import lunr from 'lunr';
 
-/** Longer words are kept as they are: no English word is, and stemming is not linear. */
+/** Longer words are not stemmed: no English word is longer, and the time of the stemmer is not linear. */
 const stemmedMax = 64;
-const memoMax = 65_536;
+const stemsMax = 65_536;
 
-/** Stem by word; the empty string marks a stop word. Emptied when full. */
-const memo = new Map<string, string>();
+/** Stem by word; the empty string marks a stop word. Cleared when it is full. */
+const stems = new Map<string, string>();
 
 const words = /[\p{L}\p{N}]+/gu;
 
-/** The terms of a text in order, at most `limit` of them. */
+/** Returns the terms of a text in order, at most `limit` of them. */
 export function analyze(text: string, limit = Number.POSITIVE_INFINITY): string[] {
   const terms: string[] = [];
   for (const word of text.toLowerCase().match(words) ?? []) {
     if (terms.length >= limit) break;
-    const term = termOf(word);
+    const term = toTerm(word);
     if (term !== '') terms.push(term);
   }
   return terms;
 }
 
-function termOf(word: string): string {
+function toTerm(word: string): string {
   if (word.length > stemmedMax) return word;
-  const known = memo.get(word);
+  const known = stems.get(word);
   if (known !== undefined) return known;
   const term = stem(word);
-  if (memo.size >= memoMax) memo.clear();
-  memo.set(word, term);
+  if (stems.size >= stemsMax) stems.clear();
+  stems.set(word, term);
   return term;
 }
 

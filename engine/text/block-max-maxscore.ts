@@ -1,26 +1,31 @@
-// The k best documents for several terms without scoring them all: block-max MaxScore (K. Chakrabarti,
-// S. Chaudhuri, V. Ganti, "Interval-based pruning for top-k processing over compressed lists", ICDE
-// 2011). Ids are cut into spans in which no term changes its block. A span whose bounds together
-// cannot beat the k-th best score so far is passed over unread; in any other, the terms with the
-// lowest bounds that cannot do it by themselves are only asked about documents of the others. (A
-// WAND that picked a pivot per document took three times as long: it looks at bounds for every
-// document, this once a span.)
+// Finds the k best documents for several terms without scoring all of them: block-max MaxScore (K.
+// Chakrabarti, S. Chaudhuri, V. Ganti, "Interval-based pruning for top-k processing over compressed lists",
+// ICDE 2011).
 //
-// Exact. Documents come by ascending id, so of equals the oldest stay.
+// The ids are cut into spans in which no term changes its block. The search skips a span unread if the sum of
+// its upper bounds cannot beat the k-th best score so far. In any other span, the terms with the lowest
+// bounds are non-essential if their sum cannot beat that score. Only the essential terms propose documents;
+// the non-essential ones are looked up for these documents. (WAND, which picks a pivot for each document,
+// took three times as long: it compares bounds for every document, this algorithm once a span.)
+//
+// Invariant: the result is exact. Documents come by ascending id, so the oldest of equal documents stays.
 import { END, type TermCursor } from './term-cursor.js';
 import type { TextHit } from './text-index-types.js';
 import { TopHits } from './top-k-hits.js';
 
-/** For sums of bounds in any order: a little more than rounding can take away. */
+/**
+ * Factor for sums of upper bounds, which may be added in any order: slightly more than rounding can take
+ * away.
+ */
 const slack = 1 + 1e-9;
 
 type Allow = ((id: number) => boolean) | undefined;
 
 /**
- * Best first, ties by ascending id. The order of `terms` is the order in which scores are added up.
+ * Returns the best k documents, best first, ties by ascending id. Scores are added in the order of `terms`.
  */
 export function topDocuments(terms: readonly TermCursor[], k: number, allow: Allow): TextHit[] {
-  const search = new Search(terms, new TopHits(k), allow);
+  const search = new MaxScoreSearch(terms, new TopHits(k), allow);
   for (let from = 0; from < END; ) {
     let bound = 0;
     let to = END;
@@ -29,18 +34,18 @@ export function topDocuments(terms: readonly TermCursor[], k: number, allow: All
       bound += term.bound;
       if (term.boundEnd < to) to = term.boundEnd;
     }
-    if (bound > 0 && bound * slack > search.top.threshold) search.span(from, to);
+    if (bound > 0 && bound * slack > search.top.threshold) search.searchSpan(from, to);
     from = to + 1;
   }
   return search.top.take();
 }
 
-class Search {
-  /** By ascending bound: the first `asked` are asked about documents of the others only. */
+class MaxScoreSearch {
+  /** Terms by ascending bound. The first `#nonEssential` of them are non-essential. */
   readonly #order: TermCursor[];
   #nonEssential = 0;
-  /** Bounds of those that are asked. */
-  #rest = 0;
+  /** Sum of the bounds of the non-essential terms. */
+  #nonEssentialBound = 0;
 
   constructor(
     private readonly terms: readonly TermCursor[],
@@ -50,22 +55,22 @@ class Search {
     this.#order = [...terms];
   }
 
-  /** Offers what may be among the best of the documents [from, to]. */
-  span(from: number, to: number): void {
+  /** Offers every document of [from, to] that may be among the best. */
+  searchSpan(from: number, to: number): void {
     const order = this.#order;
     sortByBound(order);
     this.#nonEssential = 0;
-    this.#rest = 0;
-    this.#demote();
+    this.#nonEssentialBound = 0;
+    this.#extendNonEssential();
     for (let i = this.#nonEssential; i < order.length; i++) order[i]!.load(from);
     for (;;) {
       if (this.#nonEssential === order.length - 1)
-        return this.#single(order[this.#nonEssential]!, to);
+        return this.#scoreSingle(order[this.#nonEssential]!, to);
       if (this.#nonEssential === order.length) return;
       let doc = END;
       for (let i = this.#nonEssential; i < order.length; i++) doc = Math.min(doc, order[i]!.doc);
       if (doc > to) return;
-      let score = this.#rest;
+      let score = this.#nonEssentialBound;
       for (let i = this.#nonEssential; i < order.length; i++) {
         if (order[i]!.doc === doc) score += order[i]!.score();
       }
@@ -75,14 +80,14 @@ class Search {
     }
   }
 
-  /** The rest of a span in which only one term can bring in documents. */
-  #single(term: TermCursor, to: number): void {
-    const { ids, scores, end, times } = term;
+  /** Finishes a span in which one term alone is essential. */
+  #scoreSingle(term: TermCursor, to: number): void {
+    const { ids, scores, end, queryFrequency: times } = term;
     let { threshold } = this.top;
     for (let { at } = term; at < end; at++) {
       const doc = ids[at]!;
       if (doc > to) break;
-      const score = scores[at]! * times + this.#rest;
+      const score = scores[at]! * times + this.#nonEssentialBound;
       if (score * slack <= threshold) continue;
       term.at = at;
       term.doc = doc;
@@ -92,7 +97,9 @@ class Search {
     }
   }
 
-  /** Offers a document that scores at most `most`, unless those that are asked take it too low. */
+  /**
+   * Offers a document that scores at most `most`, unless the non-essential terms lower this bound too far.
+   */
   #consider(doc: number, most: number): void {
     const order = this.#order;
     const { threshold } = this.top;
@@ -109,22 +116,22 @@ class Search {
     let score = 0;
     for (const term of this.terms) if (term.doc === doc) score += term.score();
     this.top.offer(doc, score);
-    if (this.top.threshold > threshold) this.#demote();
+    if (this.top.threshold > threshold) this.#extendNonEssential();
   }
 
-  /** Finds more terms that cannot bring in documents by themselves. */
-  #demote(): void {
+  /** Makes more terms non-essential, as far as the threshold allows. */
+  #extendNonEssential(): void {
     const order = this.#order;
     while (this.#nonEssential < order.length) {
       const { bound } = order[this.#nonEssential]!;
-      if ((this.#rest + bound) * slack > this.top.threshold) return;
-      this.#rest += bound;
+      if ((this.#nonEssentialBound + bound) * slack > this.top.threshold) return;
+      this.#nonEssentialBound += bound;
       this.#nonEssential++;
     }
   }
 }
 
-/** Nearly sorted already: insertion sort. */
+/** Insertion sort: the order is nearly sorted already. */
 function sortByBound(order: TermCursor[]): void {
   for (let i = 1; i < order.length; i++) {
     const term = order[i]!;

@@ -1,5 +1,5 @@
-// BM25 (S. Robertson, H. Zaragoza, "The probabilistic relevance framework", 2009, section 3.4) with
-// k1 = 1.2 and b = 0.75, and the idf that is never negative (helixql.md 3.15).
+// Scores with BM25 (S. Robertson, H. Zaragoza, "The probabilistic relevance framework", 2009, section 3.4),
+// with k1 = 1.2, b = 0.75 and the idf that is never negative (helixql.md 3.15).
 
 const k1 = 1.2;
 const b = 0.75;
@@ -7,18 +7,18 @@ const b = 0.75;
 /** Counts of one label. */
 export interface CollectionStats {
   documents: number;
-  /** Terms of all documents together. */
+  /** Sum of the document lengths, in terms. */
   length: number;
 }
 
-/** Weight of a term that `df` of the documents hold. */
+/** Returns the weight of a term that `df` documents contain. */
 export function idf(df: number, totals: CollectionStats): number {
   return Math.log(1 + (totals.documents - df + 0.5) / (df + 0.5));
 }
 
 /**
- * What a term of weight `weight` adds to the score of a document: rises with frequency, falls with
- * length.
+ * Returns what a term of weight `weight` adds to the score of a document: more with its frequency, less with
+ * the length of the document.
  */
 export function termScore(
   weight: number,

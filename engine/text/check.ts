@@ -1,5 +1,5 @@
-// Recounts the keyword index of one label from its documents (invariant I7 of operations.md):
-// postings, document lengths, document frequencies, totals, and the bounds of the directory.
+// Recounts the keyword index of one label from its documents (invariant I7 of operations.md): postings,
+// document lengths, document frequencies, totals, and the bounds in the directory.
 import type { Limits } from '../base/limits.js';
 import type { ReadView } from '../storage/table/view-types.js';
 import { encodeEntry, findEntry } from './impacts.js';
@@ -9,7 +9,7 @@ import { countTerms, readTotals } from './text-index.js';
 import {
   blockKey,
   directoryKey,
-  placeOfKey,
+  parseTextKey,
   termBytes,
   termKey,
   termRange,
@@ -21,13 +21,13 @@ export interface TextDocument {
   texts: readonly string[];
 }
 
-/** A posting list reduced to what tells two apart: its length and a sum over its postings. */
+/** Digest of a posting list: its length and a checksum over its postings. */
 interface Digest {
   df: number;
   sum: number;
 }
 
-/** One line per fault; none when the index is as a rebuild would make it. */
+/** Returns one line per violation; none when the index equals a rebuilt one. */
 export function checkTextIndex(
   view: ReadView,
   label: number,
@@ -48,11 +48,11 @@ export function checkTextIndex(
   if (stored.documents !== totals.documents || stored.length !== totals.length)
     faults.push(`totals of label ${label}`);
   for (const { key, value } of view.scanDerived(...termRange(label))) {
-    const place = placeOfKey(key);
-    if (place.kind !== 'term') continue;
-    const { term } = place;
+    const parsed = parseTextKey(key);
+    if (parsed.kind !== 'term') continue;
+    const { term } = parsed;
     const name = textOf(term);
-    const digest = soundList(view, label, term, value);
+    const digest = readListOrNothing(view, label, term, value);
     const recount = expected.get(name);
     expected.delete(name);
     if (digest === undefined || digest.df !== recount?.df || digest.sum !== recount.sum)
@@ -62,23 +62,23 @@ export function checkTextIndex(
   return faults;
 }
 
-/** What of the keyword index belongs to no label, no term, or no directory. */
+/** Reports keyword entries that belong to no label, no term or no directory. */
 export function checkTextKeys(view: ReadView, labels: ReadonlySet<number>): string[] {
   const faults: string[] = [];
   for (const { key } of view.scanDerived(...textRange())) {
-    const place = placeOfKey(key);
-    if (place.kind === 'kept') continue;
-    const { label } = place;
-    if (place.kind === 'other' || !labels.has(label)) {
+    const parsed = parseTextKey(key);
+    if (parsed.kind === 'complete') continue;
+    const { label } = parsed;
+    if (parsed.kind === 'other' || !labels.has(label)) {
       faults.push(`keyword entry ${Buffer.from(key).toString('hex').slice(0, 32)} is of nobody`);
-    } else if (place.kind === 'directory' || place.kind === 'block') {
-      const { term, upper } = place;
+    } else if (parsed.kind === 'directory' || parsed.kind === 'block') {
+      const { term, upper } = parsed;
       const directory = view.getDerived(directoryKey(label, term));
       const isListed =
         view.getDerived(termKey(label, term)) !== undefined &&
         directory !== undefined &&
         (upper === undefined || findEntry(directory, upper)?.upper === upper);
-      if (!isListed) faults.push(`a ${place.kind} of term ${textOf(term)} of label ${label}`);
+      if (!isListed) faults.push(`a ${parsed.kind} of term ${textOf(term)} of label ${label}`);
     }
   }
   return faults;
@@ -99,15 +99,15 @@ function count(
   digest.sum = (digest.sum + mix(mix(mix(id) ^ frequency) ^ length)) >>> 0;
 }
 
-/** Spreads the bits of a number (the finaliser of MurmurHash3). */
+/** Mixes the bits of a number (the finalizer of MurmurHash3). */
 function mix(value: number): number {
   const a = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   const b = Math.imul(a ^ (a >>> 13), 0xc2b2ae35);
   return (b ^ (b >>> 16)) >>> 0;
 }
 
-/** As `readList`; bytes that are no list are one that is not in order. */
-function soundList(
+/** As `readList`, and undefined for bytes that are no list. */
+function readListOrNothing(
   view: ReadView,
   label: number,
   term: Uint8Array,
@@ -120,7 +120,7 @@ function soundList(
   }
 }
 
-/** The digest of a stored list; undefined when the list is not in order. */
+/** Returns the digest of a stored list, or undefined when the list is not in order. */
 function readList(
   view: ReadView,
   label: number,
@@ -141,17 +141,17 @@ function readList(
     return true;
   };
   const directory = view.getDerived(directoryKey(label, term)) ?? new Uint8Array(0);
-  const older = newBlock();
+  const block = newBlock();
   for (let at = 0; at < directory.length; ) {
-    const place = findEntry(directory, previous + 1);
-    const bytes = place && view.getDerived(blockKey(label, term, place.upper));
-    if (bytes === undefined || place === undefined || place.start !== at) return undefined;
-    decodeBlock(bytes, older);
-    const entry = encodeEntry(place.upper, older, 0, older.count);
-    const isSame = Buffer.compare(directory.subarray(at, place.end), entry) === 0;
-    if (!isSame || !take(older) || previous > place.upper) return undefined;
-    previous = place.upper;
-    at = place.end;
+    const parsed = findEntry(directory, previous + 1);
+    const bytes = parsed && view.getDerived(blockKey(label, term, parsed.upper));
+    if (bytes === undefined || parsed === undefined || parsed.start !== at) return undefined;
+    decodeBlock(bytes, block);
+    const entry = encodeEntry(parsed.upper, block, 0, block.count);
+    const isSame = Buffer.compare(directory.subarray(at, parsed.end), entry) === 0;
+    if (!isSame || !take(block) || previous > parsed.upper) return undefined;
+    previous = parsed.upper;
+    at = parsed.end;
   }
   if (!take(record.tail)) return undefined;
   const digest = digests.get('') ?? { df: 0, sum: 0 };

@@ -1,17 +1,17 @@
-// Documents of new elements that wait for the end of their transaction: the list of each term is
-// then written once, however many of them hold it. In calls of 5,000 documents a document costs 76 us
-// of CPU so, 260 when every posting is written on its own.
+// Buffers the documents of new elements until their transaction ends, so that the list of each term is
+// written once, however many documents contain it. In calls of 5,000 documents, a document costs 76 us of CPU
+// this way, against 260 when every posting is written separately.
 import type { DerivedStore, DeferredTask } from '../storage/table/deferred-work.js';
 import { NewPostings, addNewPostings } from './posting-list.js';
 import { termBytes } from './text-key.js';
 
-/** The terms of a document with the times they occur, and how many there are in all. */
+/** Terms of a document with their frequencies; `length` counts all of them. */
 export interface Document {
   frequencies: ReadonlyMap<string, number>;
   length: number;
 }
 
-/** Adds to the totals of a label. */
+/** Adds documents, and terms of them, to the statistics of a label. */
 type CountDocuments = (
   store: DerivedStore,
   label: number,
@@ -19,20 +19,20 @@ type CountDocuments = (
   length: number,
 ) => void;
 
-/** Numbers per document: label, id, length, and where its terms end. */
+/** Numbers per document in `#heads`: label, id, length, and the end of its terms. */
 const headNumbers = 4;
 
-export class NewDocuments implements DeferredTask {
+export class DocumentBuffer implements DeferredTask {
   #heads: number[] = [];
   #terms: string[] = [];
   #frequencies: number[] = [];
-  /** Documents of earlier requests, and how many of them are written. */
+  /** Number of documents of earlier requests, and how many of them are written. */
   #earlier = 0;
   #done = 0;
 
   constructor(private readonly count: CountDocuments) {}
 
-  /** Ids ascend, and are above all that are indexed. */
+  /** Adds a document. Ids ascend, and are above every indexed id. */
   add(label: number, id: number, { frequencies, length }: Document): void {
     for (const [term, frequency] of frequencies) {
       this.#terms.push(term);
@@ -49,13 +49,13 @@ export class NewDocuments implements DeferredTask {
     this.#cut(this.#earlier);
   }
 
-  settleEarlier(group: DerivedStore): void {
+  flushEarlier(group: DerivedStore): void {
     this.#write(group, this.#done, this.#earlier);
     this.#done = this.#earlier;
     if (this.#earlier === this.#documents) this.#clear();
   }
 
-  settleOwn(own: DerivedStore): void {
+  flushOwn(own: DerivedStore): void {
     this.#write(own, this.#earlier, this.#documents);
     this.#clear();
   }
@@ -105,7 +105,7 @@ export class NewDocuments implements DeferredTask {
       }
     }
     this.count(store, label, documents, total);
-    // In the order of keys, neighbours share pages.
+    // Sorted, because terms that are neighbours in key order share pages.
     for (const term of [...lists.keys()].sort()) {
       addNewPostings({ view: store, label, term: termBytes(term) }, lists.get(term)!);
     }

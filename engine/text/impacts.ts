@@ -1,13 +1,12 @@
-// The directory of one term: every older block with what it can hold at best, so that searches pass
-// over blocks without reading them. It is edited as bytes: an entry does not depend on its
-// neighbours.
+// The directory of one term: for each sealed block its best possible postings, so that a search can skip the
+// block without reading it. Entries are edited as bytes, because no entry depends on its neighbours.
 //
 //   directory   entry, entry, ...                                            by ascending upper
 //   entry       upper:4 (big-endian)  count  count x (frequency, document length)         varints
 //
-// The pairs are the postings of the block that no other one beats in both frequency and length.
-// Whatever the average length is by then, the best score of the block is that of one of them (the
-// "impacts" of A. Grand et al., "From MaxScore to block-max WAND", ECIR 2020).
+// The pairs are the impacts of the block: its postings that no other posting beats in both frequency and
+// length. For any average length, the best score of the block is the score of one of them (A. Grand et al.,
+// "From MaxScore to block-max WAND", ECIR 2020).
 import { ByteWriter } from '../base/bytes.js';
 import type { Block } from './posting.js';
 import { putVarint, VarintReader } from './varint.js';
@@ -15,15 +14,15 @@ import { putVarint, VarintReader } from './varint.js';
 const none = new Uint8Array(0);
 const writer = new ByteWriter(256);
 
-/** Bytes [start, end) of a directory hold the entry of the block whose ids go up to `upper`. */
-export interface Place {
+/** Position of an entry: bytes [start, end) of the directory, for the block with ids up to `upper`. */
+export interface DirectoryEntry {
   upper: number;
   start: number;
   end: number;
 }
 
-/** The entry of the block into which `id` falls; undefined when it is newer than all of them. */
-export function findEntry(directory: Uint8Array, id: number): Place | undefined {
+/** Returns the entry of the block that covers `id`, or undefined when `id` is above all blocks. */
+export function findEntry(directory: Uint8Array, id: number): DirectoryEntry | undefined {
   const reader = new VarintReader(directory);
   while (!reader.isDone) {
     const start = reader.at;
@@ -34,8 +33,8 @@ export function findEntry(directory: Uint8Array, id: number): Place | undefined 
   return undefined;
 }
 
-/** All entries, in their order. */
-export function* entriesIn(directory: Uint8Array): Generator<Place> {
+/** Yields all entries in their order. */
+export function* entriesIn(directory: Uint8Array): Generator<DirectoryEntry> {
   const reader = new VarintReader(directory);
   while (!reader.isDone) {
     const start = reader.at;
@@ -45,10 +44,10 @@ export function* entriesIn(directory: Uint8Array): Generator<Place> {
   }
 }
 
-/** The directory with other bytes in a place. */
+/** Returns a copy of the directory in which `entries` replaces the bytes of an entry. */
 export function replaceEntry(
   directory: Uint8Array,
-  { start, end }: Place,
+  { start, end }: DirectoryEntry,
   entries: Uint8Array,
 ): Uint8Array {
   const result = new Uint8Array(directory.length - (end - start) + entries.length);
@@ -58,13 +57,13 @@ export function replaceEntry(
   return result;
 }
 
-/** Appends to a directory, or makes one. */
+/** Returns the directory with `entry` appended. */
 export function appendEntry(directory: Uint8Array = none, entry: Uint8Array): Uint8Array {
   const place = { upper: 0, start: directory.length, end: directory.length };
   return replaceEntry(directory, place, entry);
 }
 
-/** The entry of a block made of postings [from, to). */
+/** Encodes the entry of a block made of postings [from, to). */
 export function encodeEntry(upper: number, block: Block, from: number, to: number): Uint8Array {
   for (let shift = 24; shift >= 0; shift -= 8) writer.byte((upper >>> shift) & 255);
   const best = competitiveImpacts(block, from, to);
@@ -76,7 +75,7 @@ export function encodeEntry(upper: number, block: Block, from: number, to: numbe
   return writer.take();
 }
 
-/** Positions of the postings that no other one equals or beats in both respects. */
+/** Returns the positions of the postings that no other one equals or beats in both respects. */
 function competitiveImpacts({ frequencies, lengths }: Block, from: number, to: number): number[] {
   let best: number[] = [];
   const beats = (a: number, b: number): boolean =>
@@ -89,17 +88,17 @@ function competitiveImpacts({ frequencies, lengths }: Block, from: number, to: n
   return best;
 }
 
-/** Best scores by block, for one query. */
+/** Upper bounds of the scores by block, for one query term. */
 export interface BlockBounds {
   count: number;
-  /** Highest id that belongs into the block; ascending. Longer than `count`. */
+  /** Highest id of each block, ascending. The array may be longer than `count`. */
   uppers: Uint32Array;
   bounds: Float64Array;
 }
 
 const entryBytesMin = 7;
 
-/** Reads a directory under a scoring function that rises with frequency and falls with length. */
+/** Computes the bounds from a directory; `score` rises with frequency and falls with length. */
 export function maxScores(
   directory: Uint8Array,
   score: (frequency: number, length: number) => number,

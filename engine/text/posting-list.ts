@@ -1,9 +1,11 @@
-// Changing the posting list of one term: the record under the term's key with the newest postings,
-// older ones in blocks that a directory lists. Appending touches the record only, until it is full
-// and becomes a block; an older id is put into the block it falls into. A removed posting is taken
-// out of its block at once: 0.7 ms of CPU for a document of 20 terms. (Tombstones that a merge clears
-// later would spare the rewriting of blocks and directories, but every search would have to look at
-// them and every count subtract them, and the merge would write the blocks after all.)
+// Changes the posting list of one term: a record under the term's key with the newest postings (the tail),
+// and sealed blocks of older ones that a directory lists. An append writes only the record, until the tail is
+// full and becomes a sealed block. An older id is inserted into the block that covers it.
+//
+// A removal takes the posting out of its block immediately: 0.7 ms of CPU for a document of 20 terms.
+// (Tombstones that a later merge clears would save these writes of blocks and directories. But every search
+// would have to test them, every count would have to subtract them, and the merge would write the blocks
+// anyway.)
 import { ByteWriter } from '../base/bytes.js';
 import { doubled } from '../base/u32-array.js';
 import { checkIntegrity } from '../base/integrity.js';
@@ -13,29 +15,29 @@ import {
   encodeEntry,
   entriesIn,
   findEntry,
-  type Place,
+  type DirectoryEntry,
   replaceEntry,
 } from './impacts.js';
 import { BLOCK_MAX, type Block, decodeBlock, encodeBlock, newBlock } from './posting.js';
 import { appendToRecord, decodeRecord, encodeRecord, newRecord } from './term-record.js';
 import { blockKey, directoryKey, termKey } from './text-key.js';
 
-/** Where postings are kept. */
+/** The tables that hold postings. */
 export type PostingStore = DerivedStore;
 
-/** Where lists are: a view, a label, a term as it stands in keys. */
+/** Address of a list: its view, its label, and the term as keys contain it. */
 interface List {
   view: PostingStore;
   label: number;
   term: Uint8Array;
 }
 
-// Scratch: lists are changed one at a time.
+// Scratch memory: lists are changed one at a time.
 const record = newRecord();
 const sealedBlocks = newBlock();
 const writer = new ByteWriter(2048);
 
-/** Adds the posting of document `id`, which the list does not hold yet. */
+/** Adds the posting of document `id`, which is not in the list yet. */
 export function addPosting(list: List, id: number, frequency: number, length: number): void {
   const key = termKey(list.label, list.term);
   const bytes = list.view.getDerived(key);
@@ -46,21 +48,21 @@ export function addPosting(list: List, id: number, frequency: number, length: nu
   }
   record.df = record.tail.count = 0;
   if (bytes !== undefined) decodeRecord(bytes, record);
-  const place = findOlder(list, id);
-  if (place === undefined) {
+  const entry = findSealedBlock(list, id);
+  if (entry === undefined) {
     insert(record.tail, id, frequency, length);
     if (record.tail.count > BLOCK_MAX) splitTail(list, id);
   } else {
     insert(sealedBlocks, id, frequency, length);
-    writeOlder(list, place);
+    writeSealedBlock(list, entry);
   }
   record.df++;
   putRecord(list, key, bytes);
 }
 
 /**
- * Adds the postings of documents whose ids ascend and are above all others of the list: what
- * `addPosting` one by one would leave, written once.
+ * Adds postings whose ids ascend and are above all ids of the list. The result is that of `addPosting` for
+ * each, with one write.
  */
 export function addNewPostings(list: List, postings: NewPostings): void {
   const { count, ids, frequencies, lengths } = postings;
@@ -94,7 +96,7 @@ export function addNewPostings(list: List, postings: NewPostings): void {
   putRecord(list, key, bytes);
 }
 
-/** Postings of one term, collected; with `count` 0 its arrays serve the next term. */
+/** Collects the postings of one term. Set `count` to 0 to reuse the arrays for the next term. */
 export class NewPostings {
   count = 0;
   ids = new Uint32Array(4);
@@ -114,18 +116,18 @@ export class NewPostings {
   }
 }
 
-/** Removes the posting of document `id`, which the list holds. */
+/** Removes the posting of document `id`. Fails DATA_CORRUPT if it is not in the list. */
 export function removePosting(list: List, id: number): void {
   const key = termKey(list.label, list.term);
   const bytes = list.view.getDerived(key);
   checkIntegrity(bytes !== undefined, 'a removed document has no postings');
   decodeRecord(bytes, record);
-  const place = findOlder(list, id);
-  if (place === undefined) {
+  const entry = findSealedBlock(list, id);
+  if (entry === undefined) {
     extract(record.tail, id);
   } else {
     extract(sealedBlocks, id);
-    writeOlder(list, place);
+    writeSealedBlock(list, entry);
   }
   record.df--;
   if (record.df === 0) list.view.deleteDerived(key, bytes);
@@ -133,8 +135,8 @@ export function removePosting(list: List, id: number): void {
 }
 
 /**
- * Removes the postings of many documents, ascending, which the list holds: every block, the directory and the
- * record are written once.
+ * Removes the postings of many documents, ascending. Writes every block, the directory and the record once.
+ * Fails DATA_CORRUPT if one is not in the list.
  */
 export function removePostings(list: List, ids: Uint32Array): void {
   if (ids.length === 1) return removePosting(list, ids[0]!);
@@ -153,7 +155,7 @@ export function removePostings(list: List, ids: Uint32Array): void {
     view.deleteDerived(key, bytes);
     return;
   }
-  const older = removeOlder(list, directory, ids);
+  const older = removeFromSealedBlocks(list, directory, ids);
   extractAll(tail, ids.subarray(older));
   record.df -= ids.length;
   putRecord(list, key, bytes);
@@ -161,8 +163,8 @@ export function removePostings(list: List, ids: Uint32Array): void {
 
 const none = new Uint8Array(0);
 
-/** Takes those of the ids out that older blocks hold; how many of them those are. */
-function removeOlder(list: List, directory: Uint8Array, ids: Uint32Array): number {
+/** Removes the ids that sealed blocks hold; returns their number. */
+function removeFromSealedBlocks(list: List, directory: Uint8Array, ids: Uint32Array): number {
   const parts: Uint8Array[] = [];
   let copied = 0;
   let next = 0;
@@ -184,50 +186,52 @@ function removeOlder(list: List, directory: Uint8Array, ids: Uint32Array): numbe
   return next;
 }
 
-/** Gives the posting of document `id`, which the list holds, another frequency and length. */
+/**
+ * Changes frequency and length of the posting of document `id`. Fails DATA_CORRUPT if it is not in the list.
+ */
 export function replacePosting(list: List, id: number, frequency: number, length: number): void {
   const key = termKey(list.label, list.term);
   const bytes = list.view.getDerived(key);
   checkIntegrity(bytes !== undefined, 'a changed document has no postings');
   decodeRecord(bytes, record);
-  const place = findOlder(list, id);
-  const block = place === undefined ? record.tail : sealedBlocks;
-  const at = placeOf(block, id);
+  const entry = findSealedBlock(list, id);
+  const block = entry === undefined ? record.tail : sealedBlocks;
+  const at = lowerBound(block, id);
   checkIntegrity(at < block.count && block.ids[at] === id, 'a changed document has no postings');
   block.frequencies[at] = frequency;
   block.lengths[at] = length;
-  if (place === undefined) putRecord(list, key, bytes);
-  else writeOlder(list, place);
+  if (entry === undefined) putRecord(list, key, bytes);
+  else writeSealedBlock(list, entry);
 }
 
-/** The block into which an id falls, read into `older`, with its place in the directory. */
-interface OlderPlace extends Place {
+/** A sealed block, decoded into `sealedBlocks`, with its entry in the directory. */
+interface SealedBlock extends DirectoryEntry {
   directory: Uint8Array;
 }
 
-/** Undefined when the id belongs into the tail. */
-function findOlder(list: List, id: number): OlderPlace | undefined {
+/** Returns undefined when the id belongs into the tail. */
+function findSealedBlock(list: List, id: number): SealedBlock | undefined {
   const { tail, df } = record;
   if (tail.count === df || (tail.count > 0 && id >= tail.ids[0]!)) return undefined;
   const { view, label, term } = list;
   const directory = view.getDerived(directoryKey(label, term));
   checkIntegrity(directory !== undefined, 'the directory of a term is missing');
-  const place = findEntry(directory, id);
-  if (place === undefined) return undefined;
-  const bytes = view.getDerived(blockKey(label, term, place.upper));
+  const entry = findEntry(directory, id);
+  if (entry === undefined) return undefined;
+  const bytes = view.getDerived(blockKey(label, term, entry.upper));
   checkIntegrity(bytes !== undefined, 'a block of postings is missing');
   decodeBlock(bytes, sealedBlocks);
-  const { upper, start, end } = place;
-  // Member by member: a member that is added to a copy makes a hidden class of V8 each time.
+  const { upper, start, end } = entry;
+  // The members are listed: adding one to a copy creates a hidden class of V8 each time.
   return { upper, start, end, directory };
 }
 
 /**
- * Stores `older` in its place: as two blocks when it is too long for one, not at all when it is
+ * Stores `sealedBlocks` under its entry: as two blocks when it is too long for one, or not at all when it is
  * empty.
  */
-function writeOlder(list: List, place: OlderPlace): void {
-  const { directory, upper } = place;
+function writeSealedBlock(list: List, entry: SealedBlock): void {
+  const { directory, upper } = entry;
   const { count } = sealedBlocks;
   const half = count > BLOCK_MAX ? count >>> 1 : 0;
   let entries: Uint8Array = new Uint8Array(0);
@@ -238,14 +242,11 @@ function writeOlder(list: List, place: OlderPlace): void {
     );
   if (count > 0) entries = appendEntry(entries, putBlock(list, upper, sealedBlocks, half, count));
   else list.view.deleteDerived(blockKey(list.label, list.term, upper));
-  if (Buffer.compare(directory.subarray(place.start, place.end), entries) !== 0)
-    putDirectory(list, replaceEntry(directory, place, entries));
+  if (Buffer.compare(directory.subarray(entry.start, entry.end), entries) !== 0)
+    putDirectory(list, replaceEntry(directory, entry, entries));
 }
 
-/**
- * Makes the first part of the tail an older block: all but the new posting when ids come in order,
- * else half.
- */
+/** Seals the first part of the tail: all but the new posting when ids come in order, else half. */
 function splitTail(list: List, id: number): void {
   const { tail } = record;
   const last = tail.count - 1;
@@ -263,7 +264,7 @@ function putDirectory({ view, label, term }: List, directory: Uint8Array): void 
   else view.putDerived(key, directory);
 }
 
-/** Stores a block made of postings [from, to); answers its entry for the directory. */
+/** Stores a block made of postings [from, to); returns its directory entry. */
 function putBlock(
   { view, label, term }: List,
   upper: number,
@@ -276,14 +277,14 @@ function putBlock(
   return encodeEntry(upper, block, from, to);
 }
 
-/** `former` is what was read under the key. */
+/** `former`: the value that was read under the key. */
 function putRecord({ view }: List, key: Uint8Array, former?: Uint8Array): void {
   encodeRecord(writer, record);
   view.putDerived(key, writer.take(), former);
 }
 
 function insert(block: Block, id: number, frequency: number, length: number): void {
-  const at = placeOf(block, id);
+  const at = lowerBound(block, id);
   checkIntegrity(at === block.count || block.ids[at] !== id, 'a new document has postings');
   move(block, at, at + 1);
   block.ids[at] = id;
@@ -293,13 +294,13 @@ function insert(block: Block, id: number, frequency: number, length: number): vo
 }
 
 function extract(block: Block, id: number): void {
-  const at = placeOf(block, id);
+  const at = lowerBound(block, id);
   checkIntegrity(at < block.count && block.ids[at] === id, 'a removed document has no postings');
   move(block, at + 1, at);
   block.count--;
 }
 
-/** Takes ids, ascending, out of a block, which holds them. */
+/** Removes ids, ascending, from a block. Fails DATA_CORRUPT if one is missing. */
 function extractAll(block: Block, ids: Uint32Array): void {
   let left = 0;
   let next = 0;
@@ -316,15 +317,15 @@ function extractAll(block: Block, ids: Uint32Array): void {
   block.count = left;
 }
 
-/** Moves the postings from `from` on so that they begin at `to`. */
+/** Moves the postings from position `from` to position `to`. */
 function move(block: Block, from: number, to: number): void {
   block.ids.copyWithin(to, from, block.count);
   block.frequencies.copyWithin(to, from, block.count);
   block.lengths.copyWithin(to, from, block.count);
 }
 
-/** First position whose id is not below `id`. */
-function placeOf(block: Block, id: number): number {
+/** Returns the first position whose id is not below `id`. */
+function lowerBound(block: Block, id: number): number {
   let low = 0;
   let high = block.count;
   while (low < high) {

@@ -1,8 +1,8 @@
-// Postings as bytes. All numbers are varints (varint.ts).
+// Encodes and decodes blocks of postings. All numbers are varints (varint.ts).
 //
 //   block    count  count x (id - previous id, frequency, document length)
 //
-// Ids ascend within a block and from block to block.
+// Invariant: ids ascend within a block and from block to block.
 import type { ByteWriter } from '../base/bytes.js';
 import { putVarint, VarintReader } from './varint.js';
 
@@ -42,7 +42,7 @@ export function decodeBlock(bytes: Uint8Array, block: Block): void {
   readBlock(new VarintReader(bytes), block);
 }
 
-/** Reads a block where the reader stands. */
+/** Reads a block at the position of the reader. */
 export function readBlock(reader: VarintReader, block: Block): void {
   const { ids, frequencies, lengths } = block;
   const count = reader.next();

@@ -1,19 +1,19 @@
-// Walks the postings of one query term by ascending document id. A block is read only when a
-// document in it is wanted; what it can score at most is known before.
+// Iterates over the postings of one query term by ascending document id. The bound of a block is known before
+// the block is read; the cursor reads it only when a document in it is needed.
 import type { ReadView } from '../storage/table/view-types.js';
 import type { ScoredTerm } from './term-cache.js';
 
-/** Above every id: the cursor is at its end. */
+/** Value of `doc` at the end: above every id. */
 export const END = 2 ** 32;
 
 export class TermCursor {
-  /** No document of the block scores above this. */
+  /** Upper bound of the scores in the block. */
   bound = 0;
-  /** Last id of the block that `enter` went to. */
+  /** Last id of the block that `enter` selected. */
   boundEnd = -1;
-  /** The document it stands at; END when the block has no more. */
+  /** Current document, or END when the block has no more. */
   doc = -1;
-  /** Postings [at, end) of the block that was loaded. */
+  /** Postings [at, end) of the loaded block. */
   ids = new Uint32Array(0);
   scores = new Float64Array(0);
   at = 0;
@@ -24,11 +24,11 @@ export class TermCursor {
   constructor(
     private readonly view: ReadView,
     private readonly term: ScoredTerm,
-    /** How often the query says the term. */
-    readonly times: number,
+    /** How often the query contains the term. */
+    readonly queryFrequency: number,
   ) {}
 
-  /** Goes to the block into which `id` falls, without reading it. Ids must not descend. */
+  /** Selects the block that covers `id`, without reading it. Ids must not descend. */
   enter(id: number): void {
     if (id <= this.boundEnd) return;
     const { sealedBlocks: older, tailEnd, tailMaxScore: tailBound } = this.term;
@@ -38,10 +38,10 @@ export class TermCursor {
     this.#number = number;
     if (number < count) {
       this.boundEnd = uppers[number]!;
-      this.bound = bounds[number]! * this.times;
+      this.bound = bounds[number]! * this.queryFrequency;
     } else if (id <= tailEnd) {
       this.boundEnd = tailEnd;
-      this.bound = tailBound * this.times;
+      this.bound = tailBound * this.queryFrequency;
     } else {
       this.boundEnd = END;
       this.bound = 0;
@@ -71,8 +71,8 @@ export class TermCursor {
     this.doc = at < this.end ? this.ids[at]! : END;
   }
 
-  /** What the term adds to the score of `doc`. */
+  /** Returns what the term adds to the score of `doc`. */
   score(): number {
-    return this.scores[this.at]! * this.times;
+    return this.scores[this.at]! * this.queryFrequency;
   }
 }

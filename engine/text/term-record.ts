@@ -1,4 +1,5 @@
-// What is kept under a term key: how many documents hold the term, and the newest postings.
+// Encodes the record under a term key: the number of documents that contain the term, and the newest
+// postings.
 //
 //   record   df  block (posting.ts)                                  df is a varint
 import { ByteWriter } from '../base/bytes.js';
@@ -6,9 +7,9 @@ import { BLOCK_MAX, type Block, encodeBlock, newBlock, readBlock } from './posti
 import { putVarint, VarintReader } from './varint.js';
 
 export interface TermRecord {
-  /** Documents that hold the term. */
+  /** Number of documents that contain the term. */
   df: number;
-  /** The newest postings, above all older blocks. */
+  /** Newest postings, with ids above those of all sealed blocks. */
   tail: Block;
 }
 
@@ -30,8 +31,8 @@ export function decodeRecord(bytes: Uint8Array, record: TermRecord): void {
 const longer = new ByteWriter(1024);
 
 /**
- * The record with one more posting behind its newest; undefined when the id is not above all others
- * or there is no room. The postings before it are copied, not decoded.
+ * Returns the record with one more posting at its end, or undefined when the id is not the highest or the
+ * tail is full. The other postings are copied, not decoded.
  */
 export function appendToRecord(
   bytes: Uint8Array,

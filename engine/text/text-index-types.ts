@@ -1,5 +1,5 @@
-// The keyword index as others see it: BM25 over postings that live in LMDB and change in the
-// element's transaction.
+// The interface of the keyword index: BM25 over postings that are stored in LMDB and change in the
+// transaction of their element.
 import type { DerivedStore } from '../storage/table/deferred-work.js';
 import type { ReadView, WriteView } from '../storage/table/view-types.js';
 
@@ -9,9 +9,14 @@ export interface TextHit {
 }
 
 export interface TextIndex {
-  /** Adds the document of an element (its String and [String] values). No terms: no entry. */
+  /**
+   * Adds the document of an element: its String and [String] values. A document without terms has no entry.
+   */
   add(view: WriteView, label: number, id: number, texts: readonly string[]): void;
-  /** Changes it from the texts it was added with to others; terms that stay the same are not touched. */
+  /**
+   * Replaces the texts `before`, with which the document was added, by `after`. Terms with equal frequency in
+   * a document of equal length are not written.
+   */
   replace(
     view: DerivedStore & Pick<ReadView, 'flushDeferred'>,
     label: number,
@@ -19,13 +24,13 @@ export interface TextIndex {
     before: readonly string[],
     after: readonly string[],
   ): void;
-  /** Removes it; `texts` are the ones it was added with. */
+  /** Removes a document; `texts` are those that it was added with. */
   remove(view: WriteView, label: number, id: number, texts: readonly string[]): void;
-  /** Begins to remove many. */
+  /** Starts the removal of many documents. */
   removal(): TextRemoval;
   /**
-   * The k best documents of the label, best first, ties by ascending id. TEXT_TOO_LONG beyond the
-   * limits.
+   * Returns the k best documents of the label, best first, ties by ascending id. `allow` filters documents by
+   * id. Fails TEXT_TOO_LONG when the query exceeds `text_bytes` or `text_terms`.
    */
   search(
     view: ReadView,
@@ -36,10 +41,13 @@ export interface TextIndex {
   ): TextHit[];
 }
 
-/** Documents that go together: every list that some of them leave is written once. */
+/** Removal of many documents: each posting list is written once. */
 export interface TextRemoval {
-  /** `texts`: those it was added with. Ids ascend within a label. Tells how many bytes are kept for it. */
+  /**
+   * Adds a document with the texts that it was added with. Ids ascend within a label. Returns the bytes of
+   * memory it takes.
+   */
   add(label: number, id: number, texts: readonly string[]): number;
-  /** Removes all of them. `tick` hears of the postings as they go. */
+  /** Removes all of them. `tick` is called with the number of postings removed from each list. */
   finish(view: WriteView, tick: (postings: number) => void): void;
 }

@@ -1,30 +1,32 @@
-// The keyword index over the derived table of a view. Everything it knows is in the snapshot it is
-// given, so it changes and is undone with the element's own transaction; what it keeps of terms it
-// was asked for holds for one snapshot only.
+// The keyword index over the derived table of a view. All its data are in the transaction of the view, so
+// they are committed and undone together with the element. Only the term cache stays in memory, and it holds
+// for one commit.
+//
+// Every write of a posting goes through posting-list.ts; README.md lists the three callers.
 import { fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
 import type { ReadView } from '../storage/table/view-types.js';
 import { analyze } from './analyzer.js';
 import { topDocuments } from './block-max-maxscore.js';
 import type { CollectionStats } from './bm25.js';
-import { GoneDocuments } from './gone-documents.js';
-import { type Document, NewDocuments } from './document-buffer.js';
+import { RemovedDocuments } from './removed-documents.js';
+import { type Document, DocumentBuffer } from './document-buffer.js';
 import { type PostingStore, addPosting, removePosting, replacePosting } from './posting-list.js';
 import { TermCache } from './term-cache.js';
 import { TermCursor } from './term-cursor.js';
 import type { TextHit, TextIndex } from './text-index-types.js';
 import { termBytes, totalsKey } from './text-key.js';
 
-/** Uses of `limits`: text_bytes, text_terms, document_terms. */
+/** Creates the index. Uses the limits text_bytes, text_terms and document_terms. */
 export function createTextIndex(limits: Limits): TextIndex {
   const cache = new TermCache();
   return {
     add(view, label, id, texts) {
       const document = countTerms(texts, limits.document_terms);
       if (document.length === 0) return;
-      const waiting = view.defer?.(() => new NewDocuments(changeTotals));
-      if (waiting) {
-        waiting.add(label, id, document);
+      const buffer = view.defer?.(() => new DocumentBuffer(changeTotals));
+      if (buffer) {
+        buffer.add(label, id, document);
         return;
       }
       changeTotals(view, label, 1, document.length);
@@ -40,15 +42,15 @@ export function createTextIndex(limits: Limits): TextIndex {
         removePosting({ view, label, term: termBytes(term) }, id);
     },
     removal() {
-      const gone = new GoneDocuments();
+      const removed = new RemovedDocuments();
       return {
         add(label, id, texts) {
           const document = countTerms(texts, limits.document_terms);
-          return document.length === 0 ? 0 : gone.add(label, id, document);
+          return document.length === 0 ? 0 : removed.add(label, id, document);
         },
         finish(view, tick) {
           view.flushDeferred?.();
-          gone.remove(view, changeTotals, tick);
+          removed.remove(view, changeTotals, tick);
         },
       };
     },
@@ -88,7 +90,7 @@ function replaceDocument(
   }
 }
 
-/** The terms of a document, up to `limit` in all. */
+/** Counts the terms of a document, up to `limit` in all. */
 export function countTerms(texts: readonly string[], limit: number): Document {
   const frequencies = new Map<string, number>();
   let length = 0;
@@ -100,7 +102,7 @@ export function countTerms(texts: readonly string[], limit: number): Document {
   return { frequencies, length };
 }
 
-/** Distinct terms with the times they occur, in order of first occurrence. */
+/** Returns the distinct terms with their frequencies, in order of first occurrence. */
 function queryTerms(query: string, limits: Limits): ReadonlyMap<string, number> {
   const size = Buffer.byteLength(query);
   if (size > limits.text_bytes)

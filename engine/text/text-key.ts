@@ -1,13 +1,13 @@
-// Keys of the keyword index inside the derived table. Numbers are big-endian; a term is UTF-8 and
-// holds no zero byte.
+// Builds and parses the keys of the keyword index inside the derived table. Numbers are big-endian; a term is
+// UTF-8 without zero bytes.
 //
 //   totals      54 00 label:2                   documents:f64 length:f64, length in terms
 //   term        54 01 label:2 term              df and the newest postings (posting.ts)
-//   directory   54 02 label:2 term              what each older block holds at best (impacts.ts)
+//   directory   54 02 label:2 term              impacts of each sealed block (impacts.ts)
 //   block       54 03 label:2 term 00 upper:4   older postings (posting.ts): ids above the previous
 //                                               upper, up to its own
-//   kept        54 04                           stands while every document has its postings; of
-//                                               database/maintenance/rebuild-text-index.ts
+//   complete    54 04                           rules of the analyzer; present while every document has
+//                                               its postings (database/maintenance/rebuild-text-index.ts)
 import { createHash } from 'node:crypto';
 
 const PREFIX = 0x54;
@@ -15,9 +15,9 @@ const TOTALS = 0;
 const TERM = 1;
 const DIRECTORY = 2;
 const BLOCK = 3;
-const KEPT = 4;
+const COMPLETE = 4;
 
-/** Longer terms are told apart by a digest, so that every key fits LMDB. */
+/** A longer term is replaced by its start and a digest, so that every key fits into LMDB. */
 const termBytesMax = 128;
 
 const encoder = new TextEncoder();
@@ -26,7 +26,7 @@ export function totalsKey(label: number): Uint8Array {
   return Uint8Array.of(PREFIX, TOTALS, label >>> 8, label & 255);
 }
 
-/** How a term stands in keys. */
+/** Returns the bytes of a term as keys contain them. */
 export function termBytes(term: string): Uint8Array {
   const bytes = encoder.encode(term);
   if (bytes.length <= termBytesMax) return bytes;
@@ -34,16 +34,16 @@ export function termBytes(term: string): Uint8Array {
 }
 
 export function termKey(label: number, term: Uint8Array): Uint8Array {
-  return keyOf(TERM, label, term, 0);
+  return buildKey(TERM, label, term, 0);
 }
 
 export function directoryKey(label: number, term: Uint8Array): Uint8Array {
-  return keyOf(DIRECTORY, label, term, 0);
+  return buildKey(DIRECTORY, label, term, 0);
 }
 
-/** Key of the block whose ids go up to `upper`. */
+/** Returns the key of the block whose ids go up to `upper`. */
 export function blockKey(label: number, term: Uint8Array, upper: number): Uint8Array {
-  const key = keyOf(BLOCK, label, term, 5);
+  const key = buildKey(BLOCK, label, term, 5);
   const at = key.length - 4;
   key[at] = upper >>> 24;
   key[at + 1] = upper >>> 16;
@@ -52,13 +52,13 @@ export function blockKey(label: number, term: Uint8Array, upper: number): Uint8A
   return key;
 }
 
-/** First and last (exclusive) key of all terms of a label. */
+/** Returns the first and the last (exclusive) key of all terms of a label. */
 export function termRange(label: number): [Uint8Array, Uint8Array] {
   const none = new Uint8Array(0);
   return [termKey(label, none), termKey(label + 1, none)];
 }
 
-function keyOf(kind: number, label: number, term: Uint8Array, more: number): Uint8Array {
+function buildKey(kind: number, label: number, term: Uint8Array, more: number): Uint8Array {
   const key = new Uint8Array(4 + term.length + more);
   key[0] = PREFIX;
   key[1] = kind;
@@ -68,22 +68,22 @@ function keyOf(kind: number, label: number, term: Uint8Array, more: number): Uin
   return key;
 }
 
-/** First and last (exclusive) key of everything the keyword index keeps. */
+/** Returns the first and the last (exclusive) key of the whole keyword index. */
 export function textRange(): [Uint8Array, Uint8Array] {
   return [Uint8Array.of(PREFIX), Uint8Array.of(PREFIX + 1)];
 }
 
-/** What a key of the keyword index stands for. */
-type KeyPlace =
-  | { kind: 'kept' }
+/** A parsed key of the keyword index. */
+type TextKey =
+  | { kind: 'complete' }
   | { kind: 'totals' | 'other'; label: number }
   | { kind: 'term' | 'directory'; label: number; term: Uint8Array; upper?: undefined }
   | { kind: 'block'; label: number; term: Uint8Array; upper: number };
 
-export function placeOfKey(key: Uint8Array): KeyPlace {
+export function parseTextKey(key: Uint8Array): TextKey {
   const label = (key[2]! << 8) | key[3]!;
   const { length } = key;
-  if (key[1] === KEPT && length === 2) return { kind: 'kept' };
+  if (key[1] === COMPLETE && length === 2) return { kind: 'complete' };
   if (key[1] === TOTALS && length === 4) return { kind: 'totals', label };
   if (key[1] === TERM && length > 4) return { kind: 'term', label, term: key.slice(4) };
   if (key[1] === DIRECTORY && length > 4) return { kind: 'directory', label, term: key.slice(4) };

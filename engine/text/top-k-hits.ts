@@ -1,5 +1,5 @@
-// Keeps the k best of the hits offered to it: a binary heap with the worst on top. Hits are offered
-// by ascending id, so one that only equals the worst kept is worse than it.
+// Keeps the k best of the hits offered to it, in a binary heap with the worst hit on top. Hits are offered by
+// ascending id, so a hit that equals the worst one in score ranks below it.
 import type { TextHit } from './text-index-types.js';
 
 export class TopHits {
@@ -7,7 +7,7 @@ export class TopHits {
 
   constructor(private readonly k: number) {}
 
-  /** A score has to be above this to get in. */
+  /** Only a score above this enters the heap; -1 while it has fewer than k hits. */
   get threshold(): number {
     return this.#heap.length < this.k ? -1 : this.#heap[0]!.score;
   }
@@ -43,7 +43,7 @@ export class TopHits {
     heap[at] = hit;
   }
 
-  /** Best first. */
+  /** Returns the hits, best first. */
   take(): TextHit[] {
     return this.#heap.sort((a, b) => b.score - a.score || a.id - b.id);
   }

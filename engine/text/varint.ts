@@ -1,5 +1,5 @@
-// Unsigned 32-bit numbers in one to five bytes: seven bits each, lowest first, the high bit on all
-// but the last.
+// Unsigned 32-bit numbers in one to five bytes: seven bits each, lowest first, with the high bit set on all
+// but the last byte.
 import type { ByteWriter } from '../base/bytes.js';
 
 export function putVarint(writer: ByteWriter, value: number): void {
@@ -10,7 +10,7 @@ export function putVarint(writer: ByteWriter, value: number): void {
   writer.byte(value);
 }
 
-/** Reads numbers one after another. `at` is the place of the next one. */
+/** Reads numbers in sequence. `at` is the offset of the next one. */
 export class VarintReader {
   at = 0;
 
@@ -32,7 +32,7 @@ export class VarintReader {
     return value >>> 0;
   }
 
-  /** Four bytes, big-endian. */
+  /** Reads a big-endian u32. */
   word(): number {
     const { bytes, at } = this;
     this.at = at + 4;

@@ -57,11 +57,11 @@ describe('a record cache', () => {
       reads++;
       return id === 9 ? undefined : bytes;
     });
-    expect(cache.at(1).get(5)).toEqual(bytes);
+    expect(cache.moveTo(1).get(5)).toEqual(bytes);
     bytes[0] = 7;
-    expect(cache.at(1).get(5)).toEqual(Uint8Array.of(1, 2, 3));
+    expect(cache.moveTo(1).get(5)).toEqual(Uint8Array.of(1, 2, 3));
     expect(reads).toBe(1);
-    expect(cache.at(2).get(5)).toEqual(bytes);
+    expect(cache.moveTo(2).get(5)).toEqual(bytes);
     expect(cache.get(9)).toBeUndefined();
     expect(cache.get(9)).toBeUndefined();
     expect(reads).toBe(4);
@@ -71,7 +71,7 @@ describe('a record cache', () => {
     const random = new Random(3);
     const bytesOf = (id: number): Uint8Array =>
       new Uint8Array(id % 97 === 0 ? 70_000 : id % 131).fill(id & 255);
-    const cache = new RecordCache((id) => (id === 0 ? undefined : bytesOf(id))).at(1);
+    const cache = new RecordCache((id) => (id === 0 ? undefined : bytesOf(id))).moveTo(1);
     const held = new Map<number, Uint8Array>();
     for (let i = 0; i < 60_000; i++) {
       // Ids that share low bits, and ids that share high ones.
@@ -91,7 +91,7 @@ describe('a record cache', () => {
       reads++;
       return new Uint8Array(10_000).fill(id & 255);
     });
-    cache.at(1);
+    cache.moveTo(1);
     const count = 3000;
     for (let id = 0; id < count; id++) expect(cache.get(id)![0]).toBe(id & 255);
     expect(reads).toBe(count);

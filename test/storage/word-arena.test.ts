@@ -3,19 +3,19 @@
 import { expect, it } from 'vitest';
 import { EdgeCache } from '../../engine/storage/graph/edge-cache.js';
 import { RecordCache } from '../../engine/storage/record/record-cache.js';
-import { WordArena } from '../../engine/storage/record/cache-arena.js';
+import { CacheArena } from '../../engine/storage/record/cache-arena.js';
 import { Random } from '../support/random.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 const most = 1 << 16;
 
-class Lists extends WordArena {
+class Lists extends CacheArena {
   protected override lengthOf(header: number): number {
     return header;
   }
 }
 
-function contentOf(arena: WordArena, word: number): Uint32Array {
+function contentOf(arena: CacheArena, word: number): Uint32Array {
   return arena.words.subarray(word + 1, word + 1 + arena.words[word]!);
 }
 
@@ -86,7 +86,10 @@ it('caches stay as long as they are while the same elements are changed', () => 
   for (let commits = 1; commits < (isLong ? 200_000 : 4_000); commits++) {
     changed = Array.from({ length: 5 }, (_, i) => 1 + ((commits * 5 + i) % count));
     for (const id of changed) {
-      const [record, list] = [records.at(commits).get(id)!, edges.at(commits).of(1, 'out').get(id)];
+      const [record, list] = [
+        records.moveTo(commits).get(id)!,
+        edges.moveTo(commits).of(1, 'out').get(id),
+      ];
       if (record[0] !== (id & 255) || list[3] !== id + 3)
         expect([id, record, list]).toBe('its own');
     }

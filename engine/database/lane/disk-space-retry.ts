@@ -14,7 +14,7 @@ export function watchRoom({ env: { room }, permit }: Storage, port: MessagePort)
     port.postMessage({ kind: 'room', shortage: shortage?.data, errno });
   };
   const lay = (): void => {
-    if (permit.closedBecause === undefined && !room.isFull) room.layReady();
+    if (permit.closedBecause === undefined && !room.isFull) room.preallocate();
   };
   lay();
   setInterval(lay, layMs).unref();

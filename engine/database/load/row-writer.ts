@@ -6,7 +6,7 @@ import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
 import { checkIntegrity } from '../../base/integrity.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
-import { type Place, fillEnd } from '../../storage/record/record-template.js';
+import { type BytesAt, fillEnd } from '../../storage/record/record-template.js';
 import { textsOf } from '../../storage/record/text-document.js';
 import type { LoadView } from '../../storage/view/load-view.js';
 import { decodeProperty, labelOf, uuidAt } from '../../storage/record/record.js';
@@ -43,8 +43,8 @@ export class RowWriter {
   /** Elements before a row changed them, if the load needs them for a rollback. */
   readonly former: FormerElement[] = [];
   /** The record of the current row, and the uuid of one of its endpoints. */
-  readonly #record: Place;
-  readonly #uuid: Place;
+  readonly #record: BytesAt;
+  readonly #uuid: BytesAt;
 
   constructor(
     private readonly view: LoadView,

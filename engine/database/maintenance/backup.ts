@@ -17,7 +17,7 @@ import { crc32 } from 'node:zlib';
 import { fail } from '../../base/errors.js';
 import { failpoint } from '../../base/failpoint.js';
 import { copyGraph } from '../../storage/folder/copy-data.js';
-import { asDiskError, needRoom } from '../../storage/lock/disk-error.js';
+import { asDiskError, requireSpace } from '../../storage/lock/disk-error.js';
 import type { Env } from '../../storage/table/env.js';
 import { makeFolder, replaceFile, syncPath } from '../../fs/durable-file.js';
 import { removeLargeFolder } from '../../fs/large-file.js';
@@ -69,7 +69,7 @@ export async function makeBackup(dataDir: string, to: string): Promise<Backup> {
   const unfinished = `${to}.tmp`;
   const { size: bytes } = statSync(join(dataDir, dataFile));
   const place = { path: to, name: 'the folder of backups', bytes };
-  needRoom(place);
+  requireSpace(place);
   try {
     await removeLargeFolder(unfinished);
     makeFolder(unfinished);
@@ -117,7 +117,7 @@ export async function restore(
   const { bytes } = await checkBackup(from);
   if (!mayBeFilled(dataDir)) fail('DATA_DIR_BAD', { what: `${dataDir} is not empty` });
   const place = { path: dataDir, name: 'the data directory', bytes };
-  needRoom(place);
+  requireSpace(place);
   try {
     markUnfinished(dataDir);
     const lock = takeLock(dataDir);

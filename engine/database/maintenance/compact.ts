@@ -6,7 +6,7 @@ import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import { copyGraphDense, swapGraph } from '../../storage/folder/copy-data.js';
 import { openDataDirectory } from '../../storage/folder/manifest.js';
-import { asDiskError, needRoom } from '../../storage/lock/disk-error.js';
+import { asDiskError, requireSpace } from '../../storage/lock/disk-error.js';
 import { openStorage } from '../../storage/open-storage.js';
 import { probeData, failIfDamaged } from '../../storage/folder/preopen-check.js';
 import { verifyStorage } from './verify.js';
@@ -30,7 +30,7 @@ export async function compactGraph(
     try {
       const { fileBytes, freePages, pageBytes } = storage.usage();
       place.bytes = fileBytes - freePages * pageBytes;
-      needRoom(place);
+      requireSpace(place);
       await copyGraphDense(storage.env, copy);
     } finally {
       storage.close();

@@ -9,7 +9,7 @@ import type { Table } from '../../storage/table/env.js';
 import type { LoadView } from '../../storage/view/load-view.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { Label } from '../../storage/table/view-types.js';
-import { NewDocuments } from '../../text/document-buffer.js';
+import { DocumentBuffer } from '../../text/document-buffer.js';
 import { changeTotals, countTerms } from '../../text/text-index.js';
 import { textRange } from '../../text/text-key.js';
 
@@ -107,7 +107,7 @@ export function clear(table: Table<Uint8Array>, start: Uint8Array, end: Uint8Arr
 const documentsAtOnce = 20_000;
 
 function addTexts(view: LoadView, label: Label, limits: Limits): number {
-  const waiting = new NewDocuments(changeTotals);
+  const waiting = new DocumentBuffer(changeTotals);
   let documents = 0;
   for (const ids of view.scan(label.id)) {
     for (const id of ids) {
@@ -115,9 +115,9 @@ function addTexts(view: LoadView, label: Label, limits: Limits): number {
       const document = countTerms(record ? textsOf(label, record) : [], limits.document_terms);
       if (document.length === 0) continue;
       waiting.add(label.id, id, document);
-      if (++documents % documentsAtOnce === 0) waiting.settleOwn(view);
+      if (++documents % documentsAtOnce === 0) waiting.flushOwn(view);
     }
   }
-  waiting.settleOwn(view);
+  waiting.flushOwn(view);
   return documents;
 }

@@ -7,7 +7,7 @@ import { printUuid } from '../../base/id.js';
 import { type StoredCatalog, unhidden } from '../../storage/catalog/catalog-record.js';
 import { idsIn } from '../../storage/graph/label-bitmap.js';
 import { metaKey, readTotal } from '../../storage/table/meta.js';
-import { PageRows } from '../../storage/page/row-recovery.js';
+import { RowRecovery } from '../../storage/page/row-recovery.js';
 import { labelOf } from '../../storage/record/record.js';
 import { getWord } from '../../storage/table/little-endian.js';
 import { dumpRows } from './dump.js';
@@ -41,7 +41,7 @@ const linesMax = 1000;
 
 /** Writes the dump block by block. Fails DATA_CORRUPT when the header or the catalog is lost. */
 export function salvage(dataFile: string, write: (block: Uint8Array) => void): Salvaged {
-  const rows = new PageRows(dataFile);
+  const rows = new RowRecovery(dataFile);
   try {
     return new Salvage(rows).run(write);
   } finally {
@@ -55,7 +55,7 @@ class Salvage {
   readonly #types = new Map<number, Type>();
   readonly #written = new Set<number>();
 
-  constructor(private readonly rows: PageRows) {}
+  constructor(private readonly rows: RowRecovery) {}
 
   run(write: (block: Uint8Array) => void): Salvaged {
     const stored = this.#readCatalog();

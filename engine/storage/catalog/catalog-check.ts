@@ -1,6 +1,6 @@
-// Whether a catalog that comes from outside, in a dump, is one: every form of it is looked at before anything
-// is made of it. Invariant: what has no fault here is what a sequence of programs could have left, and every
-// row is either kept to it or refused.
+// Validates a catalog that a dump brings, before anything is built from it.
+// Invariant: a catalog that passes is one that a sequence of programs could have left, so every row either
+// fits it or is refused.
 import { ByteWriter } from '../../base/bytes.js';
 import { integerFits } from '../../base/integer.js';
 import type { ScalarName } from '../../base/schema.js';
@@ -8,7 +8,7 @@ import { Instant, type Scalar, Uuid } from '../../base/value.js';
 import { printScalar, readFragment } from '../record/fragment.js';
 import { type CatalogField, type CatalogLabel, unhidden } from './catalog-record.js';
 
-/** Keys have two bytes for a label, four for an index. */
+/** Keys have two bytes for a label and four for an index. */
 const labelMax = 0xffff;
 const indexMax = 0xffff_fffe;
 const slotsMax = 0xffff;
@@ -24,7 +24,7 @@ const indexes: readonly unknown[] = ['none', 'index', 'unique'];
 
 class Fault extends Error {}
 
-/** Words for the first thing in it that no catalog has, with its place. */
+/** Returns a message that names the first invalid part and its path, or undefined for a valid catalog. */
 export function catalogFault(value: unknown): string | undefined {
   try {
     checkCatalog(value);
@@ -35,46 +35,46 @@ export function catalogFault(value: unknown): string | undefined {
   }
 }
 
-function need(isRight: boolean, place: string, what: string): asserts isRight {
-  if (!isRight) throw new Fault(`${place} is no ${what}`);
+function need(isRight: boolean, path: string, what: string): asserts isRight {
+  if (!isRight) throw new Fault(`${path} is no ${what}`);
 }
 
 type Table = Record<string, unknown>;
 
-function table(value: unknown, place: string, known: readonly string[]): Table {
+function table(value: unknown, path: string, known: readonly string[]): Table {
   const isTable = typeof value === 'object' && value !== null && !Array.isArray(value);
-  need(isTable, place, 'object');
+  need(isTable, path, 'object');
   for (const name of Object.keys(value as Table)) {
-    need(known.includes(name), `${place}.${name.slice(0, 40)}`, 'part of a catalog');
+    need(known.includes(name), `${path}.${name.slice(0, 40)}`, 'part of a catalog');
   }
   return value as Table;
 }
 
-function integer(value: unknown, place: string, low: number, high: number): number {
+function integer(value: unknown, path: string, low: number, high: number): number {
   const isRight = Number.isInteger(value) && (value as number) >= low && (value as number) <= high;
-  need(isRight, place, `number from ${low} to ${high}`);
+  need(isRight, path, `number from ${low} to ${high}`);
   return value as number;
 }
 
-function list(value: unknown, place: string): unknown[] {
-  need(Array.isArray(value), place, 'list');
+function list(value: unknown, path: string): unknown[] {
+  need(Array.isArray(value), path, 'list');
   return value;
 }
 
-function name(value: unknown, place: string): void {
+function name(value: unknown, path: string): void {
   const isName = typeof value === 'string' && /^[A-Za-z_]\w{0,1023}$/.test(value);
-  need(isName, place, 'name');
+  need(isName, path, 'name');
 }
 
-const flag = (value: unknown, place: string): void =>
-  need(typeof value === 'boolean', place, 'boolean');
+const flag = (value: unknown, path: string): void =>
+  need(typeof value === 'boolean', path, 'boolean');
 
-/** Hears of things that there may be once. */
-class Once {
+/** Checks that no value occurs twice. */
+class UniqueValues {
   readonly #seen = new Set<unknown>();
 
-  note(value: unknown, place: string): void {
-    need(!this.#seen.has(value), place, 'value of its own');
+  note(value: unknown, path: string): void {
+    need(!this.#seen.has(value), path, 'value of its own');
     this.#seen.add(value);
   }
 }
@@ -85,18 +85,18 @@ function checkCatalog(value: unknown): void {
   const nextLabel = integer(top.nextLabel, 'catalog.nextLabel', 1, labelMax);
   const nextIndex = integer(top.nextIndex, 'catalog.nextIndex', 1, indexMax);
   const labels = list(top.labels, 'catalog.labels');
-  const [ids, names, indexIds] = [new Once(), new Once(), new Once()];
+  const [ids, names, indexIds] = [new UniqueValues(), new UniqueValues(), new UniqueValues()];
   labels.forEach((label, i) => {
-    const place = `catalog.labels[${i}]`;
-    checkLabel(label, place, nextLabel, { indexIds, nextIndex });
+    const path = `catalog.labels[${i}]`;
+    checkLabel(label, path, nextLabel, { indexIds, nextIndex });
     const { id, kind, name: own } = label as CatalogLabel;
-    ids.note(id, `${place}.id`);
-    names.note(`${kind} ${own}`, `${place}.name`);
+    ids.note(id, `${path}.id`);
+    names.note(`${kind} ${own}`, `${path}.name`);
   });
   checkEnds(labels as CatalogLabel[]);
   const stored = value as Parameters<typeof unhidden>[0];
   unhidden(stored).labels.forEach(({ fields }, i) => {
-    const once = new Once();
+    const once = new UniqueValues();
     for (const field of fields) once.note(field.name, `catalog.labels[${i}].fields: ${field.name}`);
   });
   checkDefaults(stored);
@@ -106,35 +106,35 @@ const labelParts = ['id', 'kind', 'name', 'isDeclared', 'from', 'to', 'unique', 
 
 function checkLabel(
   value: unknown,
-  place: string,
+  path: string,
   nextLabel: number,
-  indexes: { indexIds: Once; nextIndex: number },
+  indexes: { indexIds: UniqueValues; nextIndex: number },
 ): void {
-  const label = table(value, place, labelParts);
-  integer(label.id, `${place}.id`, 1, nextLabel - 1);
-  need(kinds.includes(label.kind), `${place}.kind`, 'kind of type');
-  name(label.name, `${place}.name`);
-  flag(label.isDeclared, `${place}.isDeclared`);
+  const label = table(value, path, labelParts);
+  integer(label.id, `${path}.id`, 1, nextLabel - 1);
+  need(kinds.includes(label.kind), `${path}.kind`, 'kind of type');
+  name(label.name, `${path}.name`);
+  flag(label.isDeclared, `${path}.isDeclared`);
   const isEdge = label.kind === 'edge';
   for (const part of ['from', 'to', 'unique'] as const) {
     if (isEdge || label[part] === undefined) continue;
-    need(false, `${place}.${part}`, `part of a ${String(label.kind)} type`);
+    need(false, `${path}.${part}`, `part of a ${String(label.kind)} type`);
   }
-  if (label.unique !== undefined) flag(label.unique, `${place}.unique`);
-  const slots = integer(label.slots, `${place}.slots`, 0, slotsMax);
-  const once = new Once();
-  list(label.fields, `${place}.fields`).forEach((field, i) => {
-    const at = `${place}.fields[${i}]`;
+  if (label.unique !== undefined) flag(label.unique, `${path}.unique`);
+  const slots = integer(label.slots, `${path}.slots`, 0, slotsMax);
+  const once = new UniqueValues();
+  list(label.fields, `${path}.fields`).forEach((field, i) => {
+    const at = `${path}.fields[${i}]`;
     checkField(field, at, slots, { ...indexes, isDeclared: label.isDeclared === true });
     once.note((field as CatalogField).slot, `${at}.slot`);
   });
 }
 
-/** What a field is one of. */
+/** Context of a field. */
 interface FieldContext {
-  indexIds: Once;
+  indexIds: UniqueValues;
   nextIndex: number;
-  /** Of its type. */
+  /** Whether the type of the field is declared. */
   isDeclared: boolean;
 }
 
@@ -142,35 +142,35 @@ const fieldParts = ['name', 'type', 'slot', 'index', 'indexId', 'isDeclared', 'd
 
 function checkField(
   value: unknown,
-  place: string,
+  path: string,
   slots: number,
   { indexIds, nextIndex, isDeclared }: FieldContext,
 ): void {
-  const field = table(value, place, fieldParts);
-  name(field.name, `${place}.name`);
-  checkType(field.type, `${place}.type`, 0);
-  integer(field.slot, `${place}.slot`, 0, slots - 1);
-  need(indexes.includes(field.index), `${place}.index`, 'kind of index');
-  const indexId = integer(field.indexId, `${place}.indexId`, 0, nextIndex - 1);
-  need((indexId === 0) === (field.index === 'none'), `${place}.indexId`, 'number of that index');
+  const field = table(value, path, fieldParts);
+  name(field.name, `${path}.name`);
+  checkType(field.type, `${path}.type`, 0);
+  integer(field.slot, `${path}.slot`, 0, slots - 1);
+  need(indexes.includes(field.index), `${path}.index`, 'kind of index');
+  const indexId = integer(field.indexId, `${path}.indexId`, 0, nextIndex - 1);
+  need((indexId === 0) === (field.index === 'none'), `${path}.indexId`, 'number of that index');
   if (indexId !== 0) {
-    indexIds.note(indexId, `${place}.indexId`);
+    indexIds.note(indexId, `${path}.indexId`);
   }
-  flag(field.isDeclared, `${place}.isDeclared`);
+  flag(field.isDeclared, `${path}.isDeclared`);
   const isShown = field.isDeclared === true && isDeclared;
-  need(indexId === 0 || isShown, `${place}.index`, 'index of a hidden property');
+  need(indexId === 0 || isShown, `${path}.index`, 'index of a hidden property');
 }
 
-function checkType(value: unknown, place: string, depth: number): void {
-  need(depth < depthMax, place, 'type');
-  const type = table(value, place, ['kind', 'name', 'of']);
+function checkType(value: unknown, path: string, depth: number): void {
+  need(depth < depthMax, path, 'type');
+  const type = table(value, path, ['kind', 'name', 'of']);
   if (type.kind === 'list') {
-    need(type.name === undefined, `${place}.name`, 'part of a list');
-    return checkType(type.of, `${place}.of`, depth + 1);
+    need(type.name === undefined, `${path}.name`, 'part of a list');
+    return checkType(type.of, `${path}.of`, depth + 1);
   }
-  need(type.kind === 'scalar', `${place}.kind`, 'kind of value');
-  need(scalarNames.has(type.name), `${place}.name`, 'scalar type');
-  need(type.of === undefined, `${place}.of`, 'part of a scalar');
+  need(type.kind === 'scalar', `${path}.kind`, 'kind of value');
+  need(scalarNames.has(type.name), `${path}.name`, 'scalar type');
+  need(type.of === undefined, `${path}.of`, 'part of a scalar');
 }
 
 function checkEnds(labels: readonly CatalogLabel[]): void {
@@ -185,27 +185,27 @@ function checkEnds(labels: readonly CatalogLabel[]): void {
   });
 }
 
-/** What a default says is a value of its property's type. */
+/** Every default is a value of its property's type. */
 function checkDefaults(stored: Parameters<typeof unhidden>[0]): void {
   stored.labels.forEach((label, i) => {
     label.fields.forEach((field, j) => {
-      const place = `catalog.labels[${i}].fields[${j}].default`;
+      const path = `catalog.labels[${i}].fields[${j}].default`;
       if (field.default === undefined) return;
-      const given = table(field.default, place, ['kind', 'text']);
+      const given = table(field.default, path, ['kind', 'text']);
       const isNow = given.kind === 'now' && given.text === undefined;
       if (isNow) {
         const { type } = field;
         const isTime = type.kind === 'scalar' && (type.name === 'Date' || type.name === 'I64');
-        need(isTime, place, 'default of its type');
+        need(isTime, path, 'default of its type');
         return;
       }
-      need(given.kind === 'literal' && typeof given.text === 'string', place, 'default');
-      need(isLiteral(field), place, 'default of its type');
+      need(given.kind === 'literal' && typeof given.text === 'string', path, 'default');
+      need(isLiteral(field), path, 'default of its type');
     });
   });
 }
 
-/** A literal that is read as it is printed. */
+/** Whether printing the parsed literal gives the same text. */
 function isLiteral({ type, default: given }: CatalogField): boolean {
   const { text } = given as { text: string };
   if (text === 'null') return true;

@@ -1,9 +1,8 @@
-// The stored form of the catalog: one JSON value with its fingerprint (meta.ts), plain data all
-// through.
+// The stored form of the catalog: one JSON value with its fingerprint (meta.ts).
 //
-// Names that are no longer declared stay in it, hidden, with their numbers, so that their data
-// returns when they are declared again. Invariant: a label id, slot or index id is never given to
-// anything else.
+// Names that are no longer declared stay in it, hidden, with their numbers. So their data return when they
+// are declared again.
+// Invariant: a label id, slot or index id is never reused for anything else.
 import { createHash } from 'node:crypto';
 import type { ElementKind, Property, PropertyType } from '../../base/schema.js';
 import type { Table } from '../table/env.js';
@@ -14,10 +13,10 @@ export interface CatalogField {
   type: PropertyType;
   slot: number;
   index: Property['index'];
-  /** 0 without an index. */
+  /** 0 for a property without an index. */
   indexId: number;
   isDeclared: boolean;
-  /** `now`, or the JSON text of a literal. */
+  /** `now`, or a literal as JSON text. */
   default?: { kind: 'now' } | { kind: 'literal'; text: string };
 }
 
@@ -26,28 +25,28 @@ export interface CatalogLabel {
   kind: ElementKind;
   name: string;
   isDeclared: boolean;
-  /** Edge types. */
+  /** For edge types: the label at each end, and whether a pair of elements has at most one edge. */
   from?: number;
   to?: number;
   unique?: boolean;
-  /** Number of slots ever given out. */
+  /** Number of slots ever assigned. */
   slots: number;
-  /** Declared ones first, in declaration order. */
+  /** Declared fields first, in declaration order. */
   fields: CatalogField[];
 }
 
 export interface StoredCatalog {
-  /** `schema::n` of the data. */
+  /** The number that `schema::n` shows. */
   version: number;
   nextLabel: number;
   nextIndex: number;
-  /** Declared ones first, in declaration order. */
+  /** Declared labels first, in declaration order. */
   labels: CatalogLabel[];
 }
 
 const emptyCatalog: StoredCatalog = { version: 0, nextLabel: 1, nextIndex: 1, labels: [] };
 
-/** The catalog as if everything that was ever declared were so now: what a dump is read with. */
+/** Returns the catalog with everything in it declared, as a dump is read. */
 export function unhidden(stored: StoredCatalog): StoredCatalog {
   const labels = stored.labels.map((label) => {
     const shown = new Set(label.fields.filter((field) => field.isDeclared).map(({ name }) => name));
@@ -59,7 +58,7 @@ export function unhidden(stored: StoredCatalog): StoredCatalog {
   return { ...stored, labels };
 }
 
-/** SHA-256 over the stored form. */
+/** Returns the SHA-256 of the stored form, in hexadecimal. */
 export function fingerprint(catalog: StoredCatalog): string {
   return createHash('sha256').update(JSON.stringify(catalog)).digest('hex');
 }
@@ -71,7 +70,7 @@ export function readCatalog(meta: Table<Uint8Array>): StoredCatalog {
   return catalog;
 }
 
-/** The fingerprint that was stored beside the catalog. */
+/** Returns the fingerprint that is stored with the catalog, or undefined for a database without one. */
 export function readFingerprint(meta: Table<Uint8Array>): string | undefined {
   const value = meta.get(metaKey.catalog);
   return (

@@ -1,5 +1,5 @@
-// The catalog as the layers above see it: declarations with their durable numbers, made from the
-// stored form (catalog-record.ts).
+// Builds the catalog that the upper layers use, declarations with their stored numbers, from the stored form
+// (catalog-record.ts).
 import { assert } from '../../base/assert.js';
 import { ByteWriter } from '../../base/bytes.js';
 import type { Default, ElementType, TypeRef } from '../../base/schema.js';
@@ -8,7 +8,7 @@ import type { CatalogField, CatalogLabel, StoredCatalog } from './catalog-record
 import { printScalar, readFragment } from '../record/fragment.js';
 import type { Catalog, Direction, Label } from '../table/view-types.js';
 
-/** The stored form of a default. */
+/** Returns the stored form of a default. */
 export function packDefault(value: Default | undefined): CatalogField['default'] {
   if (value === undefined || value.kind === 'now') return value;
   const writer = new ByteWriter(64);
@@ -23,18 +23,18 @@ function unpackDefault({ type, default: packed }: CatalogField): Default | undef
   return { kind: 'literal', value: readFragment(bytes, 0, bytes.length, type) as Scalar };
 }
 
-/** The catalog with what only the store needs. */
+/** The catalog, with what only the storage layer needs. */
 export interface FullCatalog extends Catalog {
   /**
-   * Ids of the edge labels, hidden ones included, that start (`out`) or end (`in`) at elements of a
-   * label.
+   * Returns the ids of the edge labels, hidden ones included, that start (`out`) or end (`in`) at elements of
+   * a label.
    */
   edgesAt(label: number, direction: Direction): readonly number[];
-  /** Labels declared or not. */
+  /** Returns all labels, declared or hidden. */
   allLabels(): readonly Label[];
 }
 
-/** What the layers above see. Labels that are not declared are found by id only. */
+/** Builds a catalog. Labels that are not declared can be found only by id. */
 export function catalogOf(stored: StoredCatalog): FullCatalog {
   const byId = new Map<number, CatalogLabel>(stored.labels.map((label) => [label.id, label]));
   const refOf = (id: number): TypeRef => {

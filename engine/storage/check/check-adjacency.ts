@@ -1,6 +1,6 @@
-// I4: the adjacency of both directions says what the edges say. Every entry is compared with its
-// edge's record; as lists are ascending, equal totals then prove that no edge is missing. Also the
-// chunk invariants of adjacency.ts.
+// Check I4: the adjacency lists of both directions match the edges. Every entry is compared with the record
+// of its edge. Lists ascend, so equal totals then prove that no edge is missing. Also checks the chunk
+// invariants of adjacency.ts.
 import { readAdjacency, readDegree } from '../graph/adjacency.js';
 import { type RecordSummary, type Report, everyEntry, peekSound } from './check-report.js';
 import type { FullCatalog } from '../catalog/catalog.js';
@@ -33,7 +33,7 @@ export function checkAdjacency(
       } else if (sealed-- <= 0)
         report.add('I4', `chunk ${key.chunk} of ${place} belongs to no head`);
     }
-    // An import that has the data to itself lists its edges later.
+    // A load with exclusive access lists its edges later.
     const isRight = isWhole ? entries === census.edges : entries <= census.edges;
     if (!isRight) {
       report.add('I4', `${entries} ${direction} entries for ${census.edges} edges`);

@@ -1,5 +1,4 @@
-// I5 and the label lists: every index entry and every listed id against its record, then the
-// totals.
+// Check I5 and I6: compares every index entry and every listed id with its record, then the totals.
 import type { FullCatalog } from '../catalog/catalog.js';
 import { type RecordSummary, type Report, everyEntry, peekSound } from './check-report.js';
 import type { Env } from '../table/env.js';
@@ -12,7 +11,7 @@ import { decodeFormer } from '../record/stored-float.js';
 import type { Label, StoredProperty } from '../table/view-types.js';
 import { getWord } from '../table/little-endian.js';
 
-/** Label lists hold exactly the elements of the label. */
+/** Label lists contain exactly the elements of the label. */
 export function checkLists(env: Env, census: RecordSummary, report: Report): void {
   const labels = new Set<number>();
   for (const { key, value } of everyEntry.blocks(env.labels, report)) {
@@ -35,7 +34,7 @@ export function checkLists(env: Env, census: RecordSummary, report: Report): voi
   }
 }
 
-/** Index entries and set values correspond; a unique value has one element. */
+/** Index entries and property values correspond; a unique value has one element. */
 export function checkIndexes(
   env: Env,
   catalog: FullCatalog,
@@ -65,7 +64,7 @@ export function checkIndexes(
   }
 }
 
-/** Entries in the two forms of property-index.ts: a look-up reads the list alone. */
+/** Checks both forms of property-index.ts. A lookup reads only the list. */
 function checkIndex(env: Env, label: Label, property: StoredProperty, report: Report): number {
   const say = (what: string): void => report.add('I5', `${label.name}.${property.name}: ${what}`);
   const [start, end] = [indexStart(property.indexId), indexStart(property.indexId + 1)];

@@ -1,11 +1,11 @@
-// What the parts of `check` share: where faults go, what the records say, and how entries are read
-// past damaged ones.
+// What the parts of `check` share: the report, the summary of the records, and a reader that skips damaged
+// entries.
 import { TrellisError } from '../../base/errors.js';
 import type { Table } from '../table/env.js';
 import type { AdjacencyKey, BlockKey } from '../table/keys.js';
 
 export interface Violation {
-  /** `I3`, as in the table of invariants. */
+  /** Number in the table of invariants, such as `I3`. */
   invariant: string;
   what: string;
 }
@@ -14,19 +14,19 @@ export interface Report {
   add(invariant: string, what: string): void;
 }
 
-/** What the elements say, collected in one pass over the records. */
+/** Summary of all elements, collected in one pass over the records. */
 export interface RecordSummary {
   labels: Map<number, number>;
   counts: Map<number, number>;
   edges: number;
   vectors: number;
-  /** Set values per index id. */
+  /** Number of set values by index id. */
   values: Map<number, number>;
 }
 
 const entriesPerRead = 1024;
 
-/** Runs a part of the check; a damaged value in its way is reported, the part ends there. */
+/** Runs a part of the check. A damaged value ends this part and is reported. */
 export function guarded(report: Report, part: () => void): void {
   try {
     part();
@@ -36,7 +36,7 @@ export function guarded(report: Report, part: () => void): void {
   }
 }
 
-/** A value that is damaged counts as missing: reading the table itself has reported it. */
+/** Returns undefined for a damaged value too: the pass over the table has reported it already. */
 export function peekSound<K>(table: Table<K>, key: K): Uint8Array | undefined {
   try {
     return table.peek(key);
@@ -46,7 +46,7 @@ export function peekSound<K>(table: Table<K>, key: K): Uint8Array | undefined {
   }
 }
 
-/** Every entry of a span; one that fails its checksum is reported and left out. */
+/** Yields every entry of a key range. An entry that fails its checksum is reported and skipped. */
 function* entriesOf<K>(
   table: Table<K>,
   start: K,
@@ -77,7 +77,7 @@ const [lowList, topList] = [
   { id: 0xffffffff, label: 0xffff, chunk: 0xffffffff },
 ];
 
-/** Every entry of a table. */
+/** Iterators over all entries of a table. */
 export const everyEntry = {
   within: (table: Table<Uint8Array>, start: Uint8Array, end: Uint8Array, report: Report) =>
     entriesOf(table, start, end, report),

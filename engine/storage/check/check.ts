@@ -1,6 +1,6 @@
-// Verifies what must always hold of a store at rest (operations.md 7, I3 to I6, I8, I9, I15 to I17)
-// by reading all of it. Used by `trellis verify` and after every crash test. Invariant: changes
-// nothing, and reports every fault it can reach.
+// Verifies the invariants of a store at rest by reading all of it (operations.md 7, I3 to I6, I8, I9, I15 to
+// I17). Runs in `trellis verify` and after every crash test.
+// Invariant: changes nothing, and reports every violation that it can reach.
 import { printUuid } from '../../base/id.js';
 import { checkAdjacency } from './check-adjacency.js';
 import { checkIndexes, checkLists } from './check-list.js';
@@ -28,7 +28,7 @@ import { getWord } from '../table/little-endian.js';
 
 export type { Violation };
 
-/** All violations found, at most `max` of them. */
+/** Returns all violations, at most `max` of them (1,000 by default). */
 export function check(env: Env, options: { dbUuid?: string; max?: number } = {}): Violation[] {
   const violations: Violation[] = [];
   const report: Report = {
@@ -47,7 +47,7 @@ export function check(env: Env, options: { dbUuid?: string; max?: number } = {})
   guarded(report, () => checkTotals(env, catalog, census, report));
   guarded(report, () => checkVectors(env, census, report));
   guarded(report, () => checkLog(env, census, report));
-  // Bytes of other rooms: only their checksums are known here.
+  // Other folders define these bytes: here only their checksums are verified.
   for (const _ of everyEntry.bytes(env.derived, report));
   return violations;
 }
@@ -64,7 +64,7 @@ function checkIdentity(env: Env, dbUuid: string | undefined, report: Report): vo
   }
 }
 
-/** Numbers of labels, slots and indexes are given out once, and below the next. */
+/** Numbers of labels, slots and indexes are unique and below the next free number. */
 function checkNumbers({ labels, nextLabel, nextIndex }: StoredCatalog, report: Report): void {
   const seen = new Set<string>();
   const once = (what: string, isBelow: boolean): void => {
@@ -194,7 +194,7 @@ function checkTotals(env: Env, catalog: FullCatalog, census: RecordSummary, repo
   for (const { key } of everyEntry.bytes(env.meta, report)) {
     const label = key[0] === metaKey.total(0)[0] ? (key[1]! << 8) | key[2]! : 0;
     if (label === 0 || known.has(label)) continue;
-    // Types that a migration has merged into others leave theirs behind, at nothing.
+    // A type that a migration has merged into another one leaves a count of 0.
     const { count } = readTotal(env.meta, label);
     if (count !== 0) report.add('I6', `label ${label}, which there is not, counts ${count}`);
   }
@@ -227,7 +227,7 @@ function checkLog(env: Env, census: RecordSummary, report: Report): void {
       newest.set(getWord(value, 4), { label: value[2]! | (value[3]! << 8), isPut: value[0] === 0 });
   }
   if (expected !== nextSeq) report.add('I8', `the log ends before ${expected}, next is ${nextSeq}`);
-  // What was logged last of an embedding is what became of it.
+  // The last log entry of an embedding matches its present state.
   for (const [id, { label, isPut }] of newest) {
     const now = env.vectors.has(id) ? census.labels.get(id) : undefined;
     if (isPut ? now === label : now === undefined) continue;

@@ -1,5 +1,6 @@
-// Copies of a data directory's file, and the manifests that go with them: backups, restores and
-// compaction (operations.md 8). Invariant: what gets its final name is complete and on disk.
+// Copies the file of a data directory and writes the manifest of the copy, for backups, restores and
+// compaction (operations.md 8).
+// Invariant: a file that has its final name is complete and on disk.
 import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncPath } from '../../fs/durable-file.js';
@@ -10,8 +11,9 @@ import { copyDense } from './defragment.js';
 import { fail } from '../../base/errors.js';
 
 /**
- * Copies the newest commit of the data in the folder `graph` into the new folder `to`, while others read and write
- * and somebody keeps a state of it (`Env.keep`). Fails DATA_CORRUPT when a value of it is damaged.
+ * Copies the newest commit of the data in the folder `graph` into the new folder `to`, while other threads
+ * read and write. The caller must hold a read transaction (`Env.keep`). Fails DATA_CORRUPT if a value of the
+ * copy is damaged.
  */
 export async function copyGraph(graph: string, to: string): Promise<void> {
   mkdirSync(to, { recursive: true, mode: 0o700 });
@@ -19,7 +21,10 @@ export async function copyGraph(graph: string, to: string): Promise<void> {
   await readBack(to);
 }
 
-/** The same, written anew in the order of the keys; nobody else may have the data open. */
+/**
+ * Copies the data in key order, which fills all pages. No other process may have the data open. Fails
+ * DATA_CORRUPT if a value of the copy is damaged.
+ */
 export async function copyGraphDense(env: Env, to: string): Promise<void> {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   const copy = openEnv(to);
@@ -29,7 +34,7 @@ export async function copyGraphDense(env: Env, to: string): Promise<void> {
   await readBack(to);
 }
 
-/** Reads a copy once, a large one in a child process. */
+/** Verifies a copy; a large one in a child process. */
 async function readBack(to: string): Promise<void> {
   syncPath(to);
   const { rows, broken } = await probeData(to, { isCopy: true });
@@ -37,7 +42,9 @@ async function readBack(to: string): Promise<void> {
   if (fault !== undefined) fail('DATA_CORRUPT', { what: `the copy: ${fault}` });
 }
 
-/** Puts a compacted copy in the place of the data file; nobody may have it open. */
+/**
+ * Replaces the data file by a compacted copy; no process may have it open. Returns the file sizes in bytes.
+ */
 export function swapGraph(graph: string, copy: string): { before: number; after: number } {
   const [old, fresh] = [join(graph, 'data.mdb'), join(copy, 'data.mdb')];
   const sizes = { before: statSync(old).size, after: statSync(fresh).size };

@@ -1,12 +1,12 @@
-// Looks at data.mdb with plain file calls before LMDB maps it: a damaged file would end the process
-// by a signal (operations.md L15), and an empty one would silently become a new database. Read here:
-// the header, the tree of tables and what the database says about itself, in a few pages; the rest is
-// for file-check.ts.
+// Checks data.mdb with plain file calls before LMDB maps it. LMDB would end the process with a signal for a
+// damaged file (operations.md L15), and silently create a new database in an empty one. This check reads only
+// a few pages: the header, the tree of tables and the identity of the database. file-check.ts reads the rest.
 //
-// The last page is no measure of the file: pages that a transaction took and gave back are never
-// written, so that a sound file may end before it (378 of 1,200 commits with undone requests did). A
-// cut is therefore found by the size noted at a clean stop, by root pages beyond the end, and else by
-// reading everything. lock.mdb is never opened here: closing it would drop LMDB's own locks (L17).
+// The file size alone proves nothing: LMDB never writes pages that a transaction allocated and released, so a
+// sound file may end before its last page (378 of 1,200 commits with undone requests did). Three checks find
+// a truncated file: the size noted at a clean stop, root pages beyond the end, and else a full read.
+//
+// This file never opens lock.mdb: closing it would drop LMDB's own locks (L17).
 import { existsSync, statSync } from 'node:fs';
 import { fail } from '../../base/errors.js';
 import { readTable } from '../page/file-check.js';
@@ -14,7 +14,7 @@ import { metaKey } from '../table/meta.js';
 import { PageFile, pageSize } from '../page/page.js';
 import { metasOf, newestOf } from '../page/page-meta.js';
 
-/** What this version writes and reads. */
+/** The data format that this version writes and reads. */
 export const dataFormat = {
   version: 'lmdb-js 3.5.6',
   page_size: pageSize,
@@ -22,12 +22,12 @@ export const dataFormat = {
 } as const;
 
 export interface DataFileFacts {
-  /** Its size at the last clean stop. */
+  /** Size of the file at the last clean stop. */
   least?: number | undefined;
   dbUuid?: string | undefined;
 }
 
-/** Fails DATA_CORRUPT when the file cannot be opened safely, or is that of another database. */
+/** Fails DATA_CORRUPT if the file cannot be opened safely or belongs to another database. */
 export function checkDataFile(path: string, { least = 0, dbUuid }: DataFileFacts = {}): void {
   const refuse = (what: string): never => fail('DATA_CORRUPT', { what: `data.mdb ${what}` });
   if (!existsSync(path)) refuse('is missing');

@@ -1,40 +1,41 @@
-// Fills loosely filled pages again. Updates of changing size, and deletions among old elements, leave
-// the pages of a tree half empty (LMDB joins two pages only when one is under a quarter full), so
-// that data of constant size would take ever more of the file.
+// Defragments the data file. Updates of changing size, and deletions among old elements, leave pages half
+// empty, because LMDB merges two pages only when one is under a quarter full. Without defragmentation, data
+// of constant size would take more and more of the file.
 //
-// Two ways: `copyDense` writes every table anew in the order of its keys, for a database that nobody
-// has open; `Repacker` rewrites a run of entries at a time, for the writer beside its other work.
-// Putting a run back in the order of its keys is not enough: LMDB splits a full page in the middle of
-// the tree in halves, of which the left one stays half empty. So every page that is to be is first
-// given a placeholder of the largest size, under its first key: two of them do not share a page with
-// anything else, hence each begins a page of its own, which its entries then fill.
+// There are two ways. `copyDense` writes every table in key order into a new file, for a database that no
+// other process has open. `Repacker` rewrites a run of entries at a time, on the writer thread between its
+// other work.
 //
-// Invariant: keys and values stay as they are, byte for byte; each step is one transaction.
+// Putting a run back in key order is not enough: LMDB splits a full page in the middle of the tree in halves,
+// and the left half stays half empty. So the first key of every future page first gets a placeholder of the
+// largest size. Two placeholders never share a page, so each one begins a page, which its entries then fill.
+//
+// Invariant: keys and values stay equal, byte for byte; each step is one transaction.
 import { assert } from '../../base/assert.js';
 import { type Env, Table } from '../table/env.js';
 
-/** Bytes of a page of 4 KiB behind its header. */
+/** Bytes of a page of 4 KiB after its header. */
 const pageRoom = 4072;
-/** Each entry takes two bytes of the page's index, and a head; a size is even. */
+/** Each entry takes two bytes of the page's index, and a head. Its size is even. */
 const indexBytes = 2;
 const headBytes = 8;
-/** A larger node keeps its value on pages of its own, and their number here. */
+/** A larger node stores its value on overflow pages and only their number in the leaf. */
 const nodeBytesMax = 2032;
 const pageNumberBytes = 8;
 
-/** Some room stays, so that the next growing value does not split the page at once. */
+/** A little space stays free, so that the next value that grows does not split the page. */
 const fillAfter = 0.95;
-/** Tables fuller than this are left alone. */
+/** Tables that are fuller than this are not defragmented. */
 const fillMin = 0.82;
-/** Smaller tables are not worth the writing. */
+/** Smaller tables are not worth the writes. */
 const pagesMin = 64;
-/** A table that a pass did not make denser is looked at again when it has grown by this. */
+/** If a pass did not make a table denser, the table is measured again when it has grown by this factor. */
 const growthMin = 1.05;
 
-/** One step of the repacker: some milliseconds. */
+/** Size of one step of the repacker, which takes a few milliseconds. */
 const stepEntries = 3000;
 const stepBytes = 256 * 1024;
-/** One transaction of a copy. */
+/** Bytes of one transaction of a copy. */
 const copiedBytes = 16 * 1024 * 1024;
 
 const tablesOf = (env: Env): Table<unknown>[] =>
@@ -46,22 +47,22 @@ function nodeBytes(keySize: number, valueSize: number): number {
   return size + (size & 1);
 }
 
-interface Packed {
+interface SizedEntry {
   key: unknown;
   value: Uint8Array;
   keySize: number;
   size: number;
 }
 
-/** Up to `limit` entries from `start` on. */
-function take(table: Table<unknown>, start: unknown, limit: number): Packed[] {
+/** Returns up to `limit` entries from `start` on. */
+function readEntries(table: Table<unknown>, start: unknown, limit: number): SizedEntry[] {
   return table.withChecksum(start, limit).map(({ key, value }) => {
     const keySize = table.keyBytes(key).length;
     return { key, value, keySize, size: indexBytes + nodeBytes(keySize, value.length) };
   });
 }
 
-/** Copies every table into a new environment, each in the order of its keys. */
+/** Copies every table into a new environment, each in key order. */
 export function copyDense(from: Env, to: Env): void {
   const targets = new Map(tablesOf(to).map((table) => [table.name, table]));
   for (const table of tablesOf(from)) {
@@ -71,7 +72,7 @@ export function copyDense(from: Env, to: Env): void {
     let isMore = true;
     while (isMore) {
       to.transact(() => {
-        isMore = copySome(copy);
+        isMore = copyUntilFull(copy);
         return true;
       });
     }
@@ -82,18 +83,18 @@ export function copyDense(from: Env, to: Env): void {
 interface TableCopy {
   from: Table<unknown>;
   to: Table<unknown>;
-  /** The first key that is not copied yet, or the last one of all. */
+  /** First key that is not copied yet, or the last key of all. */
   next: unknown;
   count: number;
 }
 
-/** Copies as much as one transaction should hold; whether there is more. */
-function copySome(copy: TableCopy): boolean {
+/** Copies entries for one transaction. Returns whether more are left. */
+function copyUntilFull(copy: TableCopy): boolean {
   for (let bytes = 0; bytes < copiedBytes; ) {
-    const found = take(copy.from, copy.next, stepEntries + 1);
+    const found = readEntries(copy.from, copy.next, stepEntries + 1);
     const fresh = found.slice(0, stepEntries);
     for (const { key, value } of fresh) {
-      assert(copy.to.appendSealed(key, value), 'keys come in their order');
+      assert(copy.to.appendRaw(key, value), 'keys come in their order');
       bytes += value.length;
     }
     copy.count += fresh.length;
@@ -103,32 +104,32 @@ function copySome(copy: TableCopy): boolean {
   return true;
 }
 
-/** Puts entries back in the order of their keys, from the beginning of a page on. */
-function fillPages(table: Table<unknown>, run: readonly Packed[]): void {
+/** Removes a run of entries and puts them back in key order, so that they fill their pages. */
+function fillPages(table: Table<unknown>, run: readonly SizedEntry[]): void {
   for (const { key } of run) table.remove(key);
   let used = pageRoom;
   for (const { key, keySize, size } of run) {
     if (used + size > pageRoom * fillAfter) {
-      table.putSealed(key, new Uint8Array(nodeBytesMax - headBytes - keySize));
+      table.putRaw(key, new Uint8Array(nodeBytesMax - headBytes - keySize));
       used = 0;
     }
     used += size;
   }
-  for (const { key, value } of run) table.putSealed(key, value);
+  for (const { key, value } of run) table.putRaw(key, value);
 }
 
-/** A walk over one table: to learn how full its pages are, then to fill them where that is worth it. */
+/** One pass over a table: measures how full its pages are, or fills them. */
 interface Pass {
   table: Table<unknown>;
   kind: 'measure' | 'fill';
-  /** Where it goes on. */
+  /** Key at which the next step starts. */
   from: unknown;
   /** Bytes of the entries that were measured. */
   bytes: number;
 }
 
 export class Repacker {
-  /** Pages of each table when it was last measured or filled. */
+  /** Number of pages of each table when it was last measured or filled. */
   readonly #known = new Map<string, number>();
   readonly #tables: Table<unknown>[];
   #pass: Pass | undefined;
@@ -139,8 +140,8 @@ export class Repacker {
   }
 
   /**
-   * Whether there is work: `read` some of a table that has grown, to measure it, or `write` a run of
-   * entries. One table is looked at when nothing is under way.
+   * Returns the next kind of step: `read` measures a table that has grown, `write` rewrites a run of entries,
+   * undefined means that nothing is due. While no pass is open, each call examines one table.
    */
   get due(): 'read' | 'write' | undefined {
     this.#pass ??= this.#begin(this.#tables[this.#next++ % this.#tables.length]!);
@@ -157,8 +158,9 @@ export class Repacker {
   }
 
   /**
-   * Does what is due; `write` belongs into a transaction. False: the table is damaged here. Nothing of
-   * the step may be kept, and the table is left alone from now on: requests will meet the damage.
+   * Runs the step that is due; a `write` step needs an open transaction. Returns false if the table is
+   * damaged here: undo the transaction. The table is not defragmented again, and requests will report the
+   * damage.
    */
   step(): boolean {
     const pass = this.#pass!;
@@ -173,7 +175,7 @@ export class Repacker {
   }
 
   #advance(pass: Pass): void {
-    const found = take(pass.table, pass.from, stepEntries + 1);
+    const found = readEntries(pass.table, pass.from, stepEntries + 1);
     let bytes = 0;
     let count = 0;
     while (count < found.length && count < stepEntries && bytes < stepBytes) {

@@ -1,9 +1,9 @@
-// The data directory (operations.md 3, 4): checked, locked and described by MANIFEST.json before
-// anything opens it.
+// Opens a data directory (operations.md 3, 4): checks it, locks it and describes it in MANIFEST.json before
+// anything in it is opened.
 //
-// The manifest is replaced atomically. `lmdb` is null until the environment exists, so that a start
-// cut short in between is told from data that went missing. Invariant: whoever holds a
-// DataDirectory is the only process that may open its data.
+// The manifest is replaced atomically. `lmdb` is null until the environment exists, which distinguishes an
+// interrupted first start from missing data.
+// Invariant: the process that holds a DataDirectory is the only one that may open its data.
 import { randomUUID } from 'node:crypto';
 import {
   accessSync,
@@ -45,22 +45,22 @@ export interface DataDirectory {
   readonly dbUuid: string;
   /** Changes with every restore from a backup. */
   readonly restoreEpoch: string;
-  /** Whether the last server stopped in order. */
+  /** Whether the last server stopped cleanly. */
   readonly wasClean: boolean;
-  /** What a thread that writes looks for before it commits (write-fence.ts). */
+  /** A writing thread checks it before every commit (write-fence.ts). */
   readonly lock: LockToken;
   /**
-   * Checksums of the pages of data.mdb, when nothing was written since they were noted; the first caller
-   * has them, others get none: of a large file they take memory.
+   * Returns the checksums of the pages of data.mdb if nothing was written since they were noted, else
+   * undefined. Only the first call returns them, because they take much memory for a large file.
    */
   takeSums(): PageSums | undefined;
-  /** Notes the port in the LOCK file. */
+  /** Writes the port into the LOCK file. */
   setPort(port: number): void;
-  /** Calls back, once, when another process has taken the directory from this one. */
+  /** Calls back once, when another process has taken the directory. */
   onLost(listener: () => void): void;
   /**
-   * Gives the lock back; `clean` when the data was closed in order. `tell` hears why that could not be noted, where the
-   * disk is full: the data are whole, and the next start reads them once more than it would.
+   * Releases the lock. `clean`: the data were closed cleanly. On a full disk that cannot be noted, and `tell`
+   * is called with the reason: the data are complete, and the next start verifies them once more.
    */
   close(options: { clean: boolean; tell?: (message: string, reason: string) => void }): void;
 }
@@ -72,27 +72,26 @@ interface Manifest {
   restore_epoch: string;
   lmdb: { version: string; page_size: number; data_format: number } | null;
   clean: boolean;
-  /** Size of data.mdb at the last clean stop. */
+  /** Size of data.mdb at the last clean stop, in bytes. */
   data_bytes?: number;
-  /** The checksums of its pages (page-checksums.ts) at that stop; they hold until something is written. */
+  /** Page checksums (page-checksums.ts) of that stop. They are valid until the next write. */
   data_sums?: SumsNote;
 }
 
 /**
- * Older minor formats are read, newer ones and other major ones are not: whoever made them knew what was to
- * be kept to. 2: checksums cover the key of a value, and
- * the name of its table. 2.1: what is this node's alone stands apart from what all nodes of a cluster
- * share (meta.ts); older files are brought to it when they are opened to be written.
+ * Older minor formats are read; newer minor and other major formats are refused. Format 2: checksums cover
+ * the key of a value and the name of its table. Format 2.1: the state of this node is separate from the state
+ * that all nodes of a cluster share (meta.ts). Older files are upgraded when they are opened for writing.
  */
 export const storageFormat = { major: 2, minor: 1 };
 
-/** Time that a stop takes at most for the checksums of pages: enough for some 6 GiB in memory. */
+/** Longest time, in milliseconds, that a stop spends on page checksums: enough for about 6 GiB in memory. */
 const sumsMs = 2000;
 
-/** What LOCK and the manifest take of a disk. */
+/** Disk space for LOCK and the manifest, in bytes. */
 const noteBytes = 64 * 1024;
 
-/** File systems over a network: locks and memory maps do not hold there (statfs types of Linux). */
+/** Network file systems, on which locks and memory maps do not work (statfs types of Linux). */
 const remoteTypes = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -105,23 +104,22 @@ const remoteTypes = new Map([
 export interface OpenOptions {
   readOnly?: boolean;
   /**
-   * A new directory that nobody else opens before it was closed in order: the first thing in it is a
-   * mark that says so (unfinished.ts). Closed otherwise it holds
-   * nothing else.
+   * A new directory that counts as unfinished until it is closed cleanly. A marker file is written first
+   * (unfinished.ts). If it is closed otherwise, only the marker stays.
    */
   unfinished?: boolean;
 }
 
 /**
- * Checks and locks a data directory, creating it when absent. Fails DATA_DIR_BAD, DATA_LOCKED,
+ * Checks and locks a data directory, and creates it if it is missing. Fails DATA_DIR_BAD, DATA_LOCKED,
  * DATA_CORRUPT, FORMAT_TOO_NEW.
  */
 export function openDataDirectory(path: string, options: OpenOptions = {}): DataDirectory {
-  return toldAsDisk(path, () => openLocked(path, options));
+  return withDiskErrors(path, () => openLocked(path, options));
 }
 
-/** A disk that fails here is told as what it is. */
-function toldAsDisk<T>(path: string, work: () => T): T {
+/** Converts errors of the disk into errors of the catalogue. */
+function withDiskErrors<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -131,10 +129,14 @@ function toldAsDisk<T>(path: string, work: () => T): T {
 
 const unnoted = 'the stop could not be noted: the next start reads the data once more';
 
-/** Does what a full disk may keep from being done, where `isSpared`; gives that the disk is full. */
-function ifRoom(path: string, isSpared: boolean, work: () => void): TrellisError | undefined {
+/** Runs `work`. Returns the error if the disk is full and `isSpared` says that the work may be skipped. */
+function unlessDiskFull(
+  path: string,
+  isSpared: boolean,
+  work: () => void,
+): TrellisError | undefined {
   try {
-    toldAsDisk(path, work);
+    withDiskErrors(path, work);
   } catch (error) {
     const isFull = error instanceof TrellisError && error.code === 'INSUFFICIENT_STORAGE';
     if (isFull && isSpared) return error;
@@ -162,9 +164,10 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
       const { data_bytes: _, ...rest } = manifest;
       writeManifest(path, { ...rest, clean, ...(clean && factsOf(dataFile)) });
     };
-    // On a full disk the manifest stays as it is: what the data file holds tells of what is written from now on.
-    const isTold = !manifest.clean || manifest.data_sums !== undefined;
-    ifRoom(path, isTold, () => mark(false));
+    // On a full disk the manifest may stay as it is: the transaction number of the data file shows later
+    // writes.
+    const isDetectable = !manifest.clean || manifest.data_sums !== undefined;
+    unlessDiskFull(path, isDetectable, () => mark(false));
     return {
       dbUuid: manifest.db_uuid,
       restoreEpoch: manifest.restore_epoch,
@@ -175,13 +178,13 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
         sums = undefined;
         return taken;
       },
-      setPort: (port) => toldAsDisk(path, () => lock.setPort(port)),
+      setPort: (port) => withDiskErrors(path, () => lock.setPort(port)),
       onLost: (listener) => lock.onLost(listener),
       close({ clean, tell }) {
-        toldAsDisk(path, () => {
+        withDiskErrors(path, () => {
           try {
             const isOurs = clean && isHeld(lock.token);
-            const trouble = isOurs ? ifRoom(path, true, () => markClean(mark)) : undefined;
+            const trouble = isOurs ? unlessDiskFull(path, true, () => markClean(mark)) : undefined;
             if (trouble) tell?.(unnoted, trouble.message);
             if (options.unfinished) (clean ? markFinished : giveUpUnfinished)(path);
           } finally {
@@ -197,7 +200,7 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
   }
 }
 
-/** Without the mark, nothing is lost: the next start looks at the data as it does after a crash. */
+/** Skips the mark if the system lacks resources: the next start then checks the data as after a crash. */
 function markClean(mark: (clean: boolean) => void): void {
   try {
     mark(true);
@@ -246,13 +249,14 @@ function freshManifest(path: string, { readOnly }: { readOnly?: boolean }): Mani
 }
 
 /**
- * Makes the environment. Whatever an interrupted start left of it was never promised to anybody.
+ * Creates the environment. Remains of an interrupted start are deleted: no client was promised anything in
+ * them.
  */
 function createData(path: string, manifest: Manifest, options: { readOnly?: boolean }): void {
   if (options.readOnly) refuseEmpty(path);
   const graph = join(path, 'graph');
   rmSync(graph, { recursive: true, force: true });
-  // The manifest promises a file in it: first the folder has its name.
+  // The manifest will name a file in this folder, so the folder must exist on disk first.
   makeFolder(graph);
   const env = openEnv(graph);
   env.transact(() => {
@@ -265,7 +269,7 @@ function createData(path: string, manifest: Manifest, options: { readOnly?: bool
   writeManifest(path, manifest);
 }
 
-/** The data first: what is cut short in between is done again. */
+/** Upgrades the data before the manifest: an interrupted upgrade runs again. */
 function upgrade(path: string, manifest: Manifest): void {
   const env = openEnv(join(path, 'graph'));
   env.transact(() => {
@@ -278,8 +282,8 @@ function upgrade(path: string, manifest: Manifest): void {
 }
 
 /**
- * Writes the manifest of a copy of the data directory `from` into `to`, whose data file is there
- * already. A restored copy begins an epoch of its own.
+ * Writes the manifest of a copy of the data directory `from` into `to`, which already contains the data file.
+ * A restored copy gets a new epoch.
  */
 export function copyManifest(from: string, to: string, options: { newEpoch: boolean }): void {
   const manifest = readManifest(from);
@@ -293,8 +297,8 @@ export function copyManifest(from: string, to: string, options: { newEpoch: bool
 }
 
 /**
- * What the next start compares the data file with. The file is synchronised first: LMDB has synchronised its pages, but
- * not the room that lies ready behind them (disk-space.ts), and the size counts both.
+ * Returns what the next start compares the data file with. The file is synced first: LMDB has synced its
+ * pages, but not the preallocated space after them (disk-space.ts), and the size includes both.
  */
 function factsOf(dataFile: string): { data_bytes: number; data_sums: SumsNote } {
   syncPath(dataFile);

@@ -1,5 +1,5 @@
-// The child process of preopen-check.ts: reads the data file named on its command line, as its standard input
-// says, with no more haste than others leave; a large one before which a start waits, by several threads.
+// The child process of preopen-check.ts. Reads the data file named on its command line, with the options from
+// its standard input. Runs at low priority, or on several threads for a large file that a start waits for.
 import { readFileSync, statSync, writeSync } from 'node:fs';
 import { availableParallelism, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ import {
 import type { ProbeOptions } from './preopen-check.js';
 import type { Share } from '../page/btree-walk.js';
 
-/** One more thread begins in the time that it takes to read this much. */
+/** Bytes that one thread reads in the time that starting another one takes. */
 const threadBytes = 2 ** 26;
 const threadsMost = 8;
 
@@ -26,29 +26,29 @@ interface Work {
   share: Share;
 }
 
-async function answer(path: string): Promise<void> {
-  // A line of JSON, then the sums as they are in memory: words begin where memory of their own does.
+async function checkFile(path: string): Promise<void> {
+  // One line of JSON, then the checksums as they are in memory. The copy aligns them to words.
   const input = readFileSync(0);
   const end = input.indexOf(10) + 1;
   const line = JSON.parse(input.toString('utf8', 0, end)) as Pick<ProbeOptions, 'meta' | 'isCopy'>;
   const { meta, isCopy } = line;
   const sums =
     end < input.length ? new Uint32Array(new Uint8Array(input.subarray(end)).buffer) : undefined;
-  // Threads that are started later have it, too.
+  // Threads that start later inherit the priority.
   if (meta !== undefined || isCopy) setPriority(10);
   const isAwaited = meta === undefined && sums === undefined;
   const threads = isAwaited ? threadsFor(statSync(path).size) : 1;
-  const faults = threads > 1 ? await together(path, threads) : checkData(path, { meta, sums });
+  const faults = threads > 1 ? await readInShares(path, threads) : checkData(path, { meta, sums });
   print(faults);
 }
 
-function print(told: DataFaults | { shortage: ErrorData }): void {
-  const bytes = Buffer.from(JSON.stringify(told));
+function print(reply: DataFaults | { shortage: ErrorData }): void {
+  const bytes = Buffer.from(JSON.stringify(reply));
   for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
 }
 
-/** What the system lacks says nothing of the data. */
-function tellShortage(error: unknown): void {
+/** A shortage of system resources does not mean that the data are damaged. */
+function printShortage(error: unknown): void {
   const shortage = shortageDataOf(error);
   if (shortage === undefined) throw error;
   print({ shortage });
@@ -57,8 +57,8 @@ function tellShortage(error: unknown): void {
 const threadsFor = (bytes: number): number =>
   Math.min(availableParallelism(), threadsMost, Math.ceil(bytes / threadBytes));
 
-/** This thread reads a share, too. */
-async function together(path: string, of: number): Promise<ReturnType<typeof joinParts>> {
+/** Reads the file in shares; this thread reads one of them. */
+async function readInShares(path: string, of: number): Promise<ReturnType<typeof joinParts>> {
   const others = Array.from({ length: of - 1 }, (_, i) => {
     const work: Work = { path, share: { index: i + 1, of } };
     return new Promise<CheckPart>((resolve, reject) => {
@@ -66,14 +66,14 @@ async function together(path: string, of: number): Promise<ReturnType<typeof joi
       worker.once('message', resolve);
       worker.once('error', reject);
       worker.once('exit', () => reject(new DefectError('a thread that reads has ended')));
-      // A thread that the system does not give leaves its share to this one.
+      // If the system has no thread left, this thread reads the share.
     }).catch(() => checkPart(path, work.share));
   });
   const own = checkPart(path, { index: 0, of });
   return joinParts([own, ...(await Promise.all(others))]);
 }
 
-if (isMainThread) await answer(process.argv[2]!).catch(tellShortage);
+if (isMainThread) await checkFile(process.argv[2]!).catch(printShortage);
 else {
   const { path, share } = workerData as Work;
   parentPort!.postMessage(checkPart(path, share));

@@ -1,5 +1,5 @@
-// Reads a data file before, or beside, its use (operations.md 4, row 6): a small one here, a larger one
-// in a child process, so that this one goes on meanwhile.
+// Checks a data file before or during its use (operations.md 4, row 6). A small file is checked on this
+// thread, a larger one in a child process, so that this process can continue.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,15 +7,18 @@ import { type ErrorData, TrellisError, fail, throwShortage } from '../../base/er
 import { refuseKilled, runChild } from '../../system/child.js';
 import { type CheckOptions, type DataFaults, checkData } from '../page/file-check.js';
 
-/** A child process takes longer to begin than reading this much, or comparing it with the sums of its pages. */
+/**
+ * Reading this many bytes, or comparing them with their page checksums, is faster than starting a child
+ * process.
+ */
 const hereBytes = { read: 2 ** 24, compared: 2 ** 26 };
 
 export interface ProbeOptions extends CheckOptions {
-  /** A copy of what others go on with: they come first. */
+  /** The file is a copy, so the check runs at low priority. */
   isCopy?: boolean;
 }
 
-/** What is wrong with the data file in the folder `graph`. `stop` ends the child. */
+/** Returns the faults of the data file in the folder `graph`. `stop` kills the child process. */
 export async function probeData(
   graph: string,
   options: ProbeOptions = {},
@@ -32,25 +35,25 @@ export async function probeData(
       new Uint8Array(sums.buffer, sums.byteOffset, sums.byteLength),
     ],
     ...(stop && { signal: stop, killSignal: 'SIGKILL' }),
-  }).catch(cannotLook);
+  }).catch(failToStart);
   refuseKilled(signal);
   if (status !== 0) refuseUnread(signal ?? `exit ${status}`);
-  const told = JSON.parse(stdout.toString()) as DataFaults | { shortage: ErrorData };
-  if ('shortage' in told) throw new TrellisError(told.shortage);
-  return told;
+  const reply = JSON.parse(stdout.toString()) as DataFaults | { shortage: ErrorData };
+  if ('shortage' in reply) throw new TrellisError(reply.shortage);
+  return reply;
 }
 
 function refuseUnread(end: string): never {
   return fail('DATA_CORRUPT', { what: `data.mdb cannot be read (${end})` });
 }
 
-/** A child that the system does not give says nothing of the data. */
-function cannotLook(error: Error): never {
+/** A shortage of processes does not mean that the data are damaged. */
+function failToStart(error: Error): never {
   throwShortage(error);
   return refuseUnread(error.message);
 }
 
-/** Fails DATA_CORRUPT when reads could miss what is there. */
+/** Fails DATA_CORRUPT if reads could miss data. */
 export function failIfDamaged({ broken }: DataFaults): void {
   if (broken.length === 0) return;
   const more = broken.length > 1 ? `, and ${broken.length - 1} more faults` : '';

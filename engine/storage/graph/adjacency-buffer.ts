@@ -1,5 +1,5 @@
-// The edges that a load or a request adds, in both directions under all labels. What writes them is the
-// caller's transaction; until then lists in LMDB lack them.
+// Buffers the edges that a load or a request adds, in both directions, for all labels. The caller's
+// transaction writes them; until then the lists in LMDB lack them.
 import type { UndoLog } from '../table/undo-log.js';
 import type { Env } from '../table/env.js';
 import type { NoEdgesHint } from './no-edges-hint.js';
@@ -9,39 +9,39 @@ type EdgesByLabel = Map<number, EdgeBuffer>;
 
 export class AdjacencyBuffer {
   readonly #edges: Record<'out' | 'in', EdgesByLabel> = { out: new Map(), in: new Map() };
-  /** Of all labels. */
+  /** Number of edges over all labels. */
   count = 0;
-  /** The oldest edge; 0 while there is none. */
+  /** Id of the oldest edge; 0 while the buffer is empty. */
   first = 0;
 
-  /** `room`: for how many edges of a label, at first. */
+  /** `room`: initial capacity, in edges of a label. */
   constructor(private readonly room = 1024) {}
 
   add(label: number, edge: number, from: number, to: number): void {
     this.count++;
     if (this.first === 0) this.first = edge;
-    edgesOf(this.#edges.out, label, this.room).add(from, edge, to);
-    edgesOf(this.#edges.in, label, this.room).add(to, edge, from);
+    bufferOf(this.#edges.out, label, this.room).add(from, edge, to);
+    bufferOf(this.#edges.in, label, this.room).add(to, edge, from);
   }
 
-  /** Notes an edge for `hasPair`. */
+  /** Records a pair for `hasPair`. */
   notePair(label: number, from: number, to: number): void {
-    edgesOf(this.#edges.out, label, this.room).notePair(from, to);
+    bufferOf(this.#edges.out, label, this.room).notePair(from, to);
   }
 
   hasPair(label: number, from: number, to: number): boolean {
     return this.#edges.out.get(label)?.has(from, to) === true;
   }
 
-  /** Adds what another has collected, all of it newer, but for its pairs. */
+  /** Adds all edges of another buffer, which are newer, without their pairs. */
   addAll(newer: AdjacencyBuffer): void {
     this.count += newer.count;
     if (this.first === 0) this.first = newer.first;
     for (const [direction, label, edges] of newer.#all())
-      edgesOf(this.#edges[direction], label, this.room).addAll(edges);
+      bufferOf(this.#edges[direction], label, this.room).addAll(edges);
   }
 
-  /** Writes all; `lastId`: the newest element. Notes in `log`, where there is one, what undoes it. */
+  /** Writes all edges. `lastId`: id of the newest element. Records the undo steps in `log`, if given. */
   write(env: Env, hints: NoEdgesHint, lastId: number, log?: UndoLog): void {
     for (const [direction, label, edges] of this.#all()) {
       edges.write(env[direction], label, hints.bitsFor(direction, label, lastId), { log });
@@ -50,8 +50,8 @@ export class AdjacencyBuffer {
   }
 
   /**
-   * Writes all by and by: each step does it for up to `most` elements, in a transaction of its own. Without
-   * hints, some of the edges may be in the lists already.
+   * Yields steps that together write all edges. Each step writes up to `most` elements and runs in a separate
+   * transaction. Without `hints`, some of the edges may already be in the lists.
    */
   *steps(
     env: Env,
@@ -85,7 +85,7 @@ export class AdjacencyBuffer {
   }
 }
 
-function edgesOf(all: EdgesByLabel, label: number, room: number): EdgeBuffer {
+function bufferOf(all: EdgesByLabel, label: number, room: number): EdgeBuffer {
   let edges = all.get(label);
   if (edges === undefined) all.set(label, (edges = new EdgeBuffer(room)));
   return edges;

@@ -1,14 +1,14 @@
-// The edges of one element under one edge label, oldest first, in chunks of up to 128 entries.
-// Degree and a whole small list cost one exact read; adding an edge rewrites one chunk however many
-// edges there are.
+// The edges of one element under one edge label, oldest first, in chunks of up to 128 entries. The degree,
+// and a whole small list, cost one exact read. Adding an edge rewrites one chunk, however many edges there
+// are.
 //
 //   chunk 0, the head    sealed chunks u32 · degree u32 · entries   (the newest edges)
 //   chunk 1..sealed      lowest u32 · entries                       (older edges; lowest stays when its entry goes)
 //   entry                edge id u32 · far id u32                   ascending by edge id over all chunks
 //
-// All little-endian. When the head is full it is sealed under the next number and a new head
-// begins. Invariant: the head exists exactly while the degree is above 0; every edge id of a chunk
-// is at least its `lowest` and below the `lowest` of the next.
+// All numbers are little-endian. A full head is sealed under the next chunk number, and a new head begins.
+// Invariant: the head exists exactly while the degree is above 0. Every edge id of a chunk is at least its
+// `lowest` and below the `lowest` of the next chunk.
 import { fail } from '../../base/errors.js';
 import { checkIntegrity } from '../../base/integrity.js';
 import type { UndoLog } from '../table/undo-log.js';
@@ -24,7 +24,7 @@ const entryBytes = 8;
 
 const none = new Uint32Array(0);
 
-/** The key of reads and of bulk puts: they are over before it is used again. */
+/** Key of reads and of bulk puts. Each call is complete before the key is reused. */
 const probe: AdjacencyKey = { id: 0, label: 0, chunk: 0 };
 
 function peekChunk(
@@ -39,7 +39,7 @@ function peekChunk(
   return table.peek(probe);
 }
 
-/** What one value says: the degree, if it is a head, and the edges in it. */
+/** Returns the degree (0 unless the value is a head) and the number of edges in one value. */
 export function headTotals(
   isHead: boolean,
   bytes: Uint8Array,
@@ -50,7 +50,7 @@ export function headTotals(
   return { degree: isHead ? getWord(bytes, start + 4) : 0, entries };
 }
 
-/** A list is not what its head says. */
+/** Fails DATA_CORRUPT: a list differs from its head. */
 function missing(id: number): never {
   fail('DATA_CORRUPT', { what: `edges of element ${id} are missing` });
 }
@@ -60,7 +60,7 @@ export function readDegree(table: Table<AdjacencyKey>, id: number, label: number
   return head === undefined ? 0 : getWord(head, 4);
 }
 
-/** [edge, far, edge, far, ...], oldest first. */
+/** Returns the list as [edge, far, edge, far, ...], oldest first. */
 export function readAdjacency(table: Table<AdjacencyKey>, id: number, label: number): Uint32Array {
   let head = peekChunk(table, id, label, 0);
   if (head === undefined) return none;
@@ -82,8 +82,8 @@ export function readAdjacency(table: Table<AdjacencyKey>, id: number, label: num
 }
 
 /**
- * Up to `most` edges that are newer than `after` (0: the oldest), as `readAdjacency` gives them: of a long
- * list only the chunks that hold them are read.
+ * Returns up to `most` edges that are newer than `after` (0: from the oldest), in the form of
+ * `readAdjacency`. Reads only the chunks of a long list that contain them.
  */
 export function readAdjacencyAfter(
   table: Table<AdjacencyKey>,
@@ -114,7 +114,7 @@ export function readAdjacencyAfter(
   return words.subarray(0, length);
 }
 
-/** Where lists are put together; the table copies what it is given. */
+/** Scratch memory in which lists are built; the table copies its arguments. */
 let joined = new Uint8Array(4096);
 
 function makeRoom(bytes: number): void {
@@ -122,8 +122,8 @@ function makeRoom(bytes: number): void {
 }
 
 /**
- * Adds the first `size` words of pairs, as `appendEdges` does, to an element without edges; false, and
- * nothing is added, when it has some or these do not fit into one chunk. Saves looking for them.
+ * Adds the first `size` words of `pairs` to an element without edges, and saves the lookup of its list.
+ * Returns false, and adds nothing, if the element has edges or the pairs exceed one chunk.
  */
 export function insertEdges(
   table: Table<AdjacencyKey>,
@@ -148,8 +148,8 @@ export function insertEdges(
 }
 
 /**
- * Adds the first `size` words of pairs, ascending and above all others of the list. Notes in `log`, where
- * there is one, what undoes it.
+ * Appends the first `size` words of `pairs`, which ascend and are above all others of the list. Records the
+ * undo steps in `log`, if given.
  */
 export function appendEdges(
   table: Table<AdjacencyKey>,
@@ -165,7 +165,7 @@ export function appendEdges(
   makeRoom(end + 4 * size);
   const entries = joined;
   if (former !== undefined) entries.set(former);
-  // The first put makes it anything.
+  // Keep the former value before the first put invalidates it.
   log?.keepFormer(table, probe, former);
   for (let i = 0; i < size; i++, end += 4) putWord(entries, end, pairs[i]!);
   const chunkBytes = chunkEntries * entryBytes;
@@ -186,7 +186,7 @@ export function appendEdges(
   table.putPart(probe, entries, first, end);
 }
 
-/** A sealed chunk of at least one entry. */
+/** Builds a sealed chunk of at least one entry. */
 function chunkOf(entries: Uint8Array): Uint8Array {
   const chunk = new Uint8Array(sealedBytes + entries.length);
   chunk.set(entries.subarray(0, 4));
@@ -195,8 +195,8 @@ function chunkOf(entries: Uint8Array): Uint8Array {
 }
 
 /**
- * Takes edges, ascending, out of the list: whole when none is left, rewritten once when they are many,
- * else out of the chunks that hold them.
+ * Removes edges, ascending, from a list. Deletes the list when no edge is left, rewrites all of it when many
+ * go, and else rewrites the chunks that contain them.
  */
 export function removeEdges(
   log: UndoLog,
@@ -246,7 +246,7 @@ function removeEdge(
   log.replace(table, { id, label, chunk }, bytes, cutEntry(bytes, sealedBytes, edge));
 }
 
-/** The last sealed chunk whose `lowest` is not above the edge: by binary search. */
+/** Returns the last sealed chunk whose `lowest` is not above the edge, by binary search. */
 function chunkHolding(
   table: Table<AdjacencyKey>,
   { id, label }: { id: number; label: number },
@@ -276,7 +276,7 @@ function cutEntry(bytes: Uint8Array, first: number, edge: number): Uint8Array {
   fail('DATA_CORRUPT', { what: `edge ${edge} is missing at one of its ends` });
 }
 
-/** A head that is the whole list, without some of its edges, which ascend. */
+/** Returns a copy of a head that is the whole list, without the given edges, which ascend. */
 function shortened(head: Uint8Array, degree: number, edges: Uint32Array): Uint8Array {
   const left = new Uint8Array(Math.max(headBytes, head.length - edges.length * entryBytes));
   let end = headBytes;
@@ -290,7 +290,7 @@ function shortened(head: Uint8Array, degree: number, edges: Uint32Array): Uint8A
   return left;
 }
 
-/** Both ascend. */
+/** Returns `pairs` without the given edges. Both ascend. */
 function withoutEdges(pairs: Uint32Array, edges: Uint32Array): Uint32Array {
   const left = new Uint32Array(Math.max(0, pairs.length - 2 * edges.length));
   let count = 0;
@@ -306,7 +306,7 @@ function withoutEdges(pairs: Uint32Array, edges: Uint32Array): Uint32Array {
   return left;
 }
 
-/** Replaces a whole list by `pairs`, ascending by edge id. */
+/** Replaces a whole list by `pairs`, which ascend by edge id. */
 export function writeAdjacency(
   log: UndoLog,
   table: Table<AdjacencyKey>,

@@ -1,6 +1,6 @@
-// The edges that a load or a request adds, in one direction under one label: collected as they come,
-// grouped by element when they are written. Sorting (radix-sort.ts) beats chains or maps by element:
-// 0.1 us an edge against 2.
+// Buffers the edges that a load or a request adds, for one direction and one label, in order of arrival. They
+// are grouped by element when they are written. Sorting (radix-sort.ts) takes 0.1 us an edge; lists or maps
+// by element take 2 us.
 import { assert } from '../../base/assert.js';
 import { doubled } from '../../base/u32-array.js';
 import type { AdjacencyKey } from '../table/keys.js';
@@ -12,16 +12,16 @@ import { orderOf } from '../table/radix-sort.js';
 
 export class EdgeBuffer {
   #ids: Uint32Array;
-  /** [edge, far] in the order of coming: edges ascend. */
+  /** [edge, far] in order of arrival, so edges ascend. */
   #pairs: Uint32Array;
   #count = 0;
-  /** Once writing has begun: places by ascending element, and the first that is not written. */
+  /** Positions by ascending element, once writing has begun, and the number of those written. */
   #order: Uint32Array | undefined;
   #written = 0;
-  /** Far ends by element, where somebody asks for pairs. */
+  /** Far ends by element, for pairs that must be unique. */
   readonly #fars = new Map<number, Set<number>>();
 
-  /** `room`: for how many edges, at first. */
+  /** `room`: initial capacity, in edges. */
   constructor(room = 1024) {
     this.#ids = new Uint32Array(room);
     this.#pairs = new Uint32Array(2 * room);
@@ -36,7 +36,7 @@ export class EdgeBuffer {
     this.#pairs[2 * at + 1] = far;
   }
 
-  /** Notes a pair for `has`. */
+  /** Records a pair for `has`. */
   notePair(id: number, far: number): void {
     const fars = this.#fars.get(id);
     if (fars) fars.add(far);
@@ -47,7 +47,7 @@ export class EdgeBuffer {
     return this.#fars.get(id)?.has(far) === true;
   }
 
-  /** Adds what another has collected, all of it newer, but for its pairs. */
+  /** Adds all edges of another buffer, which are newer, without their pairs. */
   addAll(newer: EdgeBuffer): void {
     assert(this.#order === undefined, 'what is being written is whole');
     const count = this.#count + newer.#count;
@@ -63,9 +63,8 @@ export class EdgeBuffer {
   }
 
   /**
-   * Writes those of the next `most` elements behind what they have, those of an element at once, by ascending
-   * element; false when none is left, and they are collected no longer. Notes in `log`, where there is one,
-   * what undoes it.
+   * Appends the edges of the next `most` elements to their lists, one write an element, by ascending element.
+   * Returns false, and clears the buffer, when no edge is left. Records the undo steps in `log`, if given.
    */
   write(
     table: Table<AdjacencyKey>,
@@ -81,7 +80,7 @@ export class EdgeBuffer {
     });
   }
 
-  /** The same where the oldest ones of an element may be in its list already. */
+  /** As `write`, for elements whose list may already contain their oldest edges. */
   writeMissing(table: Table<AdjacencyKey>, label: number, most: number): boolean {
     const key = { id: 0, label };
     return this.#take(most, (id, pairs, size) => {
@@ -92,8 +91,8 @@ export class EdgeBuffer {
   }
 
   /**
-   * Gives out those of the next `most` elements: the first `size` words of `pairs` are the element's, until
-   * the next call. False when none is left.
+   * Calls `give` for each of the next `most` elements. The first `size` words of `pairs` are the element's
+   * and are valid until the next call. Returns false when no element is left.
    */
   #take(most: number, give: (id: number, pairs: Uint32Array, size: number) => void): boolean {
     const order = (this.#order ??= orderOf(this.#ids, this.#count));

@@ -1,31 +1,31 @@
-// Lists of edges read before, for executions that walk many: an exact read of LMDB with its checksum
-// costs ten times a look into a table. For each edge label and direction the lists lie end to end in
-// an array of their own, found by one probe of a flat table.
+// Caches adjacency lists for executions that traverse many edges: an exact read of LMDB with its checksum
+// costs ten times a table lookup. The lists of each edge label and direction lie end to end in one array. One
+// probe of a flat table finds a list.
 //
 //   words    number of words · edge · far · edge · far …, list after list (record/cache-arena.ts)
 //
-// Invariant: all lists are those of one state of the data, named by the count of commits (meta.ts),
-// which the snapshot itself tells; from one state to the next those go whose elements were changed
-// (view/invalidation-queue.ts), or all. Words that were handed out are never written again. When all lists
-// together take more than there is room for, all are forgotten: what is needed comes back.
+// Invariant: all lists belong to one commit, named by its commit number (meta.ts), which is part of the
+// snapshot. When the commit changes, the lists of changed elements are dropped (view/invalidation-queue.ts),
+// or all lists. Words that were handed out are never overwritten. When all lists together exceed the
+// capacity, all are dropped.
 import type { ChangedSince } from '../table/env-options.js';
-import { WordArena } from '../record/cache-arena.js';
+import { CacheArena } from '../record/cache-arena.js';
 import type { Direction } from '../table/view-types.js';
 
 type ReadList = (id: number, label: number, direction: Direction) => Uint32Array;
 
-/** Words of all lists together. */
+/** Capacity of all lists together, in words. */
 const wordsMost = 8 * 1024 * 1024;
 
-/** Longer lists are read every time: finding them is not what costs. */
+/** Longer lists are not cached: their lookup is not the main cost. */
 const listWordsMost = 128 * 1024;
 
 const firstWords = 4 * 1024;
 
-class Lists extends WordArena {
+class ListsOfLabel extends CacheArena {
   constructor(
     private readonly read: (id: number) => Uint32Array,
-    /** Hears how many words more are in use. */
+    /** Called with the number of words that a list takes. */
     private readonly took: (words: number) => void,
   ) {
     super(firstWords, wordsMost);
@@ -35,7 +35,7 @@ class Lists extends WordArena {
     return words;
   }
 
-  /** As `known`, after reading it where needed; 0 when it is too long to be kept. */
+  /** Returns the position of a list, read if it is not cached; 0 if it is too long for the cache. */
   find(id: number): number {
     const known = this.known(id);
     return known === 0 ? this.#keep(id, this.read(id)) : known;
@@ -60,18 +60,18 @@ class Lists extends WordArena {
 }
 
 export class EdgeCache {
-  #lists: Lists[] = [];
+  #lists: ListsOfLabel[] = [];
   #words = 0;
   #commits = -1;
 
-  /** Without `since`, any change may be of all lists. */
+  /** Without `since`, every commit drops all lists. */
   constructor(
     private readonly read: ReadList,
     private readonly since?: ChangedSince,
   ) {}
 
-  /** Forgets what is not as it is in the data of this count of commits. */
-  at(commits: number): this {
+  /** Moves to a commit number: drops the lists that may have changed since the former one. */
+  moveTo(commits: number): this {
     if (commits === this.#commits) return this;
     this.#commits = commits;
     const isKnown = this.since?.move(commits, (id) => this.#drop(id)) ?? false;
@@ -83,9 +83,9 @@ export class EdgeCache {
     for (const lists of this.#lists) lists?.drop(id);
   }
 
-  of(label: number, direction: Direction): Lists {
+  of(label: number, direction: Direction): ListsOfLabel {
     const at = 2 * label + (direction === 'out' ? 0 : 1);
-    return (this.#lists[at] ??= new Lists(
+    return (this.#lists[at] ??= new ListsOfLabel(
       (id) => this.read(id, label, direction),
       (words) => this.#took(words),
     ));
@@ -96,7 +96,7 @@ export class EdgeCache {
     if (this.#words > wordsMost) this.#forget();
   }
 
-  /** Whoever still holds lists of before keeps them. */
+  /** Callers that still hold a list keep the former array. */
   #forget(): void {
     this.#lists = [];
     this.#words = 0;

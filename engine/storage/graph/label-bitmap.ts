@@ -1,9 +1,9 @@
-// Which elements a label has: bitmaps of 2,048 consecutive ids, so that a scan of a million
-// elements reads 489 values, and adding or removing one rewrites 256 bytes under an exact key.
+// The elements of each label, as bitmaps of 2,048 consecutive ids. A scan of a million elements reads 489
+// values, and adding or removing an element rewrites 256 bytes under an exact key.
 //
 //   key (label, id >>> 11)   bit (id & 7) of byte ((id & 2047) >>> 3)
 //
-// Invariant: a block with no bit set is not stored.
+// Invariant: a block without a set bit is not stored.
 import { checkIntegrity } from '../../base/integrity.js';
 import type { UndoLog } from '../table/undo-log.js';
 import type { Table } from '../table/env.js';
@@ -14,19 +14,17 @@ const blockBits = 11;
 export const blockIds = 1 << blockBits;
 export const blockBytes = blockIds >>> 3;
 
-/** Blocks that are remembered, a mebibyte. */
-const blocksKept = 4096;
+/** Number of cached blocks: 1 MiB. */
+const cachedBlocksMax = 4096;
 
-/** Blocks read at a time: few at first, so that whoever stops early has read little. */
+/** Blocks per read. The first read is small, for callers that stop early. */
 const firstBlocks = 2;
 const lastBlocks = 64;
 
-/** Ids handed out at a time unless a block alone has more. */
+/** Ids per batch, unless one block has more. */
 const batchIds = 1024;
 
-/**
- * Adds ids, ascending; each block is written once. Notes in `log`, where there is one, what undoes it.
- */
+/** Adds ids, which ascend; writes each block once. Records the undo steps in `log`, if given. */
 export function addAllToList(
   table: Table<BlockKey>,
   label: number,
@@ -46,7 +44,7 @@ export function addAllToList(
   }
 }
 
-/** Removes ids, ascending; each block is written once. */
+/** Removes ids, which ascend; writes each block once. Fails DATA_CORRUPT if one is missing. */
 export function removeFromList(
   log: UndoLog,
   table: Table<BlockKey>,
@@ -75,10 +73,10 @@ export function removeFromList(
 const listStart = { block: 0, before: 0 };
 
 /**
- * All ids of a label, ascending, but for the first `skip`. No cursor is open while the caller works, so
- * that it may write meanwhile. `expected`: how many there must be, where nobody writes; a page that is
- * lost shows as fewer. `from`: a block that is known to hold the first wanted, or to stand before it, and
- * how many ids are before that block.
+ * Yields the ids of a label, ascending, without the first `skip`. No cursor is open between batches, so the
+ * caller may write. `expected`: total number of ids, if there are no concurrent writes; a lost page makes the
+ * total smaller and fails DATA_CORRUPT. `from`: a block at or before the first wanted id, with the number of
+ * ids before that block.
  */
 export function* scanList(
   table: Table<BlockKey>,
@@ -96,7 +94,7 @@ export function* scanList(
   for (let start = { label, block: from.block }; ; ) {
     const entries = table.entries({ start, end, limit });
     for (const { key, value } of entries) {
-      const listed = left > 0 ? listedIn(value) : 0;
+      const listed = left > 0 ? countIds(value) : 0;
       if (left > 0 && listed <= left) {
         left -= listed;
         given += listed;
@@ -129,8 +127,8 @@ export function* scanList(
 
 const noBits = new Uint8Array(blockBytes);
 
-/** Which elements have a label, for whoever asks of many: each block is read once, and stays as it was. */
-export class ListedElements {
+/** Tests many elements for a label: reads each block once. Later writes are not seen. */
+export class LabelMembers {
   readonly #blocks = new Map<number, Map<number, Uint8Array>>();
   #count = 0;
 
@@ -144,7 +142,7 @@ export class ListedElements {
   }
 
   #read(label: number, block: number): Uint8Array {
-    if (this.#count++ === blocksKept) this.forget();
+    if (this.#count++ === cachedBlocksMax) this.forget();
     const bits = this.table.get({ label, block }) ?? noBits;
     const blocks = this.#blocks.get(label);
     if (blocks) blocks.set(block, bits);
@@ -158,11 +156,11 @@ export class ListedElements {
   }
 }
 
-/** Ids in the bitmap of a block. */
-export function listedIn(bits: Uint8Array): number {
+/** Returns the number of ids in the bitmap of a block. */
+export function countIds(bits: Uint8Array): number {
   let count = 0;
   for (let at = 0; at < bits.length; at += 4) {
-    // The bits of a word in pairs, in fours, in bytes, and all bytes together.
+    // Count the bits of a word in pairs, fours and bytes, then add the bytes.
     let word = getWord(bits, at);
     word -= (word >>> 1) & 0x55555555;
     word = (word & 0x33333333) + ((word >>> 2) & 0x33333333);
@@ -171,13 +169,13 @@ export function listedIn(bits: Uint8Array): number {
   return count;
 }
 
-/** The ids in the bitmap of a block. */
+/** Returns the ids in the bitmap of a block. */
 export function idsIn(block: number, bits: Uint8Array): Uint32Array {
   const ids = new Uint32Array(blockIds);
   return ids.subarray(0, unpack(bits, block * blockIds, ids, 0));
 }
 
-/** Writes the ids of a block behind the first `count`; returns the new count. */
+/** Writes the ids of a block after the first `count` ids; returns the new count. */
 function unpack(bits: Uint8Array, first: number, ids: Uint32Array, count: number): number {
   for (let at = 0; at < blockBytes; at += 4) {
     let word = getWord(bits, at);

@@ -1,48 +1,48 @@
-// Where the blocks of the lists of types begin, counted in elements, for whoever wants those from some
-// position on: a block is read to be counted once, and a page deep in a type costs what the first one does.
+// A rank structure over the label bitmaps: finds the block that contains the n-th element of a label. Each
+// block is read and counted once, so a page deep in a type costs as much as the first one.
 //
-// Elements get rising ids. So a block below the next id gets none that are new, and until an element leaves
-// a type (`departures` of meta.ts) it holds what it held: of a list that only grows, what is new is counted.
+// Elements get ascending ids. A block below the next id gains no element, and until an element leaves a type
+// (`removalCount` of meta.ts) it loses none. So for a list that only grows, only new blocks are counted.
 //
-// Invariant: a place is that of the snapshot whose state was given.
+// Invariant: a result belongs to the snapshot whose state was passed.
 import { doubled } from '../../base/u32-array.js';
 import type { Table } from '../table/env.js';
 import type { BlockKey } from '../table/keys.js';
 import type { LabelState } from './label-state.js';
-import { blockIds, listedIn } from './label-bitmap.js';
+import { blockIds, countIds } from './label-bitmap.js';
 
-/** Keys read at a time. */
+/** Keys per read. */
 const keysPerRead = 256;
 
-/** The blocks of a list from its first one on, as far as they were counted. */
-interface Counted {
+/** The counted blocks of a list, from its first one. */
+interface CountedBlocks {
   blocks: Uint32Array<ArrayBuffer>;
-  /** Ids before each of them. */
+  /** Number of ids before each block. */
   before: Uint32Array<ArrayBuffer>;
   count: number;
-  /** Ids in all of them. */
+  /** Number of ids in all counted blocks. */
   total: number;
 }
 
-/** A block, and how many ids of its list stand before it. */
-interface ListPlace {
+/** A block, and the number of ids of its list before it. */
+interface BlockPosition {
   block: number;
   before: number;
 }
 
 export class LabelRank {
-  readonly #lists = new Map<number, Counted>();
+  readonly #lists = new Map<number, CountedBlocks>();
   #commits = -1;
   #removalCount = 0;
 
   constructor(private readonly table: Table<BlockKey>) {}
 
-  /** A block at or before that of the id at a position of a list, as near as is known. */
+  /** Returns a block at or before the id at a position of a list, as near as the counts allow. */
   find(
     label: number,
     position: number,
     { nextId, commits, removalCount: departures }: LabelState,
-  ): ListPlace {
+  ): BlockPosition {
     const isCounted = departures !== 0 && departures === this.#removalCount;
     if (!isCounted && commits !== this.#commits) this.#lists.clear();
     this.#removalCount = departures;
@@ -56,14 +56,14 @@ export class LabelRank {
   }
 
   /** Counts blocks below `settled` until a position is among them. */
-  #count(label: number, list: Counted, position: number, settled: number): void {
+  #count(label: number, list: CountedBlocks, position: number, settled: number): void {
     const end = { label, block: settled };
     while (list.total <= position) {
       const block = list.count === 0 ? 0 : list.blocks[list.count - 1]! + 1;
       if (block >= settled) return;
       const keys = this.table.keys({ start: { label, block }, end, limit: keysPerRead });
       for (const key of keys) {
-        add(list, key.block, listedIn(this.table.peek(key)!));
+        add(list, key.block, countIds(this.table.peek(key)!));
         if (list.total > position) return;
       }
       if (keys.length < keysPerRead) return;
@@ -71,11 +71,11 @@ export class LabelRank {
   }
 }
 
-const noneCounted = (): Counted => {
+const noneCounted = (): CountedBlocks => {
   return { blocks: new Uint32Array(16), before: new Uint32Array(16), count: 0, total: 0 };
 };
 
-function add(list: Counted, block: number, ids: number): void {
+function add(list: CountedBlocks, block: number, ids: number): void {
   const at = list.count++;
   if (at === list.blocks.length) {
     list.blocks = doubled(list.blocks);
@@ -86,8 +86,8 @@ function add(list: Counted, block: number, ids: number): void {
   list.total += ids;
 }
 
-/** The last block before which no more than `position` ids stand; -1 when none is counted. */
-function lastAtMost({ before, count }: Counted, position: number): number {
+/** Returns the last block with at most `position` ids before it; -1 if none is counted. */
+function lastAtMost({ before, count }: CountedBlocks, position: number): number {
   let low = 0;
   let high = count;
   while (low < high) {

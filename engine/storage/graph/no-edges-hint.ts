@@ -1,9 +1,9 @@
-// Which elements had no edges when a load last looked: hints, one bit an element, that let a load
-// write the first edges of an element without looking for older ones. Only of elements that were
-// made since the store was opened; of others nothing is known.
+// Hints, one bit an element, which elements had no edges when a load last checked. A load writes the first
+// edges of such an element without looking for older ones. Only elements that were created since the store
+// was opened have a hint.
 //
-// A hint may be wrong, where single requests have written meanwhile or a transaction was undone: it
-// decides which way is tried first, never what is written.
+// A hint may be wrong after other writes or an undone transaction: it selects which way is tried first, never
+// what is written.
 
 export class NoEdgesHint {
   readonly #bits = new Map<number, Uint8Array>();
@@ -11,7 +11,7 @@ export class NoEdgesHint {
   /** `first`: the first id that is not in use. */
   constructor(private readonly first: number) {}
 
-  /** The bits of one direction under one label, with room for an element. */
+  /** Returns the bits of one direction and label, with capacity up to `lastId`. */
   bitsFor(direction: 'in' | 'out', label: number, lastId: number): HintBits {
     const key = 2 * label + (direction === 'out' ? 0 : 1);
     const needed = Math.max(0, lastId - this.first + 8) >>> 3;
@@ -32,7 +32,7 @@ export class HintBits {
     private readonly first: number,
   ) {}
 
-  /** Whether the element seems to have no edges; from now on it has. */
+  /** Returns whether the element seems to have no edges, and marks it as having some. */
   take(id: number): boolean {
     const at = id - this.first;
     if (at < 0) return false;

@@ -1,5 +1,5 @@
-// Index entries of elements that a load adds (property-index.ts draws them): ids rise, and nothing is
-// noted for undoing.
+// Adds the index entries of elements that a load creates (property-index.ts draws them). Ids ascend, and no
+// undo steps are recorded.
 import type { Table } from '../table/env.js';
 import { indexKey } from './index-key.js';
 import { isSplit, listIds } from './property-index.js';
@@ -9,12 +9,12 @@ import { getWord, putWord } from '../table/little-endian.js';
 const empty = new Uint8Array(0);
 const spread = new Uint8Array(4);
 
-/** What the value of a list's key begins with. */
+/** Returns the prefix of a list's key: index and value. */
 const prefixIn = (key: Uint8Array): Uint8Array => key.subarray(0, -4);
 
 /**
- * Adds an id above all others to the list under `key`, with nothing noted for undoing: what
- * `addEntry` would leave.
+ * Adds an id, above all others, to the list under `key`, without undo steps. The result is that of
+ * `addEntry`.
  */
 export function addNewEntry(table: Table<Uint8Array>, key: Uint8Array, id: number): void {
   const list = table.peek(key);
@@ -35,8 +35,8 @@ export function addNewEntry(table: Table<Uint8Array>, key: Uint8Array, id: numbe
 }
 
 /**
- * Adds the id of an element that is to have the value alone, whose list is under `key`; false, and
- * nothing is added, when it is taken. A value that was never seen costs a single put.
+ * Adds the id of an element to a value of a unique index, whose list is under `key`. Returns false, and adds
+ * nothing, if the value is taken. A new value costs a single put.
  */
 export function claimValue(table: Table<Uint8Array>, key: Uint8Array, id: number): boolean {
   if (table.insertWord(key, id)) return true;
@@ -46,7 +46,7 @@ export function claimValue(table: Table<Uint8Array>, key: Uint8Array, id: number
   return true;
 }
 
-/** Takes back what `claimValue` added. */
+/** Removes what `claimValue` added. */
 export function disclaimValue(table: Table<Uint8Array>, key: Uint8Array, id: number): void {
   const list = table.peek(key);
   table.remove(list !== undefined && isSplit(list) ? indexKey(prefixIn(key), id) : key);

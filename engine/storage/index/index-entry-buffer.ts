@@ -1,6 +1,6 @@
-// Index entries that are to be written together: collected as they come, given out value by value in
-// the order of keys, so that what many elements share is written once, and neighbours follow each
-// other. Sorting words of keys (radix-sort.ts) beats a map by value, whose keys would be texts.
+// Buffers index entries, and gives them out value by value in key order. So a value that many elements share
+// is written once, and neighbours are written in sequence. Sorting the words of keys (radix-sort.ts) is
+// faster than a map by value, whose keys would be strings.
 import { ByteWriter } from '../../base/bytes.js';
 import { doubled } from '../../base/u32-array.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
@@ -8,21 +8,21 @@ import { orderOf } from '../table/radix-sort.js';
 import type { StoredProperty } from '../table/view-types.js';
 import { appendListKey, appendValueKey } from './index-key.js';
 
-/** Of the id, at the end of a key. */
+/** Bytes of the id at the end of a key. */
 const idBytes = 4;
 
-/** Up to so many are put in order one by one. */
+/** Up to this many entries are sorted by insertion. */
 const few = 16;
 
 /** Entries of one index. */
 export class EntryGroups {
   /** Keys of lists (property-index.ts), end to end. */
   readonly #keys = new ByteWriter(256);
-  /** Of each key, and the end of the last one. */
+  /** Start of each key, and the end of the last one. */
   #starts = new Uint32Array(17);
   #ids = new Uint32Array(16);
   #count = 0;
-  /** What all keys begin with. */
+  /** Length of the prefix that all keys share, in bytes. */
   #common = 0;
   #isAscending = true;
 
@@ -30,13 +30,13 @@ export class EntryGroups {
     return this.#count === 0;
   }
 
-  /** `prefix`: index and value. */
+  /** Adds an entry. `prefix`: index and value. */
   add(prefix: Uint8Array, id: number): void {
     appendListKey(this.#keys, prefix);
     this.#addLast(prefix.length, id);
   }
 
-  /** As `add`; tells the bytes of the prefix. */
+  /** As `add`; returns the size of the prefix in bytes. */
   addValue(property: StoredProperty, value: Scalar | ScalarList, id: number): number {
     const start = this.#keys.length;
     appendValueKey(this.#keys, property, value);
@@ -45,7 +45,7 @@ export class EntryGroups {
     return size;
   }
 
-  /** The entry of the key at the end, whose prefix has `size` bytes. */
+  /** Adds the entry of the last key, whose prefix has `size` bytes. */
   #addLast(size: number, id: number): void {
     const at = this.#count++;
     if (at === this.#ids.length) {
@@ -67,8 +67,8 @@ export class EntryGroups {
   }
 
   /**
-   * Gives out all of them by ascending key of the value's list: the ids ascend, and are valid during
-   * the call. They are collected no longer.
+   * Calls `give` for each value, by ascending key of its list, and clears the buffer. The ids ascend and are
+   * valid during the call.
    */
   take(give: (key: Uint8Array, ids: Uint32Array) => void): void {
     const order = this.#order();
@@ -88,8 +88,8 @@ export class EntryGroups {
   }
 
   /**
-   * Places of entries by key, those of equal keys by id: eight bytes behind what all keys have in common
-   * decide nearly always.
+   * Returns the positions of the entries by key, those of equal keys by id. The first eight bytes after the
+   * shared prefix decide nearly always.
    */
   #order(): Uint32Array {
     const count = this.#count;
@@ -99,7 +99,7 @@ export class EntryGroups {
     if (!this.#isAscending) order = this.#sorted(order, (place) => this.#ids[place]!);
     order = this.#sorted(order, (place) => this.#word(place, 4));
     order = this.#sorted(order, (place) => this.#word(place, 0));
-    this.#settleTies(order);
+    this.#sortTies(order);
     return order;
   }
 
@@ -126,7 +126,7 @@ export class EntryGroups {
     return words;
   }
 
-  /** Four bytes of a key behind what is common; a short one ends with zeros. */
+  /** Returns four bytes of a key after the shared prefix, padded with zeros. */
   #word(place: number, from: number): number {
     const end = this.#starts[place + 1]!;
     const { bytes } = this.#keys;
@@ -136,8 +136,8 @@ export class EntryGroups {
     return word >>> 0;
   }
 
-  /** Puts keys in order that differ behind those eight bytes. */
-  #settleTies(order: Uint32Array): void {
+  /** Sorts keys that are equal in those eight bytes. */
+  #sortTies(order: Uint32Array): void {
     const isTied = (a: number, b: number): boolean =>
       this.#word(a, 0) === this.#word(b, 0) && this.#word(a, 4) === this.#word(b, 4);
     for (let at = 0; at < order.length; ) {
@@ -173,7 +173,7 @@ export class IndexEntryBuffer {
     this.#of(indexId).add(prefix, id);
   }
 
-  /** As `add`; tells the bytes of the prefix. */
+  /** As `add`; returns the size of the prefix in bytes. */
   addValue(property: StoredProperty, value: Scalar | ScalarList, id: number): number {
     return this.#of(property.indexId).addValue(property, value, id);
   }
@@ -184,7 +184,7 @@ export class IndexEntryBuffer {
     return groups;
   }
 
-  /** Gives out those of an index, or of all of them, as `EntryGroups.take` does. */
+  /** Gives out the entries of one index, or of all, as `EntryGroups.take` does. */
   take(give: (indexId: number, key: Uint8Array, ids: Uint32Array) => void, only?: number): void {
     for (const [indexId, groups] of this.#groups) {
       if ((only !== undefined && indexId !== only) || groups.isEmpty) continue;

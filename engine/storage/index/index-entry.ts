@@ -1,23 +1,29 @@
-// The index entries that an element has by its values: one for each indexed property that is set.
+// Computes the index entries of an element from its values: one for each indexed property that is set.
 import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { prefixOf } from './index-key.js';
 import type { Label, StoredProperty } from '../table/view-types.js';
 
-/** An index entry an element has or should have. */
+/** An index entry that an element has or should have. */
 export interface Entry {
   property: StoredProperty;
   prefix: Uint8Array;
 }
 
-/** Bytes of the value in a prefix of `size` bytes, as users count them: a text without its end mark. */
+/**
+ * Returns the bytes of the value in a prefix of `size` bytes, as limits count them: a string without its end
+ * mark.
+ */
 export function valueSize(size: number, property: StoredProperty): number {
   const isText = property.type.kind === 'scalar' && property.type.name === 'String';
   return size - (isText ? 6 : 4);
 }
 
-/** Refuses a new entry whose prefix has too many bytes; those there are keep what they were once allowed. */
+/**
+ * Fails INDEX_KEY_TOO_LONG if the prefix of a new entry is too long. Stored entries keep the limit of their
+ * time.
+ */
 export function checkKeySize(
   bytes: number,
   property: StoredProperty,

@@ -1,10 +1,10 @@
-// The keys of property indexes; drawn in property-index.ts.
+// Builds and parses the keys of property indexes, which property-index.ts draws.
 import { ByteWriter } from '../../base/bytes.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { writeOrdered } from './ordered-encoding.js';
 import type { StoredProperty } from '../table/view-types.js';
 
-/** Longer than any stored prefix (limits.index_key_bytes), short enough for a key of lmdb. */
+/** Longer than any stored prefix (limits.index_key_bytes), and short enough for a key of LMDB. */
 export const longestPrefix = 1940;
 
 const writer = new ByteWriter(256);
@@ -13,7 +13,7 @@ function appendIndex(target: ByteWriter, indexId: number): void {
   for (let shift = 24; shift >= 0; shift -= 8) target.byte((indexId >>> shift) & 255);
 }
 
-/** Appends what all keys of a value begin with. */
+/** Appends the prefix that all keys of a value share. */
 function appendPrefix(
   target: ByteWriter,
   property: StoredProperty,
@@ -23,21 +23,21 @@ function appendPrefix(
   writeOrdered(target, value, property.type);
 }
 
-/** What all keys of a value begin with. */
+/** Returns the prefix that all keys of a value share: index and value. */
 export function prefixOf(property: StoredProperty, value: Scalar | ScalarList): Uint8Array {
   writer.length = 0;
   appendPrefix(writer, property, value);
   return writer.take();
 }
 
-/** The first possible key of an index: its keys are those below that of the next index id. */
+/** Returns the lowest possible key of an index. Its keys are below that of the next index id. */
 export function indexStart(indexId: number): Uint8Array {
   writer.length = 0;
   appendIndex(writer, indexId);
   return writer.take();
 }
 
-/** The key of an id under a value; id 0 stands for the value itself. */
+/** Returns the key of an id under a value. The key with id 0 is that of the value's list. */
 export function indexKey(prefix: Uint8Array, id: number): Uint8Array {
   const at = prefix.length;
   const key = new Uint8Array(at + 4);
@@ -55,7 +55,7 @@ export function appendListKey(target: ByteWriter, prefix: Uint8Array): void {
   endListKey(target);
 }
 
-/** Appends the same for a value that has no prefix yet. */
+/** Appends the key of the list of a value that has no prefix yet. */
 export function appendValueKey(
   target: ByteWriter,
   property: StoredProperty,
@@ -69,14 +69,14 @@ function endListKey(target: ByteWriter): void {
   for (let i = 0; i < 4; i++) target.byte(0);
 }
 
-/** Above every key that begins with the prefix, below everything else above it. */
+/** Returns a key above every key with this prefix, and below all other keys above it. */
 export function above(prefix: Uint8Array): Uint8Array {
   const key = new Uint8Array(prefix.length + 5).fill(255);
   key.set(prefix);
   return key;
 }
 
-/** The id at the end of a key. */
+/** Returns the id at the end of a key. */
 export function idOfKey(key: Uint8Array): number {
   const at = key.length - 4;
   return ((key[at]! << 24) | (key[at + 1]! << 16) | (key[at + 2]! << 8) | key[at + 3]!) >>> 0;

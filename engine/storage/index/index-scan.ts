@@ -1,5 +1,5 @@
-// Walks over property indexes in the order of their values. Reads grow from a few keys to a
-// thousand, so that whoever stops early has read little. No cursor is open while the caller works.
+// Scans property indexes in the order of their values. Reads grow from 8 keys to 1,024, so a caller that
+// stops early has read little. No cursor is open between batches.
 import type { Scalar } from '../../base/value.js';
 import type { Table } from '../table/env.js';
 import { above, idOfKey, indexKey, indexStart, longestPrefix, prefixOf } from './index-key.js';
@@ -12,7 +12,7 @@ const lastRead = 1024;
 
 const none = new Uint32Array(0);
 
-/** One key of an index with the ids it stands for. */
+/** One key of an index with the ids under it. */
 export interface IndexKey {
   /** Index and value. */
   prefix: Uint8Array;
@@ -25,12 +25,15 @@ function listed(value: Uint8Array): Uint32Array {
   return ids;
 }
 
-/** How many ids a value that is spread out has. */
-function countSpread(table: Table<Uint8Array>, prefix: Uint8Array): number {
+/** Returns the number of ids of a split value. */
+function countSplit(table: Table<Uint8Array>, prefix: Uint8Array): number {
   return table.countKeys({ start: indexKey(prefix, 1), end: above(prefix) });
 }
 
-/** Keys from `start` to `end` (exclusive). */
+/**
+ * Yields the keys from `start` to `end` (exclusive). A split value yields one key without ids, then one key
+ * per id.
+ */
 export function* indexKeys(
   table: Table<Uint8Array>,
   start: Uint8Array,
@@ -52,7 +55,7 @@ export function* indexKeys(
 }
 
 /**
- * Ids by descending value, those of one value ascending, from below `end` down to `start`, but for the
+ * Yields ids by descending value, those of one value ascending, from below `end` down to `start`, without the
  * first `skip`.
  */
 function* descendingIds(
@@ -67,12 +70,12 @@ function* descendingIds(
     const entries = table.entries({ start: from, end: start, limit, reverse: true });
     let isCut = false;
     for (const { key, value } of entries) {
-      // Below every key of this value, above those of all lesser ones.
+      // Below every key of this value, and above those of all lower values.
       from = key.subarray(0, -4);
       isCut = value.length === 0 || isSplit(value);
       if (isCut) {
-        // The last of the many keys of a value: it is read forwards, then the walk goes on below.
-        const passed = left > 0 ? Math.min(left, countSpread(table, from)) : 0;
+        // This is the last of the many keys of a value. Read them forwards, then continue below.
+        const passed = left > 0 ? Math.min(left, countSplit(table, from)) : 0;
         yield* splitBatches(table, from, undefined, passed);
         left -= passed;
         break;
@@ -86,7 +89,7 @@ function* descendingIds(
   }
 }
 
-/** Ids by ascending value from `start` to `end` (exclusive), but for the first `skip`. */
+/** Yields ids by ascending value from `start` to `end` (exclusive), without the first `skip`. */
 function* ascendingIds(
   table: Table<Uint8Array>,
   start: Uint8Array,
@@ -102,8 +105,8 @@ function* ascendingIds(
     for (const { key, value } of entries) {
       const prefix = key.subarray(0, -4);
       const isMany = isSplit(value);
-      const count = isMany ? countSpread(table, prefix) : value.length >>> 2;
-      // What follows the keys of a value begins behind the last that any of its ids has.
+      const count = isMany ? countSplit(table, prefix) : value.length >>> 2;
+      // The next value begins after the highest possible key of this one.
       from = above(prefix);
       if (count > left) {
         yield* isMany
@@ -114,7 +117,7 @@ function* ascendingIds(
       }
       left -= count;
       if (!isMany && left > 0) continue;
-      // The keys that were read behind it are its own: few are, where many values have that many.
+      // The other keys in this read belong to the same value, so read again with a small limit.
       limit = firstRead;
       break;
     }
@@ -122,7 +125,7 @@ function* ascendingIds(
   yield* idsOf(indexKeys(table, from, end));
 }
 
-/** Ids in index order within bounds of the property's type, but for the first `skip`. */
+/** Yields ids in index order within bounds of the property's type, without the first `skip`. */
 export function* idsWithin(
   table: Table<Uint8Array>,
   property: StoredProperty,
@@ -131,7 +134,7 @@ export function* idsWithin(
   skip = 0,
 ): Generator<Uint32Array> {
   const edge = (value: Scalar, afterIt: boolean): Uint8Array => {
-    // A bound longer than any key is told from every key before the cut.
+    // A bound that is longer than any key still differs from every key before this cut.
     const prefix = prefixOf(property, value).subarray(0, longestPrefix);
     return afterIt ? above(prefix) : prefix;
   };
@@ -140,7 +143,7 @@ export function* idsWithin(
   const walk = descending ? descendingIds : ascendingIds;
   if (skip === 0 || property.index !== 'unique')
     return yield* joined(walk(table, start, end, skip));
-  // Each value has one key: LMDB passes over them, of which none is looked at.
+  // Each value has one key, so LMDB skips keys without reading them.
   const behind = { limit: 1, offset: skip };
   const [first] = descending
     ? table.keys({ start: end, end: start, reverse: true, ...behind })
@@ -153,7 +156,7 @@ function* idsOf(keys: Iterable<IndexKey>): Generator<Uint32Array> {
   for (const { ids } of keys) yield ids;
 }
 
-/** Short lists put together; batches grow like the reads behind them. */
+/** Joins short lists. Batches grow like the reads that fill them. */
 function* joined(lists: Iterable<Uint32Array>): Generator<Uint32Array> {
   let batch: number[] = [];
   let size = firstRead;

@@ -1,5 +1,4 @@
-// Values as bytes whose order is the order of the values (helixql.md 6.4): what property indexes
-// are keyed by.
+// Encodes values as bytes that sort like the values (helixql.md 6.4), for the keys of property indexes.
 //
 //   Boolean          0 or 1
 //   I8..I64, U8..    big-endian in the width of the type, sign bit flipped
@@ -9,7 +8,8 @@
 //   String           UTF-8, each 00 as 00 FF · end 00 01
 //   list             per item 02 · value (03 for null) · end 01
 //
-// Invariant: an encoding tells where it ends, so none is a prefix of another of the same type.
+// Invariant: the end of an encoding is part of it, so no encoding is a prefix of another one of the same
+// type.
 import { assert } from '../../base/assert.js';
 import type { ByteWriter } from '../../base/bytes.js';
 import { toFloat32 } from '../../base/float.js';
@@ -33,7 +33,7 @@ const widths: Partial<Record<ScalarName, { size: number; signed: boolean }>> = {
   U128: { size: 16, signed: false },
 };
 
-/** Appends the ordered form of a value of the given type. */
+/** Appends the ordered encoding of a value of the given type. */
 export function writeOrdered(
   writer: ByteWriter,
   value: Scalar | ScalarList,
@@ -84,11 +84,11 @@ function writeInteger(writer: ByteWriter, value: number | bigint, name: ScalarNa
   writer.length += size;
 }
 
-/** An integer of up to 64 bits that a double holds: far quicker than by a bigint. */
+/** Writes an integer of up to 64 bits that a double represents exactly: much faster than through a bigint. */
 function writeWords(writer: ByteWriter, value: number, size: number, signed: boolean): void {
   writer.reserve(size);
   const { bytes, length } = writer;
-  // Of a double, too, these are the words of its two's complement.
+  // For a double, too, these are the words of its two's complement.
   let low = value | 0;
   const high = Math.floor(value / 2 ** 32) | 0;
   for (let at = length + size - 1; at >= length; at--) {

@@ -1,22 +1,22 @@
-// Property indexes: which elements have a value, found by one exact read while they are few, in
-// order of value for ranges.
+// Property indexes: the ids of the elements that have a value. One exact read finds them while they are few;
+// ranges are scanned in the order of values.
 //
 //   key  index u32 · value (order.ts) · 0          value  ids u32 ascending, at most 128: the list of the value
-//                                                  value  one zero u32: the ids are too many, see below
-//   key  index u32 · value (order.ts) · id u32     value  empty: one of too many
+//                                                  value  one zero u32: the value is split, see below
+//   key  index u32 · value (order.ts) · id u32     value  empty: one id of a split value
 //
-// (A cursor of lmdb-js costs 8-10 us to open, an exact read 1 us. A value stays spread out once it
-// was.) Invariant: a value lists exactly the elements that have it. A value's form is a prefix of
-// its keys and of no other's.
+// (Opening a cursor of lmdb-js costs 8-10 us, an exact read 1 us. A split value stays split.)
+// Invariant: a value lists exactly the elements that have it. The encoding of a value is a prefix of its keys
+// and of no other key.
 import type { UndoLog } from '../table/undo-log.js';
 import type { Table } from '../table/env.js';
 import { above, idOfKey, indexKey, longestPrefix } from './index-key.js';
 import { copyWords, getWord, joinWords, putWord } from '../table/little-endian.js';
 
-/** Ids in the list of a value at most. */
+/** Largest number of ids in the list of a value. */
 export const listIds = 128;
 const keysPerRead = 1024;
-/** Where a reader may want no more. */
+/** Size of the first batch for a caller that may stop early. */
 const firstRead = 64;
 
 const allIds = { skip: 0, most: Number.POSITIVE_INFINITY };
@@ -27,7 +27,7 @@ const none = new Uint32Array(0);
 
 export const isSplit = (list: Uint8Array): boolean => getWord(list, 0) === 0;
 
-/** Adds an element to those that have a value; counts as it goes. */
+/** Adds an element to those that have a value, and counts the put. */
 export function addEntry(
   log: UndoLog,
   table: Table<Uint8Array>,
@@ -39,8 +39,8 @@ export function addEntry(
 }
 
 /**
- * Adds elements, ascending, to those that have the value whose list is under `key`, and who were
- * counted; a list is written once. Whether nobody had the value.
+ * Adds elements, ascending, to the value whose list is under `key`. The caller has counted them; a list is
+ * written once. Returns whether no element had the value.
  */
 export function addEntries(
   log: UndoLog,
@@ -49,28 +49,23 @@ export function addEntries(
   ids: Uint32Array,
 ): boolean {
   const list = table.peek(key);
-  if (list !== undefined && isSplit(list)) spreadOut(log, table, key, ids);
+  if (list !== undefined && isSplit(list)) putSplit(log, table, key, ids);
   else if (list !== undefined && list.length + 4 * ids.length > 4 * listIds) {
     const former = new Uint32Array(list.length >>> 2);
     copyWords(list, 0, former, 0);
     log.count(former.length + 1, 4);
     log.overwrite(table, key, list, spread);
-    spreadOut(log, table, key, former);
-    spreadOut(log, table, key, ids);
+    putSplit(log, table, key, former);
+    putSplit(log, table, key, ids);
   } else if (list === undefined && ids.length > listIds) {
     log.count(1, 4);
     log.overwrite(table, key, undefined, spread);
-    spreadOut(log, table, key, ids);
+    putSplit(log, table, key, ids);
   } else log.overwrite(table, key, list, withIds(list, ids));
   return list === undefined;
 }
 
-function spreadOut(
-  log: UndoLog,
-  table: Table<Uint8Array>,
-  key: Uint8Array,
-  ids: Uint32Array,
-): void {
+function putSplit(log: UndoLog, table: Table<Uint8Array>, key: Uint8Array, ids: Uint32Array): void {
   const own = key.slice();
   for (const id of ids) {
     putId(own, id);
@@ -78,7 +73,7 @@ function spreadOut(
   }
 }
 
-/** Makes a key of a value that of another id. */
+/** Replaces the id in a key of a value. */
 function putId(key: Uint8Array, id: number): void {
   const at = key.length - 4;
   key[at] = id >>> 24;
@@ -87,7 +82,7 @@ function putId(key: Uint8Array, id: number): void {
   key[at + 3] = id;
 }
 
-/** A list, or none, and ids that are not in it; both ascend. */
+/** Merges ids into a list, which may be undefined; both ascend, and share no id. */
 function withIds(list: Uint8Array | undefined, ids: Uint32Array): Uint8Array {
   const former = list?.length ?? 0;
   const longer = new Uint8Array(former + 4 * ids.length);
@@ -107,7 +102,7 @@ function withIds(list: Uint8Array | undefined, ids: Uint32Array): Uint8Array {
   return longer;
 }
 
-/** Both ascend. */
+/** Returns the list without the given ids; both ascend. */
 function withoutIds(list: Uint8Array, ids: Uint32Array): Uint8Array {
   const left = new Uint8Array(list.length);
   let size = 0;
@@ -123,8 +118,8 @@ function withoutIds(list: Uint8Array, ids: Uint32Array): Uint8Array {
 }
 
 /**
- * Takes elements, ascending, from under the value whose list is under `key`; a list is written once, and
- * counts as often.
+ * Removes elements, ascending, from the value whose list is under `key`. A list is written once; every
+ * element counts as a write.
  */
 export function removeEntries(
   log: UndoLog,
@@ -148,14 +143,14 @@ export function removeEntries(
   log.count(ids.length - 1, 0);
 }
 
-/** Ids that have a value, ascending. */
+/** Returns the ids that have a value, ascending. */
 export function idsUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array {
   const list = listUnder(table, prefix);
   return list === 'spread' ? joinWords([...splitBatches(table, prefix)]) : list;
 }
 
-/** The same but for the first `skip` in pieces, the first of them small. */
-export function piecesUnder(
+/** Yields the ids that have a value in batches, the first of them small, without the first `skip`. */
+export function batchesUnder(
   table: Table<Uint8Array>,
   prefix: Uint8Array,
   { skip, most } = allIds,
@@ -176,8 +171,8 @@ function listUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array | 
 }
 
 /**
- * Ids of a value that is spread out but for the first `skip`, ascending; in pieces, so that the keys of a
- * million never lie side by side, each four times as long as the one before, up to a bound.
+ * Yields the ids of a split value, ascending, without the first `skip`. Each batch is four times as large as
+ * the one before, up to 1,024, so that the keys of a million ids are never in memory together.
  */
 export function* splitBatches(
   table: Table<Uint8Array>,
@@ -189,7 +184,7 @@ export function* splitBatches(
   let limit = first;
   let offset = skip;
   for (let next = 1; ; limit = Math.min(limit * 4, keysPerRead)) {
-    // The values are empty; reading them compares the checksums of the keys.
+    // The values are empty. Reading them verifies the checksums of the keys.
     const entries = table.entries({ start: indexKey(prefix, next), end, limit, offset });
     offset = 0;
     if (entries.length === 0) return;

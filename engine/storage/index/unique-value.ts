@@ -1,11 +1,11 @@
-// Values that one element alone may have: claimed as the element is made, so that whoever comes next, in
-// the same request too, finds them taken. A value that was never seen costs a single put.
+// Claims values of unique indexes as an element is created, so that later elements, those of the same request
+// included, find them taken. A new value costs a single put.
 import type { UndoLog } from '../table/undo-log.js';
 import type { Table } from '../table/env.js';
 import { indexKey } from './index-key.js';
 import { addEntries, idsUnder, isSplit } from './property-index.js';
 
-/** Gives an element the value with this prefix; false, and nothing is done, when some element has it. */
+/** Gives an element the value with this prefix. Returns false, and changes nothing, if an element has it. */
 export function claim(
   log: UndoLog,
   table: Table<Uint8Array>,

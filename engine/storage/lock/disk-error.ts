@@ -1,32 +1,33 @@
-// What the operating system says of a disk, as errors of the catalogue: beside the data file (backups,
-// snapshots) a full or failing disk is no defect, and the operator must be told which disk.
+// Converts errors of the operating system about a disk to errors of the catalogue. For files next to the data
+// file (backups, snapshots), a full or failing disk is no defect, and the error must name the disk for the
+// operator.
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { TrellisError, shortageDataOf } from '../../base/errors.js';
 
 const full = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** lmdb gives the number of an error and its text, Node its name. */
+/** lmdb reports the number of an error and a text, Node the name. */
 const numbers = new Map([
   [28, 'ENOSPC'],
   [122, 'EDQUOT'],
   [27, 'EFBIG'],
 ]);
 
-/** The name of an error of the system, as far as it is one of those above. */
+/** Returns the name of a system error if it is one of those above, else the code as a string. */
 export const errnoOf = (code: unknown): string =>
   typeof code === 'number' ? (numbers.get(code) ?? String(code)) : String(code);
 
-/** The code of an error; Node has no name for that of a quota. */
+/** Returns the code of an error. Node has no name for the quota error (EDQUOT). */
 function codeOf(error: unknown): unknown {
   const { code, errno } = (error ?? {}) as { code?: unknown; errno?: unknown };
   return (typeof errno === 'number' && numbers.get(-errno)) || code;
 }
 
-/** Whether an error says that a disk, or what one may have of it, is full. */
+/** Whether an error means that the disk, or the quota on it, is full. */
 export const isFullDisk = (error: unknown): boolean => full.has(errnoOf(codeOf(error)));
 
-/** Bytes that are free where a path is, or will be. */
+/** Returns the free bytes on the disk of a path, which need not exist yet. */
 function freeAt(path: string): number {
   for (let folder = path; ; folder = dirname(folder)) {
     try {
@@ -38,36 +39,38 @@ function freeAt(path: string): number {
   }
 }
 
-/** A place to write to, as messages name it: who asks need not know the server's folders. */
-export interface DiskPlace {
+/** A target of writes, as messages name it: clients need not know the server's folders. */
+export interface DiskTarget {
   path: string;
-  /** `the folder of backups`. */
+  /** For example `the folder of backups`. */
   name: string;
-  /** What was to be written. */
+  /** Number of bytes to write. */
   bytes: number;
 }
 
-/** Fails INSUFFICIENT_STORAGE where a place has less room than is to be written: then nothing of it is begun. */
-export function needRoom(place: DiskPlace): void {
-  if (freeAt(place.path) < place.bytes) throw lackOf(place);
+/**
+ * Fails INSUFFICIENT_STORAGE if the disk has less free space than the write needs, before the write begins.
+ */
+export function requireSpace(place: DiskTarget): void {
+  if (freeAt(place.path) < place.bytes) throw shortageError(place);
 }
 
-function lackOf({ path, name, bytes }: DiskPlace): TrellisError {
+function shortageError({ path, name, bytes }: DiskTarget): TrellisError {
   const hint = `Free space on the disk of ${name}.`;
   const args = { free: freeAt(path), needed: bytes };
   return new TrellisError({ code: 'INSUFFICIENT_STORAGE', args, hint });
 }
 
-/** The error as it is, or what it means when it came of writing at a place. */
-export function asDiskError(error: unknown, place: DiskPlace): unknown {
+/** Converts an error of writing to a target; returns all other errors unchanged. */
+export function asDiskError(error: unknown, place: DiskTarget): unknown {
   if (error instanceof TrellisError || !(error instanceof Error)) return error;
   const shortage = shortageDataOf(error);
   if (shortage !== undefined) return new TrellisError(shortage);
   const code = codeOf(error);
   const errno = typeof code === 'number' ? (numbers.get(code) ?? `error ${code}`) : code;
   if (typeof errno !== 'string' || !/^(E[A-Z0-9]+|error \d+)$/.test(errno)) return error;
-  if (full.has(errno)) return lackOf(place);
-  // Node's message goes on with the call and the path.
+  if (full.has(errno)) return shortageError(place);
+  // Node's message continues with the system call and the path.
   const reason = error.message.split(',')[0]!;
   return new TrellisError({ code: 'DATA_DIR_BAD', args: { what: `${place.name}: ${reason}` } });
 }

@@ -1,16 +1,16 @@
-// Whether the disk of the data has room, asked of the disk itself: before LMDB writes, and when LMDB says that a write
-// failed. LMDB must not meet a full disk where that can be helped: of a failed write it prints a text into 100 bytes
-// that may be longer, which can end the process (operations.md L14).
+// Tells whether the disk of the data has free space. Asks the disk itself, before LMDB writes and when LMDB
+// reports a failed write. LMDB should not meet a full disk: it formats a failed write into a buffer of 100
+// bytes that can overflow, which can end the process (operations.md L14).
 //
-// A write of data pages that finds no room comes before the commit point: the transaction is undone, and the next one
-// begins where the last commit ended. So it is a shortage, which passes, and not the end of writing. What is final is a
-// failed sync, of which nobody knows what it has lost, and an error of the disk.
+// A data page that finds no space is written before the commit point: the transaction is undone, and the next
+// one begins where the last commit ended. So it is a passing shortage, and writing need not end. Final are a
+// failed sync, whose losses are unknown, and an error of the disk.
 //
-// And some pages lie ready behind the last one of the data file, so that what only deletes finds room on a full disk:
-// LMDB writes pages anew before it frees the old ones.
+// A few pages after the end of the data file are preallocated, so that a transaction that only deletes finds
+// space on a full disk: LMDB writes new copies of pages before it frees the old ones.
 //
-// Invariant: while the disk is known to be full, nothing that adds data is given to LMDB before a file of the size that
-// was lacking could be written here.
+// Invariant: while the disk is known to be full, LMDB gets no write that adds data before a file of the
+// missing size could be written here.
 import {
   closeSync,
   openSync,
@@ -26,59 +26,59 @@ import { errnoOf, isFullDisk } from './disk-error.js';
 
 /** A commit of a few requests writes some dozens of pages. */
 const leastBytes = 1024 * 1024;
-/** Below this the pages that lie ready are looked after with every group of requests. */
+/** Below this, every group of requests checks the preallocated pages. */
 const lowBytes = 64 * leastBytes;
-/** From here on an answer of the disk holds for some milliseconds. */
+/** From this many free bytes on, a reading of the disk is reused for `freshMs` milliseconds. */
 const plentyBytes = 16 * lowBytes;
 const freshMs = 20;
-/** Behind the last page. */
-const readyBytes = 256 * 1024;
+/** Preallocated bytes after the last page. */
+const preallocatedBytes = 256 * 1024;
 const blockBytes = 64 * 1024;
 
-/** The file that keeps room for operators and deletes (maintenance/ballast.ts). */
+/** The file that reserves space for operators and deletes (maintenance/ballast.ts). */
 export const reserveName = 'ballast';
 const reservePiece = 4 * leastBytes;
 const deniedMs = 1000;
 
-/** Of a write that was cut short LMDB says EIO, and of a sync that failed as well. */
+/** LMDB reports EIO for a write that was cut short, and also for a failed sync. */
 const inputOutput = 5;
-/** LMDB says this of a write that failed as a whole, and of nothing else. */
+/** LMDB reports this for a write that failed as a whole, and for nothing else. */
 const ofWrite = /Attempting to write page/;
 
-/** `errno`: of a commit that met it. */
+/** `errno`: of the commit that failed. */
 export type RoomListener = (shortage: TrellisError | undefined, errno?: string) => void;
 
 export class DiskRoom {
-  #lacking = 0;
-  /** What was free when the disk was last asked, if that was plenty; and when that was. */
+  #neededBytes = 0;
+  /** Free bytes at the last reading if they were plenty, else 0; and the time of that reading. */
   #plenty = 0;
-  #askedAt = Number.NEGATIVE_INFINITY;
-  /** When what only deletes has found no room, either. */
+  #readAt = Number.NEGATIVE_INFINITY;
+  /** Time at which a transaction that only deletes found no space. */
   #deniedAt = Number.NEGATIVE_INFINITY;
-  /** Hears when the disk is found full, and when it has room again. */
+  /** Called when the disk is found full, and when it has space again. */
   onChange: RoomListener | undefined;
 
-  /** `folder`: where the data file is; `end`: the size of what LMDB has used of it. */
+  /** `folder`: folder of the data file; `end`: returns the bytes of it that LMDB uses. */
   constructor(
     private readonly folder: string,
     private readonly end: () => number,
   ) {}
 
   get isFull(): boolean {
-    return this.#lacking > 0;
+    return this.#neededBytes > 0;
   }
 
-  /** Free bytes, as of a moment ago where there is plenty: nobody fills that much within it. */
+  /** Free bytes, up to 20 ms old if they are plenty: no writer fills that much in this time. */
   get #recentlyFree(): number {
     const now = performance.now();
-    if (this.#plenty > 0 && now - this.#askedAt < freshMs) return this.#plenty;
+    if (this.#plenty > 0 && now - this.#readAt < freshMs) return this.#plenty;
     const { free } = this;
-    this.#askedAt = now;
+    this.#readAt = now;
     this.#plenty = free >= plentyBytes ? free : 0;
     return free;
   }
 
-  /** Free bytes now; infinite where the disk does not tell. */
+  /** Free bytes now; infinite if the disk does not report them. */
   get free(): number {
     try {
       const { bavail, bsize } = statfsSync(this.folder);
@@ -88,67 +88,67 @@ export class DiskRoom {
     }
   }
 
-  /** Fails INSUFFICIENT_STORAGE where so many bytes more would find no room. */
+  /** Fails INSUFFICIENT_STORAGE if this many more bytes would find no space. */
   need(bytes = 0): void {
     const shortage = this.shortage(bytes);
     if (shortage !== undefined) throw shortage;
   }
 
-  /** Why so many bytes more would find no room, or undefined. */
+  /** Returns the error if this many more bytes would find no space, else undefined. */
   shortage(bytes = 0): TrellisError | undefined {
     const needed = leastBytes + bytes;
     const free = this.#recentlyFree;
-    if (free < lowBytes) this.layReady();
+    if (free < lowBytes) this.preallocate();
     if (!this.isFull && free >= needed) return undefined;
-    return this.#lack(Math.max(this.#lacking, needed));
+    return this.#reportFull(Math.max(this.#neededBytes, needed));
   }
 
   /**
-   * What an error of a transaction means that LMDB has undone: INSUFFICIENT_STORAGE where it found no room before the
-   * commit point, else undefined.
+   * Interprets an error of a transaction that LMDB has undone. Returns INSUFFICIENT_STORAGE if the
+   * transaction found no space before the commit point, else undefined.
    */
   shortageIn(error: unknown): TrellisError | undefined {
     const { code, message } = (error ?? {}) as { code?: unknown; message?: string };
     const isWrite = ofWrite.test(message ?? '');
     const isShort = code === inputOutput && !isWrite && !this.canGrow(leastBytes);
     if (!isShort && !(isWrite && isFullDisk(error))) return undefined;
-    return this.#lack(leastBytes, isShort ? 'ENOSPC' : errnoOf(code));
+    return this.#reportFull(leastBytes, isShort ? 'ENOSPC' : errnoOf(code));
   }
 
   /**
-   * The same for what only deletes: there are the pages that lie ready, and the reserve file, which gives way a piece
-   * at a time.
+   * Returns the error if a transaction that only deletes would find no space, else undefined. It may use the
+   * preallocated pages, and the reserve file, which is shortened piece by piece.
    */
   shortageOfDeletes(): TrellisError | undefined {
-    if (this.free >= leastBytes || this.#takeReserve()) return undefined;
+    if (this.free >= leastBytes || this.#shrinkReserve()) return undefined;
     if (performance.now() - this.#deniedAt > deniedMs) return undefined;
-    return this.#lack(leastBytes);
+    return this.#reportFull(leastBytes);
   }
 
-  /** What only deletes has met the end of the disk: for a moment nothing does. */
+  /** Refuses deletes for a second, after one has met the end of the disk. */
   denyDeletes(): void {
     this.#deniedAt = performance.now();
   }
 
-  /** Lays pages ready behind the last one. Between transactions, on the thread that writes. */
-  layReady(): void {
+  /** Preallocates pages after the last one. Runs between transactions, on the writer thread. */
+  preallocate(): void {
     const path = join(this.folder, 'data.mdb');
     let file: number | undefined;
     try {
       const last = this.end();
       const from = Math.max(last, statSync(path).size);
-      const missing = last + readyBytes - from;
+      const missing = last + preallocatedBytes - from;
       if (missing <= 0) return;
       file = openSync(path, 'r+');
       writeSync(file, new Uint8Array(missing), 0, missing, from);
     } catch {
-      // The disk is full already, or does not say: what is there has to do.
+      // The disk is full already, or does not report its space. Use the pages that are there.
     } finally {
       if (file !== undefined) closeSync(file);
     }
   }
 
-  #takeReserve(): boolean {
+  #shrinkReserve(): boolean {
     const path = join(dirname(this.folder), reserveName);
     try {
       const left = statSync(path).size - reservePiece;
@@ -160,17 +160,17 @@ export class DiskRoom {
     }
   }
 
-  /** Looks again whether there is room. */
+  /** Tests again whether there is space. */
   look(): void {
-    if (!this.isFull || this.free < this.#lacking || !this.canGrow(leastBytes)) return;
-    this.#lacking = 0;
+    if (!this.isFull || this.free < this.#neededBytes || !this.canGrow(leastBytes)) return;
+    this.#neededBytes = 0;
     this.onChange?.(undefined);
   }
 
-  #lack(bytes: number, errno?: string): TrellisError {
+  #reportFull(bytes: number, errno?: string): TrellisError {
     const isNews = !this.isFull;
-    this.#lacking = bytes;
-    // Where the disk has more, a quota or the like keeps it from this process.
+    this.#neededBytes = bytes;
+    // If the disk has more free space, a quota or the like limits this process.
     const { free } = this;
     const args = { free: free < bytes ? free : 0, needed: bytes };
     const hint = 'Free disk space; queries that only DROP still run.';
@@ -179,7 +179,7 @@ export class DiskRoom {
     return error;
   }
 
-  /** Whether a file can be so large; what keeps it from being made at all says nothing of room. */
+  /** Whether a file of this size can be written. An error other than a full disk counts as yes. */
   canGrow(bytes: number): boolean {
     if (this.free < bytes) return false;
     const path = join(dirname(this.folder), 'room.tmp');

@@ -1,11 +1,11 @@
-// The file LOCK of a data directory: who holds it, in one line of JSON.
+// The file LOCK of a data directory names its holder in one line of JSON.
 //
-//   0     {"nonce":"<uuid>", who holds it and how ... blanks up to 512
+//   0     {"nonce":"<uuid>", holder ... blanks up to 512
 //   512   ,"port":······,"beat":············}
 //
-// Invariant: the holder changes nothing in front of byte 512 after it has taken the directory, and
-// what lies behind it has one place and size for all holders. So a holder that slept through a
-// takeover can never put its name back, whatever it was about to write.
+// Invariant: after it has taken the directory, the holder changes nothing before byte 512, and the fields
+// after it have the same position and size for all holders. So a holder that was suspended during a takeover
+// can never restore its name, whatever it was about to write.
 import {
   fstatSync,
   ftruncateSync,
@@ -18,38 +18,41 @@ import {
 import { shortageOf } from '../../base/os/shortage.js';
 
 export interface Owner {
-  /** Of this hold, never used again. */
+  /** Unique to this hold. */
   nonce: string;
   pid: number;
-  /** In which `pid` counts; absent where the system has none. */
+  /** Namespace of `pid`; absent if the system has none. */
   pid_namespace?: string | undefined;
-  /** Start of the process in clock ticks since boot; absent where the system does not tell. */
+  /** Start of the process in clock ticks since boot; absent if the system does not report it. */
   start?: string | undefined;
   boot?: string | undefined;
-  /** Of the file: that of a copied directory is another. */
+  /** Inode of the lock file. It differs when the directory was copied. */
   inode: number;
-  /** What the kernel holds for the process. */
+  /** Which object of the kernel the process holds. */
   held_by: 'flock' | 'name';
 }
 
-/** What a file says. */
-export interface Noted extends Owner {
+/** Content of a lock file. */
+export interface StoredOwner extends Owner {
   port?: number | null;
   beat: number;
 }
 
-/** What tells that a process still holds a directory. */
+/** What a thread needs to verify that its process still holds the directory. */
 export interface LockToken {
   path: string;
   nonce: string;
-  /** LOCK as it was opened: open for as long as the directory is held, and the same in all threads. */
+  /** File descriptor of LOCK. It stays open while the directory is held, and is the same in all threads. */
   descriptor: number;
 }
 
 const headSize = 512;
 const opening = '{"nonce":"';
 
-/** Undefined where there is nothing to read. A file that cannot be opened just now may say all the same. */
+/**
+ * Returns undefined if the file does not exist or cannot be read. Throws if the system has no descriptor
+ * left.
+ */
 function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1');
@@ -67,26 +70,26 @@ function namespaceOfPids(): string | undefined {
   }
 }
 
-/** Fields of /proc/<pid>/stat behind the name in field 2, which may hold anything. */
-function statOf(pid: number): string[] | undefined {
+/** Returns the fields of /proc/<pid>/stat after the name in field 2, which may contain any character. */
+function readStat(pid: number): string[] | undefined {
   const stat = readText(`/proc/${pid}/stat`);
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
-/** This process, on this machine. */
+/** Describes this process. */
 export function describeSelf(): Pick<Owner, 'pid' | 'pid_namespace' | 'start' | 'boot'> {
   return {
     pid: process.pid,
     pid_namespace: namespaceOfPids(),
-    start: statOf(process.pid)?.[19],
+    start: readStat(process.pid)?.[19],
     boot: readText('/proc/sys/kernel/random/boot_id')?.trim(),
   };
 }
 
-/** Whether a process of this pid namespace still runs; one that waits to be reaped does not. */
+/** Whether a process of this pid namespace still runs. A zombie does not. */
 export function isRunning({ pid, start }: Owner): boolean {
   if (start !== undefined) {
-    const stat = statOf(pid);
+    const stat = readStat(pid);
     return stat?.[19] === start && !/[ZX]/.test(stat[0]!);
   }
   try {
@@ -97,11 +100,11 @@ export function isRunning({ pid, start }: Owner): boolean {
   }
 }
 
-/** What a file says of its holder; undefined when it names none. */
-export function readOwner(path: string): Noted | undefined {
+/** Returns the holder that a lock file names, or undefined. */
+export function readOwner(path: string): StoredOwner | undefined {
   const text = readText(path) ?? '';
   try {
-    const noted = JSON.parse(text) as Noted;
+    const noted = JSON.parse(text) as StoredOwner;
     return typeof noted?.pid === 'number' ? noted : undefined;
   } catch {
     return undefined;
@@ -111,9 +114,8 @@ export function readOwner(path: string): Noted | undefined {
 const nonceBytes = Buffer.alloc(opening.length + 36);
 
 /**
- * Whether the file that was opened still lies at the path and names this hold. It opens nothing, so that
- * a process without a free descriptor still knows what it holds. Throws where that cannot be told: a disk
- * that fails is nobody who took it.
+ * Whether the opened lock file is still at its path and names this hold. Opens no file, so it works without a
+ * free descriptor. Throws on a disk error, which does not mean that another process has the directory.
  */
 export function isHeld({ path, nonce, descriptor }: LockToken): boolean {
   const there = statSync(path, { throwIfNoEntry: false });
@@ -124,7 +126,7 @@ export function isHeld({ path, nonce, descriptor }: LockToken): boolean {
     const size = readSync(descriptor, nonceBytes, 0, nonceBytes.length, 0);
     return nonceBytes.toString('latin1', 0, size) === opening + nonce;
   } catch (error) {
-    // It was let go of.
+    // The descriptor was closed.
     if ((error as NodeJS.ErrnoException).code === 'EBADF') return false;
     throw error;
   }
@@ -144,13 +146,13 @@ export class LockFile {
     return fstatSync(this.descriptor).ino;
   }
 
-  /** Names a new holder. */
+  /** Writes a new holder. */
   claim(owner: Owner): void {
     const head = JSON.stringify(owner).slice(0, -1).padEnd(headSize);
     this.#write(head + this.#tail());
   }
 
-  /** In place: the block that the file has is enough, also on a full disk. */
+  /** Overwrites the block that the file has, so it works on a full disk. */
   #write(text: string): void {
     writeSync(this.descriptor, text, 0, 'latin1');
     ftruncateSync(this.descriptor, text.length);
@@ -162,8 +164,8 @@ export class LockFile {
   }
 
   /**
-   * Shows that the holder is alive: the count changes. Whether it may go on; a disk that fails now is
-   * tried again at the next beat, and commits look for themselves.
+   * Changes the counter to show that the holder is alive. Returns false if another process has the directory.
+   * After a disk error the next beat tries again, and commits check the lock themselves.
    */
   beat(token: LockToken): boolean {
     this.#beat++;
@@ -171,7 +173,7 @@ export class LockFile {
       if (!isHeld(token)) return false;
       this.#writeTail();
     } catch {
-      // Whoever watches sees that the count stays, and that is all there is to tell.
+      // Ignore the error: other processes detect the missed heartbeat by its counter.
     }
     return true;
   }
@@ -185,7 +187,7 @@ export class LockFile {
     return `,"port":${port},"beat":${beat}}\n`;
   }
 
-  /** Names nobody. */
+  /** Clears the holder. */
   clear(): void {
     this.#write(' '.repeat(headSize));
   }

@@ -1,12 +1,12 @@
-// Who holds a data directory, for a process that does not want it for itself.
+// Finds the holder of a data directory, for a process that does not open it.
 import { join } from 'node:path';
-import { describeSelf, isRunning, type Noted, readOwner } from './lock-file.js';
+import { describeSelf, isRunning, type StoredOwner, readOwner } from './lock-file.js';
 
 /**
- * Who has a directory open, as far as another process can tell; undefined when nobody does. Of a
- * holder that counts processes apart from this one nothing but its word is known.
+ * Returns the process that has a directory open, as far as this process can tell, or undefined. A holder in
+ * another pid namespace is returned unverified.
  */
-export function holderOf(directory: string): Noted | undefined {
+export function holderOf(directory: string): StoredOwner | undefined {
   const noted = readOwner(join(directory, 'LOCK'));
   const self = describeSelf();
   if (noted === undefined || noted.boot !== self.boot) return undefined;

@@ -1,20 +1,22 @@
-// The exclusive lock of a data directory: one process at a time, free again the moment it is gone.
+// The exclusive lock of a data directory: one process at a time, released the moment that the process ends.
 //
-// Node offers no flock of its own, but a lock of flock(2) belongs to the open file, which a child
-// process shares: the program `flock` takes it on the descriptor of LOCK that it is handed, and
-// this process keeps it. The kernel knows of it in every pid, network, mount and user namespace,
-// and takes it back however the holder ends, kill -9 included; a zombie or a copied directory holds
-// none. (LMDB's own lock would do without a helper, but two processes of one pid in two pid
-// namespaces, as the first processes of two containers are, make lmdb-js wait ten seconds and then
-// throw out of a timer.) Beside it, and for systems without that program, stands a name that only
-// one process may have: a listening socket in the abstract name space, or a named pipe.
+// Node has no flock. But a lock of flock(2) belongs to the open file, which a child process shares. So the
+// program `flock` takes the lock on the descriptor of LOCK that it inherits, and this process keeps it. The
+// kernel enforces it across all pid, network, mount and user namespaces, and releases it however the holder
+// ends, kill -9 included. A zombie or a copied directory holds none.
 //
-// Where the kernel cannot vouch for the former holder (another kernel shares the file system, or
-// there is no `flock` and it lives in another pid namespace), LOCK is watched: a holder changes its
-// count every second. Time is this process's own and monotonic, so that no set clock matters. A
-// holder that only slept finds another nonce there and commits nothing any more (write-fence.ts).
+// LMDB's own lock would need no helper program. But two processes with one pid in two pid namespaces, such as
+// the first processes of two containers, make lmdb-js wait ten seconds. It then throws from a timer.
 //
-// Invariant: `takeLock` returns in one process only until `release`.
+// In addition, and on systems without that program, the process binds a name that only one process can have.
+// It is a listening socket in the abstract name space, or a named pipe.
+//
+// The kernel cannot vouch for a former holder if another kernel shares the file system, or if there is no
+// `flock` and the holder is in another pid namespace. LOCK is then watched: a holder changes its counter
+// every second. Time is monotonic and local to this process, so changes of the clock do not matter. A holder
+// that was only suspended finds another nonce in LOCK and commits nothing more (write-fence.ts).
+//
+// Invariant: after `takeLock` returns in one process, it returns in no other until `release`.
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, statSync, statfsSync } from 'node:fs';
@@ -25,7 +27,7 @@ import { shortageOf } from '../../base/os/shortage.js';
 import {
   LockFile,
   type LockToken,
-  type Noted,
+  type StoredOwner,
   type Owner,
   describeSelf,
   isHeld,
@@ -35,19 +37,19 @@ import {
 
 export interface Lock {
   readonly token: LockToken;
-  /** Notes the port for people who read the file. */
+  /** Writes the port, for people who read the file. */
   setPort(port: number): void;
-  /** Calls back, once, when another process has taken the directory from this one. */
+  /** Calls back once, when another process has taken the directory. */
   onLost(listener: () => void): void;
   release(): void;
 }
 
 const beatMs = 1000;
-/** A holder that changes nothing for this long is gone. */
-const patienceMs = 5000;
-const lookMs = 200;
+/** Milliseconds without a beat after which a holder counts as dead. */
+const beatTimeoutMs = 5000;
+const pollMs = 200;
 
-/** File systems that no two kernels use at once (statfs types of Linux). */
+/** File systems that only one kernel uses at a time (statfs types of Linux). */
 const localTypes = new Set([
   0xef53, // ext2 to ext4
   0x58465342, // XFS
@@ -58,7 +60,7 @@ const localTypes = new Set([
   0x794c7630, // overlayfs
 ]);
 
-/** Binds the kernel's name for the directory; undefined when somebody else has it. */
+/** Binds the kernel's name for the directory; returns undefined if another process has it. */
 function bindName(directory: string): Server | 'unsupported' | undefined {
   const { dev, ino } = statSync(directory);
   const name = `trellisdb.${dev}.${ino}`;
@@ -69,7 +71,7 @@ function bindName(directory: string): Server | 'unsupported' | undefined {
   const path = names[process.platform];
   if (path === undefined) return 'unsupported';
   const server = createServer((socket) => socket.destroy());
-  // The error comes a turn later; whether the name was granted is known at once.
+  // The error arrives one turn later; whether the name was granted is known immediately.
   server.on('error', () => undefined);
   server.listen({ path, exclusive: true });
   server.unref();
@@ -81,14 +83,14 @@ function lockFile(descriptor: number): 'granted' | 'taken' | 'unsupported' {
   if (process.platform === 'win32') return 'unsupported';
   const stdio = ['ignore', 'ignore', 'ignore', descriptor] as const;
   const { status, error } = spawnSync('flock', ['-x', '-n', '3'], { stdio: [...stdio] });
-  // The program is there, and cannot run just now: nobody may go on as if there were none.
+  // The program exists but cannot run now. Do not continue as if it did not exist.
   if (shortageOf(error) !== undefined) throw error!;
   return status === 0 ? 'granted' : status === 1 ? 'taken' : 'unsupported';
 }
 
-/** What is known of the process that LOCK names, now that nothing of the kernel's is in the way. */
-function judge(
-  former: Noted | undefined,
+/** Judges the process that LOCK names, after the kernel's own lock was granted. */
+function assessHolder(
+  former: StoredOwner | undefined,
   own: Omit<Owner, 'nonce'>,
   directory: string,
 ): 'gone' | 'alive' | 'unknown' {
@@ -105,18 +107,18 @@ function judge(
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 const sleep = (ms: number): void => void Atomics.wait(sleeper, 0, 0, ms);
 
-/** Waits until the holder shows that it is alive, or has had the time to. */
-function isBeating(path: string, former: Noted): boolean {
-  const until = performance.now() + patienceMs;
+/** Waits until the holder shows a beat or the time for one has passed. */
+function isBeating(path: string, former: StoredOwner): boolean {
+  const until = performance.now() + beatTimeoutMs;
   while (performance.now() < until) {
-    sleep(lookMs);
+    sleep(pollMs);
     const now = readOwner(path);
     if (now?.nonce !== former.nonce || now.beat !== former.beat) return now !== undefined;
   }
   return false;
 }
 
-function refuse(former: Noted | undefined, self: ReturnType<typeof describeSelf>): never {
+function refuse(former: StoredOwner | undefined, self: ReturnType<typeof describeSelf>): never {
   if (former === undefined) fail('DATA_LOCKED', { what: 'another process' });
   const isElsewhere = former.pid_namespace !== self.pid_namespace;
   if (!isElsewhere && former.pid === self.pid && former.start === self.start) {
@@ -127,7 +129,7 @@ function refuse(former: Noted | undefined, self: ReturnType<typeof describeSelf>
   return fail('DATA_LOCKED', { what: `process ${former.pid}${where} holds it` });
 }
 
-/** Throws where a name would seem to be taken only because there is no descriptor to bind it with. */
+/** Throws if the process has no free descriptor, because the name would then seem to be taken. */
 function checkDescriptors(directory: string): void {
   const spare: number[] = [];
   try {
@@ -147,15 +149,15 @@ export function takeLock(directory: string): Lock {
   if (bound === undefined) refuse(former, self);
   const server = bound === 'unsupported' ? undefined : bound;
   const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
-  const letGo = (): void => {
+  const closeFiles = (): void => {
     closeSync(descriptor);
     server?.close();
   };
   try {
     const file = new LockFile(path, descriptor);
-    return hold(file, claim(file, self, directory), letGo);
+    return hold(file, claim(file, self, directory), closeFiles);
   } catch (error) {
-    letGo();
+    closeFiles();
     throw error;
   }
 }
@@ -170,7 +172,7 @@ function claim(
   const grant = lockFile(descriptor);
   const former = readOwner(path);
   const own = { ...self, inode, held_by: grant === 'granted' ? 'flock' : 'name' } as const;
-  const verdict = grant === 'taken' ? 'alive' : judge(former, own, directory);
+  const verdict = grant === 'taken' ? 'alive' : assessHolder(former, own, directory);
   const isWatched = former !== undefined && verdict === 'unknown';
   if (verdict === 'alive' || (isWatched && isBeating(path, former))) {
     refuse(former, self);
@@ -178,14 +180,14 @@ function claim(
   const token = { path, nonce: randomUUID(), descriptor };
   file.claim({ nonce: token.nonce, ...own });
   if (isWatched) {
-    // Somebody else may have watched the same silence: the last to write has it.
-    sleep(lookMs);
+    // Another process may have watched the same holder: the last one to write holds the lock.
+    sleep(pollMs);
     if (!isHeld(token)) refuse(readOwner(path), self);
   }
   return token;
 }
 
-function hold(file: LockFile, token: LockToken, letGo: () => void): Lock {
+function hold(file: LockFile, token: LockToken, closeFiles: () => void): Lock {
   let tell: (() => void) | undefined;
   const beating = setInterval(() => {
     if (file.beat(token)) return;
@@ -203,7 +205,7 @@ function hold(file: LockFile, token: LockToken, letGo: () => void): Lock {
       try {
         if (isHeld(token)) file.clear();
       } finally {
-        letGo();
+        closeFiles();
       }
     },
   };

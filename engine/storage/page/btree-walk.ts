@@ -1,55 +1,54 @@
-// Walks the trees of a data file page by page and compares every promise that one page makes about
-// another: its number, kind and age, the order and the bounds of its keys, the depth of the tree, the
-// number of its entries, and that no page is in two places. Layouts are drawn in page.ts.
+// Walks the B-trees of a data file page by page, and verifies all that one page states about another. These
+// are number, kind and age, order and bounds of the keys, depth and number of entries. No page may occur
+// twice. The layouts are drawn in page.ts.
 //
-// Invariant: never throws for what the file holds; what is wrong is told to the visitor, and the walk
-// goes on with everything else that can be told apart: the checksums of values, which cover their keys,
-// are for the visitor to compare.
+// Invariant: never throws because of the file's content. The walk reports damage to the visitor and continues
+// with all that is still readable. The visitor verifies the checksums of values, which cover their keys.
 import { PageEntry } from './page-entry.js';
 import { type PageFile, halfAt, pageHead, pageKinds, pageSize, wideAt } from './page.js';
 import type { Tree } from './page-meta.js';
 import { getWord } from '../table/little-endian.js';
 
-/** Hears of what a walk meets. */
+/** Receives what a walk finds. */
 export interface Visitor {
   entry(entry: PageEntry): void;
-  /** A page, or what is below it, cannot be walked. */
+  /** A page, or the tree below it, cannot be walked. */
   damage(page: number, what: string): void;
-  /** Pages that are in use, before what is in them. */
+  /** Called for pages in use, before their entries. */
   page?(first: number, count: number): void;
 }
 
 export type Order = (a: Buffer, b: Buffer) => number;
 
-/** Of the tree of free pages: numbers of transactions, u64; other keys are in no order. */
-export const byTransaction: Order = (a, b) => ageOf(a) - ageOf(b);
+/** Order of the tree of free pages: its keys are transaction numbers, u64. Other keys have no order. */
+export const byTransaction: Order = (a, b) => transactionOf(a) - transactionOf(b);
 
-const ageOf = (key: Buffer): number => (key.length === 8 ? wideAt(key, 0) : Number.NaN);
+const transactionOf = (key: Buffer): number => (key.length === 8 ? wideAt(key, 0) : Number.NaN);
 
 interface Bounds {
-  /** Inclusive; undefined: none. */
+  /** Inclusive lower bound, or undefined for none. */
   low: Buffer | undefined;
-  /** Exclusive. */
+  /** Exclusive upper bound, or undefined for none. */
   high: Buffer | undefined;
 }
 
-/** One of several walks that share a tree: each takes every so manieth part below its root. */
+/** One of several walks that share a tree. The subtrees are dealt out in rotation. */
 export interface Share {
-  /** 0 takes what is above those parts, too. */
+  /** The walk with index 0 also takes the pages above the dealt subtrees. */
   index: number;
   of: number;
 }
 
 export const whole: Share = { index: 0, of: 1 };
 
-/** What was found of a tree. */
+/** Number of pages and entries found in a tree. */
 type TreeCounts = {
   -readonly [K in 'branchPages' | 'leafPages' | 'overflowPages' | 'entries']: number;
 };
 
-export interface Walked {
+export interface WalkResult {
   counts: TreeCounts;
-  /** So many damages were told: the counts say nothing. */
+  /** Number of damages reported. If it is not 0, the counts are incomplete. */
   damaged: number;
 }
 
@@ -59,9 +58,9 @@ const noCounts = (): TreeCounts => {
 
 const nodeHead = 8;
 const keyMax = 2048;
-/** What a compacting copy says of all its long values. */
+/** A compacting copy writes this age for all long values. */
 const ageInCopies = 1;
-const elsewhere = 1;
+const overflowFlag = 1;
 const isTreeFlag = 2;
 
 export class PageWalk {
@@ -80,24 +79,26 @@ export class PageWalk {
     return (this.#seen[page >>> 3]! & (1 << (page & 7))) !== 0;
   }
 
-  /** Which pages have been seen, one bit each. */
+  /** Pages seen so far, one bit each. */
   get seen(): Uint8Array {
     return this.#seen;
   }
 
-  /** Walks a tree that a page of `transaction` leads to. `compare`: how its keys are ordered. */
+  /**
+   * Walks a tree whose root descriptor stands in a page of `transaction`. `compare`: the order of its keys.
+   */
   tree(tree: Tree, transaction: number, visitor: Visitor, compare: Order = Buffer.compare): void {
-    tellCounts(tree, this.part(tree, transaction, visitor, whole, compare), visitor.damage);
+    compareCounts(tree, this.part(tree, transaction, visitor, whole, compare), visitor.damage);
   }
 
-  /** Walks a share of a tree, for `tellCounts` to compare what all shares have found. */
+  /** Walks a share of a tree. `compareCounts` then checks what all shares have found together. */
   part(
     tree: Tree,
     transaction: number,
     visitor: Visitor,
     share: Share,
     compare: Order = Buffer.compare,
-  ): Walked {
+  ): WalkResult {
     const walked = { counts: noCounts(), damaged: 0 };
     const counting: Visitor = {
       entry: visitor.entry.bind(visitor),
@@ -116,14 +117,14 @@ export class PageWalk {
     return walked;
   }
 
-  /** The entries of a leaf page that no tree leads to. `number`: what it says it is. */
+  /** Visits the entries of a leaf page that no tree leads to. `number`: the page number in its head. */
   leaf(place: number, number: number, transaction: number, entry: Visitor['entry']): void {
     const visitor = { entry, damage() {} };
     const how = { compare: Buffer.compare, transaction, share: whole, unitDepth: 0 };
     new TreeWalk(this.file, this, visitor, noCounts(), how).leaf(place, number);
   }
 
-  /** Notes pages; what is wrong with them, if anything. */
+  /** Marks pages as seen. Returns what is wrong with them, or undefined. */
   take(first: number, count: number): string | undefined {
     if (!(first >= 2 && first + count - 1 <= this.lastPage)) return 'is beyond the last page';
     if (first + count > this.file.pages) return 'is beyond the end of the file';
@@ -134,16 +135,16 @@ export class PageWalk {
     return undefined;
   }
 
-  /** The bytes of a page at a depth, which the next page of that depth takes. */
+  /** Returns the buffer for pages at a depth, which the next page of that depth overwrites. */
   buffer(depth: number): Buffer {
     return (this.#levels[depth] ??= Buffer.alloc(pageSize));
   }
 }
 
-/** Compares what was found of a tree with what leads to it. */
-export function tellCounts(
+/** Compares the counts of a tree with its root descriptor. */
+export function compareCounts(
   tree: Tree,
-  { counts, damaged }: Walked,
+  { counts, damaged }: WalkResult,
   damage: Visitor['damage'],
 ): void {
   if (damaged > 0) return;
@@ -153,18 +154,21 @@ export function tellCounts(
   }
 }
 
-/** The depth of the pages that are shared out: one or two below the root, so that there are enough. */
+/**
+ * Returns the depth of the dealt subtrees: one or two levels below the root, so that there are enough of
+ * them; 0 if the tree is not shared.
+ */
 function unitDepthOf({ depth }: Tree, { of }: Share): number {
   if (of === 1 || depth < 2) return 0;
   return depth > 3 ? depth - 2 : depth - 1;
 }
 
-interface TreePlace {
+interface WalkContext {
   compare: Order;
-  /** Of the state that is walked. */
+  /** Transaction number of the walked snapshot. */
   transaction: number;
   share: Share;
-  /** 0: none are shared out. */
+  /** Depth of the dealt subtrees; 0 if the tree is not shared. */
   unitDepth: number;
 }
 
@@ -178,48 +182,48 @@ class TreeWalk {
     private readonly walk: PageWalk,
     private readonly visitor: Visitor,
     private readonly counts: TreeCounts,
-    private readonly place: TreePlace,
+    private readonly place: WalkContext,
   ) {}
 
   page(number: number, depth: number, transaction: number, bounds: Bounds): void {
     const { visitor, counts } = this;
     const { share, unitDepth } = this.place;
     if (depth === unitDepth && this.#unit++ % share.of !== share.index) return;
-    // What is above the shares is read by all, and told by one.
+    // All walks read the pages above the shares; the first one reports them.
     const isOwn = (unitDepth > 0 && depth <= unitDepth) || share.index === 0;
-    const tell = (what: string): void => {
+    const report = (what: string): void => {
       if (isOwn) visitor.damage(number, what);
     };
     const isDeep = depth < 1 || depth > 32;
     const wrong = isDeep ? 'is too deep' : isOwn ? this.walk.take(number, 1) : undefined;
-    if (wrong !== undefined) return tell(wrong);
+    if (wrong !== undefined) return report(wrong);
     const page = this.walk.buffer(depth);
     const isRead = this.file.read(number, 1, page);
-    const fault = isRead ? faultOf(page, number, depth, transaction) : 'cannot be read';
-    if (fault !== undefined) return tell(fault);
+    const fault = isRead ? headFault(page, number, depth, transaction) : 'cannot be read';
+    if (fault !== undefined) return report(fault);
     if (isOwn) {
       visitor.page?.(number, 1);
       counts[depth > 1 ? 'branchPages' : 'leafPages']++;
     }
-    if (depth > 1) this.#branch(page, depth, bounds, tell);
+    if (depth > 1) this.#branch(page, depth, bounds, report);
     else this.#leaf(number, page, bounds);
   }
 
-  #branch(page: Buffer, depth: number, bounds: Bounds, tell: (what: string) => void): void {
+  #branch(page: Buffer, depth: number, bounds: Bounds, report: (what: string) => void): void {
     const transaction = wideAt(page, 8);
-    const all = placesOf(page);
+    const all = nodeOffsets(page);
     const nodes = all.filter((at) => isNode(page, at, false));
-    if (nodes.length < all.length) tell('has nodes out of place');
-    // Copied: the walk below takes this buffer for pages of its own depth only, but keys outlive it.
+    if (nodes.length < all.length) report('has nodes out of place');
+    // Copied: the keys outlive this buffer, which the walk reuses for the next page of this depth.
     const children = nodes.map((at, i) => ({
       page: getWord(page, at) + halfAt(page, at + 4) * 2 ** 32,
-      low: i === 0 ? bounds.low : Buffer.from(keyOf(page, at)),
+      low: i === 0 ? bounds.low : Buffer.from(nodeKey(page, at)),
     }));
     const isInOrder = children.every(({ low }, i) => {
       if (i === 0) return true;
       return this.#isWithin(low!, { low: children[i - 1]!.low, high: bounds.high }, i > 1);
     });
-    if (!isInOrder) tell('has keys out of order');
+    if (!isInOrder) report('has keys out of order');
     children.forEach(({ page: child, low }, i) => {
       const high = i + 1 < children.length ? children[i + 1]!.low : bounds.high;
       this.page(child, depth - 1, transaction, isInOrder ? { low, high } : bounds);
@@ -249,7 +253,7 @@ class TreeWalk {
       entry.page = page;
       entry.keyAt = keyAt;
       entry.keyEnd = keyEnd;
-      if ((flags & elsewhere) !== 0) this.#elsewhere(page, keyEnd, size);
+      if ((flags & overflowFlag) !== 0) this.#overflowValue(page, keyEnd, size);
       else {
         entry.bytes = page;
         entry.valueAt = keyEnd;
@@ -260,17 +264,17 @@ class TreeWalk {
       }
     }
     if (!isSound) visitor.damage(wideAt(page, 0), 'has nodes out of place');
-    // Of keys in order, the first and the last are within the bounds when all are.
-    const isWithin = (at: number): boolean => this.#isWithin(keyOf(page, at), bounds, false);
+    // If the keys are in order and the first and last are within the bounds, all are.
+    const isWithin = (at: number): boolean => this.#isWithin(nodeKey(page, at), bounds, false);
     if (first !== 0 && !(isInOrder && isWithin(first) && isWithin(before))) {
       visitor.damage(place, 'has keys out of order');
     }
   }
 
-  /** Whether the key of one node comes after that of another of the page. */
+  /** Whether the key of one node comes after that of another node of the page. */
   #isAfter(page: Buffer, before: number, at: number): boolean {
     const { compare } = this.place;
-    if (compare !== Buffer.compare) return compare(keyOf(page, before), keyOf(page, at)) < 0;
+    if (compare !== Buffer.compare) return compare(nodeKey(page, before), nodeKey(page, at)) < 0;
     const [a, b] = [before + nodeHead, at + nodeHead];
     const [sizeA, sizeB] = [halfAt(page, before + 6), halfAt(page, at + 6)];
     const shared = Math.min(sizeA, sizeB);
@@ -281,15 +285,15 @@ class TreeWalk {
     return sizeA < sizeB;
   }
 
-  /** The entries of the leaf page `number`, which stands at `place`. */
+  /** Visits the entries of the leaf page `number`, which is at position `place` of the file. */
   leaf(place: number, number: number): void {
     const page = this.walk.buffer(1);
     if (!this.file.read(place, 1, page)) return;
-    if (faultOf(page, number, 1, this.place.transaction) !== undefined) return;
+    if (headFault(page, number, 1, this.place.transaction) !== undefined) return;
     this.#leaf(place, page, { low: undefined, high: undefined });
   }
 
-  /** `above`: the key must not be the lower bound itself. */
+  /** `above`: the key must differ from the lower bound. */
   #isWithin(key: Buffer, { low, high }: Bounds, above: boolean): boolean {
     const { compare } = this.place;
     const order = low === undefined ? -1 : compare(low, key);
@@ -297,8 +301,8 @@ class TreeWalk {
     return high === undefined || compare(key, high) < 0;
   }
 
-  /** A value in pages of its own, whose age the node tells. */
-  #elsewhere(page: Buffer, at: number, size: number): void {
+  /** Visits a value on overflow pages, whose age stands in the node. */
+  #overflowValue(page: Buffer, at: number, size: number): void {
     const { visitor } = this;
     const [first, said, count] = [wideAt(page, at), wideAt(page, at + 8), wideAt(page, at + 16)];
     const needed = Math.floor((pageHead - 1 + size) / pageSize) + 1;
@@ -333,11 +337,11 @@ class TreeWalk {
   }
 }
 
-/** The higher flags say how LMDB was at work on the page. */
+/** The higher flags are LMDB's working state of the page. */
 const kindOf = (page: Buffer): number => halfAt(page, 18) & 0x7f;
 
-/** What is wrong with the head of a page. */
-function faultOf(
+/** Returns what is wrong with the head of a page, or undefined. */
+function headFault(
   page: Buffer,
   number: number,
   depth: number,
@@ -352,8 +356,8 @@ function faultOf(
   return isSound && lower >= (depth > 1 ? 4 : 2) ? undefined : 'has a free space out of place';
 }
 
-/** Where the nodes of a page are said to be. */
-function placesOf(page: Buffer): number[] {
+/** Returns the offsets of the nodes as the page lists them. */
+function nodeOffsets(page: Buffer): number[] {
   const end = pageHead + halfAt(page, 20);
   const places: number[] = [];
   for (let at = pageHead; at < end; at += 2) places.push(halfAt(page, at) + pageHead);
@@ -367,9 +371,9 @@ function isNode(page: Buffer, node: number, isLeaf: boolean): boolean {
   if (keySize > keyMax || keyEnd > pageSize) return false;
   if (!isLeaf) return true;
   const flags = halfAt(page, node + 4);
-  const size = (flags & elsewhere) !== 0 ? pageHead : getWord(page, node);
+  const size = (flags & overflowFlag) !== 0 ? pageHead : getWord(page, node);
   return flags <= isTreeFlag && keyEnd + size <= pageSize;
 }
 
-const keyOf = (page: Buffer, at: number): Buffer =>
+const nodeKey = (page: Buffer, at: number): Buffer =>
   page.subarray(at + nodeHead, at + nodeHead + halfAt(page, at + 6));

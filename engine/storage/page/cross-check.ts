@@ -1,8 +1,8 @@
-// Counts of one pass over all entries that must match each other: rows against uuids, label lists,
-// embeddings and totals, edges against both directions of adjacency. What a lost page took shows here
-// even where the page that replaced it is sound in itself.
+// Counts entries in one pass and compares the counts that must agree: rows with uuids, label lists,
+// embeddings and totals; edges with both directions of adjacency. This detects rows that a lost page took,
+// even if the page that replaced it is sound.
 import { headTotals } from '../graph/adjacency.js';
-import { listedIn } from '../graph/label-bitmap.js';
+import { countIds } from '../graph/label-bitmap.js';
 import { kindOf, labelOf } from '../record/record.js';
 import { metaKey, readTotal } from '../table/meta.js';
 import { getWord } from '../table/little-endian.js';
@@ -14,24 +14,24 @@ interface LabelCounts {
   total: number;
 }
 
-/** Of a part of all entries. */
-export interface TallyPart {
+/** Counts of one share of all entries. */
+export interface CrossCheckPart {
   labels: (LabelCounts | undefined)[];
   counts: { uuids: number; rows: number; edges: number; vectors: number; embeddings: number };
   listed: { out: number; in: number };
   degrees: { out: number; in: number };
-  /** Tables with entries whose value is unknown: their counts say nothing. */
+  /** Tables with unreadable entries: their counts are incomplete. */
   lost: string[];
 }
 
-export class DataTally {
+export class CrossCheck {
   readonly #labels: (LabelCounts | undefined)[] = [];
   readonly #counts = { uuids: 0, rows: 0, edges: 0, vectors: 0, embeddings: 0 };
   readonly #listed = { out: 0, in: 0 };
   readonly #degrees = { out: 0, in: 0 };
   readonly #lost = new Set<string>();
 
-  get part(): TallyPart {
+  get part(): CrossCheckPart {
     return {
       labels: this.#labels,
       counts: this.#counts,
@@ -41,8 +41,8 @@ export class DataTally {
     };
   }
 
-  join({ labels, counts, listed, degrees, lost }: TallyPart): void {
-    // An array that has holes comes through a message with them.
+  join({ labels, counts, listed, degrees, lost }: CrossCheckPart): void {
+    // A message preserves the holes of an array.
     for (let label = 0; label < labels.length; label++) {
       const other = labels[label];
       if (other === undefined) continue;
@@ -62,12 +62,12 @@ export class DataTally {
     for (const table of lost) this.#lost.add(table);
   }
 
-  /** An entry of which only the key, if anything, is known. */
+  /** Notes an entry whose value, or also key, is unknown. */
   lose(table: string): void {
     this.#lost.add(table);
   }
 
-  /** Counts sound entries of a table. */
+  /** Returns a function that counts the sound entries of a table. */
   counter(table: string): (entry: PageEntry) => void {
     const counts = this.#counts;
     switch (table) {
@@ -82,11 +82,11 @@ export class DataTally {
         return () => counts.embeddings++;
       case 'labels':
         return ({ key, content }) => {
-          this.#label(key.readUInt16BE(0)).listed += listedIn(content);
+          this.#label(key.readUInt16BE(0)).listed += countIds(content);
         };
       case 'meta':
         return ({ key, content }) => {
-          // The lists of edges lack some that an import has loaded.
+          // A load with exclusive access lists its edges later, so the lists are incomplete.
           if (key[0] === metaKey.unlisted[0]) for (const table of ['out', 'in']) this.lose(table);
           if (key[0] !== 3) return;
           const label = key.readUInt16BE(1);
@@ -116,7 +116,7 @@ export class DataTally {
     return (this.#labels[label] ??= { rows: 0, listed: 0, total: 0 });
   }
 
-  /** One line per disagreement. */
+  /** Yields one line per disagreement. */
   *faults(): Generator<string> {
     const { uuids, rows, edges, vectors, embeddings } = this.#counts;
     const areRowsKnown = !this.#lost.has('records');

@@ -1,16 +1,15 @@
-// Reads all of a data file at rest without LMDB, and says what is wrong with it: pages that are not
-// what leads to them says (btree-walk.ts), values that fail their checksums, rows, lists and edges
-// whose numbers do not match each other or the totals, and pages in use that are not as the last
-// clean stop left them (page-checksums.ts).
+// Verifies a whole data file at rest without LMDB. Compares pages with the pages that lead to them
+// (btree-walk.ts), values with their checksums, and the counts of rows, lists and edges with each other
+// (cross-check.ts). Pages in use are also compared with the checksums of the last clean stop
+// (page-checksums.ts).
 //
-// Invariant: what this passes answers every read rightly or with DATA_CORRUPT. Without sums of pages
-// one thing is beyond it: a page that was put back from an earlier state of the very same keys.
+// Invariant: a file that passes answers every read correctly or with DATA_CORRUPT. One fault needs the page
+// checksums to be detected: a page from an earlier snapshot with the very same keys.
 //
-// What is read may be shared by several threads (`checkPart`): each counts its part, and what the parts have
-// found is compared as one (`joinParts`).
+// Several threads may share the work: each runs `checkPart`, and `joinParts` combines the parts.
 import { sumOfName } from '../table/checksum.js';
 import { tableNames } from '../table/table-name.js';
-import { DataTally, type TallyPart } from './cross-check.js';
+import { CrossCheck, type CrossCheckPart } from './cross-check.js';
 import type { PageEntry } from './page-entry.js';
 import { PageFile, pageSize } from './page.js';
 import { type Meta, type Tree, metasOf, newestOf, treeAt, treeBytes } from './page-meta.js';
@@ -19,43 +18,43 @@ import {
   PageWalk,
   type Share,
   type Visitor,
-  type Walked,
+  type WalkResult,
   byTransaction,
-  tellCounts,
+  compareCounts,
   whole,
 } from './btree-walk.js';
 
 export interface DataFaults {
-  /** Sound entries; 0 when the sums of pages made reading them needless. */
+  /** Number of sound entries; 0 if the page checksums made reading them unnecessary. */
   entries: number;
-  /** Rows that fail their checksums: whoever reads one hears of it. */
+  /** Rows that fail their checksums. Reading one of them fails DATA_CORRUPT. */
   rows: string[];
-  /** Everything else: reads could miss what is there. */
+  /** All other faults: reads could miss data. */
   broken: string[];
 }
 
 export interface CheckOptions {
-  /** Of the last clean stop: when all pages are as they were, nothing else has to be read. */
+  /** Page checksums of the last clean stop. If all pages match, nothing else is read. */
   sums?: PageSums | undefined;
-  /** The state to be read, of a file that is written meanwhile; its pages must be kept. */
+  /** The snapshot to read in a file that is being written. The caller must hold a read transaction on it. */
   meta?: Meta | undefined;
 }
 
-/** What one thread has found. */
+/** Result of one thread. */
 export interface CheckPart {
   faults: DataFaults;
-  tally: TallyPart;
-  /** By the names of the tables, of those that are there. */
-  trees: [name: string, tree: Tree, walked: Walked][];
+  tally: CrossCheckPart;
+  /** Root descriptor and counts of each table that exists. */
+  trees: [name: string, tree: Tree, walked: WalkResult][];
   seen: Uint8Array;
-  /** Pages in use that have changed, and whose change shows in no row. */
+  /** Pages in use that have changed, without a damaged row that explains the change. */
   unexplained: number[];
 }
 
-/** Lines of either kind; more say no more. */
+/** Largest number of messages of either kind. */
 const listedMax = 100;
 
-/** Tables whose entries others name: one that is damaged cannot be missed silently. */
+/** Tables whose entries are counted elsewhere, so that damage to one entry cannot be missed. */
 const named: ReadonlySet<string> = new Set(['records', 'vectors']);
 
 export function checkData(path: string, { sums, meta }: CheckOptions = {}): DataFaults {
@@ -64,7 +63,7 @@ export function checkData(path: string, { sums, meta }: CheckOptions = {}): Data
   return joinParts([checkPart(path, whole, { meta, changed })]);
 }
 
-/** Reads a share of a file. `changed`: pages that are not as they were summed. */
+/** Checks a share of a file. `changed`: pages that differ from their checksums. */
 export function checkPart(
   path: string,
   share: Share,
@@ -83,11 +82,11 @@ export function checkPart(
   }
 }
 
-/** What all shares of a file have found together. */
+/** Combines the results of all shares of a file. */
 export function joinParts(parts: readonly CheckPart[]): DataFaults {
   const [first, ...others] = parts;
   const { faults } = first!;
-  const tally = new DataTally();
+  const tally = new CrossCheck();
   for (const part of parts) tally.join(part.tally);
   for (const part of others) {
     faults.entries += part.faults.entries;
@@ -96,15 +95,17 @@ export function joinParts(parts: readonly CheckPart[]): DataFaults {
     }
   }
   first!.trees.forEach(([name, tree, walked], i) => {
-    const all: Walked = { counts: { ...walked.counts }, damaged: walked.damaged };
+    const all: WalkResult = { counts: { ...walked.counts }, damaged: walked.damaged };
     for (const { trees } of others) {
       const [, , part] = trees[i]!;
       all.damaged += part.damaged;
-      for (const what of Object.keys(all.counts) as (keyof Walked['counts'])[]) {
+      for (const what of Object.keys(all.counts) as (keyof WalkResult['counts'])[]) {
         all.counts[what] += part.counts[what];
       }
     }
-    tellCounts(tree, all, (page, what) => note(faults, 'broken', `${name}: page ${page} ${what}`));
+    compareCounts(tree, all, (page, what) =>
+      note(faults, 'broken', `${name}: page ${page} ${what}`),
+    );
   });
   for (const page of inTwoParts(parts)) note(faults, 'broken', `page ${page} is in two places`);
   if (first!.trees.length > 0) for (const what of tally.faults()) note(faults, 'broken', what);
@@ -116,7 +117,7 @@ export function joinParts(parts: readonly CheckPart[]): DataFaults {
   return faults;
 }
 
-/** The first page of each eight that two shares have both come to. */
+/** Yields pages that two shares have both reached: the first one of each eight. */
 function* inTwoParts(parts: readonly CheckPart[]): Generator<number> {
   const all = new Uint8Array(Math.max(...parts.map(({ seen }) => seen.length)));
   for (const { seen } of parts) {
@@ -133,13 +134,13 @@ function note(faults: DataFaults, kind: 'rows' | 'broken', what: string): void {
   if (list.length < listedMax) list.push(what);
 }
 
-/** The trees of all tables by name, as the tree of trees has them. */
+/** Returns the root descriptors of all tables by name, from the tree of trees. */
 export function tablesOf(meta: Meta, walk: PageWalk, damage: Visitor['damage']): Map<string, Tree> {
   const tables = new Map<string, Tree>();
   walk.tree(meta.main, meta.transaction, {
     damage,
     entry({ key, value, isTree }) {
-      // lmdb-js ends names with a zero byte.
+      // lmdb-js ends table names with a zero byte.
       const name = key.toString('latin1').replace('\0', '');
       const tree = isTree && value.length === treeBytes ? treeAt(value, 0) : undefined;
       if (tree !== undefined) tables.set(name, tree);
@@ -148,7 +149,7 @@ export function tablesOf(meta: Meta, walk: PageWalk, damage: Visitor['damage']):
   return tables;
 }
 
-/** A small table whole, by the keys in hexadecimal; `refuse` hears of any damage. */
+/** Reads a small table whole, by keys in hexadecimal. `refuse` is called for any damage. */
 export function readTable(
   file: PageFile,
   meta: Meta,
@@ -176,10 +177,10 @@ export function readTable(
 
 class DataCheck {
   readonly #faults: DataFaults = { entries: 0, rows: [], broken: [] };
-  readonly #tally = new DataTally();
+  readonly #tally = new CrossCheck();
   readonly #trees: CheckPart['trees'] = [];
   #seen: Uint8Array = new Uint8Array(0);
-  /** Pages in use that have changed, and those of them whose change shows in a row. */
+  /** Pages in use that have changed, and those of them with a damaged row. */
   readonly #suspicious = new Set<number>();
   readonly #explained = new Set<number>();
 
@@ -189,7 +190,7 @@ class DataCheck {
     private readonly changed: ReadonlySet<number>,
   ) {}
 
-  /** `known`: what is wrong with all of the file. */
+  /** `known`: a fault of the whole file. */
   part(known: string | undefined): CheckPart {
     if (known !== undefined && this.share.index === 0) note(this.#faults, 'broken', known);
     const unexplained = [...this.#suspicious].filter((page) => !this.#explained.has(page));

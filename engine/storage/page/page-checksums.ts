@@ -1,13 +1,12 @@
-// The checksums of the pages of data.mdb as a clean stop left them, in graph/pages.sum: what the next
-// start compares. They see what nothing inside the pages can: a page that was put back from an earlier
-// state. They hold until the next commit, however often a start fails before it, and for this very
-// file: a copy that was put in its place is read whole instead.
+// Checksums of the pages of data.mdb at a clean stop, in graph/pages.sum; the next start compares them. They
+// detect what no check inside the pages can: a page from an earlier snapshot. They are valid until the next
+// commit, even after failed starts, and only for this very file: a copy in its place is read whole instead.
 //
 //   "TRELSUM1" 8 · pages u32 · CRC32 of each page u32, 0 when it was not read · CRC32 of all before it
 //
-// Little-endian. Reading takes 0.3 ms of CPU per MiB, so a stop gives it some time and leaves out the
-// rest of a file that is larger. Free pages are summed too: whether a page matters is the reader's to
-// know. Invariant: the file is written whole or not at all.
+// All numbers are little-endian. Reading takes 0.3 ms of CPU per MiB, so a stop has a time budget and skips
+// the rest of a larger file. Free pages have checksums too; the reader decides whether a page matters.
+// Invariant: the file is written completely or not at all.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -20,22 +19,22 @@ const mark = 'TRELSUM1';
 const headBytes = 12;
 const pagesPerRead = 256;
 
-/** What the manifest says of the sums: which they are, and what they are of. */
+/** Manifest entry of a checksum file: its stamp, and the inode and transaction of the data file it covers. */
 export interface SumsNote {
   stamp: string;
   inode: number;
   transaction: number;
 }
 
-/** Sums of pages by number. */
+/** Checksums by page number; 0 for a page without one. */
 export type PageSums = Uint32Array;
 
 const sumFile = (dataFile: string): string => join(dirname(dataFile), 'pages.sum');
 
-/** A sum that is never 0. */
+/** Returns the checksum of a page, which is never 0. */
 const sumOf = (page: Buffer): number => crc32(page) || 1;
 
-/** Reads the pages of a file piece by piece, until `until`; tells the number of each. */
+/** Yields the pages of a file until the time `until`. */
 function* readPages(dataFile: string, until: number): Generator<{ number: number; page: Buffer }> {
   const file = new PageFile(dataFile);
   try {
@@ -52,7 +51,7 @@ function* readPages(dataFile: string, until: number): Generator<{ number: number
   }
 }
 
-/** What names one state of the sums. */
+/** Identifies the content of a checksum file. */
 const stampOf = (content: Buffer): string => content.toString('hex', content.length - 4);
 
 function stateOf(dataFile: string): { inode: number; transaction: number } {
@@ -63,13 +62,16 @@ function stateOf(dataFile: string): { inode: number; transaction: number } {
   return { inode: statSync(dataFile).ino, transaction };
 }
 
-/** Whether the file holds a newer transaction than a note says. */
+/** Whether the file contains a newer transaction than a note states. */
 export function isWrittenSince(dataFile: string, note: SumsNote | undefined): boolean {
   if (note === undefined || !existsSync(dataFile)) return false;
   return stateOf(dataFile).transaction > note.transaction;
 }
 
-/** Writes the sums of a file that nobody writes. After `budgetMs` the rest is left out. */
+/**
+ * Writes the checksums of a file that no process writes. After `budgetMs` milliseconds the remaining pages
+ * are skipped.
+ */
 export function writeSums(dataFile: string, budgetMs: number): SumsNote {
   const pages = Math.floor(statSync(dataFile).size / pageSize);
   const content = Buffer.alloc(headBytes + 4 * pages + 4);
@@ -84,8 +86,8 @@ export function writeSums(dataFile: string, budgetMs: number): SumsNote {
 }
 
 /**
- * The sums that were noted, undefined when they do not hold. Fails DATA_CORRUPT when the file has gone
- * back behind them.
+ * Returns the noted checksums, or undefined if they are not valid. Fails DATA_CORRUPT if the file contains an
+ * older transaction than the note.
  */
 export function readSums(dataFile: string, note: SumsNote | undefined): PageSums | undefined {
   const path = sumFile(dataFile);
@@ -106,7 +108,7 @@ export function readSums(dataFile: string, note: SumsNote | undefined): PageSums
   return sums;
 }
 
-/** Pages that are not as they were summed. */
+/** Returns the pages that differ from their checksums. */
 export function changedPages(dataFile: string, sums: PageSums): Set<number> {
   const changed = new Set<number>();
   for (const { number, page } of readPages(dataFile, Number.POSITIVE_INFINITY)) {

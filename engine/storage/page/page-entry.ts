@@ -1,20 +1,21 @@
-// An entry of a leaf page as it stands there: one object for all entries of a walk, so that reading millions of
-// them makes none. Invariant: what it says is valid until the visitor that was given it returns.
+// An entry of a leaf page. A walk reuses one object for all entries, so that reading millions of them
+// allocates none.
+// Invariant: the object is valid until the visitor returns.
 import { checksum, checksumSize } from '../table/checksum.js';
 import { getWord } from '../table/little-endian.js';
 
 const none = Buffer.alloc(0);
 
 export class PageEntry {
-  /** Of the key. */
+  /** Page that contains the key. */
   page: Buffer = none;
   keyAt = 0;
   keyEnd = 0;
-  /** Of the value: the same page, or the pages of a long one. */
+  /** Bytes that contain the value: the same page, or the overflow pages of a long value. */
   bytes: Buffer = none;
   valueAt = 0;
   valueEnd = 0;
-  /** The byte of the file where the value begins. */
+  /** Offset of the value in the file. */
   at = 0;
   isTree = false;
 
@@ -26,7 +27,7 @@ export class PageEntry {
     return this.bytes.subarray(this.valueAt, this.valueEnd);
   }
 
-  /** Where the value ends and its checksum begins. */
+  /** End of the value and start of its checksum. */
   get contentEnd(): number {
     return this.valueEnd - checksumSize;
   }
@@ -36,7 +37,7 @@ export class PageEntry {
     return this.bytes.subarray(this.valueAt, this.contentEnd);
   }
 
-  /** Whether the value is that of this key in the table whose name has this sum. */
+  /** Whether the checksum matches the value, this key, and the table whose name has this checksum. */
   isSound(nameSum: number): boolean {
     const { bytes, valueAt, contentEnd } = this;
     if (contentEnd < valueAt) return false;

@@ -1,24 +1,24 @@
-// What the two meta pages of data.mdb say, and the trees that everything hangs on. Drawn in page.ts.
+// Reads the two meta pages of data.mdb and the root descriptors in them. page.ts draws the layouts.
 import { type PageFile, pageKinds, pageSize, wideAt } from './page.js';
 
 const magic = 0xbeefc0de;
 const dataFormat = 2;
 
-/** A B-tree as what leads to it describes it. */
+/** Root descriptor of a B-tree, as its parent stores it. */
 export interface Tree {
   depth: number;
   branchPages: number;
   leafPages: number;
   overflowPages: number;
   entries: number;
-  /** -1: the tree is empty. */
+  /** Page number of the root; -1 for an empty tree. */
   root: number;
 }
 
 export interface Meta {
-  /** Of free pages. */
+  /** Tree of free pages. */
   free: Tree;
-  /** Of trees, by name. */
+  /** Tree of trees, by table name. */
   main: Tree;
   lastPage: number;
   transaction: number;
@@ -27,7 +27,7 @@ export interface Meta {
 export const treeBytes = 48;
 const emptyRoot = 2n ** 64n - 1n;
 
-/** The description of a tree; undefined when it is of a kind that we do not make. */
+/** Returns a root descriptor, or undefined if the tree is of a kind that this store does not create. */
 export function treeAt(page: Buffer, at: number): Tree | undefined {
   const isPlain = page.readUInt32LE(at) === 0 && page.readUInt16LE(at + 4) === 0;
   return isPlain ? bareTreeAt(page, at) : undefined;
@@ -44,7 +44,7 @@ function bareTreeAt(page: Buffer, at: number): Tree {
   };
 }
 
-/** What a meta page says, undefined when it is none. */
+/** Returns the content of a meta page, or undefined if it is none. */
 function metaAt(page: Buffer): Meta | undefined {
   if (page.readUInt16LE(18) !== pageKinds.meta || page.readUInt32LE(24) !== magic) return undefined;
   if (page.readUInt32LE(28) !== dataFormat || page.readUInt32LE(48) !== pageSize) return undefined;
@@ -61,15 +61,16 @@ function metaAt(page: Buffer): Meta | undefined {
 
 export const metaPages = 2;
 
-/** Those of a file, as `metasIn` has them. */
+/** Returns the meta pages of a file, as `metasIn` does. */
 export function metasOf(file: PageFile, { evenOne = false } = {}): Meta[] {
   const head = Buffer.alloc(metaPages * pageSize);
   return file.read(0, metaPages, head) ? metasIn(head, { evenOne }) : [];
 }
 
 /**
- * The two meta pages, none when they are not as LMDB leaves them: it would die of a bad one, or go by
- * what it happens to say. They are of transactions that follow each other, but in a compacted copy.
+ * Returns the two meta pages, or none if they are not as LMDB leaves them: LMDB would crash on a bad one, or
+ * follow it. Except in a compacted copy, their transactions follow each other. `evenOne`: returns a single
+ * valid one too.
  */
 export function metasIn(head: Buffer, { evenOne = false } = {}): Meta[] {
   const [even, odd] = [metaAt(head), metaAt(head.subarray(pageSize))];
@@ -81,6 +82,6 @@ export function metasIn(head: Buffer, { evenOne = false } = {}): Meta[] {
   return isNext ? [even, odd] : [];
 }
 
-/** The meta page of the newest transaction. */
+/** Returns the meta page of the newest transaction. */
 export const newestOf = (metas: readonly Meta[]): Meta =>
   metas.reduce((a, b) => (b.transaction > a.transaction ? b : a));

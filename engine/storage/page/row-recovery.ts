@@ -1,10 +1,10 @@
-// The rows of a data file that need not be sound, found without LMDB: those that the trees still lead
-// to, and those in leaf pages that nothing leads to any more because a page above them is damaged.
-// Layouts are drawn in page.ts.
+// Finds the rows of a possibly damaged data file without LMDB: those that the trees still lead to, and those
+// in leaf pages that are orphaned by a damaged page above them. The layouts are drawn in page.ts.
 //
-// A page that is not free and that no tree leads to was in use below the damage; what stands in free
-// pages is of earlier states and is left alone. Invariant: every row given has passed its checksum,
-// which names its table and key; none is given twice.
+// A page that is neither free nor in a tree was in use below the damage. Free pages contain rows of earlier
+// snapshots and are skipped.
+// Invariant: every returned row has passed its checksum, which covers table and key; no row is returned
+// twice.
 import { checkIntegrity } from '../../base/integrity.js';
 import { sumOfName } from '../table/checksum.js';
 import { tablesOf } from './file-check.js';
@@ -14,18 +14,18 @@ import { type Meta, type Tree, newestOf, metasOf } from './page-meta.js';
 import { PageWalk, type Visitor, byTransaction } from './btree-walk.js';
 import type { TableName } from '../table/table-name.js';
 
-/** A place in the file, and the number that its page says it has. */
+/** An orphaned page: its position in the file, and the number in its head. */
 interface LoosePage {
-  place: number;
+  position: number;
   number: number;
 }
 
 const headerLost = 'one of two headers is lost, maybe with the last commit';
 
-export class PageRows {
-  /** What is wrong with pages, in the order of meeting it. */
+export class RowRecovery {
+  /** Damage messages in the order of the walk. */
   readonly damages: string[] = [];
-  /** False: the rows may be those before the last commit. */
+  /** False if the rows may be those before the last commit. */
   readonly isNewest: boolean;
   readonly #damaged = new Set<number>();
   readonly #file: PageFile;
@@ -33,7 +33,7 @@ export class PageRows {
   readonly #tables: Map<string, Tree>;
   readonly #loose: readonly LoosePage[];
 
-  /** Fails DATA_CORRUPT when not even the header can be read. */
+  /** Fails DATA_CORRUPT if not even one meta page can be read. */
   constructor(path: string) {
     this.#file = new PageFile(path);
     const metas = metasOf(this.#file, { evenOne: true });
@@ -43,24 +43,24 @@ export class PageRows {
     this.#meta = newestOf(metas);
     const { transaction, lastPage, free } = this.#meta;
     const walk = new PageWalk(this.#file, lastPage);
-    this.#tables = tablesOf(this.#meta, walk, this.#hear('tables'));
+    this.#tables = tablesOf(this.#meta, walk, this.#recordDamage('tables'));
     for (const [name, tree] of this.#tables) {
-      walk.tree(tree, transaction, { damage: this.#hear(name), entry() {} });
+      walk.tree(tree, transaction, { damage: this.#recordDamage(name), entry() {} });
     }
     const unused = new Set<number>();
-    const hear = { damage: this.#hear('free pages'), entry: freeInto(unused) };
+    const visitor = { damage: this.#recordDamage('free pages'), entry: freeInto(unused) };
     const before = this.damages.length;
-    walk.tree(free, transaction, hear, byTransaction);
-    // Without a list of free pages, what nothing leads to may be of any earlier state.
+    walk.tree(free, transaction, visitor, byTransaction);
+    // Without the list of free pages, an orphaned page may belong to any earlier snapshot.
     this.#loose = this.damages.length > before ? [] : this.#pagesOutside(walk, unused);
   }
 
-  /** How many entries a table must have; undefined when its tree is lost. */
+  /** Returns how many entries a table must have, or undefined if its root is lost. */
   entriesOf(table: TableName): number | undefined {
     return this.#tables.get(table)?.entries;
   }
 
-  /** What `each` has found at a place. */
+  /** Reads the bytes of a value that `each` found at an offset. */
   bytes(at: number, size: number): Uint8Array | undefined {
     return this.#file.bytes(at, size);
   }
@@ -69,29 +69,30 @@ export class PageRows {
     this.#file.close();
   }
 
-  #hear(table: string): Visitor['damage'] {
+  #recordDamage(table: string): Visitor['damage'] {
     return (page, what) => {
       this.#damaged.add(page);
       this.damages.push(`${table}: page ${page} ${what}`);
     };
   }
 
-  /** Pages in use that no tree leads to, and pages that stand in the place of another. */
+  /** Returns pages in use that no tree leads to, and pages at the position of another one. */
   #pagesOutside(walk: PageWalk, unused: ReadonlySet<number>): LoosePage[] {
     const pages: LoosePage[] = [];
     const page = Buffer.alloc(pageSize);
     const last = Math.min(this.#meta.lastPage, this.#file.pages - 1);
-    for (let place = 2; place <= last; place++) {
-      const isLoose = !walk.hasSeen(place) && !unused.has(place);
-      if ((!isLoose && !this.#damaged.has(place)) || !this.#file.read(place, 1, page)) continue;
+    for (let position = 2; position <= last; position++) {
+      const isLoose = !walk.hasSeen(position) && !unused.has(position);
+      if ((!isLoose && !this.#damaged.has(position)) || !this.#file.read(position, 1, page))
+        continue;
       const number = wideAt(page, 0);
-      const isMoved = number !== place && this.#damaged.has(number) && !unused.has(number);
-      if (isMoved || (isLoose && number === place)) pages.push({ place, number });
+      const isMoved = number !== position && this.#damaged.has(number) && !unused.has(number);
+      if (isMoved || (isLoose && number === position)) pages.push({ position, number });
     }
     return pages;
   }
 
-  /** Calls back for each sound entry of a table, those that its tree leads to first. */
+  /** Calls `take` for each sound entry of a table: first those in its tree, then those in orphaned pages. */
   each(table: TableName, take: (key: Buffer, content: Buffer, at: number) => void): void {
     const nameSum = sumOfName(table);
     const entry = (found: PageEntry): void => {
@@ -100,15 +101,15 @@ export class PageRows {
     const { transaction, lastPage } = this.#meta;
     const walk = new PageWalk(this.#file, lastPage);
     const tree = this.#tables.get(table);
-    // What is wrong with it was told when it was walked first.
+    // Its damage was reported by the first walk.
     if (tree !== undefined) walk.tree(tree, transaction, { damage() {}, entry });
-    for (const { place, number } of this.#loose) walk.leaf(place, number, transaction, entry);
+    for (const { position, number } of this.#loose) walk.leaf(position, number, transaction, entry);
   }
 }
 
 /**
- * A list of free pages: how many words u64, then words: a page, or a count below zero followed by the
- * first of so many pages; 0 is nothing.
+ * Parses a list of free pages: number of words u64, then words. A word is a page, or a negative count
+ * followed by the first of that many pages; 0 is unused.
  */
 function readFree(list: Buffer, free: Set<number>): void {
   const words = list.length < 8 ? 0 : Math.min(wideAt(list, 0), Math.floor(list.length / 8) - 1);

@@ -1,26 +1,26 @@
-// What was read before, end to end in one array of words, each found by the id that it is of.
+// Stores cached content end to end in one array of words, and finds each item by its id.
 //
 //   words    header · content, one after another; word 0 is not used
-//   header   given by whoever adds; tells how long the content is, in less than 31 bits
+//   header   set by the caller; gives the length of the content, in less than 31 bits
 //            bit 31: dropped
 //
-// What was dropped leaves its words behind. Where there is no room any more, and half of the words are
-// such, the others move together instead of the array growing: while the same elements are changed again
-// and again, it stays as long as it is.
+// A dropped item leaves its words unused. When the array is full and half of the words are unused, the live
+// items move together instead of growing the array. So repeated changes of the same elements do not make it
+// longer.
 //
-// Invariant: content that was handed out is never written again; what moves, moves to another array. A word
-// that was found holds until the next `add`.
+// Invariant: content that was handed out is never overwritten; items move only to another array. A position
+// is valid until the next `add`.
 import { IdHashTable } from './id-hash-table.js';
 
 const dropped = 0x8000_0000;
 
-export abstract class WordArena {
-  readonly #places = new IdHashTable();
+export abstract class CacheArena {
+  readonly #table = new IdHashTable();
   #used = 1;
   #dropped = 0;
   words: Uint32Array<ArrayBuffer>;
 
-  /** `most`: words that it may have. */
+  /** `most`: largest number of words. */
   constructor(
     first: number,
     private readonly most: number,
@@ -28,37 +28,40 @@ export abstract class WordArena {
     this.words = new Uint32Array(first);
   }
 
-  /** Words of the content behind a header. */
+  /** Returns the number of content words after a header. */
   protected abstract lengthOf(header: number): number;
 
-  /** Words in use, those of what was dropped among them. */
+  /** Number of words in use, including those of dropped items. */
   get used(): number {
     return this.#used;
   }
 
-  /** Where the header of an id stands; 0 when it is not here. */
+  /** Returns the position of the header of an id; 0 if the id is not stored. */
   known(id: number): number {
-    return this.#places.find(id);
+    return this.#table.find(id);
   }
 
-  /** Where the header of an id that is not here stands from now on, room for its content behind it; 0: no room. */
+  /**
+   * Adds an id that is not stored. Returns the position of its header, with space for the content after it,
+   * or 0 if the arena is full.
+   */
   add(id: number, header: number): number {
     const length = 1 + this.lengthOf(header);
     if (this.#used + length > this.words.length && !this.#makeRoom(length)) return 0;
     const word = this.#used;
     this.#used += length;
     this.words[word] = header;
-    this.#places.add(id, word);
+    this.#table.add(id, word);
     return word;
   }
 
   drop(id: number): void {
-    const word = this.#places.find(id);
+    const word = this.#table.find(id);
     if (word === 0) return;
     const header = this.words[word]!;
     this.#dropped += 1 + this.lengthOf(header);
     this.words[word] = header | dropped;
-    this.#places.remove(id);
+    this.#table.remove(id);
   }
 
   #makeRoom(length: number): boolean {
@@ -73,7 +76,7 @@ export abstract class WordArena {
     return true;
   }
 
-  /** Takes over what was not dropped, in its order; the headers of `former` then tell where it went. */
+  /** Copies all live items in their order; each header in `former` then contains the new position. */
   #moveFrom(former: Uint32Array): void {
     const end = this.#used;
     this.#used = 1;
@@ -88,6 +91,6 @@ export abstract class WordArena {
       }
       word = next;
     }
-    this.#places.move((word) => former[word]!);
+    this.#table.move((word) => former[word]!);
   }
 }

@@ -1,6 +1,7 @@
-// Property values as JSON text: how they are stored in records and how they leave in replies
-// (http.md 4.2). Invariants: reading back what was printed gives an equal value of the property's
-// type; what is no JSON is neither printed, which is a defect, nor read, which is damage.
+// Prints and parses property values as JSON: the form in which records store them and replies contain them
+// (http.md 4.2).
+// Invariant: parsing a printed value gives an equal value of the property's type. What is not JSON is neither
+// printed (a defect) nor parsed (damage).
 import type { ByteWriter } from '../../base/bytes.js';
 import { parseDate, printDate } from '../../base/date.js';
 import { assert } from '../../base/assert.js';
@@ -11,7 +12,7 @@ import type { PropertyType, ScalarName } from '../../base/schema.js';
 import { slice, sliceUtf8 } from '../../base/byte-slice.js';
 import { Instant, type Scalar, type ScalarList, Uuid } from '../../base/value.js';
 
-/** A number as JSON has it. Whoever computes floats has refused those that are not finite before. */
+/** Returns a number as JSON. The code that computes floats has already refused those that are not finite. */
 export function numberText(value: number): string {
   assert(Number.isFinite(value), 'a number that is printed is finite');
   return String(value);
@@ -25,12 +26,12 @@ export function isFloat(type: PropertyType): boolean {
 const bracket = 91;
 const infinity = 73;
 const notNumber = 78;
-/** Below this many bytes a loop is quicker than a call. */
+/** Below this many bytes a loop is faster than a call. */
 const shortList = 128;
 
-/** Whether a stored fragment of floats is JSON: `Infinity` and `NaN` are stored by no one any more. */
+/** Whether a stored fragment of floats is JSON. Older versions stored `Infinity` and `NaN`. */
 export function holdsNumbers(bytes: Uint8Array, start: number, end: number): boolean {
-  // Of a number, the first character tells: it is a digit or a sign.
+  // For a single number, the first two characters decide: a digit, or a sign and a digit.
   const to = bytes[start] === bracket ? end : Math.min(start + 2, end);
   if (to - start > shortList) {
     const items = bytes.subarray(start, to);
@@ -45,7 +46,7 @@ export function holdsNumbers(bytes: Uint8Array, start: number, end: number): boo
 
 const notFinite = 'a stored float is not finite';
 
-/** Printable characters that JSON strings hold as they are. */
+/** Whether a string has only characters that JSON strings contain unescaped. */
 function isPlain(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -63,8 +64,8 @@ function printText(writer: ByteWriter, text: string): void {
 }
 
 /**
- * Prints one scalar. `type` matters to F32 only: a number that is not yet the shortest name of its
- * float is cut.
+ * Prints one scalar. `type` matters only for F32: a number is first rounded to the shortest decimal of its
+ * float.
  */
 export function printScalar(writer: ByteWriter, value: Scalar, type?: ScalarName): void {
   if (typeof value === 'string') printText(writer, value);
@@ -76,7 +77,7 @@ export function printScalar(writer: ByteWriter, value: Scalar, type?: ScalarName
   else writer.ascii(String(value));
 }
 
-/** Prints a scalar or a list as a JSON array. */
+/** Prints a scalar, or a list as a JSON array. */
 export function printValue(
   writer: ByteWriter,
   value: Scalar | ScalarList,
@@ -95,7 +96,7 @@ export function printValue(
   writer.byte(93);
 }
 
-/** Reads the value printed in bytes [start, end) as `type`. The range must not be empty. */
+/** Parses the value in bytes [start, end) as `type`. The range must not be empty. */
 export function readFragment(
   bytes: Uint8Array,
   start: number,
@@ -118,7 +119,7 @@ export function readFragment(
   return items;
 }
 
-/** Where the array item that begins at `at` ends: at the comma or bracket behind it. */
+/** Returns the end of the array item that begins at `at`: the position of the comma or bracket after it. */
 function itemEnd(bytes: Uint8Array, at: number): number {
   let depth = 0;
   for (; ; at++) {
@@ -158,9 +159,7 @@ function readScalar(bytes: Uint8Array, start: number, end: number, name: ScalarN
   }
 }
 
-/**
- * Most integers are short: their digits are summed, anything else is read exactly from its text.
- */
+/** Sums the digits of a short integer; parses all others exactly from their text. */
 function readInteger(bytes: Uint8Array, start: number, end: number): number | bigint {
   if (end - start > 15 || bytes[start] === 45) {
     return parseInteger(slice(bytes, start, end));

@@ -1,72 +1,72 @@
-// Where something about an id stands: a flat table that one probe of memory finds it in, as a rule.
+// A hash table from ids to words with open addressing: in most cases one probe of memory finds an id.
 //
-//   places   [id, word] by hash of the id, the next free one on collision; id 0: free, word 0: removed
+//   entries   [id, word] by hash of the id, the next free entry on collision; id 0: free, word 0: removed
 //
-// Invariant: a third of the places at least is free, so that every search ends; ids and words are not 0.
+// Invariant: at least a third of the entries is free, so every search ends. Ids and words are not 0.
 
 export class IdHashTable {
-  #places = new Uint32Array(256);
+  #entries = new Uint32Array(256);
   #shift = 25;
   #count = 0;
 
-  /** The word of an id; 0 when it has none. */
+  /** Returns the word of an id; 0 if it has none. */
   find(id: number): number {
-    const places = this.#places;
-    const mask = places.length - 2;
+    const entries = this.#entries;
+    const mask = entries.length - 2;
     for (let at = 2 * (Math.imul(id, 0x9e3779b1) >>> this.#shift); ; at = (at + 2) & mask) {
-      const found = places[at];
+      const found = entries[at];
       if (found === 0) return 0;
-      if (found === id) return places[at + 1]!;
+      if (found === id) return entries[at + 1]!;
     }
   }
 
-  /** Gives a word to an id that has none. */
+  /** Adds an id that has no word. */
   add(id: number, word: number): void {
-    if (this.#place(id, word) && 3 * ++this.#count > this.#places.length) this.#renew();
+    if (this.#insert(id, word) && 3 * ++this.#count > this.#entries.length) this.#rehash();
   }
 
-  /** An id has no word any more. Its place stays taken: ids behind it are found past it. */
+  /** Removes the word of an id. The entry stays taken, because searches for other ids pass it. */
   remove(id: number): void {
-    const at = this.#placeOf(id);
-    if (this.#places[at] === id) this.#places[at + 1] = 0;
+    const at = this.#positionOf(id);
+    if (this.#entries[at] === id) this.#entries[at + 1] = 0;
   }
 
-  /** Gives every id another word. */
+  /** Replaces the word of every id. */
   move(to: (word: number) => number): void {
-    const places = this.#places;
-    for (let at = 1; at < places.length; at += 2)
-      if (places[at] !== 0) places[at] = to(places[at]!);
+    const entries = this.#entries;
+    for (let at = 1; at < entries.length; at += 2)
+      if (entries[at] !== 0) entries[at] = to(entries[at]!);
   }
 
-  /** Of an id, or the free one that it would get. */
-  #placeOf(id: number): number {
-    const places = this.#places;
-    const mask = places.length - 2;
+  /** Returns the position of an id, or of the free entry that it would get. */
+  #positionOf(id: number): number {
+    const entries = this.#entries;
+    const mask = entries.length - 2;
     let at = 2 * (Math.imul(id, 0x9e3779b1) >>> this.#shift);
-    while (places[at] !== 0 && places[at] !== id) at = (at + 2) & mask;
+    while (entries[at] !== 0 && entries[at] !== id) at = (at + 2) & mask;
     return at;
   }
 
-  /** Whether a free place was taken for it. */
-  #place(id: number, word: number): boolean {
-    const places = this.#places;
-    const at = this.#placeOf(id);
-    const isNew = places[at] === 0;
-    places[at] = id;
-    places[at + 1] = word;
+  /** Returns whether the id took a free entry. */
+  #insert(id: number, word: number): boolean {
+    const entries = this.#entries;
+    const at = this.#positionOf(id);
+    const isNew = entries[at] === 0;
+    entries[at] = id;
+    entries[at + 1] = word;
     return isNew;
   }
 
-  /** Without what was removed; wider, unless that was much. */
-  #renew(): void {
-    const former = this.#places;
+  /** Rebuilds the table without removed entries; doubles it unless most entries were removed. */
+  #rehash(): void {
+    const former = this.#entries;
     let live = 0;
     for (let at = 1; at < former.length; at += 2) if (former[at] !== 0) live++;
     const isWider = 2 * live > this.#count;
-    this.#places = new Uint32Array(isWider ? 2 * former.length : former.length);
+    this.#entries = new Uint32Array(isWider ? 2 * former.length : former.length);
     if (isWider) this.#shift--;
     for (let at = 0; at < former.length; at += 2) {
-      if (former[at + 1] !== 0) this.#place(former[at]!, former[at + 1]!);
+      if (former[at + 1] !== 0) this.#insert(former[at]!, former[at + 1]!);
     }
     this.#count = live;
   }

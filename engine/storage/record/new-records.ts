@@ -1,66 +1,66 @@
-// Records of elements that a load or a request adds, and the entries of their uuids, written a few
-// hundred at a time, table by table: puts that follow each other in one table find its last pages at hand.
+// Buffers the records of elements that a load or a request adds, and the entries of their uuids. Writes them
+// in batches, table by table: consecutive puts into one table find its last pages in the cache.
 import { assert } from '../../base/assert.js';
 import type { UndoLog } from '../table/undo-log.js';
 import type { Env } from '../table/env.js';
 import { kindOf, uuidAt } from './record.js';
 
-const roomFor = 512;
+const capacity = 512;
 
-export class NewRecords {
+export class RecordBuffer {
   #bytes: Uint8Array = new Uint8Array(0);
-  /** [start, end] in the bytes, of elements whose ids follow each other. */
-  readonly #places = new Uint32Array(2 * roomFor);
+  /** [start, end] in the bytes, of elements with consecutive ids. */
+  readonly #ranges = new Uint32Array(2 * capacity);
   #count = 0;
   #firstId = 0;
   readonly #uuid = new Uint8Array(16);
 
-  /** `log`: notes what undoes what is written. */
+  /** `log`: records the undo steps. */
   constructor(
     private readonly env: Env,
     private readonly log?: UndoLog,
   ) {}
 
   /**
-   * Adds a complete record that has room for a checksum behind it; its id follows that of the one
-   * before. The bytes must stay as they are until `flush`.
+   * Adds a complete record, followed by space for a checksum. Its id is one above the last one. The bytes
+   * must not change until `flush`.
    */
   add(id: number, bytes: Uint8Array, start: number, end: number): void {
-    if (this.#count === roomFor || bytes !== this.#bytes) this.flush();
+    if (this.#count === capacity || bytes !== this.#bytes) this.flush();
     if (this.#count === 0) {
       this.#firstId = id;
       this.#bytes = bytes;
     }
     assert(id === this.#firstId + this.#count, 'new ids follow each other');
-    this.#places[2 * this.#count] = start;
-    this.#places[2 * this.#count + 1] = end;
+    this.#ranges[2 * this.#count] = start;
+    this.#ranges[2 * this.#count + 1] = end;
     this.#count++;
   }
 
-  /** What is added next is written first of all. */
+  /** Whether the buffer must be flushed before the next `add`. */
   get isFull(): boolean {
-    return this.#count === roomFor;
+    return this.#count === capacity;
   }
 
   get isEmpty(): boolean {
     return this.#count === 0;
   }
 
-  /** The record of an element that waits to be written, without a copy: until it is. */
+  /** Returns a buffered record without a copy, valid until `flush`. */
   peek(id: number): Uint8Array {
     const at = 2 * (id - this.#firstId);
-    return this.#bytes.subarray(this.#places[at], this.#places[at + 1]);
+    return this.#bytes.subarray(this.#ranges[at], this.#ranges[at + 1]);
   }
 
-  /** Whether the record of an element waits to be written. */
+  /** Whether the record of an element is buffered. */
   has(id: number): boolean {
     return id >= this.#firstId && id < this.#firstId + this.#count;
   }
 
-  /** Writes what was added. */
+  /** Writes all buffered records. */
   flush(): void {
     const count = this.#count;
-    const places = this.#places;
+    const ranges = this.#ranges;
     const bytes = this.#bytes;
     const first = this.#firstId;
     const { uuid, records } = this.env;
@@ -68,27 +68,27 @@ export class NewRecords {
     if (count > 0) this.log?.made(this.#undoing());
     this.#count = 0;
     for (let i = 0; i < count; i++) {
-      const at = places[2 * i]! + uuidAt.own;
+      const at = ranges[2 * i]! + uuidAt.own;
       for (let j = 0; j < 16; j++) key[j] = bytes[at + j]!;
-      // Ids of our own rise past all others, unless rows brought some that are ahead of the clock.
+      // Generated ids ascend above all others, unless a load brought uuids that are ahead of the clock.
       if (!uuid.appendWord(key, first + i)) uuid.putWord(key, first + i);
-      // Edges are asked for less than what they join.
-      if (kindOf(bytes, places[2 * i]!) !== 'edge') uuid.remember(key, first + i);
+      // Later lookups are more often of endpoints than of edges.
+      if (kindOf(bytes, ranges[2 * i]!) !== 'edge') uuid.remember(key, first + i);
     }
     for (let i = 0; i < count; i++) {
-      const isLast = records.appendPart(first + i, bytes, places[2 * i]!, places[2 * i + 1]!);
+      const isLast = records.appendPart(first + i, bytes, ranges[2 * i]!, ranges[2 * i + 1]!);
       assert(isLast, 'new ids are above all others');
     }
   }
 
-  /** What takes away what is about to be written. */
+  /** Returns a function that removes the records that are about to be written. */
   #undoing(): () => void {
     const { env } = this;
     const first = this.#firstId;
     const count = this.#count;
     const uuids = new Uint8Array(16 * count);
     for (let i = 0; i < count; i++) {
-      const at = this.#places[2 * i]! + uuidAt.own;
+      const at = this.#ranges[2 * i]! + uuidAt.own;
       for (let j = 0; j < 16; j++) uuids[16 * i + j] = this.#bytes[at + j]!;
     }
     return () => {

@@ -1,28 +1,28 @@
-// Records read before, for executions that read many: an exact read of LMDB with its checksum costs
-// ten times a look into a table. What a look costs is waiting for memory, so records lie end to end
-// in one arena, found by one probe of a flat table: half of what a map of byte arrays takes, where
-// every record is an object of its own somewhere else.
+// Caches records for executions that read many of them: an exact read of LMDB with its checksum costs ten
+// times a table lookup. A lookup mostly waits for memory, so the records lie end to end in one arena, and one
+// probe of a flat table finds them. That takes half the time of a map of byte arrays, in which every record
+// is a separate object.
 //
-// Two generations: what the older one still has moves to the younger when it is asked for, and the
-// older one goes when the younger is full.
+// There are two generations. A record of the older one moves to the younger one when it is used. When the
+// younger generation is full, it becomes the older one, which is dropped.
 //
 //   arena    length u32 · record · up to 3 bytes, record after record (cache-arena.ts)
 //
-// Invariant: all records are those of one state of the data, named by the count of commits
-// (meta.ts), which the snapshot itself tells; from one state to the next those go that were changed
-// (view/invalidation-queue.ts), or all. Bytes that were handed out are never written again.
+// Invariant: all records belong to one commit, named by its commit number (meta.ts), which is part of the
+// snapshot. When the commit changes, changed records are dropped (view/invalidation-queue.ts), or all. Bytes
+// that were handed out are never overwritten.
 
 import type { ChangedSince } from '../table/env-options.js';
-import { WordArena } from './cache-arena.js';
+import { CacheArena } from './cache-arena.js';
 
-/** Bytes of a generation, at first and at most. */
+/** Bytes of a generation, initially and at most. */
 const firstBytes = 32 * 1024;
 const generationBytes = 8 * 1024 * 1024;
 
-/** Longer records are read every time: their checksum costs more than finding them. */
+/** Longer records are not cached: their checksum costs more than the lookup. */
 const recordBytesMax = 64 * 1024;
 
-class Generation extends WordArena {
+class Generation extends CacheArena {
   /** The arena as bytes. */
   bytes: Uint8Array;
 
@@ -45,7 +45,7 @@ class Generation extends WordArena {
     return new Uint8Array(words.buffer, 4 * word + 4, words[word]);
   }
 
-  /** Keeps a copy of a record that is not there; undefined when there is no room. */
+  /** Stores a copy of a record that is not there; returns undefined if the arena is full. */
   keep(id: number, record: Uint8Array): Uint8Array | undefined {
     const former = this.words;
     const word = this.add(id, record.length);
@@ -62,14 +62,17 @@ export class RecordCache {
   #old: Generation | undefined;
   #commits = -1;
 
-  /** `peek` reads the record; its bytes are short-lived. Without `since`, any change may be of all. */
+  /**
+   * `peek` reads a record whose bytes are valid until the next read. Without `since`, every commit drops all
+   * records.
+   */
   constructor(
     private readonly peek: (id: number) => Uint8Array | undefined,
     private readonly since?: ChangedSince,
   ) {}
 
-  /** Forgets what is not as it is in the data of this count of commits. */
-  at(commits: number): this {
+  /** Moves to a commit number: drops the records that may have changed since the former one. */
+  moveTo(commits: number): this {
     if (commits === this.#commits) return this;
     this.#commits = commits;
     const isKnown = this.since?.move(commits, (id) => this.#drop(id)) ?? false;
@@ -82,12 +85,12 @@ export class RecordCache {
     this.#old?.drop(id);
   }
 
-  /** The record, or undefined when there is no such element. Nobody may write into it. */
+  /** Returns the record, or undefined if there is no such element. Callers must not write into it. */
   get(id: number): Uint8Array | undefined {
     return this.#young?.get(id) ?? this.#read(id);
   }
 
-  /** Where a record starts in `bytes`; -1 when there is none, or it is not kept. */
+  /** Returns the start of a record in `bytes`; -1 if there is none, or if it is not cached. */
   find(id: number): number {
     const word = this.#young?.known(id) ?? 0;
     if (word !== 0) return 4 * word + 4;
@@ -96,7 +99,7 @@ export class RecordCache {
     return own === 0 ? -1 : 4 * own + 4;
   }
 
-  /** What `find` has pointed into last. */
+  /** The bytes that the last result of `find` points into. */
   get bytes(): Uint8Array {
     return this.#young!.bytes;
   }

@@ -1,5 +1,5 @@
-// Records of a bulk load: made with blanks where only the writer knows what belongs there, filled in
-// place. Their layout is drawn in record.ts.
+// Builds records of a bulk load on the loader thread, with zeros where only the writer thread knows the
+// value. The writer fills them in place. record.ts draws the layout.
 import type { ByteWriter } from '../../base/bytes.js';
 import { uuidAt } from './record.js';
 import type { Label } from '../table/view-types.js';
@@ -8,8 +8,8 @@ import { putWord } from '../table/little-endian.js';
 const kindCodes = { node: 0, edge: 1, vector: 2 } as const;
 
 /**
- * Writes the head of a record of `slots` properties; gives the place of its table of ends. The
- * caller appends the fragments and notes each end in the table, counted from the record's start.
+ * Writes the head of a record of `slots` properties; returns the offset of its table of ends. The caller
+ * appends the fragments and writes each end into the table, counted from the record's start.
  */
 export function beginRecord(writer: ByteWriter, label: Label, slots: number): number {
   const start = writer.length;
@@ -26,14 +26,14 @@ export function beginRecord(writer: ByteWriter, label: Label, slots: number): nu
   return start + table;
 }
 
-/** Bytes among others: a record in a batch, a uuid in a record. */
-export interface Place {
+/** A range of bytes that begins at `start`: a record in a batch, or a uuid in a record. */
+export interface BytesAt {
   bytes: Uint8Array;
   start: number;
 }
 
-/** Fills one end of an edge: its id, and its uuid. */
-export function fillEnd(record: Place, end: 'from' | 'to', id: number, uuid: Place): void {
+/** Fills one endpoint of an edge: its id and its uuid. */
+export function fillEnd(record: BytesAt, end: 'from' | 'to', id: number, uuid: BytesAt): void {
   const { bytes, start } = record;
   putWord(bytes, start + (end === 'from' ? 24 : 28), id);
   const at = start + uuidAt[end];

@@ -1,5 +1,5 @@
-// Makes records; their layout is drawn in record.ts. Invariant: fragments of slots that are not
-// declared (any more) are carried over from the former record.
+// Builds records; record.ts draws the layout.
+// Invariant: the fragments of slots that are not declared are copied from the former record.
 import { ByteWriter } from '../../base/bytes.js';
 import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
@@ -10,7 +10,7 @@ import { fragmentOf, fromOf, kindOf, labelOf, toOf, uuidAt } from './record.js';
 import type { PropertyValues, StoredProperty } from '../table/view-types.js';
 import { putWord } from '../table/little-endian.js';
 
-/** What a record says besides its properties. */
+/** Content of a record besides its properties. */
 export interface RecordHead {
   label: number;
   kind: ElementKind;
@@ -29,7 +29,7 @@ export interface RecordEnds {
 
 const kindCodes: Record<ElementKind, number> = { node: 0, edge: 1, vector: 2 };
 
-/** The head of an existing record. */
+/** Returns the head of an existing record. */
 export function headOf(record: Uint8Array): RecordHead {
   const kind = kindOf(record);
   const uuid = (at: number): Uint8Array => record.slice(at, at + 16);
@@ -50,8 +50,8 @@ const writer = new ByteWriter(4096);
 type RecordLimits = Pick<Limits, 'value_bytes' | 'element_bytes'>;
 
 /**
- * The record of an element. `values` replaces all `properties`; other slots keep what `former`
- * holds. Fails VALUE_TOO_LARGE.
+ * Builds the record of an element. `values` replaces all `properties`; other slots keep the fragments of
+ * `former`. Fails VALUE_TOO_LARGE.
  */
 export function encodeRecord(
   head: RecordHead,
@@ -65,7 +65,7 @@ export function encodeRecord(
   return writer.take();
 }
 
-/** As `encodeRecord`, behind what a writer holds; what is refused may leave bytes there. */
+/** As `encodeRecord`, appended to a writer. A refused record may leave bytes in it. */
 export function appendRecord(
   writer: ByteWriter,
   head: RecordHead,
@@ -99,7 +99,7 @@ type Slots = readonly (StoredProperty | undefined)[];
 
 const slotsOf = new WeakMap<readonly StoredProperty[], Slots>();
 
-/** Properties by slot: of those of a label, the same every time. */
+/** Returns properties by slot, cached by the list of a label's properties. */
 function inSlots(properties: readonly StoredProperty[]): Slots {
   const known = slotsOf.get(properties);
   if (known !== undefined) return known;
@@ -109,7 +109,7 @@ function inSlots(properties: readonly StoredProperty[]): Slots {
   return bySlot;
 }
 
-/** Writes the head and leaves room for the table of ends, whose place is returned. */
+/** Writes the head, reserves the table of ends and returns its offset. */
 function writeHead(writer: ByteWriter, head: RecordHead, slots: number): number {
   const start = writer.length;
   const table = start + (head.ends ? 64 : 24);
@@ -132,7 +132,7 @@ function writeHead(writer: ByteWriter, head: RecordHead, slots: number): number 
   return table;
 }
 
-/** By hand: `set` checks more than sixteen bytes are worth. */
+/** Copied in a loop: the checks of `set` cost more than copying sixteen bytes. */
 function putUuid(bytes: Uint8Array, at: number, uuid: Uint8Array): void {
   for (let i = 0; i < 16; i++) bytes[at + i] = uuid[i]!;
 }
@@ -147,7 +147,7 @@ function writeFragment(
   printValue(writer, value, property.type);
   const max = limits.value_bytes;
   if (writer.length - start <= max) return;
-  // Quotes and escapes do not count: the bound is on the text itself.
+  // Quotes and escapes do not count: the limit applies to the string itself.
   const size = typeof value === 'string' ? Buffer.byteLength(value) : writer.length - start;
   if (size <= max) return;
   fail(

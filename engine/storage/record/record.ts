@@ -1,5 +1,4 @@
-// The record of an element: a fixed head, then its properties as ready JSON text, so that replies
-// are made by copying.
+// The record of an element: a fixed head, then its properties as JSON, so that replies are built by copying.
 //
 //   offset  size
 //      0      2    label id
@@ -15,8 +14,8 @@
 //   24|64   4 S    end of the fragment in each slot, counted from the start of the record
 //     ...          fragments in slot order; an empty one means unset
 //
-// All numbers are little-endian. Written by record-writer.ts. Invariant: a slot keeps its meaning
-// for ever; slots beyond S are unset.
+// All numbers are little-endian. record-writer.ts builds records.
+// Invariant: a slot keeps its meaning forever; slots beyond S are unset.
 import type { ElementKind } from '../../base/schema.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { readFragment } from './fragment.js';
@@ -27,25 +26,25 @@ const kinds: readonly ElementKind[] = ['node', 'edge', 'vector'];
 const plainHead = 24;
 const edgeHead = 64;
 
-/** Places of 16-byte uuids in a record. */
+/** Offsets of the 16-byte uuids in a record. */
 export const uuidAt = { own: 8, from: 32, to: 48 } as const;
 
-/** `at`: where the record begins in the bytes. */
+/** `at`: start of the record in the bytes. */
 export const labelOf = (record: Uint8Array, at = 0): number => record[at]! | (record[at + 1]! << 8);
 export const kindOf = (record: Uint8Array, at = 0): ElementKind => kinds[record[at + 2]!]!;
 
-/** Ids of the ends of an edge. */
+/** Ids of the endpoints of an edge. */
 export const fromOf = (record: Uint8Array): number => getWord(record, 24);
 export const toOf = (record: Uint8Array): number => getWord(record, 28);
 
 const headSize = (record: Uint8Array): number => (record[2] === 1 ? edgeHead : plainHead);
 const slotsOf = (record: Uint8Array): number => record[4]! | (record[5]! << 8);
 
-const place = { start: 0, end: 0 };
+const range = { start: 0, end: 0 };
 
 /**
- * Bytes [start, end) of the fragment in a slot of a record that starts at `at`; start equals end when
- * the property is unset. Holds until the next call.
+ * Returns the bytes [start, end) of the fragment in a slot of a record that starts at `at`. They are equal if
+ * the property is unset. The result is valid until the next call.
  */
 export function fragmentOf(
   bytes: Uint8Array,
@@ -54,19 +53,19 @@ export function fragmentOf(
 ): { readonly start: number; readonly end: number } {
   const slots = bytes[at + 4]! | (bytes[at + 5]! << 8);
   const table = at + (bytes[at + 2] === 1 ? edgeHead : plainHead);
-  place.start = place.end = 0;
-  if (slot >= slots) return place;
-  place.start = slot === 0 ? table + 4 * slots : at + getWord(bytes, table + 4 * slot - 4);
-  place.end = at + getWord(bytes, table + 4 * slot);
-  return place;
+  range.start = range.end = 0;
+  if (slot >= slots) return range;
+  range.start = slot === 0 ? table + 4 * slots : at + getWord(bytes, table + 4 * slot - 4);
+  range.end = at + getWord(bytes, table + 4 * slot);
+  return range;
 }
 
-/** Where the ends of the fragments are kept, and how many slots there are: for reading many. */
+/** Returns the offset of the table of ends and the number of slots, for reading many fragments. */
 export function fragmentsOf(record: Uint8Array): { table: number; slots: number } {
   return { table: headSize(record), slots: slotsOf(record) };
 }
 
-/** The value of a property, null when unset. */
+/** Returns the value of a property, or null if it is unset. */
 export function decodeProperty(
   record: Uint8Array,
   property: StoredProperty,

@@ -1,5 +1,5 @@
-// Floats in records that are no numbers: builds of before could store `Infinity`. Whoever reads one hears
-// DATA_CORRUPT with the element; whoever replaces or deletes it takes its index entry away all the same.
+// Handles stored floats that are not finite, which older versions could store. Reading one fails DATA_CORRUPT
+// and names the element. Replacing or deleting one still removes its index entry.
 import { printUuid } from '../../base/id.js';
 import { checkIntegrity } from '../../base/integrity.js';
 import { slice } from '../../base/byte-slice.js';
@@ -8,15 +8,15 @@ import { holdsNumbers, isFloat, readFragment } from './fragment.js';
 import { fragmentOf, uuidAt } from './record.js';
 import type { StoredProperty } from '../table/view-types.js';
 
-/** Fails DATA_CORRUPT for a fragment of floats that is no JSON: it would be answered as it is. */
+/** Fails DATA_CORRUPT for a fragment of floats that is not JSON, because replies copy fragments. */
 export function checkFloats(record: Uint8Array, start: number, end: number): void {
   if (holdsNumbers(record, start, end)) return;
   checkIntegrity(false, `a float of element ${printUuid(record, uuidAt.own)} is not finite`);
 }
 
 /**
- * As `decodeProperty`, for taking index entries of the value away: of floats that are not finite, too, so
- * that they can be replaced and deleted.
+ * As `decodeProperty`, for removing index entries. Also returns floats that are not finite, so that they can
+ * be replaced and deleted.
  */
 export function decodeFormer(
   record: Uint8Array,

@@ -1,11 +1,11 @@
-// The keyword document of an element: its String and [String] values in the order of their slots,
-// which no edit of a declaration changes: a document that is cut short stays the same.
+// The keyword document of an element: its String and [String] values in the order of their slots. No edit of
+// a declaration changes this order, so a truncated document stays the same.
 import type { PropertyType } from '../../base/schema.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { decodeProperty } from './record.js';
 import type { Label, StoredProperty, WriteView } from '../table/view-types.js';
 
-/** What the keyword index offers for rebuilding; the text room implements it. */
+/** The functions of the keyword index that a rebuild needs; engine/text implements them. */
 export interface DocumentIndex {
   add(view: WriteView, label: number, id: number, texts: readonly string[]): void;
   remove(view: WriteView, label: number, id: number, texts: readonly string[]): void;
@@ -16,7 +16,7 @@ const isText = (type: PropertyType): boolean =>
 
 const known = new WeakMap<Label, readonly StoredProperty[]>();
 
-/** The declared properties that make the document; edges have none. */
+/** Returns the declared properties that form the document; edges have none. */
 export function textProperties(label: Label): readonly StoredProperty[] {
   let list = known.get(label);
   if (list === undefined) {
@@ -26,12 +26,12 @@ export function textProperties(label: Label): readonly StoredProperty[] {
   return list;
 }
 
-/** Texts of a record as its label declares them; edges have no document. */
+/** Returns the texts of a record as its label declares them; edges have no document. */
 export function textsOf(label: Label, record: Uint8Array): string[] {
   return textsAmong(label, (property) => decodeProperty(record, property));
 }
 
-/** As `textsOf`, of an element whose values are not a record's. */
+/** As `textsOf`, for an element whose values are not in a record. */
 export function textsAmong(
   label: Label,
   readValue: (property: StoredProperty) => Scalar | ScalarList | undefined,

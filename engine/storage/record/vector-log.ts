@@ -1,11 +1,11 @@
-// The vector log: one entry per change of a vector index, in the transaction of the change,
-// numbered without gaps.
+// The vector log: one entry per change of a vector index, in the transaction of the change, numbered without
+// gaps.
 //
 //   key sequence   value  operation u8 (0 put, 1 delete) · zero u8 · label u16 · id u32
 //
-// The embedding itself is not in the log: replay takes it from the element, in its newest state,
-// which is the right one once the replay is over. Invariant: sequences trimmed+1 to next-1 are
-// present, no others.
+// The log does not contain the embedding: replay reads the newest one of the element, which is correct once
+// the replay is complete.
+// Invariant: the sequences trimmed+1 to next-1 are present, and no others.
 import type { UndoLog } from '../table/undo-log.js';
 import type { Table } from '../table/env.js';
 import type { VectorChange } from '../table/view-types.js';
@@ -34,8 +34,8 @@ export function logChange(
 }
 
 /**
- * Changes after a sequence, ascending. A put whose element is gone meanwhile is left out: its
- * delete follows.
+ * Yields the changes after a sequence, ascending. Skips a put whose element was deleted since: its delete
+ * follows.
  */
 export function* replayLog(
   tables: { vlog: Table<number>; vectors: Table<number> },

@@ -1,16 +1,16 @@
-// Embeddings as stored: the numbers as given, then one byte that says in which width.
+// Encodes embeddings: the numbers as given, then one byte with their width.
 //
 //   numbers f64 x n (or f32 x n) · 8 (or 4)
 //
-// Little-endian. Invariant: what is read equals what was written; F32 storage rounds once, before
-// anything sees the vector.
+// All numbers are little-endian.
+// Invariant: a read returns what was written. F32 storage rounds once, before any other code sees the vector.
 import { IdSet } from '../../base/id-set.js';
 import { checksumSize } from '../table/checksum.js';
 import type { Table } from '../table/env.js';
 
 export type VectorWidth = 'f64' | 'f32';
 
-/** The numbers that will be read back. */
+/** Returns the numbers as a later read returns them. */
 export function storedVector(vector: Float64Array, width: VectorWidth): Float64Array {
   return width === 'f64' ? vector : Float64Array.from(Float32Array.from(vector));
 }
@@ -34,12 +34,12 @@ function writeNumbers(value: Uint8Array, numbers: Numbers): void {
   value[numbers.byteLength] = numbers.BYTES_PER_ELEMENT;
 }
 
-/** Where embeddings of loads are put together; the table copies what it is given. */
+/** Scratch memory in which loads encode embeddings; the table copies its arguments. */
 let joined = new Uint8Array(4096);
 
 /**
- * Puts an embedding behind all others as `encodeVector` writes it; false, and nothing is put, when
- * its id is not above all others.
+ * Appends an embedding encoded by `encodeVector`. Returns false, and writes nothing, if its id is not above
+ * all others.
  */
 export function appendVector(
   table: Table<number>,
@@ -54,7 +54,7 @@ export function appendVector(
   return table.appendPart(id, joined, 0, size);
 }
 
-/** A private copy of the embedding of an element, undefined when it has none. */
+/** Returns a private copy of the embedding of an element, or undefined if it has none. */
 export function readVector(
   table: Pick<Table<number>, 'peek'>,
   id: number,
@@ -68,8 +68,8 @@ export function readVector(
 }
 
 /**
- * Reads many embeddings for a moment each: into one buffer, so that the tens of them that every
- * search scores exactly leave nothing behind, and the checksum of each only the first time.
+ * Reads many embeddings into one buffer. The tens of them that every search scores exactly then allocate
+ * nothing, and the checksum of each is verified only once.
  */
 export class VectorReader {
   #bytes = new Uint8Array(0);
@@ -78,7 +78,7 @@ export class VectorReader {
 
   constructor(private readonly table: Table<number>) {}
 
-  /** Valid until the next call. */
+  /** Returns the embedding, valid until the next call, or undefined if the element has none. */
   read(id: number): Float64Array | undefined {
     const value = this.table.peek(id, this.#checked.has(id));
     if (value === undefined) return undefined;
@@ -86,7 +86,7 @@ export class VectorReader {
     const size = value.length - 1;
     if (value[size] === 4) return widened(value, size / 4);
     if (this.#numbers.length !== size / 8) this.#fit(size);
-    // With the width behind the numbers, since cutting it off would make one more object.
+    // Copied with the width byte: cutting it off would allocate one more object.
     this.#bytes.set(value);
     return this.#numbers;
   }

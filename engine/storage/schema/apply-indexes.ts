@@ -1,6 +1,5 @@
-// Brings the data in line with a changed catalog: refuses what the data forbids, drops and fills
-// indexes, judges new uniqueness. Everything happens in the caller's transaction, which is undone
-// as a whole when this throws.
+// Adapts the data to a changed catalog: refuses conflicting data, drops and fills indexes, verifies new
+// uniqueness. All of it runs in the caller's transaction, which is undone completely if this throws.
 import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import { printUuid } from '../../base/id.js';
@@ -22,18 +21,21 @@ import { type Conflict, printRefusal } from './schema-conflicts.js';
 import type { Label, StoredProperty } from '../table/view-types.js';
 import type { WriteContext } from '../view/write-context.js';
 
-/** Ids named in a refusal. */
+/** Largest number of ids in an error message. */
 const namedIds = 100;
 const keysPerRead = 1024;
 
 export interface ApplyContext {
   env: Env;
   log: UndoLog;
-  /** Longest value of an index in bytes. */
+  /** Longest value of an index, in bytes. */
   indexKeyBytes: number;
 }
 
-/** Refuses the change of data of that version when such data exists. */
+/**
+ * Fails SCHEMA_INCOMPATIBLE if the data contain elements that conflict with the change. `version`: schema
+ * version of the data.
+ */
 export function checkConflicts(env: Env, conflicts: readonly Conflict[], version: number): void {
   const met = conflicts.filter((conflict) => exists(env, conflict));
   if (met.length === 0) return;
@@ -59,8 +61,9 @@ function recordOf(env: Env, id: number): Uint8Array {
 }
 
 /**
- * Vectors that are stored cannot be given the length that the configuration asks for; a type without
- * any lets go of the length it had. Returns whether one does; with `keep: false` none does yet.
+ * Adapts the dimensions of vector types to the configuration. A type with vectors of another dimension fails
+ * SCHEMA_INCOMPATIBLE; an empty type drops its dimension. Returns whether a type drops it; with `keep:
+ * false`, nothing is changed.
  */
 export function settleDimensions(
   { totals, vectorTypes }: Pick<WriteContext, 'totals' | 'vectorTypes'>,
@@ -84,7 +87,7 @@ export function settleDimensions(
   return isChanged;
 }
 
-/** Does to the indexes what the change asks for. */
+/** Drops, fills and verifies indexes as the change requires. */
 export function applyIndexes(context: ApplyContext, change: SchemaChange): void {
   const catalog = catalogOf(change.catalog);
   const find = (label: number, indexId: number): [Label, StoredProperty] => {
@@ -163,7 +166,7 @@ function checkUniqueEdges(env: Env, label: Label): void {
   faults.refuse();
 }
 
-/** Collects offending elements and refuses the change when there are any. */
+/** Collects violating elements and refuses the change if there are any. */
 export class Faults {
   readonly #ids = new Map<string, string[]>();
 

@@ -1,6 +1,6 @@
-// Applies the declarations of a compiled program to the store: migrations first, then everything
-// additive, in one durable transaction. Invariant: afterwards the stored catalog is that of the
-// schema, or this has thrown and nothing changed.
+// Applies the declarations of a compiled program to the store in one durable transaction: first the
+// migrations, then all additive changes.
+// Invariant: afterwards the stored catalog is that of the schema, or this has thrown and nothing has changed.
 import { TrellisError, errorHint, errorMessage, fail } from '../../base/errors.js';
 import type { Schema } from '../../base/schema.js';
 import { checkIntegrity } from '../../base/integrity.js';
@@ -25,7 +25,7 @@ import { type SchemaChange, compareSchema } from './schema-diff.js';
 import { LmdbWriteView } from '../view/write-view.js';
 import type { Writer } from '../view/writer.js';
 
-/** What a compiled program says about types; a Program is one. */
+/** The declarations of a compiled program. A Program implements it. */
 export interface Declarations {
   schema: Schema;
   olderSchemas: readonly Schema[];
@@ -33,24 +33,24 @@ export interface Declarations {
 }
 
 export interface SchemaOptions {
-  /** What `NOW` is in migrations. */
+  /** Value of `NOW` in migrations, in milliseconds since the epoch. */
   nowMs: number;
-  /** Keyword index to keep in step; absent when switched off. */
+  /** Keyword index to update; absent when keyword search is off. */
   text?: DocumentIndex | undefined;
-  /** Of a database in a cluster: the packed sources of the program, which belong to the data. */
+  /** Cluster only: the packed sources of the program, which are stored with the data. */
   sources?: Uint8Array | undefined;
   /**
-   * Called before a transaction, which may still be refused, that changes more than it adds: what was
-   * made for the former catalog would misread the data.
+   * Called before a transaction that changes more than it adds. The transaction may still be refused. Code
+   * compiled for the former catalog would misread the data after it.
    */
   onChange?: () => void;
 }
 
 /** What applying a schema would do to stored data. */
 export interface SchemaPreview {
-  /** `refused`: nothing would change and no server would start. */
+  /** `refused`: nothing would change, and a server would not start. */
   status: 'same' | 'compatible' | 'migrates' | 'refused';
-  /** `schema::n` of the data and of the sources. */
+  /** Schema versions of the data and of the sources. */
   from: number;
   to: number;
   /** One line per change, in order. */
@@ -58,10 +58,7 @@ export interface SchemaPreview {
   refusal?: { message: string; hint?: string };
 }
 
-/**
- * Tries the declarations on the data and undoes everything: exactly what a start would do or
- * refuse.
- */
+/** Applies the declarations in a transaction and undoes it. The result is what a start would do or refuse. */
 export function previewSchema(
   writer: Writer,
   declarations: Declarations,
@@ -93,7 +90,7 @@ export function previewSchema(
   return { status: steps.length > 0 ? 'migrates' : 'compatible', ...preview };
 }
 
-/** What changes, migration by migration and then on load. */
+/** Returns one line per change: migration by migration, then the changes on load. */
 function linesOf(
   { meta }: Env,
   stored: StoredCatalog,
@@ -112,7 +109,7 @@ function linesOf(
   return [...lines, ...changeLines(catalog, compareSchema(catalog, declarations.schema).catalog)];
 }
 
-/** Returns the catalog that holds from now on. */
+/** Applies the declarations. Returns the new catalog. Fails SCHEMA_INCOMPATIBLE. */
 export function applySchema(
   writer: Writer,
   declarations: Declarations,
@@ -141,7 +138,7 @@ export function applySchema(
 const isStored = ({ meta }: Env, sources: Uint8Array): boolean =>
   Buffer.compare(meta.get(metaKey.sources) ?? Buffer.alloc(0), sources) === 0;
 
-/** Everything, inside the caller's transaction. */
+/** Runs all migrations and additive changes in the caller's transaction. */
 function migrateAll(
   writer: Writer,
   stored: StoredCatalog,
@@ -159,7 +156,7 @@ function migrateAll(
   return change.catalog;
 }
 
-/** The chain of migrations from a version upward. */
+/** Returns the sequence of migrations from a version upward. */
 function migrationsFrom(version: number, { migrations, schema }: Declarations): Migration[] {
   const chain: Migration[] = [];
   for (let at = version; at < schema.version; ) {

@@ -1,5 +1,4 @@
-// `AS` of migrations (helixql.md 2.6): a stored scalar as a value of another type, exactly or not
-// at all.
+// Converts stored scalars for `AS` in migrations (helixql.md 2.6): exactly, or not at all.
 import { parseDate, printDate } from '../../base/date.js';
 import { toFloat32 } from '../../base/float.js';
 import { parseUuid } from '../../base/id.js';
@@ -10,7 +9,7 @@ import { Instant, type Scalar, Uuid } from '../../base/value.js';
 const integerText = /^-?\d{1,60}$/;
 const floatText = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** The value as type `to`, or undefined when there is none that is equal to it. */
+/** Returns the value as type `to`, or undefined if that type has no equal value. */
 export function convertScalar(value: Scalar, to: ScalarName): Scalar | undefined {
   if (value === null) return null;
   if (to === 'String') return textOf(value);

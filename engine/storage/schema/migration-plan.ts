@@ -1,8 +1,8 @@
-// One migration worked out on the catalog alone: which label every mapped type becomes, and what
-// its catalog is before and after. Pure; migration.ts rewrites the elements.
+// Plans one migration on the catalog alone: the label that every mapped type becomes, and the catalog before
+// and after. Pure; migration.ts rewrites the elements.
 //
-// A type mapped to a free name keeps its label id, so that nothing but records changes. A type
-// mapped to a name that another type keeps is merged into it: its elements move to that label.
+// A type mapped to a free name keeps its label id, so only its records change. A type mapped to the name of
+// another type is merged into that type: its elements move to the other label.
 // Invariant: no two labels of a kind have one name.
 import type { Migration, TypeMigration } from '../../base/migration.js';
 import type { Schema, TypeRef } from '../../base/schema.js';
@@ -12,7 +12,7 @@ import { type SchemaChange, compareSchema } from './schema-diff.js';
 
 export interface Move {
   mapping: TypeMigration;
-  /** Label ids, the same unless elements move. */
+  /** Label ids, equal unless elements move. */
   from: number;
   to: number;
 }
@@ -39,7 +39,7 @@ export function planMigration(
       .filter((label) => !moves.some((move) => move.from === label.id && move.to !== label.id))
       .map((label) => prepare(label, moves, mapped, drops)),
   };
-  // Emptied labels are gone, but their indexes must be dropped too.
+  // Labels without elements are removed, but their indexes must be dropped too.
   for (const label of stored.labels) {
     if (renamed.labels.some(({ id }) => id === label.id)) continue;
     for (const { indexId } of label.fields) if (indexId !== 0) drops.push(indexId);
@@ -47,13 +47,13 @@ export function planMigration(
   const change = compareSchema(renamed, target);
   change.catalog.version = migration.toVersion;
   change.drops.push(...drops);
-  // Values that are not copied are unset by the rules of migrations, not refused.
+  // Migrations unset values that they do not copy, so such values are no conflict.
   change.conflicts = change.conflicts.filter(({ kind }) => kind === 'elements');
   for (const label of change.catalog.labels) {
     if (mapped.has(label.id)) label.fields = label.fields.filter((field) => field.isDeclared);
   }
   change.texts = change.texts.filter((label) => !mapped.has(label));
-  // Edges that came from another type may lie beside one between the same ends.
+  // A merged edge may have the same endpoints as an edge of the target type.
   for (const { from, to } of moves) {
     const label = change.catalog.labels.find(({ id }) => id === to);
     const isMerged = from !== to && label?.unique === true;
@@ -74,7 +74,7 @@ function movesOf(stored: StoredCatalog, types: readonly TypeMigration[]): Move[]
   const moves: Move[] = [];
   for (const mapping of types) {
     const source = byKey.get(keyOf({ kind: mapping.kind, name: mapping.from }));
-    // A declared type that never reached this database has nothing to rewrite.
+    // A declared type that was never in this database has no elements to rewrite.
     if (!source) continue;
     const key = keyOf({ kind: mapping.kind, name: mapping.to });
     const to = targets.get(key) ?? source.id;
@@ -88,8 +88,8 @@ function movesOf(stored: StoredCatalog, types: readonly TypeMigration[]): Move[]
 }
 
 /**
- * A label under its new name, ends following merged types; indexes of mapped types are built
- * afresh.
+ * Returns a label under its new name, with endpoints that follow merged types. The indexes of mapped types
+ * are rebuilt.
  */
 function prepare(
   label: CatalogLabel,

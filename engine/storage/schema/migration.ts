@@ -1,6 +1,6 @@
-// Rewrites the elements of mapped types (helixql.md 2.6), inside the caller's transaction.
-// Invariant: every element of a mapped type has exactly the values its mapping gives it; adjacency,
-// label lists, totals, embeddings and keyword documents follow when elements move to another label.
+// Rewrites the elements of mapped types (helixql.md 2.6) in the caller's transaction.
+// Invariant: every element of a mapped type has exactly the values of its mapping. When elements move to
+// another label, adjacency, label lists, totals, embeddings and keyword documents follow.
 import { instantFromMicros } from '../../base/date.js';
 import { TrellisError, errorMessage } from '../../base/errors.js';
 import { printType } from '../../base/schema.js';
@@ -31,12 +31,12 @@ export interface Rewrite {
 }
 
 /**
- * Rewrites all elements of the moves. Fails SCHEMA_INCOMPATIBLE with the ids of elements that
- * cannot be converted.
+ * Rewrites all elements of the moves. Fails SCHEMA_INCOMPATIBLE with the ids of the elements that cannot be
+ * converted.
  */
 export function rewriteElements(rewrite: Rewrite, moves: readonly Move[]): void {
   const { env } = rewrite.context;
-  // Elements are listed before any of them moves: none is rewritten twice.
+  // List the elements before any of them moves, so that none is rewritten twice.
   const listed = moves.map((move) => [...scanList(env.labels, move.from)]);
   for (const [i, move] of moves.entries()) {
     const faults = new Faults(env, move.mapping.from);
@@ -81,7 +81,7 @@ function rewriteElement(rewrite: Rewrite, move: Move, id: number, faults: Faults
   if (texts.length > 0) text?.add(view, target.id, id, texts);
 }
 
-/** The value of a property of the new type; undefined when its rule fails. */
+/** Returns the value of a property of the new type; undefined if its rule fails. */
 function valueFor(
   { nowMs }: Rewrite,
   { mapping }: Move,
@@ -111,7 +111,7 @@ function copied(
   return old ? decodeProperty(record, old) : null;
 }
 
-/** Moves an element to another label's list, totals and vector index. */
+/** Moves an element to the list, the totals and the vector index of another label. */
 function relabel({ env, log, totals }: WriteContext, move: Move, id: number, faults: Faults): void {
   removeFromList(log, env.labels, move.from, Uint32Array.of(id));
   addAllToList(env.labels, move.to, [id], log);
@@ -120,14 +120,14 @@ function relabel({ env, log, totals }: WriteContext, move: Move, id: number, fau
   totals.change(move.to, { count: count + 1 });
   const vector = move.mapping.kind === 'vector' ? readVector(env.vectors, id) : undefined;
   if (!vector) return;
-  // A type without vectors has let go of the dimension of those it had.
+  // A type without vectors has no dimension.
   if (count === 0) totals.change(move.to, { dimension: vector.length });
   else if (dimension !== vector.length) faults.add('an embedding of another dimension', id);
   logChange(log, env.vlog, totals.state.nextSeq++, { kind: 'delete', label: move.from, id });
   logChange(log, env.vlog, totals.state.nextSeq++, { kind: 'put', label: move.to, id });
 }
 
-/** All edges of one label become edges of another: whole lists are merged by edge id. */
+/** Moves all edges of one label to another: merges whole lists by edge id. */
 function moveAdjacency(
   { env, log }: WriteContext,
   move: Move,
@@ -153,7 +153,7 @@ function moveAdjacency(
   }
 }
 
-/** Two lists of pairs, each ascending by edge id, as one. */
+/** Merges two lists of pairs, each ascending by edge id. */
 function merged(a: Uint32Array, b: Uint32Array): Uint32Array {
   const pairs = new Uint32Array(a.length + b.length);
   for (let i = 0, j = 0, to = 0; to < pairs.length; to += 2) {

@@ -1,5 +1,5 @@
-// Whether a changed catalog leaves everything that a program of the former one can name as it was, so
-// that its queries go on to give their answers over the changed data. Pure.
+// Tests whether a changed catalog keeps everything that a program of the former one can name. The queries of
+// that program then return correct results over the changed data. Pure.
 import { printType } from '../../base/schema.js';
 import type { CatalogField, CatalogLabel, StoredCatalog } from '../catalog/catalog-record.js';
 
@@ -21,7 +21,7 @@ function isKept(former: CatalogLabel, now: CatalogLabel): boolean {
   return isSame && former.fields.every((field) => isFieldKept(field, now));
 }
 
-/** A property that was hidden must stay so: its texts would be found by those who never saw them. */
+/** A hidden property must stay hidden, because the former program would find its texts. */
 function isFieldKept(former: CatalogField, { fields }: CatalogLabel): boolean {
   const now = fields.find(({ slot }) => slot === former.slot);
   if (!former.isDeclared) return now === undefined || !now.isDeclared;

@@ -1,9 +1,9 @@
-// Why data refuse a schema, and what to write instead: everything that stands in the way at once, with
-// one migration for all that `AS` can convert, so that nobody meets one fault after the other. Pure.
+// Explains why data conflict with a schema, and what to write instead. The error lists all conflicts
+// together, with one migration for all that `AS` can convert. Pure.
 import { type PropertyType, printType } from '../../base/schema.js';
 import type { CatalogLabel } from '../catalog/catalog-record.js';
 
-/** A property that has another type now. */
+/** A property whose type has changed. */
 interface Retype {
   owner: Pick<CatalogLabel, 'kind' | 'name'>;
   property: string;
@@ -11,17 +11,19 @@ interface Retype {
   to: PropertyType;
 }
 
-/** A change that is refused when such data exists, and what to write instead. */
+/** A change that is refused if such data exist, with the hint for it. */
 export type Conflict =
   | { kind: 'elements'; label: number; what: string; hint: string }
   | { kind: 'values'; label: number; slot: number; retype: Retype };
 
-/** Faults that are named; the rest is counted. */
+/** Number of conflicts that the message names; it counts the others. */
 const namedFaults = 8;
 
 const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
 
-/** Of conflicts that the data have, in order; `version` is that of the data. */
+/**
+ * Returns message and hint for conflicts with stored data, in order; `version`: schema version of the data.
+ */
 export function printRefusal(
   conflicts: readonly Conflict[],
   version: number,
@@ -43,7 +45,7 @@ function faultOf(conflict: Conflict): string {
   return `${owner.name}.${property} changed ${types} while it has values.`;
 }
 
-/** What no migration does. */
+/** Returns hints for changes that no migration can make. */
 function otherHint(conflict: Conflict): string[] {
   if (conflict.kind === 'elements') return [conflict.hint];
   const { property, from, to } = conflict.retype;
@@ -52,7 +54,7 @@ function otherHint(conflict: Conflict): string[] {
   return [`${types}: declare ${property} under another name.`];
 }
 
-/** `N::Tool => _:: { price: price AS F64 } E::Made => ...`: a mapping for each type. */
+/** Returns a mapping for each type: `N::Tool => _:: { price: price AS F64 } E::Made => ...`. */
 function rulesOf(retypes: readonly Retype[]): string {
   const mappings = new Map<string, string[]>();
   for (const { owner, property, to } of retypes) {
@@ -83,7 +85,7 @@ function migrationHint(rules: string, version: number): string {
   );
 }
 
-/** helixql.md 2.6: number to number, anything to String, String to anything. */
+/** Conversions of helixql.md 2.6: number to number, anything to String, String to anything. */
 function converts(from: PropertyType, to: PropertyType): boolean {
   if (from.kind !== 'scalar' || to.kind !== 'scalar') return false;
   const isNumber = (name: string) => /^[IUF]\d+$/.test(name);

@@ -1,4 +1,4 @@
-// What a change of the schema means, in one line per change: for `trellis check`.
+// Prints a change of the schema, one line per change, for `trellis check`.
 import { ByteWriter } from '../../base/bytes.js';
 import { printType } from '../../base/schema.js';
 import type { CatalogField, CatalogLabel, StoredCatalog } from '../catalog/catalog-record.js';
@@ -8,7 +8,10 @@ import type { FieldRule, Migration } from '../../base/migration.js';
 const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
 const nameOf = ({ kind, name }: Pick<CatalogLabel, 'kind' | 'name'>) => `${letters[kind]}::${name}`;
 
-/** Changes that take effect on load (helixql.md 2.7), but to labels that a migration rewrites. */
+/**
+ * Returns the changes that take effect on load (helixql.md 2.7), without the labels in `except`, which a
+ * migration rewrites.
+ */
 export function changeLines(
   stored: StoredCatalog,
   next: StoredCatalog,
@@ -49,7 +52,7 @@ function indexLines(name: string, before: CatalogField, { index }: CatalogField)
   return [`${name} gets ${words[index]}`];
 }
 
-/** What a migration does to every type it maps. */
+/** Returns what a migration does to every type that it maps. */
 export function migrationLines(
   stored: StoredCatalog,
   { fromVersion, toVersion, types }: Migration,

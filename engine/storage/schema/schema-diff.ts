@@ -1,8 +1,8 @@
-// Compares the declarations of a schema with the stored catalog (helixql.md 2.7): what the new
-// catalog is, and what must be done to or true of the data for it. Pure; apply-indexes.ts does it.
+// Compares the declarations of a schema with the stored catalog (helixql.md 2.7). The result is the new
+// catalog, the work on the data, and the conditions that they must meet. Pure; apply-indexes.ts does the
+// work.
 //
-// Invariant: numbers already given out stay; a name that is not declared any more is hidden, never
-// deleted.
+// Invariant: assigned numbers never change. A name that is no longer declared is hidden, never deleted.
 import {
   type EdgeType,
   type ElementType,
@@ -19,14 +19,14 @@ import { type Conflict, renameHint } from './schema-conflicts.js';
 export interface SchemaChange {
   catalog: StoredCatalog;
   conflicts: Conflict[];
-  /** Index ids whose entries go. */
+  /** Ids of indexes to delete. */
   drops: number[];
   /** Indexes to fill. */
   builds: { label: number; indexId: number }[];
-  /** Indexes and edge labels that became unique over data they already hold. */
+  /** Indexes and edge labels that became unique while they have data. */
   uniqueIndexes: { label: number; indexId: number }[];
   uniqueEdges: number[];
-  /** Labels whose set of text properties changed: their keyword documents differ now. */
+  /** Labels whose set of text properties changed, so that their keyword documents differ. */
   texts: number[];
 }
 
@@ -36,7 +36,7 @@ const sameType = (a: Property['type'], b: Property['type']): boolean =>
 const isText = ({ type }: { type: Property['type'] }): boolean =>
   printType(type).includes('String');
 
-/** Works out the change from `stored` to `schema`. The stored catalog is not touched. */
+/** Computes the change from `stored` to `schema`. Does not modify the stored catalog. */
 export function compareSchema(stored: StoredCatalog, schema: Schema): SchemaChange {
   return new Comparison(stored).run(schema);
 }
@@ -61,7 +61,7 @@ class Comparison {
   run(schema: Schema): SchemaChange {
     const { catalog } = this.#change;
     catalog.version = Math.max(schema.version, this.stored.version);
-    // Ends name labels, so those come before edges; the catalog keeps this order.
+    // Edge types refer to other labels, so those come first. The catalog keeps this order.
     const types: ElementType[] = [...schema.nodes, ...schema.vectors, ...schema.edges];
     for (const type of types) catalog.labels.push(this.#label(type));
     const declared = new Set(catalog.labels.map(keyOf));
@@ -155,7 +155,7 @@ class Comparison {
     if (textChanged) this.#change.texts.push(label.id);
   }
 
-  /** The old values lie in another slot and are of no use any more: there must be none. */
+  /** The old values are in another slot and can no longer be read, so there must be none. */
   #retype(label: CatalogLabel, old: CatalogField, property: Property): void {
     const retype = { owner: label, property: old.name, from: old.type, to: property.type };
     this.#change.conflicts.push({ kind: 'values', label: label.id, slot: old.slot, retype });

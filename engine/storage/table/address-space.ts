@@ -1,15 +1,15 @@
-// The addresses a process may use (`ulimit -v`, LimitAS). The data file is mapped with room to grow and
-// every vector index reserves what a WebAssembly memory can become: addresses, not memory. Where there
-// are too few, LMDB ends the process by a signal, so they are counted before it is asked.
+// Checks the address space of the process (`ulimit -v`, LimitAS). The data file is mapped with space to grow,
+// and every vector index reserves the largest size of its WebAssembly memory. Both take addresses, not
+// memory. LMDB would end the process with a signal if there were too few.
 import { readFileSync } from 'node:fs';
 import { fail } from '../../base/errors.js';
 
-/** What the data file may grow to without being mapped anew. */
+/** Bytes that the data file may grow to without being mapped again. */
 export const mapBytes = 2 ** 36;
-/** For the process itself and one vector index. */
+/** Bytes for the process itself and one vector index. */
 const otherBytes = 16 * 2 ** 30;
 
-/** The limit in bytes; infinite where there is none or it cannot be told. */
+/** Returns the limit in bytes; infinite if there is none or it cannot be read. */
 function addressLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');
@@ -20,7 +20,7 @@ function addressLimit(): number {
   }
 }
 
-/** Fails CONFIG_INVALID when the map of the data file and what comes beside it cannot be had. */
+/** Fails CONFIG_INVALID if the address space is too small for the map of the data file and `otherBytes`. */
 export function checkAddressSpace(): void {
   const limit = addressLimit();
   const needed = mapBytes + otherBytes;

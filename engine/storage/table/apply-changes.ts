@@ -1,5 +1,5 @@
-// Puts what another node has changed into the tables of this one. Invariant: values are as they were there,
-// under checksums of our own.
+// Applies the changes of another node to the tables of this one.
+// Invariant: values are equal to those of the other node; this node computes their checksums.
 import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import type { Env } from './env.js';
@@ -7,7 +7,7 @@ import { ReplicatedTable } from './replicated-table.js';
 import type { VisitChange } from './write-set.js';
 import { tableNames } from './table-name.js';
 
-/** What puts one change; inside of a transaction. */
+/** Returns a function that applies one change; call it in a transaction. */
 export function changesInto(env: Env): VisitChange {
   const tables = tableNames.map((name) => env[name]);
   return (number, key, value) => {

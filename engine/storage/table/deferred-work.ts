@@ -1,33 +1,33 @@
-// What the requests of one group leave for the end of their transaction, where it is done once for
-// all of them (keyword postings: the documents of a group share most of their terms).
+// Work that the requests of a group defer to the end of their transaction, where it is done once for all of
+// them. Example: keyword postings, because the documents of a group share most of their terms.
 //
-// Invariant: what is done for earlier requests is not noted in the change log, so that undoing the
-// request at hand leaves it alone; it is done before that request changes derived data itself.
+// Invariant: work for earlier requests is not recorded in the undo log, so undoing the present request does
+// not undo it. It is done before the present request changes derived data itself.
 import type { Env } from './env.js';
 
 export interface DerivedStore {
   getDerived(key: Uint8Array): Uint8Array | undefined;
-  /** `former`: a private copy of what the caller has just read under the key, if it has. */
+  /** `former`: a private copy of the value that the caller has just read under the key, if it has. */
   putDerived(key: Uint8Array, value: Uint8Array, former?: Uint8Array): void;
   deleteDerived(key: Uint8Array, former?: Uint8Array): void;
 }
 
-/** Work that waits; its owner decides what it is. */
+/** One kind of deferred work. */
 export interface DeferredTask {
-  /** A request begins: what comes from here on is its own. */
+  /** A request begins: later additions belong to it. */
   begin(): void;
-  /** Forgets what the request at hand left. */
+  /** Drops what the present request added. */
   undo(): void;
-  /** Does what earlier requests left. */
-  settleEarlier(group: DerivedStore): void;
-  /** Does what the request at hand left. */
-  settleOwn(own: DerivedStore): void;
+  /** Does the work of earlier requests. */
+  flushEarlier(group: DerivedStore): void;
+  /** Does the work of the present request. */
+  flushOwn(own: DerivedStore): void;
 }
 
 export class DeferredWork {
   /**
-   * Work for earlier requests has failed. What is done of it cannot be undone alone, nor told whose it
-   * was: the transaction must not be committed.
+   * Whether work for earlier requests has failed. It cannot be undone alone, nor assigned to one request, so
+   * the transaction must not be committed.
    */
   hasFailed = false;
   #work: DeferredTask | undefined;
@@ -41,8 +41,8 @@ export class DeferredWork {
     };
   }
 
-  /** What waits, made when nothing has yet. There is one kind of it. */
-  waiting<T extends DeferredTask>(make: () => T): T {
+  /** Returns the deferred task, created at the first call. There is only one kind of task. */
+  getOrCreate<T extends DeferredTask>(make: () => T): T {
     this.#work ??= make();
     return this.#work as T;
   }
@@ -55,21 +55,21 @@ export class DeferredWork {
     this.#work?.undo();
   }
 
-  /** Everything that waits is done; `own` is where the request at hand writes. */
+  /** Does all deferred work; `own`: where the present request writes. */
   flushDeferred(own: DerivedStore): void {
-    this.#settleEarlier();
-    this.#work?.settleOwn(own);
+    this.#flushEarlier();
+    this.#work?.flushOwn(own);
   }
 
-  /** The requests are over. */
+  /** Does all deferred work after the last request. */
   finish(): void {
     this.#work?.begin();
-    this.#settleEarlier();
+    this.#flushEarlier();
   }
 
-  #settleEarlier(): void {
+  #flushEarlier(): void {
     try {
-      this.#work?.settleEarlier(this.#direct);
+      this.#work?.flushEarlier(this.#direct);
     } catch (error) {
       this.hasFailed = true;
       throw error;

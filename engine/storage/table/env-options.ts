@@ -1,55 +1,61 @@
-// What an environment is opened with: who may write, and who hears of commits. LMDB shows a commit to
-// whoever looks, before anybody has been told of it; the log of a cluster has it before LMDB does.
+// Options of an environment: who may write, and which callbacks run around a commit. LMDB makes a commit
+// visible to readers before any callback runs. In a cluster, the log has the commit before LMDB does.
 import type { WriteFence } from '../lock/write-fence.js';
 import type { WriteSet } from './write-set.js';
 import type { Table } from './table.js';
 
-/** Hears when other threads may begin to see a commit, and when all that look do. */
+/** Callbacks around the moment at which a commit becomes visible to other threads. */
 export interface CommitVisibility {
   beginCommit(): void;
   endCommit(): void;
 }
 
-/** Hears which elements every transaction changes (view/invalidation-queue.ts). */
+/** Receives the elements that every transaction changes (view/invalidation-queue.ts). */
 export interface Invalidations {
-  /** A transaction begins; elements from `nextId` on are those that it makes. */
+  /** A transaction begins. It creates the elements from `nextId` on. */
   begin(state: { commits: number; nextId: number }): void;
-  /** The record of an element, or a list of its edges, is put or removed. */
+  /** The record of an element, or one of its adjacency lists, is written or removed. */
   touch(id: number): void;
   /** The transaction is about to be committed. */
   publish(commits: number): void;
-  /** What reads what was noted, on this thread. */
+  /** Returns a reader of the recorded changes for this thread. */
   since(): ChangedSince;
 }
 
 export interface ChangedSince {
   /**
-   * Goes on to another state of the data, and calls `drop` for every element that is not as it was;
-   * false: nobody knows, all may have changed.
+   * Moves to another commit and calls `drop` for every changed element. Returns false if the changes are
+   * unknown, so that any element may have changed.
    */
   move(commits: number, drop: (id: number) => void): boolean;
 }
 
-/** Of a database in a cluster: hears what every transaction changes. */
+/** Cluster only: receives the changes of every transaction. */
 export interface Replication {
   readonly recorder: WriteSet;
   /**
-   * Called inside of a transaction that is about to be committed, which it may still prevent by throwing:
-   * makes what the recorder has noted durable elsewhere first.
+   * Called in a transaction before its commit: makes the changes of the write set durable in the log.
+   * Prevents the commit by throwing.
    */
   beforeCommit(meta: Table<Uint8Array>): void;
-  /** Whether what the open transaction changes is durable elsewhere: it must be committed, or never be missed. */
+  /**
+   * Whether the changes of the open transaction are durable in the log. They must then be committed here, now
+   * or later.
+   */
   readonly isAhead: boolean;
   /**
-   * The disk has no room for what is durable elsewhere: it is kept as an entry that this node has yet to apply, before
-   * anything else. Gives what whoever asked for it hears.
+   * Called when the disk has no space for changes that are durable in the log. They stay a log entry that
+   * this node must apply before anything else. Returns the error for the caller.
    */
   setAside(): Error;
-  /** The transaction is over, one way or the other. */
+  /** The transaction has ended, by a commit or not. */
   ended(): void;
 }
 
-/** Hears when this thread may not be stopped, as at the end of its process (engine/database/lane/safe-exit.ts). */
+/**
+ * Called around times at which this thread must not be stopped, for example at the end of its process
+ * (engine/database/lane/safe-exit.ts).
+ */
 export interface TransactionHold {
   begin(): void;
   end(): void;
@@ -61,8 +67,8 @@ export interface EnvOptions {
   visibility?: CommitVisibility;
   /** Shared by all threads of the process that have the data open. */
   notes?: Invalidations;
-  /** Absent: a database of one process, none of whose puts is recorded. */
+  /** Absent for a database outside a cluster: its writes are not recorded. */
   replication?: Replication;
-  /** Of a thread that writes and may be stopped. */
+  /** For a writing thread that may be stopped. */
   hold?: TransactionHold;
 }

@@ -1,8 +1,8 @@
-// The LMDB environment: opens every table with the options that were measured to be safe
-// (operations.md 11.1), and owns transactions.
+// The LMDB environment: opens every table with the options that were measured to be safe (operations.md
+// 11.1), and runs transactions.
 //
-// Invariant: what a transaction has put is on disk when it returns, or nothing of it is. Of a database in
-// a cluster it is in the log before it is on this disk (env-options.ts).
+// Invariant: when a transaction returns, all its writes are on disk, or none of them. In a cluster they are
+// in the log before they are on this disk (env-options.ts).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ABORT, type Database, type RootDatabase, open } from 'lmdb';
@@ -24,7 +24,7 @@ import { DiskRoom } from '../lock/disk-space.js';
 import type { Invalidations, EnvOptions, TransactionHold } from './env-options.js';
 import { readCommits, readState } from './meta.js';
 import { ReplicatedTable } from './replicated-table.js';
-import { Table, type TableWatch, forgetParts } from './table.js';
+import { Table, type TableWatch, releaseParts } from './table.js';
 import { type TableName, tableNames } from './table-name.js';
 import { type Usage, endOf, usageOf } from './file-usage.js';
 import { UuidCache } from './uuid-cache.js';
@@ -43,43 +43,44 @@ export interface Env {
   vectors: Table<number>;
   vlog: Table<number>;
   derived: Table<Uint8Array>;
-  /** What all threads of the process hear of changes, where there are several. */
+  /** Change notifications for all threads of the process; undefined if there is only one. */
   notes: Invalidations | undefined;
-  /** Of the disk that this is on. */
+  /** Free space of the disk. */
   readonly room: DiskRoom;
   /**
-   * One durable transaction: when this returns, what `work` wrote is on disk. Nothing is written
-   * when it throws or returns false. `work` is synchronous: a promise would leave the transaction
-   * open (L08). Fails READ_ONLY when this thread may not write; said after the commit, it means
-   * that another process may have overwritten it. Fails INSUFFICIENT_STORAGE where the disk is full:
-   * nothing was written, and a later transaction may be.
+   * Runs one durable transaction: when this returns, the writes of `work` are on disk. Nothing is written if
+   * `work` throws or returns false. `work` must be synchronous, because a promise would leave the transaction
+   * open (L08). Fails READ_ONLY if this thread may not write; after the commit, this means that another
+   * process may have overwritten it. Fails INSUFFICIENT_STORAGE if the disk is full: nothing was written, and
+   * a later transaction may succeed.
    */
   transact(work: () => boolean): void;
-  /** The same for what stays on this node of a cluster: nothing of it is recorded. */
+  /** As `transact`, for data that only this node of a cluster has: nothing is recorded for the log. */
   transactLocally(work: () => boolean): void;
   /**
-   * Lets this thread see the newest commit. Once per batch: each call leaves a timer until the
-   * event loop turns.
+   * Shows the newest commit to this thread. Call it once per batch: each call leaves a timer until the next
+   * turn of the event loop.
    */
   refresh(): void;
-  /** Keeps the pages of the newest commit that this thread sees from being used again. */
+  /**
+   * Protects the pages of this thread's present snapshot from reuse, until the returned function is called.
+   */
   keep(): () => void;
-  /** What the file holds, as of the newest commit this thread sees. */
+  /** Returns the space usage of the file, as of this thread's present snapshot. */
   usage(): Usage;
-  /** Resolves when this thread has let go of the file. */
+  /** Resolves when this thread has closed the file. */
   close(): Promise<void>;
 }
 
-/** What LMDB writes of its two files before the first transaction, and some more. */
+/** Bytes that LMDB writes to its two files before the first transaction, with a margin. */
 const newFilesBytes = 256 * 1024;
 
 const bigEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 0;
 
 /**
- * Opens the environment in the folder `path`. For writing: creates what is missing, and waits for
- * whoever writes just now (700 ms beside an open transaction of 800 ms, L11). Read-only: 2 ms at
- * any time, once this process has opened it for writing; such a thread can never hold the write
- * lock (P02).
+ * Opens the environment in the folder `path`. For writing: creates missing files, and waits for a transaction
+ * in progress (700 ms for an open transaction of 800 ms, L11). Read-only: takes 2 ms once this process has
+ * opened the environment for writing; such a thread can never take the write lock (P02).
  */
 export function openEnv(path: string, given: EnvOptions = {}): Env {
   const { readOnly = false } = given;
@@ -117,14 +118,17 @@ export function openEnv(path: string, given: EnvOptions = {}): Env {
   }
 }
 
-/** A file that LMDB makes and maps: a page of it that finds no room on the disk ends the process by a signal. */
+/**
+ * Checks the space for files that LMDB creates and maps: a page fault on a full disk would end the process
+ * with a signal.
+ */
 function checkFiles(path: string, room: DiskRoom): void {
   const isThere = ['data.mdb', 'lock.mdb'].every((name) => existsSync(join(path, name)));
   if (isThere || room.canGrow(newFilesBytes)) return;
   fail('INSUFFICIENT_STORAGE', { free: room.free, needed: newFilesBytes });
 }
 
-/** One transaction, in which the thread is not stopped. */
+/** Runs one transaction in which the thread cannot be stopped. */
 function transactHeld(root: RootDatabase, hold: TransactionHold | undefined, work: () => unknown) {
   hold?.begin();
   try {
@@ -157,8 +161,11 @@ function tablesOf(root: RootDatabase, { notes, replication }: EnvOptions, uuids?
   };
 }
 
-/** What is committed is not said to have failed for a passing reason: where it cannot be told, writing ends. */
-function checkKept(permit: EnvOptions['permit']): void {
+/**
+ * Verifies the fence after a commit. The commit must not be reported as failed for a passing reason, so an
+ * unclear state closes the fence.
+ */
+function checkAfterCommit(permit: EnvOptions['permit']): void {
   try {
     permit?.check();
   } catch (error) {
@@ -174,7 +181,7 @@ function envOf(root: RootDatabase, room: DiskRoom, given: EnvOptions): Env {
   const transact = (work: () => boolean): void => {
     assert(!readOnly, 'a thread that reads does not write');
     if (permit?.closedBecause !== undefined) permit.check();
-    let kept = false;
+    let isCommitted = false;
     let now: number | undefined;
     let commits: number | undefined;
     try {
@@ -185,7 +192,7 @@ function envOf(root: RootDatabase, room: DiskRoom, given: EnvOptions): Env {
         if (!work()) return ABORT;
         permit?.check();
         replication?.beforeCommit(tables.meta);
-        kept = true;
+        isCommitted = true;
         now = readCommits(tables.meta);
         notes?.publish(now);
         visibility?.beginCommit();
@@ -193,17 +200,17 @@ function envOf(root: RootDatabase, room: DiskRoom, given: EnvOptions): Env {
       commits = now;
     } catch (error) {
       const shortage = isPanic(root) ? undefined : room.shortageIn(error);
-      // What others have, and this disk has not, nothing may be built on before it is here as well.
+      // The log has changes that this disk lacks: apply them before any other transaction.
       if (shortage !== undefined && replication?.isAhead) throw replication.setAside();
-      if ((kept && shortage === undefined) || replication?.isAhead) permit?.failed(error);
+      if ((isCommitted && shortage === undefined) || replication?.isAhead) permit?.failed(error);
       throw shortage ?? asCorruption(error, 'data.mdb');
     } finally {
       uuids?.end(commits);
-      if (kept) visibility?.endCommit();
-      forgetParts();
+      if (isCommitted) visibility?.endCommit();
+      releaseParts();
       replication?.ended();
     }
-    if (kept) checkKept(permit);
+    if (isCommitted) checkAfterCommit(permit);
   };
   return {
     ...tables,

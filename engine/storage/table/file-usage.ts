@@ -1,16 +1,16 @@
-// What the data file holds, in pages. Owns the reading of LMDB's figures.
+// Reads the space usage of the data file from LMDB's statistics.
 import type { RootDatabase } from 'lmdb';
 
 export interface Usage {
   mapBytes: number;
-  /** Of the file, up to its last page; what lies behind it is only kept ready. */
+  /** Bytes up to the last page; preallocated space after it does not count. */
   fileBytes: number;
   pageBytes: number;
-  /** Pages that the next transactions may use again. */
+  /** Pages that later transactions may reuse. */
   freePages: number;
-  /** Threads that have a place in LMDB's table of readers. */
+  /** Threads that have a slot in LMDB's reader table. */
   readers: number;
-  /** Of the table with the keyword postings. */
+  /** Bytes of the table with the keyword postings. */
   derivedBytes: number;
 }
 
@@ -36,7 +36,7 @@ export const pagesOf = (tree: TreeStats): number =>
 /** Pages 0 and 1 of the file. */
 const metaPages = 2;
 
-/** How far LMDB has used the file. */
+/** Returns the number of bytes of the file that LMDB uses. */
 export function endOf(root: RootDatabase): number {
   const { lastPageNumber, pageSize } = root.getStats() as RootStats;
   return (lastPageNumber + 1) * pageSize;

@@ -1,5 +1,5 @@
-// Every key layout of the store in one table, and the codecs that write keys straight into lmdb's
-// key buffer. Invariant: all integers in keys are big-endian, so that byte order is numeric order.
+// The key layouts of all tables, and the codecs that write keys directly into lmdb's key buffer.
+// Invariant: all integers in keys are big-endian, so byte order is numeric order.
 //
 //   table     key                                     value, each followed by its CRC32 (checksum.ts)
 //   meta      tag u8 [· label u16]                    catalog, state, totals (meta.ts)
@@ -12,11 +12,11 @@
 //   vlog      sequence u64                            change of a vector index (vector-log.ts)
 //   derived   bytes chosen by the owner               bytes of the owner
 
-/** Writes a key at `start` and tells where it ends; reads it back. */
+/** Writes a key at `start` and returns its end, or reads it back. */
 export interface KeyCodec<K> {
   writeKey(key: K, target: Uint8Array, start: number): number;
   readKey(target: Uint8Array, start: number, end: number): K;
-  /** No key of a table is before it. */
+  /** No key of a table is below it. */
   readonly lowest: K;
 }
 
@@ -92,9 +92,7 @@ export const adjacencyKey: KeyCodec<AdjacencyKey> = {
   lowest: { id: 0, label: 0, chunk: 0 },
 };
 
-/**
- * Keys that are bytes already. The copy is by hand: `set` checks more than a short key is worth.
- */
+/** Codec of keys that are bytes already. Copies in a loop: the checks of `set` cost more than a short key. */
 export const bytesKey: KeyCodec<Uint8Array> = {
   writeKey(key, target, start) {
     const { length } = key;

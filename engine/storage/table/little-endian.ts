@@ -1,4 +1,4 @@
-// Little-endian words inside stored values.
+// Reads and writes little-endian u32 words in stored values.
 
 /** Reads a u32; `at` need not be aligned. */
 export function getWord(bytes: Uint8Array, at: number): number {
@@ -14,7 +14,7 @@ export function putWord(bytes: Uint8Array, at: number, value: number): void {
   bytes[at + 3] = value >>> 24;
 }
 
-/** Copies the u32s of bytes [start, bytes.length) into `target` from its word `to` on. */
+/** Copies the u32 words of bytes [start, bytes.length) to `target`, from its index `to` on. */
 export function copyWords(bytes: Uint8Array, start: number, target: Uint32Array, to: number): void {
   const count = (bytes.length - start) >>> 2;
   const offset = bytes.byteOffset + start;
@@ -25,7 +25,7 @@ export function copyWords(bytes: Uint8Array, start: number, target: Uint32Array,
   }
 }
 
-/** The parts end to end: a scan that is wanted whole. */
+/** Concatenates the arrays. */
 export function joinWords(parts: readonly Uint32Array[]): Uint32Array {
   const joined = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

@@ -1,24 +1,24 @@
-// What LMDB's own errors mean to us.
+// Converts LMDB's errors to errors of the catalogue.
 import type { RootDatabase } from 'lmdb';
 import { TrellisError } from '../../base/errors.js';
 
 /**
- * Codes by which LMDB says that a page is not what it must be: PAGE_NOTFOUND, CORRUPTED,
- * VERSION_MISMATCH, INVALID, CURSOR_FULL, PAGE_FULL, INCOMPATIBLE, BAD_TXN, BAD_VALSIZE, PROBLEM.
+ * Codes by which LMDB reports a damaged page: PAGE_NOTFOUND, CORRUPTED, VERSION_MISMATCH, INVALID,
+ * CURSOR_FULL, PAGE_FULL, INCOMPATIBLE, BAD_TXN, BAD_VALSIZE, PROBLEM.
  */
 const damageCodes: ReadonlySet<unknown> = new Set([
   -30797, -30796, -30794, -30793, -30787, -30786, -30784, -30782, -30781, -30779,
 ]);
 
 /**
- * PANIC: a meta page could not be written. From then on LMDB refuses reads, too, until nobody in the
- * process has the file open.
+ * PANIC: LMDB could not write a meta page. It then refuses reads too, until all threads of the process have
+ * closed the file.
  */
 const panicCode = -30795;
-/** Reads say it with the code of an invalid argument. */
+/** Reads report PANIC with the code of an invalid argument. */
 const saysPanic = /\bMDB_PANIC\b/;
 
-/** Whether LMDB has given up on the file. */
+/** Whether LMDB refuses all use of the file. */
 export function isPanic(root: RootDatabase): boolean {
   try {
     root.resetReadTxn();
@@ -30,8 +30,8 @@ export function isPanic(root: RootDatabase): boolean {
 }
 
 /**
- * An error of LMDB as it leaves the environment: DATA_CORRUPT where the file is to blame, NOT_READY
- * until the file is open again.
+ * Converts an error of LMDB: DATA_CORRUPT for a damaged file, NOT_READY until the file is open again. Returns
+ * all other errors unchanged. `place`: the table or file, for the message.
  */
 export function asCorruption(error: unknown, place: string): unknown {
   const { code, message } = error as { code?: unknown; message?: string };

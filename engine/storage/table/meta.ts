@@ -1,43 +1,45 @@
-// What the store knows about itself: one table of few keys.
+// The meta table: what the store records about itself, under a few keys.
 //
 //   key               value
 //   01                catalog, JSON (catalog-record.ts)
-//   02                next id u32 · commits u32 · next sequence f64 · departures u32 · risen from u32 · newest uuid 16
+//   02                next id u32 · commits u32 · next sequence f64 · removals u32 · risen from u32 · newest uuid 16
 //   03 · label u16    total of a label: elements u32 · dimension u32
 //   04                uuid of the database, 36 characters
-//   05                how far a replicated log is followed: the log's own (ipc/position.ts)
+//   05                position in the replicated log, in the log's own form (ipc/position.ts)
 //   06                trimmed sequence f64
-//   07                sources of the program, deflated: of a database in a cluster
-//   08                what all nodes of a cluster are to know beside the data, as the server packs it
-//   09                oldest edge that lists may lack u32 (view/deferred-adjacency.ts); absent while they are whole
+//   07                sources of the program, deflated; cluster only
+//   08                settings that all nodes of a cluster share, as the server packs them
+//   09                oldest edge that lists may lack u32 (view/deferred-adjacency.ts); absent while they are complete
 //
-// Numbers in values are little-endian. 05 and 06 are this node's alone: all others are equal on all
-// nodes of a cluster that are equally far. Invariant: state and totals are those of the last committed
-// transaction; what is done to this node's files alone changes none of them.
+// Numbers in values are little-endian. Each node has its own 05 and 06. All other keys are equal on all nodes
+// of a cluster at equal log positions.
+// Invariant: state and totals are those of the last committed transaction. Maintenance of this node's files
+// changes neither.
 import type { Table } from './table.js';
 import { getWord, putWord } from './little-endian.js';
 
 export interface State {
   nextId: number;
-  /** Counts commits that changed anything, modulo 2^32: equal counts, equal data. */
+  /** Commit number: counts commits that changed anything, modulo 2^32. Equal numbers mean equal data. */
   commits: number;
   /** Sequence of the next change of a vector index. */
   nextSeq: number;
   /**
-   * Counts how often elements have left a type, modulo 2^32 and never 0: equal counts, and ids below the
-   * next one of then stand in their types where they stood. 0: whoever wrote last did not count.
+   * Counts removals of elements from types, modulo 2^32 and never 0. While it is equal, the ids that existed
+   * at the first reading keep their positions in their types. 0: an older version wrote last and did not
+   * count.
    */
   removalCount: number;
-  /** Among elements from this id on, whoever has the greater id has the greater uuid. 0: nobody knows. */
+  /** From this id on, uuids ascend with ids. 0: unknown. */
   risenFrom: number;
-  /** The newest uuid given out, written over by the next; 16 zeros before the first. */
+  /** The newest generated uuid, overwritten by the next one; 16 zeros before the first. */
   lastUuid: Uint8Array;
 }
 
-/** What is counted per label. */
+/** Totals of a label. */
 export interface Total {
   count: number;
-  /** Of vector labels: 0 before the first vector. */
+  /** For vector labels: 0 before the first vector. */
   dimension: number;
 }
 
@@ -70,7 +72,7 @@ export function readState(meta: Table<Uint8Array>): State {
   };
 }
 
-/** The count of commits alone, without the cost of the rest. */
+/** Reads only the commit number, without decoding the rest. */
 export function readCommits(meta: Table<Uint8Array>): number {
   const value = meta.peek(metaKey.state);
   return value === undefined ? 0 : getWord(value, 4);

@@ -1,13 +1,13 @@
-// The order of many ids, by a radix sort that keeps equal ones as they came: what belongs to one
-// element lies side by side afterwards, and its neighbours in the order of keys follow.
+// Sorts positions by id with a stable radix sort. Afterwards, the entries of one element are adjacent, and
+// neighbours in key order follow each other.
 
 const digitBits = 11;
 const digits = 1 << digitBits;
 
-/** Up to so many ids are put in order by insertion: counting digits costs more. */
+/** Up to this many ids are sorted by insertion, because counting digits costs more. */
 const few = 48;
 
-/** Places of the first `count` ids by ascending id, those of equal ids ascending. */
+/** Returns the positions of the first `count` ids by ascending id, those of equal ids ascending. */
 export function orderOf(ids: Uint32Array, count: number): Uint32Array {
   return count <= few ? orderOfFew(ids, count) : orderOfMany(ids, count);
 }

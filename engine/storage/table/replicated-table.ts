@@ -1,6 +1,6 @@
-// A table of a database in a cluster: what is put into it and removed from it is noted, for the entry of
-// the transaction. A database of one process has none: its puts cost what they always did. Invariant:
-// the recorder's last word on a key is what stands under it in the open transaction.
+// A table of a database in a cluster: records its puts and removals for the log entry of the transaction.
+// Databases outside a cluster use the plain Table.
+// Invariant: the last record of a key in the write set equals its value in the open transaction.
 import type { KeyCodec } from './keys.js';
 import type { WriteSet } from './write-set.js';
 import { Table, type TableWatch } from './table.js';
@@ -15,7 +15,7 @@ function bytesOfWord(word: number): Uint8Array {
 }
 
 export class ReplicatedTable<K> extends Table<K> {
-  /** Of this table in entries: its place in the list of names. */
+  /** Number of this table in log entries: its position in the list of names. */
   readonly number: number;
 
   constructor(
@@ -35,7 +35,7 @@ export class ReplicatedTable<K> extends Table<K> {
     recorder.put(this.number, size, value, start, end);
   }
 
-  /** Puts or removes what another node has; nothing is noted. */
+  /** Applies a put or a removal of another node; nothing is recorded. */
   apply(key: Uint8Array, value: Uint8Array | undefined): void {
     const bytes = Buffer.from(key.buffer, key.byteOffset, key.length);
     const own = this.codec.readKey(bytes, 0, key.length);

@@ -1,4 +1,4 @@
-// The names of all tables of the store; keys.ts draws what is in them.
+// The names of all tables of the store. keys.ts draws their contents.
 
 export const tableNames = [
   'meta',

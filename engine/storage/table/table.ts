@@ -1,10 +1,9 @@
-// One table of the LMDB environment: keys as their codec writes them, and a CRC32 behind every value,
-// over the name of the table, the key and the value: what a damaged page shows under another key
-// fails.
+// One table of the LMDB environment: its keys are written by a codec. Every value is followed by a CRC32 over
+// the name of the table, the key and the value, so a value that a damaged page shows under another key fails.
 //
-// Invariant: a value is returned only after its CRC was checked, by this read or by an earlier one;
-// what `peek` returns is valid until the next read of any table. Errors by which LMDB says that the
-// file is damaged leave as DATA_CORRUPT.
+// Invariant: a value is returned only after its CRC was verified, by this read or an earlier one. The result
+// of `peek` is valid until the next read of any table. LMDB's errors for a damaged file are thrown as
+// DATA_CORRUPT.
 import { type Binary, asBinary } from 'lmdb';
 import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
@@ -16,11 +15,11 @@ import type { UuidCache } from './uuid-cache.js';
 import { getWord, putWord } from './little-endian.js';
 
 declare module 'lmdb' {
-  /** Takes a part of a buffer as well, and notes the buffer's address there. */
+  /** Also accepts a part of a buffer, and stores the buffer's address in it. */
   function asBinary(parcel: Parcel): import('lmdb').Binary;
 }
 
-/** What lmdb's declarations leave out or say more narrowly than it is. */
+/** Members that lmdb's declarations omit or declare too narrowly. */
 interface RawDatabase {
   lastSize: number;
   getBinaryFast(key: unknown): Uint8Array | undefined;
@@ -32,7 +31,7 @@ interface RawDatabase {
   getStats(): unknown;
 }
 
-// lmdb looks for each of these at every put: of one shape, they cost nothing.
+// lmdb reads all these members at every put. Objects of one shape make that free.
 const noOptions = {
   noOverwrite: false,
   noDupData: false,
@@ -45,46 +44,46 @@ const onlyNew = { ...noOptions, noOverwrite: true };
 const onlyLast = { ...noOptions, append: true };
 
 /**
- * Bytes on their way to lmdb, which copies those between `start` and `end` before `put` returns: no
- * view has to be made of each value, and the address of the memory is asked for once. Plain objects:
- * lmdb looks for members that typed arrays lack and are slow to deny.
+ * Bytes for lmdb, which copies those between `start` and `end` before `put` returns. So no view is created
+ * for each value, and the address of the memory is requested once. This is a plain object, because lmdb reads
+ * members that typed arrays lack and are slow to look up.
  */
 interface Parcel {
   start: number;
   end: number;
-  /** Of the buffer; lmdb notes it here. */
+  /** Address of the buffer; lmdb stores it here. */
   address: number;
   buffer: ArrayBufferLike;
 }
 
-/** Bytes, and what lmdb takes a part of them from. */
+/** Bytes, and the parcel through which lmdb takes a part of them. */
 interface Source {
   bytes: Uint8Array;
   parcel: Parcel;
   value: Binary;
 }
 
-function sourceOf(bytes: Uint8Array): Source {
+function newSource(bytes: Uint8Array): Source {
   const parcel = { start: 0, end: 0, address: 0, buffer: bytes.buffer };
   return { bytes, parcel, value: asBinary(parcel) };
 }
 
-let scratch = sourceOf(new Uint8Array(4096));
+let scratch = newSource(new Uint8Array(4096));
 
-/** The bytes of which a part was put last; they are let go at the end of the transaction. */
-const nothing = sourceOf(new Uint8Array(0));
+/** The bytes of which a part was put last; released at the end of the transaction. */
+const nothing = newSource(new Uint8Array(0));
 let shared = nothing;
 
-/** The transaction is over: nobody puts a part of those bytes any more. */
-export function forgetParts(): void {
+/** Releases these bytes after the transaction. */
+export function releaseParts(): void {
   shared = nothing;
 }
 
-/** The value with its checksum; `seed` is the sum of what names it. */
+/** Returns the value with its checksum, which starts from `seed`. */
 function withChecksum(value: Uint8Array, seed: number): Binary {
   const size = value.length;
   if (size + checksumSize > scratch.bytes.length) {
-    scratch = sourceOf(new Uint8Array((size + checksumSize) * 2));
+    scratch = newSource(new Uint8Array((size + checksumSize) * 2));
   }
   scratch.bytes.set(value);
   putWord(scratch.bytes, size, checksum(value, 0, size, seed));
@@ -92,20 +91,20 @@ function withChecksum(value: Uint8Array, seed: number): Binary {
   return scratch.value;
 }
 
-/** Of a word and its checksum. */
+/** Bytes of a word and its checksum. */
 const wordSize = 4 + checksumSize;
 
-function sealedWord(word: number, seed: number): Binary {
+function wordWithChecksum(word: number, seed: number): Binary {
   putWord(scratch.bytes, 0, word);
   putWord(scratch.bytes, 4, checksum(scratch.bytes, 0, 4, seed));
   scratch.parcel.end = wordSize;
   return scratch.value;
 }
 
-/** A part of bytes with its checksum, for which there is room behind it. */
-function sealedPart(bytes: Uint8Array, start: number, end: number, seed: number): Binary {
+/** Returns a part of `bytes` with its checksum, which is written after the part. */
+function partWithChecksum(bytes: Uint8Array, start: number, end: number, seed: number): Binary {
   assert(end + checksumSize <= bytes.length, 'there is room for a checksum');
-  if (bytes !== shared.bytes) shared = sourceOf(bytes);
+  if (bytes !== shared.bytes) shared = newSource(bytes);
   putWord(bytes, end, checksum(bytes, start, end, seed));
   shared.parcel.start = bytes.byteOffset + start;
   shared.parcel.end = bytes.byteOffset + end + checksumSize;
@@ -117,29 +116,29 @@ export interface Span<K> {
   /** Exclusive. */
   end: K;
   limit?: number;
-  /** So many of the first are left out without being read. */
+  /** Number of first keys to skip without reading them. */
   offset?: number;
-  /** Descending: `start` is the upper one. */
+  /** Descending order: `start` is the upper bound. */
   reverse?: boolean;
 }
 
-export interface SealedEntry<K> {
+export interface RawEntry<K> {
   key: K;
   value: Uint8Array;
 }
 
-/** Where keys are written to be summed; longer than any that LMDB takes. */
+/** Scratch memory for the checksums of keys; longer than any key of LMDB. */
 const keyBytes = new Uint8Array(4096);
 
-/** Who follows what becomes of a table. */
+/** Observers of a table. */
 export interface TableWatch<K> {
-  /** Told of every key that is put or removed. */
+  /** Called with every key that is put or removed. */
   touch?: ((key: K) => void) | undefined;
-  /** Of a table of words whose keys are bytes. */
+  /** Cache for a table of words with byte keys. */
   memo?: UuidCache | undefined;
 }
 
-/** One LMDB database. Writing is allowed inside `Env.transact` only. */
+/** One LMDB database. Writes are allowed only inside `Env.transact`. */
 export class Table<K> {
   readonly #raw: RawDatabase;
   readonly #nameSum: number;
@@ -158,20 +157,20 @@ export class Table<K> {
     this.#nameSum = sumOfName(name);
   }
 
-  /** What the checksum of the value under a key begins with. */
+  /** Returns the checksum from which that of the value under a key starts. */
   #seed(key: K): number {
     return checksum(keyBytes, 0, this.codec.writeKey(key, keyBytes, 0), this.#nameSum);
   }
 
   /**
-   * The value without a copy: valid until the next read of any table. `checked`: the caller has
-   * had this value's checksum compared before, which of a large value costs more than reading it.
+   * Returns the value without a copy, valid until the next read of any table. `checked`: the caller has
+   * already had this checksum verified, which costs more than the read for a large value.
    */
   peek(key: K, checked = false): Uint8Array | undefined {
     const raw = this.#raw;
     const bytes = this.#find(key);
     if (bytes === undefined) return undefined;
-    // lmdb's buffer carries a faked length; a view of the true length is taken at once.
+    // lmdb's buffer has a false length, so take a view of the true length immediately.
     const size = raw.lastSize - checksumSize;
     if (size < 0) this.#corrupt(key);
     if (!checked && checksum(bytes, 0, size, this.#seed(key)) !== getWord(bytes, size)) {
@@ -188,7 +187,7 @@ export class Table<K> {
     }
   }
 
-  /** A private copy of the value. */
+  /** Returns a private copy of the value, or undefined. */
   get(key: K): Uint8Array | undefined {
     return this.peek(key)?.slice();
   }
@@ -201,7 +200,7 @@ export class Table<K> {
     this.#put(key, withChecksum(value, this.#seed(key)));
   }
 
-  /** The word under a key, 0 when there is none: words are not 0. */
+  /** Returns the word under a key; 0 if there is none, because words are not 0. */
   peekWord(key: K): number {
     const { memo } = this;
     const known = memo === undefined ? 0 : memo.find(key as Uint8Array);
@@ -215,14 +214,14 @@ export class Table<K> {
     return word;
   }
 
-  /** What a key has just got, which is going to be asked for. */
+  /** Caches the word of a key that will be read soon. */
   remember(key: K, word: number): void {
     this.memo?.keep(key as Uint8Array, word);
   }
 
   #put(key: K, value: Binary, options?: object): boolean {
     this.touch?.(key);
-    // Of what is put behind all others nothing was known.
+    // An appended key cannot be in the cache, so nothing is invalidated.
     if (options !== onlyLast) this.memo?.forget(key as Uint8Array);
     try {
       return this.#raw.putSync(key, value, options);
@@ -231,46 +230,45 @@ export class Table<K> {
     }
   }
 
-  /** Puts what has no value yet; false, and nothing is put, when there is one. */
+  /** Puts a value under a new key. Returns false, and puts nothing, if the key exists. */
   insert(key: K, value: Uint8Array): boolean {
     return this.#put(key, withChecksum(value, this.#seed(key)), onlyNew);
   }
 
   /**
-   * Puts a value behind all others of the table, without looking for its place; false, and nothing
-   * is put, when the key is not above all others.
+   * Appends a value without a search. Returns false, and puts nothing, if the key is not above all others.
    */
   append(key: K, value: Uint8Array): boolean {
     return this.#put(key, withChecksum(value, this.#seed(key)), onlyLast);
   }
 
-  /** `put` of a part of `bytes`, which has room for a checksum behind it. */
+  /** As `put`, for a part of `bytes` with space for a checksum after it. */
   putPart(key: K, bytes: Uint8Array, start: number, end: number): void {
-    this.#put(key, sealedPart(bytes, start, end, this.#seed(key)));
+    this.#put(key, partWithChecksum(bytes, start, end, this.#seed(key)));
   }
 
-  /** `insert` of a part of `bytes`, which has room for a checksum behind it. */
+  /** As `insert`, for a part of `bytes` with space for a checksum after it. */
   insertPart(key: K, bytes: Uint8Array, start: number, end: number): boolean {
-    return this.#put(key, sealedPart(bytes, start, end, this.#seed(key)), onlyNew);
+    return this.#put(key, partWithChecksum(bytes, start, end, this.#seed(key)), onlyNew);
   }
 
-  /** `append` of a part of `bytes`, which has room for a checksum behind it. */
+  /** As `append`, for a part of `bytes` with space for a checksum after it. */
   appendPart(key: K, bytes: Uint8Array, start: number, end: number): boolean {
-    return this.#put(key, sealedPart(bytes, start, end, this.#seed(key)), onlyLast);
+    return this.#put(key, partWithChecksum(bytes, start, end, this.#seed(key)), onlyLast);
   }
 
   putWord(key: K, word: number): void {
-    this.#put(key, sealedWord(word, this.#seed(key)));
+    this.#put(key, wordWithChecksum(word, this.#seed(key)));
   }
 
-  /** `append` of one word. */
+  /** As `append`, for one word. */
   appendWord(key: K, word: number): boolean {
-    return this.#put(key, sealedWord(word, this.#seed(key)), onlyLast);
+    return this.#put(key, wordWithChecksum(word, this.#seed(key)), onlyLast);
   }
 
-  /** `insert` of one word. */
+  /** As `insert`, for one word. */
   insertWord(key: K, word: number): boolean {
-    return this.#put(key, sealedWord(word, this.#seed(key)), onlyNew);
+    return this.#put(key, wordWithChecksum(word, this.#seed(key)), onlyNew);
   }
 
   remove(key: K): boolean {
@@ -283,38 +281,38 @@ export class Table<K> {
     }
   }
 
-  /** Up to `limit` entries from `start` on, with their checksums, neither compared nor taken off. */
-  withChecksum(start: K, limit: number): SealedEntry<K>[] {
+  /** Returns up to `limit` entries from `start` on, with their checksums included and not verified. */
+  withChecksum(start: K, limit: number): RawEntry<K>[] {
     try {
-      return Array.from(this.#raw.getRange({ start, limit })) as SealedEntry<K>[];
+      return Array.from(this.#raw.getRange({ start, limit })) as RawEntry<K>[];
     } catch (error) {
       throw asCorruption(error, this.name);
     }
   }
 
-  /** The first key there is. */
+  /** Returns the first key, or undefined for an empty table. */
   get first(): K | undefined {
     const [first] = this.#raw.getKeys({ start: this.codec.lowest, limit: 1 });
     return first as K | undefined;
   }
 
-  /** Puts a value as `sealed` gave it. */
-  putSealed(key: K, value: Uint8Array): void {
+  /** Puts a value as `withChecksum` returned it. */
+  putRaw(key: K, value: Uint8Array): void {
     this.memo?.forget(key as Uint8Array);
     this.#raw.putSync(key, asBinary(value));
   }
 
-  /** `append` of a value as `sealed` gave it. */
-  appendSealed(key: K, value: Uint8Array): boolean {
+  /** Appends a value as `withChecksum` returned it. Returns false if the key is not above all others. */
+  appendRaw(key: K, value: Uint8Array): boolean {
     return this.#raw.putSync(key, asBinary(value), onlyLast);
   }
 
-  /** Writes the bytes of a key at `at`; tells where they end. */
+  /** Writes the bytes of a key at `at`; returns their end. */
   writeKey(key: K, target: Uint8Array, at: number): number {
     return this.codec.writeKey(key, target, at);
   }
 
-  /** The key that `writeKey` wrote. */
+  /** Returns the key that `writeKey` wrote. */
   keyOf(bytes: Uint8Array, start: number, end: number): K {
     return this.codec.readKey(bytes, start, end);
   }
@@ -323,12 +321,12 @@ export class Table<K> {
     return keyBytes.slice(0, this.codec.writeKey(key, keyBytes, 0));
   }
 
-  /** Pages that its tree takes. */
+  /** Number of pages of the tree. */
   get pages(): number {
     return pagesOf(this.#raw.getStats() as TreeStats);
   }
 
-  /** How many entries there are, and the pages of the tree without those of large values. */
+  /** Number of entries, and number of pages without those of long values. */
   get extent(): { entries: number; pages: number } {
     const stats = this.#raw.getStats() as TreeStats;
     return {
@@ -337,7 +335,7 @@ export class Table<K> {
     };
   }
 
-  /** Keys of a span in order, whose values are not looked at. The cursor is closed on return. */
+  /** Returns the keys of a span in order, without reading values. The cursor is closed on return. */
   keys(span: Span<K>): K[] {
     try {
       return Array.from(this.#raw.getKeys({ ...span })) as K[];
@@ -346,7 +344,7 @@ export class Table<K> {
     }
   }
 
-  /** How many keys a span has; none is read. */
+  /** Returns the number of keys in a span, without reading them. */
   countKeys({ start, end }: Span<K>): number {
     try {
       return this.#raw.getKeysCount({ start, end });
@@ -355,12 +353,12 @@ export class Table<K> {
     }
   }
 
-  /** Entries of a span in order, with private values. The cursor is closed before this returns. */
+  /** Returns the entries of a span in order, with private values. The cursor is closed on return. */
   entries(span: Span<K>): { key: K; value: Uint8Array }[] {
     const found: { key: K; value: Uint8Array }[] = [];
     try {
       for (const { key, value } of this.#raw.getRange({ ...span })) {
-        found.push({ key: key as K, value: this.#opened(key as K, value) });
+        found.push({ key: key as K, value: this.#verified(key as K, value) });
       }
     } catch (error) {
       throw asCorruption(error, this.name);
@@ -368,7 +366,7 @@ export class Table<K> {
     return found;
   }
 
-  #opened(key: K, value: Uint8Array): Uint8Array {
+  #verified(key: K, value: Uint8Array): Uint8Array {
     const size = value.length - checksumSize;
     if (size < 0) this.#corrupt(key);
     if (checksum(value, 0, size, this.#seed(key)) !== getWord(value, size)) this.#corrupt(key);

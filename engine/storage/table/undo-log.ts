@@ -1,9 +1,9 @@
-// Every put and removal of one request, with what it replaced: the request alone can be undone
-// inside the lane's transaction. (Nested LMDB transactions cost 100-150 us each, operations.md L07;
-// this costs one read per put.)
+// Records every put and removal of one request with the value it replaced, so that this request alone can be
+// undone in the transaction of its group. (Nested LMDB transactions cost 100-150 us each, operations.md L07;
+// this log costs one read per put.)
 //
-// Keys and former values lie end to end in one memory: an object for each would live as long as the
-// request, and the garbage collector copies what lives.
+// Keys and former values are stored end to end in one buffer. A separate object for each would live as long
+// as the request, and the garbage collector copies live objects.
 //
 //   changes  table · start of the key · of the former value · its end, or none     four words a change
 //   bytes    key · former value · key · former value …
@@ -19,25 +19,25 @@ import type { Table } from './env.js';
 /** Words of a change. */
 const changeWords = 4;
 
-/** Instead of a table: many puts of new keys, which know themselves how to go. */
+/** In place of a table: an undo function for many puts of new keys. */
 const made = 255;
 
-/** Instead of an end: nothing stood under the key. */
+/** In place of an end: the key had no value. */
 const nothing = 0;
 
 const empty = new Uint8Array(0);
 
-/** Longer than any key that LMDB takes. */
+/** Longer than any key of LMDB. */
 const keyBytesMax = 2048;
 
-/** A larger memory is given back after the request that needed it. */
-const keptBytes = 4 * 1024 * 1024;
+/** A buffer above this size is released after the request that needed it. */
+const retainedBytes = 4 * 1024 * 1024;
 
-/** Bytes counted per put besides the value: key, node header, CRC. */
+/** Bytes counted per put in addition to the value: key, node header, CRC. */
 const putOverhead = 32;
 
 export class UndoLog {
-  /** Those that were changed, by the number that changes know them by. */
+  /** Tables with changes, by their number in the log. */
   readonly #tables: Table<unknown>[] = [];
   #changes = new Uint32Array(64 * changeWords);
   /** Words of `#changes` in use. */
@@ -53,13 +53,12 @@ export class UndoLog {
   constructor(private readonly limits: Pick<Limits, 'txn_writes' | 'txn_bytes'>) {}
 
   /**
-   * Starts a request. `keep: false` for work that is undone with the whole transaction only, and
-   * has no limit.
+   * Starts a request. `keep: false` for work that is undone only with the whole transaction and has no limit.
    */
   begin(options: { keep: boolean } = { keep: true }): void {
     this.#end = 0;
     this.#undoing = [];
-    if (this.#bytes.bytes.length > keptBytes) this.#shrink();
+    if (this.#bytes.bytes.length > retainedBytes) this.#shrink();
     this.#bytes.length = 0;
     this.#count = 0;
     this.#size = 0;
@@ -75,13 +74,13 @@ export class UndoLog {
     return this.#count === 0;
   }
 
-  /** Refuses at once what is going to make at least so many changes more. */
+  /** Fails TXN_TOO_LARGE if `count` more changes would exceed the limit, before they are made. */
   expect(count: number): void {
     const { txn_writes: max } = this.limits;
     if (this.#keep && this.#count + count > max) fail('TXN_TOO_LARGE', { max, unit: 'writes' });
   }
 
-  /** Puts under a key known to be absent. */
+  /** Puts a value under a key that is known to be absent. */
   insert<K>(table: Table<K>, key: K, value: Uint8Array): void {
     this.#note(table, key, undefined, value.length);
     table.put(key, value);
@@ -93,8 +92,8 @@ export class UndoLog {
   }
 
   /**
-   * Puts where the caller has just read `former`, and neither read nor put anything since, unless it is
-   * a private copy; undefined when there was none.
+   * Puts a value where the caller has just read `former`, undefined if there was none. The caller must not
+   * have read or put anything since, unless `former` is a private copy.
    */
   replace<K>(table: Table<K>, key: K, former: Uint8Array | undefined, value: Uint8Array): void {
     this.#note(table, key, former, value.length);
@@ -108,18 +107,18 @@ export class UndoLog {
     table.remove(key);
   }
 
-  /** Removes what stands under a key: `former`, as `replace` has it. Fails DATA_CORRUPT without it. */
+  /** Removes the value `former` of a key, read as for `replace`. Fails DATA_CORRUPT if it is gone. */
   cut<K>(table: Table<K>, key: K, former: Uint8Array): void {
     this.#note(table, key, former, 0);
     checkIntegrity(table.remove(key), 'what was read is gone');
   }
 
-  /** Removes a key whose value, if there is one, is known to be empty. */
+  /** Removes a key whose value, if any, is known to be empty. */
   removeEmpty<K>(table: Table<K>, key: K): void {
     if (table.remove(key)) this.#note(table, key, empty, 0);
   }
 
-  /** Counts puts that are yet to be made, `bytes` long in all. */
+  /** Counts puts that will follow, with `bytes` bytes in all. Fails TXN_TOO_LARGE. */
   count(puts: number, bytes: number): void {
     this.total += puts;
     if (!this.#keep) return;
@@ -130,7 +129,7 @@ export class UndoLog {
     if (this.#size > txn_bytes) this.#tooLarge(txn_bytes, 'bytes', 'txn_bytes');
   }
 
-  /** Notes how puts go that were counted and are about to be made. */
+  /** Records how to undo puts that were counted and are about to be made. */
   made(undo: () => void): void {
     if (!this.#keep) return;
     const at = this.#add();
@@ -139,20 +138,20 @@ export class UndoLog {
     this.#undoing.push(undo);
   }
 
-  /** `replace` of what was counted. */
+  /** As `replace`, for a put that was counted. */
   overwrite<K>(table: Table<K>, key: K, former: Uint8Array | undefined, value: Uint8Array): void {
     this.keepFormer(table, key, former);
     table.put(key, value);
   }
 
-  /** Puts what has no value yet, and was counted; false, and nothing is done, when there is one. */
+  /** Inserts a word; the put was counted. Returns false, and changes nothing, if the key exists. */
   insertWord<K>(table: Table<K>, key: K, word: number): boolean {
     if (!table.insertWord(key, word)) return false;
     this.keepFormer(table, key, undefined);
     return true;
   }
 
-  /** As `insertWord`, of a part of `bytes`, which has room for a checksum behind it. */
+  /** As `insertWord`, for a part of `bytes` with space for a checksum after it. */
   insertPart<K>(table: Table<K>, key: K, bytes: Uint8Array, start: number, end: number): boolean {
     if (!table.insertPart(key, bytes, start, end)) return false;
     this.keepFormer(table, key, undefined);
@@ -181,7 +180,7 @@ export class UndoLog {
     this.count(1, size);
   }
 
-  /** Notes what stands under a key that is about to be put, by whoever counts the put itself. */
+  /** Records the value under a key that is about to be put, for a caller that counts the put itself. */
   keepFormer<K>(table: Table<K>, key: K, former: Uint8Array | undefined): void {
     if (!this.#keep) return;
     const at = this.#add();
@@ -204,7 +203,7 @@ export class UndoLog {
     return known < 0 ? this.#tables.push(table) - 1 : known;
   }
 
-  /** Where the words of one change more are written. */
+  /** Reserves the words of one more change; returns their offset. */
   #add(): number {
     const at = this.#end;
     this.#end += changeWords;
@@ -213,7 +212,7 @@ export class UndoLog {
   }
 
   #tooLarge(max: number, unit: string, limit: string): never {
-    // The last change was noted but not made: undoing it puts back what is there.
+    // The last change was recorded but not made. Undoing it writes the present value again.
     fail('TXN_TOO_LARGE', { max, unit }, { hint: `Split the load, or raise \`limits.${limit}\`.` });
   }
 }

@@ -1,17 +1,17 @@
-// Ids of elements by their uuids, as the table of uuids has them: one probe of memory instead of a search
-// of its tree, for who writes: elements that were just made get edges next, and the same ends come again.
-// It is asked within a transaction only. A thread that reads hears of no commit of others here, and may
-// have opened the data for writing all the same.
+// Caches the ids of elements by uuid for the writer thread: one probe of memory replaces a search of the
+// table's tree. Elements that were just created often get edges next, and the same endpoints recur. The cache
+// answers only within a transaction, because a reading thread is not notified of other commits here, even if
+// it opened the data for writing.
 //
-//   places   uuid 16 · id, by hash of the uuid; one takes the place of another; id 0 is free
+//   entries  uuid 16 · id, by hash of the uuid; a new entry overwrites another one; id 0 is free
 //
-// Invariant: an id in here is the table's, in the open transaction: whatever changes an entry tells. What
-// was known at the end of the last one is known at the next only if nobody else has committed meanwhile.
+// Invariant: a cached id equals that of the table in the open transaction, because every change of the table
+// updates the cache. The entries survive a transaction only if no other process commits before the next one.
 
 const keyWords = 4;
-const placeWords = keyWords + 1;
+const entryWords = keyWords + 1;
 
-/** Places at first and at most: 80 KB to 5 MB. */
+/** Entries initially and at most: 80 KB to 5 MB. */
 const firstBits = 12;
 const lastBits = 18;
 
@@ -20,15 +20,15 @@ const wordAt = (key: Uint8Array, at: number): number =>
 
 export class UuidCache {
   #bits = firstBits;
-  #places: Int32Array | undefined;
+  #entries: Int32Array | undefined;
   #taken = 0;
   #isOpen = false;
-  /** Of the data that this is about, between transactions. */
+  /** Commit number of the entries, between transactions. */
   #commits = -1;
-  /** The key at hand. */
+  /** The key of the present call. */
   readonly #key = new Int32Array(keyWords);
 
-  /** Reads a key of 16 bytes; where its place begins. */
+  /** Reads a key of 16 bytes into `#key`; returns the offset of its entry. */
   #at(key: Uint8Array): number {
     const words = this.#key;
     let hash = 0;
@@ -40,70 +40,70 @@ export class UuidCache {
     }
     hash = Math.imul(hash, 0x85ebca6b);
     hash ^= hash >>> 13;
-    return placeWords * (Math.imul(hash, 0xc2b2ae35) >>> (32 - this.#bits));
+    return entryWords * (Math.imul(hash, 0xc2b2ae35) >>> (32 - this.#bits));
   }
 
-  #holds(places: Int32Array, at: number): boolean {
+  #holds(entries: Int32Array, at: number): boolean {
     const words = this.#key;
     return (
-      places[at] === words[0] &&
-      places[at + 1] === words[1] &&
-      places[at + 2] === words[2] &&
-      places[at + 3] === words[3]
+      entries[at] === words[0] &&
+      entries[at + 1] === words[1] &&
+      entries[at + 2] === words[2] &&
+      entries[at + 3] === words[3]
     );
   }
 
-  /** A transaction begins, on data of this count of commits. */
+  /** A transaction begins, on data of this commit number. */
   begin(commits: number): void {
     if (commits !== this.#commits) this.#clear();
     this.#isOpen = true;
   }
 
-  /** It ends; without a count it was undone. */
+  /** The transaction ends; without a commit number it was undone. */
   end(commits: number | undefined): void {
     this.#isOpen = false;
     this.#commits = commits ?? -1;
     if (commits === undefined) this.#clear();
   }
 
-  /** 0 when it is not known. */
+  /** Returns the id of a uuid; 0 if it is not cached. */
   find(key: Uint8Array): number {
-    const places = this.#places;
-    if (!this.#isOpen || places === undefined || key.length !== 4 * keyWords) return 0;
+    const entries = this.#entries;
+    if (!this.#isOpen || entries === undefined || key.length !== 4 * keyWords) return 0;
     const at = this.#at(key);
-    return this.#holds(places, at) ? places[at + keyWords]! >>> 0 : 0;
+    return this.#holds(entries, at) ? entries[at + keyWords]! >>> 0 : 0;
   }
 
   keep(key: Uint8Array, word: number): void {
     if (!this.#isOpen || key.length !== 4 * keyWords || word === 0) return;
-    if (this.#places === undefined || 2 * this.#taken > 1 << this.#bits) this.#widen();
-    const places = this.#places!;
+    if (this.#entries === undefined || 2 * this.#taken > 1 << this.#bits) this.#widen();
+    const entries = this.#entries!;
     const at = this.#at(key);
-    if (places[at + keyWords] === 0) this.#taken++;
-    places.set(this.#key, at);
-    places[at + keyWords] = word;
+    if (entries[at + keyWords] === 0) this.#taken++;
+    entries.set(this.#key, at);
+    entries[at + keyWords] = word;
   }
 
   forget(key: Uint8Array): void {
-    const places = this.#places;
-    if (places === undefined || key.length !== 4 * keyWords) return;
+    const entries = this.#entries;
+    if (entries === undefined || key.length !== 4 * keyWords) return;
     const at = this.#at(key);
-    if (!this.#holds(places, at) || places[at + keyWords] === 0) return;
-    places[at + keyWords] = 0;
+    if (!this.#holds(entries, at) || entries[at + keyWords] === 0) return;
+    entries[at + keyWords] = 0;
     this.#taken--;
   }
 
   #clear(): void {
-    this.#places = undefined;
+    this.#entries = undefined;
     this.#bits = firstBits;
     this.#taken = 0;
   }
 
-  /** What is known already is found again where it is asked for: few widenings, many questions. */
+  /** Starts a larger, empty table: lookups fill it again. Growth is rare and lookups are many. */
   #widen(): void {
-    if (this.#places !== undefined && this.#bits === lastBits) return;
-    if (this.#places !== undefined) this.#bits += 2;
-    this.#places = new Int32Array(placeWords << this.#bits);
+    if (this.#entries !== undefined && this.#bits === lastBits) return;
+    if (this.#entries !== undefined) this.#bits += 2;
+    this.#entries = new Int32Array(entryWords << this.#bits);
     this.#taken = 0;
   }
 }

@@ -1,9 +1,9 @@
-// How far the vector log of this node was trimmed (key 06 of meta.ts). Each node trims its own: what stands
-// here is equal on no two of them.
+// How far the vector log of this node is trimmed (key 06 of meta.ts). Each node trims its own log, so this
+// value differs between nodes.
 import { metaKey, readState, writeState } from './meta.js';
 import type { Table } from './table.js';
 
-/** Entries of the vector log up to this sequence are gone. */
+/** Returns the sequence up to which log entries are deleted. */
 export function readTrimmed(meta: Table<Uint8Array>): number {
   const own = meta.get(metaKey.trimmed);
   return own ? new DataView(own.buffer, own.byteOffset).getFloat64(0, true) : 0;
@@ -16,8 +16,8 @@ export function writeTrimmed(meta: Table<Uint8Array>, seq: number): void {
 }
 
 /**
- * Brings a file of format 2.0 to 2.1, in the caller's transaction; one of 2.1 stays as it is. The older one
- * has the sequence in 02, where departures are counted now.
+ * Upgrades a file of format 2.0 to 2.1 in the caller's transaction; leaves a file of 2.1 unchanged. Format
+ * 2.0 has the sequence in 02, where 2.1 counts removals.
  */
 export function splitState(meta: Table<Uint8Array>): void {
   if (meta.has(metaKey.trimmed)) return;

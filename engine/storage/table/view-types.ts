@@ -1,90 +1,94 @@
-// What the layers above see of storage: a read view of one LMDB snapshot, and the write view of the
-// writer lane's transaction. Dense ids (u32, one space for nodes, edges and vectors, ascending with
-// creation, never used again) name elements inside; UUIDs name them outside. Id 0 is never given
-// out and means "none".
+// What the upper layers see of storage: a read view of one LMDB snapshot, and the write view of the writer
+// thread's transaction. Inside, dense ids name elements: u32, one space for nodes, edges and vectors,
+// ascending with creation, never reused. Outside, UUIDs name them. Id 0 is never assigned and means "none".
 import type { ElementKind, ElementType, Property } from '../../base/schema.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
 import type { DerivedStore, DeferredTask } from './deferred-work.js';
 
 /** A declared property as stored. */
 export interface StoredProperty extends Property {
-  /** Position of its fragment in records of this label; durable. */
+  /** Position of its fragment in records of this label. Never changes. */
   slot: number;
-  /** Durable id of its index, 0 without one. */
+  /** Id of its index, 0 without one. Never changes. */
   indexId: number;
 }
 
-/** A declared type as stored: plain data, so that it can be handed to other threads. */
+/** A declared type as stored: plain data that can be sent to other threads. */
 export interface Label {
-  /** Durable id, 1..65535, unique over the kinds. */
+  /** Id, 1 to 65535, unique over all kinds. Never changes. */
   id: number;
   kind: ElementKind;
   name: string;
   type: ElementType;
   /** In declaration order. */
   properties: StoredProperty[];
-  /** Edge types: label ids of the ends. */
+  /** Edge types: label ids of the endpoints. */
   from?: number;
   to?: number;
 }
 
 export interface Catalog {
   label(id: number): Label;
-  /** The label of a declared type; undefined when it is not declared. */
+  /** Returns the label of a declared type, or undefined. */
   find(kind: ElementKind, name: string): Label | undefined;
   labels(): readonly Label[];
 }
 
 export type Direction = 'out' | 'in';
 
-/** Stored properties before encoding: value per property name, null or absent = unset. */
+/** Property values before encoding, by name; null or absent means unset. */
 export type PropertyValues = ReadonlyMap<string, Scalar | ScalarList>;
 
-/**
- * Reads of one consistent snapshot. Byte arrays returned are private copies unless said otherwise.
- * A record is decoded with the functions of record.ts.
- */
-/** Those from `skip` on, of which `most` are likely to be enough. */
+/** A window of a list of ids. */
 export interface IdWindow {
   skip: number;
   most: number;
 }
 
+/**
+ * Reads of one consistent snapshot. Byte arrays are private copies unless a method says otherwise. The functions
+ * of record.ts decode a record.
+ */
 export interface ReadView {
   readonly catalog: Catalog;
-  /** Dense id of an external id (16 bytes), 0 when there is no such element. */
+  /** Returns the dense id of a uuid (16 bytes); 0 if there is no such element. */
   idOf(uuid: Uint8Array): number;
-  /**
-   * The record, or undefined when the element does not exist (any more). Fails DATA_CORRUPT on a
-   * bad CRC.
-   */
+  /** Returns the record, or undefined if the element does not exist. Fails DATA_CORRUPT on a bad CRC. */
   record(id: number): Uint8Array | undefined;
-  /** As `record`, but the bytes are only valid until the next call of any method. */
+  /** As `record`, but the bytes are valid only until the next call of any method. */
   recordShared(id: number): Uint8Array | undefined;
   /**
-   * Records for an execution that reads many, which later executions share. Ask anew for every
-   * execution; undefined while writing.
+   * Returns the record cache, for an execution that reads many records. Call it once per execution. Undefined
+   * while writing.
    */
   recordCache?(): RecordCacheView | undefined;
-  /** Likewise lists of edges, for an execution that walks many. */
+  /**
+   * Returns the edge cache, for an execution that traverses many edges. Call it once per execution. Undefined
+   * while writing.
+   */
   edgeCache?(): EdgeCacheView | undefined;
-  /** Ids of all elements of a label but the first `skip`, ascending, in arrays of up to some thousand. */
+  /**
+   * Yields the ids of all elements of a label, ascending, without the first `skip`, in arrays of up to a few
+   * thousand.
+   */
   scan(label: number, skip?: number): Iterable<Uint32Array>;
   /** Number of elements of a label. */
   count(label: number): number;
-  /** Ids of the elements of all labels whose uuid is `from` or above, by uuid; undefined while writing. */
+  /**
+   * Yields the ids of all elements with a uuid of `from` or above, in order of uuid; undefined while writing.
+   */
   byUuid?(from: Uint8Array): Iterable<Uint32Array> | undefined;
   /**
-   * Among elements from this id on, whoever has the greater id has the greater uuid; beyond all ids where
-   * that is not known, as while writing.
+   * Returns the id from which uuids ascend with ids. It is beyond all ids if that is unknown, as while
+   * writing.
    */
   risenFrom?(): number;
   /**
-   * Edges of one element under one edge label, oldest first: [edge, far, edge, far, ...]. Empty
-   * when none.
+   * Returns the edges of one element under one edge label, oldest first: [edge, far, edge, far, ...]. Empty
+   * if there are none.
    */
   adjacency(id: number, edgeLabel: number, direction: Direction): Uint32Array;
-  /** Up to `most` of them that are newer than the edge `after` (0: from the oldest on). */
+  /** Returns up to `most` of these edges that are newer than the edge `after` (0: from the oldest). */
   adjacencyAfter(
     id: number,
     edgeLabel: number,
@@ -92,19 +96,21 @@ export interface ReadView {
     window: { after: number; most: number },
   ): Uint32Array;
   degree(id: number, edgeLabel: number, direction: Direction): number;
-  /** Ids whose indexed property equals the value (already of the property's type), ascending. */
-  lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array;
   /**
-   * The same in pieces, the first of them small, for whoever may stop early.
+   * Returns the ids whose indexed property equals the value, ascending. The value must have the property's
+   * type.
    */
+  lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array;
+  /** As `lookup`, in batches with a small first one, for callers that may stop early. */
   lookupPieces(
     property: StoredProperty,
     value: Scalar | ScalarList,
     window?: IdWindow,
   ): Iterable<Uint32Array>;
   /**
-   * Ids in index order within bounds (either may be absent); for range scans on indexed properties.
-   * `descending`: greatest values first, equal ones still by ascending id. The first `skip` are left out.
+   * Yields ids in index order within bounds, either of which may be absent; for range scans on indexed
+   * properties. `descending`: highest values first, equal ones still by ascending id. The first `skip` ids
+   * are left out.
    */
   range(
     property: StoredProperty,
@@ -112,49 +118,49 @@ export interface ReadView {
     descending?: boolean,
     skip?: number,
   ): Iterable<Uint32Array>;
-  /** The embedding as given, or undefined. */
+  /** Returns the embedding as it was given, or undefined. */
   vector(id: number): Float64Array | undefined;
-  /** The embedding in a buffer that the next such read takes for its own. */
+  /** As `vector`, in a buffer that the next call overwrites. */
   vectorShared(id: number): Float64Array | undefined;
-  /** Dimension fixed for a vector label, 0 before its first committed vector. */
+  /** Returns the dimension of a vector label; 0 before its first committed vector. */
   dimension(label: number): number;
-  /** Names the state of the data that is seen; undefined while writing. */
+  /** Returns the commit number of the snapshot; undefined while writing. */
   commits?(): number | undefined;
-  /** Does what waits for the end of the transaction: call before reading derived data. */
+  /** Does the deferred work of the transaction. Call it before you read derived data. */
   flushDeferred?(): void;
-  /** Raw access for derived data kept by other rooms (text postings). */
+  /** Reads derived data of other folders (keyword postings). */
   getDerived(key: Uint8Array): Uint8Array | undefined;
-  /** Keys from `start` (inclusive) to `end` (exclusive), ascending. */
+  /** Yields the entries from `start` (inclusive) to `end` (exclusive), ascending. */
   scanDerived(start: Uint8Array, end: Uint8Array): Iterable<{ key: Uint8Array; value: Uint8Array }>;
 }
 
-/** Records of one state of the data, for whoever reads many. */
+/** The record cache at one commit. */
 export interface RecordCacheView {
-  /** Not to be written to; undefined when there is no such element. */
+  /** Returns a record, which must not be modified, or undefined if there is no such element. */
   get(id: number): Uint8Array | undefined;
-  /** Where a record starts in `bytes`; -1 when only `get` can tell. */
+  /** Returns the start of a record in `bytes`; -1 if the record is available only through `get`. */
   find(id: number): number;
-  /** What the last `find` points into. */
+  /** The bytes that the last result of `find` points into. */
   readonly bytes: Uint8Array;
 }
 
-/** Lists of edges of one state of the data, for whoever walks many. */
+/** The edge cache at one commit. */
 export interface EdgeCacheView {
-  of(label: number, direction: Direction): KeptLists;
+  of(label: number, direction: Direction): CachedLists;
 }
 
-/** Of one label in one direction. */
-export interface KeptLists {
+/** The lists of one label in one direction. */
+export interface CachedLists {
   /**
-   * Where the number of words of an element's list stands in `words`, the list behind it: [edge, far,
-   * …], oldest first. 0 when only `get` can tell.
+   * Returns the position in `words` of the length of an element's list, in words. The list follows: [edge,
+   * far, …], oldest first. 0 if the list is available only through `get`.
    */
   find(id: number): number;
-  /** As `find`, when the list was read before; else 0. */
+  /** As `find`, but returns 0 for a list that was not read before. */
   known(id: number): number;
-  /** Not to be written to. */
+  /** Returns a list, which must not be modified. */
   get(id: number): Uint32Array;
-  /** What the last `find` points into. */
+  /** The words that the last result of `find` points into. */
   readonly words: Uint32Array;
 }
 
@@ -169,51 +175,59 @@ export type VectorChange =
   | { kind: 'delete'; label: number; id: number };
 
 /**
- * The write transaction of one request inside the lane's durable transaction. Reads see its own
- * writes. `abort` of the request undoes exactly its writes (undo log), the other requests of the
- * group stay. Uniqueness, existence and type of ends are the caller's to check first, except where
- * said.
+ * The write transaction of one request within the durable transaction of its group. Reads see its own writes.
+ * If the request fails, exactly its writes are undone (undo log); the other requests of the group stay. The
+ * caller must first check uniqueness, existence and the types of endpoints, unless a method says otherwise.
  */
 export interface WriteView extends ReadView, DerivedStore {
   /**
-   * New node: uuid map, record, label list, indexes. UNIQUE_VIOLATION when a unique value is taken.
+   * Creates a node: uuid map, record, label list, indexes. Fails UNIQUE_VIOLATION if a unique value is taken.
    */
   createNode(label: Label, values: PropertyValues): number;
   /**
-   * What an edge keeps of its ends; undefined when there is no such element. `named`: its uuid, from which
-   * the id was found, and the label that it should have; spares reading its record.
+   * Returns what an edge stores of an endpoint, or undefined if there is no such element. `named`: the uuid
+   * that led to the id, and the label that it should have; saves reading the record.
    */
   endOf(
     id: number,
     named?: { label: number; uuid: Uint8Array },
   ): { label: number; uuid: Uint8Array } | undefined;
-  /** New edge, both adjacencies included. UNIQUE_VIOLATION for a second edge of a UNIQUE type. */
+  /**
+   * Creates an edge and both its adjacency entries. Fails UNIQUE_VIOLATION for a second edge of a UNIQUE
+   * type.
+   */
   createEdge(label: Label, from: number, to: number, values: PropertyValues): number;
-  /** New vector: VECTOR_DIMENSION when it differs from the label's. Logged in vlog. */
+  /**
+   * Creates a vector and its entry in the vector log. Fails VECTOR_DIMENSION if its dimension is not that of
+   * the label.
+   */
   createVector(label: Label, vector: Float64Array, values: PropertyValues): number;
   /**
-   * Replaces the properties of several elements at once: index entries of all are removed before
-   * any is added, so that unique values may be exchanged; a value left twice is UNIQUE_VIOLATION.
+   * Replaces the properties of several elements. Removes all old index entries first, so unique values may be
+   * exchanged. Fails UNIQUE_VIOLATION if two elements end with one value.
    */
   update(changes: readonly { id: number; values: PropertyValues }[]): void;
   /** Replaces an embedding. */
   replaceVector(id: number, vector: Float64Array): void;
   /**
-   * Removes elements, ascending: records, uuids, label lists, indexes, adjacency. The edges of a node
-   * or vector must be among them, or have gone before (see `incident`). Calls `tick` with the elements
-   * it goes through.
+   * Removes elements, ascending: records, uuids, label lists, indexes, adjacency. The edges of a node or
+   * vector must be among them or already removed (see `incident`). Calls `tick` with numbers of processed
+   * elements.
    */
   removeAll(ids: Uint32Array, tick: (count: number) => void): void;
-  /** Removes one. */
+  /** Removes one element. */
   remove(id: number): void;
-  /** Ids of all edges of a node or vector, both directions, each once, ascending. */
+  /** Returns the ids of all edges of a node or vector, in both directions, each once, ascending. */
   incident(id: number): Uint32Array;
-  /** How many ends of edges it has, without reading them: one from it to itself has two. */
+  /** Returns the number of edge ends at an element, without reading the edges. A loop counts twice. */
   incidentCount(id: number, label?: number): number;
-  /** Vector changes of this request so far: searches must take them into account. */
+  /** Vector changes of this request so far. Searches must include them. */
   readonly pending: readonly VectorChange[];
-  /** Those of earlier requests of the same group: committed with it, in no index yet. */
+  /**
+   * Vector changes of earlier requests of the same group. They are committed together and not yet in an
+   * index.
+   */
   readonly unpublished: readonly VectorChange[];
-  /** Work for the end of the transaction, made when there is none; undefined: do it now. */
+  /** Returns the deferred task, created if needed; undefined if the work must be done now. */
   defer?<T extends DeferredTask>(make: () => T): T | undefined;
 }

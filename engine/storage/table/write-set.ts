@@ -1,21 +1,21 @@
-// What the open transaction of a database in a cluster has put and removed: the last state of every key
-// it touched, in the order of the first touch. Later puts of a key replace earlier ones, so that what a
-// failed request undoes cancels out by itself. Invariant: values are copies; whoever put them may
-// write into theirs again.
+// The write set of the open transaction, for a database in a cluster: the last state of every changed key, in
+// the order of the first change. A later put of a key replaces the earlier one, so the undo of a failed
+// request cancels its changes.
+// Invariant: values are copies; callers may overwrite theirs.
 import { ByteWriter } from '../../base/bytes.js';
 
-/** Called for each key; `value` undefined: it was removed. Both are valid during the call. */
+/** Called for each key. `value` is undefined for a removed key. Both are valid during the call. */
 export type VisitChange = (table: number, key: Uint8Array, value: Uint8Array | undefined) => void;
 
-/** Of a key that is gone. */
+/** Size of a removed key's value. */
 const removed = -1;
 
-/** A larger memory is given back after the transaction that needed it. */
-const keptBytes = 16 * 1024 * 1024;
+/** A buffer above this size is released after the transaction that needed it. */
+const retainedBytes = 16 * 1024 * 1024;
 
 export class WriteSet {
-  /** Number of the table and bytes of the key, one character each, to a place in the lists. */
-  readonly #places = new Map<string, number>();
+  /** Index in the lists below, by the number of the table and the bytes of the key, one character each. */
+  readonly #entries = new Map<string, number>();
   #starts: number[] = [];
   #sizes: number[] = [];
   #values = new ByteWriter();
@@ -23,42 +23,42 @@ export class WriteSet {
   #isOn = true;
 
   get isEmpty(): boolean {
-    return this.#places.size === 0;
+    return this.#entries.size === 0;
   }
 
-  /** Of what was put, earlier states of a key included. */
+  /** Bytes of all puts, including overwritten ones. */
   get bytes(): number {
     return this.#values.length;
   }
 
-  /** Where a key is written to be noted next; longer than any that LMDB takes. */
+  /** Where the caller writes the next key; longer than any key of LMDB. */
   get keyBytes(): Uint8Array {
     return this.#key;
   }
 
-  /** Notes the part `start` to `end` of a value under the key of `size` bytes in `keyBytes`. */
+  /** Records bytes [start, end) of a value under the key of `size` bytes in `keyBytes`. */
   put(table: number, size: number, value: Uint8Array, start = 0, end = value.length): void {
     if (!this.#isOn) return;
-    const place = this.#placeOf(table, size);
-    this.#starts[place] = this.#values.length;
-    this.#sizes[place] = end - start;
+    const index = this.#indexOf(table, size);
+    this.#starts[index] = this.#values.length;
+    this.#sizes[index] = end - start;
     this.#values.append(value, start, end);
   }
 
   remove(table: number, size: number): void {
-    if (this.#isOn) this.#sizes[this.#placeOf(table, size)] = removed;
+    if (this.#isOn) this.#sizes[this.#indexOf(table, size)] = removed;
   }
 
-  #placeOf(table: number, size: number): number {
+  #indexOf(table: number, size: number): number {
     const name = String.fromCharCode(table) + this.#key.toString('latin1', 0, size);
-    const known = this.#places.get(name);
+    const known = this.#entries.get(name);
     if (known !== undefined) return known;
-    const place = this.#places.size;
-    this.#places.set(name, place);
-    return place;
+    const index = this.#entries.size;
+    this.#entries.set(name, index);
+    return index;
   }
 
-  /** Runs work whose puts stay on this node. */
+  /** Runs `work` without recording its puts, which stay on this node. */
   unrecorded<T>(work: () => T): T {
     const before = this.#isOn;
     this.#isOn = false;
@@ -71,21 +71,21 @@ export class WriteSet {
 
   each(visit: VisitChange): void {
     const { bytes } = this.#values;
-    for (const [name, place] of this.#places) {
+    for (const [name, index] of this.#entries) {
       const key = Buffer.from(name, 'latin1');
-      const size = this.#sizes[place]!;
-      const start = this.#starts[place] ?? 0;
+      const size = this.#sizes[index]!;
+      const start = this.#starts[index] ?? 0;
       const value = size === removed ? undefined : bytes.subarray(start, start + size);
       visit(key[0]!, key.subarray(1), value);
     }
   }
 
-  /** The transaction is over. */
+  /** Ends the transaction. */
   clear(): void {
-    this.#places.clear();
+    this.#entries.clear();
     this.#starts = [];
     this.#sizes = [];
-    if (this.#values.bytes.length > keptBytes) this.#values = new ByteWriter();
+    if (this.#values.bytes.length > retainedBytes) this.#values = new ByteWriter();
     this.#values.length = 0;
   }
 }

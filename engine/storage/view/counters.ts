@@ -1,7 +1,8 @@
-// The writer's copy of state and totals: changed in memory by every request, stored once per
-// transaction. It also knows from which element on uuids rise with ids: ours do, but a load may bring others.
-// Invariant: between requests it equals what the transaction would commit; after a
-// failed transaction it is read again.
+// The writer's copy of state and totals. Every request changes it in memory, and each transaction stores it
+// once. It also tracks from which element on uuids ascend with ids: generated uuids do, but a load may bring
+// others.
+// Invariant: between requests it equals what the transaction would commit. After a failed transaction it is
+// read again.
 import type { Env } from '../table/env.js';
 import { greatestUuid, risenFromOf } from './uuid-order.js';
 import {
@@ -19,7 +20,10 @@ export class StoreCounters {
   readonly #unstored = new Set<number>();
   #stateBefore: State;
   readonly #totalsBefore = new Map<number, Total>();
-  /** The uuid that the next one of ours must be above, where that is not certain. */
+  /**
+   * The uuid that the next generated one is compared with; undefined if the next one is known to be above all
+   * others.
+   */
   #ahead: Uint8Array | undefined;
   #aheadBefore: Uint8Array | undefined;
 
@@ -28,7 +32,10 @@ export class StoreCounters {
     this.#stateBefore = this.state;
   }
 
-  /** What is stored; where nobody knows how uuids stand, those from now on rise. */
+  /**
+   * Reads the stored state. If the order of uuids is unknown, it is determined, or starts with the next
+   * element.
+   */
   #stored(): State {
     const state = readState(this.env.meta);
     this.#ahead = greatestUuid(this.env.uuid);
@@ -36,14 +43,17 @@ export class StoreCounters {
     return state;
   }
 
-  /** The next element gets a new uuid of ours: each is above all of ours before. */
+  /** The next element gets a generated uuid, which is above all generated ones before it. */
   noteUuid(uuid: Uint8Array): void {
     if (this.#ahead === undefined) return;
     this.#compare(uuid, this.#ahead);
     this.#ahead = undefined;
   }
 
-  /** The next element brings its own uuid; `last` is the last of ours, where it is newer than the state's. */
+  /**
+   * The next element brings its own uuid. `last`: the last generated uuid, if it is newer than that of the
+   * state.
+   */
   noteOwnUuid(uuid: Uint8Array, last = this.state.lastUuid): void {
     this.#compare(uuid, this.#ahead ?? last);
     this.#ahead = uuid.slice();
@@ -53,7 +63,7 @@ export class StoreCounters {
     if (Buffer.compare(uuid, former) <= 0) this.state.risenFrom = this.state.nextId;
   }
 
-  /** Forgets what was not stored. */
+  /** Drops all changes that were not stored. */
   reload(): void {
     this.state = this.#stored();
     this.#totals.clear();
@@ -62,15 +72,15 @@ export class StoreCounters {
   }
 
   begin(): void {
-    this.#stateBefore = copyOf(this.state);
+    this.#stateBefore = copyState(this.state);
     this.#aheadBefore = this.#ahead;
     this.#totalsBefore.clear();
   }
 
-  /** Back to `begin`. The newest uuid stays: ids rise even past requests that failed. */
+  /** Restores the state of `begin`, except for the newest uuid: uuids ascend even past failed requests. */
   undo(): void {
     const { lastUuid } = this.state;
-    this.state = copyOf(this.#stateBefore);
+    this.state = copyState(this.#stateBefore);
     this.state.lastUuid = lastUuid;
     this.#ahead = this.#aheadBefore;
     for (const [label, total] of this.#totalsBefore) this.#totals.set(label, total);
@@ -96,19 +106,21 @@ export class StoreCounters {
     this.#unstored.add(label);
   }
 
-  /** Writes everything changed; inside the transaction. */
+  /** Writes all changes, inside the transaction. */
   store(): void {
     for (const label of this.#unstored) writeTotal(this.env.meta, label, this.of(label));
     this.#unstored.clear();
-    this.state = copyOf(this.state);
+    this.state = copyState(this.state);
     this.state.commits = (this.state.commits + 1) >>> 0;
     this.state.removalCount ||= 1;
     writeState(this.env.meta, this.state);
   }
 }
 
-/** Member by member: a spread may make a hidden class of V8 at every call, and this is called for every write. */
-const copyOf = ({
+/**
+ * The members are listed: a spread may create a hidden class of V8 at every call, and every write calls this.
+ */
+const copyState = ({
   nextId,
   commits,
   nextSeq,

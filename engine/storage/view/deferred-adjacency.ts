@@ -1,12 +1,12 @@
-// Edges that the lists of their ends lack for a while. Where ends are at random, nearly every edge of a
-// load has a page of the lists of its own, and each transaction would write them all: ten million nodes
-// have 300,000 such pages. A load that has the data to itself leaves its edges to later, so that pages
-// are written once for millions of edges, by ascending element and in transactions of few pages (LMDB's
-// list of the pages that a transaction changes is sorted by insertion).
+// Defers the adjacency entries of a load. If endpoints are random, nearly every edge of a load changes a
+// different page of the lists, and each transaction would write them all. Ten million nodes have 300,000 such
+// pages. A load with exclusive access therefore defers its edges. Pages are then written once for millions of
+// edges, by ascending element and in transactions of few pages, because LMDB sorts the list of a
+// transaction's changed pages by insertion.
 //
-// Invariant: `metaKey.unlisted` has, while lists may lack edges, the oldest one that they may lack. The
-// edges that a list lacks are newer than all it has: whoever finds the note adds what is missing of the
-// records, from that edge on, as often as need be.
+// Invariant: while lists may lack edges, `metaKey.unlisted` is the oldest edge that they may lack. The edges
+// that a list lacks are newer than all that it has. A process that finds this key adds the missing edges from
+// the records, starting with that edge, as often as necessary.
 import { failpoint } from '../../base/failpoint.js';
 import { AdjacencyBuffer } from '../graph/adjacency-buffer.js';
 import { fromOf, kindOf, labelOf, toOf } from '../record/record.js';
@@ -16,23 +16,23 @@ import { getWord, putWord } from '../table/little-endian.js';
 import type { WriteContext } from './write-context.js';
 
 const room = {
-  /** So many are kept in memory, 24 bytes each. */
+  /** Largest number of edges in memory, 24 bytes each. */
   edges: 8 * 1024 * 1024,
-  /** Elements whose lists one transaction writes: 10,000 pages and more. */
+  /** Number of elements whose lists one transaction writes: 10,000 pages and more. */
   elements: 512 * 1024,
 };
 
-/** Records that are read at a time where the note was found. */
-const recordsAtOnce = 4096;
+/** Records per read during recovery. */
+const recordsPerRead = 4096;
 
-/** Of an open store: the oldest edge that lists may lack, 0 when they are whole. */
+/** Returns the oldest edge that lists may lack; 0 if they are complete. */
 export function oldestDeferredEdge({ meta }: Env): number {
   const value = meta.get(metaKey.unlisted);
   return value === undefined ? 0 : getWord(value, 0);
 }
 
-/** Notes, in the transaction that adds them, that these edges are not listed. */
-export function noteUnlisted(env: Env, lists: AdjacencyBuffer): void {
+/** Stores, in the transaction that adds these edges, that lists may lack them. */
+export function noteDeferred(env: Env, lists: AdjacencyBuffer): void {
   if (lists.count === 0 || oldestDeferredEdge(env) > 0) return;
   const value = new Uint8Array(4);
   putWord(value, 0, lists.first);
@@ -41,44 +41,44 @@ export function noteUnlisted(env: Env, lists: AdjacencyBuffer): void {
 
 export class DeferredAdjacency {
   #lists = new AdjacencyBuffer();
-  /** A list may lack edges that are here no more: a transaction failed. */
-  #isTorn = false;
+  /** Whether lists may lack edges that are no longer in memory, because a transaction failed. */
+  #isIncomplete = false;
 
   constructor(
     private readonly context: WriteContext,
-    /** One transaction of the writer's. */
+    /** Runs one transaction of the writer. */
     private readonly transact: (work: () => void) => void,
     private readonly most = room,
   ) {}
 
-  /** Takes the edges of a transaction that was committed, and noted them. */
+  /** Takes over the deferred edges of a committed transaction. */
   take(lists: AdjacencyBuffer): void {
     this.#lists.addAll(lists);
-    if (this.#lists.count >= this.most.edges) this.list();
+    if (this.#lists.count >= this.most.edges) this.flush();
   }
 
-  /** Writes them into the lists. */
-  list(): void {
-    if (this.#isTorn) this.listFound();
+  /** Writes the deferred edges into the adjacency lists. */
+  flush(): void {
+    if (this.#isIncomplete) this.recover();
     if (this.#lists.count === 0) return;
     const { hints, totals } = this.context;
-    this.#isTorn = true;
+    this.#isIncomplete = true;
     this.#write({ of: hints, lastId: totals.state.nextId - 1 });
     this.#end();
-    this.#isTorn = false;
+    this.#isIncomplete = false;
   }
 
-  /** Lists the edges of a load that was cut off; returns how many it may be. */
-  listFound(): number {
+  /** Lists the edges of an interrupted load. Returns the number of edges that may have been missing. */
+  recover(): number {
     const { env } = this.context;
     const first = oldestDeferredEdge(env);
     this.#lists = new AdjacencyBuffer();
-    this.#isTorn = first > 0;
+    this.#isIncomplete = first > 0;
     if (first === 0) return 0;
     let count = 0;
     const end = this.context.totals.state.nextId;
-    for (let start = first; start < end; start += recordsAtOnce) {
-      const last = Math.min(end, start + recordsAtOnce);
+    for (let start = first; start < end; start += recordsPerRead) {
+      const last = Math.min(end, start + recordsPerRead);
       for (const { key, value } of env.records.entries({ start, end: last })) {
         if (kindOf(value) !== 'edge') continue;
         this.#lists.add(labelOf(value), key, fromOf(value), toOf(value));
@@ -88,7 +88,7 @@ export class DeferredAdjacency {
     }
     this.#write();
     this.#end();
-    this.#isTorn = false;
+    this.#isIncomplete = false;
     return count;
   }
 

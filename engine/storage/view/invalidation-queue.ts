@@ -1,14 +1,15 @@
-// Which elements each commit has changed, told by the writer to all threads of the process: what they
-// keep of all others (record-cache.ts, edge-cache.ts) stays true from one state of the data to the next.
+// Invalidation queue in shared memory. The writer appends the ids changed by each commit. Every other thread
+// drops these ids from its record and edge caches when it moves to the new commit (record-cache.ts,
+// edge-cache.ts).
 //
 //   word 0       words of the ring written so far, modulo 2^32
 //   word 1       the same, with those that are being written just now
-//   word 2 + i   the ring, a batch per transaction: commits before (meta.ts) · commits behind · number of ids, or
+//   word 2 + i   the ring, a batch per transaction: commits before (meta.ts) · commits after · number of ids, or
 //                `many` · the ids
 //
-// Elements that the transaction itself makes are in no batch: nobody can have kept them. A batch is
-// there before anybody can see its commit; one whose commit failed does no harm. Invariant: `move` tells
-// of every element that differs between two states, or that it does not know.
+// Elements that the transaction itself creates are in no batch, because no cache can contain them. A batch is
+// complete before its commit becomes visible. A batch of a failed commit does no harm.
+// Invariant: `move` reports every element that differs between two commits, or returns false.
 import type { ChangedSince, Invalidations } from '../table/env-options.js';
 
 const written = 0;
@@ -18,23 +19,23 @@ const ringWords = 32 * 1024;
 /** Words of a batch before its ids. */
 const headWords = 3;
 
-/** Instead of a number of ids: more than are told. */
+/** In place of the number of ids: too many ids to list. */
 const many = 0xffffffff;
 const idsMost = ringWords / 4;
 
 export const touchedWords = ringBase + ringWords;
 
-/** Whether a count is another one or came before it, modulo 2^32. */
+/** Whether `count` is at or before `other`, modulo 2^32. */
 const isUpTo = (count: number, other: number): boolean => ((other - count) | 0) >= 0;
 
-/** The shared words as one thread sees them; whoever writes notes here what it changes. */
+/** The queue as one thread sees it. The writer thread records its changes through this class. */
 export class InvalidationQueue implements Invalidations {
   #ids: Uint32Array | undefined;
   #count = 0;
   #firstNew = 0;
   #before = 0;
 
-  /** `words`: `touchedWords` of shared memory. */
+  /** `words`: shared memory of `touchedWords` words. */
   constructor(private readonly words: Uint32Array<SharedArrayBuffer>) {}
 
   begin({ commits, nextId }: Parameters<Invalidations['begin']>[0]): void {
@@ -47,7 +48,7 @@ export class InvalidationQueue implements Invalidations {
     if (id >= this.#firstNew || this.#count > idsMost) return;
     const ids = (this.#ids ??= new Uint32Array(idsMost));
     if (this.#count > 0 && ids[this.#count - 1] === id) return;
-    // One too many is counted and not noted: the batch is one of many then.
+    // One id above the limit is counted, which turns the batch into `many`.
     ids[this.#count++] = id;
   }
 
@@ -77,21 +78,22 @@ export class InvalidationQueue implements Invalidations {
 
 class Cursor implements ChangedSince {
   #commits = -1;
-  /** Where batches are looked for; before the first state, and where some were missed, from the next on. */
+  /** Position of the next batch. Before the first commit, and after a gap, reading starts at the end. */
   #at = 0;
 
   constructor(private readonly words: Uint32Array<SharedArrayBuffer>) {}
 
   move(commits: number, drop: (id: number) => void): boolean {
-    const isKnown = this.#commits >= 0 && this.#walk(commits, drop);
-    // Batches of later commits may be skipped by this: those behind them do not begin where this ends.
+    const isKnown = this.#commits >= 0 && this.#readBatches(commits, drop);
+    // This may skip batches of later commits. The gap is then detected, because they do not continue this
+    // commit.
     if (!isKnown) this.#at = Atomics.load(this.words, written);
     this.#commits = commits;
     return isKnown;
   }
 
-  /** Tells of the batches up to a count of commits; false when one is missing. */
-  #walk(commits: number, drop: (id: number) => void): boolean {
+  /** Reports the ids of the batches up to a commit number; returns false if a batch is missing. */
+  #readBatches(commits: number, drop: (id: number) => void): boolean {
     const { words } = this;
     const end = Atomics.load(words, written);
     const start = this.#at;
@@ -112,7 +114,7 @@ class Cursor implements ChangedSince {
     return true;
   }
 
-  /** Whether words from `start` on may have been written over. */
+  /** Whether words from `start` on may have been overwritten. */
   #isLost(start: number): boolean {
     return (Atomics.load(this.words, claimed) - start) >>> 0 > ringWords;
   }

@@ -1,24 +1,23 @@
-// The write transaction of a bulk load. It is undone as a whole or not at all, so that nothing is
-// noted for undoing; label lists and adjacency are collected in memory and written once, in key
-// order, when the load of the transaction ends, records and uuids at the latest when they are read.
+// The write transaction of a bulk load. It is undone completely or not at all, so it records no undo steps.
+// Label lists and adjacency are collected in memory and written once, in key order, at the end of the
+// transaction; records and uuids at the latest before they are read.
 //
-// Invariant: after `finish` the store is as single requests would have left it, but for lists of edges
-// that are left to later (deferred-adjacency.ts). Until then label lists and adjacency in LMDB lack what was
-// collected.
+// Invariant: after `finish` the store is as single requests would have left it, except for deferred adjacency
+// lists (deferred-adjacency.ts). Until then, label lists and adjacency in LMDB lack the collected entries.
 import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import type { FullCatalog } from '../catalog/catalog.js';
 import { readAdjacency, readDegree } from '../graph/adjacency.js';
-import type { Place } from '../record/record-template.js';
+import type { BytesAt } from '../record/record-template.js';
 import { addAllToList } from '../graph/label-bitmap.js';
 import { addNewEntry, claimValue, disclaimValue } from '../index/bulk-index-entry.js';
 import { AdjacencyBuffer } from '../graph/adjacency-buffer.js';
-import { NewRecords } from '../record/new-records.js';
+import { RecordBuffer } from '../record/new-records.js';
 import { LmdbView } from './read-view.js';
 import { uuidAt } from '../record/record.js';
 import type { Label, PropertyValues, VectorChange } from '../table/view-types.js';
 import { idsUnder } from '../index/property-index.js';
-import { noteUnlisted } from './deferred-adjacency.js';
+import { noteDeferred } from './deferred-adjacency.js';
 import { appendVector, storedVector } from '../record/vector-record.js';
 import { logChange } from '../record/vector-log.js';
 import type { WriteContext } from './write-context.js';
@@ -31,12 +30,12 @@ export class LoadView extends LmdbView {
   readonly changes: VectorChange[] = [];
   readonly #lists = new Map<number, number[]>();
   readonly #edges = new AdjacencyBuffer();
-  /** Edges that are left to whoever called; absent: none is. */
+  /** Edges that the caller defers; absent if none are deferred. */
   readonly unlisted: AdjacencyBuffer | undefined;
-  readonly #records: NewRecords;
+  readonly #records: RecordBuffer;
   #requests: LmdbWriteView | undefined;
-  /** Where the last uuid of our own stands. */
-  #last: Place | undefined;
+  /** Position of the last generated uuid. */
+  #last: BytesAt | undefined;
 
   constructor(
     private readonly context: WriteContext,
@@ -46,10 +45,10 @@ export class LoadView extends LmdbView {
   ) {
     super(context.env, full);
     if (isAlone) this.unlisted = new AdjacencyBuffer();
-    this.#records = new NewRecords(context.env);
+    this.#records = new RecordBuffer(context.env);
   }
 
-  /** The id that the next element gets. */
+  /** Id of the next element. */
   get nextId(): number {
     return this.context.totals.state.nextId;
   }
@@ -70,37 +69,37 @@ export class LoadView extends LmdbView {
   }
 
   /**
-   * Notes that the next element has a value that no other has, by the key of the value's list; false
-   * when some element has it.
+   * Claims a unique value for the next element, by the key of the value's list. Returns false if an element
+   * has it.
    */
   claim(key: Uint8Array): boolean {
     return claimValue(this.env.index, key, this.nextId);
   }
 
-  /** Takes back what `claim` noted for an element that is not made after all. */
+  /** Releases a claimed value, because its element is not created. */
   disclaim(key: Uint8Array): void {
     disclaimValue(this.env.index, key, this.nextId);
   }
 
-  /** Id of the element that alone has the value whose list is under `key`; 0 when none has. */
+  /** Returns the id of the element that has the unique value whose list is under `key`; 0 if none has it. */
   holder(key: Uint8Array): number {
     return idsUnder(this.env.index, key.slice(0, -4))[0] ?? 0;
   }
 
-  /** Gives an element other properties: those of `values` and no others. */
+  /** Replaces the properties of an element by `values`. */
   change(id: number, values: PropertyValues): void {
     this.#records.flush();
     this.#changing.update([{ id, values }]);
     this.#changing.finish();
   }
 
-  /** All edges at an element. */
+  /** Returns all edges at an element. */
   incident(id: number): Uint32Array {
     this.#records.flush();
     return this.#changing.incident(id);
   }
 
-  /** Removes elements that are there, ascending; the edges of nodes and vectors are among them. */
+  /** Removes existing elements, ascending. The edges of nodes and vectors must be among them. */
   removeAll(ids: Uint32Array): void {
     this.#records.flush();
     const view = this.#changing;
@@ -114,12 +113,12 @@ export class LoadView extends LmdbView {
     this.changes.push(...view.pending.splice(0));
   }
 
-  /** The way in which requests change what is there. */
+  /** Changes existing elements as requests do. */
   get #changing(): LmdbWriteView {
     return (this.#requests ??= new LmdbWriteView(this.context, this.full, this.nowMs));
   }
 
-  /** Whether an edge of the label goes from one to the other. */
+  /** Whether an edge of the label leads from one element to the other. */
   hasPair(label: number, from: number, to: number): boolean {
     if (this.#edges.hasPair(label, from, to)) return true;
     const { out, in: into } = this.env;
@@ -131,11 +130,11 @@ export class LoadView extends LmdbView {
   }
 
   /**
-   * Adds an element whose record, up to `end`, is ready but for its uuid, which is filled in: `own`,
-   * or a new one. The bytes are read once more, and room behind the record is written, until the
-   * load of the transaction ends.
+   * Creates an element from a record that is complete up to `end` except for its uuid, which is filled in:
+   * `own`, or a generated one. Until the transaction ends, the bytes are read again and the space after the
+   * record is written.
    */
-  create(label: Label, { bytes, start }: Place, end: number, own?: Uint8Array): number {
+  create(label: Label, { bytes, start }: BytesAt, end: number, own?: Uint8Array): number {
     const { totals, uuids } = this.context;
     const at = start + uuidAt.own;
     if (own) {
@@ -158,14 +157,14 @@ export class LoadView extends LmdbView {
     return id;
   }
 
-  /** Adds a new element to the list of a value that is under `key`. */
+  /** Adds a new element to the value whose list is under `key`. */
   addEntry(key: Uint8Array, id: number): void {
     addNewEntry(this.env.index, key, id);
   }
 
   link(label: Label, edge: number, from: number, to: number): void {
     const isUnique = label.type.kind === 'edge' && label.type.unique;
-    // Whether a pair is there, the lists are asked.
+    // The check for pairs reads the lists, so the edges of unique types are not deferred.
     const edges = isUnique ? this.#edges : (this.unlisted ?? this.#edges);
     edges.add(label.id, edge, from, to);
     if (isUnique) edges.notePair(label.id, from, to);
@@ -200,7 +199,7 @@ export class LoadView extends LmdbView {
     this.env.derived.remove(key);
   }
 
-  /** Writes what was collected. */
+  /** Writes all collected entries. */
   finish(): void {
     const { env, hints, totals } = this.context;
     this.#records.flush();
@@ -213,6 +212,6 @@ export class LoadView extends LmdbView {
       totals.change(label, { count: totals.of(label).count + ids.length });
     }
     this.#edges.write(env, hints, this.nextId - 1);
-    if (this.unlisted) noteUnlisted(env, this.unlisted);
+    if (this.unlisted) noteDeferred(env, this.unlisted);
   }
 }

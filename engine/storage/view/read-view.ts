@@ -1,17 +1,17 @@
-// Reads of one LMDB snapshot: of the last `refresh` on a reading thread, of the open transaction in
-// the writer.
+// Reads of one LMDB snapshot: that of the last `refresh` on a reading thread, or the open transaction on the
+// writer thread.
 import type { Scalar, ScalarList } from '../../base/value.js';
 import { readAdjacency, readAdjacencyAfter, readDegree } from '../graph/adjacency.js';
 import type { Env, Table } from '../table/env.js';
 import { EdgeCache } from '../graph/edge-cache.js';
 import { blockIds, scanList } from '../graph/label-bitmap.js';
 import { LabelRank } from '../graph/label-rank.js';
-import { readListing } from '../graph/label-state.js';
+import { readLabelState } from '../graph/label-state.js';
 import { readCommits, readTotal } from '../table/meta.js';
 import { readRisenFrom } from './uuid-order.js';
 import { prefixOf } from '../index/index-key.js';
 import { idsWithin } from '../index/index-scan.js';
-import { idsUnder, piecesUnder } from '../index/property-index.js';
+import { idsUnder, batchesUnder } from '../index/property-index.js';
 import { RecordCache } from '../record/record-cache.js';
 import type {
   Catalog,
@@ -26,7 +26,10 @@ import { getWord } from '../table/little-endian.js';
 
 const entriesPerRead = 64;
 
-/** Ids in the order of their uuids; reads grow, so that whoever stops early has read little. */
+/**
+ * Yields ids in the order of their uuids. Reads grow from 16 to 1,024 entries, so a caller that stops early
+ * has read little.
+ */
 function* idsFrom(table: Table<Uint8Array>, first: Uint8Array): Generator<Uint32Array> {
   const end = new Uint8Array(17).fill(255);
   for (let from = first, limit = 16; ; limit = Math.min(4 * limit, 1024)) {
@@ -38,9 +41,12 @@ function* idsFrom(table: Table<Uint8Array>, first: Uint8Array): Generator<Uint32
   }
 }
 
-/** A read view that can be moved to the newest commit. */
+/** A read view that can move to the newest commit. */
 export interface RefreshableView extends ReadView {
-  /** Call once per batch, before its first read, on a thread that returns to its event loop. */
+  /**
+   * Moves to the newest commit. Call it once per batch, before its first read, on a thread that returns to
+   * its event loop.
+   */
   refresh(): void;
 }
 
@@ -74,7 +80,7 @@ export class LmdbView implements RefreshableView {
 
   recordCache(): RecordCache | undefined {
     this.#records ??= new RecordCache((id) => this.env.records.peek(id), this.env.notes?.since());
-    return this.#records.at(readCommits(this.env.meta));
+    return this.#records.moveTo(readCommits(this.env.meta));
   }
 
   #edges: EdgeCache | undefined;
@@ -84,18 +90,18 @@ export class LmdbView implements RefreshableView {
       (id, label, direction) => this.adjacency(id, label, direction),
       this.env.notes?.since(),
     );
-    return this.#edges.at(readCommits(this.env.meta));
+    return this.#edges.moveTo(readCommits(this.env.meta));
   }
 
-  #places: LabelRank | undefined;
+  #rank: LabelRank | undefined;
 
   scan(label: number, skip = 0): Iterable<Uint32Array> {
     const { labels, meta } = this.env;
     if (this.commits() === undefined) return scanList(labels, label, undefined, skip);
     const count = this.count(label);
     if (skip < blockIds) return scanList(labels, label, count, skip);
-    this.#places ??= new LabelRank(labels);
-    return scanList(labels, label, count, skip, this.#places.find(label, skip, readListing(meta)));
+    this.#rank ??= new LabelRank(labels);
+    return scanList(labels, label, count, skip, this.#rank.find(label, skip, readLabelState(meta)));
   }
 
   byUuid(from: Uint8Array): Iterable<Uint32Array> | undefined {
@@ -140,7 +146,7 @@ export class LmdbView implements RefreshableView {
     value: Scalar | ScalarList,
     window?: IdWindow,
   ): Iterable<Uint32Array> {
-    return piecesUnder(this.env.index, prefixOf(property, value), window);
+    return batchesUnder(this.env.index, prefixOf(property, value), window);
   }
 
   range(

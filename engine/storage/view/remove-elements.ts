@@ -1,7 +1,7 @@
-// Removes elements, few or many: every list that some of them leave (a block of their type's list, the
-// edges of an element) is written once for all of them, in the order of keys, so that the cost of a hub
-// is that of its edges, however many of them share a list. Invariant: what is going to be refused for its
-// size is refused before the first change.
+// Removes elements, few or many. Every list that some of them leave (a block of their label, the edges of an
+// element) is written once for all of them, in key order. So the cost of a hub is that of its edges, however
+// many of them share a list.
+// Invariant: a removal that exceeds the limits is refused before its first change.
 import { ByteWriter } from '../../base/bytes.js';
 import { checkIntegrity } from '../../base/integrity.js';
 import { removeEdges } from '../graph/adjacency.js';
@@ -18,48 +18,50 @@ import type { Catalog } from '../table/view-types.js';
 import { putWord } from '../table/little-endian.js';
 import type { WriteContext } from './write-context.js';
 
-/** What goes, in the order in which it is written. */
+/** The planned changes, in the order of writing. */
 interface Plan {
-  /** Copies end to end, in the order of ids: what goes is read once, and undone from them. */
+  /**
+   * Copies of the records, end to end, in the order of ids: each is read once, and the undo log uses the
+   * copy.
+   */
   records: Uint8Array;
-  /** Of each record, and the end of the last one. */
+  /** Start of each record, and the end of the last one. */
   starts: Uint32Array;
   /** Ids by label, ascending. */
   lists: Map<number, number[]>;
-  cuts: Cuts[];
-  /** Changes that are certain. */
+  removals: EdgeRemovals[];
+  /** Number of changes that are certain. */
   changes: number;
 }
 
-/** Edges of one type that leave the lists of their ends in one direction. */
-interface Cuts {
+/** Edges of one type to remove from the lists of their endpoints in one direction. */
+interface EdgeRemovals {
   table: Table<AdjacencyKey>;
   label: number;
   edges: number[];
   ends: number[];
-  /** Places by ascending end; see radix-sort.ts. */
+  /** Positions by ascending endpoint; see radix-sort.ts. */
   order: Uint32Array;
 }
 
-/** Changes that every element makes: its record, its uuid. */
+/** Changes that every element causes: its record and its uuid. */
 const ownChanges = 2;
 
-/** Elements between two looks at the clock. */
+/** Elements between two checks of the deadline. */
 const tickElements = 256;
 
-/** Elements whose index entries are collected, so that those under one value go together. */
+/** Elements whose index entries are collected, so that those under one value are removed together. */
 const windowElements = 8192;
 
 type Tick = (count: number) => void;
 
-/** What stands under the uuid at hand, and the uuid: an array for each would cost as much as its removal. */
+/** Scratch memory for the present uuid and its value: an array for each would cost as much as the removal. */
 const idBytes = new Uint8Array(4);
 const uuid = new Uint8Array(16);
 
 /**
- * `ids` ascend and are of elements that exist; of a node or vector all edges are among them, or have
- * gone before.
- * `onVector` hears of every vector, in their order.
+ * Removes elements. `ids` ascend and exist; all edges of a removed node or vector are among them or already
+ * removed. Calls `onVector` for every removed vector, in order. Fails TXN_TOO_LARGE.
  */
 export function removeElements(
   context: WriteContext,
@@ -69,7 +71,13 @@ export function removeElements(
   onVector: (label: number, id: number) => void,
 ): void {
   const { log, env, totals } = context;
-  const { records, starts, lists, cuts, changes } = planOf(context, catalog, ids, tick);
+  const {
+    records,
+    starts,
+    lists,
+    removals: cuts,
+    changes,
+  } = planRemoval(context, catalog, ids, tick);
   log.expect(changes);
   const entries = new IndexEntryBuffer();
   const removeAll = (): void =>
@@ -102,16 +110,21 @@ export function removeElements(
   for (const one of cuts) cut(log, one, tick);
 }
 
-function planOf({ env, log }: WriteContext, catalog: Catalog, ids: Uint32Array, tick: Tick): Plan {
+function planRemoval(
+  { env, log }: WriteContext,
+  catalog: Catalog,
+  ids: Uint32Array,
+  tick: Tick,
+): Plan {
   const records = new ByteWriter(256);
   const starts = new Uint32Array(ids.length + 1);
   const lists = new Map<number, number[]>();
-  const cuts = new Map<number, { out: Cuts; in: Cuts }>();
+  const removals = new Map<number, { out: EdgeRemovals; in: EdgeRemovals }>();
   let changes = ownChanges * ids.length;
   for (let at = 0; at < ids.length; at++) {
     if (at % tickElements === 0) {
       tick(Math.min(tickElements, ids.length - at));
-      // Nothing is kept of what is too much already.
+      // Stop before records are copied if the changes already exceed the limit.
       log.expect(changes);
     }
     const id = ids[at]!;
@@ -123,37 +136,37 @@ function planOf({ env, log }: WriteContext, catalog: Catalog, ids: Uint32Array, 
     for (const property of label.properties) {
       if (property.indexId !== 0 && decodeFormer(record, property) !== null) changes++;
     }
-    entryOf(lists, label.id, () => []).push(id);
+    getOrInsert(lists, label.id, () => []).push(id);
     if (kindOf(record) !== 'edge') continue;
-    const both = entryOf(cuts, label.id, () => ({
-      out: noCuts(env.out, label.id),
-      in: noCuts(env.in, label.id),
+    const both = getOrInsert(removals, label.id, () => ({
+      out: noRemovals(env.out, label.id),
+      in: noRemovals(env.in, label.id),
     }));
     both.out.edges.push(id);
     both.out.ends.push(fromOf(record));
     both.in.edges.push(id);
     both.in.ends.push(toOf(record));
   }
-  const all = [...cuts.values()].flatMap((both) => [both.out, both.in]);
+  const all = [...removals.values()].flatMap((both) => [both.out, both.in]);
   for (const one of all) {
     one.order = orderOf(Uint32Array.from(one.ends), one.ends.length);
     changes += countEnds(one);
   }
-  return { records: records.bytes, starts, lists, cuts: all, changes };
+  return { records: records.bytes, starts, lists, removals: all, changes };
 }
 
-const noCuts = (table: Table<AdjacencyKey>, label: number): Cuts => {
+const noRemovals = (table: Table<AdjacencyKey>, label: number): EdgeRemovals => {
   return { table, label, edges: [], ends: [], order: new Uint32Array(0) };
 };
 
-function entryOf<K, T>(map: Map<K, T>, key: K, make: () => T): T {
+function getOrInsert<K, T>(map: Map<K, T>, key: K, make: () => T): T {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = make()));
   return value;
 }
 
-/** Distinct ends: each has a list that changes. */
-function countEnds({ ends, order }: Cuts): number {
+/** Returns the number of distinct endpoints: each has a list that changes. */
+function countEnds({ ends, order }: EdgeRemovals): number {
   let count = 0;
   for (let at = 0; at < order.length; at++) {
     if (at === 0 || ends[order[at]!] !== ends[order[at - 1]!]) count++;
@@ -161,8 +174,8 @@ function countEnds({ ends, order }: Cuts): number {
   return count;
 }
 
-/** Takes edges out of the lists of the elements at their ends. */
-function cut(log: UndoLog, { table, label, edges, ends, order }: Cuts, tick: Tick): void {
+/** Removes edges from the lists of their endpoints. */
+function cut(log: UndoLog, { table, label, edges, ends, order }: EdgeRemovals, tick: Tick): void {
   const sorted = new Uint32Array(order.length);
   for (let at = 0; at < order.length; at++) sorted[at] = edges[order[at]!]!;
   for (let at = 0; at < order.length; ) {

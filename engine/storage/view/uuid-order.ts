@@ -1,5 +1,5 @@
-// Whether uuids rise with the ids of elements: those that a database gives do, those that a load brings may
-// not. Where they do, ids alone tell the order of uuids, and no record is read for it.
+// Determines whether uuids ascend with the ids of elements. Generated uuids do; those that a load brings may
+// not. Where they do, ids alone give the order of uuids, and no record is read for it.
 import type { Table } from '../table/table.js';
 import { metaKey } from '../table/meta.js';
 import { getWord } from '../table/little-endian.js';
@@ -9,7 +9,7 @@ type Uuids = Table<Uint8Array>;
 const least = new Uint8Array(16);
 const greatest = new Uint8Array(17).fill(255);
 
-/** As `risenFrom` of the state; beyond all ids where nobody knows. */
+/** Returns `risenFrom` of the state; infinity if it is unknown. */
 export function readRisenFrom(meta: Table<Uint8Array>): number {
   const value = meta.peek(metaKey.state);
   return (value === undefined ? 0 : getWord(value, 20)) || Number.POSITIVE_INFINITY;
@@ -18,13 +18,13 @@ export function readRisenFrom(meta: Table<Uint8Array>): number {
 export const greatestUuid = (table: Uuids): Uint8Array | undefined =>
   table.keys({ start: greatest, end: least, reverse: true, limit: 1 })[0];
 
-/** Elements of data that earlier builds have written are looked at, up to so many; it takes 50 ms. */
-const lookedMax = 100_000;
+/** Up to this many elements of older versions are checked, which takes 50 ms. */
+const checkedMax = 100_000;
 const entriesPerRead = 4096;
 
-/** From which id on uuids rise with ids, where nobody has noted it: from the first, or from the next on. */
+/** Returns the id from which uuids ascend with ids, for data without a stored one: 1 or `nextId`. */
 export function risenFromOf(table: Uuids, nextId: number): number {
-  if (nextId > lookedMax) return nextId;
+  if (nextId > checkedMax) return nextId;
   let last = 0;
   for (let start = least; ; ) {
     const entries = table.entries({ start, end: greatest, limit: entriesPerRead });

@@ -1,10 +1,10 @@
-// What one request has made and has not yet put into the tables: records and uuids, the lists of types,
-// the edges at their ends, index entries but for those of values that must be unique. A thousand edges of one
-// request cost a put for each list they lengthen, not one each, and their records follow each other.
+// Buffers what one request has created and not yet put into the tables: records and uuids, label lists,
+// adjacency entries, and index entries of values that need not be unique. A thousand edges of one request
+// cost one put for each list that they lengthen, and their records are written in sequence.
 //
-// Invariant: whoever reads one of these tables has what concerns it written before (`settle...`); after
-// `finish` nothing waits. All of it is noted in the change log as it is written: what never is needs no
-// undoing.
+// Invariant: before a read of one of these tables, the caller writes the entries that concern it
+// (`flush...`). After `finish` the buffer is empty. The undo log records every entry as it is written, so
+// entries that are never written need no undo.
 import { ByteWriter } from '../../base/bytes.js';
 import { assert } from '../../base/assert.js';
 import type { Scalar, ScalarList } from '../../base/value.js';
@@ -13,47 +13,47 @@ import { AdjacencyBuffer } from '../graph/adjacency-buffer.js';
 import { IndexEntryBuffer } from '../index/index-entry-buffer.js';
 import { checkKeySize } from '../index/index-entry.js';
 import { addEntries } from '../index/property-index.js';
-import { NewRecords } from '../record/new-records.js';
+import { RecordBuffer } from '../record/new-records.js';
 import { type RecordHead, appendRecord } from '../record/record-writer.js';
 import { checksumSize } from '../table/checksum.js';
 import type { Label, PropertyValues, StoredProperty } from '../table/view-types.js';
 import type { WriteContext } from './write-context.js';
 
-/** Highest id that can be given out: the one above it serves as the end of scans. */
+/** Highest id that can be assigned. The one above it is the end of scans. */
 const lastId = 0xffff_fffe;
 
-/** Bytes of records that wait at most, but for the last one. */
-const waitingBytes = 1 << 20;
+/** Largest size of the buffered records in bytes, without the last one. */
+const recordBytesMax = 1 << 20;
 
-/** Puts that are certain for each new element: its record, its uuid. */
+/** Puts that are certain for each new element: its record and its uuid. */
 const ownPuts = 2;
 
-/** Of an index entry, as the limit of bytes counts it. */
+/** Bytes of an index entry, as the limit counts them. */
 const entryBytes = 4;
 
-/** Room for the edges of most requests. */
+/** Initial capacity for edges, enough for most requests. */
 const fewEdges = 4;
 
-/** Where records wait; requests run one after the other. */
+/** Memory of buffered records. Requests run one after the other. */
 const arena = new ByteWriter(16_384);
 
 export class WriteBuffer {
-  readonly #records: NewRecords;
+  readonly #records: RecordBuffer;
   readonly #lists = new Map<number, number[]>();
   readonly #entries = new IndexEntryBuffer();
   readonly #edges = new AdjacencyBuffer(fewEdges);
-  /** The least uuid whose entry waits: uuids of a request rise. */
+  /** Lowest buffered uuid: the uuids of a request ascend. */
   #firstUuid: Uint8Array | undefined;
 
   constructor(private readonly context: WriteContext) {
-    this.#records = new NewRecords(context.env, context.log);
+    this.#records = new RecordBuffer(context.env, context.log);
     arena.length = 0;
   }
 
-  /** Adds an element with the next id, which is returned. Fails VALUE_TOO_LARGE, TXN_TOO_LARGE. */
+  /** Adds an element. Returns its id, the next one. Fails VALUE_TOO_LARGE, TXN_TOO_LARGE. */
   create(label: Label, head: RecordHead, values: PropertyValues): number {
     const { totals, limits, log } = this.context;
-    if (this.#records.isFull || arena.length > waitingBytes) this.settleRecords();
+    if (this.#records.isFull || arena.length > recordBytesMax) this.flushRecords();
     const start = arena.length;
     appendRecord(arena, head, label.properties, values, limits);
     const end = arena.length;
@@ -70,44 +70,46 @@ export class WriteBuffer {
     return id;
   }
 
-  /** Adds an element to those that have a value; fails INDEX_KEY_TOO_LONG, TXN_TOO_LARGE. */
+  /** Adds an element to those that have a value. Fails INDEX_KEY_TOO_LONG, TXN_TOO_LARGE. */
   enter(property: StoredProperty, value: Scalar | ScalarList, id: number): void {
     const { limits, log } = this.context;
     checkKeySize(this.#entries.addValue(property, value, id), property, limits);
     log.count(1, entryBytes);
   }
 
-  /** Adds an edge to the lists of its ends. */
+  /** Adds an edge to the lists of its endpoints. */
   link(label: Label, edge: number, from: number, to: number): void {
     this.#edges.add(label.id, edge, from, to);
     if (label.type.kind === 'edge' && label.type.unique) this.#edges.notePair(label.id, from, to);
   }
 
-  /** Whether an edge of a UNIQUE type from one to the other waits. */
+  /** Whether an edge of a UNIQUE type between these endpoints is buffered. */
   hasPair(label: number, from: number, to: number): boolean {
     return this.#edges.hasPair(label, from, to);
   }
 
-  /** The record of an element, if it waits: without a copy, until the next change. */
+  /**
+   * Returns a buffered record without a copy, valid until the next change; undefined if it is not buffered.
+   */
   peek(id: number): Uint8Array | undefined {
     return this.#records.has(id) ? this.#records.peek(id) : undefined;
   }
 
-  /** Writes the uuids that wait when this may be one of them. */
-  settleUuid(uuid: Uint8Array): void {
+  /** Writes the buffered uuids if this may be one of them. */
+  flushUuid(uuid: Uint8Array): void {
     const first = this.#firstUuid;
-    if (first !== undefined && Buffer.compare(first, uuid) <= 0) this.settleRecords();
+    if (first !== undefined && Buffer.compare(first, uuid) <= 0) this.flushRecords();
   }
 
-  settleRecords(): void {
+  flushRecords(): void {
     if (this.#records.isEmpty) return;
     this.#records.flush();
     this.#firstUuid = undefined;
     arena.length = 0;
   }
 
-  /** Those of one index, or of all of them. */
-  settleEntries(indexId?: number): void {
+  /** Writes the entries of one index, or of all. */
+  flushEntries(indexId?: number): void {
     this.#entries.take(this.#writeEntries, indexId);
   }
 
@@ -120,7 +122,7 @@ export class WriteBuffer {
     else newValues.delete(indexId);
   };
 
-  settleLists(): void {
+  flushLists(): void {
     const { log, env, totals } = this.context;
     for (const [label, ids] of this.#lists) {
       addAllToList(env.labels, label, ids, log);
@@ -129,15 +131,15 @@ export class WriteBuffer {
     this.#lists.clear();
   }
 
-  settleEdges(): void {
+  flushEdges(): void {
     const { env, hints, log, totals } = this.context;
     this.#edges.write(env, hints, totals.state.nextId - 1, log);
   }
 
   finish(): void {
-    this.settleRecords();
-    this.settleLists();
-    this.settleEntries();
-    this.settleEdges();
+    this.flushRecords();
+    this.flushLists();
+    this.flushEntries();
+    this.flushEdges();
   }
 }

@@ -1,4 +1,4 @@
-// What everything that writes in a request's transaction works on.
+// The objects that all code in a write transaction shares.
 import type { UuidGenerator } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import type { NoEdgesHint } from '../graph/no-edges-hint.js';
@@ -7,21 +7,21 @@ import type { UndoLog } from '../table/undo-log.js';
 import type { Env } from '../table/env.js';
 import type { StoreCounters } from './counters.js';
 
-/** What the configuration says about a vector type. */
+/** Configuration of a vector type. */
 export interface VectorTypeOptions {
   store?: VectorWidth;
-  /** Required dimension; else that of the first vector. */
+  /** Required dimension; by default that of the first vector. */
   dimensions?: number;
 }
 
-/** What a write view works on; owned by the writer. */
+/** Shared state of write views; the writer owns it. */
 export interface WriteContext {
   env: Env;
   log: UndoLog;
   totals: StoreCounters;
   uuids: UuidGenerator;
   hints: NoEdgesHint;
-  /** Indexes whose last value was one that nobody had: whether to look first, no more. */
+  /** Indexes whose last value was new. A hint: it only decides whether to look up the value first. */
   newValues: Set<number>;
   limits: Limits;
   vectorTypes: Readonly<Record<string, VectorTypeOptions>>;

@@ -1,15 +1,15 @@
-// The write transaction of one request: all changes of elements, with everything that hangs on them
-// (uuid map, label list, indexes, adjacency, embedding, log, totals).
+// The write transaction of one request: changes elements and all that depends on them (uuid map, label list,
+// indexes, adjacency, embedding, log, totals).
 //
-// What is new is collected (write-buffer.ts) until it is read or the request ends.
+// New entries are buffered (write-buffer.ts) until they are read or the request ends.
 //
-// Invariant: a request that was refused something is undone as a whole: some of what it put may be there
-// before what is wrong with the rest is found.
+// Invariant: a request that fails is undone as a whole, because some of its entries may be written before the
+// error is found.
 import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
 import { distinct } from '../../base/u32-array.js';
 import { readAdjacency, readDegree } from '../graph/adjacency.js';
-import { type EdgeEnd, EdgeEnds } from '../graph/endpoint-cache.js';
+import { type Endpoint, EndpointCache } from '../graph/endpoint-cache.js';
 import type { FullCatalog } from '../catalog/catalog.js';
 import type { Table } from '../table/env.js';
 import type { DeferredWork, DeferredTask } from '../table/deferred-work.js';
@@ -43,10 +43,10 @@ import { WriteBuffer } from './write-buffer.js';
 export class LmdbWriteView extends LmdbView implements WriteView {
   pending: VectorChange[] = [];
   unpublished: readonly VectorChange[] = [];
-  /** Made with the first element. */
-  #unwritten: WriteBuffer | undefined;
-  /** Made with the first edge. */
-  #ends: EdgeEnds | undefined;
+  /** Created with the first element. */
+  #buffer: WriteBuffer | undefined;
+  /** Created with the first edge. */
+  #ends: EndpointCache | undefined;
   readonly #lists = new Map<number, { table: Table<AdjacencyKey>; label: number }[]>();
 
   constructor(
@@ -60,14 +60,14 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   }
 
   defer<T extends DeferredTask>(make: () => T): T | undefined {
-    return this.group?.waiting(make);
+    return this.group?.getOrCreate(make);
   }
 
   flushDeferred(): void {
     this.group?.flushDeferred(this);
   }
 
-  /** What is written is in no count of commits yet. */
+  /** Uncommitted changes have no commit number. */
   override commits(): undefined {
     return undefined;
   }
@@ -80,31 +80,31 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return undefined;
   }
 
-  /** Writes what was collected; before the request's changes are judged to be whole. */
+  /** Writes all buffered entries, before the request counts as complete. */
   finish(): void {
-    this.#unwritten?.finish();
+    this.#buffer?.finish();
   }
 
   override idOf(uuid: Uint8Array): number {
-    this.#unwritten?.settleUuid(uuid);
+    this.#buffer?.flushUuid(uuid);
     return super.idOf(uuid);
   }
 
   override record(id: number): Uint8Array | undefined {
-    return this.#unwritten?.peek(id)?.slice() ?? super.record(id);
+    return this.#buffer?.peek(id)?.slice() ?? super.record(id);
   }
 
   override recordShared(id: number): Uint8Array | undefined {
-    return this.#unwritten?.peek(id) ?? super.recordShared(id);
+    return this.#buffer?.peek(id) ?? super.recordShared(id);
   }
 
   override scan(label: number, skip?: number): Iterable<Uint32Array> {
-    this.#unwritten?.settleLists();
+    this.#buffer?.flushLists();
     return super.scan(label, skip);
   }
 
   override adjacency(id: number, edgeLabel: number, direction: Direction): Uint32Array {
-    this.#unwritten?.settleEdges();
+    this.#buffer?.flushEdges();
     return super.adjacency(id, edgeLabel, direction);
   }
 
@@ -114,17 +114,17 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     direction: Direction,
     window: { after: number; most: number },
   ): Uint32Array {
-    this.#unwritten?.settleEdges();
+    this.#buffer?.flushEdges();
     return super.adjacencyAfter(id, edgeLabel, direction, window);
   }
 
   override degree(id: number, edgeLabel: number, direction: Direction): number {
-    this.#unwritten?.settleEdges();
+    this.#buffer?.flushEdges();
     return super.degree(id, edgeLabel, direction);
   }
 
   override lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array {
-    this.#unwritten?.settleEntries(property.indexId);
+    this.#buffer?.flushEntries(property.indexId);
     return super.lookup(property, value);
   }
 
@@ -133,7 +133,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     value: Scalar | ScalarList,
     window?: IdWindow,
   ): Iterable<Uint32Array> {
-    this.#unwritten?.settleEntries(property.indexId);
+    this.#buffer?.flushEntries(property.indexId);
     return super.lookupPieces(property, value, window);
   }
 
@@ -143,12 +143,12 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     descending?: boolean,
     skip?: number,
   ): Iterable<Uint32Array> {
-    this.#unwritten?.settleEntries(property.indexId);
+    this.#buffer?.flushEntries(property.indexId);
     return super.range(property, bounds, descending, skip);
   }
 
   override count(label: number): number {
-    this.#unwritten?.settleLists();
+    this.#buffer?.flushLists();
     return this.context.totals.of(label).count;
   }
 
@@ -165,12 +165,12 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     const fromUuid = this.#endUuid(from, label.from);
     const ends = { from, to, fromUuid, toUuid: this.#endUuid(to, label.to) };
     const id = this.#create(label, values, ends);
-    this.#waiting.link(label, id, from, to);
+    this.#newBuffer.link(label, id, from, to);
     return id;
   }
 
-  endOf(id: number, named?: EdgeEnd): EdgeEnd | undefined {
-    this.#ends ??= new EdgeEnds(this.env.labels, (id) => this.recordShared(id));
+  endOf(id: number, named?: Endpoint): Endpoint | undefined {
+    this.#ends ??= new EndpointCache(this.env.labels, (id) => this.recordShared(id));
     return this.#ends.of(id, named);
   }
 
@@ -187,8 +187,8 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     const added: { label: Label; id: number; property: StoredProperty; values: PropertyValues }[] =
       [];
     log.expect(changes.length);
-    this.#unwritten?.settleRecords();
-    this.#unwritten?.settleEntries();
+    this.#buffer?.flushRecords();
+    this.#buffer?.flushEntries();
     for (const { id, values } of changes) {
       const former = this.#existing(id);
       const label = this.catalog.label(labelOf(former));
@@ -228,14 +228,14 @@ export class LmdbWriteView extends LmdbView implements WriteView {
 
   incidentCount(id: number, own = labelOf(this.#existing(id))): number {
     let count = 0;
-    this.#unwritten?.settleEdges();
+    this.#buffer?.flushEdges();
     for (const { table, label } of this.#listsAt(own)) count += readDegree(table, id, label);
     return count;
   }
 
   incident(id: number): Uint32Array {
     const edges: number[] = [];
-    this.#unwritten?.settleEdges();
+    this.#buffer?.flushEdges();
     for (const { table, label } of this.#listsAt(labelOf(this.#existing(id)))) {
       const pairs = readAdjacency(table, id, label);
       for (let i = 0; i < pairs.length; i += 2) edges.push(pairs[i]!);
@@ -243,7 +243,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return distinct(Uint32Array.from(edges));
   }
 
-  /** The lists of edges that elements of a label may have. */
+  /** Returns the adjacency lists that elements of a label may have. */
   #listsAt(own: number): { table: Table<AdjacencyKey>; label: number }[] {
     let lists = this.#lists.get(own);
     if (lists !== undefined) return lists;
@@ -281,11 +281,11 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     totals.noteUuid(uuid);
     const head: RecordHead = { label: label.id, kind: label.kind, uuid };
     if (ends !== undefined) head.ends = ends;
-    return this.#waiting.create(label, head, values);
+    return this.#newBuffer.create(label, head, values);
   }
 
-  get #waiting(): WriteBuffer {
-    return (this.#unwritten ??= new WriteBuffer(this.context));
+  get #newBuffer(): WriteBuffer {
+    return (this.#buffer ??= new WriteBuffer(this.context));
   }
 
   #putVector(label: Label, id: number, vector: Float64Array, isNew: boolean): void {
@@ -304,7 +304,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     this.pending.push(change);
   }
 
-  /** Valid until the next read or put. */
+  /** Returns a record, valid until the next read or put. */
   #existing(id: number): Uint8Array {
     const record = this.recordShared(id);
     assert(record, 'the caller checked that the element exists');
@@ -317,9 +317,9 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return end!.uuid;
   }
 
-  /** Makes an entry. */
+  /** Adds an index entry. Fails UNIQUE_VIOLATION, INDEX_KEY_TOO_LONG, TXN_TOO_LARGE. */
   #enter(label: Label, property: StoredProperty, value: Scalar | ScalarList, id: number): void {
-    if (property.index !== 'unique') return this.#waiting.enter(property, value, id);
+    if (property.index !== 'unique') return this.#newBuffer.enter(property, value, id);
     const { limits, log, env } = this.context;
     const prefix = prefixOf(property, value);
     checkKeySize(prefix.length, property, limits);
@@ -327,14 +327,14 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     fail('UNIQUE_VIOLATION', { type: label.name, property: property.name });
   }
 
-  /** A UNIQUE edge type: looks for the pair in the shorter of the two lists. */
+  /** Fails UNIQUE_VIOLATION if the pair exists; searches the shorter of the two lists. */
   #checkPair(label: Label, from: number, to: number): void {
     const isOut = readDegree(this.env.out, from, label.id) <= readDegree(this.env.in, to, label.id);
     const pairs = isOut
       ? readAdjacency(this.env.out, from, label.id)
       : readAdjacency(this.env.in, to, label.id);
     const far = isOut ? to : from;
-    let isTwice = this.#unwritten?.hasPair(label.id, from, to) === true;
+    let isTwice = this.#buffer?.hasPair(label.id, from, to) === true;
     for (let i = 1; i < pairs.length && !isTwice; i += 2) isTwice = pairs[i] === far;
     if (isTwice) fail('UNIQUE_VIOLATION', { type: label.name, property: 'From, To' });
   }
@@ -348,7 +348,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
   }
 }
 
-/** Entries of `a` that `b` does not have. Both hold at most one per property, in the same order. */
+/** Returns the entries of `a` that `b` lacks. Both have at most one per property, in the same order. */
 function without(a: readonly Entry[], b: readonly Entry[]): Entry[] {
   return a.filter(
     ({ property, prefix }) =>

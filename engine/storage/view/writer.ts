@@ -1,9 +1,9 @@
-// The writer lane's side of the store: one durable transaction for a group of requests, each undone
-// alone when it fails.
+// The writer thread's side of the store: one durable transaction for a group of requests, each of which can
+// be undone alone.
 //
-// Order of a group (operations.md 6.1): W5 transaction open · W6 the puts of every request · totals
-// and state · commit (W7 to W9, inside LMDB). Invariant: after `commit` returns, everything is on
-// disk, or it has thrown and nothing is.
+// Order of a group (operations.md 6.1): W5 transaction open · W6 the puts of every request · totals and state
+// · commit (W7 to W9, inside LMDB).
+// Invariant: after `commit` returns, all changes are on disk. If it throws, none are.
 import { TrellisError } from '../../base/errors.js';
 import { failpoint } from '../../base/failpoint.js';
 import { type ShardPlace, UuidGenerator } from '../../base/id.js';
@@ -22,10 +22,7 @@ import type { VectorTypeOptions, WriteContext } from './write-context.js';
 import { readTrimmed, writeTrimmed } from '../table/vector-log-trim.js';
 
 export interface WriteGroup {
-  /**
-   * Runs one request. When `work` throws, exactly its changes are undone and the error goes on to
-   * the caller.
-   */
+  /** Runs one request. If `work` throws, exactly its changes are undone and the error is rethrown. */
   request<T>(nowMs: number, work: (view: WriteView) => T): T;
 }
 
@@ -63,9 +60,9 @@ export class Writer {
   }
 
   /**
-   * Runs `work` in one transaction; returns the vector changes it committed, in sequence order. When
-   * what is done once for all requests fails, `work` is run again, each request doing its own share:
-   * then those fail that touch what is damaged, and no others.
+   * Runs `work` in one transaction; returns the committed vector changes in sequence order. If deferred work
+   * of all requests fails, `work` is run again without deferring. Then only those requests fail that touch
+   * damaged data.
    */
   commit(catalog: FullCatalog, work: (group: WriteGroup) => void): VectorChange[] {
     const group = new DeferredWork(this.context.env);
@@ -85,8 +82,7 @@ export class Writer {
     const { env, totals } = this.context;
     const changes: VectorChange[] = [];
     let isDirty = false;
-    // An undo that fails leaves the transaction in an unknown state: nothing of it may be
-    // committed.
+    // A failed undo leaves the transaction in an unknown state, so it must not be committed.
     let broken: { error: unknown } | undefined;
     const request = <T>(nowMs: number, run: (view: WriteView) => T): T => {
       if (broken) throw broken.error;
@@ -107,7 +103,8 @@ export class Writer {
           this.#undo();
           group?.undo();
         } catch (undoError) {
-          // After a page that could not be written LMDB refuses the undoing, too: the first error says why.
+          // After a page that could not be written, LMDB refuses the undo too. The first error explains the
+          // failure.
           broken = { error: error instanceof TrellisError ? undoError : error };
         }
         throw error;
@@ -134,8 +131,8 @@ export class Writer {
   }
 
   /**
-   * One durable transaction of a bulk load, undone as a whole. Returns what `work` does and the
-   * vector changes it committed, in sequence order. `isAlone`: lists of edges may wait.
+   * Runs one durable transaction of a bulk load, undone as a whole. Returns the result of `work` and the
+   * committed vector changes in sequence order. `isAlone`: adjacency lists may be deferred.
    */
   load<T>(
     catalog: FullCatalog,
@@ -155,8 +152,8 @@ export class Writer {
   }
 
   /**
-   * One transaction of its own that is undone as a whole, without the limits of requests. `keep`:
-   * false undoes it in any case.
+   * Runs one separate transaction, undone as a whole, without the limits of requests. `keep: false` undoes it
+   * in any case.
    */
   transact(work: () => void, { keep = true } = {}): void {
     const { env, log, totals } = this.context;
@@ -175,14 +172,14 @@ export class Writer {
     if (!keep) totals.reload();
   }
 
-  /** Entries of the vector log up to this sequence are gone. */
+  /** Sequence up to which entries of the vector log are deleted. */
   get trimmedSeq(): number {
     return (this.#trimmedSeq ??= readTrimmed(this.context.env.meta));
   }
 
   /**
-   * Removes entries of the vector log up to and including a sequence: files of this node alone, so that no
-   * commit is counted, and nobody need forget what was read.
+   * Deletes entries of the vector log up to and including a sequence. Only files of this node change, so the
+   * commit number stays and caches remain valid.
    */
   trimLog(upToSeq: number): void {
     const { env, totals } = this.context;

@@ -65,7 +65,7 @@ it('gives back what it was given, however many and however long, and holds a bou
   const cache = new EdgeCache((id) => {
     reads++;
     return listOf(id);
-  }).at(1);
+  }).moveTo(1);
   const held = new Map<number, Uint32Array>();
   const looks = 30_000;
   for (let i = 0; i < looks; i++) {
@@ -83,8 +83,8 @@ it('gives back what it was given, however many and however long, and holds a bou
     ).toBe(true);
   expect(reads).toBeLessThan(looks);
   const before = reads;
-  const last = cache.at(1).of(0, 'in');
+  const last = cache.moveTo(1).of(0, 'in');
   expect([last.known(5), last.get(5), last.known(5) > 0]).toEqual([0, listOf(5), true]);
-  expect(cache.at(2).of(0, 'in').known(5)).toBe(0);
+  expect(cache.moveTo(2).of(0, 'in').known(5)).toBe(0);
   expect(reads).toBe(before + 1);
 });

@@ -123,7 +123,7 @@ async function loadAlone(
       writer.load(catalog, 0, (given) => work((view = given)), true);
       unlisted.take(view!.unlisted!);
     });
-    unlisted.list();
+    unlisted.flush();
   } catch (error) {
     expect(String(error)).toContain('failpoint');
     isCut = true;
