@@ -6,7 +6,7 @@ export {
   type ErrorData,
   TrellisError,
   errorCodes,
-  errorDataOf,
+  toErrorData,
   errorHint,
   errorMessage,
   excerpt,
@@ -26,10 +26,10 @@ export {
   Histogram,
   type Sample,
   type SampleName,
-  cellsOf,
+  countCells,
   secondBounds,
 } from './base/metric.js';
-export { type ShardPlace, parseUuid, printUuid } from './base/id.js';
+export { type ShardIndex, parseUuid, printUuid } from './base/id.js';
 export { emptySchema, printType } from './base/schema.js';
 export { defaultTexts } from './plan/default-text.js';
 export type {
@@ -42,7 +42,7 @@ export type {
 } from './base/schema.js';
 export type { Plan, Query } from './plan/plan.js';
 export { embeddingPlan, inspectionPlan as lookPlan } from './plan/inspection-plan.js';
-export type { EdgePlace, InspectionRequest as Look } from './plan/plan.js';
+export type { EdgeCursor, InspectionRequest as Look } from './plan/plan.js';
 export { type Explanation, explain, printExplanation } from './plan/explain.js';
 export type { OutputType, ReplyType } from './plan/output-type.js';
 export { countUnknown } from './plan/output-type.js';
@@ -55,10 +55,10 @@ export {
 } from './contract/typescript.js';
 export { printPython } from './contract/python.js';
 export { ReplySchemas, parametersSchema, type JsonSchema } from './contract/json-schema.js';
-export { contractOf } from './contract/contract-hash.js';
-export { openApiOf } from './contract/openapi.js';
-export { docTextOf } from './contract/doc-text.js';
-export { type DecodePlace, decodePlaces } from './contract/decode-path.js';
+export { computeContract } from './contract/contract-hash.js';
+export { buildOpenApi } from './contract/openapi.js';
+export { parseDocText } from './contract/doc-text.js';
+export { type DecodePath, findDecodePaths } from './contract/decode-path.js';
 export { queryFacts } from './contract/query-facts.js';
 export { TypeNames } from './contract/type-name.js';
 export { statisticsOf } from './exec/statistics.js';
@@ -76,15 +76,15 @@ export { nearestName } from './base/did-you-mean.js';
 export { scanBody } from './json/decode.js';
 export { describe as describeJson } from './json/validation-error.js';
 export type { JsonView } from './json/view.js';
-export { connectionOf, findTool, prepare, toolboxOf } from './session/tool/prepare.js';
+export { readConnection, findTool, prepare, createToolbox } from './session/tool/prepare.js';
 export { schemaRecord } from './session/tool/schema-resource.js';
-export { nextPlan, windowOf } from './session/next-window.js';
+export { nextPlan, copyWindow } from './session/next-window.js';
 export { type Session, SessionStore } from './session/session-store.js';
 export type { Toolbox, Work } from './session/tool-context.js';
 export { fragmentOf, labelOf, uuidAt } from './storage/record/record.js';
 export { visible } from './base/text/visible.js';
 export { createEmbedder } from './embed/create-embedder.js';
-export { modelDestination, modelFault } from './embed/model-check.js';
+export { modelDestination, checkModel } from './embed/model-check.js';
 export { type Compilation, type Source, compile } from './lang/compile.js';
 export { type AdHocCompilation, compileAdHoc } from './lang/ad-hoc.js';
 export { type Analysis, analyze } from './lang/analysis/analyze.js';

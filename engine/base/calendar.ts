@@ -1,7 +1,7 @@
 // Date arithmetic in UTC: the parts of an instant, the start of a unit, adding units, and counting
 // complete units between two instants.
 // Invariant: `unitsBetween` is the inverse of `addUnits`.
-import { civilOf, daysOf, instantOf, monthDays } from './date.js';
+import { toCivil, countDays, toInstant, monthDays } from './date.js';
 import { Instant } from './value.js';
 
 const daySeconds = 86_400;
@@ -23,10 +23,10 @@ export const isUnit = (unit: string): boolean =>
 
 const dayOf = ({ seconds }: Instant): number => Math.floor(seconds / daySeconds);
 
-export function partsOf(instant: Instant) {
+export function splitInstant(instant: Instant) {
   const days = dayOf(instant);
   const hour = Math.floor((instant.seconds - days * daySeconds) / 3_600);
-  return { ...civilOf(days), hour };
+  return { ...toCivil(days), hour };
 }
 
 /** Returns the first instant of the unit that contains `instant`. Weeks begin on Monday. */
@@ -34,9 +34,9 @@ export function truncate(instant: Instant, unit: string): Instant {
   const days = dayOf(instant);
   const span = months[unit];
   if (span !== undefined) {
-    const { year, month } = civilOf(days);
+    const { year, month } = toCivil(days);
     const first = month - ((month - 1) % span);
-    return new Instant(daysOf(year, first, 1) * daySeconds, 0);
+    return new Instant(countDays(year, first, 1) * daySeconds, 0);
   }
   // 1970-01-01 was a Thursday. Years begin at 0001-01-01, a Monday.
   if (unit === 'week') {
@@ -55,16 +55,16 @@ export function addUnits(instant: Instant, count: number | bigint, unit: string)
   const n = Number(count);
   const { seconds, micros } = instant;
   const span = months[unit];
-  if (span === undefined) return instantOf(seconds + n * lengths[unit]!, micros);
+  if (span === undefined) return toInstant(seconds + n * lengths[unit]!, micros);
   const days = dayOf(instant);
-  const { year, month, day } = civilOf(days);
+  const { year, month, day } = toCivil(days);
   const index = year * 12 + (month - 1) + n * span;
   // The result would be outside the range of dates in any case.
   if (!(Math.abs(index) < 1e6)) return undefined;
   const [toYear, toMonth] = [Math.floor(index / 12), (((index % 12) + 12) % 12) + 1];
   const toDay = Math.min(day, monthDays(toYear, toMonth));
   const inDay = seconds - days * daySeconds;
-  return instantOf(daysOf(toYear, toMonth, toDay) * daySeconds + inDay, micros);
+  return toInstant(countDays(toYear, toMonth, toDay) * daySeconds + inDay, micros);
 }
 
 const isAfter = (a: Instant, b: Instant): boolean =>
@@ -83,7 +83,7 @@ export function unitsBetween(a: Instant, b: Instant, unit: string): number {
     const complete = isAfter(a, b) ? whole + (micros === 0 ? 0 : 1) : whole;
     return Math.trunc(complete / lengths[unit]!) + 0;
   }
-  const [x, y] = [civilOf(dayOf(a)), civilOf(dayOf(b))];
+  const [x, y] = [toCivil(dayOf(a)), toCivil(dayOf(b))];
   const apart = (y.year - x.year) * 12 + (y.month - x.month);
   const backwards = isAfter(a, b);
   // The distance in calendar months exceeds the result by at most one unit.

@@ -15,7 +15,7 @@ const secondsMax = 253_402_300_799;
  * Returns the days from 1970-01-01 to a day of the proleptic Gregorian calendar. `month` is 1 to
  * 12.
  */
-export function daysOf(year: number, month: number, day: number): number {
+export function countDays(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year;
   const era = Math.floor(y / 400);
   const yearOfEra = y - era * 400;
@@ -40,7 +40,7 @@ export function parseDate(text: string): Instant | undefined {
   const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
   if (year < 1 || month < 1 || month > 12 || day < 1 || day > monthDays(year, month))
     return undefined;
-  let seconds = daysOf(year, month, day) * 86_400;
+  let seconds = countDays(year, month, day) * 86_400;
   if (match[4] === undefined) return new Instant(seconds, 0);
   const [hour, minute, second] = [Number(match[4]), Number(match[5]), Number(match[6])];
   if (hour > 23 || minute > 59 || second > 59) return undefined;
@@ -51,11 +51,11 @@ export function parseDate(text: string): Instant | undefined {
     seconds -= (match[8] === '-' ? -1 : 1) * (offsetHour * 3600 + offsetMinute * 60);
   }
   const micros = Number((match[7] ?? '').padEnd(6, '0').slice(0, 6));
-  return instantOf(seconds, micros);
+  return toInstant(seconds, micros);
 }
 
 /** Returns the instant of Unix time in seconds, or undefined outside the years 1 to 9999. */
-export function instantOf(seconds: number, micros = 0): Instant | undefined {
+export function toInstant(seconds: number, micros = 0): Instant | undefined {
   if (!Number.isInteger(seconds) || seconds < secondsMin || seconds > secondsMax) return undefined;
   return new Instant(seconds, micros);
 }
@@ -73,7 +73,7 @@ export interface Civil {
 }
 
 /** Returns the calendar day that is `days` days after 1970-01-01. */
-export function civilOf(days: number): Civil {
+export function toCivil(days: number): Civil {
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
   const dayOfEra = shifted - era * 146_097;
@@ -101,7 +101,7 @@ const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`);
 export function printDate(instant: Instant): string {
   const days = Math.floor(instant.seconds / 86_400);
   const inDay = instant.seconds - days * 86_400;
-  const { year, month, day } = civilOf(days);
+  const { year, month, day } = toCivil(days);
   const clock = `${two(Math.floor(inDay / 3600))}:${two(Math.floor(inDay / 60) % 60)}:${two(inDay % 60)}`;
   const { micros } = instant;
   const fraction =

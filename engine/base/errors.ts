@@ -2,7 +2,7 @@
 // help. Errors cross threads as `{ code, args, ... }` data. Only http-error.ts knows the HTTP
 // status of a code.
 
-import { shortageOf } from './os/shortage.js';
+import { findShortage } from './os/shortage.js';
 import { visible } from './text/visible.js';
 
 export type ErrorArgs = Record<string, string | number | boolean | bigint | null>;
@@ -389,8 +389,8 @@ const isOfAnotherCopy = (error: unknown): error is TrellisError =>
   Object.hasOwn(table, String((error as TrellisError).data?.code));
 
 /** Returns RESOURCE_EXHAUSTED if the operating system refused a resource, otherwise undefined. */
-export function shortageDataOf(error: unknown): ErrorData | undefined {
-  const shortage = shortageOf(error);
+export function toShortageData(error: unknown): ErrorData | undefined {
+  const shortage = findShortage(error);
   if (shortage === undefined) return undefined;
   const { what, hint } = shortage;
   return { code: 'RESOURCE_EXHAUSTED', args: { what }, hint };
@@ -398,7 +398,7 @@ export function shortageDataOf(error: unknown): ErrorData | undefined {
 
 /** Throws RESOURCE_EXHAUSTED if the operating system refused a resource; otherwise returns. */
 export function throwShortage(error: unknown): void {
-  const shortage = shortageDataOf(error);
+  const shortage = toShortageData(error);
   if (shortage !== undefined) throw new TrellisError(shortage);
 }
 
@@ -407,19 +407,19 @@ export function throwShortage(error: unknown): void {
  * operating system refused a resource, otherwise INTERNAL. A defect has the stack for
  * the log, also if another thread sent it.
  */
-export function errorDataOf(error: unknown): { error: ErrorData; stack?: string } {
+export function toErrorData(error: unknown): { error: ErrorData; stack?: string } {
   if (error instanceof TrellisError || isOfAnotherCopy(error)) {
     const { data, stack } = error;
     return data.code === 'INTERNAL' && stack ? { error: data, stack } : { error: data };
   }
-  const shortage = shortageDataOf(error);
+  const shortage = toShortageData(error);
   if (shortage !== undefined) return { error: shortage };
   const stack = error instanceof Error ? error.stack : String(error);
   return { error: { code: 'INTERNAL', args: {} }, stack };
 }
 
 /** Restores an error from the data that another thread sent. */
-export function errorOf(error: ErrorData, stack: string | undefined): TrellisError {
+export function restoreError(error: ErrorData, stack: string | undefined): TrellisError {
   const restored = new TrellisError(error);
   if (stack !== undefined) restored.stack = stack;
   return restored;

@@ -65,7 +65,7 @@ export class UuidGenerator {
     last: Uint8Array | undefined,
     private readonly random: () => number = Math.random,
     /** Restricts the generator to ids of this shard. */
-    private readonly shard?: ShardPlace,
+    private readonly shard?: ShardIndex,
   ) {
     if (last === undefined) return;
     for (let i = 0; i < 6; i++) this.#milliseconds = this.#milliseconds * 256 + last[i]!;
@@ -115,20 +115,20 @@ export class UuidGenerator {
     } while (this.shard !== undefined && !this.#isOf(this.shard, bytes.subarray(at)));
   }
 
-  #isOf({ at, of }: ShardPlace, id: Uint8Array): boolean {
-    return shardOf(id, of) === at;
+  #isOf({ at, of }: ShardIndex, id: Uint8Array): boolean {
+    return computeShard(id, of) === at;
   }
 }
 
 /** The shard that holds an element. The id of the element alone decides it, permanently. */
-export interface ShardPlace {
+export interface ShardIndex {
   /** Index of the shard, counted from 0. */
   at: number;
   of: number;
 }
 
 /** Returns the shard of an id: FNV-1a over its 16 bytes, modulo the number of shards. */
-export function shardOf(uuid: Uint8Array, of: number): number {
+export function computeShard(uuid: Uint8Array, of: number): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < 16; i++) hash = Math.imul(hash ^ uuid[i]!, 0x01000193);
   // The low bits of a product depend only on the low bits of its factors.

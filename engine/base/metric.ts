@@ -40,12 +40,12 @@ export const countBounds: readonly number[] = [1, 4, 16, 64, 256, 1024, 4096, 65
 /**
  * Returns the number of cells of a histogram: one per bound, one above the last bound, and the sum.
  */
-export const cellsOf = (bounds: readonly number[]): number => bounds.length + 2;
+export const countCells = (bounds: readonly number[]): number => bounds.length + 2;
 
 export class Histogram {
   constructor(
     private readonly bounds: readonly number[] = secondBounds,
-    private readonly cells: Float64Array = new Float64Array(cellsOf(bounds)),
+    private readonly cells: Float64Array = new Float64Array(countCells(bounds)),
   ) {}
 
   observe(value: number): void {

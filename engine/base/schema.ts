@@ -105,7 +105,7 @@ export const emptySchema: Schema = { version: 1, nodes: [], edges: [], vectors: 
  * Returns the declaration of a reference, or undefined. The search is linear, so callers on hot
  * paths store the result.
  */
-export function typeOf(schema: Schema, ref: TypeRef): ElementType | undefined {
+export function findType(schema: Schema, ref: TypeRef): ElementType | undefined {
   return typesOf(schema, ref.kind).find((type) => type.name === ref.name);
 }
 

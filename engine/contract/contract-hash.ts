@@ -22,7 +22,7 @@ export type Contract = Readonly<Record<string, string>>;
 /**
  * `sees` returns true for queries that the receiver may call; `knows` for types that their replies contain.
  */
-export function contractOf(
+export function computeContract(
   { schema, queries }: { schema: Schema; queries: readonly Called[] },
   sees: (query: string) => boolean = () => true,
   knows: (type: TypeRef) => boolean = () => true,
@@ -72,7 +72,7 @@ const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
 
 const typeFacts = ({ properties }: ElementType): string[] => [
   'there',
-  ...properties.map(({ name, type }) => `${name}: ${textOf(type)}`),
+  ...properties.map(({ name, type }) => `${name}: ${printPart(type)}`),
 ];
 
 function planFacts({ parameters, writes }: Called['plan']): string[] {
@@ -80,7 +80,7 @@ function planFacts({ parameters, writes }: Called['plan']): string[] {
   return [
     `writes ${writes}`,
     `needs ${required.sort().join()}`,
-    ...parameters.map(({ name, type }) => `takes ${name}: ${textOf(type)}`),
+    ...parameters.map(({ name, type }) => `takes ${name}: ${printPart(type)}`),
   ];
 }
 
@@ -109,11 +109,11 @@ function addAnswers(type: OutputType, path: string, facts: string[], most: numbe
     for (const [at, one] of type.of.entries()) addAnswers(one, `${path} ${at}`, facts, most);
   } else if (type.kind === 'list' || type.kind === 'map' || type.kind === 'nullable') {
     addAnswers(type.of, `${path} ${type.kind}`, facts, most);
-  } else facts.push(`${path}: ${textOf(type)}`);
+  } else facts.push(`${path}: ${printPart(type)}`);
 }
 
 /** Returns the text of a type without parts; members of elements are facts of their types. */
-const textOf = (type: OutputType | ParameterType): string =>
+const printPart = (type: OutputType | ParameterType): string =>
   type.kind === 'scalar' ? JSON.stringify(type) : JSON.stringify(type, withWide);
 
 const withWide = (_: string, part: unknown): unknown =>

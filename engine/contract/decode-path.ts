@@ -12,7 +12,7 @@ import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js
 import { elementMembers } from './element-shape.js';
 import { isWideInteger } from './wide-integer.js';
 
-export type DecodePlace = 0 | 1 | 2 | 3 | 4 | [DecodePlace] | { [name: string]: DecodePlace };
+export type DecodePath = 0 | 1 | 2 | 3 | 4 | [DecodePath] | { [name: string]: DecodePath };
 
 export interface DecodeWish {
   int64: 'number' | 'bigint' | 'string';
@@ -21,8 +21,8 @@ export interface DecodeWish {
 
 const integerPlaces = { number: 1, bigint: 2, string: 3 } as const;
 
-export function decodePlaces(schema: Schema, reply: ReplyType, wish: DecodeWish): DecodePlace {
-  const visit = (type: OutputType): DecodePlace => {
+export function findDecodePaths(schema: Schema, reply: ReplyType, wish: DecodeWish): DecodePath {
+  const visit = (type: OutputType): DecodePath => {
     switch (type.kind) {
       case 'nullable':
         return visit(type.of);
@@ -46,7 +46,7 @@ export function decodePlaces(schema: Schema, reply: ReplyType, wish: DecodeWish)
         return 0;
     }
   };
-  const object = (members: readonly OutputMember[]): DecodePlace => {
+  const object = (members: readonly OutputMember[]): DecodePath => {
     const found = members
       .map(({ name, type }) => [name, visit(type)] as const)
       .filter(([, place]) => place !== 0);
@@ -55,7 +55,7 @@ export function decodePlaces(schema: Schema, reply: ReplyType, wish: DecodeWish)
   return 'bare' in reply ? visit(reply.bare) : object(reply.members);
 }
 
-function joined(a: DecodePlace, b: DecodePlace): DecodePlace {
+function joined(a: DecodePath, b: DecodePath): DecodePath {
   if (a === 0) return b;
   if (typeof a !== 'object' || typeof b !== 'object' || Array.isArray(a) || Array.isArray(b)) {
     return a;

@@ -2,7 +2,7 @@
 // reply has 64 bits.
 // Invariant: a path is always decoded in the same way, so that callers can rely on the type. The HTTP client
 // is one file without imports and contains its own copy.
-import type { DecodePlace } from './decode-path.js';
+import type { DecodePath } from './decode-path.js';
 
 /** Random, so that no stored text can be mistaken for a marked number. */
 const mark = `n${Math.random().toString(36).slice(2)}:`;
@@ -39,7 +39,7 @@ function endOfString(text: string, quote: number): number {
   }
 }
 
-export function decodeReply(text: string, place: DecodePlace): unknown {
+export function decodeReply(text: string, place: DecodePath): unknown {
   // Replies rarely contain long runs of digits; without them JSON.parse is exact.
   if (place === 0) return JSON.parse(text);
   const isMarked = /\d{16}/.test(text);
@@ -47,7 +47,7 @@ export function decodeReply(text: string, place: DecodePlace): unknown {
   return settled(JSON.parse(source), place, isMarked);
 }
 
-function settled(value: unknown, place: DecodePlace, isMarked: boolean): unknown {
+function settled(value: unknown, place: DecodePath, isMarked: boolean): unknown {
   if (typeof value === 'string' && isMarked && value.startsWith(mark)) {
     return wide(value.slice(mark.length), place);
   }
@@ -57,7 +57,7 @@ function settled(value: unknown, place: DecodePlace, isMarked: boolean): unknown
     const of = Array.isArray(place) ? place[0] : 0;
     return value.map((item) => settled(item, of, isMarked));
   }
-  const placeOf = (name: string): DecodePlace => {
+  const placeOf = (name: string): DecodePath => {
     if (typeof place !== 'object') return 0;
     if (Array.isArray(place)) return place[0];
     return Object.hasOwn(place, name) ? place[name]! : 0;
@@ -69,7 +69,7 @@ function settled(value: unknown, place: DecodePlace, isMarked: boolean): unknown
   return members;
 }
 
-function wide(value: number | string, place: DecodePlace): unknown {
+function wide(value: number | string, place: DecodePath): unknown {
   if (place === 2) return BigInt(value);
   return place === 3 ? String(value) : Number(value);
 }

@@ -14,9 +14,9 @@ const none: DocText['parameters'] = new Map();
 
 type Documented = Pick<Query, 'name' | 'doc'> & { plan: Pick<Plan, 'parameters'> };
 
-export function docTextOf({ name, doc, plan }: Documented): DocText {
+export function parseDocText({ name, doc, plan }: Documented): DocText {
   if (doc === '') {
-    const text = signatureOf(name, plan.parameters);
+    const text = printSignature(name, plan.parameters);
     return { title: text, text, parameters: none };
   }
   const names = new Set(plan.parameters.map((parameter) => parameter.name));
@@ -27,12 +27,12 @@ export function docTextOf({ name, doc, plan }: Documented): DocText {
     if (match !== null && names.has(match[1]!)) parameters.set(match[1]!, match[2]!);
     else rest.push(line);
   }
-  const text = rest.join('\n').trim() || signatureOf(name, plan.parameters);
+  const text = rest.join('\n').trim() || printSignature(name, plan.parameters);
   const title = /^[\s\S]*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text.split('\n')[0]!;
   return { title: title.replaceAll(/\s+/g, ' '), text, parameters };
 }
 
-function signatureOf(name: string, parameters: Query['plan']['parameters']): string {
+function printSignature(name: string, parameters: Query['plan']['parameters']): string {
   const list = parameters.map((p) => `${p.name}${mayBeAbsent(p) ? '?' : ''}: ${printType(p.type)}`);
   return `Query ${name}(${list.join(', ')}).`;
 }

@@ -1,5 +1,5 @@
 // Members of whole elements as replies print them. All printers of types use this description.
-import { type Schema, type TypeRef, typeOf } from '../base/schema.js';
+import { type Schema, type TypeRef, findType } from '../base/schema.js';
 import {
   type HitMembers,
   nullable,
@@ -20,14 +20,14 @@ export interface ElementForm {
 
 /** Returns the members in the order of the reply; a stored property may always be unset. */
 export function elementMembers(schema: Schema, ref: TypeRef, form: ElementForm): OutputMember[] {
-  const properties = typeOf(schema, ref)?.properties ?? [];
+  const properties = findType(schema, ref)?.properties ?? [];
   const own = new Set(properties.map(({ name }) => name));
   const ends = ref.kind === 'edge' ? ['from_node', 'to_node'] : [];
   return [
     { name: 'id', type: id },
     { name: 'label', type: { kind: 'literal', value: ref.name } },
     ...ends.map((name) => ({ name, type: id })),
-    ...[...reached(ref, form), ...searched(ref, hitOf(ref, form))].filter(
+    ...[...reached(ref, form), ...searched(ref, visibleHit(ref, form))].filter(
       ({ name }) => !own.has(name),
     ),
     ...properties.map(({ name, type }) => ({ name, type: nullable(type) })),
@@ -51,7 +51,7 @@ function reached({ kind }: TypeRef, { hops }: ElementForm): OutputMember[] {
  * Returns the members that a search adds to elements of one type. [compat] Vectors that include their
  * embedding also have a score.
  */
-export function hitOf({ kind }: TypeRef, { hit, data }: ElementForm): HitMembers {
+export function visibleHit({ kind }: TypeRef, { hit, data }: ElementForm): HitMembers {
   if (kind !== 'vector' || !data) return hit;
   return hit === 'none' ? 'text' : hit === 'mixed' ? 'reranked' : hit;
 }

@@ -5,8 +5,8 @@ import type { ObjectMember, ParameterType, ScalarName, Schema, TypeRef } from '.
 import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
 import { defaultTexts, mayBeAbsent } from '../plan/default-text.js';
 import type { Plan } from '../plan/plan.js';
-import { type ElementForm, elementMembers, hitOf } from './element-shape.js';
-import { type Bound, boundsOf } from './query-facts.js';
+import { type ElementForm, elementMembers, visibleHit } from './element-shape.js';
+import { type Bound, findBounds } from './query-facts.js';
 import { TypeNames } from './type-name.js';
 import type { CallSignature } from './signature.js';
 import { isWideInteger } from './wide-integer.js';
@@ -64,7 +64,7 @@ function givenScalar(name: ScalarName): JsonSchema {
     default:
       return {
         type: ['integer', 'string'],
-        ...widthOf(name),
+        ...widthFormat(name),
         ...(name.startsWith('U') ? { minimum: 0, pattern: natural } : { pattern: digits }),
       };
   }
@@ -103,7 +103,7 @@ function digitsUpTo(most: number): string {
 }
 
 /** A 128-bit integer gets no format: a generator would turn int64 into a type that rounds or rejects. */
-const widthOf = (name: ScalarName | 'Integer'): JsonSchema =>
+const widthFormat = (name: ScalarName | 'Integer'): JsonSchema =>
   name === 'I64' || name === 'U64' ? { format: 'int64' } : {};
 
 function givenType(type: ParameterType): JsonSchema {
@@ -135,7 +135,7 @@ function givenObject(
         ? boundScalar(type.name, bound, searchMost)
         : givenType(type)),
       ...(text !== undefined && { description: text }),
-      ...(standard !== undefined && standard !== 'NOW' && { default: defaultOf(standard) }),
+      ...(standard !== undefined && standard !== 'NOW' && { default: parseDefault(standard) }),
     };
     return [name, mayBeAbsent(member) ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
   });
@@ -153,7 +153,7 @@ export const parametersSchema = (
   about?: ReadonlyMap<string, string>,
   searchMost?: number,
 ): JsonSchema => {
-  const bounds = 'bounds' in plan ? plan.bounds : boundsOf(plan);
+  const bounds = 'bounds' in plan ? plan.bounds : findBounds(plan);
   return givenObject(plan.parameters, { about, bounds, searchMost });
 };
 
@@ -161,7 +161,7 @@ export const parametersSchema = (
  * Returns a default as JSON. An integer that JSON.parse would round is given as its digits, which are
  * accepted too.
  */
-function defaultOf(text: string): unknown {
+function parseDefault(text: string): unknown {
   const value = JSON.parse(text) as unknown;
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
     ? text
@@ -192,7 +192,7 @@ export class ReplySchemas {
   }
 
   #print(type: OutputType): JsonSchema {
-    return this.#once(type, () => this.#schemaOf(type));
+    return this.#once(type, () => this.#buildSchema(type));
   }
 
   #once<T extends OutputType | ReplyType>(type: T, print: () => JsonSchema): JsonSchema {
@@ -203,7 +203,7 @@ export class ReplySchemas {
     return schema;
   }
 
-  #schemaOf(type: OutputType): JsonSchema {
+  #buildSchema(type: OutputType): JsonSchema {
     switch (type.kind) {
       case 'unknown':
         return {};
@@ -268,7 +268,7 @@ export class ReplySchemas {
     if (name === 'Date') return { type: 'string', format: 'date-time' };
     if (!isWideInteger(name)) return givenScalar(name as ScalarName);
     if (this.style.wideAsText) return { type: ['integer', 'string'], pattern: digits };
-    return { type: 'integer', ...widthOf(name) };
+    return { type: 'integer', ...widthFormat(name) };
   }
 }
 
@@ -276,7 +276,8 @@ export class ReplySchemas {
 export function formName(name: string, ref: TypeRef, form: ElementForm): string {
   const { kind } = ref;
   const hits = { none: '', vector: '_hit', text: '_match', reranked: '_ranked', mixed: '_found' };
-  const found = kind === 'edge' ? '' : `${hits[hitOf(ref, form)]}${form.hops ? '_reached' : ''}`;
+  const found =
+    kind === 'edge' ? '' : `${hits[visibleHit(ref, form)]}${form.hops ? '_reached' : ''}`;
   return `${name}${found}${form.data && kind === 'vector' ? '_data' : ''}`;
 }
 

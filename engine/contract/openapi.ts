@@ -3,8 +3,8 @@
 import { errorCodes } from '../base/errors.js';
 import type { TypeRef } from '../base/schema.js';
 import { mayBeAbsent } from '../plan/default-text.js';
-import { contractOf } from './contract-hash.js';
-import { type DocText, docTextOf } from './doc-text.js';
+import { computeContract } from './contract-hash.js';
+import { type DocText, parseDocText } from './doc-text.js';
 import { type JsonSchema, parametersSchema, ReplySchemas } from './json-schema.js';
 import { SharedShapes } from './schema-dedup.js';
 import type { HasSignatures } from './signature.js';
@@ -32,16 +32,16 @@ const sharedFrom = 1_000;
 
 const json = (schema: JsonSchema) => ({ 'application/json': { schema } });
 
-export function openApiOf(program: HasSignatures, options: OpenApiOptions): JsonSchema {
+export function buildOpenApi(program: HasSignatures, options: OpenApiOptions): JsonSchema {
   const { schema } = program;
   const replies = new ReplySchemas(schema, { refs, wideAsText: false, taken: ['Error'] });
   const queries = program.queries.filter(({ name }) => options.sees(name));
   if (options.types) replies.nameAll();
-  const told = shapesOf(queries, replies);
+  const told = buildShapes(queries, replies);
   const shapes = new SharedShapes(refs);
   if (options.shared ?? queries.length > sharedFrom) share(told, shapes);
   const paths = new Map<string, JsonSchema>(
-    told.map((one) => [`/${one.query.name}`, { post: operationOf(one) }]),
+    told.map((one) => [`/${one.query.name}`, { post: buildOperation(one) }]),
   );
   for (const [path, served] of options.paths ?? []) {
     // A query may have the same path as a server route, which uses another method.
@@ -54,7 +54,10 @@ export function openApiOf(program: HasSignatures, options: OpenApiOptions): Json
     info: {
       title: options.title,
       version: `schema::${schema.version}`,
-      'x-trellis': { version: options.version, contract: contractOf(program, options.sees, knows) },
+      'x-trellis': {
+        version: options.version,
+        contract: computeContract(program, options.sees, knows),
+      },
     },
     ...(options.keys && { security: [{ apiKey: [] }, { bearer: [] }] }),
     tags: [...new Set(queries.map(({ file }) => file))].map((name) => ({ name })),
@@ -85,11 +88,11 @@ interface Shaped {
 }
 
 /** Equal plans are one object and share a schema, except for the descriptions of their parameters. */
-function shapesOf(queries: HasSignatures['queries'], replies: ReplySchemas): Shaped[] {
+function buildShapes(queries: HasSignatures['queries'], replies: ReplySchemas): Shaped[] {
   const bodies = new Map<object, JsonSchema>();
   return queries.map((query) => {
     const { plan, output } = query;
-    const doc = docTextOf(query);
+    const doc = parseDocText(query);
     const isPlain = doc.parameters.size === 0;
     const body = (isPlain && bodies.get(plan)) || parametersSchema(plan, doc.parameters);
     if (isPlain) bodies.set(plan, body);
@@ -108,7 +111,7 @@ function share(told: Shaped[], shapes: SharedShapes): void {
   }
 }
 
-function operationOf({ query, doc, body, reply }: Shaped): JsonSchema {
+function buildOperation({ query, doc, body, reply }: Shaped): JsonSchema {
   const { name, plan, mcp, file } = query;
   const { title, text } = doc;
   return {

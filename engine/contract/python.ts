@@ -8,7 +8,7 @@ import type { OutputMember, OutputType } from '../plan/output-type.js';
 import { mayBeAbsent } from '../plan/default-text.js';
 import type { Parameter, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import { docTextOf } from './doc-text.js';
+import { parseDocText } from './doc-text.js';
 import { type ElementForm, elementMembers } from './element-shape.js';
 import { formName } from './json-schema.js';
 import { pythonClient, pythonImports } from './python-client.js';
@@ -103,7 +103,7 @@ class PythonPrinter {
     const sent = parameters.map(({ one, word }) => `${JSON.stringify(one.name)}: ${word}`);
     const values = sent.length === 0 ? '{}' : `_given(**{${sent.join(', ')}})`;
     const writes = plan.writes ? 'True' : 'False';
-    const { text } = docTextOf(query);
+    const { text } = parseDocText(query);
     return [
       `\n    def ${this.#methods.get(name)!}(${head}) -> ${result}:`,
       `        ${docString(`${text}\n${plan.writes ? 'Writes.' : 'Reads.'}`)}`,

@@ -54,7 +54,7 @@ const boundOfMember: Readonly<Record<string, Readonly<Record<string, Bound>>>> =
 };
 
 /** Returns the bounds of the parameters that are passed to steps unchanged. */
-export function boundsOf({ parameters, statements, output }: Plan): ReadonlyMap<string, Bound> {
+export function findBounds({ parameters, statements, output }: Plan): ReadonlyMap<string, Bound> {
   const bounds = new Map<string, Bound>();
   eachPart([statements, output], (part) => {
     for (const [member, bound] of Object.entries(boundOfMember[String(part.kind)] ?? {})) {

@@ -26,7 +26,7 @@ export class SharedShapes {
     const known = this.#texts.get(schema);
     // A repeated schema: its parts were counted with the first one.
     if (known !== undefined) return void this.#repeated.add(known);
-    const text = textOf(schema);
+    const text = sharableText(schema);
     if (text !== undefined) {
       this.#texts.set(schema, text);
       if (this.#seen.has(text)) return void this.#repeated.add(text);
@@ -38,7 +38,7 @@ export class SharedShapes {
   readonly #count = (part: JsonSchema): void => this.count(part);
 
   say(schema: JsonSchema): JsonSchema {
-    const text = this.#texts.get(schema) ?? textOf(schema);
+    const text = this.#texts.get(schema) ?? sharableText(schema);
     if (text === undefined || !this.#repeated.has(text)) return overParts(schema, this.#say);
     const known = this.#references.get(text);
     if (known !== undefined) return known;
@@ -53,7 +53,7 @@ export class SharedShapes {
 }
 
 /** Returns the text of a schema that may be shared, otherwise undefined. */
-function textOf(schema: JsonSchema): string | undefined {
+function sharableText(schema: JsonSchema): string | undefined {
   if (schema.properties === undefined) return undefined;
   const text = JSON.stringify(schema);
   return text.length < leastChars ? undefined : text;

@@ -5,7 +5,7 @@ import type { Schema } from '../base/schema.js';
 import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import { type Bound, boundsOf } from './query-facts.js';
+import { type Bound, findBounds } from './query-facts.js';
 
 export interface CallSignature extends Pick<Plan, 'parameters' | 'writes' | 'cost'> {
   /** Bounds of parameters that steps require. */
@@ -27,7 +27,7 @@ export interface HasSignatures {
   queries: readonly (Query | QuerySignature)[];
 }
 
-export function signaturesOf({ schema, queries }: Program): ProgramSignature {
+export function buildSignatures({ schema, queries }: Program): ProgramSignature {
   const parts = new Parts();
   const told = queries.map(
     ({ name, doc, file, mcp, output, plan }): QuerySignature => ({
@@ -53,7 +53,7 @@ class Parts {
 
   plan(plan: Plan): CallSignature {
     const { parameters, writes, cost } = plan;
-    const bounds = boundsOf(plan);
+    const bounds = findBounds(plan);
     const key = JSON.stringify(['plan', writes, cost, [...bounds], parameters], withWide);
     return this.#keep(key, () => ({ parameters, writes, cost, bounds })).part as CallSignature;
   }

@@ -7,9 +7,9 @@ import type { OutputMember, OutputType, ReplyType } from '../plan/output-type.js
 import { mayBeAbsent } from '../plan/default-text.js';
 import type { Parameter, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import { contractOf } from './contract-hash.js';
-import { type DecodePlace, decodePlaces } from './decode-path.js';
-import { docTextOf } from './doc-text.js';
+import { computeContract } from './contract-hash.js';
+import { type DecodePath, findDecodePaths } from './decode-path.js';
+import { parseDocText } from './doc-text.js';
 import { type ElementForm, elementMembers } from './element-shape.js';
 import { formName } from './json-schema.js';
 import { TypeNames } from './type-name.js';
@@ -82,10 +82,10 @@ const elementsName = 'elements';
 
 const counted = (files: number): string => `${files} ${files === 1 ? 'file' : 'files'}`;
 
-const importOf = (names: readonly string[], from: string): string =>
+const printImport = (names: readonly string[], from: string): string =>
   `import type { ${names.join(', ')} } from '${from}';`;
 
-const exportOf = (names: readonly string[], from: string): string[] =>
+const printExport = (names: readonly string[], from: string): string[] =>
   names.length === 0 ? [] : [`export type { ${names.join(', ')} } from '${from}';`];
 
 /** Returns the names of the parts, derived from their sources. No two are equal if letter case is ignored. */
@@ -103,7 +103,7 @@ function partNames(files: readonly string[]): Map<string, string> {
 }
 
 /** `declare`: how the shapes, which the module itself needs, are declared. */
-function bodyOf(parts: readonly Part[], declare: string): string[] {
+function printBody(parts: readonly Part[], declare: string): string[] {
   return [
     ...parts.map(({ interfaces }) => interfaces).filter((text) => text !== ''),
     'export interface Queries {',
@@ -147,7 +147,7 @@ class ModulePrinter {
       "import { type CallOptions, type Caller, type Session, bind } from 'trellisdb/client';",
       '',
       ...this.#interfaces.values(),
-      ...bodyOf(parts, 'const'),
+      ...printBody(parts, 'const'),
       ...this.#tail(),
     ].join('\n');
   }
@@ -162,9 +162,9 @@ class ModulePrinter {
       const lines = [
         this.#head(file),
         "import type { CallOptions } from 'trellisdb/client';",
-        ...(mentioned.length === 0 ? [] : [importOf(mentioned, `./${elementsName}.js`)]),
+        ...(mentioned.length === 0 ? [] : [printImport(mentioned, `./${elementsName}.js`)]),
         '',
-        ...bodyOf(own, 'export const'),
+        ...printBody(own, 'export const'),
       ];
       return { name: `${names.get(file)}.ts`, text: lines.join('\n') };
     });
@@ -196,9 +196,9 @@ class ModulePrinter {
         return `import { ${own} } from '${from}';`;
       }),
       '',
-      ...exportOf([...this.#interfaces.keys()], `./${folder}/${elementsName}.js`),
+      ...printExport([...this.#interfaces.keys()], `./${folder}/${elementsName}.js`),
       ...files.flatMap(({ own, from }) =>
-        exportOf(
+        printExport(
           own.flatMap(({ exported }) => exported),
           from,
         ),
@@ -221,7 +221,7 @@ class ModulePrinter {
   /** Returns each query, and the interfaces of all elements. */
   #parts(): Part[] {
     const { queries, schema } = this.program;
-    for (const ref of refsOf(schema)) this.#interface(ref, { hit: 'none', data: false });
+    for (const ref of eachRef(schema)) this.#interface(ref, { hit: 'none', data: false });
     return queries.map((query) => this.#query(query));
   }
 
@@ -230,7 +230,7 @@ class ModulePrinter {
     return [
       '/** What this file relies on; `check()` of a caller says what of it no longer holds. */',
       'const contract = {',
-      ...Object.entries(contractOf(this.program)).map(
+      ...Object.entries(computeContract(this.program)).map(
         ([name, facts]) => `  ${key(name)}: '${facts}',`,
       ),
       '} as const;',
@@ -251,16 +251,16 @@ class ModulePrinter {
     return `Session<${named.join(', ')}>`;
   }
 
-  #places(output: ReplyType): DecodePlace {
+  #places(output: ReplyType): DecodePath {
     const { int64, dates } = this.options;
-    return decodePlaces(this.program.schema, output, { int64, dates: dates === 'date' });
+    return findDecodePaths(this.program.schema, output, { int64, dates: dates === 'date' });
   }
 
   #query(query: Query): Part {
     const { name, file, plan, output } = query;
     this.#mentioned = new Set();
     const pascal = name.charAt(0).toUpperCase() + name.slice(1);
-    const doc = comment(`${docTextOf(query).text}\n${plan.writes ? 'Writes.' : 'Reads.'}`, '  ');
+    const doc = comment(`${parseDocText(query).text}\n${plan.writes ? 'Writes.' : 'Reads.'}`, '  ');
     const params = this.#free(`${pascal}Params`);
     const result = this.#free(`${pascal}Result`);
     const lines: string[] = [];
@@ -372,7 +372,7 @@ class ModulePrinter {
   }
 }
 
-function* refsOf(schema: Schema): Generator<TypeRef> {
+function* eachRef(schema: Schema): Generator<TypeRef> {
   for (const { kind, name } of [...schema.nodes, ...schema.edges, ...schema.vectors]) {
     yield { kind, name };
   }

@@ -2,7 +2,7 @@
 import { fail } from '../base/errors.js';
 import { checkVectors } from './provider-response.js';
 import type { ProviderName } from './model.js';
-import { vectorsOf } from './provider.js';
+import { extractVectors } from './provider.js';
 
 export interface BodyTask {
   provider: ProviderName;
@@ -22,5 +22,5 @@ export function vectorsIn({ provider, body, texts }: BodyTask): Float64Array[] {
   } catch {
     fail('EMBEDDING_FAILED', { ...who, detail: 'the answer is not JSON' });
   }
-  return checkVectors(vectorsOf(provider, answer), texts, who);
+  return checkVectors(extractVectors(provider, answer), texts, who);
 }

@@ -2,7 +2,7 @@
 // to another thread. Long ones are parsed on a separate thread, so that the calling thread stays responsive.
 // Invariant: a body that needs more time or memory than available ends the task of that thread, and nothing
 // else.
-import { errorOf, fail } from '../base/errors.js';
+import { restoreError, fail } from '../base/errors.js';
 import { TaskThread } from '../system/task-thread.js';
 import type { BodyTask } from './answer-body.js';
 import { vectorsIn } from './answer-body.js';
@@ -32,6 +32,6 @@ export async function readVectors(task: BodyTask, deadline: number): Promise<Flo
       fail('EMBEDDING_FAILED', { provider, status: 200, detail });
     throw error;
   });
-  if ('error' in report) throw errorOf(report.error, report.stack);
+  if ('error' in report) throw restoreError(report.error, report.stack);
   return report.vectors;
 }

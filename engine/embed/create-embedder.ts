@@ -6,7 +6,7 @@ import { AnswerSize } from './answer-size.js';
 import type { Embedder, EmbedderOptions } from './embedder.js';
 import { hashEmbedding } from './hash.js';
 import { parseModel } from './model.js';
-import { type Provider, providerOf } from './provider.js';
+import { type Provider, findProvider } from './provider.js';
 import { request, tooLong } from './request.js';
 
 /** Maximum number of parallel calls of one request. */
@@ -37,7 +37,7 @@ export function createEmbedder(options: EmbedderOptions): Embedder {
       const parsed = parseModel(model);
       if (parsed.kind === 'hash')
         return texts.map((text) => hashEmbedding(text, parsed.dimensions));
-      const provider = providerOf(parsed, options);
+      const provider = findProvider(parsed, options);
       const known = new Map<string, Float64Array | undefined>();
       for (const text of texts) known.set(text, recall(`${model}\n${text}`));
       const unknown = [...known.keys()].filter((text) => known.get(text) === undefined);

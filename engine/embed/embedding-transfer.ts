@@ -13,7 +13,7 @@ export interface Embedded {
 const mark = 0x31564c54;
 const hashBytes = 32;
 
-const hashOf = (model: string | undefined, text: string): Buffer =>
+const computeHash = (model: string | undefined, text: string): Buffer =>
   createHash('sha256')
     .update(JSON.stringify([model, text]))
     .digest();
@@ -23,7 +23,7 @@ export function packEmbedded(list: readonly Embedded[]): Uint8Array {
   const out = Buffer.alloc(bytes);
   let at = out.writeUInt32LE(mark);
   for (const { model, text, vector } of list) {
-    at += hashOf(model, text).copy(out, at);
+    at += computeHash(model, text).copy(out, at);
     at = out.writeUInt32LE(vector.length, at);
     for (const number of vector) at = out.writeDoubleLE(number, at);
   }
@@ -51,6 +51,6 @@ export class CarriedEmbeddings {
   }
 
   find(model: string | undefined, text: string): Float64Array | undefined {
-    return this.#vectors.get(hashOf(model, text).toString('latin1'));
+    return this.#vectors.get(computeHash(model, text).toString('latin1'));
   }
 }

@@ -13,7 +13,7 @@ export function hashEmbedding(text: string, dimensions: number): Float64Array {
     vector[0] = 1;
     return vector;
   }
-  for (const word of words) vector[positionOf(word, dimensions)]! += 1;
+  for (const word of words) vector[hashPosition(word, dimensions)]! += 1;
   let squares = 0;
   for (const count of vector) squares += count * count;
   const norm = Math.sqrt(squares);
@@ -25,7 +25,7 @@ export function hashEmbedding(text: string, dimensions: number): Float64Array {
  * Returns the first 64 bits of the SHA-256 digest modulo `dimensions`, which is below 2^16, so that no
  * intermediate value exceeds 2^53.
  */
-function positionOf(word: string, dimensions: number): number {
+function hashPosition(word: string, dimensions: number): number {
   const digest = createHash('sha256').update(word).digest();
   const high = digest.readUInt32BE(0) % dimensions;
   return (high * (2 ** 32 % dimensions) + digest.readUInt32BE(4)) % dimensions;

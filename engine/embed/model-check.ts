@@ -3,7 +3,7 @@
 import { TrellisError, errorMessage } from '../base/errors.js';
 import type { EmbedderOptions } from './embedder.js';
 import { parseModel } from './model.js';
-import { type Provider, providerOf } from './provider.js';
+import { type Provider, findProvider } from './provider.js';
 
 type Given = Pick<EmbedderOptions, 'environment' | 'withheld'>;
 
@@ -11,7 +11,7 @@ type Given = Pick<EmbedderOptions, 'environment' | 'withheld'>;
  * Returns why a model cannot be used, or undefined if its name is valid and its credentials are present.
  * Makes no call.
  */
-export function modelFault(name: string | undefined, given: Given): string | undefined {
+export function checkModel(name: string | undefined, given: Given): string | undefined {
   try {
     askedBy(name, given);
     return undefined;
@@ -29,12 +29,12 @@ export function modelDestination(
   name: string | undefined,
   given: Given,
 ): { host: string; variable: string } | undefined {
-  if (modelFault(name, given) !== undefined) return undefined;
+  if (checkModel(name, given) !== undefined) return undefined;
   const { host, variable } = askedBy(name, given) ?? {};
   return host === undefined || variable === undefined ? undefined : { host, variable };
 }
 
 function askedBy(name: string | undefined, given: Given): Provider | undefined {
   const model = parseModel(name);
-  return model.kind === 'hash' ? undefined : providerOf(model, given);
+  return model.kind === 'hash' ? undefined : findProvider(model, given);
 }

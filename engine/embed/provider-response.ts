@@ -52,7 +52,7 @@ export const judged = (own: Embedder): Embedder => ({
 });
 
 /** Returns up to 200 characters of a provider's error message, on one line, without the credential. */
-export function messageOf(body: string, credential: string | undefined): string {
+export function extractMessage(body: string, credential: string | undefined): string {
   const said = innerMessage(body) ?? body;
   const safe = credential === undefined ? said : withoutPieces(said, credential);
   let message = '';

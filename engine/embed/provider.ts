@@ -37,7 +37,7 @@ const batchMax = 256;
  * Returns the provider of a model that is not computed locally. Fails EMBEDDING_NOT_CONFIGURED without
  * credentials.
  */
-export function providerOf(
+export function findProvider(
   model: Exclude<Model, { kind: 'hash' }>,
   environment: Environment,
 ): Provider {
@@ -54,9 +54,9 @@ export function providerOf(
 }
 
 function openai(name: string, environment: Environment): Provider {
-  const base = addressOf(environment, 'OPENAI_BASE_URL', 'https://api.openai.com/v1');
+  const base = buildAddress(environment, 'OPENAI_BASE_URL', 'https://api.openai.com/v1');
   const variable = 'OPENAI_API_KEY';
-  const credential = credentialOf(environment, variable);
+  const credential = readCredential(environment, variable);
   return {
     batch: batchMax,
     host: base.url.host,
@@ -78,9 +78,9 @@ function azure(deployment: string, environment: Environment): Provider {
   if (!AZURE_OPENAI_ENDPOINT && !/^[A-Za-z0-9-]+$/.test(resource))
     notConfigured('AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_ENDPOINT is not set');
   const usual = `https://${resource}.openai.azure.com`;
-  const base = addressOf(environment, 'AZURE_OPENAI_ENDPOINT', usual);
+  const base = buildAddress(environment, 'AZURE_OPENAI_ENDPOINT', usual);
   const variable = 'AZURE_OPENAI_API_KEY';
-  const credential = credentialOf(environment, variable);
+  const credential = readCredential(environment, variable);
   const path = `openai/deployments/${encodeURIComponent(deployment)}/embeddings`;
   return {
     batch: batchMax,
@@ -99,9 +99,9 @@ function azure(deployment: string, environment: Environment): Provider {
 
 function gemini(name: string, task: string, environment: Environment): Provider {
   const usual = 'https://generativelanguage.googleapis.com';
-  const base = addressOf(environment, 'GEMINI_BASE_URL', usual);
+  const base = buildAddress(environment, 'GEMINI_BASE_URL', usual);
   const variable = 'GEMINI_API_KEY';
-  const credential = credentialOf(environment, variable);
+  const credential = readCredential(environment, variable);
   return {
     batch: 1,
     host: base.url.host,
@@ -118,7 +118,7 @@ function gemini(name: string, task: string, environment: Environment): Provider 
 }
 
 function local(environment: Environment): Provider {
-  const { url } = addressOf(environment, 'EMBEDDING_URL', 'http://localhost:8699/embed');
+  const { url } = buildAddress(environment, 'EMBEDDING_URL', 'http://localhost:8699/embed');
   return {
     batch: 1,
     host: url.host,
@@ -133,12 +133,12 @@ function local(environment: Environment): Provider {
 }
 
 /** Returns the unchecked vectors of a response. */
-export function vectorsOf(provider: ProviderName, answer: unknown): unknown[] {
+export function extractVectors(provider: ProviderName, answer: unknown): unknown[] {
   switch (provider) {
     case 'gemini':
-      return [memberOf(memberOf(answer, 'embedding'), 'values')];
+      return [readMember(readMember(answer, 'embedding'), 'values')];
     case 'local':
-      return [memberOf(answer, 'embedding')];
+      return [readMember(answer, 'embedding')];
     default:
       return openaiVectors(answer);
   }
@@ -149,22 +149,22 @@ const oneOrAll = (texts: readonly string[]): string | readonly string[] =>
 
 /** Reads `data[i].embedding`, in the order of `index` if the provider sends it. */
 function openaiVectors(answer: unknown): unknown[] {
-  const data = memberOf(answer, 'data');
+  const data = readMember(answer, 'data');
   if (!Array.isArray(data)) return [];
   const vectors: unknown[] = new Array(data.length).fill(undefined);
   for (const [i, item] of data.entries()) {
-    const index = memberOf(item, 'index');
-    vectors[typeof index === 'number' && index in data ? index : i] = memberOf(item, 'embedding');
+    const index = readMember(item, 'index');
+    vectors[typeof index === 'number' && index in data ? index : i] = readMember(item, 'embedding');
   }
   return vectors;
 }
 
-function memberOf(value: unknown, name: string): unknown {
+function readMember(value: unknown, name: string): unknown {
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, name)) return undefined;
   return (value as Record<string, unknown>)[name];
 }
 
-function addressOf(
+function buildAddress(
   { environment }: Environment,
   variable: string,
   usual: string,
@@ -181,7 +181,7 @@ function under(base: URL, path: string): URL {
   return new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}/${path}`);
 }
 
-function credentialOf({ environment, withheld }: Environment, variable: string): string {
+function readCredential({ environment, withheld }: Environment, variable: string): string {
   const credential = environment[variable]?.trim();
   if (!credential) {
     const why = withheld?.[variable];

@@ -2,7 +2,7 @@
 // puts no credential into messages.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, TrellisError } from '../base/errors.js';
-import { messageOf } from './provider-response.js';
+import { extractMessage } from './provider-response.js';
 import { CallSlots } from './call-slots.js';
 import { notConfigured } from './model.js';
 import { leadsInside } from './private-address.js';
@@ -79,7 +79,7 @@ async function tryOnce(
   } catch (error) {
     if (error instanceof TrellisError) throw error;
     if (signal.aborted) fail('EMBEDDING_TIMEOUT', { provider: call.provider, ms });
-    return { kind: 'again', detail: reasonOf(error) };
+    return { kind: 'again', detail: findReason(error) };
   }
 }
 
@@ -87,7 +87,7 @@ async function tryOnce(
 function judge(call: ProviderCall, response: Response, body: string): Outcome {
   const { provider } = call;
   const { status } = response;
-  const detail = messageOf(body, call.credential);
+  const detail = extractMessage(body, call.credential);
   if (status === 408 || status === 429 || status >= 500) {
     const seconds = /^\d+$/.exec(response.headers.get('retry-after') ?? '')?.[0];
     const waitMs =
@@ -119,7 +119,7 @@ function refusePrivate(url: URL): never {
 }
 
 /** Returns the system's name of a network error: its message may contain addresses. */
-function reasonOf(error: unknown): string {
+function findReason(error: unknown): string {
   const { cause, code } = error as { cause?: { code?: unknown }; code?: unknown };
   const name = cause?.code ?? code;
   return typeof name === 'string' ? name : 'network error';

@@ -6,12 +6,12 @@ import type { GivenDefault, ParameterType } from '../base/schema.js';
 import type { Parameter } from '../plan/plan.js';
 import type { Argument } from './decoded-argument.js';
 import {
-  addFault,
+  addError,
   type Decoding,
   describe,
   isFull,
   missing,
-  throwFaults,
+  throwErrors,
   wrongType,
 } from './validation-error.js';
 import { decodeScalar } from './scalar.js';
@@ -59,7 +59,7 @@ export function decodeArguments(
   for (const parameter of parameters)
     args.push(decodeMember(object, parameter, parameter.vector, parameters, decoding));
   if (decoding.strict) refuseOthers(object, parameters, decoding);
-  throwFaults(decoding.faults);
+  throwErrors(decoding.faults);
   return args;
 }
 
@@ -71,7 +71,7 @@ interface Declared {
 }
 
 /** The instant of the request is known only to the executor, for which null stands for it. */
-const defaultOf = (given: GivenDefault): Argument =>
+const readDefault = (given: GivenDefault): Argument =>
   given.kind === 'now' ? null : (given.value as Argument);
 
 function decodeMember(
@@ -83,7 +83,7 @@ function decodeMember(
 ): Argument {
   const view = object.member(member.name);
   if (member.default && (view === undefined || view.kind === 'null'))
-    return defaultOf(member.default);
+    return readDefault(member.default);
   if (view === undefined)
     return member.optional ? null : missing(decoding, object, member, declared);
   if (member.optional && view.kind === 'null') return null;
@@ -163,17 +163,17 @@ export function decodeVector(view: JsonView, decoding: Decoding): Float64Array |
   if (view.kind !== 'array') return wrongType(decoding, view, { kind: 'list', of: float });
   const { length } = view;
   const max = decoding.limits.vector_dimensions;
-  if (length === 0) return addFault(decoding, view.path, 'VECTOR_EMPTY', {});
+  if (length === 0) return addError(decoding, view.path, 'VECTOR_EMPTY', {});
   if (length > max) {
     const hint = 'The limit is `limits.vector_dimensions`.';
-    return addFault(decoding, view.path, 'VECTOR_TOO_LONG', { got: length, max }, hint);
+    return addError(decoding, view.path, 'VECTOR_TOO_LONG', { got: length, max }, hint);
   }
   const vector = new Float64Array(length);
   const other = view.floats(vector);
   if (other >= 0) return wrongType(decoding, view.at(other), float);
   for (let i = 0; i < length; i++) {
     if (Number.isFinite(Math.fround(vector[i]!))) continue;
-    return addFault(decoding, view.path, 'VECTOR_NOT_FINITE', { index: i });
+    return addError(decoding, view.path, 'VECTOR_NOT_FINITE', { index: i });
   }
   return vector;
 }
@@ -185,7 +185,7 @@ function refuseOthers(view: JsonView, declared: readonly Declared[], decoding: D
     const names = [...known].slice(0, namesListed).map((name) => `\`${name}\``);
     const hint = names.length === 0 ? 'It takes none.' : `Declared: ${names.join(', ')}.`;
     const args = { owner: decoding.owner, member: excerpt(member) };
-    addFault(decoding, pointerTo(view.path, member), 'UNKNOWN_MEMBER', args, hint);
+    addError(decoding, pointerTo(view.path, member), 'UNKNOWN_MEMBER', args, hint);
     if (isFull(decoding)) return;
   }
 }

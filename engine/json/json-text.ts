@@ -21,7 +21,7 @@ const refuse = (got: string): never => {
 /** Text that needs no escapes. Most texts match and are short. */
 const plainText = /^[ !#-[\]-~]{0,64}$/;
 
-function textOf(text: string): string {
+function quoteText(text: string): string {
   if (plainText.test(text)) return `"${text}"`;
   return loneSurrogate.test(text) ? refuse('a lone surrogate') : JSON.stringify(text);
 }
@@ -34,7 +34,7 @@ class Writer {
   value(value: unknown): string {
     switch (typeof value) {
       case 'string':
-        return textOf(value);
+        return quoteText(value);
       case 'number':
         return Number.isFinite(value) ? `${value}` : refuse(`${value}`);
       case 'bigint':
@@ -96,7 +96,7 @@ class Writer {
     for (const name of names) {
       const member = (value as Record<string, unknown>)[name];
       if (member === undefined) continue;
-      text += `${text === '' ? '{' : ','}${textOf(name)}:${this.#within(name, member)}`;
+      text += `${text === '' ? '{' : ','}${quoteText(name)}:${this.#within(name, member)}`;
     }
     return text === '' ? '{}' : `${text}}`;
   }

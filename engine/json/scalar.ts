@@ -1,11 +1,11 @@
 // Decodes one scalar of a declared type from a JSON value. Integers never pass through a float.
-import { parseDate, instantOf } from '../base/date.js';
+import { parseDate, toInstant } from '../base/date.js';
 import { float32Max, toFloat32 } from '../base/float.js';
 import { canonicalUuid } from '../base/id.js';
 import { compactInteger, integerFits, integerRange, parseInteger } from '../base/integer.js';
 import type { ScalarName } from '../base/schema.js';
 import { type Scalar, Uuid } from '../base/value.js';
-import { addFault, type Decoding, quote, wrongType } from './validation-error.js';
+import { addError, type Decoding, quote, wrongType } from './validation-error.js';
 import type { JsonView } from './view.js';
 
 /** Exceeds the digits of every integer type. */
@@ -44,7 +44,7 @@ function decodeText(view: JsonView, decoding: Decoding): string | null {
   const size = Buffer.byteLength(text);
   if (size <= max) return text;
   const hint = 'The limit is `limits.value_bytes`.';
-  return addFault(decoding, view.path, 'VALUE_TOO_LARGE', { size, max }, hint);
+  return addError(decoding, view.path, 'VALUE_TOO_LARGE', { size, max }, hint);
 }
 
 function decodeInteger(view: JsonView, type: ScalarName, decoding: Decoding): Scalar {
@@ -74,7 +74,7 @@ function fitInteger(
 ): number | bigint | null {
   if (value !== undefined && integerFits(value, type)) return value;
   const { min, max } = integerRange[type]!;
-  return addFault(decoding, view.path, 'PARAM_RANGE', {
+  return addError(decoding, view.path, 'PARAM_RANGE', {
     min: compactInteger(min),
     max: compactInteger(max),
     got: value ?? quote(view),
@@ -86,12 +86,12 @@ function decodeFloat(view: JsonView, type: 'F32' | 'F64', decoding: Decoding): n
   const value = type === 'F32' ? toFloat32(float) : float;
   if (Number.isFinite(value)) return value;
   const max = type === 'F32' ? float32Max : Number.MAX_VALUE;
-  return addFault(decoding, view.path, 'PARAM_RANGE', { min: -max, max, got: quote(view) });
+  return addError(decoding, view.path, 'PARAM_RANGE', { min: -max, max, got: quote(view) });
 }
 
 function decodeDate(view: JsonView, decoding: Decoding): Scalar {
   if (view.kind === 'number' && view.integral)
-    return instantOf(view.float()) ?? reject(view, 'Date', decoding, quote(view));
+    return toInstant(view.float()) ?? reject(view, 'Date', decoding, quote(view));
   if (view.kind === 'string')
     return parseDate(view.text()) ?? reject(view, 'Date', decoding, quote(view));
   return reject(view, 'Date', decoding);

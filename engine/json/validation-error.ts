@@ -13,7 +13,7 @@ import type { ParameterType } from '../base/schema.js';
 import { pointerTo } from './pointer.js';
 import type { JsonView } from './view.js';
 
-const faultsMax = 8;
+const errorsMax = 8;
 
 /** Input and errors of decoding one body. */
 export interface Decoding {
@@ -28,7 +28,7 @@ export interface Decoding {
 }
 
 export function isFull(decoding: Decoding): boolean {
-  return decoding.faults.length >= faultsMax;
+  return decoding.faults.length >= errorsMax;
 }
 
 /** Returns `rows[0].name` for `/data/rows/0/name` if the prefix is `/data`. */
@@ -45,7 +45,7 @@ function parameterName(path: string, decoding: Decoding): string {
  * Adds an error for the value at `path`; returns null in place of the value. `param` is added to the
  * arguments.
  */
-export function addFault(
+export function addError(
   decoding: Decoding,
   path: string,
   code: ErrorCode,
@@ -66,7 +66,7 @@ export function wrongType(
   type: ParameterType,
   got = describe(view),
 ): null {
-  return addFault(
+  return addError(
     decoding,
     view.path,
     'PARAM_TYPE',
@@ -89,7 +89,7 @@ export function missing(
   const args = { owner: decoding.owner, type: printShort(type) };
   const sent = object.kind === 'object' ? object.names(namesMax) : [];
   const path = pointerTo(object.path, name);
-  return addFault(decoding, path, 'PARAM_MISSING', args, sentInstead(name, type, sent, declared));
+  return addError(decoding, path, 'PARAM_MISSING', args, sentInstead(name, type, sent, declared));
 }
 
 /** Maximum number of members to compare with, and to list. */
@@ -113,7 +113,7 @@ function sentInstead(
 }
 
 /** Throws the first error with the others in `errors`. Returns if there are none. */
-export function throwFaults(faults: ErrorData[]): void {
+export function throwErrors(faults: ErrorData[]): void {
   const [first] = faults;
   if (first === undefined) return;
   throw new TrellisError(faults.length === 1 ? first : { errors: faults, ...first });

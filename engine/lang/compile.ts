@@ -20,7 +20,7 @@ import { type CheckOptions, checkQuery } from './query/query-checker.js';
 import { buildSchema, type Declared } from './schema/schema-checker.js';
 import type { Facts } from './type/semantic-model.js';
 import { indexSchema, type SchemaIndex } from './type/schema-index.js';
-import { positionOf, readSource, type SourceFile } from './syntax/source.js';
+import { findPosition, readSource, type SourceFile } from './syntax/source.js';
 
 export interface Source {
   path: string;
@@ -197,7 +197,7 @@ function checkQueries(
       if (other !== undefined) {
         report('E701', span, `There are two queries \`${text}\`.`, `The other is in ${other}.`);
       }
-      seen.set(text, other ?? `${file.path}, line ${positionOf(file, span.start).line}`);
+      seen.set(text, other ?? `${file.path}, line ${findPosition(file, span.start).line}`);
       if (seen.size === queriesMax + 1 && other === undefined) {
         const message = `There are more than ${queriesMax} queries.`;
         report('E005', span, message, 'The limit is `limits.source_queries`.');

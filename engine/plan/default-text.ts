@@ -18,13 +18,13 @@ interface Given {
 export function defaultTexts(parameters: readonly Given[]): Record<string, string> | undefined {
   const given = parameters.flatMap(({ name, default: value }) => {
     if (value === undefined) return [];
-    return [[name, value.kind === 'now' ? 'NOW' : jsonOf(value.value)] as const];
+    return [[name, value.kind === 'now' ? 'NOW' : printJson(value.value)] as const];
   });
   return given.length === 0 ? undefined : Object.fromEntries(given);
 }
 
-function jsonOf(value: Scalar | ScalarList): string {
-  if (isList(value)) return `[${Array.from(value as Iterable<Scalar>, jsonOf).join(',')}]`;
+function printJson(value: Scalar | ScalarList): string {
+  if (isList(value)) return `[${Array.from(value as Iterable<Scalar>, printJson).join(',')}]`;
   if (value instanceof Instant) return JSON.stringify(printDate(value));
   if (value instanceof Uuid) return JSON.stringify(value.text);
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);

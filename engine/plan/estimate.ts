@@ -55,7 +55,7 @@ function sourceRows(source: Source, statistics: Statistics): number {
     case 'searchVector':
     case 'searchText':
     case 'searchAnyVector':
-      return numberOf(source.k) ?? listLength;
+      return readNumber(source.k) ?? listLength;
     case 'batch':
       return listLength;
     case 'items':
@@ -142,7 +142,7 @@ function stepRows(rows: number, step: Step, statistics: Statistics): number {
     case 'walk':
       return walkRows(rows, step, statistics);
     case 'where':
-      return rows * partOf(step.condition.value);
+      return rows * estimateFraction(step.condition.value);
     case 'first':
       return Math.min(rows, 1);
     case 'count':
@@ -151,15 +151,15 @@ function stepRows(rows: number, step: Step, statistics: Statistics): number {
     case 'upsertVector':
       return 1;
     case 'range': {
-      const end = step.end === null ? undefined : numberOf(step.end);
-      const start = numberOf(step.start) ?? 0;
+      const end = step.end === null ? undefined : readNumber(step.end);
+      const start = readNumber(step.start) ?? 0;
       return Math.max(
         0,
         Math.min(rows, end ?? (step.end === null ? rows : start + listLength)) - start,
       );
     }
     case 'searchWithin':
-      return Math.min(rows, numberOf(step.k) ?? listLength);
+      return Math.min(rows, readNumber(step.k) ?? listLength);
     case 'group':
       return Math.ceil(Math.sqrt(rows));
     default:
@@ -182,25 +182,25 @@ function walkRows(
   const ends = edges.flatMap((edge) => Object.values(statistics.ends(edge) ?? {}));
   const all = new Map(ends.map((type) => [type.name, statistics.count(type) ?? 0]));
   const most = [...all.values()].reduce((sum, each) => sum + each, 0);
-  const last = Math.min(hops.max ? (numberOf(hops.max) ?? roundsLikely) : roundsLikely, 64);
+  const last = Math.min(hops.max ? (readNumber(hops.max) ?? roundsLikely) : roundsLikely, 64);
   let total = 0;
   for (let round = hops.min; round <= last; round++) total += Math.min(most, fan ** round);
   return rows * Math.min(most, total);
 }
 
-function partOf(condition: Expression): number {
+function estimateFraction(condition: Expression): number {
   switch (condition.kind) {
     case 'and':
-      return condition.of.reduce((part, each) => part * partOf(each), 1);
+      return condition.of.reduce((part, each) => part * estimateFraction(each), 1);
     case 'or':
       return Math.min(
         1,
-        condition.of.reduce((part, each) => part + partOf(each), 0),
+        condition.of.reduce((part, each) => part + estimateFraction(each), 0),
       );
     case 'among':
-      return partOf(condition.of);
+      return estimateFraction(condition.of);
     case 'not':
-      return 1 - partOf(condition.of);
+      return 1 - estimateFraction(condition.of);
     case 'compare':
       if (condition.operator === 'EQ') return 10 * equalPart;
       return condition.operator === 'NEQ' ? 1 - 10 * equalPart : boundPart;
@@ -209,7 +209,7 @@ function partOf(condition: Expression): number {
   }
 }
 
-function numberOf(expression: Expression): number | undefined {
+function readNumber(expression: Expression): number | undefined {
   if (expression.kind !== 'literal') return undefined;
   const { value } = expression;
   return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : undefined;

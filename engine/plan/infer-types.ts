@@ -20,11 +20,11 @@ export function inferTypes(schema: Schema, types: readonly TypeRef[], step: Grap
   const starts = types.filter((type) => (type.kind === 'edge') === fromEdges);
   if (starts.length === 0) return { fault: 'kind' };
   const reached =
-    step.kind === 'end' ? endsOf(schema, starts, step) : touching(schema, starts, step);
+    step.kind === 'end' ? inferEnds(schema, starts, step) : touching(schema, starts, step);
   return reached.length === 0 ? { fault: 'ends' } : { types: distinct(reached) };
 }
 
-function endsOf(
+function inferEnds(
   schema: Schema,
   edges: readonly TypeRef[],
   step: Extract<GraphStep, { kind: 'end' }>,

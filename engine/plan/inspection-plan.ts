@@ -14,7 +14,7 @@ export function inspectionPlan(look: InspectionRequest): Plan {
     statements: [],
     output: { kind: 'look', look },
     writes: false,
-    cost: costOf(look),
+    cost: estimateCost(look),
     embeds: [],
     compat: false,
   };
@@ -38,7 +38,7 @@ export function embeddingPlan(text: string, type: string | undefined): Plan {
   };
 }
 
-function costOf(look: InspectionRequest): CostClass {
+function estimateCost(look: InspectionRequest): CostClass {
   if (look.kind === 'node' || look.kind === 'vector') return 'A';
   if (look.kind === 'neighbours') return 'B';
   return look.kind === 'nodes' && look.count <= fewElements ? 'B' : 'C';

@@ -49,7 +49,7 @@ export type InspectionRequest =
   | ExplorerRequest;
 
 /** Position of an edge in a neighborhood: the next page begins after it. */
-export interface EdgePlace {
+export interface EdgeCursor {
   direction: 'out' | 'in';
   label: string;
   edge: Uint8Array;
@@ -63,7 +63,7 @@ export type ExplorerRequest =
       direction: 'out' | 'in' | 'both';
       label: string | null;
       count: number;
-      after: EdgePlace | null;
+      after: EdgeCursor | null;
     }
   /** Elements of one type, in the order of their ids. */
   | { kind: 'elements'; type: string; count: number; after: Uint8Array | null }

@@ -14,7 +14,7 @@ export interface ScatterRefusal {
 type Node = Record<string, unknown> & { kind?: string };
 
 /** Returns the names of the types that a part uses. */
-function typesOf({ type, types, others, edges }: Node): string[] {
+function listTypes({ type, types, others, edges }: Node): string[] {
   const all = [type, types, others, edges].flat();
   return all.flatMap((one) => {
     if (typeof one === 'string') return [one];
@@ -31,13 +31,13 @@ const reaching = new Set(
 );
 
 /** Returns undefined if the query does not use a sharded type. */
-export function scatterOf(
+export function planScatter(
   plan: Plan,
   types: ReadonlySet<string>,
 ): Scatter | ScatterRefusal | undefined {
   const parts: Node[] = [];
   eachPart([plan.statements, plan.output], (part) => parts.push(part));
-  const spoken = new Set(parts.filter(({ kind }) => reaching.has(kind!)).flatMap(typesOf));
+  const spoken = new Set(parts.filter(({ kind }) => reaching.has(kind!)).flatMap(listTypes));
   const scattered = [...spoken].filter((name) => types.has(name));
   const [type] = scattered;
   if (type === undefined) return undefined;
@@ -155,7 +155,7 @@ class Division {
    */
   #embedded(value: Expression): Expression {
     return rewriter((part) => {
-      if (part.kind === 'embed') return this.#vectorOf(part);
+      if (part.kind === 'embed') return this.#bindVector(part);
       return part.kind === 'now' ? this.#madeOnce(momentParameter) : part;
     })(value);
   }
@@ -166,7 +166,7 @@ class Division {
     return { kind: 'parameter', index: this.plan.parameters.length + at };
   }
 
-  #vectorOf(embed: Extract<Expression, { kind: 'embed' }>): Expression {
+  #bindVector(embed: Extract<Expression, { kind: 'embed' }>): Expression {
     const { parameters } = this.plan;
     const text = this.#resolve(embed.text);
     const ofType = embed.type === undefined ? {} : { type: embed.type };
@@ -217,7 +217,7 @@ class Division {
   }
 
   /** Adds a value that depends on no data to the reply of a shard. */
-  #told(key: string, value: Expression): void {
+  #addConstant(key: string, value: Expression): void {
     this.#output.push({ key, value: this.#alone(value, 'a member of its answer') });
   }
 
@@ -229,7 +229,7 @@ class Division {
       list = this.#resolve(list.of);
     }
     if (list.kind !== 'pipeline') {
-      this.#told(String(place), value);
+      this.#addConstant(String(place), value);
       return { kind: 'same', key };
     }
     if (list.result !== 'many') return refuse('it takes one hit of many');
@@ -239,11 +239,11 @@ class Division {
     const rerank = last?.kind === 'rerankRRF' ? last : undefined;
     if (rerank !== undefined) {
       steps.pop();
-      this.#told(`${place}.n`, rerank.k ?? { kind: 'literal', value: 60 });
+      this.#addConstant(`${place}.n`, rerank.k ?? { kind: 'literal', value: 60 });
     }
-    const ranked = rankedOf({ ...list, steps });
+    const ranked = splitRanked({ ...list, steps });
     const rank = rerank === undefined ? 'score' : 'rerank';
-    const parts = this.#list(ranked, shape, rank, `${place}`, 0);
+    const parts = this.#addHits(ranked, shape, rank, `${place}`, 0);
     return { kind: 'hits', key, lists: 1, rank, ...(parts && { parts }) };
   }
 
@@ -255,13 +255,13 @@ class Division {
   ): MergedMember {
     if (source.kind !== 'fuse' || steps.length > 0) return refuse('it goes on behind a fusion');
     const sixty: Expression = { kind: 'literal', value: 60 };
-    this.#told(`${place}.n`, source.k ?? sixty);
-    if (source.weights !== null) this.#told(`${place}.w`, source.weights);
+    this.#addConstant(`${place}.n`, source.k ?? sixty);
+    if (source.weights !== null) this.#addConstant(`${place}.w`, source.weights);
     let found: readonly { name: string; isScore: boolean }[] | undefined;
     for (const [i, of] of source.of.entries()) {
       const list = this.#resolve(of);
       if (list.kind !== 'pipeline') return refuse('it fuses something else than searches');
-      found = this.#list(rankedOf(list), shape, 'fuse', `${place}`, i);
+      found = this.#addHits(splitRanked(list), shape, 'fuse', `${place}`, i);
     }
     return {
       kind: 'hits',
@@ -273,7 +273,7 @@ class Division {
   }
 
   /** Adds the hits of a search, and the wanted number of hits, to the reply of a shard. */
-  #list(
+  #addHits(
     { search, where }: Ranked,
     shape: { slot: number; members: readonly Member[] } | undefined,
     rank: 'score' | 'rerank' | 'fuse',
@@ -302,7 +302,7 @@ class Division {
       members.push({ kind: 'value', name: 'w', value: { kind: 'and', of } });
     }
     const shown = shape?.members.map((member) => this.#shown(member, shape.slot, slot));
-    const parts = rank === 'score' ? undefined : partsOf(shown, slot, members);
+    const parts = rank === 'score' ? undefined : splitParts(shown, slot, members);
     if (parts === undefined) {
       const value: Expression =
         shown === undefined
@@ -313,7 +313,7 @@ class Division {
       }
       members.push({ kind: 'value', name: 'v', value });
     }
-    const asked = this.#asked(source);
+    const asked = this.#shardSearch(source);
     this.#output.push({ key: `${place}.k${at}`, value: asked.k });
     const hits: Expression = { kind: 'project', of: { ...search, source: asked }, slot, members };
     this.#output.push({ key: `${place}.l${at}`, value: hits });
@@ -321,7 +321,7 @@ class Division {
   }
 
   /** Returns the search as a shard runs it. */
-  #asked(source: Search): Search {
+  #shardSearch(source: Search): Search {
     const k = this.#alone(source.k, 'its number of hits');
     const { prefilter } = source;
     const among = prefilter && {
@@ -339,7 +339,7 @@ class Division {
 }
 
 /** Splits a pipeline into a search and the conditions on its hits. */
-function rankedOf(list: Pipeline): Ranked {
+function splitRanked(list: Pipeline): Ranked {
   const where = list.steps.map((step) =>
     step.kind === 'where'
       ? step.condition
@@ -352,7 +352,7 @@ function rankedOf(list: Pipeline): Ranked {
  * Returns the members of an item and marks those whose score the merge computes; the shard computes
  * the others.
  */
-function partsOf(shown: readonly Member[] | undefined, slot: number, members: Member[]) {
+function splitParts(shown: readonly Member[] | undefined, slot: number, members: Member[]) {
   if (shown === undefined) return refuse('it answers hits whole that were ranked anew');
   return shown.map((member, i) => {
     if (member.kind !== 'value') return refuse('it spreads hits that were ranked anew');

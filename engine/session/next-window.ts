@@ -1,11 +1,11 @@
 // Reads for the `next` tool: a window of the items from the cursor on, and the plan that finds the first item
 // that still exists.
 import type { Plan } from '../plan/plan.js';
-import { costOf, itemsSource, pipeline, sessionPlan } from './session-plan.js';
+import { estimateCost, itemsSource, pipeline, sessionPlan } from './session-plan.js';
 import { type Items, noItems, type Traversal } from './session.js';
 
 /** Returns a copy of at most `count` items from position `start` on. */
-export function windowOf({ items }: Traversal, start: number, count: number): Items {
+export function copyWindow({ items }: Traversal, start: number, count: number): Items {
   if (items === undefined) return noItems;
   const { ids, scores, hops } = items;
   const end = start + count;
@@ -35,6 +35,10 @@ export function nextPlan(count: number, data: boolean, fractions: boolean): Plan
 
 function makeNextPlan(count: number, data: boolean, fractions: boolean): Plan {
   const value = pipeline(itemsSource(count), [{ kind: 'first' }]);
-  const plan = sessionPlan('next', { kind: 'items', value, answer: 'first', data }, costOf(count));
+  const plan = sessionPlan(
+    'next',
+    { kind: 'items', value, answer: 'first', data },
+    estimateCost(count),
+  );
   return fractions ? { ...plan, fractions } : plan;
 }

@@ -22,12 +22,12 @@ export function pipeline(source: Source, steps: Step[] = []): Pipeline {
 }
 
 /** Returns the cost of a plan that reads each row once. */
-export function costOf(rows: number): CostClass {
-  return rows <= cheapRows ? 'A' : costOfReach(rows);
+export function estimateCost(rows: number): CostClass {
+  return rows <= cheapRows ? 'A' : estimateReachCost(rows);
 }
 
 /** Returns the cost of a plan that goes from each row to an unknown number of elements. */
-export function costOfReach(rows: number): CostClass {
+export function estimateReachCost(rows: number): CostClass {
   return rows <= ordinaryRows ? 'B' : 'C';
 }
 

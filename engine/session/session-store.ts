@@ -10,7 +10,7 @@ import {
   advanced,
   blank,
   built,
-  bytesOf,
+  countBytes,
   type Items,
   lengthOf,
   noItems,
@@ -172,7 +172,7 @@ export class SessionStore {
     if (lengthOf(traversal) > max) fail('RESULT_TOO_LARGE', { max, unit: 'session items' });
     // If the session ended during the call, its owner still receives the reply.
     if (!session.live) return;
-    const growth = bytesOf(traversal) - bytesOf(session.traversal);
+    const growth = countBytes(traversal) - countBytes(session.traversal);
     if (growth > 0) this.#makeBytes(session, growth);
     this.#count(session, growth);
     session.traversal = traversal;
@@ -273,7 +273,7 @@ export class SessionStore {
 
   #end(session: Session): void {
     this.#displace(session);
-    this.#count(session, -fixedBytes - bytesOf(session.traversal));
+    this.#count(session, -fixedBytes - countBytes(session.traversal));
     const { holder, sessions } = session.owner;
     if (sessions.size === 0) this.#owners.delete(holder);
     session.live = false;

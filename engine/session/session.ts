@@ -38,7 +38,7 @@ export function lengthOf(traversal: Traversal): number {
 }
 
 /** Returns the bytes of the items. */
-export function bytesOf(traversal: Traversal): number {
+export function countBytes(traversal: Traversal): number {
   const { items } = traversal;
   if (items === undefined) return 0;
   const { ids, scores, hops } = items;

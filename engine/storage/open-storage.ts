@@ -1,7 +1,7 @@
 // Opens the store on any thread: for reads everywhere, for writes on the one thread that commits.
 import { fail } from '../base/errors.js';
 import { failpoint } from '../base/failpoint.js';
-import type { ShardPlace } from '../base/id.js';
+import type { ShardIndex } from '../base/id.js';
 import type { Limits } from '../base/limits.js';
 import { type FullCatalog, catalogOf } from './catalog/catalog.js';
 import {
@@ -50,7 +50,7 @@ export interface StorageOptions {
   /** Writer only: how embeddings are stored, by vector type. */
   vectorTypes?: Readonly<Record<string, VectorTypeOptions>>;
   /** Writer only: selects the ids that it assigns, when vector types are sharded. */
-  shard?: ShardPlace;
+  shard?: ShardIndex;
   /** Writer only: checked at every commit. */
   permit?: WriteFence;
   /** Writer only: called around every commit. */

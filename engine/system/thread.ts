@@ -4,7 +4,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { execPath } from 'node:process';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
-import { TrellisError, shortageDataOf } from '../base/errors.js';
+import { TrellisError, toShortageData } from '../base/errors.js';
 import { keepWorkingDirectory } from './working-directory.js';
 
 /** Throws if the system cannot start a thread. */
@@ -19,7 +19,7 @@ export function startThread(entry: URL | string, options: WorkerOptions): Worker
  * tries to open a file.
  */
 export function startFailure(error: Error): Error {
-  const data = shortageDataOf(error) ?? shortageDataOf(openFailure());
+  const data = toShortageData(error) ?? toShortageData(openFailure());
   return data === undefined ? error : new TrellisError(data);
 }
 

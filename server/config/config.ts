@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { type Limits, type ShardPlace, fail, nearestName } from '../../engine/index.js';
+import { type Limits, type ShardIndex, fail, nearestName } from '../../engine/index.js';
 import { type ConfigValues, type VectorTypeConfig, keySchemas, schemaOf } from './config-schema.js';
 import { readValue } from './config-value.js';
 import { type HelixConfig, ignoredNote, readHelixJson, readHelixToml } from './helix-config.js';
@@ -28,7 +28,7 @@ export interface Config extends Omit<ConfigValues, 'limits'> {
   /** Vector types that are divided over several databases, and over how many. */
   scatter: ReadonlyMap<string, number>;
   /** Of a database that has a share of such a type. */
-  shard?: ShardPlace & { type: string };
+  shard?: ShardIndex & { type: string };
   /** Whose database this is about; empty for the main one. */
   tenant: string;
   keysFile: string;

@@ -3,7 +3,7 @@
 // succeeded.
 import {
   type CallOptions,
-  connectionOf,
+  readConnection,
   type Database,
   type ElementKind,
   fail,
@@ -18,11 +18,11 @@ import {
   SessionStore,
   scanBody,
   type Toolbox,
-  toolboxOf,
+  createToolbox,
   TrellisError,
   unreachable,
   type Work,
-  windowOf,
+  copyWindow,
 } from '../../engine/index.js';
 import type { ServerSample } from '../telemetry/metric-definitions.js';
 import { itemsIn, queryBody } from '../cluster/forward/session-on-leader.js';
@@ -147,7 +147,7 @@ class SessionCalls implements SessionService {
     checkRole(query, caller);
     const view = scanBody(body, limits);
     if (tool === 'init') return encoder.encode(`"${this.#open(caller)}"`);
-    const session = this.#store.get(connectionOf(tool, view), caller.keyId, now());
+    const session = this.#store.get(readConnection(tool, view), caller.keyId, now());
     const turn = () => this.#turn(session, { tool, view, body, budgetMs, caller, onCancellable });
     if (this.#store.enter(session)) return turn();
     return this.#wait(session, turn, onCancellable);
@@ -321,7 +321,7 @@ class SessionCalls implements SessionService {
    * O(n) in all.
    */
   #next(session: Session, start: number, count: number, data: boolean, until: Until): Reply {
-    const part = windowOf(session.traversal, start, count);
+    const part = copyWindow(session.traversal, start, count);
     if (part.ids.length === 0) {
       this.#store.advance(session, start);
       return encoder.encode('null');
@@ -356,7 +356,7 @@ class SessionCalls implements SessionService {
     if (this.#toolbox?.program !== database.program) {
       const format = compat ? 'string' : schemaFormat;
       const settings = { limits, textEnabled, schemaFormat: format } as const;
-      this.#toolbox = toolboxOf(database.program, settings);
+      this.#toolbox = createToolbox(database.program, settings);
     }
     return this.#toolbox;
   }

@@ -1,7 +1,7 @@
 // Calls of tools that a front answers by itself: of queries that read, in messages that differ from one that
 // the main thread has read as a whole in their id and their arguments only. Invariant: an answer that is given
 // here is the main thread's, to the byte; what is refused, cut or in doubt is not answered here.
-import type { Attached, DecodePlace, Limits, Query } from '../../engine/index.js';
+import type { Attached, DecodePath, Limits, Query } from '../../engine/index.js';
 import type { Caller } from '../auth/keys.js';
 import { mayCall } from '../auth/permissions.js';
 import type { Exchange } from '../http/exchange.js';
@@ -34,7 +34,7 @@ interface FrontTool {
   /** Its place among the counts; those of the eras stand side by side. */
   place: number;
   /** Where its replies may hold integers that do not fit into 53 bits; known with the first call. */
-  places: DecodePlace | undefined;
+  places: DecodePath | undefined;
 }
 
 /** A call whose tool the caller may use. */
@@ -103,7 +103,7 @@ export class ThreadMcpTools {
 }
 
 /** Undefined while the program changes. */
-function placesOf(attached: Attached, name: string): DecodePlace | undefined {
+function placesOf(attached: Attached, name: string): DecodePath | undefined {
   const known = attached.replyOf(name);
   return known && widePlacesOf(known.schema, known.reply);
 }

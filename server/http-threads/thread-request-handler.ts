@@ -10,7 +10,7 @@ import {
   type ErrorData,
   type Query,
   TrellisError,
-  errorDataOf,
+  toErrorData,
 } from '../../engine/index.js';
 import type { Credential } from '../auth/credential.js';
 import { type Caller, type KeyList, KeyTable, type Keys } from '../auth/keys.js';
@@ -292,7 +292,7 @@ export class ThreadRequestHandler implements Receiver, Keys {
   }
 
   fault(exchange: Exchange, error: unknown): void {
-    const { error: data, stack } = errorDataOf(error);
+    const { error: data, stack } = toErrorData(error);
     if (stack !== undefined) this.options.post({ kind: 'defect', error });
     if (!exchange.settled) this.refuse(exchange, data);
   }

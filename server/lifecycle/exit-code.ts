@@ -3,7 +3,7 @@ import {
   diskTrouble,
   type ErrorCode,
   TrellisError,
-  errorDataOf,
+  toErrorData,
   errorHint,
   errorMessage,
   isFullDisk,
@@ -82,7 +82,7 @@ const blockBytes = 4096;
 function ofFile(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { path: named, syscall, message } = error as NodeJS.ErrnoException;
-  const { error: shortage } = errorDataOf(error);
+  const { error: shortage } = toErrorData(error);
   if (shortage.code === 'RESOURCE_EXHAUSTED') return new TrellisError(shortage);
   const reason = /^E[A-Z0-9]+: ([^,]+)/.exec(message)?.[1];
   if (syscall === 'uv_cwd') return new TrellisError(directoryGone);

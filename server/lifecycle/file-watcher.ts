@@ -5,7 +5,7 @@
 // may be missing or late on some file systems, so a look every few seconds stands behind it.
 import { type FSWatcher, type Stats, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
-import { errorDataOf } from '../../engine/index.js';
+import { toErrorData } from '../../engine/index.js';
 
 /** A save is one change; editors write all of it within a few milliseconds. */
 const quietMs = 20;
@@ -121,7 +121,7 @@ function visit(folder: string, depth: number, ending: string, found: Look): void
   try {
     names = readdirSync(folder);
   } catch (error) {
-    if (errorDataOf(error).error.code === 'RESOURCE_EXHAUSTED') throw error;
+    if (toErrorData(error).error.code === 'RESOURCE_EXHAUSTED') throw error;
     return;
   }
   found.folders.add(folder);

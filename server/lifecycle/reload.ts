@@ -5,7 +5,7 @@ import {
   type Database,
   type Program,
   TrellisError,
-  errorDataOf,
+  toErrorData,
   errorHint,
   errorMessage,
 } from '../../engine/index.js';
@@ -72,7 +72,7 @@ export function inBackground(reload: () => Promise<ReloadResult>): () => void {
     try {
       await reload();
     } catch (error) {
-      if (errorDataOf(error).error.code !== 'RESOURCE_EXHAUSTED') throw error;
+      if (toErrorData(error).error.code !== 'RESOURCE_EXHAUSTED') throw error;
       setTimeout(() => void run(), againMs).unref();
     }
   };
@@ -121,7 +121,7 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
     log('info', 'sources reloaded', { queries, ms, ...(!options.show && { changes }) });
     return { reloaded: true, errors: 0, queries };
   } catch (error) {
-    const { error: data, stack } = errorDataOf(error);
+    const { error: data, stack } = toErrorData(error);
     if (stack !== undefined) throw error;
     const hint = errorHint(data);
     const migration = /`(MIGRATION .*)`/.exec(hint ?? '')?.[1];

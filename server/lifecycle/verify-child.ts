@@ -4,7 +4,7 @@ import {
   type ErrorData,
   TrellisError,
   type Violation,
-  errorDataOf,
+  toErrorData,
   fail,
   keepWorkingDirectory,
   refuseKilled,
@@ -42,7 +42,7 @@ export function verifyInChild(directory: string): Report {
 
 /** A child that the system does not give has not looked at the data. */
 function notBegun(error: unknown): never {
-  throw new TrellisError(errorDataOf(error).error);
+  throw new TrellisError(toErrorData(error).error);
 }
 
 /** Checks the data of this running server, in a child process (`POST /_admin/verify`). */

@@ -4,7 +4,7 @@ import {
   checkCompiler,
   type JsonSchema,
   type OpenApiText,
-  openApiOf,
+  buildOpenApi,
   type Program,
 } from '../../engine/index.js';
 import { adminPaths, graphPaths, openPaths } from './built-in-paths.js';
@@ -33,7 +33,10 @@ function aboutOf(program: Program, { sees, admin, ...about }: DocumentOptions) {
 }
 
 export function documentOf(program: Program, options: DocumentOptions): JsonSchema {
-  return openApiOf(program, { ...aboutOf(program, options), sees: options.sees ?? (() => true) });
+  return buildOpenApi(program, {
+    ...aboutOf(program, options),
+    sees: options.sees ?? (() => true),
+  });
 }
 
 /** Its text. That of many queries is made beside the thread that serves; fails as its queue does, OVERLOADED. */

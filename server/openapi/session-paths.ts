@@ -1,7 +1,7 @@
 // The paths under `/mcp/`: the steps of a walk, and the queries that begin one (sessions.md 5), as
 // OpenAPI tells them.
 import {
-  docTextOf,
+  parseDocText,
   type JsonSchema,
   parametersSchema,
   type Program,
@@ -56,7 +56,7 @@ export function walkPaths({ schema }: Program, queries: readonly Query[]): Paths
 
 /** A query whose answer becomes the traversal. */
 function begin(query: Query) {
-  const { title, parameters } = docTextOf(query);
+  const { title, parameters } = parseDocText(query);
   const data = parametersSchema(query.plan, parameters);
   return step(`${query.name}Mcp`, title, within({ data }), {});
 }

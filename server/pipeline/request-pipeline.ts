@@ -5,7 +5,7 @@ import {
   type ErrorCode,
   type ErrorData,
   TrellisError,
-  errorDataOf,
+  toErrorData,
   excerpt,
   fail,
 } from '../../engine/index.js';
@@ -285,7 +285,7 @@ export class RequestPipeline implements Receiver {
 
   fault(exchange: Exchange, error: unknown): void {
     if (exchange.settled) return;
-    const { error: data, stack } = errorDataOf(error);
+    const { error: data, stack } = toErrorData(error);
     if (stack === undefined) return this.#answerError(exchange, data, false);
     const args = { request_id: exchange.requestId };
     this.options.log('error', 'a request failed by a defect', { ...args, error });

@@ -1,6 +1,6 @@
 // Whether the queries of a project can embed what they want to, and which hosts get which credentials: said when
 // the server starts, not by the first call.
-import { type Program, modelDestination, modelFault } from '../../engine/index.js';
+import { type Program, modelDestination, checkModel } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import { counted } from '../terminal/format.js';
 
@@ -8,7 +8,7 @@ import { counted } from '../terminal/format.js';
 export function modelWarnings(config: Config, { queries }: Program): string[] {
   const byFault = new Map<string, Set<string>>();
   for (const { name, model } of modelsOf(config, queries)) {
-    const fault = modelFault(model, config);
+    const fault = checkModel(model, config);
     if (fault === undefined) continue;
     byFault.set(fault, (byFault.get(fault) ?? new Set()).add(name));
   }

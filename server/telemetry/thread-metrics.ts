@@ -4,14 +4,14 @@
 import {
   type ErrorCode,
   Histogram,
-  cellsOf,
+  countCells,
   errorCodes,
   secondBounds,
 } from '../../engine/index.js';
 import { queryStatuses } from '../http/http-error.js';
 import { Tally, tallyCells } from './route-histogram.js';
 
-const secondCells = cellsOf(secondBounds);
+const secondCells = countCells(secondBounds);
 /** The histogram, bytes in and out, answers by status; then the tally's smaller cells. */
 const numbers = secondCells + 2 + queryStatuses.length;
 const bytesPerQuery = Math.ceil((numbers * 8 + tallyCells * 4) / 8) * 8;

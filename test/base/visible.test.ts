@@ -1,7 +1,7 @@
 // Characters that nobody sees as what they are stand as escapes wherever people read: in tables, log lines, pictures of
 // faults, and what errors quote. Programs get them as they are.
 import { describe, expect, test } from 'vitest';
-import { messageOf } from '../../engine/embed/provider-response.js';
+import { extractMessage } from '../../engine/embed/provider-response.js';
 import { type TrellisError, errorMessage, excerpt, fail } from '../../engine/base/errors.js';
 import { visible } from '../../engine/base/text/visible.js';
 import { defaultLimits, printDiagnostic } from '../../engine/index.js';
@@ -59,7 +59,7 @@ describe.each(Object.keys(kinds))('%s', (kind) => {
     } catch (error) {
       expect(errorMessage((error as TrellisError).data)).not.toMatch(anyOf);
     }
-    expect(messageOf(`no ${one}!`, undefined)).not.toMatch(anyOf);
+    expect(extractMessage(`no ${one}!`, undefined)).not.toMatch(anyOf);
   });
 });
 

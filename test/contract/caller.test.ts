@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { transformSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { contractOf } from '../../engine/contract/contract-hash.js';
+import { computeContract } from '../../engine/contract/contract-hash.js';
 import { decodeReply } from '../../engine/contract/decode-reply.js';
 import { printTypeScript } from '../../engine/contract/typescript.js';
 import { type EmbeddedDatabase, open } from '../../engine/database/embedded.js';
@@ -159,9 +159,9 @@ test('who calls with types of other sources is told what has changed', async () 
     bind(
       caller,
       {},
-      contractOf(compile([{ path: 'main.hx', text: source }], { compat: false }).program!),
+      computeContract(compile([{ path: 'main.hx', text: source }], { compat: false }).program!),
     );
-    bind(caller, {}, contractOf(program!));
+    bind(caller, {}, computeContract(program!));
   }
   expect(await connection.check()).toEqual(['add', 'N::Item']);
   const { name, message } = await warned;

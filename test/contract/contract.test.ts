@@ -1,7 +1,7 @@
 // What callers rely on (client.md 6): an addition is no change of it, everything else is told by the
 // name of the query or type that it is about.
 import { expect, test } from 'vitest';
-import { contractOf } from '../../engine/contract/contract-hash.js';
+import { computeContract } from '../../engine/contract/contract-hash.js';
 import { compile } from '../../engine/lang/compile.js';
 import type { OutputMember, OutputType } from '../../engine/plan/output-type.js';
 import { bind } from '../../server/client/client.js';
@@ -18,7 +18,7 @@ QUERY years() => w <- N<Work> RETURN w::{year}
 
 const contractFor = (text: string) => {
   const { program, diagnostics } = compile([{ path: 'a.hx', text }], { compat: false });
-  return contractOf(program ?? expect.fail(JSON.stringify(diagnostics)));
+  return computeContract(program ?? expect.fail(JSON.stringify(diagnostics)));
 };
 
 /** What a module that was generated from the base says of a program. */
@@ -69,5 +69,5 @@ test('types that share their parts sixty times over are told in moments', () => 
   }
   const { program } = compile([{ path: 'a.hx', text: base }], { compat: false });
   program!.queries[0]!.output = { members: [{ name: 'a', type }] };
-  expect(contractOf(program!).find!.length).toBeLessThan(2_000);
+  expect(computeContract(program!).find!.length).toBeLessThan(2_000);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database, Program } from '../../engine/index.js';
 import { errorCodes } from '../../engine/base/errors.js';
-import { openApiOf } from '../../engine/contract/openapi.js';
+import { buildOpenApi } from '../../engine/contract/openapi.js';
 import {
   serializeSignatures,
   unpackTold,
@@ -304,7 +304,7 @@ test.each([
   const { program } = compile(sourcesOf(place), { compat: false });
   const about = { title: 'x', version: '1', keys: true, sees: () => true };
   // biome-ignore lint/suspicious/noExplicitAny: a document is read as callers read it
-  const document = openApiOf(program!, { ...about, shared: true }) as any;
+  const document = buildOpenApi(program!, { ...about, shared: true }) as any;
   const { schemas } = document.components;
   const shapes = Object.keys(schemas).filter((name) => name.startsWith('shape-'));
   for (const name of shapes) expect(name).toMatch(/^shape-[0-9a-f]{12}$/);
@@ -314,7 +314,7 @@ test.each([
   };
   const { components, ...rest } = JSON.parse(JSON.stringify(document, whole));
   const kept = Object.entries(components.schemas).filter(([name]) => !shapes.includes(name));
-  const plain = JSON.parse(JSON.stringify(openApiOf(program!, { ...about, shared: false })));
+  const plain = JSON.parse(JSON.stringify(buildOpenApi(program!, { ...about, shared: false })));
   expect({ ...rest, components: { ...components, schemas: Object.fromEntries(kept) } }).toEqual(
     plain,
   );
@@ -323,8 +323,8 @@ test.each([
   const told = unpackTold(serializeSignatures(program!));
   for (const shared of [false, true]) {
     const settings = { ...about, types: true, shared };
-    expect(JSON.stringify(openApiOf(told, settings))).toBe(
-      JSON.stringify(openApiOf(program!, settings)),
+    expect(JSON.stringify(buildOpenApi(told, settings))).toBe(
+      JSON.stringify(buildOpenApi(program!, settings)),
     );
   }
   const objects = new Set(told.queries.flatMap(({ plan, output }) => [plan, output]));

@@ -4,7 +4,7 @@
 import Schema from 'typebox/schema';
 import { expect, test } from 'vitest';
 import type { JsonSchema } from '../../engine/contract/json-schema.js';
-import { openApiOf } from '../../engine/contract/openapi.js';
+import { buildOpenApi } from '../../engine/contract/openapi.js';
 import { compile } from '../../engine/lang/compile.js';
 import { type Case, caseFiles, readCases } from '../support/corpus/case.js';
 import { type ExactObject, plainOf } from '../support/corpus/exact-json.js';
@@ -28,7 +28,7 @@ function bodySchemas(one: Case): Map<string, Known> {
   if (program === undefined) return new Map();
   const options = { title: 'x', version: '1', keys: false, sees: () => true };
   // biome-ignore lint/suspicious/noExplicitAny: a document is read as callers read it
-  const { paths } = openApiOf(program, options) as any;
+  const { paths } = buildOpenApi(program, options) as any;
   return new Map(
     program.queries.map(({ name, plan }) => {
       const { content } = paths[`/${name}`].post.requestBody;

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Analysis, findingsOf } from '../../engine/lang/analysis/analyze.js';
+import { Analysis, collectFindings } from '../../engine/lang/analysis/analyze.js';
 import type { Occurrence } from '../../engine/lang/analysis/occurrence.js';
 import { type Token, tokenise } from '../../engine/lang/syntax/lexer.js';
 import { readSource } from '../../engine/lang/syntax/source.js';
@@ -82,7 +82,7 @@ test('W11 what the compiler takes for a type, a step or a value is so for the gr
   for (const given of projects) {
     const { schema, queries } = given;
     const texts = [schema, queries].map((text, at) => ({ path: `${at}.hx`, text }));
-    const analysis = new Analysis(findingsOf(texts, { compat: false }));
+    const analysis = new Analysis(collectFindings(texts, { compat: false }));
     if (analysis.diagnostics.some(({ severity }) => severity === 'error')) continue;
     for (const { path, text } of texts) {
       const scopes = scopeAt(readSource(path, text).text);

@@ -1,7 +1,7 @@
 // The pages' pure parts: whole digits, cut texts, addresses written by hand, the steps of a canvas.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openApiOf } from '../../engine/contract/openapi.js';
+import { buildOpenApi } from '../../engine/contract/openapi.js';
 import { compile } from '../../engine/lang/compile.js';
 import { hatching, isHatched } from '../../server/explorer/model/colour.js';
 import { readContract } from '../../server/explorer/model/contract.js';
@@ -143,7 +143,7 @@ test('E17: a parameter that is named as the page names its own stands beside the
   const text = 'QUERY q(filter: I64, view: I64, run: I64, body: I64, part: I64) => RETURN filter';
   const { program } = compile([{ path: 'main.hx', text }], { compat: false });
   const about = { title: 'x', version: '1', keys: false, shared: false, sees: () => true };
-  const document = JSON.parse(JSON.stringify(openApiOf(program!, about)));
+  const document = JSON.parse(JSON.stringify(buildOpenApi(program!, about)));
   const { queries } = readContract(document);
   const members = membersOf(queries[0]!.parameters);
   const typed = Object.fromEntries(members.map(({ name }) => [name, `of ${name}`]));
@@ -167,7 +167,7 @@ test('forms are the same for a document that says shared shapes once', () => {
   const { program } = compile(sourcesOf('server/demo'), { compat: false });
   const about = { title: 'x', version: '1', keys: false, sees: () => true };
   const contracts = [false, true].map((shared) => {
-    const document = JSON.parse(JSON.stringify(openApiOf(program!, { ...about, shared })));
+    const document = JSON.parse(JSON.stringify(buildOpenApi(program!, { ...about, shared })));
     return readContract(document);
   });
   expect(contracts[1]).toEqual(contracts[0]);

@@ -1,7 +1,7 @@
 // Statuses and bodies of errors against the catalogue of http.md 5.2, and the parts of the server
 // that are pure functions.
 import { describe, expect, it } from 'vitest';
-import { errorDataOf, errorOf } from '../../engine/base/errors.js';
+import { toErrorData, restoreError } from '../../engine/base/errors.js';
 import { compile, type ErrorCode, errorCodes } from '../../engine/index.js';
 import { isLoopback, printAddress } from '../../server/http/address.js';
 import { errorBody, errorHeaders, statusOf } from '../../server/http/http-error.js';
@@ -266,8 +266,8 @@ describe('small parts', () => {
 });
 
 it('a defect of another thread keeps its trace for the log, a refusal has none', () => {
-  const defect = errorOf({ code: 'INTERNAL', args: {} }, 'TypeError: there\n    at it');
-  expect(errorDataOf(defect)).toMatchObject({ error: defect.data, stack: defect.stack });
+  const defect = restoreError({ code: 'INTERNAL', args: {} }, 'TypeError: there\n    at it');
+  expect(toErrorData(defect)).toMatchObject({ error: defect.data, stack: defect.stack });
   const refusal = { code: 'NO_LEADER', args: {} } as const;
-  expect(errorDataOf(errorOf(refusal, undefined))).toEqual({ error: refusal });
+  expect(toErrorData(restoreError(refusal, undefined))).toEqual({ error: refusal });
 });

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteWriter } from '../../engine/base/bytes.js';
-import { instantOf } from '../../engine/base/date.js';
+import { toInstant } from '../../engine/base/date.js';
 import { toFloat32 } from '../../engine/base/float.js';
 import { printUuid } from '../../engine/base/id.js';
 import { compactInteger, integerFits, integerRange } from '../../engine/base/integer.js';
@@ -40,7 +40,7 @@ const date = fc
     fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }),
     fc.integer({ min: 0, max: 999_999 }),
   )
-  .map(([seconds, micros]) => instantOf(seconds, micros)!);
+  .map(([seconds, micros]) => toInstant(seconds, micros)!);
 
 /** Values of every property type. */
 const samples: Record<string, fc.Arbitrary<Scalar | ScalarList>> = {
@@ -200,7 +200,7 @@ describe('printing', () => {
     ['U128', 2n ** 128n - 1n, '340282366920938463463374607431768211455'],
     ['String', 'a"b\\c\n\u2028é', '"a\\"b\\\\c\\n\u2028é"'],
     ['String', '\ud800', '"\\ud800"'],
-    ['Date', instantOf(1_772_352_000, 120_000)!, '"2026-03-01T08:00:00.120+00:00"'],
+    ['Date', toInstant(1_772_352_000, 120_000)!, '"2026-03-01T08:00:00.120+00:00"'],
   ] as [string, Scalar, string][])('%s %s', (type, value, expected) => {
     expect(Buffer.from(print(value, type)).toString()).toBe(expected);
   });

@@ -1,6 +1,6 @@
 // Migrations: elements rewritten, renamed, merged, or everything left as it was.
 import { describe, expect, it } from 'vitest';
-import { instantOf } from '../../engine/base/date.js';
+import { toInstant } from '../../engine/base/date.js';
 import { type Scalar, Uuid } from '../../engine/base/value.js';
 import { check } from '../../engine/storage/check/check.js';
 import { convertScalar } from '../../engine/storage/schema/cast.js';
@@ -57,7 +57,7 @@ describe('a migration', () => {
       price: 13,
       code: 42,
       checked: false,
-      at: instantOf(1_772_352_000),
+      at: toInstant(1_772_352_000),
     });
     expect(lookup(storage, 'Tool', 'name', 'saw')).toEqual(ids);
     expect(check(storage.env)).toEqual([]);
@@ -256,7 +256,7 @@ describe('AS', () => {
     [0.123456789123, 'F32', undefined],
     [true, 'String', 'true'],
     [true, 'U8', undefined],
-    [instantOf(0)!, 'String', '1970-01-01T00:00:00+00:00'],
+    [toInstant(0)!, 'String', '1970-01-01T00:00:00+00:00'],
     [uuid, 'String', uuid.text],
     ['0042', 'U64', 42],
     ['-1', 'U64', undefined],
@@ -266,11 +266,11 @@ describe('AS', () => {
     ['1e999', 'F64', undefined],
     ['true', 'Boolean', true],
     ['yes', 'Boolean', undefined],
-    ['1970-01-01', 'Date', instantOf(0)!],
+    ['1970-01-01', 'Date', toInstant(0)!],
     ['30 February', 'Date', undefined],
     [uuid.text.toUpperCase(), 'ID', uuid],
     ['x', 'ID', undefined],
-    [instantOf(0)!, 'I64', undefined],
+    [toInstant(0)!, 'I64', undefined],
     [null, 'I64', null],
   ] as [Scalar, Parameters<typeof convertScalar>[1], Scalar | undefined][])(
     '%s AS %s',

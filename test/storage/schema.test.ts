@@ -1,6 +1,6 @@
 // Schemas edited under data: what is taken over, what returns, what is refused.
 import { describe, expect, it } from 'vitest';
-import { instantOf } from '../../engine/base/date.js';
+import { toInstant } from '../../engine/base/date.js';
 import { type Scalar, Uuid } from '../../engine/base/value.js';
 import { check } from '../../engine/storage/check/check.js';
 import { edge, node, vector } from './support/declare.js';
@@ -128,8 +128,8 @@ describe('an edited schema', () => {
         edges: [edge('E', ['B', 'A'], {}, true)],
       }),
     );
-    write(storage, (view) => view.update([{ id, values: values({ x: 'two', y: instantOf(5)! }) }]));
-    expect(read(storage, id)).toEqual({ x: 'two', y: instantOf(5) });
+    write(storage, (view) => view.update([{ id, values: values({ x: 'two', y: toInstant(5)! }) }]));
+    expect(read(storage, id)).toEqual({ x: 'two', y: toInstant(5) });
     storage.close();
   });
 
@@ -157,7 +157,7 @@ describe('an edited schema', () => {
     const defaults: [string, Scalar][] = [
       ['String', 'a"b'],
       ['U128', 2n ** 127n],
-      ['Date', instantOf(1, 5)!],
+      ['Date', toInstant(1, 5)!],
       ['ID', new Uuid('01890a5d-ac96-774b-bcce-b302099a8057')],
       ['Boolean', false],
       ['F64', 0.1],

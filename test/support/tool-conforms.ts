@@ -1,7 +1,7 @@
 // Whether a reply, as a tool of the Model Context Protocol hands it on, is of the schema that the tool
 // shows: printed from the query's type, and checked by a validator of its own.
 import Schema from 'typebox/schema';
-import { decodePlaces } from '../../engine/contract/decode-path.js';
+import { findDecodePaths } from '../../engine/contract/decode-path.js';
 import type { Query } from '../../engine/plan/plan.js';
 import type { Program } from '../../engine/plan/program.js';
 import { outputOf } from '../../server/mcp/tool/output.js';
@@ -25,7 +25,7 @@ function validatorOf(query: Query, program: Program): Validator | 'none' {
 export function toolMismatch(query: Query, body: string, program: Program): string | undefined {
   const validator = validatorOf(query, program);
   if (validator === 'none') return undefined;
-  const places = decodePlaces(program.schema, query.output, { int64: 'string', dates: false });
+  const places = findDecodePaths(program.schema, query.output, { int64: 'string', dates: false });
   for (const limit of [Number.MAX_SAFE_INTEGER, Math.ceil(body.length / 2)]) {
     const { members } = outputOf(body, { limit, places, advice: '' });
     const { structuredContent } = JSON.parse(`{${members}}`);

@@ -2,7 +2,7 @@
 // dimension of vectors, the instant of a call; and whatever metric and store, answers are those of one database.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../engine/index.js';
-import { parseUuid, printUuid, shardOf } from '../../engine/base/id.js';
+import { parseUuid, printUuid, computeShard } from '../../engine/base/id.js';
 import { Random } from '../support/random.js';
 import { type RunningTenants, startTenants } from './running-tenants.js';
 
@@ -68,7 +68,7 @@ const idOf = (at: number): string => {
 
 let whole: RunningTenants;
 let parts: RunningTenants;
-const shardOfId = (id: string): number => shardOf(parseUuid(id)!, shards);
+const shardOfId = (id: string): number => computeShard(parseUuid(id)!, shards);
 
 async function load(server: RunningTenants, rows: string[], tenant = ''): Promise<object> {
   const headers = {

@@ -11,7 +11,7 @@ import {
   defaultLimits,
   openDatabase,
 } from '../../engine/index.js';
-import { parseUuid, printUuid, shardOf } from '../../engine/base/id.js';
+import { parseUuid, printUuid, computeShard } from '../../engine/base/id.js';
 import type { Query } from '../../engine/plan/plan.js';
 import { Random } from '../support/random.js';
 import { type RunningTenants, startTenants } from './running-tenants.js';
@@ -122,7 +122,7 @@ describe('K47: the answer of shards', () => {
     };
     await load(whole, rows, '');
     for (let at = 0; at < shards; at++) {
-      const mine = rows.filter(({ id }) => shardOf(parseUuid(id)!, shards) === at);
+      const mine = rows.filter(({ id }) => computeShard(parseUuid(id)!, shards) === at);
       await load(scattered, mine, `passage-${at}`);
     }
   });
@@ -173,7 +173,7 @@ describe('K47: the answer of shards', () => {
     const hits: { id: string; text: string; score: number }[] = JSON.parse(reply.text).data;
     const has = rows.filter(({ line }) => line.includes('river'));
     expect(hits.length).toBe(Math.min(20, has.length));
-    expect(new Set(hits.map(({ id }) => shardOf(parseUuid(id)!, shards))).size).toBe(shards);
+    expect(new Set(hits.map(({ id }) => computeShard(parseUuid(id)!, shards))).size).toBe(shards);
     expect(hits.map(({ score }) => score)).toEqual(
       hits.map(({ score }) => score).sort((a, b) => b - a),
     );
@@ -182,7 +182,7 @@ describe('K47: the answer of shards', () => {
       const of = { 'Trellis-Tenant': `passage-${at}` };
       const own = JSON.parse((await scattered.post('/wordy', { words: 'river', k: 20 }, of)).text);
       const shown: typeof hits = own['0.l0'].map(({ v }: { v: (typeof hits)[0] }) => v);
-      const mine = hits.filter(({ id }) => shardOf(parseUuid(id)!, shards) === at);
+      const mine = hits.filter(({ id }) => computeShard(parseUuid(id)!, shards) === at);
       expect(shown.slice(0, mine.length)).toEqual(mine);
     }
   });
@@ -194,7 +194,7 @@ describe('K47: the answer of shards', () => {
       const { id } = JSON.parse(reply.text).passage;
       made.push(id);
       expect(await scattered.post('/one', { id })).toMatchObject({ status: 200 });
-      const at = shardOf(parseUuid(id)!, shards);
+      const at = computeShard(parseUuid(id)!, shards);
       const there = await scattered.post('/one', { id }, { 'Trellis-Tenant': `passage-${at}` });
       expect(there.status).toBe(200);
     }
@@ -223,7 +223,7 @@ describe('K47: the answer of shards', () => {
       while (made.size < shards) {
         const { text } = await scattered.post('/add', { near: [8, 8, 8], text: 'made' });
         const { id } = JSON.parse(text).passage;
-        made.set(shardOf(parseUuid(id)!, shards), id);
+        made.set(computeShard(parseUuid(id)!, shards), id);
       }
       return [...made.keys()].sort().map((at) => made.get(at)!);
     };
@@ -310,7 +310,9 @@ describe('K47: the answer of shards', () => {
     const part = await scattered.post('/nearest', near, { 'Trellis-Partial': 'allow' });
     expect([part.status, part.headers.get('trellis-shards')]).toEqual([200, `2/${shards}`]);
     const ids: string[] = JSON.parse(part.text).data.map(({ id }: { id: string }) => id);
-    const there = rows.map(({ id }) => id).filter((id) => shardOf(parseUuid(id)!, shards) !== 1);
+    const there = rows
+      .map(({ id }) => id)
+      .filter((id) => computeShard(parseUuid(id)!, shards) !== 1);
     expect(ids.sort()).toEqual(there.sort());
   });
 });

@@ -33,7 +33,7 @@ const numbers = new Map([
 const inText = /^(?:Worker initialization failure: )?(EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
 const ofMemory = /\b(?:[aA]llocation failed|could not allocate memory|[oO]ut of memory)\b/;
 
-function errnoOf(error: Error): string | undefined {
+function findErrno(error: Error): string | undefined {
   const { code, syscall } = error as { code?: unknown; syscall?: unknown };
   if (code === 'ERR_MEMORY_ALLOCATION_FAILED') return 'ENOMEM';
   const errno =
@@ -45,7 +45,7 @@ function errnoOf(error: Error): string | undefined {
 }
 
 /** Returns the resource that an error names as missing, or undefined for any other error. */
-export function shortageOf(error: unknown): Shortage | undefined {
-  const errno = error instanceof Error ? errnoOf(error) : undefined;
+export function findShortage(error: unknown): Shortage | undefined {
+  const errno = error instanceof Error ? findErrno(error) : undefined;
   return errno === undefined ? undefined : shortages[errno];
 }

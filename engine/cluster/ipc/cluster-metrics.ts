@@ -1,7 +1,7 @@
 // Counts what the threads of a node do with the log, in shared memory. The log thread counts what it appends
 // and reads; the writer thread counts what it applies.
 // Invariant: each cell has one writer.
-import { Histogram, cellsOf, countBounds, secondBounds } from '../../base/metric.js';
+import { Histogram, countCells, countBounds, secondBounds } from '../../base/metric.js';
 import { entryKind } from '../entry/kind.js';
 import type { ClusterSample } from '../families.js';
 
@@ -29,7 +29,7 @@ const cellNames = [
 
 type Cell = (typeof cellNames)[number];
 
-const histogramCells = histograms.reduce((sum, [, bounds]) => sum + cellsOf(bounds), 0);
+const histogramCells = histograms.reduce((sum, [, bounds]) => sum + countCells(bounds), 0);
 
 export class ClusterTally {
   readonly #histograms: Histogram[] = [];
@@ -38,7 +38,7 @@ export class ClusterTally {
   constructor(readonly buffer = new SharedArrayBuffer((histogramCells + cellNames.length) * 8)) {
     let at = 0;
     for (const [, bounds] of histograms) {
-      const size = cellsOf(bounds);
+      const size = countCells(bounds);
       this.#histograms.push(new Histogram(bounds, new Float64Array(buffer, at * 8, size)));
       at += size;
     }

@@ -2,7 +2,7 @@
 // Invariant: a result is final. The entry is completely in the log, or it never will be, or its state is
 // unknown.
 import { setTimeout as pause } from 'node:timers/promises';
-import { errorDataOf, fail } from '../../base/errors.js';
+import { toErrorData, fail } from '../../base/errors.js';
 import { readHead } from '../entry/head.js';
 import type { SealedEntry } from '../entry/encode-entry.js';
 import type { ClusterTally } from '../ipc/cluster-metrics.js';
@@ -98,7 +98,7 @@ async function appendOnce(
   try {
     return await log.append(bytes, seq, id);
   } catch (error) {
-    if (errorDataOf(error).error.code === 'LOG_FULL') return 'full';
+    if (toErrorData(error).error.code === 'LOG_FULL') return 'full';
     throw error;
   }
 }

@@ -5,7 +5,7 @@
 // first refused append ends its lead. Clocks decide only when a node tries to lead.
 import { randomBytes } from 'node:crypto';
 import { sharedMs, wallMs } from '../../base/clock.js';
-import { TrellisError, errorDataOf, errorMessage, fail } from '../../base/errors.js';
+import { TrellisError, toErrorData, errorMessage, fail } from '../../base/errors.js';
 import { EntryDecoder, type Entry } from '../entry/decode-entry.js';
 import type { Position } from '../entry/chain.js';
 import { printKey } from '../entry/entry-keys.js';
@@ -139,7 +139,7 @@ export class ElectionState {
   /** Leaves the cluster because of this error. */
   fail(error: unknown): void {
     if (this.#role === 'lost') return;
-    const { error: data, stack } = errorDataOf(error);
+    const { error: data, stack } = toErrorData(error);
     if (data.code === 'LOG_LOST' || data.code === 'LOG_UNTRUSTED') this.tally.add('chainErrors');
     this.#reading++;
     const wasLeading = this.#role === 'leader';

@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { sharedMs } from '../../base/clock.js';
-import { type ErrorCode, TrellisError, errorDataOf, fail } from '../../base/errors.js';
+import { type ErrorCode, TrellisError, toErrorData, fail } from '../../base/errors.js';
 import type { Entry } from '../entry/decode-entry.js';
 import { EntryKeys } from '../entry/entry-keys.js';
 import type {
@@ -108,7 +108,7 @@ class LogThread {
         this.#log = await driver.open(place);
         break;
       } catch (error) {
-        const { error: data } = errorDataOf(error);
+        const { error: data } = toErrorData(error);
         if (data.code !== 'LOG_UNAVAILABLE') return this.#fail(error);
         if (!isTold) this.#tell({ kind: 'fault', error: data });
         isTold = true;
@@ -169,7 +169,7 @@ class LogThread {
   #fail(error: unknown): void {
     if (this.#member !== undefined) return this.#member.fail(error);
     this.#words.role = 'lost';
-    const { error: data } = errorDataOf(error);
+    const { error: data } = toErrorData(error);
     this.#tell({ kind: 'fault', error: data });
   }
 
@@ -196,7 +196,7 @@ class LogThread {
     try {
       this.#tell({ kind: 'done', id, result: await this.#answer(message.ask) });
     } catch (error) {
-      this.#tell({ kind: 'done', id, error: errorDataOf(error).error });
+      this.#tell({ kind: 'done', id, error: toErrorData(error).error });
     }
   }
 

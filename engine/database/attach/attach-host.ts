@@ -2,7 +2,7 @@
 // like reader lanes, and runs the calls that they do not run themselves.
 // Invariant: nothing waits for a thread that has ended.
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { errorDataOf } from '../../base/errors.js';
+import { toErrorData } from '../../base/errors.js';
 import type { ConfigureLane } from '../lane/message.js';
 import { SharedQueryMetrics } from '../metrics/shared-query-metrics.js';
 import type { QueryMetrics } from '../metrics/query-metrics.js';
@@ -56,7 +56,7 @@ export class AttachHost {
         try {
           send(port, { kind: 'answer', id, body: await this.options.call(name, body) });
         } catch (error) {
-          send(port, { kind: 'answer', id, error: errorDataOf(error).error });
+          send(port, { kind: 'answer', id, error: toErrorData(error).error });
         }
       }
     }

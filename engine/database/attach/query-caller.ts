@@ -4,7 +4,7 @@ import { excerpt, fail } from '../../base/errors.js';
 import { jsonText } from '../../json/json-text.js';
 import type { Schema } from '../../base/schema.js';
 import { decodeReply } from '../../contract/decode-reply.js';
-import { type DecodePlace, decodePlaces } from '../../contract/decode-path.js';
+import { type DecodePath, findDecodePaths } from '../../contract/decode-path.js';
 import type { ReplyType } from '../../plan/output-type.js';
 import type { Program } from '../../plan/program.js';
 import { type Changes, warnOfTypeDrift } from './type-drift-warning.js';
@@ -79,11 +79,11 @@ export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
     if (typeof name !== 'string') refuseArgument('name', 'String', name);
     return send(name, args === undefined ? new Uint8Array(0) : encode(args));
   };
-  const placesOf = (name: string, int64: 'bigint' | 'string'): DecodePlace => {
+  const placesOf = (name: string, int64: 'bigint' | 'string'): DecodePath => {
     const found = replyOf(name);
     return found === undefined
       ? 0
-      : decodePlaces(found.schema, found.reply, { int64, dates: false });
+      : findDecodePaths(found.schema, found.reply, { int64, dates: false });
   };
   return {
     callBytes,

@@ -1,6 +1,6 @@
 // Compares the types of generated functions with the current program. If they differ, it prints one process
 // warning and continues.
-import { contractOf, type Contract } from '../../contract/contract-hash.js';
+import { computeContract, type Contract } from '../../contract/contract-hash.js';
 import type { Program } from '../../plan/program.js';
 
 /** Returns which queries and types have changed since the types were generated. */
@@ -12,7 +12,7 @@ export function warnOfTypeDrift(
   changes: Changes,
   program: Pick<Program, 'schema' | 'queries'>,
 ): void {
-  const names = changes(contractOf(program));
+  const names = changes(computeContract(program));
   if (names.length === 0) return;
   const more = names.length > namesMax ? ` and ${names.length - namesMax} more` : '';
   const told = `${names.slice(0, namesMax).join(', ')}${more}`;

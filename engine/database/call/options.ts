@@ -1,7 +1,7 @@
 // Defines the options of a database and of a call.
 import type { ClusterPosition } from '../../cluster/node.js';
 import type { ClusterOptions } from '../../cluster/options.js';
-import type { ShardPlace } from '../../base/id.js';
+import type { ShardIndex } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import type { Embedder } from '../../embed/embedder.js';
 import type { Argument } from '../../exec/runtime/execute.js';
@@ -17,7 +17,7 @@ export interface DatabaseOptions {
   program: Program;
   cluster?: ClusterOptions;
   /** Shard of a sharded type that this database holds. All new ids belong to this shard. */
-  shard?: ShardPlace;
+  shard?: ShardIndex;
   limits: Limits;
   /** Number of reader threads. With 0, every read runs on the caller's thread (embedding in a backend). */
   workers: number;

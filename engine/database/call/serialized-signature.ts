@@ -6,7 +6,7 @@ import {
   type CallSignature,
   type ProgramSignature,
   type QuerySignature,
-  signaturesOf,
+  buildSignatures,
 } from '../../contract/signature.js';
 import type { Schema } from '../../base/schema.js';
 import type { Program } from '../../plan/program.js';
@@ -24,7 +24,7 @@ interface Packed extends Record<Column, unknown[]> {
 }
 
 export function serializeSignatures(program: Program): Uint8Array {
-  const { schema, queries } = signaturesOf(program);
+  const { schema, queries } = buildSignatures(program);
   const plans = [...new Set(queries.map(({ plan }) => plan))];
   const places = new Map(plans.map((plan, at) => [plan, at]));
   const column = (name: Column): unknown[] => queries.map((query) => query[name]);

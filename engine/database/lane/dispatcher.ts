@@ -5,7 +5,7 @@
 // Invariant: lanes that are still starting receive broadcasts too.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
-import { type ErrorData, TrellisError, errorDataOf } from '../../base/errors.js';
+import { type ErrorData, TrellisError, toErrorData } from '../../base/errors.js';
 import { type Call, type Cost, type Whose, timeOut } from '../call/call.js';
 import { FairQueue } from '../call/fair-queue.js';
 import { type QueueBounds, makeRoom, refusalOf } from '../call/queue-share.js';
@@ -301,5 +301,5 @@ function endOf(error: Error | undefined): ErrorData {
   if (error === undefined) return { code: 'INTERNAL', args: {} };
   if ((error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY')
     return { code: 'QUERY_MEMORY', args: { max: 'the heap of one reader, in' } };
-  return errorDataOf(error).error;
+  return toErrorData(error).error;
 }

@@ -5,7 +5,7 @@
 // reported as failed, and a failed request has changed nothing.
 import { wallMs } from '../../base/clock.js';
 import { TrellisError, fail } from '../../base/errors.js';
-import { shortageOf } from '../../base/os/shortage.js';
+import { findShortage } from '../../base/os/shortage.js';
 import { failpoint } from '../../base/failpoint.js';
 import type { ExecutionResult } from '../../exec/runtime/execute.js';
 import { type LogClient, isRefusal } from '../../cluster/ipc/log-client.js';
@@ -91,7 +91,7 @@ export class GroupCommit {
         return this.#runDeletes(group, error);
       // The commit failed before its commit point, for lack of something that the next commit may find.
       const isWhole = this.parts.permit.closedBecause === undefined;
-      if (isWhole && shortageOf(error) !== undefined) return failAll(group, error);
+      if (isWhole && findShortage(error) !== undefined) return failAll(group, error);
       if (!isOfSome(error)) {
         this.parts.permit.failed(error);
         return this.#refuse(group);

@@ -1,7 +1,7 @@
 // The main thread's side of one lane. It collects the calls of one event-loop turn into one message, keeps
 // the calls in flight by slot, and settles them when replies arrive. It does not depend on what a call does.
 import type { MessagePort } from 'node:worker_threads';
-import { type ErrorData, errorOf } from '../../base/errors.js';
+import { type ErrorData, restoreError } from '../../base/errors.js';
 import { sharedOriginMs } from '../../base/clock.js';
 import { assert } from '../../base/assert.js';
 import type { Call, Cost } from '../call/call.js';
@@ -153,7 +153,7 @@ export class Lane {
   #reject(call: Call, error: ErrorData, stack?: string): void {
     if (call.settled) return;
     call.settled = true;
-    call.reject(errorOf(error, stack));
+    call.reject(restoreError(error, stack));
   }
 
   /** Cancels a call in flight. Its reply still arrives. */

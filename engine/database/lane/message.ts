@@ -1,7 +1,7 @@
 // Defines the messages between the main thread and the lanes, except for requests and replies
 // (message-batch.ts): programs, vector memory, commands to the writer and its reports.
 import type { MessagePort } from 'node:worker_threads';
-import type { ShardPlace } from '../../base/id.js';
+import type { ShardIndex } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import type { LogLinkSetup } from '../../cluster/ipc/log-client.js';
 import type { LockToken } from '../../storage/lock/lock-file.js';
@@ -135,5 +135,5 @@ export interface WriterSetup {
   /** For a database in a cluster. */
   cluster?: LogLinkSetup | undefined;
   /** For a database that holds a shard. */
-  shard?: ShardPlace | undefined;
+  shard?: ShardIndex | undefined;
 }

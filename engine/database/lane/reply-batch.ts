@@ -5,7 +5,7 @@ import { ByteWriter } from '../../base/bytes.js';
 import type { ExecutionResult } from '../../exec/runtime/execute.js';
 import { type ReplyExtra, packBatch, replyWords } from './message-batch.js';
 import type { Outcome } from './group-commit.js';
-import { errorDataOf } from '../../base/errors.js';
+import { toErrorData } from '../../base/errors.js';
 
 const flushMicros = 200;
 
@@ -31,7 +31,7 @@ export class ReplyBatch {
 
   failWith(slot: number, error: unknown, micros: number, own = 0): void {
     this.#add(slot, 1, 0, 0, micros, 0, 0, own);
-    this.#extras.push({ slot, kind: 'error', ...errorDataOf(error) });
+    this.#extras.push({ slot, kind: 'error', ...toErrorData(error) });
   }
 
   /** Adds the outcomes of the first requests of a group of writes. */

@@ -1,7 +1,7 @@
 // Runs the task of a pool thread; the setup says which lane it serves. An error that kept a lane from opening
 // is the result of the task: a thrown error would lose its code on the way.
 import { type Backup, makeBackup } from '../maintenance/backup.js';
-import { type ErrorData, errorDataOf } from '../../base/errors.js';
+import { type ErrorData, toErrorData } from '../../base/errors.js';
 import { hashSnapshot } from '../replication/pinned-snapshot.js';
 import type { TableHashes } from '../replication/table-check.js';
 import { hasLoaded } from './safe-exit.js';
@@ -35,15 +35,15 @@ export default function serveLane(
 ): Promise<unknown> {
   switch (setup.role) {
     case 'reader':
-      return serveReads(setup).catch(errorDataOf);
+      return serveReads(setup).catch(toErrorData);
     case 'writer':
       return serveWrites(setup);
     case 'loader':
-      return serveLoad(setup).catch(errorDataOf);
+      return serveLoad(setup).catch(toErrorData);
     case 'backup':
-      return makeBackup(setup.dataDir, setup.to).catch(errorDataOf);
+      return makeBackup(setup.dataDir, setup.to).catch(toErrorData);
     case 'hash':
-      return hashed(setup).catch(errorDataOf);
+      return hashed(setup).catch(toErrorData);
   }
 }
 

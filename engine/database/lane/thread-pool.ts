@@ -9,7 +9,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { TaskThread } from '../../system/task-thread.js';
-import { errorOf } from '../../base/errors.js';
+import { restoreError } from '../../base/errors.js';
 import type { Backup } from '../maintenance/backup.js';
 import type { LoaderSetup } from '../load/row-reader-thread.js';
 import type { ControlBlock } from '../call/control-block.js';
@@ -110,7 +110,7 @@ export class ThreadPool {
     this.#track(made);
     const reply = await made;
     if (!('error' in reply)) return reply;
-    throw errorOf(reply.error, reply.stack);
+    throw restoreError(reply.error, reply.stack);
   };
 
   /** Reads all tables on a separate thread, at a snapshot that the writer takes (pinned-snapshot.ts). */
@@ -120,7 +120,7 @@ export class ThreadPool {
     const made = this.#hasher.run<HashReply>(task);
     this.#track(made);
     const reply = await made;
-    if ('error' in reply) throw errorOf(reply.error, reply.stack);
+    if ('error' in reply) throw restoreError(reply.error, reply.stack);
     return reply.tables;
   }
 
@@ -176,4 +176,4 @@ export class ThreadPool {
 }
 
 const errorIn = (fault: LaneFault | undefined): Error | undefined =>
-  fault && errorOf(fault.error, fault.stack);
+  fault && restoreError(fault.error, fault.stack);

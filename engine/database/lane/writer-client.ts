@@ -2,7 +2,7 @@
 // preview, snapshot, close) and receives reports.
 // Invariant: a command leaves after every write that was queued before it.
 import type { PackedProgram } from '../call/serialized-program.js';
-import { type ErrorData, TrellisError, errorOf, fail } from '../../base/errors.js';
+import { type ErrorData, TrellisError, restoreError, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { IndexHandle } from '../../vector/index.js';
 import type { Call, Cost, Whose } from '../call/call.js';
@@ -141,7 +141,7 @@ export class WriterClient {
     return new Promise((resolve, reject) => {
       const port = threads.startWriter(setup, (error, fault) => {
         this.#onEnd(error);
-        if (fault) reject(errorOf(fault.error, fault.stack));
+        if (fault) reject(restoreError(fault.error, fault.stack));
         else if (error) reject(error);
       });
       this.#lane = new Lane(port, this.gate, this.slots, {

@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../../base/clock.js';
-import { type ErrorData, errorDataOf, errorMessage } from '../../base/errors.js';
+import { type ErrorData, toErrorData, errorMessage } from '../../base/errors.js';
 import { armFailpoint, failpoint } from '../../base/failpoint.js';
 import { LogClient, loadTimeoutMs } from '../../cluster/ipc/log-client.js';
 import { asDiskError } from '../../storage/lock/disk-error.js';
@@ -61,7 +61,7 @@ export function serveWrites(setup: WriterSetup): Promise<LaneFault | undefined> 
     } catch (error) {
       setup.port.close();
       const place = { path: setup.graphPath, name: 'the data directory', bytes: 2 ** 20 };
-      resolve(errorDataOf(asDiskError(error, place)));
+      resolve(toErrorData(asDiskError(error, place)));
     }
   });
 }
@@ -322,7 +322,7 @@ class WriterLane {
       const result = this.#figures.during(work);
       this.#port.postMessage({ kind: 'done', id, indexes: this.#vectors.handles(), result });
     } catch (error) {
-      this.#port.postMessage({ kind: 'done', id, ...errorDataOf(error) });
+      this.#port.postMessage({ kind: 'done', id, ...toErrorData(error) });
     }
   }
 
@@ -336,7 +336,7 @@ class WriterLane {
     this.#finishWrites();
     this.#snapshot().then(
       () => this.#port.postMessage({ kind: 'done', id }),
-      (error: unknown) => this.#port.postMessage({ kind: 'done', id, ...errorDataOf(error) }),
+      (error: unknown) => this.#port.postMessage({ kind: 'done', id, ...toErrorData(error) }),
     );
   }
 
@@ -408,7 +408,7 @@ class WriterLane {
   }
 
   #logFailedSnapshot(error: unknown): void {
-    const { stack, error: data } = errorDataOf(error);
+    const { stack, error: data } = toErrorData(error);
     const fields = { code: data.code, reason: errorMessage(data), stack };
     this.#log('warn', 'snapshot failed', fields);
   }
@@ -471,7 +471,7 @@ class WriterLane {
       this.#follower?.close();
       this.#storage.close();
     } catch (caught) {
-      error = errorDataOf(caught).error;
+      error = toErrorData(caught).error;
     }
     this.#port.postMessage({ kind: 'done', id, error });
     this.#port.close();

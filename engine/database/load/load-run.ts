@@ -7,8 +7,8 @@ import { crc32 } from 'node:zlib';
 import {
   type ErrorData,
   TrellisError,
-  errorDataOf,
-  errorOf,
+  toErrorData,
+  restoreError,
   excerpt,
   fail,
 } from '../../base/errors.js';
@@ -260,7 +260,7 @@ export class LoadRun implements BulkLoad {
         this.hooks.leave();
       }
     } catch (error) {
-      const { error: data } = errorDataOf(error);
+      const { error: data } = toErrorData(error);
       this.abandon(data);
       throw error;
     } finally {
@@ -349,13 +349,13 @@ export class LoadRun implements BulkLoad {
 
   #start(): MessagePort {
     const port = this.hooks.start((error) => {
-      this.abandon(error ? errorDataOf(error).error : { code: 'INTERNAL', args: {} });
+      this.abandon(error ? toErrorData(error).error : { code: 'INTERNAL', args: {} });
     });
     port.on('message', ({ id, read, error, stack }: FromLoader) => {
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);
       if (read) return waiting?.resolve(read);
-      waiting?.reject(errorOf(error!, stack));
+      waiting?.reject(restoreError(error!, stack));
     });
     return port;
   }

@@ -5,7 +5,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { wallMs } from '../../base/clock.js';
 import { instantFromMicros } from '../../base/date.js';
-import { type ErrorData, errorDataOf } from '../../base/errors.js';
+import { type ErrorData, toErrorData } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import { openStorage } from '../../storage/open-storage.js';
 import type { RowBatch } from './row/row-batch.js';
@@ -74,7 +74,7 @@ export function serveLoad(setup: LoaderSetup): Promise<void> {
         };
         port.postMessage(reply, [bytes.buffer, ...buffersOf(batch)]);
       } catch (error) {
-        port.postMessage({ id, ...errorDataOf(error) } satisfies FromLoader);
+        port.postMessage({ id, ...toErrorData(error) } satisfies FromLoader);
       }
     });
   });

@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TrellisError, errorDataOf } from '../../base/errors.js';
+import { TrellisError, toErrorData } from '../../base/errors.js';
 import type { DataFaults } from '../../storage/page/file-check.js';
 import type { Env } from '../../storage/table/env.js';
 import type { DataDirectory } from '../../storage/folder/manifest.js';
@@ -81,7 +81,7 @@ export class BackgroundCheck {
       try {
         return await run(signal);
       } catch (error) {
-        const isShort = errorDataOf(error).error.code === 'RESOURCE_EXHAUSTED';
+        const isShort = toErrorData(error).error.code === 'RESOURCE_EXHAUSTED';
         if (!isShort || signal.aborted) throw error;
       }
       await sleep(waitMs, undefined, { ref: false, signal }).catch(() => undefined);

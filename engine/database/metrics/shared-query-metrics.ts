@@ -1,10 +1,10 @@
 // Counts the costs of one thread's reads, for the queries of one program, in shared memory that the opening
 // thread can read at any time.
 // Invariant: only one thread writes, so that a sum over all threads includes every read that returned.
-import { Histogram, cellsOf, secondBounds } from '../../base/metric.js';
+import { Histogram, countCells, secondBounds } from '../../base/metric.js';
 import type { Cost } from '../call/call.js';
 
-const secondCells = cellsOf(secondBounds);
+const secondCells = countCells(secondBounds);
 /** After the histogram: rows and visits. */
 const cellsPerQuery = secondCells + 2;
 

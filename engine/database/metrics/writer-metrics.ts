@@ -1,7 +1,7 @@
 // Counts the writer's work in shared memory, which the main thread can read while the writer is busy or
 // blocked. Only the writer writes it. It includes the heartbeat.
 import { sharedMs } from '../../base/clock.js';
-import { Histogram, cellsOf, countBounds, secondBounds } from '../../base/metric.js';
+import { Histogram, countCells, countBounds, secondBounds } from '../../base/metric.js';
 import type { DatabaseSample } from './definitions.js';
 
 const histograms = [
@@ -31,7 +31,7 @@ const cellNames = [
 ] as const;
 type Cell = (typeof cellNames)[number];
 
-const histogramCells = histograms.reduce((sum, [, bounds]) => sum + cellsOf(bounds), 0);
+const histogramCells = histograms.reduce((sum, [, bounds]) => sum + countCells(bounds), 0);
 
 export function createFiguresBuffer(): SharedArrayBuffer {
   return new SharedArrayBuffer((histogramCells + cellNames.length) * 8);
@@ -45,7 +45,7 @@ export class WriterMetrics {
   constructor(readonly buffer: SharedArrayBuffer) {
     let at = 0;
     for (const [, bounds] of histograms) {
-      const size = cellsOf(bounds);
+      const size = countCells(bounds);
       this.#histograms.push(new Histogram(bounds, new Float64Array(buffer, at * 8, size)));
       at += size;
     }

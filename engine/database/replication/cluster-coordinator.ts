@@ -3,7 +3,7 @@
 // Invariant: the current program is compiled from the sources in the data, whatever the project folder of
 // this node contains.
 import { createHash } from 'node:crypto';
-import { TrellisError, errorDataOf, errorMessage, fail } from '../../base/errors.js';
+import { TrellisError, toErrorData, errorMessage, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { LogLinkSetup } from '../../cluster/ipc/log-client.js';
 import { leftPosition, readPosition } from '../../cluster/ipc/position.js';
@@ -80,7 +80,7 @@ export class ClusterCoordinator {
   /** Called when the log has such a mark at this position. */
   hear(mark: CheckMark, position: ClusterPosition): void {
     this.#comparison?.hear(mark, position).catch((error: unknown) => {
-      const reason = errorMessage(errorDataOf(error).error);
+      const reason = errorMessage(toErrorData(error).error);
       this.options.log('warn', 'the tables were not compared', { reason });
     });
   }
@@ -112,7 +112,7 @@ export class ClusterCoordinator {
       await swap(program);
       this.use(packed);
     } catch (error) {
-      const { error: data } = errorDataOf(error);
+      const { error: data } = toErrorData(error);
       // The writer asks again when there is space.
       if (data.code !== 'INSUFFICIENT_STORAGE') this.node.setFault(data);
     }

@@ -6,8 +6,8 @@
 // the same event-loop turn as the data that belong to it. An entry that fails before its commit point for a
 // temporary reason, such as lack of space, is retried, and no later entry is applied before it.
 import type { MessagePort } from 'node:worker_threads';
-import { type ErrorData, TrellisError, errorDataOf, fail } from '../../base/errors.js';
-import { shortageOf } from '../../base/os/shortage.js';
+import { type ErrorData, TrellisError, toErrorData, fail } from '../../base/errors.js';
+import { findShortage } from '../../base/os/shortage.js';
 import { eachChange } from '../../cluster/entry/changes.js';
 import { intentOf } from '../../cluster/entry/intent.js';
 import { entryKind } from '../../cluster/entry/kind.js';
@@ -118,7 +118,7 @@ export class LogFollower {
   #isPassing(error: unknown): boolean {
     if (this.parts.storage.permit.closedBecause !== undefined) return false;
     const isFull = error instanceof TrellisError && error.code === 'INSUFFICIENT_STORAGE';
-    return isFull || shortageOf(error) !== undefined;
+    return isFull || findShortage(error) !== undefined;
   }
 
   #postpone(): void {
@@ -141,7 +141,7 @@ export class LogFollower {
   stop(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const { error: data, stack } = errorDataOf(error);
+    const { error: data, stack } = toErrorData(error);
     this.parts.link.resign();
     this.parts.link.tell({ kind: 'failed', error: data });
     this.parts.onFault(data, stack);

@@ -4,7 +4,7 @@
 // that responded. A write is sent to one replica, once.
 import { wallMs } from '../../base/clock.js';
 import { TrellisError, fail, isRetryable } from '../../base/errors.js';
-import { parseUuid, shardOf } from '../../base/id.js';
+import { parseUuid, computeShard } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import { scanBody } from '../../json/decode.js';
 import type { Merge } from '../../plan/scatter-merge.js';
@@ -175,13 +175,13 @@ export class ScatterGather {
   ): number {
     if (parameter === undefined) {
       if (once === undefined) return this.#next++ % of;
-      return shardOf(Buffer.from(`${once.scope} ${once.key}`.padEnd(16)), of);
+      return computeShard(Buffer.from(`${once.scope} ${once.key}`.padEnd(16)), of);
     }
     const given =
       body.length === 0 ? undefined : scanBody(body, this.options.limits).member(parameter);
     const id = given?.kind === 'string' ? parseUuid(given.text()) : undefined;
     // An invalid id is refused by any shard.
-    return id === undefined ? 0 : shardOf(id, of);
+    return id === undefined ? 0 : computeShard(id, of);
   }
 
   async #all(

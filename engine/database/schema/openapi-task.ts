@@ -1,6 +1,6 @@
 // Prints a program as an OpenAPI document, on the compiler thread when it has many queries.
 import { createHash } from 'node:crypto';
-import { type OpenApiOptions, openApiOf } from '../../contract/openapi.js';
+import { type OpenApiOptions, buildOpenApi } from '../../contract/openapi.js';
 import type { HasSignatures } from '../../contract/signature.js';
 
 export interface DocumentTask {
@@ -23,6 +23,6 @@ export function documentOf(
   seen: DocumentTask['seen'],
 ): DocumentReport {
   const sees = (name: string): boolean => seen === undefined || seen.has(name);
-  const text = Buffer.from(JSON.stringify(openApiOf(program, { ...about, sees })));
+  const text = Buffer.from(JSON.stringify(buildOpenApi(program, { ...about, sees })));
   return { text, digest: createHash('sha256').update(text).digest('base64url') };
 }

@@ -2,7 +2,7 @@
 // date, the first instant of a time unit. These functions are monotonic, so the values that satisfy a
 // comparison lie between two values of the property.
 import { addUnits, truncate } from '../../base/calendar.js';
-import { daysOf, instantOf } from '../../base/date.js';
+import { countDays, toInstant } from '../../base/date.js';
 import { compareValues, Instant, type Scalar } from '../../base/value.js';
 import type { Value } from '../runtime/value.js';
 
@@ -63,7 +63,7 @@ function yearFrom(value: Value, end: End, inclusive: boolean): Instant | 'open' 
   const year = isBehind ? Math.floor(number) + 1 : Math.ceil(number);
   if (year <= 1) return end === 'low' ? 'open' : 'nothing';
   if (year > 9999) return end === 'low' ? 'nothing' : 'open';
-  return instantOf(daysOf(year, 1, 1) * 86_400)!;
+  return toInstant(countDays(year, 1, 1) * 86_400)!;
 }
 
 /** Returns the same for another time unit. */

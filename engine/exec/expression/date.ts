@@ -1,5 +1,5 @@
 // Functions of dates, in UTC. A null argument makes the result null.
-import { addUnits, isUnit, partsOf, truncate, unitsBetween } from '../../base/calendar.js';
+import { addUnits, isUnit, splitInstant, truncate, unitsBetween } from '../../base/calendar.js';
 import { excerpt, fail } from '../../base/errors.js';
 import { Instant } from '../../base/value.js';
 import type { Expression } from '../../plan/expression.js';
@@ -30,10 +30,10 @@ function integerOf(value: Value): number | bigint {
 }
 
 const functions: Record<DateFunction, Apply> = {
-  YEAR: ([date]) => partsOf(instantOf(date!)).year,
-  MONTH: ([date]) => partsOf(instantOf(date!)).month,
-  DAY: ([date]) => partsOf(instantOf(date!)).day,
-  HOUR: ([date]) => partsOf(instantOf(date!)).hour,
+  YEAR: ([date]) => splitInstant(instantOf(date!)).year,
+  MONTH: ([date]) => splitInstant(instantOf(date!)).month,
+  DAY: ([date]) => splitInstant(instantOf(date!)).day,
+  HOUR: ([date]) => splitInstant(instantOf(date!)).hour,
   TRUNC: ([date, unit]) => truncate(instantOf(date!), unitOf(unit!)),
   DATE_ADD: ([date, count, unit]) => {
     const sum = addUnits(instantOf(date!), integerOf(count!), unitOf(unit!));

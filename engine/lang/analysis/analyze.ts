@@ -8,7 +8,7 @@ import type { Diagnostic } from '../syntax/diagnostic.js';
 import { SemanticModel } from '../type/semantic-model.js';
 import type { SchemaIndex } from '../type/schema-index.js';
 import { type Occurrence, OccurrenceWalk } from './occurrence.js';
-import { commentAbove, type OutlineItem, outlineOf } from './outline.js';
+import { commentAbove, type OutlineItem, buildOutline } from './outline.js';
 import { typeKey } from './symbol-key.js';
 
 export interface AnalyzeOptions {
@@ -27,7 +27,7 @@ export interface Findings {
   facts: SemanticModel;
 }
 
-export function findingsOf(
+export function collectFindings(
   sources: readonly Source[],
   options: AnalyzeOptions & Pick<CompileOptions, 'only' | 'literal'>,
 ): Findings {
@@ -60,7 +60,7 @@ export class Analysis {
     for (const { file, tree } of findings.sources) {
       const walk = new OccurrenceWalk(file, findings.facts, declared);
       this.#occurrences.set(file.path, walk.run(tree));
-      this.#outlines.set(file.path, outlineOf(file, tree));
+      this.#outlines.set(file.path, buildOutline(file, tree));
     }
   }
 
@@ -123,5 +123,5 @@ const sharesOne = (some: readonly string[], others: readonly string[]): boolean 
   some.some((each) => others.includes(each));
 
 export function analyze(sources: readonly Source[], options: AnalyzeOptions): Analysis {
-  return new Analysis(findingsOf(sources, options));
+  return new Analysis(collectFindings(sources, options));
 }

@@ -11,8 +11,8 @@ import { printItemType } from '../type/type-print.js';
 import type { Source } from '../compile.js';
 import type { Span } from '../syntax/source.js';
 import { scalarNames } from '../schema/schema-checker.js';
-import { type AnalyzeOptions, type Findings, findingsOf } from './analyze.js';
-import { printTerm } from './occurrence.js';
+import { type AnalyzeOptions, type Findings, collectFindings } from './analyze.js';
+import { printValueType } from './occurrence.js';
 import { typesMeant } from './symbol-key.js';
 
 export interface Completion {
@@ -37,10 +37,10 @@ export function complete(
   const head = text.slice(0, offset - typed.length) + placeholder;
   const rest = text.slice(offset).replace(/^\w*/, '');
   const only = queryAround(path, head.replace(/^\uFEFF/, '').length);
-  for (const tail of [rest, closersOf(head) + rest.replace(/^[^\r\n]*/, '')]) {
+  for (const tail of [rest, findClosers(head) + rest.replace(/^[^\r\n]*/, '')]) {
     const changed = sources.map((each) => (each === source ? { path, text: head + tail } : each));
     const own = { ...options, only, literal: true, ...(memo && { memo: memo.copy() }) };
-    const found = completionsIn(findingsOf(changed, own), path);
+    const found = completionsIn(collectFindings(changed, own), path);
     if (found !== undefined) return found;
   }
   return keywords(['QUERY', 'N', 'E', 'V', 'MIGRATION', 'schema', 'RETURN', 'FOR', 'DROP']);
@@ -56,7 +56,7 @@ const queryAround =
     of === path && span.start < offset && offset <= span.end;
 
 /** Returns the brackets that close what the text leaves open in its last item. */
-function closersOf(text: string): string {
+function findClosers(text: string): string {
   const from = Math.max(text.lastIndexOf('QUERY '), text.lastIndexOf('\n\n'), 0);
   const signs = text.slice(from).replace(/"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*/g, '');
   const open: string[] = [];
@@ -72,11 +72,11 @@ function completionsIn(findings: Findings, path: string): Completion[] | undefin
   const { facts, sources } = findings;
   for (const [step, { input }] of facts.steps) {
     if (step.kind === 'call') {
-      if (isHere(step.name)) return [...membersOf(findings, input), ...stepsFor(input)];
+      if (isHere(step.name)) return [...listMembers(findings, input), ...stepsFor(input)];
       const inside = insideCall(findings, step);
       if (inside !== undefined) return inside;
     } else if (step.kind === 'exclusion' ? step.names.some(isHere) : step.items.some(isBareHere)) {
-      return membersOf(findings, input);
+      return listMembers(findings, input);
     }
   }
   for (const head of facts.heads.keys()) {
@@ -148,7 +148,7 @@ const typeNames = ({ schema }: Findings, kinds: readonly ElementKind[]): Complet
 function valuesIn(scope: Scope): Completion[] {
   const names = [...new Set(visibleNames(scope))].filter((name) => name !== placeholder);
   const variables = names.map((label): Completion => {
-    return { label, kind: 'variable', detail: printTerm(findName(scope, label)!) };
+    return { label, kind: 'variable', detail: printValueType(findName(scope, label)!) };
   });
   const functions = headNames.map((label): Completion => ({ label, kind: 'function', detail: '' }));
   return [
@@ -158,10 +158,10 @@ function valuesIn(scope: Scope): Completion[] {
   ];
 }
 
-function membersOf({ schema }: Findings, { type, shape }: TypedExpr): Completion[] {
+function listMembers({ schema }: Findings, { type, shape }: TypedExpr): Completion[] {
   const own = (shape?.members ?? []).flatMap((member): Completion[] =>
     member.kind === 'value'
-      ? [{ label: member.name, kind: 'property', detail: printTerm(member.term) }]
+      ? [{ label: member.name, kind: 'property', detail: printValueType(member.term) }]
       : [],
   );
   const property = (label: string, detail: string): Completion[] =>

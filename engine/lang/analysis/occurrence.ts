@@ -38,7 +38,7 @@ export interface Occurrence {
 }
 
 /** Returns the type of a value as text. */
-export function printTerm(term: TypedExpr): string {
+export function printValueType(term: TypedExpr): string {
   const text = printItemType(term.type);
   if (isList(term)) return `[${text}]`;
   return term.cardinality === 'opt' ? `${text}?` : text;
@@ -123,7 +123,7 @@ export class OccurrenceWalk {
     let at: Locals | undefined = locals;
     while (at !== undefined && !at.names.has(name.text)) at = at.parent;
     const local = at?.names.get(name.text);
-    const detail = term === undefined ? (local?.detail ?? '') : printTerm(term);
+    const detail = term === undefined ? (local?.detail ?? '') : printValueType(term);
     this.#add(name, local?.role ?? 'variable', local === undefined ? [] : [local.target], detail);
   }
 
@@ -133,7 +133,7 @@ export class OccurrenceWalk {
         this.#value(statement.value, locals);
         if (statement.kind !== 'bind') continue;
         const known = this.facts.values.get(statement.value);
-        this.#bind(statement.name, 'variable', known ? printTerm(known.term) : '', locals);
+        this.#bind(statement.name, 'variable', known ? printValueType(known.term) : '', locals);
         continue;
       }
       this.#value(statement.in, locals);
@@ -193,13 +193,13 @@ export class OccurrenceWalk {
 
   #step(step: Step, locals: Locals): void {
     const known = this.facts.steps.get(step);
-    const owners = ownersOf(known?.input);
+    const owners = findOwners(known?.input);
     if (step.kind === 'call') {
       const isProperty = owners.some((owner) => this.declared.has(typeKey(owner.kind, owner.name)));
       const bare = step.types === undefined && step.args === undefined;
       if (bare && isProperty && !/^[A-Z_]+[A-Z]$|^(Out|In|To|From)/.test(step.name.text)) {
         const keys = owners.map((owner) => propertyKey(owner, step.name.text));
-        this.#add(step.name, 'property', keys, known ? printTerm(known.output) : '');
+        this.#add(step.name, 'property', keys, known ? printValueType(known.output) : '');
       } else this.#call(step, locals, 'step', known?.output);
     } else if (step.kind === 'exclusion') {
       for (const name of step.names) this.#property(name, owners);
@@ -244,7 +244,7 @@ export class OccurrenceWalk {
     output: TypedExpr | undefined,
   ): void {
     const { name, types = [], args = [], hops } = call;
-    this.#add(name, role, [], output ? printTerm(output) : '');
+    this.#add(name, role, [], output ? printValueType(output) : '');
     const kinds = typesMeant(name.text);
     if (name.text !== 'ORDER') for (const type of types) this.#type(type, kinds);
     const owners = types.flatMap((type) =>
@@ -265,6 +265,6 @@ export class OccurrenceWalk {
 const itemOf = (type: ItemType, list: TypedExpr): ItemType =>
   !isList(list) && type.kind === 'list' ? type.of : type;
 
-function ownersOf(input: TypedExpr | undefined): readonly { kind: ElementKind; name: string }[] {
+function findOwners(input: TypedExpr | undefined): readonly { kind: ElementKind; name: string }[] {
   return input?.type.kind === 'element' ? input.type.types : [];
 }

@@ -15,7 +15,7 @@ export interface OutlineItem {
   fields: { name: string; at: Span; whole: Span }[];
 }
 
-export function outlineOf(file: SourceFile, tree: SourceTree): OutlineItem[] {
+export function buildOutline(file: SourceFile, tree: SourceTree): OutlineItem[] {
   const tokens = tokenise(file, defaultLimits.source_name, () => undefined);
   const items: OutlineItem[] = [];
   const add = (kind: OutlineItem['kind'], name: string, at: Span, start: number): OutlineItem => {
@@ -46,7 +46,7 @@ export function outlineOf(file: SourceFile, tree: SourceTree): OutlineItem[] {
   items.sort((a, b) => a.whole.start - b.whole.start);
   for (const [at, item] of items.entries()) {
     const next = items[at + 1]?.whole.start ?? Number.POSITIVE_INFINITY;
-    item.whole.end = endOf(tokens, item, next);
+    item.whole.end = findEnd(tokens, item, next);
   }
   return items;
 }
@@ -58,7 +58,7 @@ function before(tokens: readonly Token[], offset: number, back: number): number 
 }
 
 /** A block ends with its brace; a query ends with the last token before the next item. */
-function endOf(tokens: readonly Token[], { kind, at }: OutlineItem, next: number): number {
+function findEnd(tokens: readonly Token[], { kind, at }: OutlineItem, next: number): number {
   let depth = 0;
   let end = at.end;
   for (const token of tokens) {

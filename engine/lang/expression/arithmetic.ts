@@ -1,11 +1,11 @@
 // Checks arithmetic, aggregates and `Embed`.
 import type { AggregateFunction, Expression } from '../../plan/expression.js';
 import type { MathFunction } from '../../plan/function-name.js';
-import { argument, countOf } from '../step/call-argument.js';
+import { argument, printCount } from '../step/call-argument.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
-import { scalarTerm, unknownExpr } from '../type/make-typed.js';
+import { scalarExpr, unknownExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { type TypedExpr, wholeType } from '../type/typed-expression.js';
@@ -77,7 +77,7 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Typ
   const result = context.compat && name === 'DIV' ? 'kept' : signed.result;
   if (isNamed || args.length < least || args.length > most) {
     const wanted = least === most ? `${least}` : `${least} or more`;
-    const has = countOf(args.length, 'no arguments');
+    const has = printCount(args.length, 'no arguments');
     const message = `\`${name}\` has ${has}; it takes ${wanted}.`;
     const shown = ['a', 'b'].slice(0, Math.min(most, 2)).join(', ');
     context.report('E305', call.span, message, `Write \`${name}(${shown})\`.`);
@@ -96,7 +96,7 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Typ
   const of = terms.map((term) => term.expression);
   const known = terms.every((term) => term.known);
   const expression: Expression = { kind: 'math', function: name as MathFunction, of, integer };
-  return { ...scalarTerm(resultType(terms, result, integer), expression), known };
+  return { ...scalarExpr(resultType(terms, result, integer), expression), known };
 }
 
 /** A value that may be an integer or a float at run time has an open type. */
@@ -114,7 +114,7 @@ function checkAggregate(context: Context, call: Call, scope: Scope): TypedExpr {
   const item = whole.kind === 'list' ? whole.of : whole;
   const of = term.expression;
   if (name === 'COUNT') {
-    return scalarTerm('U64', { kind: 'aggregate', function: name, of, integer: true });
+    return scalarExpr('U64', { kind: 'aggregate', function: name, of, integer: true });
   }
   const isExtreme = name === 'MIN' || name === 'MAX';
   if (isExtreme && (isBasic(item, 'Date') || isBasic(item, 'String')) && !isUnknownOrNull(item)) {
@@ -129,7 +129,7 @@ function checkAggregate(context: Context, call: Call, scope: Scope): TypedExpr {
   const integer = name !== 'AVG' && isInteger(item);
   const type = integer ? 'Integer' : isUnknownOrNull(item) && name !== 'AVG' ? 'Unknown' : 'F64';
   const expression: Expression = { kind: 'aggregate', function: name, of, integer };
-  return { ...scalarTerm(type, expression), cardinality: 'opt' };
+  return { ...scalarExpr(type, expression), cardinality: 'opt' };
 }
 
 const embedding: ItemType = { kind: 'list', of: { kind: 'scalar', name: 'F64' } };

@@ -17,9 +17,9 @@ import {
   checkAddVectors,
   checkUpsertEdges,
 } from '../step/create-step.js';
-import { scalarTerm, unknownExpr } from '../type/make-typed.js';
+import { scalarExpr, unknownExpr } from '../type/make-typed.js';
 import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
-import { bare, groupItems, hasMembers, memberNames, memberOf } from '../type/shape.js';
+import { bare, groupItems, hasMembers, memberNames, findMember } from '../type/shape.js';
 import { checkTextSearch, checkVectorSearch } from '../step/source-step.js';
 import {
   checkUpdate,
@@ -27,7 +27,7 @@ import {
   checkUpsertNode,
   checkUpsertVector,
 } from '../step/step-change.js';
-import { booleanOf, checkPrefilter, checkWhere } from '../step/step-condition.js';
+import { toBoolean, checkPrefilter, checkWhere } from '../step/step-condition.js';
 import { checkEdgeStep, checkEndStep, checkIntersect } from '../step/step-graph.js';
 import {
   checkCount,
@@ -240,7 +240,7 @@ function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainP
   if (step === checkComparison) {
     const hint = `Name a value first: \`_::{p}::${name}(…)\`.`;
     context.report('E657', call.span, `\`${name}\` has no value before it.`, hint);
-    return scalarTerm('Boolean', { kind: 'literal', value: null });
+    return scalarExpr('Boolean', { kind: 'literal', value: null });
   }
   const known = nearestName(name, Object.keys(heads));
   const foreign = foreignFunctions.get(name.toUpperCase().replaceAll('_', ''));
@@ -286,7 +286,7 @@ function checkPathHead(context: Context, path: Path, scope: Scope): TypedExpr {
 }
 
 function missingName(context: Context, name: Name, scope: Scope): TypedExpr {
-  if (name.text === 'NOW') return scalarTerm('Date', { kind: 'now' });
+  if (name.text === 'NOW') return scalarExpr('Date', { kind: 'now' });
   if (needsType.has(name.text)) {
     const hint = `Write \`${name.text}<Type>\`.`;
     context.report('E304', name.span, `\`${name.text}\` needs a type argument.`, hint);
@@ -303,7 +303,7 @@ function missingName(context: Context, name: Name, scope: Scope): TypedExpr {
  */
 function hintOfMissing(context: Context, name: string, scope: Scope): string | undefined {
   const { item } = scope;
-  if (item !== undefined && hasMembers(item.type) && memberOf(context, item, name) !== undefined)
+  if (item !== undefined && hasMembers(item.type) && findMember(context, item, name) !== undefined)
     return `A property of the item is \`_::{${name}}\`.`;
   return (
     foreignWord(name) ??
@@ -326,7 +326,7 @@ function checkMember(context: Context, of: TypedExpr, name: Name): TypedExpr {
     context.report('E104', name.span, message, hint);
     return unknownExpr();
   }
-  const member = memberOf(context, owner, name.text);
+  const member = findMember(context, owner, name.text);
   if (member !== undefined) return member;
   const message = `There is no member \`${name.text}\`.`;
   const names = memberNames(context, owner);
@@ -342,8 +342,8 @@ function checkJunction(context: Context, call: Call, scope: Scope): TypedExpr {
     const message = `\`${name}\` takes one or more conditions.`;
     context.report('E305', call.span, message, `Write \`${name}(a, b)\`.`);
   }
-  const of = args.flatMap(({ value }) => booleanOf(context, value, scope, 'E306') ?? []);
-  return scalarTerm('Boolean', { kind: name === 'AND' ? 'and' : 'or', of });
+  const of = args.flatMap(({ value }) => toBoolean(context, value, scope, 'E306') ?? []);
+  return scalarExpr('Boolean', { kind: name === 'AND' ? 'and' : 'or', of });
 }
 
 function checkExists(context: Context, call: Call, scope: Scope): TypedExpr {
@@ -351,5 +351,5 @@ function checkExists(context: Context, call: Call, scope: Scope): TypedExpr {
   if (written === undefined) return unknownExpr();
   const of = context.check(written, innerScope(scope, { miss: 'none' }));
   const { expression } = bare(context, of);
-  return scalarTerm('Boolean', { kind: 'exists', of: expression });
+  return scalarExpr('Boolean', { kind: 'exists', of: expression });
 }

@@ -6,11 +6,11 @@ import type { LiteralValue } from '../syntax/ast-literal.js';
 import { checkChain } from './chain.js';
 import type { Context } from '../type/context.js';
 import { listExpression } from '../type/load-conversion.js';
-import { scalarTerm, unknownExpr } from '../type/make-typed.js';
+import { scalarExpr, unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import { checkDropped } from '../step/drop-target.js';
 import { printed } from '../type/shape.js';
-import { booleanOf } from '../step/step-condition.js';
+import { toBoolean } from '../step/step-condition.js';
 import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { unify } from '../type/type-relation.js';
 import { type Basic, type ItemType, unknownType } from '../type/type.js';
@@ -23,15 +23,15 @@ export function checkExpression(context: Context, expr: Expr, scope: Scope): Typ
     case 'faulty':
       return unknownExpr();
     case 'not': {
-      const of = booleanOf(context, expr.of, scope, 'E306');
-      return of === undefined ? unknownExpr() : scalarTerm('Boolean', { kind: 'not', of });
+      const of = toBoolean(context, expr.of, scope, 'E306');
+      return of === undefined ? unknownExpr() : scalarExpr('Boolean', { kind: 'not', of });
     }
     case 'array':
       return arrayTerm(context, expr, scope);
     case 'object':
       return objectTerm(context, expr, scope);
     case 'drop':
-      return dropTerm(context, expr, scope);
+      return dropExpr(context, expr, scope);
     case 'chain':
       return checkChain(context, expr, scope);
     default:
@@ -54,7 +54,7 @@ function literalTerm(literal: LiteralValue): TypedExpr {
     literal.kind === 'now' ? { kind: 'now' } : { kind: 'literal', value };
   // Texts to embed are collected before the clock is read, so NOW is not known then.
   const known = literal.kind !== 'now';
-  return { ...scalarTerm(literalTypes[literal.kind], expression), literal, known };
+  return { ...scalarExpr(literalTypes[literal.kind], expression), literal, known };
 }
 
 function arrayTerm(
@@ -70,12 +70,12 @@ function arrayTerm(
   }
   const expression = listExpression(items.map((item) => item.expression));
   const known = items.every((item) => item.known);
-  const type: ItemType = { kind: 'list', of: sparseOf(context, of ?? unknownType, items) };
+  const type: ItemType = { kind: 'list', of: markSparse(context, of ?? unknownType, items) };
   return { type, cardinality: 'one', expression, items, known };
 }
 
 /** Returns the type of the items, marked as sparse if some may be null. */
-function sparseOf({ drops }: Context, of: ItemType, items: readonly TypedExpr[]): ItemType {
+function markSparse({ drops }: Context, of: ItemType, items: readonly TypedExpr[]): ItemType {
   if (of.kind !== 'element' && of.kind !== 'record') return of;
   const isSure = ({ cardinality, type }: TypedExpr) =>
     cardinality !== 'opt' && type.kind !== 'scalar' && drops === 0;
@@ -83,12 +83,12 @@ function sparseOf({ drops }: Context, of: ItemType, items: readonly TypedExpr[])
 }
 
 /** Checks the DROP expression, whose value is the number of deleted elements. */
-function dropTerm(
+function dropExpr(
   context: Context,
   expr: Extract<Expr, { kind: 'drop' }>,
   scope: Scope,
 ): TypedExpr {
-  return scalarTerm('U64', { kind: 'drop', of: checkDropped(context, expr.of, scope) });
+  return scalarExpr('U64', { kind: 'drop', of: checkDropped(context, expr.of, scope) });
 }
 
 function objectTerm(context: Context, expr: ObjectLiteral, scope: Scope): TypedExpr {

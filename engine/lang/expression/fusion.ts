@@ -6,7 +6,7 @@ import type { Context } from '../type/context.js';
 import { unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import { rowsOf, sourceTerm } from '../type/stream.js';
+import { toRows, sourceExpr } from '../type/stream.js';
 import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isNumber, unify } from '../type/type-relation.js';
@@ -30,12 +30,12 @@ export function checkFusion(context: Context, call: Call, scope: Scope): TypedEx
   const known = namedArguments(context, call, args.slice(count), ['k', 'weights'], form);
   const constant = known.get('k');
   const k = constant && numberArgument(context, constant.value, scope, '`k`');
-  const weights = weightsOf(context, known.get('weights'), count, scope);
+  const weights = checkWeights(context, known.get('weights'), count, scope);
   const found = lists.filter((list) => list !== undefined);
   if (found.length < count || (constant && k === undefined)) return unknownExpr();
   const of = found.map((list): Expression => list.expression);
   const source = { kind: 'fuse', of, k: k?.expression ?? null, weights } as const;
-  return sourceTerm(source, fusedType(found), 'many');
+  return sourceExpr(source, fusedType(found), 'many');
 }
 
 function fusedType(lists: readonly TypedExpr[]): ItemType {
@@ -52,7 +52,7 @@ function rankedList(
   call: Call,
 ): TypedExpr | undefined {
   const { shape, ...items } = checkReadOnly(context, value, scope);
-  const rows = rowsOf(items);
+  const rows = toRows(items);
   const isElements = rows.type.kind === 'element' && isList(rows);
   if (!isElements && !isUnknownOrNull(rows.type)) {
     const what = isList(rows) ? `a list of ${printItemType(rows.type)}` : printItemType(rows.type);
@@ -67,7 +67,7 @@ function rankedList(
   return rows;
 }
 
-function weightsOf(
+function checkWeights(
   context: Context,
   written: Argument | undefined,
   count: number,

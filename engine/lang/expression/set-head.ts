@@ -7,7 +7,7 @@ import type { Context } from '../type/context.js';
 import { unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import { rowsOf, sourceTerm } from '../type/stream.js';
+import { toRows, sourceExpr } from '../type/stream.js';
 import { withOrigins } from '../type/edge-origin.js';
 import type { TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
@@ -24,7 +24,7 @@ export function checkSet(context: Context, call: Call, scope: Scope): TypedExpr 
     return unknownExpr();
   }
   const lists = withOrigins(
-    args.map(({ value }) => listOf(context, checkReadOnly(context, value, scope), call)),
+    args.map(({ value }) => readRows(context, checkReadOnly(context, value, scope), call)),
   );
   const type = typeOfAll(lists.map((list) => list.type));
   if (type === undefined) {
@@ -36,7 +36,7 @@ export function checkSet(context: Context, call: Call, scope: Scope): TypedExpr 
   const operation = name.toLowerCase() as Extract<Source, { kind: 'set' }>['operation'];
   const of = lists.map((list): Expression => list.expression);
   const kept = operation === 'union' ? type : asIn(lists[0]!.type, type);
-  return sourceTerm({ kind: 'set', operation, of }, kept, 'many');
+  return sourceExpr({ kind: 'set', operation, of }, kept, 'many');
 }
 
 /** If every row comes from the first list, the members that its steps set on the items remain. */
@@ -46,14 +46,14 @@ function asIn(first: ItemType, all: ItemType): ItemType {
 }
 
 /** Returns the rows of an argument: the values of a one-name projection; any other shape is dropped. */
-function listOf(context: Context, term: TypedExpr, call: Call): TypedExpr {
-  if (singleMember(term.shape) !== undefined) return rowsOf(bare(context, term));
+function readRows(context: Context, term: TypedExpr, call: Call): TypedExpr {
+  if (singleMember(term.shape) !== undefined) return toRows(bare(context, term));
   const { shape, ...items } = term;
   if (shape !== undefined) {
     const message = `\`${call.name.text}\` drops this ${shape.form}.`;
     context.report('W108', shape.span, message, 'Shape the result.');
   }
-  return rowsOf(items);
+  return toRows(items);
 }
 
 /** Returns the type of items of any of the lists; undefined if their kinds differ. */

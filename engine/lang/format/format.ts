@@ -9,7 +9,7 @@ import { tokenise } from '../syntax/lexer.js';
 import { parseFile } from '../syntax/parser.js';
 import { readSource, type SourceFile } from '../syntax/source.js';
 import { commentLines, layOut, leadLines, pad } from './layout.js';
-import { type TokenWithTrivia, piecesOf } from './token-trivia.js';
+import { type TokenWithTrivia, readTrivia } from './token-trivia.js';
 
 const indentStep = 4;
 /**
@@ -64,7 +64,7 @@ class Formatter {
     private readonly tree: SourceTree,
   ) {
     const tokens = tokenise(file, Number.POSITIVE_INFINITY, () => undefined);
-    this.pieces = piecesOf(file.text, tokens);
+    this.pieces = readTrivia(file.text, tokens);
     this.#at = new Map(tokens.map(({ start }, at) => [start, at]));
   }
 
@@ -134,8 +134,8 @@ class Formatter {
       from = at + 1;
     }
     this.#lead(keyword, 0, keyword === start);
-    const returnAt = this.#returnOf(query, end);
-    const first = this.#startOf(query.statements[0]) ?? returnAt ?? end;
+    const returnAt = this.#findReturn(query, end);
+    const first = this.#findStart(query.statements[0]) ?? returnAt ?? end;
     this.#line(keyword, first, 0);
     this.#statements(query.statements, indentStep, returnAt ?? end);
     if (returnAt === undefined) return;
@@ -162,7 +162,7 @@ class Formatter {
     this.#lines.push(...leadLines(piece, indent, isTold));
   }
 
-  #returnOf({ returns }: QueryDeclaration, end: number): number | undefined {
+  #findReturn({ returns }: QueryDeclaration, end: number): number | undefined {
     if (returns === undefined) return undefined;
     for (let at = end - 1; at >= 0; at--) {
       const { token } = this.pieces[at]!;
@@ -172,7 +172,7 @@ class Formatter {
     return undefined;
   }
 
-  #startOf(statement: Statement | undefined): number | undefined {
+  #findStart(statement: Statement | undefined): number | undefined {
     if (statement === undefined) return undefined;
     switch (statement.kind) {
       case 'bind':
@@ -188,8 +188,8 @@ class Formatter {
 
   #statements(statements: readonly Statement[], indent: number, end: number): void {
     for (const [i, statement] of statements.entries()) {
-      const start = this.#startOf(statement)!;
-      const next = this.#startOf(statements[i + 1]) ?? end;
+      const start = this.#findStart(statement)!;
+      const next = this.#findStart(statements[i + 1]) ?? end;
       this.#lead(start, indent, i === 0);
       if (statement.kind === 'for') this.#loop(statement, start, next, indent);
       else this.#line(start, next, indent);

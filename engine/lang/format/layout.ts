@@ -111,7 +111,7 @@ const fits = (text: string, column: number): boolean =>
 function best(nodes: readonly Node[], indent: number, column: number, spaced: boolean): string {
   const text = inline(nodes, indent, spaced);
   if (fits(text, column)) return text;
-  const parts = partsOf(nodes);
+  const parts = splitParts(nodes);
   if (parts.length > 1) {
     const inner = indent + indentStep;
     const rest = parts.slice(1).map((part) => pad(inner) + best(part, inner, inner, spaced));
@@ -129,7 +129,7 @@ function best(nodes: readonly Node[], indent: number, column: number, spaced: bo
 }
 
 /** Splits after the commas of `RETURN`, or before the steps of a chain. */
-function partsOf(nodes: readonly Node[]): Node[][] {
+function splitParts(nodes: readonly Node[]): Node[][] {
   const isComma = (node: Node): boolean => !isGroup(node) && isSign(node, ',');
   const byComma = split(nodes, (at) => isComma(nodes[at - 1]!));
   if (byComma.length > 1) return byComma;

@@ -29,7 +29,7 @@ const newline = /\r\n?|\n/g;
 
 const linesIn = (text: string): number => text.match(newline)?.length ?? 0;
 
-export function piecesOf(text: string, tokens: readonly Token[]): TokenWithTrivia[] {
+export function readTrivia(text: string, tokens: readonly Token[]): TokenWithTrivia[] {
   const pieces: TokenWithTrivia[] = [];
   let end = 0;
   for (const token of tokens) {

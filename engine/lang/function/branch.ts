@@ -1,31 +1,31 @@
 // Checks IF and COALESCE: the value of one of several branches, which must share a type.
 import type { Expression } from '../../plan/expression.js';
-import { countOf } from '../step/call-argument.js';
+import { printCount } from '../step/call-argument.js';
 import { checkReadOnly } from '../step/read-only.js';
-import { booleanOf } from '../step/step-condition.js';
+import { toBoolean } from '../step/step-condition.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import { unknownExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { withOrigins } from '../type/edge-origin.js';
-import { rowsOf, sourceTerm } from '../type/stream.js';
+import { toRows, sourceExpr } from '../type/stream.js';
 import { type Cardinality, isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
-import { familyOf, unify } from '../type/type-relation.js';
+import { findFamily, unify } from '../type/type-relation.js';
 import { isBasic, isUnknownOrNull, type ItemType, scalarType, unknownType } from '../type/type.js';
 
 /** Checks `IF(c, a, b)` and `IF(c, a)`. */
 export function checkIf(context: Context, call: Call, scope: Scope): TypedExpr {
-  const args = valuesOf(context, call, 2, 3, 'IF(condition, a, b)');
+  const args = checkValues(context, call, 2, 3, 'IF(condition, a, b)');
   if (args === undefined) return unknownExpr();
   const [asked, ...written] = args as [Expr, ...Expr[]];
   if (asked.kind === 'literal' && asked.value.kind === 'boolean')
     reportUnreached(context, asked, 'This condition is always the same.');
   const before = context.writes;
-  const condition = booleanOf(context, asked, scope, 'E659');
+  const condition = toBoolean(context, asked, scope, 'E659');
   if (context.writes > before) checkReadOnly(context, asked, scope);
-  const branches = withOrigins(written.map((expr) => branchOf(context, expr, scope)));
+  const branches = withOrigins(written.map((expr) => checkBranch(context, expr, scope)));
   const term = joined(context, call, branches);
   if (condition === undefined || term === undefined) return unknownExpr();
   const [value, otherwise] = branches;
@@ -42,10 +42,10 @@ export function checkIf(context: Context, call: Call, scope: Scope): TypedExpr {
 
 /** Checks `COALESCE(a, …)`. A lookup without a result inside an argument counts as null. */
 export function checkCoalesce(context: Context, call: Call, scope: Scope): TypedExpr {
-  const args = valuesOf(context, call, 1, Number.POSITIVE_INFINITY, 'COALESCE(a, b)');
+  const args = checkValues(context, call, 1, Number.POSITIVE_INFINITY, 'COALESCE(a, b)');
   if (args === undefined) return unknownExpr();
   const inner = innerScope(scope, { miss: 'none' });
-  const branches = withOrigins(args.map((expr) => branchOf(context, expr, inner)));
+  const branches = withOrigins(args.map((expr) => checkBranch(context, expr, inner)));
   const sure = branches.findIndex((each) => isNeverNull(context, each));
   const unreached = sure < 0 ? undefined : args[sure + 1];
   if (unreached !== undefined) {
@@ -57,11 +57,11 @@ export function checkCoalesce(context: Context, call: Call, scope: Scope): Typed
   return finished(context, term, { kind: 'coalesce', of }, isNeverNull(context, branches.at(-1)!));
 }
 
-function valuesOf(context: Context, call: Call, least: number, most: number, form: string) {
+function checkValues(context: Context, call: Call, least: number, most: number, form: string) {
   const args = call.args ?? [];
   const isPlain = call.types === undefined && args.every(({ name }) => name === undefined);
   if (isPlain && args.length >= least && args.length <= most) return args.map((arg) => arg.value);
-  const message = `\`${call.name.text}\` has ${countOf(args.length, 'no arguments')}.`;
+  const message = `\`${call.name.text}\` has ${printCount(args.length, 'no arguments')}.`;
   context.report('E305', call.span, message, `Write \`${form}\`.`);
   return undefined;
 }
@@ -70,7 +70,7 @@ function reportUnreached(context: Context, expr: Expr, message: string): void {
   context.report('W118', expr.span, message, 'Remove it.');
 }
 
-function branchOf(context: Context, expr: Expr, scope: Scope): TypedExpr {
+function checkBranch(context: Context, expr: Expr, scope: Scope): TypedExpr {
   const term = bare(context, checkReadOnly(context, expr, scope));
   if (term.shape === undefined) return term;
   const { shape: _, ...items } = term;
@@ -94,7 +94,7 @@ function joined(
     return refused(context, call, 'a list', 'a single value');
   }
   const isStream = values.some(isList);
-  const types = isStream ? known.map((term) => rowsOf(term).type) : known.map((term) => term.type);
+  const types = isStream ? known.map((term) => toRows(term).type) : known.map((term) => term.type);
   const type = types.length === 0 ? (values[0]?.type ?? scalarType('Null')) : joinedType(types);
   if (type === undefined) {
     const [first, ...rest] = types as [ItemType, ...ItemType[]];
@@ -129,7 +129,7 @@ function joinedType(types: readonly ItemType[]): ItemType | undefined {
     const of = joinedType([first, ...rest].map((type) => (type as typeof first).of));
     return of && { kind: 'list', of };
   }
-  if (first.kind === 'scalar' && rest.some((type) => familyOf(type) !== familyOf(first))) {
+  if (first.kind === 'scalar' && rest.some((type) => findFamily(type) !== findFamily(first))) {
     return undefined;
   }
   return unify([first, ...rest]);
@@ -142,7 +142,7 @@ function finished(context: Context, term: TypedExpr, made: Expression, isSure: b
     type.kind === 'record' ? withMembers(context, made, type.members.keys()) : made;
   if (isList(term)) {
     const source = { kind: 'value', of: expression } as const;
-    const { expression: rows } = sourceTerm(source, type, 'many');
+    const { expression: rows } = sourceExpr(source, type, 'many');
     return { ...term, type, expression: rows };
   }
   const cardinality = term.cardinality === 'opt' && isSure ? 'one' : term.cardinality;

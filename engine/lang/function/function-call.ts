@@ -1,5 +1,5 @@
 // Checks calls of functions whose arguments are single values of a declared type: texts, dates, integers.
-import { countOf } from '../step/call-argument.js';
+import { printCount } from '../step/call-argument.js';
 import { checkReadOnly } from '../step/read-only.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
@@ -52,15 +52,17 @@ export function checkArguments(
   const args = call.args ?? [];
   const isPlain = call.types === undefined && args.every(({ name }) => name === undefined);
   if (!isPlain || args.length !== parameters.length) {
-    const message = `\`${call.name.text}\` has ${countOf(args.length, 'no arguments')}.`;
+    const message = `\`${call.name.text}\` has ${printCount(args.length, 'no arguments')}.`;
     context.report('E305', call.span, message, `Write \`${form}\`.`);
     return undefined;
   }
-  const terms = args.map(({ value }, i) => argumentOf(context, call, value, scope, parameters[i]!));
+  const terms = args.map(({ value }, i) =>
+    checkArgument(context, call, value, scope, parameters[i]!),
+  );
   return terms.every((term) => term !== undefined) ? terms : undefined;
 }
 
-function argumentOf(
+function checkArgument(
   context: Context,
   call: Call,
   written: Expr,

@@ -2,7 +2,7 @@
 import type { DateFunction, TextFunction } from '../../plan/function-name.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
-import { scalarTerm, unknownExpr } from '../type/make-typed.js';
+import { scalarExpr, unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import type { TypedExpr } from '../type/typed-expression.js';
 import { type Basic, scalarType } from '../type/type.js';
@@ -96,7 +96,7 @@ function checkScalar(context: Context, call: Call, scope: Scope, signature: Sign
   const parameters = parametersFor(signature, call.args?.length ?? 0);
   const terms = checkArguments(context, call, scope, parameters, signature.form);
   if (terms === undefined) return undefined;
-  const { type } = scalarTerm(signature.result, { kind: 'now' });
+  const { type } = scalarExpr(signature.result, { kind: 'now' });
   const of = terms.map(({ expression }) => expression);
   const result = signature.list ? ({ kind: 'list', of: scalarType('String') } as const) : type;
   return { type: result, cardinality: 'one' as const, known: allKnown(terms), of };

@@ -22,7 +22,7 @@ interface Survey {
   seen: Set<object>;
 }
 
-export function costOf(plan: Plan, schema: SchemaIndex): CostClass {
+export function estimateCost(plan: Plan, schema: SchemaIndex): CostClass {
   if (plan.writes) return 'W';
   const batch = plan.embeds.length > 0;
   const survey: Survey = { hops: 0, scans: 0, wide: false, batch, seen: new Set() };
@@ -64,7 +64,7 @@ function surveyPipeline(
   const steps = stepsLeft(pipeline);
   // The number of elements of a type is stored.
   if (source.kind === 'scan' && !source.access && steps[0]?.kind === 'count') return;
-  let rows = rowsOf(source, schema, singles);
+  let rows = classifyRows(source, schema, singles);
   if (source.kind === 'scan' && source.access?.path.kind === 'touching') survey.hops++;
   if (rows !== 'one') survey.batch = true;
   if (rows === 'all') survey.scans++;
@@ -104,7 +104,7 @@ function surveyPipeline(
 }
 
 /** `all`: every element of a type; `some`: a list of unknown length. */
-function rowsOf(
+function classifyRows(
   source: Source,
   schema: SchemaIndex,
   singles: ReadonlySet<number>,

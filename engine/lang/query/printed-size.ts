@@ -44,10 +44,10 @@ class Sizes {
 export function printedSize({ statements, output }: Plan): number {
   const sizes = new Sizes();
   sizes.bind(statements);
-  return valuesOf(output).reduce((sum, value) => sum + sizes.of(value), 0);
+  return listValues(output).reduce((sum, value) => sum + sizes.of(value), 0);
 }
 
-const valuesOf = (output: Output): Expression[] =>
+const listValues = (output: Output): Expression[] =>
   output.kind === 'object'
     ? output.members.map(({ value }) => value)
     : output.kind === 'look'

@@ -2,14 +2,14 @@
 import type { Limits } from '../../base/limits.js';
 import type { Expression } from '../../plan/expression.js';
 import { optimize } from '../../plan/rule/optimize.js';
-import { isScatter, scatterOf } from '../../plan/scatter.js';
+import { isScatter, planScatter } from '../../plan/scatter.js';
 import type { Output, Plan, Query, Scatter, Statement } from '../../plan/plan.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Macro, QueryDeclaration } from '../syntax/ast-query.js';
 import type { Context } from '../type/context.js';
 import { eachPart } from '../../plan/rewrite.js';
 import { slowReads } from '../../plan/rule/full-scan-warning.js';
-import { costOf } from './cost-class.js';
+import { estimateCost } from './cost-class.js';
 import type { Report } from '../syntax/diagnostic.js';
 import type { Span } from '../syntax/source.js';
 import { checkExpression } from '../expression/expression.js';
@@ -91,7 +91,7 @@ function planQuery(
   options: CheckOptions,
 ): Query {
   const { compat } = options;
-  const context = contextOf(query, schema, report, options);
+  const context = createContext(query, schema, report, options);
   const scope = outermostScope();
   const macros = checkMacros(query.macros, report);
   refuseReserved(query.name, report);
@@ -115,7 +115,7 @@ function planQuery(
     compat,
   };
   const plan = options.literal || query.faulty ? written : optimize(written, schema);
-  plan.cost = costOf(plan, schema);
+  plan.cost = estimateCost(plan, schema);
   const scatter = query.faulty ? undefined : divide(written, schema, options, name.span, report);
   if (options.slow && !query.faulty) warnSlow(context, plan, name.span);
   const returns = output.kind === 'object' ? output.members.map((m) => m.key) : bareKeys(output);
@@ -146,7 +146,7 @@ function divide(
   span: Span,
   report: Report,
 ): Scatter | undefined {
-  const found = scattered && scatterOf(written, scattered);
+  const found = scattered && planScatter(written, scattered);
   if (found === undefined) return undefined;
   if (!isScatter(found)) {
     const what = `This query cannot be asked of shards: ${found.why}.`;
@@ -158,14 +158,14 @@ function divide(
     return undefined;
   }
   const plan = literal ? found.plan : optimize(found.plan, schema);
-  plan.cost = costOf(plan, schema);
+  plan.cost = estimateCost(plan, schema);
   return { ...found, plan };
 }
 
 /** `slots` is the number of slots in use. */
 type Counting = Context & { readonly slots: number };
 
-function contextOf(
+function createContext(
   query: QueryDeclaration,
   schema: SchemaIndex,
   report: Report,

@@ -18,7 +18,7 @@ import { isNullable, type ItemType } from '../type/type.js';
 /** How a shape leaves the query. `bare`: a one-name projection becomes the value of that name. */
 type Leaving = 'bare' | 'object';
 
-export function outputTypeOf(context: Context, term: TypedExpr, leaving: Leaving): OutputType {
+export function inferOutputType(context: Context, term: TypedExpr, leaving: Leaving): OutputType {
   return new TypeReader(context).whole(term, leaving);
 }
 
@@ -57,16 +57,16 @@ class TypeReader {
 
   /** Returns the type, or an unknown type if it has too many parts. */
   #bounded(type: OutputType): OutputType {
-    return this.#partsOf(type) > partsMax ? unknownOutput : type;
+    return this.#countParts(type) > partsMax ? unknownOutput : type;
   }
 
-  #partsOf(type: OutputType): number {
+  #countParts(type: OutputType): number {
     const known = this.#parts.get(type);
     if (known !== undefined) return known;
     const inner = (): number => {
-      if (type.kind === 'list' || type.kind === 'nullable') return this.#partsOf(type.of);
+      if (type.kind === 'list' || type.kind === 'nullable') return this.#countParts(type.of);
       if (type.kind !== 'record') return 0;
-      return type.members.reduce((sum, member) => sum + this.#partsOf(member.type), 0);
+      return type.members.reduce((sum, member) => sum + this.#countParts(member.type), 0);
     };
     const parts = 1 + inner();
     this.#parts.set(type, parts);

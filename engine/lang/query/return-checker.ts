@@ -8,9 +8,9 @@ import type { QueryDeclaration } from '../syntax/ast-query.js';
 import type { Context } from '../type/context.js';
 import { findName, type Scope } from '../type/scope.js';
 import { printed, projected } from '../type/shape.js';
-import { formOf } from '../type/form.js';
+import { buildForm } from '../type/form.js';
 import { type TypedExpr, wholeType } from '../type/typed-expression.js';
-import { outputTypeOf } from './reply-type.js';
+import { inferOutputType } from './reply-type.js';
 
 /** Returns true for a literal `NONE`. */
 export const isNone = (expr: Expr) => expr.kind === 'literal' && expr.value.kind === 'none';
@@ -48,20 +48,20 @@ export function checkReturns(context: Context, query: QueryDeclaration, scope: S
   const terms = returns.map((expr) => context.check(expr, scope));
   const [only] = terms;
   if (compat && returns.length === 1 && returns[0]!.kind === 'object') {
-    const form = formOf(only!.type);
+    const form = buildForm(only!.type);
     const output: Output = {
       kind: 'bare',
       value: only!.expression,
       data: false,
       ...(form && { form }),
     };
-    return { output, reply: { bare: outputTypeOf(context, only!, 'object') }, elements: false };
+    return { output, reply: { bare: inferOutputType(context, only!, 'object') }, elements: false };
   }
   const keys = returnKeys(context, returns, scope);
   const members = terms.map((term, at) => ({ key: keys[at]!, ...leave(context, term) }));
   const leaving = compat ? 'bare' : 'object';
   const types = terms.map((term, at) => {
-    return { name: keys[at]!, type: outputTypeOf(context, term, leaving) };
+    return { name: keys[at]!, type: inferOutputType(context, term, leaving) };
   });
   const elements = terms.length === 1 && only!.type.kind === 'element' && !only!.shape;
   return { output: { kind: 'object', members }, reply: { members: types }, elements };
@@ -71,7 +71,7 @@ export function checkReturns(context: Context, query: QueryDeclaration, scope: S
 function leave(context: Context, term: TypedExpr): { value: Expression; form?: Form } {
   if (!context.compat) return { value: projected(context, term).expression };
   const left = printed(context, term);
-  const form = formOf(wholeType(left));
+  const form = buildForm(wholeType(left));
   return { value: left.expression, ...(form && { form }) };
 }
 
@@ -80,7 +80,7 @@ function returnKeys(context: Context, returns: readonly Expr[], scope: Scope): s
   const seen = new Set<string>();
   let unnamed = 0;
   return returns.map((expr) => {
-    const name = nameOf(expr, scope);
+    const name = readName(expr, scope);
     const key = name ?? 'data';
     if (name === undefined && ++unnamed > 1) {
       const message = 'A second value without a name.';
@@ -95,7 +95,7 @@ function returnKeys(context: Context, returns: readonly Expr[], scope: Scope): s
 }
 
 /** `NOW` is a name only if a variable has this name. */
-function nameOf(expr: Expr, scope: Scope): string | undefined {
+function readName(expr: Expr, scope: Scope): string | undefined {
   if (expr.kind !== 'chain' || expr.head.kind !== 'path') return undefined;
   const [{ text }] = expr.head.names;
   return text === 'NOW' && findName(scope, text) === undefined ? undefined : text;

@@ -5,13 +5,13 @@ import type { Statement as PlanStatement } from '../../plan/plan.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Statement } from '../syntax/ast-query.js';
 import type { Context } from '../type/context.js';
-import { keptTerm } from '../type/capture-shape.js';
-import { slotExpr, unknownExpr, valueTerm } from '../type/make-typed.js';
+import { captureExpr } from '../type/capture-shape.js';
+import { slotExpr, unknownExpr, valueExpr } from '../type/make-typed.js';
 import { checkName, isWord } from '../schema/parameter-checker.js';
 import { findName, innerScope, type Scope } from '../type/scope.js';
-import { bare, hasMembers, memberNames, memberOf } from '../type/shape.js';
-import { itemOf } from '../step/step-condition.js';
-import { rowsOf, sourceTerm } from '../type/stream.js';
+import { bare, hasMembers, memberNames, findMember } from '../type/shape.js';
+import { toItem } from '../step/step-condition.js';
+import { toRows, sourceExpr } from '../type/stream.js';
 import { didYouMean } from '../../base/did-you-mean.js';
 import { checkDropped } from '../step/drop-target.js';
 import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
@@ -61,7 +61,7 @@ function checkBinding(
   { name, value }: Extract<Statement, { kind: 'bind' }>,
   scope: Scope,
 ): PlanStatement | undefined {
-  const { term, keep } = keptTerm(context, context.check(value, scope));
+  const { term, keep } = captureExpr(context, context.check(value, scope));
   if (!checkName(context, name, scope)) return undefined;
   const slot = context.fresh();
   const { type, cardinality, shape, uniqueLookup } = term;
@@ -80,8 +80,8 @@ function checkLoop(context: Context, loop: For, scope: Scope): PlanStatement {
   const written = context.check(loop.in, scope);
   // A loop over values reads them bare; destructuring may need the elements instead.
   const isValue = !loop.destructured && singleMember(written.shape) !== undefined;
-  const looped = rowsOf(isValue ? bare(context, written) : written);
-  const { term: list, keep } = keptTerm(context, looped);
+  const looped = toRows(isValue ? bare(context, written) : written);
+  const { term: list, keep } = captureExpr(context, looped);
   // [compat] A selection that is a list here is one element in HelixDB; both can be looped over.
   const isRow = context.compat && list.type.kind === 'element';
   if (!isList(list) && !isUnknownOrNull(list.type) && !isRow) {
@@ -91,7 +91,7 @@ function checkLoop(context: Context, loop: For, scope: Scope): PlanStatement {
   const inner = innerScope(scope);
   const rows = { kind: 'value', of: list.expression } as const;
   const within =
-    isRow && !isList(list) ? sourceTerm(rows, list.type, 'many').expression : list.expression;
+    isRow && !isList(list) ? sourceExpr(rows, list.type, 'many').expression : list.expression;
   const prelude: PlanStatement[] = [];
   const bound = bindItems(
     context,
@@ -118,7 +118,7 @@ function bindItems(
 ): { slots: number[]; members?: string[] } {
   const { known } = list;
   const item = (slot: number): TypedExpr => {
-    const term = { ...itemOf(list), ...valueTerm(list.type, { kind: 'slot', slot }) };
+    const term = { ...toItem(list), ...valueExpr(list.type, { kind: 'slot', slot }) };
     return known ? { ...term, known } : term;
   };
   if (!loop.destructured) {
@@ -141,7 +141,7 @@ function bindItems(
   const slots = loop.names.map((name) => {
     const slot = context.fresh();
     const member = loopMember(context, name, item(slot));
-    const term = valueTerm(wholeType(member), { kind: 'slot', slot });
+    const term = valueExpr(wholeType(member), { kind: 'slot', slot });
     bindLoopName(context, name, known ? { ...term, known } : term, scope);
     return slot;
   });
@@ -166,7 +166,7 @@ function bindShaped(
 }
 
 function loopMember(context: Context, name: Name, item: TypedExpr): TypedExpr {
-  const member = memberOf(context, item, name.text);
+  const member = findMember(context, item, name.text);
   if (member !== undefined) return member;
   const names = memberNames(context, item);
   const known = names.length > 0 ? `There are ${names.slice(0, 12).join(', ')}.` : undefined;

@@ -5,13 +5,13 @@ import {
   printType,
   type Property,
   type Schema,
-  typeOf,
+  findType,
   typesOf,
 } from '../../base/schema.js';
 import type { FieldRule, Migration, TypeMigration } from '../../base/migration.js';
 import type { Mapping, MappingRule, MigrationDeclaration } from '../syntax/ast-schema.js';
 import type { Report } from '../syntax/diagnostic.js';
-import { defaultValue, scalarOf } from './schema-checker.js';
+import { defaultValue, findScalar } from './schema-checker.js';
 import { didYouMean } from '../../base/did-you-mean.js';
 
 export interface DeclaredMigration {
@@ -71,7 +71,7 @@ function migrateTypes(
   }
   for (const kind of ['node', 'edge', 'vector'] as const) {
     for (const type of typesOf(before, kind)) {
-      const target = typeOf(after, type);
+      const target = findType(after, type);
       if (mapped.has(`${kind} ${type.name}`) || target === undefined) continue;
       const kept = copied(type, target, new Set());
       const same = kept.length === type.properties.length;
@@ -107,7 +107,7 @@ function migrateType(
     return undefined;
   }
   const find = (schema: Schema, of: ElementKind, name: Mapping['from']) => {
-    const type = typeOf(schema, { kind: of, name: name.text });
+    const type = findType(schema, { kind: of, name: name.text });
     if (type !== undefined) return type;
     const names = typesOf(schema, of).map((other) => other.name);
     const message = `Version ${schema.version} declares no \`${name.text}\`.`;
@@ -123,7 +123,7 @@ function migrateType(
     const { name } = rule;
     if (listed.has(name.text)) report('E702', name.span, `\`${name.text}\` is listed twice.`);
     listed.add(name.text);
-    const property = propertyOf(result, name, report, swapped(rule, result, source));
+    const property = findProperty(result, name, report, swapped(rule, result, source));
     const migrated = property && fieldRule(rule, property, source, report);
     if (migrated !== undefined) fields.push({ name: name.text, rule: migrated });
   }
@@ -144,7 +144,7 @@ function swapped(
   return isTurned ? `The new name stands first: \`${value.from.text}: ${name.text}\`.` : undefined;
 }
 
-function propertyOf(
+function findProperty(
   type: ElementType,
   name: Mapping['from'],
   report: Report,
@@ -167,7 +167,7 @@ function fieldRule(
 ): FieldRule | undefined {
   if (value.kind === 'faulty') return undefined;
   if (value.kind === 'literal') return defaultValue(value, target.type, report);
-  const property = propertyOf(source, value.from, report);
+  const property = findProperty(source, value.from, report);
   if (property === undefined) return undefined;
   const wanted = printType(target.type);
   const copy = { kind: 'copy', from: property.name } as const;
@@ -178,7 +178,7 @@ function fieldRule(
     report('E205', value.from.span, message, `Write \`${property.name} AS ${wanted}\`.`);
     return undefined;
   }
-  const as = scalarOf(value.as, report);
+  const as = findScalar(value.as, report);
   if (as === undefined) {
     report('E209', value.as.span, `\`${value.as.text}\` is no scalar type.`);
     return undefined;

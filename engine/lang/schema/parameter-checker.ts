@@ -6,9 +6,9 @@ import type { Name } from '../syntax/ast-literal.js';
 import type { Field, TypeNode } from '../syntax/ast-schema.js';
 import { foreignType } from '../syntax/dialect-hints.js';
 import type { Context } from '../type/context.js';
-import { unknownExpr, valueTerm } from '../type/make-typed.js';
-import { defaultOf } from './parameter-default.js';
-import { isScalarName, scalarNames, scalarOf } from './schema-checker.js';
+import { unknownExpr, valueExpr } from '../type/make-typed.js';
+import { checkDefault } from './parameter-default.js';
+import { isScalarName, scalarNames, findScalar } from './schema-checker.js';
 import { findName, type Scope } from '../type/scope.js';
 import { didYouMean } from '../../base/did-you-mean.js';
 import { typeOfParameter } from '../type/parameter-type.js';
@@ -24,7 +24,7 @@ export function declareParameters(context: Context, fields: readonly Field[], sc
     const known: ParameterType = type ?? { kind: 'scalar', name: 'String' };
     const parameter: Parameter = { name: name.text, type: known, optional, vector: false };
     context.parameters.push(parameter);
-    const given = type && defaultOf(field, type, context.report);
+    const given = type && checkDefault(field, type, context.report);
     if (given !== undefined) parameter.default = given;
     const held = type === undefined ? unknownType : typeOfParameter(type);
     const value: Expression = { kind: 'parameter', index };
@@ -33,7 +33,7 @@ export function declareParameters(context: Context, fields: readonly Field[], sc
     const expression: Expression = isNow
       ? { kind: 'coalesce', of: [value, { kind: 'now' }] }
       : value;
-    const term = valueTerm(held, expression);
+    const term = valueExpr(held, expression);
     scope.names.set(name.text, { ...term, known: !isNow, parameter: index });
   }
 }
@@ -92,14 +92,14 @@ function objectType(context: Context, fields: readonly Field[]): ParameterType {
       context.report('W111', span, message, 'Remove them.');
     }
     const type = parameterType(context, field.type);
-    if (type !== undefined) members.push(memberOf(context, field, type));
+    if (type !== undefined) members.push(buildMember(context, field, type));
   }
   return { kind: 'object', members };
 }
 
-function memberOf(context: Context, field: Field, type: ParameterType): ObjectMember {
+function buildMember(context: Context, field: Field, type: ParameterType): ObjectMember {
   const { name, optional } = field;
-  const given = defaultOf(field, type, context.report);
+  const given = checkDefault(field, type, context.report);
   if (given?.kind !== 'now') {
     return { name: name.text, type, optional, ...(given && { default: given }) };
   }
@@ -110,14 +110,14 @@ function memberOf(context: Context, field: Field, type: ParameterType): ObjectMe
 
 /** Returns a scalar, or for a declared type an object of its properties, all optional. */
 function namedType(context: Context, name: Name): ParameterType | undefined {
-  if (isScalarName(name.text)) return { kind: 'scalar', name: scalarOf(name, context.report)! };
+  if (isScalarName(name.text)) return { kind: 'scalar', name: findScalar(name, context.report)! };
   for (const kind of ['node', 'edge', 'vector'] as const) {
     const type = context.schema.find(kind, name.text);
     if (type === undefined) continue;
     const members = type.properties.map((p) => ({ name: p.name, type: p.type, optional: true }));
     return { kind: 'object', members };
   }
-  const scalar = scalarOf(name, context.report);
+  const scalar = findScalar(name, context.report);
   if (scalar !== undefined) return { kind: 'scalar', name: scalar };
   const { schema } = context;
   const types = [...schema.names('node'), ...schema.names('edge'), ...schema.names('vector')];

@@ -9,7 +9,7 @@ import type { Report } from '../syntax/diagnostic.js';
 import { literalAs } from '../type/load-conversion.js';
 
 /** Returns the default of a field of this type; undefined if there is none, and after a report. */
-export function defaultOf(
+export function checkDefault(
   field: Field,
   type: ParameterType,
   report: Report,
@@ -22,7 +22,7 @@ export function defaultOf(
     return undefined;
   }
   if (isNow(given) && type.kind === 'scalar' && type.name === 'Date') return { kind: 'now' };
-  const value = literalsOf(given, type, report);
+  const value = checkLiterals(given, type, report);
   return value === undefined ? undefined : { kind: 'literal', value };
 }
 
@@ -33,13 +33,13 @@ const isNow = (given: Expr): boolean =>
   given.head.names.length === 1 &&
   given.head.names[0].text === 'NOW';
 
-function literalsOf(
+function checkLiterals(
   given: Expr,
   type: ParameterType,
   report: Report,
 ): Scalar | ScalarList | undefined {
   if (given.kind === 'array' && type.kind === 'list') {
-    const items = given.items.map((item) => literalsOf(item, type.of, report));
+    const items = given.items.map((item) => checkLiterals(item, type.of, report));
     if (items.includes(undefined)) return undefined;
     const isFloats = type.of.kind === 'scalar' && type.of.name === 'F64';
     return isFloats ? Float64Array.from(items as number[]) : (items as Scalar[]);
@@ -50,10 +50,10 @@ function literalsOf(
     report('E712', given.span, what, isNone ? 'Write `?` behind the name.' : undefined);
     return undefined;
   }
-  return scalarOf(given, type as PropertyType, report);
+  return checkScalar(given, type as PropertyType, report);
 }
 
-function scalarOf({ value, span }: Literal, type: PropertyType, report: Report) {
+function checkScalar({ value, span }: Literal, type: PropertyType, report: Report) {
   const scalar = literalAs(value, type, span, report);
   const isSingle = type.kind === 'scalar' && type.name === 'F32';
   return isSingle && typeof scalar === 'number' ? toFloat32(scalar) : scalar;

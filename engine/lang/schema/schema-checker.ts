@@ -46,7 +46,7 @@ const scalars = new Map<string, ScalarName>(
 );
 
 /** Returns the scalar with this name. Ignores letter case, but warns if it differs. */
-export function scalarOf(name: Name, report: Report): ScalarName | undefined {
+export function findScalar(name: Name, report: Report): ScalarName | undefined {
   const scalar = scalars.get(name.text.toLowerCase());
   if (scalar !== undefined && scalar !== name.text) {
     const message = `The type is spelt \`${scalar}\`.`;
@@ -190,7 +190,7 @@ function buildProperties(
     const type = propertyType(field.type, checking);
     if (type === undefined) continue;
     const property: Property = { name: text, type, index: field.index };
-    const value = defaultOf(field, type, report, compat);
+    const value = checkPropertyDefault(field, type, report, compat);
     if (value !== undefined) property.default = value;
     properties.push(property);
   }
@@ -211,7 +211,7 @@ function propertyType(node: TypeNode, checking: PropertyChecking): PropertyType 
     report('E209', node.span, 'Properties are scalars or lists of scalars, not objects.', hint);
     return undefined;
   }
-  const name = scalarOf(node.name, report);
+  const name = findScalar(node.name, report);
   if (name !== undefined) return { kind: 'scalar', name };
   const { text } = node.name;
   const hint = relation(text) ?? foreignType(text) ?? didYouMean(text, scalarNames(), knownTypes);
@@ -219,7 +219,7 @@ function propertyType(node: TypeNode, checking: PropertyChecking): PropertyType 
   return undefined;
 }
 
-function defaultOf(
+function checkPropertyDefault(
   field: Field,
   type: PropertyType,
   report: Report,

@@ -8,10 +8,10 @@ import type { Context } from '../type/context.js';
 import { convert, idLiteral, single } from '../type/load-conversion.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import { rowsOf } from '../type/stream.js';
+import { toRows } from '../type/stream.js';
 import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
-import { familyOf, isNumber } from '../type/type-relation.js';
+import { findFamily, isNumber } from '../type/type-relation.js';
 import { isUnknownOrNull } from '../type/type.js';
 
 const vectorType: PropertyType = { kind: 'list', of: { kind: 'scalar', name: 'F64' } };
@@ -69,15 +69,15 @@ export function identityArgument(
   value: Expr,
   scope: Scope,
 ): TypedExpr | undefined {
-  const term = identityOf(context, context.check(value, scope));
+  const term = readIdentity(context, context.check(value, scope));
   if (term.literal?.kind === 'string') {
     const id = idLiteral(term.literal.value, value.span, context.report);
     if (id === undefined) return undefined;
     const expression: Expression = { kind: 'literal', value: id };
     return { type: { kind: 'scalar', name: 'ID' }, cardinality: 'one', expression };
   }
-  const rows = rowsOf(term);
-  if (familyOf(rows.type) === 'ID' || isUnknownOrNull(rows.type)) return rows;
+  const rows = toRows(term);
+  if (findFamily(rows.type) === 'ID' || isUnknownOrNull(rows.type)) return rows;
   const hint = 'Pass an element, or declare the parameter as `ID`.';
   const type = printItemType(wholeType(term));
   context.report('E210', value.span, `An ID is needed here, not ${type}.`, hint);
@@ -85,10 +85,10 @@ export function identityArgument(
 }
 
 /** A one-name projection counts as its value if that is an ID, otherwise as its elements. */
-function identityOf(context: Context, term: TypedExpr): TypedExpr {
+function readIdentity(context: Context, term: TypedExpr): TypedExpr {
   if (term.shape === undefined) return term;
   const only = singleMember(term.shape);
-  if (only !== undefined && familyOf(only.type) === 'ID') return bare(context, term);
+  if (only !== undefined && findFamily(only.type) === 'ID') return bare(context, term);
   const { shape: _, ...items } = term;
   return items;
 }

@@ -11,7 +11,7 @@ import { reportProperty } from './source-step.js';
  * Returns the assignments of `object` to an element of one of `types`. A property is known if one of them
  * declares it.
  */
-export function assignmentsOf(
+export function checkAssignments(
   context: Context,
   types: readonly TypeRef[],
   object: ObjectLiteral,

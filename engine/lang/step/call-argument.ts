@@ -9,7 +9,7 @@ import { didYouMean } from '../../base/did-you-mean.js';
  * Returns exactly `count` arguments without names; undefined after a report. `form` shows the call in
  * messages.
  */
-export function argumentsOf(
+export function expectArguments(
   context: Context,
   call: Call,
   count: number,
@@ -23,21 +23,23 @@ export function argumentsOf(
   }
   const named = args.find((arg) => arg.name !== undefined)?.name?.text;
   const has =
-    named === undefined ? countOf(args.length, 'no arguments') : `an argument named \`${named}\``;
-  const takes = countOf(count, 'none') + (named === undefined ? '' : ' without a name');
+    named === undefined
+      ? printCount(args.length, 'no arguments')
+      : `an argument named \`${named}\``;
+  const takes = printCount(count, 'none') + (named === undefined ? '' : ' without a name');
   const message = `\`${call.name.text}\` has ${has}; it takes ${takes}.`;
   context.report('E305', call.span, message, `Write \`${form}\`.`);
   return undefined;
 }
 
 /** Returns a number of arguments in words. */
-export function countOf(count: number, none: string): string {
+export function printCount(count: number, none: string): string {
   return count === 1 ? 'one argument' : count === 0 ? none : `${count} arguments`;
 }
 
 /** Returns the only argument; undefined after a report. */
 export function argument(context: Context, call: Call, form: string): Expr | undefined {
-  return argumentsOf(context, call, 1, form)?.[0];
+  return expectArguments(context, call, 1, form)?.[0];
 }
 
 /** Returns the only argument as an object literal, or `{}` if it is absent and optional. */

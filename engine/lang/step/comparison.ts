@@ -11,13 +11,13 @@ import { checkReadOnly } from './read-only.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { ChainPlace, Context } from '../type/context.js';
 import { dateLiteral, idLiteral, listExpression, single } from '../type/load-conversion.js';
-import { scalarTerm, unknownExpr } from '../type/make-typed.js';
+import { scalarExpr, unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import type { Span } from '../syntax/source.js';
 import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
-import { comparable, familyOf, isInteger } from '../type/type-relation.js';
+import { comparable, findFamily, isInteger } from '../type/type-relation.js';
 import { isBasic, isUnknownOrNull, type ItemType } from '../type/type.js';
 
 export function checkComparison(
@@ -131,7 +131,7 @@ function comparison(pair: Pair, right: Expression, any: boolean): TypedExpr {
   const { operator, left } = pair;
   const f32 = isSingle(left.type) || isSingle(pair.right.type);
   const kind = 'compare';
-  return scalarTerm('Boolean', { kind, operator, left: left.expression, right, any, f32 });
+  return scalarExpr('Boolean', { kind, operator, left: left.expression, right, any, f32 });
 }
 
 const isSingle = (type: ItemType): boolean =>
@@ -153,7 +153,7 @@ export function readAs(
   if (term.literal?.kind === 'string') {
     const text = term.literal.value;
     const isDate = type.kind === 'scalar' && type.name === 'Date';
-    if (isDate || familyOf(type) === 'ID') {
+    if (isDate || findFamily(type) === 'ID') {
       const read = isDate ? dateLiteral : idLiteral;
       const value = read(text, span, context.report);
       return value === undefined ? undefined : { kind: 'literal', value };
@@ -207,4 +207,4 @@ function nothingBefore(pair: Pair): TypedExpr {
   return unknownBoolean();
 }
 
-const unknownBoolean = (): TypedExpr => scalarTerm('Boolean', { kind: 'literal', value: null });
+const unknownBoolean = (): TypedExpr => scalarExpr('Boolean', { kind: 'literal', value: null });

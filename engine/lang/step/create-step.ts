@@ -2,7 +2,7 @@
 import type { EdgeType, PropertyType, TypeRef } from '../../base/schema.js';
 import type { Assignment, End } from '../../plan/expression.js';
 import { argument, asObject, objectArgument, typeArgument } from './call-argument.js';
-import { assignmentsOf } from './assignment.js';
+import { checkAssignments } from './assignment.js';
 import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { ChainPlace, Context, StepChecker } from '../type/context.js';
 import { convert } from '../type/load-conversion.js';
@@ -12,7 +12,7 @@ import { vectorArgument } from './argument-kind.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { dropShape } from '../type/drop-shape.js';
 import { elements } from './source-step.js';
-import { append, rowsOf } from '../type/stream.js';
+import { append, toRows } from '../type/stream.js';
 import { isList, sameCardinality, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isUnknownOrNull } from '../type/type.js';
@@ -23,7 +23,7 @@ export function checkAddNode(context: Context, call: Call, scope: Scope): TypedE
   const object = objectArgument(context, call, 'AddN<Type>({property: value})', true);
   if (type === undefined) return checkMembers(context, object, scope);
   const ref: TypeRef = { kind: 'node', name: type.text };
-  const set = object === undefined ? [] : assignmentsOf(context, [ref], object, scope);
+  const set = object === undefined ? [] : checkAssignments(context, [ref], object, scope);
   const expression = { kind: 'addNode', type: ref.name, set } as const;
   return { type: elements([ref]), cardinality: 'one', expression };
 }
@@ -54,7 +54,7 @@ export function checkAddVector(context: Context, call: Call, scope: Scope): Type
   const merged: ObjectLiteral = { kind: 'object', members, span };
   if (type === undefined) return checkMembers(context, merged, scope);
   const ref: TypeRef = { kind: 'vector', name: type.text };
-  const set = assignmentsOf(context, [ref], merged, scope);
+  const set = checkAssignments(context, [ref], merged, scope);
   if (vector === undefined) return { ...unknownExpr(), type: elements([ref]) };
   const expression = { kind: 'addVector', type: ref.name, vector, set } as const;
   return { type: elements([ref]), cardinality: 'one', expression };
@@ -98,7 +98,7 @@ function edgeCall(context: Context, call: Call, scope: Scope): EdgeCall | undefi
   }
   const ref: TypeRef = { kind: 'edge', name: type.text };
   const edge = context.schema.find('edge', type.text) as EdgeType;
-  const set = object === undefined ? [] : assignmentsOf(context, [ref], object, scope);
+  const set = object === undefined ? [] : checkAssignments(context, [ref], object, scope);
   return { ref, edge, set };
 }
 
@@ -119,7 +119,7 @@ export function checkAddEdge(
   if (from) warnEnd(context, edge, 'from', from.term, from.call);
   if (to) warnEnd(context, edge, 'to', to.term, to.call);
   if (from === undefined || to === undefined) return { ...unknownExpr(), type: elements([ref]) };
-  const [a, b] = [endOf(from), endOf(to)];
+  const [a, b] = [buildEnd(from), buildEnd(to)];
   const expression = { kind: 'addEdge', type: ref.name, set, from: a, to: b } as const;
   const cardinality = a.many || b.many ? 'many' : 'one';
   return { type: elements([ref]), cardinality, expression };
@@ -144,16 +144,16 @@ export function checkUpsertEdges(
   if (to) warnEnd(context, edge, 'to', to.term, to.call);
   const slot = context.fresh();
   const inner = innerScope(scope, { item: slotExpr(slot, elements([ref]), 'opt') });
-  const set = object === undefined ? [] : assignmentsOf(context, [ref], object, inner);
+  const set = object === undefined ? [] : checkAssignments(context, [ref], object, inner);
   if (from === undefined || to === undefined) return { ...unknownExpr(), type: elements([ref]) };
-  const [a, b] = [endOf(from), endOf(to)];
+  const [a, b] = [buildEnd(from), buildEnd(to)];
   const expression = { kind: 'upsertEdge', type: ref.name, slot, set, from: a, to: b } as const;
   const cardinality = a.many || b.many ? 'many' : 'one';
   return { type: elements([ref]), cardinality, expression };
 }
 
 /** Every element of a stream is an endpoint; a lookup stands for its only element. */
-function endOf({ term, value }: EndTerm): End {
+function buildEnd({ term, value }: EndTerm): End {
   const many = term.cardinality === 'many';
   return { value: many ? term.expression : value, many };
 }
@@ -161,7 +161,7 @@ function endOf({ term, value }: EndTerm): End {
 /** Checks `x::AddE<L>({…})::To(b)`: one edge per item, where `_` is the endpoint that is not written. */
 export const checkAddEdgeStep: StepChecker = (context, input, call, scope, place) => {
   context.writes++;
-  const from = dropShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, place.chain);
   const slot = context.fresh();
   const each = innerScope(scope, { item: slotExpr(slot, from.type), miss: scope.miss });
   const made = edgeCall(context, call, each);

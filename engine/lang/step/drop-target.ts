@@ -3,14 +3,14 @@ import type { Expression } from '../../plan/expression.js';
 import type { Expr } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import { innerScope, type Scope } from '../type/scope.js';
-import { rowsOf } from '../type/stream.js';
+import { toRows } from '../type/stream.js';
 import { printItemType } from '../type/type-print.js';
 import { isUnknownOrNull } from '../type/type.js';
 
 export function checkDropped(context: Context, value: Expr, scope: Scope): Expression {
   context.writes++;
   context.drops++;
-  const term = rowsOf(context.check(value, innerScope(scope, { miss: 'none' })));
+  const term = toRows(context.check(value, innerScope(scope, { miss: 'none' })));
   if (term.type.kind !== 'element' && !isUnknownOrNull(term.type)) {
     const message = `\`DROP\` deletes elements; this is ${printItemType(term.type)}.`;
     context.report('E628', value.span, message);

@@ -8,13 +8,13 @@ import { listExpression, single } from '../type/load-conversion.js';
 import { unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import { sourceTerm } from '../type/stream.js';
+import { sourceExpr } from '../type/stream.js';
 import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { comparable } from '../type/type-relation.js';
 import { typeOfParameter } from '../type/parameter-type.js';
 import { type ItemType, scalarType } from '../type/type.js';
-import { argumentsOf, isDeclared, typeArgument } from './call-argument.js';
+import { expectArguments, isDeclared, typeArgument } from './call-argument.js';
 import { readAs } from './comparison.js';
 import { identityArgument } from './argument-kind.js';
 import { reportWrites } from './read-only.js';
@@ -47,10 +47,10 @@ export function checkSelection(
   if (args === undefined) {
     const source: Source = { kind: 'scan', types: refs };
     context.places.set(source.types, call.span);
-    return sourceTerm(source, elements(refs), 'many');
+    return sourceExpr(source, elements(refs), 'many');
   }
   const { rest, nulls } = withoutNulls(context, call);
-  const [selector] = argumentsOf(context, rest, 1, `${call.name.text}<${type.name}>(id)`) ?? [];
+  const [selector] = expectArguments(context, rest, 1, `${call.name.text}<${type.name}>(id)`) ?? [];
   if (selector === undefined) return unknownExpr();
   if (selector.kind === 'object') {
     const batch = checkBatch(context, refs, selector, scope, nulls);
@@ -58,12 +58,12 @@ export function checkSelection(
   }
   if (nulls !== undefined) reportNulls(context, nulls.value.span);
   const id = identityArgument(context, selector, scope);
-  if (id === undefined) return sourceTerm({ kind: 'scan', types: refs }, elements(refs), 'one');
+  if (id === undefined) return sourceExpr({ kind: 'scan', types: refs }, elements(refs), 'one');
   const { miss } = scope;
   const value = single(id, miss, `\`${call.name.text}<${type.name}>\``).expression;
   const others = refs.length > 1 ? { others: refs.slice(1) } : {};
   const source: Source = { kind: 'byId', type, ...others, id: value, miss };
-  return sourceTerm(source, elements(refs), miss === 'none' ? 'opt' : 'one');
+  return sourceExpr(source, elements(refs), miss === 'none' ? 'opt' : 'one');
 }
 
 /** Removes `nulls: true` after an object. */
@@ -107,7 +107,7 @@ function checkBatch(
     if (refs.length === 1) return undefined;
     reportProperty(context, refs[0]!, name);
     context.check(value, scope);
-    return sourceTerm({ kind: 'scan', types: [...refs] }, elements(refs), 'lookup');
+    return sourceExpr({ kind: 'scan', types: [...refs] }, elements(refs), 'lookup');
   }
   const property = isId ? undefined : context.schema.property(declaring[0]!, name.text)!;
   const declared = property ? typeOfParameter(property.type) : scalarType('ID');
@@ -121,8 +121,8 @@ function checkBatch(
   if (context.writes > before) reportWrites(context, value.span);
   const types = isId ? [...refs] : declaring;
   const values = isMany
-    ? listOf(context, term, declared, value.span)
-    : oneOf(context, term, declared, value.span, scope);
+    ? checkList(context, term, declared, value.span)
+    : singletonList(context, term, declared, value.span, scope);
   const isUnique = isId || (types.length === 1 && property?.index === 'unique');
   if (nulls !== undefined && (!isUnique || refs.length > 1)) reportNulls(context, nulls.value.span);
   const isSparse = nulls !== undefined;
@@ -135,7 +135,7 @@ function checkBatch(
   };
   const sparse = isSparse ? ({ sparse: true } as const) : {};
   const items: ItemType = { kind: 'element', types, hit: 'none', ...sparse };
-  return sourceTerm(source, items, isMany ? 'many' : 'lookup');
+  return sourceExpr(source, items, isMany ? 'many' : 'lookup');
 }
 
 function misfit(context: Context, wanted: ItemType, term: TypedExpr, span: Span): undefined {
@@ -144,7 +144,7 @@ function misfit(context: Context, wanted: ItemType, term: TypedExpr, span: Span)
   return undefined;
 }
 
-function listOf(
+function checkList(
   context: Context,
   term: TypedExpr,
   declared: ItemType,
@@ -160,7 +160,7 @@ function listOf(
 }
 
 /** Returns a list of one value. */
-function oneOf(
+function singletonList(
   context: Context,
   term: TypedExpr,
   declared: ItemType,

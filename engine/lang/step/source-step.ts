@@ -1,7 +1,7 @@
 // Checks sources: scans, selections by id and by property, vector and keyword searches.
 import type { ElementType, TypeRef } from '../../base/schema.js';
 import type { Expression, Source } from '../../plan/expression.js';
-import { argumentsOf, typeArgument } from './call-argument.js';
+import { expectArguments, typeArgument } from './call-argument.js';
 import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import { readAs, warnConstant } from './comparison.js';
@@ -11,7 +11,7 @@ import { unknownExpr } from '../type/make-typed.js';
 import { resultCount, vectorArgument } from './argument-kind.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import { sourceTerm } from '../type/stream.js';
+import { sourceExpr } from '../type/stream.js';
 import { didYouMean } from '../../base/did-you-mean.js';
 import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
@@ -37,13 +37,13 @@ export function checkLookup(
   if (member === undefined || extra !== undefined) {
     const hint = 'Write `{property: value}`, and `::WHERE(…)` for more.';
     context.report('E305', selector.span, 'A selection names exactly one property.', hint);
-    return sourceTerm({ kind: 'scan', types: [type] }, items, 'lookup');
+    return sourceExpr({ kind: 'scan', types: [type] }, items, 'lookup');
   }
   const property = context.schema.property(type, member.name.text);
   if (property === undefined) {
     reportProperty(context, type, member.name);
     context.check(member.value, scope);
-    return sourceTerm({ kind: 'scan', types: [type] }, items, 'lookup');
+    return sourceExpr({ kind: 'scan', types: [type] }, items, 'lookup');
   }
   const declared = typeOfParameter(property.type);
   const value = lookupValue(context, declared, member, scope);
@@ -54,7 +54,7 @@ export function checkLookup(
   const source: Source = { kind: 'lookup', type, property: property.name, value, first, miss };
   context.places.set(source, selector.span);
   const cardinality = !first ? 'lookup' : miss === 'none' ? 'opt' : 'one';
-  const term = sourceTerm(source, items, cardinality);
+  const term = sourceExpr(source, items, cardinality);
   if (index === 'unique') term.uniqueLookup = true;
   return term;
 }
@@ -96,7 +96,7 @@ function upserts(place: ChainPlace): boolean {
 /** Checks `SearchV<T>(vector, k)`. */
 export function checkVectorSearch(context: Context, call: Call, scope: Scope): TypedExpr {
   const type = typeArgument(context, call, 'vector');
-  const args = argumentsOf(context, call, 2, 'SearchV<Type>(vector, k)');
+  const args = expectArguments(context, call, 2, 'SearchV<Type>(vector, k)');
   const [written, count] = args ?? [];
   const vector = written && vectorArgument(context, written, scope, type?.text ?? '');
   const k = count && resultCount(context, count, scope);
@@ -104,9 +104,9 @@ export function checkVectorSearch(context: Context, call: Call, scope: Scope): T
   const ref: TypeRef = { kind: 'vector', name: type.text };
   const items = elements([ref], 'vector');
   if (vector === undefined || k === undefined) {
-    return sourceTerm({ kind: 'scan', types: [ref] }, items, 'many');
+    return sourceExpr({ kind: 'scan', types: [ref] }, items, 'many');
   }
-  return sourceTerm({ kind: 'searchVector', type: type.text, vector, k }, items, 'many');
+  return sourceExpr({ kind: 'searchVector', type: type.text, vector, k }, items, 'many');
 }
 
 /** Checks `SearchBM25<T>(text, k)`, where T is a node type, otherwise a vector type. */
@@ -118,7 +118,7 @@ export function checkTextSearch(context: Context, call: Call, scope: Scope): Typ
     context.schema.find('vector', name.text) !== undefined;
   const kind: ElementType['kind'] = isVector ? 'vector' : 'node';
   const type = typeArgument(context, call, kind);
-  const args = argumentsOf(context, call, 2, 'SearchBM25<Type>(text, k)');
+  const args = expectArguments(context, call, 2, 'SearchBM25<Type>(text, k)');
   const [written, count] = args ?? [];
   const k = count && resultCount(context, count, scope);
   const text = written && textArgument(context, written, scope);
@@ -126,9 +126,9 @@ export function checkTextSearch(context: Context, call: Call, scope: Scope): Typ
   const ref: TypeRef = { kind, name: type.text };
   const items = elements([ref], 'text');
   if (text === undefined || k === undefined) {
-    return sourceTerm({ kind: 'scan', types: [ref] }, items, 'many');
+    return sourceExpr({ kind: 'scan', types: [ref] }, items, 'many');
   }
-  return sourceTerm({ kind: 'searchText', type: ref, text, k }, items, 'many');
+  return sourceExpr({ kind: 'searchText', type: ref, text, k }, items, 'many');
 }
 
 function textArgument(

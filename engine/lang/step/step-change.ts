@@ -2,7 +2,7 @@
 import type { EdgeType, ElementKind, TypeRef } from '../../base/schema.js';
 import type { End } from '../../plan/expression.js';
 import { argument, asObject, objectArgument } from './call-argument.js';
-import { assignmentsOf } from './assignment.js';
+import { checkAssignments } from './assignment.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { ChainPlace, Context, StepChecker } from '../type/context.js';
 import { edgeEnds, reportMissingEnds, warnEnd } from './edge-end.js';
@@ -11,7 +11,7 @@ import { vectorArgument } from './argument-kind.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { dropShape } from '../type/drop-shape.js';
 import { elements } from './source-step.js';
-import { append, rowsOf } from '../type/stream.js';
+import { append, toRows } from '../type/stream.js';
 import { sameCardinality, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { joinHits } from '../type/type-relation.js';
@@ -19,7 +19,7 @@ import { isUnknownOrNull, type ItemType } from '../type/type.js';
 
 export const checkUpdate: StepChecker = (context, input, call, scope, place) => {
   context.writes++;
-  const from = dropShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, place.chain);
   const object = objectArgument(context, call, 'UPDATE({property: value})');
   if (object === undefined) return from;
   if (from.type.kind !== 'element') {
@@ -30,7 +30,7 @@ export const checkUpdate: StepChecker = (context, input, call, scope, place) => 
   }
   const slot = context.fresh();
   const item = slotExpr(slot, from.type);
-  const set = assignmentsOf(context, from.type.types, object, innerScope(scope, { item }));
+  const set = checkAssignments(context, from.type.types, object, innerScope(scope, { item }));
   const change = { type: from.type, cardinality: sameCardinality(from) };
   return append(from, { kind: 'update', slot, set }, change);
 };
@@ -81,13 +81,13 @@ function checkLoose(context: Context, written: Expr | undefined, scope: Scope): 
 export const checkUpsertNode: StepChecker = (context, input, call, scope, place) => {
   context.writes++;
   warnBoundLookup(context, input, call, place);
-  const from = dropShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, place.chain);
   const object = objectArgument(context, call, 'UpsertN({property: value})');
   const type = upsertType(context, from, 'node', call);
   if (type === undefined || object === undefined) return checkLoose(context, object, scope);
   const slot = context.fresh();
   const inner = innerScope(scope, { item: slotExpr(slot, from.type, 'opt') });
-  const set = assignmentsOf(context, [type], object, inner);
+  const set = checkAssignments(context, [type], object, inner);
   const step = { kind: 'upsertNode', type: type.name, slot, set } as const;
   return append(from, step, { type: upserted(context, from), cardinality: 'one' });
 };
@@ -95,7 +95,7 @@ export const checkUpsertNode: StepChecker = (context, input, call, scope, place)
 export const checkUpsertVector: StepChecker = (context, input, call, scope, place) => {
   context.writes++;
   warnBoundLookup(context, input, call, place);
-  const from = dropShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, place.chain);
   const form = 'UpsertV(vector, {property: value})';
   const [written, second, ...extra] = call.args ?? [];
   if (written === undefined || extra.length > 0) {
@@ -109,7 +109,7 @@ export const checkUpsertVector: StepChecker = (context, input, call, scope, plac
   const vector = vectorArgument(context, written.value, inner, type?.name ?? '');
   const object = second && asObject(context, second.value, form);
   if (type === undefined) return checkLoose(context, object, inner);
-  const set = object === undefined ? [] : assignmentsOf(context, [type], object, inner);
+  const set = object === undefined ? [] : checkAssignments(context, [type], object, inner);
   const change = { type: upserted(context, from), cardinality: 'one' } as const;
   if (vector === undefined) return { ...unknownExpr(), ...change };
   const step = { kind: 'upsertVector', type: type.name, slot, vector, set } as const;
@@ -123,7 +123,7 @@ export const checkUpsertEdge: StepChecker = (context, input, call, scope, place)
   const object = written && asObject(context, written, 'UpsertE({property: value})');
   const ends = edgeEnds(context, place, scope);
   reportMissingEnds(context, call, ends.written, ['To', 'From'], place);
-  const before = dropShape(context, rowsOf(input), call.name, place.chain);
+  const before = dropShape(context, toRows(input), call.name, place.chain);
   const type = upsertType(context, before, 'edge', call);
   if (type === undefined) return checkLoose(context, object, scope);
   const edge = context.schema.find('edge', type.name) as EdgeType;
@@ -132,7 +132,7 @@ export const checkUpsertEdge: StepChecker = (context, input, call, scope, place)
   if (to) warnEnd(context, edge, 'to', to.term, to.call);
   const slot = context.fresh();
   const item = slotExpr(slot, elements([type]), 'opt');
-  const set = object ? assignmentsOf(context, [type], object, innerScope(scope, { item })) : [];
+  const set = object ? checkAssignments(context, [type], object, innerScope(scope, { item })) : [];
   const result = { type: elements([type]), cardinality: 'one' } as const;
   if (from === undefined || to === undefined) return { ...unknownExpr(), ...result };
   const [a, b] = [from, to].map(({ value }) => ({ value, many: false })) as [End, End];

@@ -6,14 +6,14 @@ import type { Context, StepChecker } from '../type/context.js';
 import { slotExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import { append, rowsOf } from '../type/stream.js';
+import { append, toRows } from '../type/stream.js';
 import { substitute } from '../type/substitute.js';
 import type { TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isBasic } from '../type/type.js';
 
 /** Returns a Boolean; for a stream of Booleans, whether any is true. Undefined after a report with `code`. */
-export function booleanOf(
+export function toBoolean(
   context: Context,
   written: Expr,
   scope: Scope,
@@ -36,15 +36,15 @@ function anyTrue(term: TypedExpr): Expression {
 }
 
 export const checkWhere: StepChecker = (context, input, call, scope) => {
-  const from = rowsOf(input);
+  const from = toRows(input);
   const isSeveral = (call.args ?? []).length > 1;
   const form = isSeveral ? 'WHERE(AND(a, b))' : 'WHERE(condition)';
   const written = argument(context, call, form);
   if (written === undefined) return from;
   const slot = context.fresh();
-  const item = { ...itemOf(from), ...slotExpr(slot, from.type) };
+  const item = { ...toItem(from), ...slotExpr(slot, from.type) };
   const inner = innerScope(scope, { item, miss: 'none' });
-  const value = booleanOf(context, written, inner, 'E659');
+  const value = toBoolean(context, written, inner, 'E659');
   if (value === undefined) return from;
   const { shape, type } = from;
   const single = from.cardinality === 'one' || from.cardinality === 'opt';
@@ -54,7 +54,7 @@ export const checkWhere: StepChecker = (context, input, call, scope) => {
 };
 
 /** Returns one item of a stream, as `_` reads it: with its type and shape only. */
-export function itemOf(term: TypedExpr): TypedExpr {
+export function toItem(term: TypedExpr): TypedExpr {
   const { type, expression, shape } = term;
   return { type, expression, cardinality: 'one', ...(shape && { shape }) };
 }
@@ -70,7 +70,7 @@ function bareSearch(expression: Expression): Search | undefined {
 }
 
 /** Returns the searches that a filter directly after them applies to: one, or all that are fused. */
-function searchesOf(input: TypedExpr): (Search | undefined)[] {
+function findSearches(input: TypedExpr): (Search | undefined)[] {
   const { expression, growing, shape } = input;
   if (!growing || shape !== undefined || expression.kind !== 'pipeline') return [undefined];
   const { source, steps } = expression;
@@ -80,7 +80,7 @@ function searchesOf(input: TypedExpr): (Search | undefined)[] {
 
 export const checkPrefilter: StepChecker = (context, input, call, scope) => {
   const written = argument(context, call, 'PREFILTER(condition)');
-  const searches = searchesOf(input);
+  const searches = findSearches(input);
   if (searches.includes(undefined)) {
     const message =
       '`PREFILTER` stands directly after `SearchV<…>(…)`, `SearchBM25<…>(…)` or their fusion.';
@@ -90,15 +90,15 @@ export const checkPrefilter: StepChecker = (context, input, call, scope) => {
   if (written === undefined) return input;
   const slot = context.fresh();
   const item = slotExpr(slot, input.type);
-  const value = booleanOf(context, written, innerScope(scope, { item, miss: 'none' }), 'E659');
+  const value = toBoolean(context, written, innerScope(scope, { item, miss: 'none' }), 'E659');
   if (value === undefined) return input;
   for (const [at, search] of searches.entries())
-    search!.prefilter = at === 0 ? { slot, value } : copyOf(context, { slot, value });
+    search!.prefilter = at === 0 ? { slot, value } : copyCondition(context, { slot, value });
   return input;
 };
 
 /** Copies a condition to another slot; its binders get their own slots. */
-function copyOf(context: Context, { slot, value }: ItemExpression): ItemExpression {
+function copyCondition(context: Context, { slot, value }: ItemExpression): ItemExpression {
   const own = context.fresh();
   const values = new Map([[slot, { kind: 'slot', slot: own } as const]]);
   return { slot: own, value: substitute(value, values, context) };

@@ -8,7 +8,7 @@ import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { dropShape } from '../type/drop-shape.js';
 import { elements } from './source-step.js';
-import { append, rowsOf } from '../type/stream.js';
+import { append, toRows } from '../type/stream.js';
 import { type Cardinality, sameCardinality, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isUnknownOrNull } from '../type/type.js';
@@ -18,7 +18,7 @@ export const checkEdgeStep: StepChecker = (context, input, call, scope, place) =
   const name = call.name.text;
   const direction = name.startsWith('Out') ? 'out' : 'in';
   const kind = name.endsWith('E') ? 'edges' : 'neighbours';
-  const from = dropShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, place.chain);
   const types = call.types ?? [];
   if (types.length === 0 || call.args !== undefined) {
     const message = `\`${name}\` takes edge types and at most one condition.`;
@@ -28,23 +28,23 @@ export const checkEdgeStep: StepChecker = (context, input, call, scope, place) =
   const declared = types.filter((type) => isDeclared(context, 'edge', type));
   if (declared.length < types.length) return unknownExpr();
   const step = { kind, direction, edges: declared.map((type) => type.text) } as const;
-  const reached = reach(context, from, step, call, scope);
+  const reached = reachedTypes(context, from, step, call, scope);
   if (reached === undefined) return unknownExpr();
   const type = elements(reached);
   if (kind === 'neighbours' || type.kind !== 'element') {
     return append(from, step, { type, cardinality: 'many' });
   }
   const away: GraphStep = { kind: 'neighbours', direction, edges: step.edges };
-  const far = inferTypes(context.schema.schema, startsOf(from), away);
+  const far = inferTypes(context.schema.schema, findStarts(from), away);
   const marked = { way: direction, far: 'types' in far ? far.types : [] } as const;
   return append(from, step, { type: { ...type, reached: marked }, cardinality: 'many' });
 };
 
-const startsOf = ({ type }: TypedExpr): readonly TypeRef[] =>
+const findStarts = ({ type }: TypedExpr): readonly TypeRef[] =>
   type.kind === 'element' ? type.types : [];
 
 /** Returns the types that the step reaches; undefined after a report. */
-export function reach(
+export function reachedTypes(
   context: Context,
   from: TypedExpr,
   step: GraphStep,
@@ -98,7 +98,7 @@ const wrongEnd = { FromN: 'E623', ToN: 'E624', FromV: 'E625', ToV: 'E626' } as c
 /** Checks `FromN`, `ToN`, `FromV`, `ToV`. */
 export const checkEndStep: StepChecker = (context, input, call, scope, place) => {
   const name = call.name.text as keyof typeof wrongEnd;
-  const from = dropShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, place.chain);
   if (call.types !== undefined || call.args !== undefined) {
     const message = `\`${name}\` takes no arguments.`;
     context.report('E305', call.span, message, `Write \`${name}\`.`);
@@ -106,7 +106,7 @@ export const checkEndStep: StepChecker = (context, input, call, scope, place) =>
   const end = name.startsWith('From') ? 'from' : 'to';
   const kind = name.endsWith('N') ? 'node' : 'vector';
   const step: GraphStep = { kind: 'end', end };
-  const reached = reach(context, from, step, call, scope);
+  const reached = reachedTypes(context, from, step, call, scope);
   if (reached === undefined) return unknownExpr();
   if (reached.length > 0 && !reached.some((type) => type.kind === kind)) {
     const right = `${end === 'from' ? 'From' : 'To'}${kind === 'node' ? 'V' : 'N'}`;
@@ -114,11 +114,11 @@ export const checkEndStep: StepChecker = (context, input, call, scope, place) =>
     context.report(wrongEnd[name], call.name.span, message, `Write \`${right}\`.`);
   }
   // Edges of several types may end at either kind; all their endpoints are rows.
-  return append(from, step, { type: elements(reached), cardinality: endsOf(from) });
+  return append(from, step, { type: elements(reached), cardinality: endCardinality(from) });
 };
 
 /** An element that is not an edge has no endpoint. */
-export function endsOf(from: TypedExpr): Cardinality {
+export function endCardinality(from: TypedExpr): Cardinality {
   const { type } = from;
   const mayBeOther = type.kind === 'element' && type.types.some(({ kind }) => kind !== 'edge');
   const same = sameCardinality(from);
@@ -127,7 +127,7 @@ export function endsOf(from: TypedExpr): Cardinality {
 
 /** Checks `INTERSECT(_::…)`. */
 export const checkIntersect: StepChecker = (context, input, call, scope, place) => {
-  const from = dropShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, place.chain);
   const written = argument(context, call, 'INTERSECT(_::Out<EdgeType>)');
   if (written === undefined) return unknownExpr();
   const slot = context.fresh();

@@ -6,13 +6,13 @@ import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { ChainPlace, Context, StepChecker } from '../type/context.js';
 import { groupShape } from '../type/capture-shape.js';
-import { idOf, single } from '../type/load-conversion.js';
+import { toId, single } from '../type/load-conversion.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
-import { bare, hasMembers, memberNames, memberOf, printed } from '../type/shape.js';
+import { bare, hasMembers, memberNames, findMember, printed } from '../type/shape.js';
 import { checkReadOnly } from './read-only.js';
-import { itemOf } from './step-condition.js';
-import { append, type Change, rowsOf } from '../type/stream.js';
+import { toItem } from './step-condition.js';
+import { append, type Change, toRows } from '../type/stream.js';
 import { didYouMean } from '../../base/did-you-mean.js';
 import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
@@ -39,7 +39,7 @@ function plain(context: Context, call: Call): void {
 }
 
 export const checkRange: StepChecker = (context, input, call, scope) => {
-  const from = rowsOf(input);
+  const from = toRows(input);
   const args = call.args ?? [];
   if (args.length !== 2) {
     const code = args.length === 1 ? 'E631' : 'E305';
@@ -48,7 +48,7 @@ export const checkRange: StepChecker = (context, input, call, scope) => {
     context.report(code, call.span, message, 'Write `RANGE(0, 20)`: from 0, up to but without 20.');
     return { ...from, cardinality: 'many' };
   }
-  const terms = args.map((arg) => boundOf(context, arg.value, scope));
+  const terms = args.map((arg) => checkBound(context, arg.value, scope));
   const [start, end] = terms.map((term) => term?.literal);
   if (start?.kind === 'integer' && end?.kind === 'integer' && end.value <= start.value) {
     context.report('W106', call.span, 'This range is always empty.');
@@ -59,7 +59,7 @@ export const checkRange: StepChecker = (context, input, call, scope) => {
   return append(from, step, many(from));
 };
 
-function boundOf(context: Context, written: Expr, scope: Scope): TypedExpr | undefined {
+function checkBound(context: Context, written: Expr, scope: Scope): TypedExpr | undefined {
   const term = single(bare(context, context.check(written, scope)), scope.miss, '`RANGE`');
   const isNegative = term.literal?.kind === 'integer' && term.literal.value < 0;
   if ((isInteger(term.type) || isUnknownOrNull(term.type)) && !isNegative && !isList(term))
@@ -71,7 +71,7 @@ function boundOf(context: Context, written: Expr, scope: Scope): TypedExpr | und
 
 export const checkFirst: StepChecker = (context, input, call) => {
   plain(context, call);
-  const from = rowsOf(input);
+  const from = toRows(input);
   if (!isList(from)) return from;
   const { type, shape } = from;
   return append(from, { kind: 'first' }, { type, cardinality: 'opt', ...(shape && { shape }) });
@@ -86,13 +86,13 @@ export const checkCount: StepChecker = (context, input, call, _scope, place) => 
   const only = singleMember(input.shape);
   const isListValue = only !== undefined && wholeType(only).kind === 'list' && !isList(input);
   const { shape: _, ...items } = isListValue ? bare(context, input) : input;
-  const from = rowsOf(items);
+  const from = toRows(items);
   return append(from, { kind: 'count' }, { type: scalarType('U64'), cardinality: 'one' });
 };
 
 /** With keys, keeps the first item for each combination of their values. */
 export const checkDedup: StepChecker = (context, input, call, scope) => {
-  const from = rowsOf(input);
+  const from = toRows(input);
   const args = call.args ?? [];
   const isKeyed = args.length > 0 && call.types === undefined;
   if (!isKeyed || args.some(({ name }) => name !== undefined)) {
@@ -100,7 +100,7 @@ export const checkDedup: StepChecker = (context, input, call, scope) => {
     return append(from, { kind: 'dedup' }, many(from));
   }
   const slot = context.fresh();
-  const item = { ...itemOf(from), ...slotExpr(slot, from.type) };
+  const item = { ...toItem(from), ...slotExpr(slot, from.type) };
   const inner = innerScope(scope, { item, miss: 'none' });
   const keys = args.map(({ value }) => {
     return printed(context, checkReadOnly(context, value, inner)).expression;
@@ -110,22 +110,22 @@ export const checkDedup: StepChecker = (context, input, call, scope) => {
 
 export const checkId: StepChecker = (context, input, call) => {
   plain(context, call);
-  const from = rowsOf(input);
+  const from = toRows(input);
   const { shape: _, ...items } = from;
-  if (from.type.kind === 'element' || isUnknownOrNull(from.type)) return idOf(context, items);
+  if (from.type.kind === 'element' || isUnknownOrNull(from.type)) return toId(context, items);
   const isRecord = from.type.kind === 'record' && from.type.members.has('id');
-  if (isRecord && !isList(from)) return memberOf(context, items, 'id')!;
+  if (isRecord && !isList(from)) return findMember(context, items, 'id')!;
   context.report('E601', call.name.span, `${printItemType(from.type)} has no id.`);
   return unknownExpr();
 };
 
 export const checkGroup: StepChecker = (context, input, call, _scope, place) => {
-  const from = rowsOf(input);
+  const from = toRows(input);
   const data = call.name.text === 'AGGREGATE_BY';
   const names = groupNames(context, call);
   if (names === undefined) return unknownExpr();
   const slot = context.fresh();
-  const item = { ...itemOf(from), ...slotExpr(slot, from.type) };
+  const item = { ...toItem(from), ...slotExpr(slot, from.type) };
   if (!hasMembers(from.type)) {
     const message = `${printItemType(from.type)} has no properties to group by.`;
     context.report('E601', call.name.span, message);
@@ -216,7 +216,7 @@ function groupKey(
   }
   const key = { name: name.text };
   const nothing = unknownExpr();
-  const member = isTaken ? nothing : memberOf(context, item, name.text);
+  const member = isTaken ? nothing : findMember(context, item, name.text);
   if (member !== undefined) {
     const value = printed(context, member);
     return { ...key, value: value.expression, type: wholeType(value) };

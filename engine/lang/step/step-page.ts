@@ -7,23 +7,23 @@ import { single } from '../type/load-conversion.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import { bare, printed, projected } from '../type/shape.js';
-import { append, rowsOf } from '../type/stream.js';
+import { append, toRows } from '../type/stream.js';
 import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isInteger } from '../type/type-relation.js';
 import { isBasic, isUnknownOrNull, type ItemType, scalarType } from '../type/type.js';
-import { argumentsOf } from './call-argument.js';
+import { expectArguments } from './call-argument.js';
 import { checkReadOnly } from './read-only.js';
-import { itemOf } from './step-condition.js';
+import { toItem } from './step-condition.js';
 
 type SortKey = Extract<Step, { kind: 'order' }>['keys'][number];
 
 const form = 'PAGE(20, after)';
 
 export const checkPage: StepChecker = (context, input, call, scope, place) => {
-  const from = rowsOf(input);
+  const from = toRows(input);
   const args = (call.args ?? []).length === 1 ? 1 : 2;
-  const [first, second] = argumentsOf(context, call, args, form) ?? [];
+  const [first, second] = expectArguments(context, call, args, form) ?? [];
   if (refuseStepBehind(context, call, place)) return unknownExpr();
   if (first === undefined || isUnknownOrNull(from.type)) return unknownExpr();
   const { type } = from;
@@ -33,11 +33,11 @@ export const checkPage: StepChecker = (context, input, call, scope, place) => {
     context.report('E714', call.name.span, message, 'Cut with `RANGE(0, 20)`.');
     return unknownExpr();
   }
-  const count = countOf(context, first, scope);
-  const after = second && positionOf(context, second, scope);
+  const count = checkPageCount(context, first, scope);
+  const after = second && checkPosition(context, second, scope);
   if (count === undefined) return unknownExpr();
   const { rest, slot, keys } = takeOrder(context, from);
-  const item = { ...itemOf(from), ...slotExpr(slot, type) };
+  const item = { ...toItem(from), ...slotExpr(slot, type) };
   // Shaped as RETURN prints them.
   const shaped = from.shape && (context.compat ? printed(context, item) : projected(context, item));
   const step: Step = {
@@ -68,7 +68,7 @@ function refuseStepBehind(context: Context, { name }: Call, { chain, next }: Cha
   return true;
 }
 
-function countOf(context: Context, written: Expr, scope: Scope): Expression | undefined {
+function checkPageCount(context: Context, written: Expr, scope: Scope): Expression | undefined {
   const term = single(bare(context, checkReadOnly(context, written, scope)), scope.miss, '`PAGE`');
   const type = wholeType(term);
   if (isInteger(type) || isUnknownOrNull(type)) return term.expression;
@@ -77,7 +77,7 @@ function countOf(context: Context, written: Expr, scope: Scope): Expression | un
   return undefined;
 }
 
-function positionOf(context: Context, written: Expr, scope: Scope): Expression | undefined {
+function checkPosition(context: Context, written: Expr, scope: Scope): Expression | undefined {
   const term = single(bare(context, checkReadOnly(context, written, scope)), 'none', '`PAGE`');
   const type = wholeType(term);
   if (isBasic(type, 'String') || isUnknownOrNull(type)) return term.expression;

@@ -1,7 +1,7 @@
 // Checks shortest paths: the four steps, their endpoints, weights, estimates and conditions.
 import type { TypeRef } from '../../base/schema.js';
 import type { Step } from '../../plan/expression.js';
-import { countOf, isDeclared } from './call-argument.js';
+import { printCount, isDeclared } from './call-argument.js';
 import type { Call } from '../syntax/ast-expression.js';
 import { type ChainPlace, type Context, type StepChecker, takeEnds } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
@@ -12,7 +12,7 @@ import { dropShape } from '../type/drop-shape.js';
 import { bare } from '../type/shape.js';
 import { elements } from './source-step.js';
 import { edgeCondition, edgesReached } from './step-walk.js';
-import { append, rowsOf } from '../type/stream.js';
+import { append, toRows } from '../type/stream.js';
 import { didYouMean } from '../../base/did-you-mean.js';
 import { printItemType } from '../type/type-print.js';
 import { isNumber } from '../type/type-relation.js';
@@ -38,7 +38,7 @@ const forms: Record<PathStep['algorithm'], string> = {
 const counts: Record<PathStep['algorithm'], number> = { bfs: 0, dijkstra: 1, astar: 2 };
 
 export const checkPath: StepChecker = (context, input, call, scope, place) => {
-  const from = dropShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, place.chain);
   const algorithm = algorithms[call.name.text]!;
   const edges = pathEdges(context, call);
   const end = pathEnd(context, call, scope, place);
@@ -107,7 +107,7 @@ function pathCost(
   const count = counts[algorithm];
   const isRight = args.length === count || args.length === count + 1;
   if (!isRight || args.some((arg) => arg.name !== undefined)) {
-    const has = countOf(args.length, 'no arguments');
+    const has = printCount(args.length, 'no arguments');
     const message = `\`${call.name.text}\` has ${has}; it takes ${count}, and a condition.`;
     context.report('E305', call.span, message, `Write \`${forms[algorithm]}\`.`);
     return undefined;

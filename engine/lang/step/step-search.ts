@@ -1,5 +1,5 @@
 // Checks searches within a stream, and rerankers.
-import { argumentsOf, typeArgument } from './call-argument.js';
+import { expectArguments, typeArgument } from './call-argument.js';
 import type { Argument, Call } from '../syntax/ast-expression.js';
 import type { Context, StepChecker } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
@@ -7,13 +7,13 @@ import { numberArgument, resultCount, vectorArgument } from './argument-kind.js'
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { elements } from './source-step.js';
-import { append, rowsOf } from '../type/stream.js';
+import { append, toRows } from '../type/stream.js';
 import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isBasic, isUnknownOrNull, type ItemType } from '../type/type.js';
 
 /** Returns the vectors of a stream, of one type or any; undefined after a report. */
-function vectorsOf(
+function findVectors(
   context: Context,
   from: TypedExpr,
   call: Call,
@@ -34,12 +34,12 @@ function vectorsOf(
 }
 
 export const checkSearchWithin: StepChecker = (context, input, call, scope) => {
-  const from = rowsOf(input);
+  const from = toRows(input);
   const type = typeArgument(context, call, 'vector');
-  const [written, count] = argumentsOf(context, call, 2, 'SearchV<Type>(vector, k)') ?? [];
+  const [written, count] = expectArguments(context, call, 2, 'SearchV<Type>(vector, k)') ?? [];
   const vector = written && vectorArgument(context, written, scope, type?.text ?? '');
   const k = count && resultCount(context, count, scope);
-  const found = type && vectorsOf(context, from, call, type.text);
+  const found = type && findVectors(context, from, call, type.text);
   if (found === undefined || vector === undefined || k === undefined) {
     return { ...from, cardinality: 'many' };
   }
@@ -80,7 +80,7 @@ const reranked = (from: TypedExpr): TypedExpr['type'] =>
   from.type.kind === 'element' ? { ...from.type, hit: 'reranked' } : from.type;
 
 export const checkRerankRRF: StepChecker = (context, input, call, scope) => {
-  const from = rowsOf(input);
+  const from = toRows(input);
   const k = named(context, call, ['k']).get('k');
   const term = k && numberArgument(context, k.value, scope, '`k`');
   const { shape } = from;
@@ -93,8 +93,8 @@ export const checkRerankRRF: StepChecker = (context, input, call, scope) => {
 };
 
 export const checkRerankMMR: StepChecker = (context, input, call, scope) => {
-  const from = rowsOf(input);
-  vectorsOf(context, from, call);
+  const from = toRows(input);
+  findVectors(context, from, call);
   const args = named(context, call, ['lambda', 'distance']);
   const lambda = args.get('lambda');
   if (lambda === undefined) {
@@ -104,7 +104,7 @@ export const checkRerankMMR: StepChecker = (context, input, call, scope) => {
   }
   const weight = numberArgument(context, lambda.value, scope, '`lambda`');
   const measure = args.get('distance');
-  const distance = measure && distanceOf(context, measure, scope);
+  const distance = measure && checkDistance(context, measure, scope);
   const { shape } = from;
   const change = { type: reranked(from), cardinality: 'many', ...(shape && { shape }) } as const;
   if (weight === undefined) return { ...from, cardinality: 'many' };
@@ -115,7 +115,7 @@ export const checkRerankMMR: StepChecker = (context, input, call, scope) => {
 
 const measures = ['cosine', 'euclidean', 'dotproduct'];
 
-function distanceOf(context: Context, { value }: Argument, scope: Scope) {
+function checkDistance(context: Context, { value }: Argument, scope: Scope) {
   const term = single(bare(context, context.check(value, scope)), scope.miss, '`distance`');
   const type = wholeType(term);
   if (term.literal?.kind === 'string' && !measures.includes(term.literal.value)) {

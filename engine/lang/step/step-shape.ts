@@ -8,10 +8,10 @@ import { type Let, withLets } from '../type/lets.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import { checkName, refuseWord } from '../schema/parameter-checker.js';
 import { findName, innerScope, type Scope, visibleNames } from '../type/scope.js';
-import { hasMembers, memberNames, memberOf, projected } from '../type/shape.js';
+import { hasMembers, memberNames, findMember, projected } from '../type/shape.js';
 import { refuseWrites } from './read-only.js';
-import { itemOf } from './step-condition.js';
-import { rowsOf } from '../type/stream.js';
+import { toItem } from './step-condition.js';
+import { toRows } from '../type/stream.js';
 import { didYouMean } from '../../base/did-you-mean.js';
 import { foreignStep } from '../syntax/dialect-hints.js';
 import { isList, type Shape, type ShapeMember, type TypedExpr } from '../type/typed-expression.js';
@@ -29,7 +29,7 @@ export function checkShape(
 ): TypedExpr {
   const { span } = step;
   // The items of a list of scalars have no members.
-  const from = input.type.kind === 'list' && !isList(input) ? rowsOf(input) : input;
+  const from = input.type.kind === 'list' && !isList(input) ? toRows(input) : input;
   const canExclude = from.type.kind === 'element' || isUnknownOrNull(from.type);
   if (!hasMembers(from.type) || (step.kind === 'exclusion' && !canExclude)) {
     const message = `${printItemType(from.type)} has no members to project.`;
@@ -39,7 +39,7 @@ export function checkShape(
     return unknownExpr();
   }
   const slot = context.fresh();
-  const item = { ...itemOf(from), ...slotExpr(slot, from.type) };
+  const item = { ...toItem(from), ...slotExpr(slot, from.type) };
   if (step.kind === 'exclusion') {
     const members = excluded(context, item, step.names);
     return { ...from, shape: { slot, form: 'exclusion', members, span } };
@@ -59,8 +59,8 @@ export function checkProperty(
   scope: Scope,
   steps: Iterable<string>,
 ): TypedExpr {
-  const isMember = !hasMembers(input.type) || memberOf(context, itemOf(input), name.text);
-  if (!isMember) return reportMember(context, itemOf(input), name, steps, scope.lenient, true);
+  const isMember = !hasMembers(input.type) || findMember(context, toItem(input), name.text);
+  if (!isMember) return reportMember(context, toItem(input), name, steps, scope.lenient, true);
   const items: ProjectionItem[] = [{ kind: 'member', name }];
   const step: ProjectionStep = { kind: 'projection', items, span: name.span };
   return checkShape(context, input, step, scope);
@@ -69,7 +69,7 @@ export function checkProperty(
 /** Returns true if the items certainly have a member of this name. */
 export function hasMember(context: Context, input: TypedExpr, name: string): boolean {
   if (!hasMembers(input.type) || isUnknownOrNull(input.type)) return false;
-  return memberOf(context, itemOf(input), name) !== undefined;
+  return findMember(context, toItem(input), name) !== undefined;
 }
 
 function bindClosure(context: Context, scope: Scope, name: Name, item: TypedExpr): void {
@@ -85,7 +85,9 @@ function excluded(context: Context, item: TypedExpr, names: Name[]): ShapeMember
     const name = text === 'ID' ? 'id' : text;
     if (except.has(name)) {
       context.report('E643', span, `\`${text}\` is excluded twice.`);
-    } else if (memberOf(context, { ...item, shape: undefined } as TypedExpr, name) === undefined) {
+    } else if (
+      findMember(context, { ...item, shape: undefined } as TypedExpr, name) === undefined
+    ) {
       reportMember(context, item, { text, span });
     }
     except.add(name);
@@ -206,7 +208,7 @@ function memberTerm(
   if (path === undefined || path.names.length > 1) return context.check(value, scope);
   // Only here a name is a member of the item first, and a variable second.
   const [only] = path.names;
-  const member = memberOf(context, item, only.text);
+  const member = findMember(context, item, only.text);
   const isHidden = isBesideGroup(item, only.text) && findName(scope, only.text) !== undefined;
   if (isHidden && member !== undefined) {
     const hint = `Write \`_::{${only.text}}\` for the member, or rename the variable.`;
@@ -220,7 +222,7 @@ function memberTerm(
 }
 
 function namedMember(context: Context, item: TypedExpr, name: Name, scope: Scope): TypedExpr {
-  const member = memberOf(context, item, name.text);
+  const member = findMember(context, item, name.text);
   return member ?? reportMember(context, item, name, [], scope.lenient);
 }
 

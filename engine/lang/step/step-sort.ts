@@ -5,13 +5,13 @@ import type { Context, StepChecker } from '../type/context.js';
 import { slotExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import { append, rowsOf } from '../type/stream.js';
+import { append, toRows } from '../type/stream.js';
 import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isUnknownOrNull } from '../type/type.js';
-import { argumentsOf } from './call-argument.js';
+import { expectArguments } from './call-argument.js';
 import { refuseWrites } from './read-only.js';
-import { itemOf } from './step-condition.js';
+import { toItem } from './step-condition.js';
 import { many } from './step-order.js';
 
 type SortKey = Extract<Step, { kind: 'order' }>['keys'][number];
@@ -19,12 +19,12 @@ type SortKey = Extract<Step, { kind: 'order' }>['keys'][number];
 const form = 'ORDER<Asc>(_::{property})';
 
 export const checkOrder: StepChecker = (context, input, call, scope) => {
-  const from = rowsOf(input);
-  const directions = directionsOf(context, call);
+  const from = toRows(input);
+  const directions = readDirections(context, call);
   const args = call.args ?? [];
   const isMany = args.length > 0 && args.every(({ name }) => name === undefined);
   if (!isMany) {
-    argumentsOf(context, call, 1, form);
+    expectArguments(context, call, 1, form);
     return append(from, { kind: 'dedup' }, many(from));
   }
   if (directions.length > 1 && directions.length !== args.length) {
@@ -33,20 +33,20 @@ export const checkOrder: StepChecker = (context, input, call, scope) => {
     context.report('E305', call.span, message, hint);
   }
   const slot = context.fresh();
-  const item = { ...itemOf(from), ...slotExpr(slot, from.type) };
+  const item = { ...toItem(from), ...slotExpr(slot, from.type) };
   const inner = innerScope(scope, { item, miss: 'none' });
   const isPlain = args.length === 1 && call.nulls?.every((place) => place === undefined) !== false;
   const keys = args.map((arg, i): SortKey => {
     const direction = directions[i] ?? directions[0];
     const nothing = { descending: false, nullsFirst: false };
-    const check = () => keyOf(context, arg, inner);
+    const check = () => checkKey(context, arg, inner);
     const value = isPlain ? check() : refuseWrites(context, arg.value.span, check);
     return { value, ...(direction ?? nothing) };
   });
   return append(from, { kind: 'order', slot, keys }, many(from));
 };
 
-function directionsOf(context: Context, call: Call): Omit<SortKey, 'value'>[] {
+function readDirections(context: Context, call: Call): Omit<SortKey, 'value'>[] {
   const { types, nulls = [] } = call;
   const faulty = types?.find(({ text }) => text !== 'Asc' && text !== 'Desc');
   if (types === undefined || types.length === 0 || faulty !== undefined) {
@@ -64,16 +64,16 @@ function directionsOf(context: Context, call: Call): Omit<SortKey, 'value'>[] {
   }));
 }
 
-function keyOf(context: Context, { value }: Argument, scope: Scope): Expression {
+function checkKey(context: Context, { value }: Argument, scope: Scope): Expression {
   const key = bare(context, context.check(value, scope));
   if (key.type.kind === 'record' || (key.type.kind === 'element' && !isUnknownOrNull(key.type))) {
     const message = `A key is a scalar, not ${printItemType(key.type)}.`;
     context.report('E205', value.span, message, 'Order by a property: `_::{p}`.');
   }
-  return isList(key) ? firstOf(key) : key.expression;
+  return isList(key) ? firstItem(key) : key.expression;
 }
 
 /** A key that is a list counts as its first item. */
-function firstOf(key: TypedExpr): Expression {
+function firstItem(key: TypedExpr): Expression {
   return append(key, { kind: 'first' }, { type: key.type, cardinality: 'opt' }).expression;
 }

@@ -11,7 +11,7 @@ import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { dropShape } from '../type/drop-shape.js';
-import { append, rowsOf } from '../type/stream.js';
+import { append, toRows } from '../type/stream.js';
 import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isInteger } from '../type/type-relation.js';
@@ -19,8 +19,8 @@ import { isUnknownOrNull, type ItemType } from '../type/type.js';
 import { isDeclared } from './call-argument.js';
 import { refuseWrites } from './read-only.js';
 import { elements } from './source-step.js';
-import { booleanOf } from './step-condition.js';
-import { endsOf, reach } from './step-graph.js';
+import { toBoolean } from './step-condition.js';
+import { endCardinality, reachedTypes } from './step-graph.js';
 import { checkProperty, hasMember } from './step-shape.js';
 
 type HopBounds = NonNullable<Call['hops']>;
@@ -32,7 +32,7 @@ const hopMost = 2 ** 32 - 1;
 /** Checks `Both<L>`, `BothE<L>`, and any edge step with a condition or repetition. */
 export const checkWalk: StepChecker = (context, input, call, scope, place) => {
   const name = call.name.text;
-  const from = dropShape(context, rowsOf(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, place.chain);
   const types = call.types ?? [];
   const [written, extra] = call.args ?? [];
   if (types.length === 0 || extra || written?.name || (call.args && !written)) {
@@ -43,18 +43,18 @@ export const checkWalk: StepChecker = (context, input, call, scope, place) => {
   const declared = types.filter((type) => isDeclared(context, 'edge', type));
   if (declared.length < types.length) return unknownExpr();
   const edges = declared.map((type) => type.text);
-  const step = walkOf(name, edges);
-  const first = reach(context, from, step, call, scope);
+  const step = buildWalk(name, edges);
+  const first = reachedTypes(context, from, step, call, scope);
   if (first === undefined) return unknownExpr();
   const far = { ...step, take: 'far' } as const;
-  const starts = startsOf(context, from);
+  const starts = findStarts(context, from);
   if (step.take === 'edge') {
     const condition = written && walkCondition(context, far, starts, written.value, scope);
     if (call.hops) refuseHops(context, call.hops.span, name);
     const type = reachedEdges(context, far, starts, edges);
     return append(from, withCondition(step, condition), { type, cardinality: 'many' });
   }
-  const hops = call.hops && hopsOf(context, call.hops, scope);
+  const hops = call.hops && checkHops(context, call.hops, scope);
   const reached = hops ? repeated(context, step, starts, hops, call.hops!.span) : first;
   const around = hops ? closure(context, step, starts) : starts;
   const condition = written && walkCondition(context, far, around, written.value, scope);
@@ -63,7 +63,7 @@ export const checkWalk: StepChecker = (context, input, call, scope, place) => {
   return append(from, whole, { type, cardinality: 'many' });
 };
 
-function walkOf(name: string, edges: string[]): WalkStep {
+function buildWalk(name: string, edges: string[]): WalkStep {
   const direction = name.startsWith('Both') ? 'both' : name.startsWith('Out') ? 'out' : 'in';
   return { kind: 'walk', direction, edges, take: name.endsWith('E') ? 'edge' : 'far' };
 }
@@ -71,7 +71,7 @@ function walkOf(name: string, edges: string[]): WalkStep {
 const withCondition = (step: WalkStep, condition: WalkStep['condition']): WalkStep =>
   condition === undefined ? step : { ...step, condition };
 
-function startsOf(context: Context, { type }: TypedExpr): readonly TypeRef[] {
+function findStarts(context: Context, { type }: TypedExpr): readonly TypeRef[] {
   if (type.kind === 'element') return type.types.filter(({ kind }) => kind !== 'edge');
   const { schema } = context.schema;
   const types = [...schema.nodes, ...schema.vectors];
@@ -117,7 +117,7 @@ function conditionOn(
   const item = slotExpr(slot, edge);
   const inner = innerScope(scope, { item, miss: 'none' });
   const value = refuseWrites(context, written.span, () =>
-    booleanOf(context, written, inner, 'E659'),
+    toBoolean(context, written, inner, 'E659'),
   );
   return value && { slot, value };
 }
@@ -159,7 +159,7 @@ export function refuseHops(context: Context, span: Span, name: string): void {
   context.report('E713', span, `\`${name}\` cannot be repeated.`, hint);
 }
 
-function hopsOf(context: Context, { low, high, span }: HopBounds, scope: Scope): KnownHops {
+function checkHops(context: Context, { low, high, span }: HopBounds, scope: Scope): KnownHops {
   const min = literalBound(low) ?? reportBound(context, low.span);
   if (high === undefined) return { plan: { min, max: literal(min) }, most: min };
   if (high.kind === 'any') return { plan: { min, max: null }, most: Number.POSITIVE_INFINITY };
@@ -248,7 +248,7 @@ export const checkOther: StepChecker = (context, input, call, scope, place) => {
   if (!isPlain) {
     context.report('E305', call.span, '`Other` takes no arguments.', 'Write `Other`.');
   }
-  const from = dropShape(context, rowsOf(input), name, place.chain);
+  const from = dropShape(context, toRows(input), name, place.chain);
   if (isUnknownOrNull(from.type)) return unknownExpr();
   const { type } = from;
   if (type.kind !== 'element' || !type.types.some(({ kind }) => kind === 'edge')) {
@@ -263,5 +263,5 @@ export const checkOther: StepChecker = (context, input, call, scope, place) => {
   }
   const { way, far } = type.reached;
   const step = { kind: 'end', end: ends[way] } as const;
-  return append(from, step, { type: elements(far), cardinality: endsOf(from) });
+  return append(from, step, { type: elements(far), cardinality: endCardinality(from) });
 };

@@ -1,7 +1,7 @@
 // Finds, from the tokens alone, where items of the file begin and which brackets are never closed. A missing
 // bracket is reported where it was opened, not where its absence is noticed.
 import { type Cursor, isSymbol, peek } from './cursor.js';
-import { syntaxFault, unexpected } from './expect.js';
+import { parseFailure, unexpected } from './expect.js';
 import type { Token } from './lexer.js';
 
 const closers: Record<string, string> = { '(': ')', '[': ']', '{': '}' };
@@ -18,7 +18,7 @@ export function refuseClose(cursor: Cursor, opener: number, close: string, wante
   const { text } = tokens[opener]!;
   const hint = `Add \`${close}\`.`;
   cursor.report('E001', tokens[opener]!, `This \`${text}\` is never closed.`, hint);
-  throw syntaxFault;
+  throw parseFailure;
 }
 
 /** Consumes the closing bracket of the one at `opener`, or reports its absence. */
@@ -70,12 +70,12 @@ function endsValue(tokens: readonly Token[], at: number): boolean {
 }
 
 /** Maximum number of tokens to skip after one report. Later tokens are parsed normally. */
-const passedMost = 1000;
+const skippedMax = 1000;
 
 /** Returns the index of the closing bracket; 0 if it is not near or not before the end of the item. */
-export function closeOf(tokens: readonly Token[], opener: number): number {
+export function findClose(tokens: readonly Token[], opener: number): number {
   const wanted: string[] = [];
-  for (let at = opener; at < opener + passedMost; at++) {
+  for (let at = opener; at < opener + skippedMax; at++) {
     const { kind, text } = tokens[at]!;
     if (kind === 'end' || beginsItem(tokens, at)) return 0;
     if (kind !== 'symbol') continue;

@@ -1,5 +1,5 @@
 // The parser's position in the token list: looking ahead, expecting, nesting, and recovery. A syntax error is
-// reported where it is found and then thrown as `syntaxFault`; a caller that can resume catches it.
+// reported where it is found and then thrown as `parseFailure`; a caller that can resume catches it.
 import type { Limits } from '../../base/limits.js';
 import type { Name } from './ast-literal.js';
 import type { Report } from './diagnostic.js';

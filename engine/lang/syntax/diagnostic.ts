@@ -1,7 +1,7 @@
 // Diagnostics: the compiler's reports about sources, their collection and their printing. The first letter of
 // a code is its severity.
 import { visible } from '../../base/text/visible.js';
-import { lineOf, positionOf, type SourceFile, type Span } from './source.js';
+import { readLine, findPosition, type SourceFile, type Span } from './source.js';
 
 export interface Diagnostic {
   code: string;
@@ -52,8 +52,8 @@ export function collectDiagnostics(): Collector {
     const starts = seen.get(key) ?? new Set();
     if (starts.has(span.start)) return undefined;
     seen.set(key, starts.add(span.start));
-    const from = positionOf(file, span.start);
-    const to = positionOf(file, Math.max(span.end, span.start));
+    const from = findPosition(file, span.start);
+    const to = findPosition(file, Math.max(span.end, span.start));
     const diagnostic: Diagnostic = {
       code,
       severity: code.startsWith('W') ? 'warning' : 'error',
@@ -96,7 +96,7 @@ const pictureWidth = 120;
 export function printDiagnostic(diagnostic: Diagnostic, sourceText: string): string {
   const { file, line, column, code, message } = diagnostic;
   const text = sourceText.startsWith('\uFEFF') ? sourceText.slice(1) : sourceText;
-  const source = lineOf(text, line).replace(/\t/g, ' ');
+  const source = readLine(text, line).replace(/\t/g, ' ');
   const from = Math.max(0, Math.min(column - 20, source.length - pictureWidth));
   const cut = source.slice(from, from + pictureWidth);
   const end = diagnostic.endLine === line ? diagnostic.endColumn : source.length + 1;

@@ -4,14 +4,14 @@ import { type Cursor, isName, isSymbol, nameOf, next, peek } from './cursor.js';
 import { foreignSign, foreignWord, formHints, takesValue } from './dialect-hints.js';
 import type { Token } from './lexer.js';
 
-class SyntaxFault extends Error {
+class ParseFailure extends Error {
   override readonly name = 'SyntaxFault';
 }
 
 /**
  * Thrown after a report. It carries no data, so one instance serves all throws and no stack trace is made.
  */
-export const syntaxFault = new SyntaxFault();
+export const parseFailure = new ParseFailure();
 
 /** Skips a stray symbol before one of these symbols, or before a name. */
 export function skipUnexpected(cursor: Cursor, ...symbols: string[]): void {
@@ -55,7 +55,7 @@ export function unexpected(cursor: Cursor, wanted: string, hint?: string): never
     const said = meant ?? `${wanted} could stand here.`;
     cursor.report('E001', token, `Unexpected ${shown}.`, said);
   }
-  throw syntaxFault;
+  throw parseFailure;
 }
 
 /** Returns the hint for a word or symbol of another language. */
@@ -71,7 +71,7 @@ function dialectHint(cursor: Cursor): string | undefined {
   if (kind !== 'symbol') return undefined;
   const isNamed = before?.kind === 'name' && !takesValue(before);
   const isAfterValue = isNumber || isNamed || /^[)}\]>]$/.test(before?.text ?? '');
-  if (text === '{' && isBehindWalk(cursor)) return ofWalk;
+  if (text === '{' && isAfterWalk(cursor)) return ofWalk;
   if (!isAfterValue) return beforeValue.get(text) ?? foreignSign(text);
   if (text === '.' && isNumber) return `Write \`${before.text}.0\`.`;
   if (text === '>' && before?.text === '>') return undefined;
@@ -81,7 +81,7 @@ function dialectHint(cursor: Cursor): string | undefined {
 }
 
 /** Returns true if the tokens before are `Out<Edge>`, `In<Edge>` or `Both<Edge>`. */
-function isBehindWalk({ tokens, index }: Cursor): boolean {
+function isAfterWalk({ tokens, index }: Cursor): boolean {
   if (tokens[index - 1]?.text !== '>') return false;
   const open = tokens.slice(0, index).findLastIndex(({ text }) => text === '<');
   return /^(Out|In|Both)$/.test(tokens[open - 1]?.text ?? '');
@@ -126,7 +126,7 @@ export function refuseForeign(cursor: Cursor): void {
   const known = isCalled ? 'begins nothing here' : 'is not known here';
   const message = `\`${token.text}\` ${known}.`;
   cursor.report(isCalled ? 'E001' : 'E301', token, message, hint);
-  throw syntaxFault;
+  throw parseFailure;
 }
 
 /** Words before parentheses whose content is not of this language. */

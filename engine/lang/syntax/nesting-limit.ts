@@ -3,7 +3,7 @@
 // Invariant: a query within the limits runs on any thread.
 import type { Chain, Path, Step } from './ast-expression.js';
 import type { Cursor } from './cursor.js';
-import { syntaxFault } from './expect.js';
+import { parseFailure } from './expect.js';
 import type { Span } from './source.js';
 
 /** Steps whose value contains nothing of their input. */
@@ -22,7 +22,7 @@ const wrappedLevels = 2;
 
 function rejectInput(cursor: Cursor, span: Span, message: string, limit: string): never {
   cursor.report('E005', span, message, `The limit is \`limits.${limit}\`.`);
-  throw syntaxFault;
+  throw parseFailure;
 }
 
 function checkLevels(cursor: Cursor, span: Span, levels: number): void {
@@ -60,7 +60,7 @@ export function bindVariables(cursor: Cursor, names: readonly string[]): void {
 }
 
 /** Parses the parts of a chain. The arguments of its steps are not part of its value. */
-export function chainReach(
+export function chainDepth(
   cursor: Cursor,
   parseHead: () => Chain['head'],
   nextStep: () => Step | undefined,

@@ -16,11 +16,11 @@ import {
   expectName,
   skipUnexpected,
   refuseForeign,
-  syntaxFault,
+  parseFailure,
   unexpected,
 } from './expect.js';
-import { literalOf } from './parser-literal.js';
-import { bindVariables, chainReach, nestedOnce, readVariable } from './nesting-limit.js';
+import { tokenLiteral } from './parser-literal.js';
+import { bindVariables, chainDepth, nestedOnce, readVariable } from './nesting-limit.js';
 import { guarded, listUntil, nested, startsItem } from './recovery.js';
 
 type HopBounds = NonNullable<Call['hops']>;
@@ -38,7 +38,7 @@ export function parseExpression(cursor: Cursor): Expr {
     if (isSymbol(cursor, '{')) return parseObject(cursor);
     if (isSymbol(cursor, '[')) return parseArray(cursor);
     // `NOW` may be a name; the checker decides.
-    const literal = isName(cursor, 'NOW') ? undefined : literalOf(token);
+    const literal = isName(cursor, 'NOW') ? undefined : tokenLiteral(token);
     if (literal !== undefined) {
       next(cursor);
       return literal;
@@ -77,7 +77,7 @@ function pathChain(names: Path['names']): Chain {
 function parseChain(cursor: Cursor): Chain {
   const { start } = peek(cursor);
   const nextStep = () => (goesOn(cursor) ? parseStep(cursor) : undefined);
-  const { head, steps } = chainReach(cursor, () => parseHead(cursor), nextStep);
+  const { head, steps } = chainDepth(cursor, () => parseHead(cursor), nextStep);
   return { kind: 'chain', head, steps, span: spanFrom(cursor, start) };
 }
 
@@ -184,7 +184,7 @@ function parseDirections(cursor: Cursor, call: Call): void {
   const recover = () => {
     const ends = ['>', '(', ')', '}', '<-', '::'];
     while (!startsItem(cursor) && !ends.some((end) => isSymbol(cursor, end))) next(cursor);
-    if (!accept(cursor, '>')) throw syntaxFault;
+    if (!accept(cursor, '>')) throw parseFailure;
   };
   // An invalid direction has been reported.
   const unknown: Name = { text: 'Asc', span: call.name.span };

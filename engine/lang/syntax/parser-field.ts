@@ -2,7 +2,7 @@
 // languages is reported and then read as intended, so that no further errors follow.
 import type { Name } from './ast-literal.js';
 import type { Field, TypeNode } from './ast-schema.js';
-import { closeOf, expectClose } from './bracket.js';
+import { findClose, expectClose } from './bracket.js';
 import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './cursor.js';
 import { expect, expectName, skipUnexpected, unexpected } from './expect.js';
 import { foreignType } from './dialect-hints.js';
@@ -149,7 +149,7 @@ function parseForeignType(cursor: Cursor, type: TypeNode, name: Name): TypeNode 
     return { kind: 'list', of: type, span: spanFrom(cursor, name.span.start) };
   }
   if (isSymbol(cursor, '(') && foreignType(name.text) !== undefined)
-    cursor.index = Math.max(cursor.index, closeOf(cursor.tokens, cursor.index) + 1);
+    cursor.index = Math.max(cursor.index, findClose(cursor.tokens, cursor.index) + 1);
   if (isSymbol(cursor, '[')) unexpected(cursor, '`,`', `A list is written \`[${name.text}]\`.`);
   if (isSymbol(cursor, '!') || isSymbol(cursor, '?')) {
     refuse(isSymbol(cursor, '!') ? 'Leave it out.' : '`?` stands behind the name: `name?: Type`.');

@@ -5,7 +5,7 @@ import { unexpected } from './expect.js';
 import type { Token } from './lexer.js';
 
 /** Returns the literal at the current token, or undefined if the token begins none. */
-export function literalOf(token: Token): Literal | Faulty | undefined {
+export function tokenLiteral(token: Token): Literal | Faulty | undefined {
   const span = { start: token.start, end: token.end };
   if (token.kind === 'faulty') return { kind: 'faulty', span };
   const value = literalValue(token);
@@ -33,7 +33,7 @@ function literalValue(token: Token): LiteralValue | undefined {
 }
 
 export function parseLiteral(cursor: Cursor, wanted: string): Literal | Faulty {
-  const literal = literalOf(peek(cursor));
+  const literal = tokenLiteral(peek(cursor));
   if (literal === undefined) unexpected(cursor, wanted);
   next(cursor);
   return literal;

@@ -3,8 +3,8 @@ import type { Expr } from './ast-expression.js';
 import type { Macro, QueryDeclaration, Statement } from './ast-query.js';
 import type { Field } from './ast-schema.js';
 import { accept, type Cursor, isName, isSymbol, nameOf, next, peek, spanFrom } from './cursor.js';
-import { closeOf, expectClose } from './bracket.js';
-import { expect, expectName, expectWord, syntaxFault, unexpected } from './expect.js';
+import { findClose, expectClose } from './bracket.js';
+import { expect, expectName, expectWord, parseFailure, unexpected } from './expect.js';
 import { foreignWord, formHints } from './dialect-hints.js';
 import { parseExpression } from './parser-expression.js';
 import { parseTyped } from './parser-field.js';
@@ -178,13 +178,13 @@ function parseOther(cursor: Cursor, budget: { left: number }): Statement {
 function refuseBranch(cursor: Cursor): void {
   const word = peek(cursor);
   if (!/^(if|while|switch|unless)$/i.test(word.text) || !isSymbol(cursor, '(', 1)) return;
-  const condition = closeOf(cursor.tokens, cursor.index + 1);
+  const condition = findClose(cursor.tokens, cursor.index + 1);
   const body =
-    cursor.tokens[condition + 1]?.text === '{' ? closeOf(cursor.tokens, condition + 1) : 0;
+    cursor.tokens[condition + 1]?.text === '{' ? findClose(cursor.tokens, condition + 1) : 0;
   if (body === 0) return;
   cursor.report('E301', word, `\`${word.text}\` is not known here.`, foreignWord('if'));
   cursor.index = body + 1;
-  throw syntaxFault;
+  throw parseFailure;
 }
 
 /** Returns true for `FOR (x IN …)`. */

@@ -12,7 +12,7 @@ import { accept, type Cursor, isName, isSymbol, next, peek, spanFrom } from './c
 import { anyType } from './diagnostic.js';
 import { didYouMean } from '../../base/did-you-mean.js';
 import { expectClose, refuseClose } from './bracket.js';
-import { expect, expectName, expectWord, syntaxFault, unexpected } from './expect.js';
+import { expect, expectName, expectWord, parseFailure, unexpected } from './expect.js';
 import { formHints } from './dialect-hints.js';
 import { goesOn, parseBody } from './parser-field.js';
 import { parseLiteral } from './parser-literal.js';
@@ -56,7 +56,7 @@ function parseEdgeParts(cursor: Cursor, declaration: TypeDeclaration): void {
   const { open } = cursor;
   const recover = () => {
     while (!startsItem(cursor) && cursor.open >= open) next(cursor);
-    if (declaration.from === undefined || declaration.to === undefined) throw syntaxFault;
+    if (declaration.from === undefined || declaration.to === undefined) throw parseFailure;
   };
   guarded(cursor, () => parseParts(cursor, declaration, opener), recover);
 }

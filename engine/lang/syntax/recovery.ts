@@ -1,7 +1,7 @@
 // Nesting, lists and recovery from syntax errors: a caller that can resume catches the error.
 import { beginsItem, refuseClose } from './bracket.js';
 import { accept, type Cursor, isSymbol, next, peek } from './cursor.js';
-import { skipUnexpected, syntaxFault } from './expect.js';
+import { skipUnexpected, parseFailure } from './expect.js';
 
 /** Parses one level deeper; reports E005 if it is too deep. */
 export function nested<T>(cursor: Cursor, parse: () => T): T {
@@ -9,7 +9,7 @@ export function nested<T>(cursor: Cursor, parse: () => T): T {
   if (cursor.depth >= depthMax) {
     const hint = 'The limit is `limits.source_depth`.';
     cursor.report('E005', peek(cursor), `This nests deeper than ${depthMax} levels.`, hint);
-    throw syntaxFault;
+    throw parseFailure;
   }
   cursor.depth++;
   try {
@@ -32,7 +32,7 @@ export function guarded<T>(
   try {
     return parse();
   } catch (error) {
-    if (error !== syntaxFault) throw error;
+    if (error !== parseFailure) throw error;
     const fault = cursor.index;
     try {
       recover();

@@ -66,7 +66,7 @@ function lineStarts(text: string): number[] {
 }
 
 /** Returns the text of a line, counted from 1, without its line break. */
-export function lineOf(text: string, line: number): string {
+export function readLine(text: string, line: number): string {
   return text.split(lineBreak, line)[line - 1] ?? '';
 }
 
@@ -80,7 +80,7 @@ export function lineEnd(text: string, offset: number): number {
 }
 
 /** Returns line and column of an offset, both counted from 1. */
-export function positionOf(file: SourceFile, offset: number): { line: number; column: number } {
+export function findPosition(file: SourceFile, offset: number): { line: number; column: number } {
   let low = 0;
   let high = file.lines.length - 1;
   while (low < high) {

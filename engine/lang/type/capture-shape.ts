@@ -9,15 +9,15 @@ import type { Context } from './context.js';
 import type { Shape, ShapeMember, TypedExpr } from './typed-expression.js';
 
 /** Returns the expression as a binding stores it; `keep` computes the values that its shape needs. */
-export function keptTerm(context: Context, term: TypedExpr): { term: TypedExpr; keep?: Keep } {
+export function captureExpr(context: Context, term: TypedExpr): { term: TypedExpr; keep?: Keep } {
   if (!context.changes || term.shape === undefined) return { term };
-  const { shape, keep } = keptShape(context, term.shape, isComputed);
+  const { shape, keep } = captureShape(context, term.shape, isComputed);
   return keep === undefined ? { term } : { term: { ...term, shape }, keep };
 }
 
 /** Returns the shape of the items of groups, which can be used wherever the groups go. */
 export function groupShape(context: Context, shape: Shape): { shape: Shape; keep?: Keep } {
-  const kept = keptShape(context, shape, (value, slot) => {
+  const kept = captureShape(context, shape, (value, slot) => {
     if (context.changes && isComputed(value)) return true;
     // The slots of closures around it change for every item there.
     return freeSlots(value).some((each) => each !== slot && !context.bound.has(each));
@@ -26,7 +26,7 @@ export function groupShape(context: Context, shape: Shape): { shape: Shape; keep
 }
 
 /** `isKept` decides whether a value of the item in the slot is computed immediately. */
-function keptShape(
+function captureShape(
   context: Context,
   shape: Shape,
   isKept: (value: Expression, slot: number) => boolean,
@@ -35,7 +35,7 @@ function keptShape(
   const members = shape.members.map((member): ShapeMember => {
     if (member.kind === 'spread') return member;
     const { term } = member;
-    const inner = term.shape && keptShape(context, term.shape, isKept);
+    const inner = term.shape && captureShape(context, term.shape, isKept);
     if (!isKept(term.expression, shape.slot) && inner?.keep === undefined) return member;
     const key = context.fresh();
     const value = term.expression;

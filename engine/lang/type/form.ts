@@ -4,7 +4,7 @@ import type { Form } from '../../plan/print-form.js';
 import type { ItemType } from './type.js';
 
 /** Returns undefined if the value needs no form. */
-export function formOf(type: ItemType): Form | undefined {
+export function buildForm(type: ItemType): Form | undefined {
   const known = new Map<ItemType, Form | undefined>();
   const find = (part: ItemType): Form | undefined => {
     if (!known.has(part)) known.set(part, made(part, find));

@@ -11,7 +11,7 @@ import type { Context } from './context.js';
 import type { Report } from '../syntax/diagnostic.js';
 import { bare } from './shape.js';
 import type { Span } from '../syntax/source.js';
-import { append, rowsOf } from './stream.js';
+import { append, toRows } from './stream.js';
 import { isList, type TypedExpr, wholeType } from './typed-expression.js';
 import { printItemType } from './type-print.js';
 import { fits } from './type-relation.js';
@@ -125,7 +125,7 @@ export function convert(
     reportMisfit(context.report, whole, type, span);
     return undefined;
   }
-  return idsOf(context, one, type);
+  return convertToIds(context, one, type);
 }
 
 function convertItems(
@@ -148,18 +148,18 @@ export function listExpression(items: Expression[]): Expression {
 }
 
 /** Elements stored as IDs become their ids. */
-function idsOf(context: Context, term: TypedExpr, type: PropertyType): Expression {
+function convertToIds(context: Context, term: TypedExpr, type: PropertyType): Expression {
   if (type.kind === 'scalar') {
     if (term.type.kind !== 'element') return term.expression;
     return { kind: 'property', of: term.expression, name: 'id' };
   }
-  const rows = rowsOf(term);
+  const rows = toRows(term);
   if (rows.type.kind !== 'element') return term.expression;
-  return idOf(context, rows).expression;
+  return toId(context, rows).expression;
 }
 
 /** Returns the id of each element. */
-export function idOf(context: Context, term: TypedExpr): TypedExpr {
+export function toId(context: Context, term: TypedExpr): TypedExpr {
   const type: ItemType = {
     kind: 'scalar',
     name: 'ID',

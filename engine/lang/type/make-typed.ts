@@ -3,7 +3,7 @@ import type { Expression } from '../../plan/expression.js';
 import type { Cardinality, TypedExpr } from './typed-expression.js';
 import { type Basic, type ItemType, scalarType, unknownType } from './type.js';
 
-export function scalarTerm(name: Basic, expression: Expression): TypedExpr {
+export function scalarExpr(name: Basic, expression: Expression): TypedExpr {
   return { type: scalarType(name), cardinality: 'one', expression };
 }
 
@@ -21,7 +21,7 @@ export function slotExpr(
 }
 
 /** Returns a value of this type: lists of elements or records are streams, lists of scalars are values. */
-export function valueTerm(type: ItemType, expression: Expression): TypedExpr {
+export function valueExpr(type: ItemType, expression: Expression): TypedExpr {
   const isStream = type.kind === 'list' && type.of.kind !== 'scalar' && type.of.kind !== 'list';
   if (!isStream) return { type, cardinality: 'one', expression };
   return { type: type.of, cardinality: 'many', expression };

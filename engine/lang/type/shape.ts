@@ -3,9 +3,9 @@
 import { singleMember, isShown } from './visible-member.js';
 import type { Expression, Member } from '../../plan/expression.js';
 import type { Context } from './context.js';
-import { slotExpr, unknownExpr, valueTerm } from './make-typed.js';
+import { slotExpr, unknownExpr, valueExpr } from './make-typed.js';
 import { elementMember, elementMembers } from './schema-index.js';
-import { append, sourceTerm } from './stream.js';
+import { append, sourceExpr } from './stream.js';
 import { substitute } from './substitute.js';
 import {
   isList,
@@ -20,7 +20,7 @@ import { isBasic, isNullable, type ItemType, scalarType, unknownType } from './t
  * Returns member `name` of one item: from its shape, otherwise from the element or record. Undefined if there
  * is none.
  */
-export function memberOf(context: Context, item: TypedExpr, name: string): TypedExpr | undefined {
+export function findMember(context: Context, item: TypedExpr, name: string): TypedExpr | undefined {
   const shaped = item.shape?.members.find((m) => m.kind !== 'spread' && m.name === name);
   if (shaped !== undefined && shaped.kind !== 'spread') {
     return instantiate(context, item.shape!, shaped.term, item);
@@ -31,7 +31,7 @@ export function memberOf(context: Context, item: TypedExpr, name: string): Typed
   const found = isBasic(type, 'Unknown') ? unknownType : memberType(context, type, name);
   if (found === undefined) return groupMember(context, item, name);
   const stored = storedName(context, type, name);
-  const term = valueTerm(found, { kind: 'property', of: item.expression, name: stored });
+  const term = valueExpr(found, { kind: 'property', of: item.expression, name: stored });
   if (item.known) term.known = true;
   return term;
 }
@@ -43,10 +43,10 @@ function groupMember(context: Context, item: TypedExpr, name: string): TypedExpr
   const hidden = type.hidden.get(name);
   if (hidden === undefined) {
     const items = groupItems(context, item);
-    return name === 'data' ? items : items && valuesOf(context, items, name);
+    return name === 'data' ? items : items && collectValues(context, items, name);
   }
   context.readsGroups = true;
-  return valueTerm(hidden, { kind: 'property', of, name });
+  return valueExpr(hidden, { kind: 'property', of, name });
 }
 
 /** Returns the items of a group in their original shape; undefined if the item is not a group. */
@@ -57,26 +57,26 @@ export function groupItems(
   if (type.kind !== 'record' || type.items === undefined) return undefined;
   context.readsGroups = true;
   const { name, type: each, shape } = type.items;
-  const items = valueTerm({ kind: 'list', of: each }, { kind: 'property', of, name });
+  const items = valueExpr({ kind: 'list', of: each }, { kind: 'property', of, name });
   return shape === undefined ? items : { ...items, shape: shape as Shape };
 }
 
 /** Returns the list of the values that items have for a name, including unset ones. */
-function valuesOf(context: Context, items: TypedExpr, name: string): TypedExpr | undefined {
+function collectValues(context: Context, items: TypedExpr, name: string): TypedExpr | undefined {
   const { type, shape, expression: of } = items;
   if (!isShown(items, name) && memberType(context, type, name) === undefined) return undefined;
   const slot = context.fresh();
   const item = { ...slotExpr(slot, type), ...(shape && { shape }) };
-  const value = printed(context, memberOf(context, item, name)!);
+  const value = printed(context, findMember(context, item, name)!);
   const found = wholeType(value);
   const each = found.kind === 'scalar' ? ({ ...found, sparse: true } as const) : found;
   const { expression } = value;
   const isOwn =
     expression.kind === 'property' && expression.of.kind === 'slot' && expression.of.slot === slot;
-  if (isOwn) return valueTerm({ kind: 'list', of: each }, { ...expression, of });
+  if (isOwn) return valueExpr({ kind: 'list', of: each }, { ...expression, of });
   const step = { kind: 'map', value: { slot, value: expression } } as const;
   const rows = append({ type, cardinality: 'many', expression: of }, step, many(each));
-  return valueTerm({ kind: 'list', of: each }, rows.expression);
+  return valueExpr({ kind: 'list', of: each }, rows.expression);
 }
 
 const many = (type: ItemType) => ({ type, cardinality: 'many' }) as const;
@@ -152,7 +152,7 @@ function instantiate(
   const shaped = memberShape && { shape: memberShape };
   if (!isList(member)) return { ...value, growing: false, ...shaped };
   // The row is the list: a source expands it for later steps.
-  const opened = sourceTerm({ kind: 'value', of: value.expression }, type, cardinality);
+  const opened = sourceExpr({ kind: 'value', of: value.expression }, type, cardinality);
   return { ...opened, growing: false, ...shaped };
 }
 

@@ -3,22 +3,22 @@ import type { Pipeline, Source, Step } from '../../plan/expression.js';
 import { type Cardinality, isList, type TypedExpr } from './typed-expression.js';
 import type { ItemType } from './type.js';
 
-const resultOf = (cardinality: Cardinality): Pipeline['result'] =>
+const pipelineResult = (cardinality: Cardinality): Pipeline['result'] =>
   cardinality === 'one' || cardinality === 'opt' ? cardinality : 'many';
 
-export function sourceTerm(source: Source, type: ItemType, cardinality: Cardinality): TypedExpr {
-  const result = resultOf(cardinality);
+export function sourceExpr(source: Source, type: ItemType, cardinality: Cardinality): TypedExpr {
+  const result = pipelineResult(cardinality);
   const expression: Pipeline = { kind: 'pipeline', source, steps: [], result };
   return { type, cardinality, expression, growing: true };
 }
 
 /** Returns the expression as rows: a list of scalars that is one value is expanded into its items. */
-export function rowsOf(term: TypedExpr): TypedExpr {
+export function toRows(term: TypedExpr): TypedExpr {
   if (isList(term) || term.type.kind !== 'list') return term;
   const { type, expression } = term;
   // The row of this pipeline is the list, so a source must expand it before the next step.
   if (expression.kind === 'pipeline') {
-    return sourceTerm({ kind: 'value', of: expression }, type.of, 'many');
+    return sourceExpr({ kind: 'value', of: expression }, type.of, 'many');
   }
   return { type: type.of, cardinality: 'many', expression };
 }
@@ -33,7 +33,7 @@ export function append(input: TypedExpr, step: Step, change: Change): TypedExpr 
 
 function grow(input: TypedExpr, step: Step, cardinality: Cardinality): Pipeline {
   const { expression } = input;
-  const result = resultOf(cardinality);
+  const result = pipelineResult(cardinality);
   if (expression.kind !== 'pipeline') {
     const source: Source = { kind: 'value', of: expression };
     return { kind: 'pipeline', source, steps: [step], result };

@@ -16,7 +16,7 @@ export function isInteger(type: ItemType): boolean {
 }
 
 /** Returns the group of scalars that compare with each other; undefined if the type compares with nothing. */
-export function familyOf(type: ItemType): string | undefined {
+export function findFamily(type: ItemType): string | undefined {
   if (type.kind === 'element') return 'ID';
   if (type.kind !== 'scalar') return undefined;
   if (isInteger(type) || type.name === 'F32' || type.name === 'F64') return 'number';
@@ -24,15 +24,15 @@ export function familyOf(type: ItemType): string | undefined {
 }
 
 export function isNumber(type: ItemType): boolean {
-  return familyOf(type) === 'number' || isUnknownOrNull(type);
+  return findFamily(type) === 'number' || isUnknownOrNull(type);
 }
 
 /** Returns true if values of the two types can be equal. */
 export function comparable(a: ItemType, b: ItemType): boolean {
   if (isUnknownOrNull(a) || isUnknownOrNull(b)) return true;
   if (a.kind === 'list' && b.kind === 'list') return comparable(a.of, b.of);
-  const family = familyOf(a);
-  return family !== undefined && family === familyOf(b);
+  const family = findFamily(a);
+  return family !== undefined && family === findFamily(b);
 }
 
 /** Returns true if a value may be stored as `target`, possibly converted. */
@@ -40,8 +40,8 @@ export function fits(type: ItemType, target: PropertyType): boolean {
   if (isUnknownOrNull(type)) return true;
   if (target.kind === 'list') return type.kind === 'list' && fits(type.of, target.of);
   const { name } = target;
-  if (name === 'ID') return familyOf(type) === 'ID';
-  if (name === 'F32' || name === 'F64') return familyOf(type) === 'number';
+  if (name === 'ID') return findFamily(type) === 'ID';
+  if (name === 'F32' || name === 'F64') return findFamily(type) === 'number';
   if (integers.has(name)) return isInteger(type);
   return type.kind === 'scalar' && type.name === name;
 }
@@ -55,8 +55,8 @@ export function unify(types: readonly ItemType[]): ItemType | undefined {
     return rest.every((type) => type.kind !== 'scalar') ? joinTypes(first, rest) : unknownType;
   }
   if (rest.some((type) => type.kind !== 'scalar')) return unknownType;
-  const family = familyOf(first);
-  if (rest.some((type) => familyOf(type) !== family)) return undefined;
+  const family = findFamily(first);
+  if (rest.some((type) => findFamily(type) !== family)) return undefined;
   const name = family !== 'number' ? first.name : known.every(isInteger) ? 'Integer' : 'F64';
   return { kind: 'scalar', name, ...(types.some(isNullable) && { sparse: true }) };
 }

@@ -67,7 +67,7 @@ interface Values extends HeldItems {
 }
 
 function replacedAggregate(keeper: Keeper, part: Aggregate): Expression | undefined {
-  const values = part.count === undefined ? valuesOf(keeper, part.of) : undefined;
+  const values = part.count === undefined ? findValues(keeper, part.of) : undefined;
   if (values === undefined) return undefined;
   const { held, ...of } = values;
   const total = (name: 'SUM' | 'MIN' | 'MAX' | 'COUNT') =>
@@ -77,12 +77,12 @@ function replacedAggregate(keeper: Keeper, part: Aggregate): Expression | undefi
   return { ...part, of: total('SUM'), count: total('COUNT') };
 }
 
-function valuesOf(keeper: Keeper, list: Expression): Values | undefined {
+function findValues(keeper: Keeper, list: Expression): Values | undefined {
   const slot = keeper.group;
   const held = heldItems(keeper, list);
   if (held !== undefined) return { ...held, slot, value: { kind: 'slot', slot } };
   if (list.kind === 'property') {
-    const inner = valuesOf(keeper, list.of);
+    const inner = findValues(keeper, list.of);
     return inner && { ...inner, value: { ...list, of: inner.value } };
   }
   const filtered = list.kind === 'pipeline' ? filteredItems(keeper, list) : undefined;
@@ -111,7 +111,7 @@ function replacedPipeline(keeper: Keeper, part: Pipeline): Expression | undefine
     return undefined;
   }
   const steps = order === undefined ? rest : rest.slice(1);
-  const most = mostOf(steps[0]);
+  const most = rowLimit(steps[0]);
   if (most === undefined) return undefined;
   const by = order ?? { slot, keys: [] };
   const of = keep(keeper, held, { kind: 'top', slot: by.slot, keys: by.keys, most, ...items });
@@ -119,7 +119,7 @@ function replacedPipeline(keeper: Keeper, part: Pipeline): Expression | undefine
 }
 
 /** Returns the maximum number of rows that a step reads, or undefined if it is unknown. */
-function mostOf(step: Step | undefined): number | undefined {
+function rowLimit(step: Step | undefined): number | undefined {
   if (step?.kind === 'first') return 1;
   if (step?.kind !== 'range' || step.start.kind !== 'literal') return undefined;
   const [start, end] = [step.start, step.end].map((each) =>

@@ -27,7 +27,7 @@ function bounded(compare: Compare, parameters: Parameters): Compare | undefined 
   const further = isDecidedBy.get(operator);
   const list = listCounted(left);
   if (any || further === undefined || list === undefined || !isWorth(list)) return undefined;
-  const most = right.kind === 'literal' ? numberOf(right.value) : undefined;
+  const most = right.kind === 'literal' ? readNumber(right.value) : undefined;
   if (most === undefined || !pipelineCannotThrow(list, parameters)) return undefined;
   const end: Expression = { kind: 'literal', value: most + further };
   const range: Step = { kind: 'range', start: { kind: 'literal', value: 0 }, end };
@@ -62,7 +62,7 @@ const yieldsElements = new Set<Step['kind']>([
   'dedup',
 ]);
 
-function numberOf(value: unknown): number | undefined {
+function readNumber(value: unknown): number | undefined {
   const number = typeof value === 'bigint' ? Number(value) : value;
   return typeof number === 'number' && Number.isInteger(number) && number >= 1 && number < 2 ** 31
     ? number

@@ -17,12 +17,12 @@ import type {
   Step,
 } from '../expression.js';
 import { cannotThrow } from '../can-throw.js';
-import { conjunctsOf, failsOnFirstRow, oneOf } from './conjuncts.js';
+import { splitConjuncts, failsOnFirstRow, joinConditions } from './conjuncts.js';
 import { indexPath, isBound, partPath } from './index-path.js';
 import type { Planning } from './planner-context.js';
 import { reachedPath } from './reverse-traversal.js';
 import { freeSlots } from './free-slots.js';
-import { type Spread, alternativesOf } from './disjunction.js';
+import { type Alternatives, findAlternatives } from './disjunction.js';
 
 /** A path with the conditions that it decides, as positions among the conjuncts. */
 interface Candidate {
@@ -45,7 +45,7 @@ export function chooseEach(
     of.push({ type, path: best.path });
     decides = decides?.filter((at) => best.decides.includes(at)) ?? best.decides;
   }
-  return accessOf({ path: { kind: 'each', of }, decides: decides! }, step.condition, 1);
+  return buildAccess({ path: { kind: 'each', of }, decides: decides! }, step.condition, 1);
 }
 
 /**
@@ -67,13 +67,13 @@ export function chooseAccess(
     const ordered = orderedAccess(planning, type, next, { condition, best: short }, after);
     if (ordered !== undefined) return ordered;
   }
-  return best && accessOf(best, condition, 1);
+  return best && buildAccess(best, condition, 1);
 }
 
-function accessOf({ path, decides }: Candidate, { slot, value }: ItemExpression, covers: 1 | 2) {
-  const left = conjunctsOf(value).filter((_, i) => !decides.includes(i));
+function buildAccess({ path, decides }: Candidate, { slot, value }: ItemExpression, covers: 1 | 2) {
+  const left = splitConjuncts(value).filter((_, i) => !decides.includes(i));
   if (left.length === 0) return { path, covers };
-  const rest = oneOf('and', left);
+  const rest = joinConditions('and', left);
   return { path, rest: { kind: 'where', condition: { slot, value: rest } }, covers } as const;
 }
 
@@ -97,12 +97,12 @@ function orderedAccess(
   const { condition, best } = filter;
   if (!failsOnFirstRow(condition.value, condition.slot, planning.parameters)) return undefined;
   if (best === undefined) {
-    return isLimit(next) ? accessOf({ path: walk, decides: [] }, condition, 2) : undefined;
+    return isLimit(next) ? buildAccess({ path: walk, decides: [] }, condition, 2) : undefined;
   }
   const { path } = best;
   if (path.kind !== 'between' || path.property !== property.name) return undefined;
   const bounds = { ...(path.low && { low: path.low }), ...(path.high && { high: path.high }) };
-  return accessOf({ path: { ...walk, ...bounds }, decides: best.decides }, condition, 2);
+  return buildAccess({ path: { ...walk, ...bounds }, decides: best.decides }, condition, 2);
 }
 
 const isLimit = (step: Step | undefined): boolean =>
@@ -128,9 +128,9 @@ function tiedAccess(
 }
 
 /** A lower rank is better. The earlier condition in the query wins a tie. */
-const rank = ({ path }: Candidate): number => rankOf(path);
+const rank = ({ path }: Candidate): number => computeRank(path);
 
-function rankOf(path: AccessPath): number {
+function computeRank(path: AccessPath): number {
   switch (path.kind) {
     case 'id':
       return path.list ? 3 : 0;
@@ -142,13 +142,13 @@ function rankOf(path: AccessPath): number {
     case 'reached':
       return path.reads ? 6.5 : isFromOne(path) ? 4 : 5.7;
     case 'least':
-      return Math.min(...path.of.map(rankOf));
+      return Math.min(...path.of.map(computeRank));
     case 'each':
-      return Math.max(...path.of.map((each) => rankOf(each.path)));
+      return Math.max(...path.of.map((each) => computeRank(each.path)));
     case 'given':
-      return path.of ? rankOf(path.of) : 0;
+      return path.of ? computeRank(path.of) : 0;
     case 'any':
-      return Math.max(5, ...path.of.map(rankOf)) + 0.5;
+      return Math.max(5, ...path.of.map(computeRank)) + 0.5;
     default:
       return path.low && path.high ? 6 : 7;
   }
@@ -166,7 +166,7 @@ function isFromOne({ back, value, list }: Extract<AccessPath, { kind: 'reached' 
   if (back.length > 1 || !list) return back.length === 1;
   if (value.kind !== 'pipeline' || value.source.kind !== 'scan') return false;
   const { access } = value.source;
-  return access !== undefined && rankOf(access.path) < rankOfLists.from;
+  return access !== undefined && computeRank(access.path) < rankOfLists.from;
 }
 
 function bestPath(
@@ -175,28 +175,28 @@ function bestPath(
   { slot, value }: ItemExpression,
 ): Candidate | undefined {
   const candidates: Candidate[] = [];
-  const conjuncts = conjunctsOf(value);
+  const conjuncts = splitConjuncts(value);
   for (const [at, condition] of conjuncts.entries()) {
-    const either = alternativesOf(turned(condition, slot));
+    const either = findAlternatives(turned(condition, slot));
     const found = either && cannotThrow(condition, planning.parameters);
     if (found) {
       const any = alternatives(planning, type, slot, either);
       if (any) candidates.push({ path: any.path, decides: any.whole ? [at] : [] });
     }
-    const path = pathOf(planning, type, slot, condition);
+    const path = findPath(planning, type, slot, condition);
     if (path?.kind === 'between') addBounds(candidates, path, at);
     else if (path !== undefined) candidates.push({ path, decides: [at] });
     if (!cannotThrow(condition, planning.parameters)) break;
   }
   candidates.sort((a, b) => rank(a) - rank(b));
-  return leastOf(candidates) ?? leastRead(candidates) ?? candidates[0];
+  return shortestOf(candidates) ?? smallestRead(candidates) ?? candidates[0];
 }
 
 /**
  * Several paths that each read another type completely: the executor finds out which type is the
  * smallest.
  */
-function leastRead(candidates: readonly Candidate[]): Candidate | undefined {
+function smallestRead(candidates: readonly Candidate[]): Candidate | undefined {
   const lists = candidates.filter(({ path }) => readsAnother(path));
   if (lists.length < 2 || lists[0] !== candidates[0]) return undefined;
   return { path: { kind: 'least', of: lists.map(({ path }) => path) }, decides: [] };
@@ -206,7 +206,7 @@ const readsAnother = (path: AccessPath): boolean =>
   path.kind === 'least' ? path.of.every(readsAnother) : path.kind === 'reached' && !!path.reads;
 
 /** Several conditions that each have a list: any of the lists may be the shortest. */
-function leastOf(candidates: readonly Candidate[]): Candidate | undefined {
+function shortestOf(candidates: readonly Candidate[]): Candidate | undefined {
   if (candidates[0] && rank(candidates[0]) < rankOfLists.from) return undefined;
   const lists = candidates.filter((each) => rank(each) <= rankOfLists.to);
   if (lists.length < 2) return undefined;
@@ -228,22 +228,24 @@ function alternatives(
   planning: Planning,
   type: TypeRef,
   slot: number,
-  { of: values, exact }: Spread,
+  { of: values, exact }: Alternatives,
 ): { path: AccessPath; whole: boolean } | undefined {
   const of: AccessPath[] = [];
   let whole = exact;
   let leads = false;
   for (const value of values) {
-    const given = conjunctsOf(value).filter((each) => !freeSlots(each).includes(slot));
+    const given = splitConjuncts(value).filter((each) => !freeSlots(each).includes(slot));
     const best = bestPath(planning, type, { slot, value });
     if (best === undefined && given.length === 0) return undefined;
     leads ||= best !== undefined;
     const path = best && { of: best.path };
     of.push(
-      given.length === 0 ? best!.path : { kind: 'given', condition: oneOf('and', given), ...path },
+      given.length === 0
+        ? best!.path
+        : { kind: 'given', condition: joinConditions('and', given), ...path },
     );
     const decided = given.length + (best?.decides.length ?? 0);
-    whole &&= best === undefined || decided === conjunctsOf(value).length;
+    whole &&= best === undefined || decided === splitConjuncts(value).length;
   }
   if (!leads) return undefined;
   return { path: of.length === 1 ? of[0]! : { kind: 'any', of }, whole };
@@ -285,7 +287,7 @@ function turned(condition: Expression, slot: number): Expression {
 }
 
 /** Returns the path that decides one condition, or undefined. */
-function pathOf(
+function findPath(
   planning: Planning,
   type: TypeRef,
   slot: number,

@@ -4,11 +4,11 @@ import { cannotThrow, type Parameters } from '../can-throw.js';
 import { freeSlots } from './free-slots.js';
 
 /** Returns the conditions that must all be true for the condition to be true. */
-export const conjunctsOf = (value: Expression): readonly Expression[] =>
-  value.kind === 'and' ? value.of.flatMap(conjunctsOf) : [value];
+export const splitConjuncts = (value: Expression): readonly Expression[] =>
+  value.kind === 'and' ? value.of.flatMap(splitConjuncts) : [value];
 
 /** Joins conditions into one by AND or OR. */
-export const oneOf = (kind: 'and' | 'or', of: readonly Expression[]): Expression =>
+export const joinConditions = (kind: 'and' | 'or', of: readonly Expression[]): Expression =>
   of.length === 1 ? of[0]! : { kind, of: [...of] };
 
 /**
@@ -17,7 +17,7 @@ export const oneOf = (kind: 'and' | 'or', of: readonly Expression[]): Expression
  * tested on few items and in any order.
  */
 export function failsOnFirstRow(value: Expression, slot: number, parameters: Parameters): boolean {
-  return conjunctsOf(value).every((each) => {
+  return splitConjuncts(value).every((each) => {
     if (cannotThrow(each, parameters)) return true;
     if (each.kind !== 'compare' || !cannotThrow(each.left, parameters)) return false;
     return !freeSlots(each.right).includes(slot);

@@ -1,17 +1,17 @@
 // Rewrites conditions as alternatives, each of which may have its own access path. Alternatives are the
 // operands of an OR, the branches of an IF, the values of a COALESCE, and a count compared with at least one.
 import type { Expression } from '../expression.js';
-import { oneOf } from './conjuncts.js';
+import { joinConditions } from './conjuncts.js';
 
 type Compare = Extract<Expression, { kind: 'compare' }>;
 
 /** At least one of `of` is true if the condition is true. `exact`: the converse also holds. */
-export interface Spread {
+export interface Alternatives {
   of: readonly Expression[];
   exact: boolean;
 }
 
-export function alternativesOf(condition: Expression): Spread | undefined {
+export function findAlternatives(condition: Expression): Alternatives | undefined {
   switch (condition.kind) {
     case 'or':
       return { of: condition.of, exact: true };
@@ -20,18 +20,18 @@ export function alternativesOf(condition: Expression): Spread | undefined {
     case 'coalesce':
       return { of: condition.of, exact: false };
     case 'compare':
-      return condition.any ? undefined : spreadCompare(condition);
+      return condition.any ? undefined : compareAlternatives(condition);
     default:
       return undefined;
   }
 }
 
-function spreadCompare(condition: Compare): Spread | undefined {
+function compareAlternatives(condition: Compare): Alternatives | undefined {
   const { left } = condition;
   const compared = (value: Expression): Expression => ({ ...condition, left: value });
   if (left.kind === 'if') return { of: branches(left, compared), exact: true };
   if (left.kind === 'coalesce') return { of: left.of.map(compared), exact: false };
-  return left.kind === 'pipeline' ? spreadCount(condition) : undefined;
+  return left.kind === 'pipeline' ? countAlternatives(condition) : undefined;
 }
 
 function branches(
@@ -39,8 +39,8 @@ function branches(
   of: (value: Expression) => Expression,
 ): Expression[] {
   return [
-    oneOf('and', [condition, of(value)]),
-    oneOf('and', [{ kind: 'not', of: condition }, of(otherwise)]),
+    joinConditions('and', [condition, of(value)]),
+    joinConditions('and', [{ kind: 'not', of: condition }, of(otherwise)]),
   ];
 }
 
@@ -52,7 +52,7 @@ const asksAnyFrom = new Map<string, number>([
 ]);
 
 /** Returns the alternatives of a comparison with a count that implies at least one row. */
-function spreadCount({ operator, left, right }: Compare): Spread | undefined {
+function countAlternatives({ operator, left, right }: Compare): Alternatives | undefined {
   if (left.kind !== 'pipeline' || left.steps.at(-1)?.kind !== 'count') return undefined;
   const from = asksAnyFrom.get(operator);
   if (from === undefined) return undefined;

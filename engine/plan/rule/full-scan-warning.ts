@@ -12,7 +12,7 @@ import type {
 } from '../expression.js';
 import type { Plan } from '../plan.js';
 import { eachOnce, rewriter } from '../rewrite.js';
-import { conjunctsOf } from './conjuncts.js';
+import { splitConjuncts } from './conjuncts.js';
 import type { Declarations } from './planner-context.js';
 import { datePart } from './index-path.js';
 import type { TypeRef } from '../../base/schema.js';
@@ -27,7 +27,7 @@ export interface SlowRead {
 }
 
 const prefixes = { node: 'N', edge: 'E', vector: 'V' } as const;
-const nameOf = ({ kind, name }: TypeRef): string => `${prefixes[kind]}<${name}>`;
+const printRef = ({ kind, name }: TypeRef): string => `${prefixes[kind]}<${name}>`;
 const declared = ({ kind, name }: TypeRef): string => `${prefixes[kind]}::${name}`;
 
 type Sort = Extract<Step, { kind: 'order' | 'page' }>;
@@ -86,15 +86,15 @@ function slowRead({ source, steps }: Pipeline, declarations: Declarations): Slow
   if (source.kind === 'lookup') {
     const { type, property } = source;
     if (declarations.property(type, property)?.index !== 'none') return undefined;
-    const what = `All of \`${nameOf(type)}\` is read to find \`${property}\`.`;
+    const what = `All of \`${printRef(type)}\` is read to find \`${property}\`.`;
     return { source, what, instead: indexOn([type], property) };
   }
   if (source.kind !== 'scan' || source.access !== undefined) return undefined;
   const { types } = source;
-  const names = types.map((type) => `\`${nameOf(type)}\``).join(', ');
+  const names = types.map((type) => `\`${printRef(type)}\``).join(', ');
   const [first, second] = steps;
   if (first?.kind === 'where') {
-    const instead = insteadOf(types, first.condition, declarations);
+    const instead = findAdvice(types, first.condition, declarations);
     if (instead === undefined) return undefined;
     return { source, what: `All of ${names} is read to test a condition.`, instead };
   }
@@ -124,12 +124,12 @@ function ownProperty(expression: Expression, slot: number): string | undefined {
 /** Comparisons that an index decides. */
 const indexed = new Set<CompareOperator>(['EQ', 'IS_IN', 'GT', 'GTE', 'LT', 'LTE', 'STARTS_WITH']);
 
-function insteadOf(
+function findAdvice(
   types: readonly TypeRef[],
   { slot, value }: ItemExpression,
   declarations: Declarations,
 ): string | undefined {
-  for (const condition of conjunctsOf(value)) {
+  for (const condition of splitConjuncts(value)) {
     const alternatives = condition.kind === 'or' ? condition.of : [condition];
     const remedies = alternatives.map((each) => remedyFor(types, slot, each, declarations));
     if (remedies.every((each) => each !== undefined)) return [...new Set(remedies)].join(' ');

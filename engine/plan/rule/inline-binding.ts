@@ -27,7 +27,7 @@ const stepsMax = 256;
 
 export function inlineBindings(plan: Plan): Plan {
   if (plan.writes || plan.statements.length === 0) return plan;
-  const uses = usesOf(plan);
+  const uses = countUses(plan);
   if (uses === undefined) return plan;
   let { statements, output } = withScansJoined(plan, uses);
   let room = stepsMax;
@@ -85,7 +85,7 @@ function isAllOfType(value: Expression): value is Pipeline {
 }
 
 /** Returns how often each slot is read, or undefined for plans that are too large. */
-function usesOf({ statements, output, embeds }: Plan): Map<number, number> | undefined {
+function countUses({ statements, output, embeds }: Plan): Map<number, number> | undefined {
   const uses = new Map<number, number>();
   let parts = 0;
   try {

@@ -22,7 +22,7 @@ import { accumulate } from './accumulate.js';
 import { planSemiJoins } from './semi-join.js';
 import { limitCounts } from './bounded-count.js';
 import { chooseAccess, chooseEach } from './choose-access.js';
-import { conjunctsOf, failsOnFirstRow } from './conjuncts.js';
+import { splitConjuncts, failsOnFirstRow } from './conjuncts.js';
 import type { Declarations, Planning } from './planner-context.js';
 import { fuseEdgeEnd } from './fuse-edge-steps.js';
 import { inlineBindings } from './inline-binding.js';
@@ -85,7 +85,8 @@ function planPipeline(planning: Planning, pipeline: Pipeline): Pipeline {
     planPipeline(planning, part),
   );
   if (spread !== undefined) return planPipeline(planning, spread);
-  const access = source.kind === 'scan' ? accessOf(planning, source.types, arranged) : undefined;
+  const access =
+    source.kind === 'scan' ? chooseScanAccess(planning, source.types, arranged) : undefined;
   const marked = arranged.map((step, at) => markTop(step, arranged[at + 1]));
   const sorted = access?.covers === 0 ? marked.findIndex(({ kind }) => kind === 'order') : -1;
   const steps = marked.map((step, at): Step => {
@@ -131,7 +132,7 @@ function sortedLookup(
   return { source: { kind: 'scan', types: [type] }, steps: [where, ...steps] };
 }
 
-function accessOf(planning: Planning, types: readonly TypeRef[], steps: readonly Step[]) {
+function chooseScanAccess(planning: Planning, types: readonly TypeRef[], steps: readonly Step[]) {
   return types.length === 1
     ? chooseAccess(planning, types[0]!, steps)
     : chooseEach(planning, types, steps);
@@ -173,7 +174,7 @@ function place(steps: Step[], step: Step, parameters: Parameters): void {
 function bothConditions(first: StepOf<'where'>, second: StepOf<'where'>): Step {
   const { slot, value } = first.condition;
   const other = renameSlot(second.condition.value, second.condition.slot, slot);
-  const of = [...conjunctsOf(value), ...conjunctsOf(other)];
+  const of = [...splitConjuncts(value), ...splitConjuncts(other)];
   return { kind: 'where', condition: { slot, value: { kind: 'and', of } } };
 }
 

@@ -33,11 +33,11 @@ export function seeking(
   const seek =
     sort.kind === 'page' && steps.length > at + 1
       ? undefined
-      : seekOf(planning, type, sort, access);
+      : buildSeek(planning, type, sort, access);
   return seek && [...steps.slice(0, at), { ...sort, seek }, ...steps.slice(at + 1)];
 }
 
-function seekOf(
+function buildSeek(
   planning: Planning,
   type: TypeRef,
   sort: Sort,

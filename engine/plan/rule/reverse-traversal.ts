@@ -13,7 +13,7 @@ import type {
 } from '../expression.js';
 import { cannotThrow } from '../can-throw.js';
 import { renameSlot } from '../rewrite.js';
-import { oneOf } from './conjuncts.js';
+import { joinConditions } from './conjuncts.js';
 import type { Planning } from './planner-context.js';
 import { freeSlots } from './free-slots.js';
 
@@ -47,11 +47,11 @@ export function reachedPath(
   if (!cannotThrow(asks, planning.parameters)) return undefined;
   if (condition.kind === 'exists') {
     const steps = stepsFrom(condition.of, slot);
-    const ways = steps && waysOf(planning, type, steps);
+    const ways = steps && reverseSteps(planning, type, steps);
     return ways && foundPath(type, ways, slot, choose);
   }
-  const walk = walkOf(condition.left, slot);
-  const ways = walk && waysOf(planning, type, walk.steps);
+  const walk = readWalk(condition.left, slot);
+  const ways = walk && reverseSteps(planning, type, walk.steps);
   if (walk === undefined || ways === undefined) return undefined;
   if (walk.name === undefined || walk.name === 'id')
     return namedPath(condition, ways, type === undefined);
@@ -95,7 +95,7 @@ function foundPath(
   if (last < 0) return edgesPath(ways);
   const { far } = ways[last]!;
   if (far === undefined) return undefined;
-  const where: Step = { kind: 'where', condition: asked(ways[last]!, ways.slice(last + 1)) };
+  const where: Step = { kind: 'where', condition: farCondition(ways[last]!, ways.slice(last + 1)) };
   const access = choose(far, [where]);
   // Without an index the far type is read completely, which gains nothing if it is the item's type.
   const isOther = !(type && isSame(far, type)) && isSelective(where.condition.value);
@@ -105,7 +105,7 @@ function foundPath(
 }
 
 /** Returns the condition at the end of a step, including the rest of the traversal. */
-function asked({ filters }: Way, further: readonly Way[]): ItemExpression {
+function farCondition({ filters }: Way, further: readonly Way[]): ItemExpression {
   const [{ slot, value }, ...more] = filters as [ItemExpression, ...ItemExpression[]];
   const of = [value, ...more.map((each) => renameSlot(each.value, each.slot, slot))];
   if (further.length > 0) {
@@ -113,7 +113,7 @@ function asked({ filters }: Way, further: readonly Way[]): ItemExpression {
     const steps = further.map(({ step }) => step);
     of.push({ kind: 'exists', of: { kind: 'pipeline', source, steps, result: 'many' } });
   }
-  return { slot, value: oneOf('and', of) };
+  return { slot, value: joinConditions('and', of) };
 }
 
 /** Returns the path from all edges of a type to the elements at their near end. */
@@ -173,9 +173,9 @@ function isSelective(condition: Expression): boolean {
 const selective = new Set(['EQ', 'IS_IN', 'CONTAINS', 'STARTS_WITH', 'ENDS_WITH']);
 
 /** Returns the edge steps from the item, and the property that is read at their end. */
-function walkOf(left: Expression, slot: number): { steps: Step[]; name?: string } | undefined {
+function readWalk(left: Expression, slot: number): { steps: Step[]; name?: string } | undefined {
   if (left.kind === 'property') {
-    const walk = left.of.kind === 'pipeline' ? walkOf(left.of, slot) : undefined;
+    const walk = left.of.kind === 'pipeline' ? readWalk(left.of, slot) : undefined;
     return walk && walk.name === undefined ? { ...walk, name: left.name } : undefined;
   }
   const steps = stepsFrom(left, slot);
@@ -199,7 +199,7 @@ function stepsFrom(chain: Expression, slot: number): Step[] | undefined {
 }
 
 /** Returns the reverse steps, starting with that of the first step. */
-function waysOf(
+function reverseSteps(
   planning: Planning,
   type: TypeRef | undefined,
   steps: readonly Step[],
@@ -211,7 +211,7 @@ function waysOf(
       if (last === undefined) return undefined;
       last.filters.push(step.condition);
     } else if (step.kind !== 'dedup' || step.by !== undefined) {
-      const way = wayOf(planning, ways.length === 0 ? type : undefined, step);
+      const way = reverseStep(planning, ways.length === 0 ? type : undefined, step);
       if (way === undefined || (way.back.take !== undefined && ways.length > 0)) return undefined;
       ways.push(way);
     }
@@ -219,7 +219,11 @@ function waysOf(
   return ways.length === 0 ? undefined : ways;
 }
 
-function wayOf({ declarations }: Planning, near: TypeRef | undefined, step: Step): Way | undefined {
+function reverseStep(
+  { declarations }: Planning,
+  near: TypeRef | undefined,
+  step: Step,
+): Way | undefined {
   if (step.kind === 'end') {
     const edge = near?.kind === 'edge' ? declarations.find('edge', near.name) : undefined;
     if (edge?.kind !== 'edge' || step.end === 'other' || step.edge !== undefined) return undefined;

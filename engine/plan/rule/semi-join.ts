@@ -18,7 +18,7 @@ export function planSemiJoins<T>(planning: Planning, value: T, bound: ReadonlySe
   const choose = (far: TypeRef, steps: readonly Step[]) => chooseAccess(planning, far, steps);
   return rewriter((part: Part): Part => {
     if (part.kind !== 'exists' && part.kind !== 'compare') return part;
-    const slot = startOf(part.kind === 'exists' ? part.of : part.left);
+    const slot = findStart(part.kind === 'exists' ? part.of : part.left);
     if (slot === undefined || bound.has(slot)) return part;
     if (part.kind === 'compare' && freeSlots(part.right).includes(slot)) return part;
     const path = reachedPath(planning, undefined, slot, part, choose);
@@ -29,8 +29,8 @@ export function planSemiJoins<T>(planning: Planning, value: T, bound: ReadonlySe
 }
 
 /** Returns the slot of the element that a traversal begins at. */
-function startOf(asked: Expression): number | undefined {
-  if (asked.kind === 'property') return startOf(asked.of);
+function findStart(asked: Expression): number | undefined {
+  if (asked.kind === 'property') return findStart(asked.of);
   if (asked.kind !== 'pipeline' || asked.source.kind !== 'value') return undefined;
   const { of } = asked.source;
   return of.kind === 'slot' ? of.slot : undefined;

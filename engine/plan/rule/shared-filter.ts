@@ -11,11 +11,11 @@ type Search = Extract<Source, { kind: 'searchVector' | 'searchText' }>;
 
 export function shareFilters(fuse: Fuse, planning: Planning): Fuse {
   const { parameters } = planning;
-  const filters = fuse.of.map((list) => filterOf(list, parameters));
+  const filters = fuse.of.map((list) => printFilter(list, parameters));
   const numbers = new Map<string, number>();
   for (const filter of new Set(filters)) {
     const same = fuse.of.filter((_, i) => filters[i] === filter && filter !== undefined);
-    if (same.length > 1 && same.some((list) => searchOf(list)!.kind === 'searchVector')) {
+    if (same.length > 1 && same.some((list) => findSearch(list)!.kind === 'searchVector')) {
       numbers.set(filter!, ++planning.filters);
     }
   }
@@ -25,16 +25,21 @@ export function shareFilters(fuse: Fuse, planning: Planning): Fuse {
     const shared = numbers.get(filters[i] ?? '');
     if (shared === undefined || list.kind !== 'pipeline') return list;
     const first = fuse.of.findIndex(
-      (each, at) => filters[at] === filters[i] && searchOf(each)!.kind === 'searchVector',
+      (each, at) => filters[at] === filters[i] && findSearch(each)!.kind === 'searchVector',
     );
-    const { access, prefilter } = searchOf(fuse.of[first]!)!;
-    const source = { ...searchOf(list)!, shared, prefilter: prefilter!, ...(access && { access }) };
+    const { access, prefilter } = findSearch(fuse.of[first]!)!;
+    const source = {
+      ...findSearch(list)!,
+      shared,
+      prefilter: prefilter!,
+      ...(access && { access }),
+    };
     return { ...list, source };
   });
   return { ...fuse, of };
 }
 
-function searchOf(list: Expression): Search | undefined {
+function findSearch(list: Expression): Search | undefined {
   if (list.kind !== 'pipeline' || list.steps.length > 0) return undefined;
   const { source } = list;
   return source.kind === 'searchVector' || source.kind === 'searchText' ? source : undefined;
@@ -44,8 +49,8 @@ function searchOf(list: Expression): Search | undefined {
  * Returns type and filter of a search as text. Filters that differ only in their slots have equal
  * texts.
  */
-function filterOf(list: Expression, parameters: Parameters): string | undefined {
-  const search = searchOf(list);
+function printFilter(list: Expression, parameters: Parameters): string | undefined {
+  const search = findSearch(list);
   const prefilter = search?.prefilter;
   if (prefilter === undefined || !cannotThrow(prefilter.value, parameters)) return undefined;
   const type = search!.kind === 'searchVector' ? `vector ${search!.type}` : textType(search!);

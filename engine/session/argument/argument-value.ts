@@ -5,13 +5,13 @@ import { quote } from '../../json/validation-error.js';
 import type { JsonView } from '../../json/view.js';
 import { type Arguments, optional, required, wrongKind } from './tool-argument.js';
 
-export function textOf(view: JsonView, name: string): string {
+export function readText(view: JsonView, name: string): string {
   return view.kind === 'string' ? view.text() : wrongKind(name, 'String', view);
 }
 
 export function requiredText(args: Arguments, name: string): { text: string; path: string } {
   const view = required(args, name, 'String');
-  return { text: textOf(view, name), path: view.path };
+  return { text: readText(view, name), path: view.path };
 }
 
 export function flag(args: Arguments, name: string, byDefault: boolean): boolean {
@@ -23,7 +23,7 @@ export function flag(args: Arguments, name: string, byDefault: boolean): boolean
 /**
  * Returns an integer of any length. It is exact within 2^53; beyond, its sign and magnitude are approximate.
  */
-export function integerOf(view: JsonView, name: string): number {
+export function readInteger(view: JsonView, name: string): number {
   if (view.kind !== 'number') wrongKind(name, 'I64', view);
   const token = view.token();
   if (!view.integral) wrongKind(name, 'I64', view, quote(view));
@@ -31,15 +31,15 @@ export function integerOf(view: JsonView, name: string): number {
 }
 
 /** Returns an integer from 1 to `max`. */
-export function countOf(view: JsonView, name: string, max: number): number {
-  const value = integerOf(view, name);
+export function readCount(view: JsonView, name: string, max: number): number {
+  const value = readInteger(view, name);
   if (value >= 1 && value <= max) return value;
   const got = quote(view);
   fail('PARAM_RANGE', { param: name, min: 1, max, got }, { path: view.path });
 }
 
 /** Returns a finite float. */
-export function numberOf(view: JsonView, name: string): number {
+export function readNumber(view: JsonView, name: string): number {
   if (view.kind !== 'number') wrongKind(name, 'F64', view);
   const value = view.float();
   if (Number.isFinite(value)) return value;

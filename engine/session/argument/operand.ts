@@ -1,5 +1,5 @@
 // Converts filter values to the declared types of their key before comparing.
-import { instantOf, parseDate } from '../../base/date.js';
+import { toInstant, parseDate } from '../../base/date.js';
 import { fail } from '../../base/errors.js';
 import { toFloat32 } from '../../base/float.js';
 import { parseUuid } from '../../base/id.js';
@@ -14,21 +14,21 @@ import type { Meaning } from './vocabulary.js';
 const incomparable: SessionOperand = { kind: 'incomparable' };
 
 /** Returns the operand for comparing with values of the type; undefined if the value cannot be converted. */
-function operandOf(view: JsonView, type: ScalarName): SessionOperand | undefined {
+function toOperand(view: JsonView, type: ScalarName): SessionOperand | undefined {
   switch (type) {
     case 'String':
       return view.kind === 'string' ? { kind: 'value', value: view.text() } : undefined;
     case 'Boolean':
-      return valueOperand(booleanOf(view));
+      return valueOperand(toBoolean(view));
     case 'Date':
-      return valueOperand(dateOf(view));
+      return valueOperand(toDate(view));
     case 'ID':
-      return valueOperand(idOf(view));
+      return valueOperand(toUuid(view));
     case 'F32':
     case 'F64':
-      return valueOperand(floatOf(view, type));
+      return valueOperand(toFloat(view, type));
     default: {
-      const text = decimalOf(view);
+      const text = toDecimal(view);
       return text === undefined ? undefined : integerOperand(text);
     }
   }
@@ -37,32 +37,32 @@ function operandOf(view: JsonView, type: ScalarName): SessionOperand | undefined
 const valueOperand = (value: Scalar | undefined): SessionOperand | undefined =>
   value === undefined ? undefined : { kind: 'value', value };
 
-function decimalOf(view: JsonView): string | undefined {
+function toDecimal(view: JsonView): string | undefined {
   if (view.kind === 'number') return view.token();
   return view.kind === 'string' ? view.text() : undefined;
 }
 
-function booleanOf(view: JsonView): boolean | undefined {
+function toBoolean(view: JsonView): boolean | undefined {
   if (view.kind === 'boolean') return view.boolean();
   if (view.kind !== 'string') return undefined;
   const text = view.text().toLowerCase();
   return text === 'true' ? true : text === 'false' ? false : undefined;
 }
 
-function dateOf(view: JsonView): Scalar | undefined {
+function toDate(view: JsonView): Scalar | undefined {
   if (view.kind === 'string') return parseDate(view.text());
-  return view.kind === 'number' && view.integral ? instantOf(view.float()) : undefined;
+  return view.kind === 'number' && view.integral ? toInstant(view.float()) : undefined;
 }
 
-function idOf(view: JsonView): Uuid | undefined {
+function toUuid(view: JsonView): Uuid | undefined {
   if (view.kind !== 'string') return undefined;
   const text = view.text();
   return parseUuid(text) === undefined ? undefined : new Uuid(text.toLowerCase());
 }
 
 /** A number beyond the range of the type keeps its magnitude: every stored value is on one side of it. */
-function floatOf(view: JsonView, type: 'F32' | 'F64'): number | undefined {
-  const text = decimalOf(view);
+function toFloat(view: JsonView, type: 'F32' | 'F64'): number | undefined {
+  const text = toDecimal(view);
   if (text === undefined || !isDecimal(text)) return undefined;
   const value = Number(text);
   const narrow = type === 'F32' ? toFloat32(value) : value;
@@ -79,7 +79,7 @@ function innermost(type: PropertyType): ScalarName {
  * of these types is not comparable with the others; one that converts for none fails PARAM_TYPE. Null is not
  * comparable.
  */
-export function casesOf(
+export function buildCases(
   meaning: Meaning,
   values: readonly JsonView[],
 ): Pick<SessionTest, 'cases' | 'attribute'> {
@@ -87,7 +87,7 @@ export function casesOf(
   const columnOf = (name: ScalarName) => {
     let column = byScalar.get(name);
     if (column === undefined) {
-      column = values.map((view) => (view.kind === 'null' ? incomparable : operandOf(view, name)));
+      column = values.map((view) => (view.kind === 'null' ? incomparable : toOperand(view, name)));
       byScalar.set(name, column);
     }
     return column;

@@ -40,7 +40,7 @@ const edgeEnds = ['from_node', 'to_node'];
 const byName = <T extends ElementType>(types: readonly T[]): Map<string, T> =>
   new Map(types.map((type) => [type.name, type]));
 
-export function vocabularyOf(schema: Schema): Vocabulary {
+export function buildVocabulary(schema: Schema): Vocabulary {
   const properties = new Map<string, Meaning>();
   const meaning = (name: string): Meaning => {
     let found = properties.get(name);
@@ -71,7 +71,7 @@ export function vocabularyOf(schema: Schema): Vocabulary {
  * Returns the meaning of a property name; fails UNKNOWN_PROPERTY if no type has it. `path` points to the name
  * in the body.
  */
-export function meaningOf(vocabulary: Vocabulary, name: string, path: string): Meaning {
+export function findMeaning(vocabulary: Vocabulary, name: string, path: string): Meaning {
   const meaning = vocabulary.properties.get(name);
   if (meaning !== undefined) return meaning;
   const hint = knownNames('properties', name, vocabulary.properties.keys());

@@ -10,10 +10,10 @@ import { describe } from '../../json/validation-error.js';
 import type { JsonView } from '../../json/view.js';
 import type { Expression, SessionTest, Step } from '../../plan/expression.js';
 import { type Arguments, inside, missing, optional, wrongKind } from '../argument/tool-argument.js';
-import { requiredText, textOf } from '../argument/argument-value.js';
-import { casesOf } from '../argument/operand.js';
-import { isStepTool, stepOf, stepTools } from './step-tool.js';
-import { meaningOf, type Vocabulary } from '../argument/vocabulary.js';
+import { requiredText, readText } from '../argument/argument-value.js';
+import { buildCases } from '../argument/operand.js';
+import { isStepTool, parseStep, stepTools } from './step-tool.js';
+import { findMeaning, type Vocabulary } from '../argument/vocabulary.js';
 
 const operators = new Set<string>(['==', '!=', '>', '>=', '<', '<=']);
 const placements = ['filter', 'filters'];
@@ -29,7 +29,7 @@ export interface Filter {
 /**
  * Returns the filter of a call: all layers in `data` or at top level, combined by AND. The item is in slot 0.
  */
-export function filterOf(
+export function parseFilter(
   places: readonly JsonView[],
   vocabulary: Vocabulary,
   limits: Limits,
@@ -96,9 +96,9 @@ class FilterCompiler {
     if (view.kind !== 'object') wrongKind('properties', 'a property filter', view);
     const args = inside('A property filter', view);
     const { text: key, path } = requiredText(args, 'key');
-    const operator = operatorOf(view.member('operator'));
+    const operator = parseOperator(view.member('operator'));
     const value = view.member('value') ?? missing(args, 'value', 'any value');
-    const meaning = meaningOf(this.vocabulary, key, path);
+    const meaning = findMeaning(this.vocabulary, key, path);
     const list = value.kind === 'array';
     const max = this.limits.filter_values;
     if (value.length > max && list) {
@@ -106,7 +106,7 @@ class FilterCompiler {
       fail('FILTER_TOO_LARGE', args, { path: value.path });
     }
     const values = list ? elementsOf(value) : [value];
-    return { kind: 'test', slot, key, operator, list, ...casesOf(meaning, values) };
+    return { kind: 'test', slot, key, operator, list, ...buildCases(meaning, values) };
   }
 
   #traversals(view: JsonView, slot: number, depth: number): Expression | undefined {
@@ -132,7 +132,7 @@ class FilterCompiler {
       fail('UNKNOWN_TOOL', { tool: excerpt(tool) }, { path, hint });
     }
     const owned: Arguments = { owner: tool, places, path: `${view.path}/args` };
-    const step = stepOf(tool, owned, this.vocabulary);
+    const step = parseStep(tool, owned, this.vocabulary);
     this.reaches = true;
     return reaches(slot, step, this.#inner(inner, slot + 1, depth + 1), slot + 1);
   }
@@ -167,9 +167,9 @@ function reaches(
 }
 
 /** Absent and null, as clients send for optional members, mean `==`. */
-function operatorOf(view: JsonView | undefined): SessionTest['operator'] {
+function parseOperator(view: JsonView | undefined): SessionTest['operator'] {
   if (view === undefined || view.kind === 'null') return '==';
-  const text = view.kind === 'string' ? textOf(view, 'operator') : describe(view);
+  const text = view.kind === 'string' ? readText(view, 'operator') : describe(view);
   if (view.kind === 'string' && operators.has(text)) return text as SessionTest['operator'];
   fail('UNKNOWN_OPERATOR', { operator: excerpt(text) }, { path: view.path });
 }

@@ -14,7 +14,7 @@ import {
 import { requiredText } from '../argument/argument-value.js';
 import { nearestName } from '../../base/did-you-mean.js';
 import { callQuery, queryOfTool, toolOfQuery } from './query-tool.js';
-import { vocabularyOf } from '../argument/vocabulary.js';
+import { buildVocabulary } from '../argument/vocabulary.js';
 import { callableTools, sessionTools } from './tool.js';
 import type { Caller, Tool, Toolbox, Work } from '../tool-context.js';
 
@@ -42,28 +42,28 @@ export function findTool(tool: string, program: Program): Query | undefined {
 }
 
 /** Returns the toolbox of a program. Create it once per program. */
-export function toolboxOf(program: Program, settings: Omit<Toolbox, 'program' | 'vocabulary'>) {
-  return { ...settings, program, vocabulary: vocabularyOf(program.schema) };
+export function createToolbox(program: Program, settings: Omit<Toolbox, 'program' | 'vocabulary'>) {
+  return { ...settings, program, vocabulary: buildVocabulary(program.schema) };
 }
 
 /** Returns the work of a call. Fails with the first error; nothing is changed. */
 export function prepare(tool: string, body: JsonView, caller: Caller, toolbox: Toolbox): Work {
-  const work = workOf(tool, body, caller, toolbox);
+  const work = prepareWork(tool, body, caller, toolbox);
   // Plans of queries contain [compat] already, and the threads cache them by identity.
   if (work.kind !== 'run' || !toolbox.program.compat || work.plan.compat) return work;
   return { ...work, plan: { ...work.plan, fractions: true } };
 }
 
-function workOf(tool: string, body: JsonView, caller: Caller, toolbox: Toolbox): Work {
+function prepareWork(tool: string, body: JsonView, caller: Caller, toolbox: Toolbox): Work {
   if (callTools.has(tool)) return prepareNamed(body, caller, toolbox);
   const query = findTool(tool, toolbox.program);
-  const args = argumentsOf(tool, body, optional(inside(tool, body), 'data'), dataPath);
+  const args = findArguments(tool, body, optional(inside(tool, body), 'data'), dataPath);
   if (query !== undefined) return callQuery(query, args, toolbox);
   return sessionTools.get(tool)!(args, caller, toolbox);
 }
 
 /** Returns `connection_id` of a body; fails PARAM_MISSING or PARAM_TYPE if it is not a string. */
-export function connectionOf(tool: string, body: JsonView): string {
+export function readConnection(tool: string, body: JsonView): string {
   return requiredText(inside(tool, body), 'connection_id').text;
 }
 
@@ -79,12 +79,12 @@ function prepareNamed(body: JsonView, caller: Caller, toolbox: Toolbox): Work {
     const hint = `Allowed here: ${[...callableTools.keys()].join(', ')}.`;
     fail('UNKNOWN_TOOL', { tool: excerpt(text) }, { path, hint });
   }
-  const args = argumentsOf(name, body, optional(inside(name, view), 'args'), '/tool/args');
+  const args = findArguments(name, body, optional(inside(name, view), 'args'), '/tool/args');
   return tool(args, caller, toolbox);
 }
 
 /** Arguments are read from `data` first, then from the top level. */
-function argumentsOf(
+function findArguments(
   owner: string,
   body: JsonView,
   data: JsonView | undefined,

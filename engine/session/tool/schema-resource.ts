@@ -5,13 +5,13 @@ import { defaultTexts } from '../../plan/default-text.js';
 import type { Program } from '../../plan/program.js';
 import type { Plan, Query } from '../../plan/plan.js';
 import { optional } from '../argument/tool-argument.js';
-import { textOf } from '../argument/argument-value.js';
+import { readText } from '../argument/argument-value.js';
 import type { Tool } from '../tool-context.js';
 
 /** Returns the record, or the same record as text inside a JSON string. */
 export const schemaResource: Tool = (args, _, { program, schemaFormat }) => {
   const view = optional(args, 'format');
-  const format = view === undefined ? schemaFormat : textOf(view, 'format');
+  const format = view === undefined ? schemaFormat : readText(view, 'format');
   if (format !== 'object' && format !== 'string') {
     const got = `"${excerpt(format)}"`;
     const allowed = '"object" or "string"';

@@ -2,14 +2,14 @@
 import { fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import { decodeVector } from '../../json/decode.js';
-import { type Decoding, throwFaults } from '../../json/validation-error.js';
+import { type Decoding, throwErrors } from '../../json/validation-error.js';
 import type { TypeRef } from '../../base/schema.js';
 import type { CostClass, Output } from '../../plan/plan.js';
 import type { Expression, Source, Step } from '../../plan/expression.js';
 import { type Arguments, optional, required } from '../argument/tool-argument.js';
-import { countOf, numberOf, requiredText } from '../argument/argument-value.js';
+import { readCount, readNumber, requiredText } from '../argument/argument-value.js';
 import { lengthOf } from '../session.js';
-import { costOf, itemsSource, literal, pipeline, sessionPlan } from '../session-plan.js';
+import { estimateCost, itemsSource, literal, pipeline, sessionPlan } from '../session-plan.js';
 import { unknownType } from '../argument/vocabulary.js';
 import { includeData, type Tool } from '../tool-context.js';
 
@@ -24,14 +24,14 @@ const scoreMinDefault = 0;
  * traversal.
  */
 export const searchVector: Tool = (args, { traversal }, { limits }) => {
-  const vector = vectorOf(args, limits);
+  const vector = readVector(args, limits);
   const k = requiredCount(args, 'k', limits);
-  const query = { vector: vectorArgument, k: literal(k), scoreMin: scoreMinOf(args) };
+  const query = { vector: vectorArgument, k: literal(k), scoreMin: readScoreMin(args) };
   const isBlank = traversal.items === undefined;
   const count = lengthOf(traversal);
   const source: Source = isBlank ? { kind: 'searchAnyVector', ...query } : itemsSource(count);
   const steps: Step[] = isBlank ? [] : [{ kind: 'searchWithin', ...query }];
-  const plan = searchPlan(args, source, steps, isBlank ? 'B' : costOf(count));
+  const plan = searchPlan(args, source, steps, isBlank ? 'B' : estimateCost(count));
   return { kind: 'run', plan, args: [vector], after: 'replace' };
 };
 
@@ -41,8 +41,8 @@ export const searchVectorText: Tool = (args, _, { vocabulary, limits }) => {
   const { text: type, path } = requiredText(args, 'label');
   if (!vocabulary.vectors.has(type)) unknownType('vector', type, vocabulary.vectors.keys(), path);
   const view = optional(args, 'k');
-  const k = view === undefined ? textSearchResults : countOf(view, 'k', limits.search_k);
-  const query = { vector: vectorArgument, k: literal(k), scoreMin: scoreMinOf(args) };
+  const k = view === undefined ? textSearchResults : readCount(view, 'k', limits.search_k);
+  const query = { vector: vectorArgument, k: literal(k), scoreMin: readScoreMin(args) };
   const plan = searchPlan(args, { kind: 'searchVector', type, ...query }, [], 'B');
   checkText(text, textPath, limits);
   if (!/[\p{L}\p{N}]/u.test(text)) return { kind: 'answer', body: '[]', after: 'replace' };
@@ -73,22 +73,22 @@ function searchPlan(args: Arguments, source: Source, steps: Step[], cost: CostCl
   return sessionPlan(args.owner, output, cost);
 }
 
-function vectorOf(args: Arguments, limits: Limits): Float64Array {
+function readVector(args: Arguments, limits: Limits): Float64Array {
   const view = required(args, 'vector', '[F64]');
   const prefix = view.path.slice(0, view.path.lastIndexOf('/'));
   const decoding: Decoding = { owner: args.owner, limits, strict: false, prefix, faults: [] };
   const vector = decodeVector(view, decoding);
-  throwFaults(decoding.faults);
+  throwErrors(decoding.faults);
   return vector!;
 }
 
 function requiredCount(args: Arguments, name: string, limits: Limits): number {
-  return countOf(required(args, name, 'I64'), name, limits.search_k);
+  return readCount(required(args, name, 'I64'), name, limits.search_k);
 }
 
-function scoreMinOf(args: Arguments): Expression {
+function readScoreMin(args: Arguments): Expression {
   const view = optional(args, 'min_score');
-  return literal(view === undefined ? scoreMinDefault : numberOf(view, 'min_score'));
+  return literal(view === undefined ? scoreMinDefault : readNumber(view, 'min_score'));
 }
 
 /** Limits the text. Terms are counted as words here; the keyword index has its own count. */

@@ -2,7 +2,7 @@
 import { excerpt, fail } from '../../base/errors.js';
 import type { Step } from '../../plan/expression.js';
 import { type Arguments, find, missing, optional } from '../argument/tool-argument.js';
-import { textOf } from '../argument/argument-value.js';
+import { readText } from '../argument/argument-value.js';
 import { unknownType, type Vocabulary } from '../argument/vocabulary.js';
 
 export const stepTools = ['out_step', 'in_step', 'out_e_step', 'in_e_step'] as const;
@@ -26,29 +26,29 @@ const kindOf = (word: string | undefined): Reach | undefined =>
   word === undefined ? undefined : kindWords.get(word.toLowerCase());
 
 /** Returns the step of a tool call or a traversal filter. */
-export function stepOf(tool: StepTool, args: Arguments, vocabulary: Vocabulary): Step {
+export function parseStep(tool: StepTool, args: Arguments, vocabulary: Vocabulary): Step {
   const direction = tool === 'out_step' || tool === 'out_e_step' ? 'out' : 'in';
   if (tool === 'out_e_step' || tool === 'in_e_step')
-    return { kind: 'edges', direction, edges: [edgeOf(args, vocabulary)], turn: true };
-  const { edge, reach } = edgeAndKindOf(args, vocabulary);
+    return { kind: 'edges', direction, edges: [parseEdge(args, vocabulary)], turn: true };
+  const { edge, reach } = parseEdgeAndKind(args, vocabulary);
   const step: Step = { kind: 'neighbours', direction, edges: [edge] };
   // Without a kind the schema decides, and every far end has the one kind that it allows.
   if (reach !== undefined) step.reach = reach;
   return step;
 }
 
-function wordOf(args: Arguments, name: string): string | undefined {
+function readWord(args: Arguments, name: string): string | undefined {
   const view = optional(args, name);
-  return view === undefined ? undefined : textOf(view, name);
+  return view === undefined ? undefined : readText(view, name);
 }
 
 /** Accepts both orders of `edge_label` and `edge_type`, distinguished by their values. */
-function edgeAndKindOf(
+function parseEdgeAndKind(
   args: Arguments,
   { edges }: Vocabulary,
 ): { edge: string; reach: Reach | undefined } {
-  const label = wordOf(args, 'edge_label');
-  const type = wordOf(args, 'edge_type');
+  const label = readWord(args, 'edge_label');
+  const type = readWord(args, 'edge_type');
   const isEdge = (word: string | undefined): word is string =>
     word !== undefined && edges.has(word);
   const isKind = (word: string | undefined) => word === undefined || kindOf(word) !== undefined;
@@ -71,10 +71,10 @@ function edgeAndKindOf(
 }
 
 /** Returns `edge_label`, or an `edge_type` that names the edge instead. */
-function edgeOf(args: Arguments, { edges }: Vocabulary): string {
-  const label = wordOf(args, 'edge_label');
+function parseEdge(args: Arguments, { edges }: Vocabulary): string {
+  const label = readWord(args, 'edge_label');
   if (label !== undefined && edges.has(label)) return label;
-  const type = wordOf(args, 'edge_type');
+  const type = readWord(args, 'edge_type');
   if (type !== undefined && edges.has(type)) return type;
   const useType = label === undefined || (type !== undefined && kindOf(label) !== undefined);
   const [name, word] = useType ? (['edge_type', type] as const) : (['edge_label', label] as const);

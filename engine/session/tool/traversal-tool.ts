@@ -3,10 +3,16 @@ import type { CostClass, Output } from '../../plan/plan.js';
 import type { Source, Step } from '../../plan/expression.js';
 import type { Arguments } from '../argument/tool-argument.js';
 import { requiredText } from '../argument/argument-value.js';
-import { filterOf } from './filter.js';
+import { parseFilter } from './filter.js';
 import { lengthOf } from '../session.js';
-import { costOf, costOfReach, itemsSource, pipeline, sessionPlan } from '../session-plan.js';
-import { stepOf, type StepTool } from './step-tool.js';
+import {
+  estimateCost,
+  estimateReachCost,
+  itemsSource,
+  pipeline,
+  sessionPlan,
+} from '../session-plan.js';
+import { parseStep, type StepTool } from './step-tool.js';
 import { unknownType } from '../argument/vocabulary.js';
 import { type Caller, includeData, type Tool, type Work } from '../tool-context.js';
 
@@ -17,21 +23,21 @@ export function fromType(kind: 'node' | 'edge'): Tool {
     const known = kind === 'node' ? vocabulary.nodes : vocabulary.edges;
     if (!known.has(name)) unknownType(kind, name, known.keys(), path);
     const source: Source = { kind: 'scan', types: [{ kind, name }] };
-    return replace(args, source, [], costOfReach(1), 0);
+    return replace(args, source, [], estimateReachCost(1), 0);
   };
 }
 
 export function stepTool(tool: StepTool): Tool {
   return (args, caller, { vocabulary }) =>
-    overItems(args, caller, [stepOf(tool, args, vocabulary)], costOfReach, 0);
+    overItems(args, caller, [parseStep(tool, args, vocabulary)], estimateReachCost, 0);
 }
 
 /** Keeps the items that pass every filter layer of the call. */
 export const filterItems: Tool = (args, caller, { vocabulary, limits }) => {
-  const { condition, slotCount, reaches } = filterOf(args.places, vocabulary, limits);
+  const { condition, slotCount, reaches } = parseFilter(args.places, vocabulary, limits);
   const steps: Step[] =
     condition === undefined ? [] : [{ kind: 'where', condition: { slot: 0, value: condition } }];
-  return overItems(args, caller, steps, reaches ? costOfReach : costOf, slotCount);
+  return overItems(args, caller, steps, reaches ? estimateReachCost : estimateCost, slotCount);
 };
 
 /**

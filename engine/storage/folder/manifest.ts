@@ -21,7 +21,7 @@ import { asDiskError, isFullDisk } from '../lock/disk-error.js';
 import { checkDataFile, dataFormat } from './data-file.js';
 import { makeFolder, replaceFile, syncPath } from '../../fs/durable-file.js';
 import { openEnv } from '../table/env.js';
-import { shortageOf } from '../../base/os/shortage.js';
+import { findShortage } from '../../base/os/shortage.js';
 import {
   clearUnfinished,
   giveUpUnfinished,
@@ -205,7 +205,7 @@ function markClean(mark: (clean: boolean) => void): void {
   try {
     mark(true);
   } catch (error) {
-    if (shortageOf(error) === undefined) throw error;
+    if (findShortage(error) === undefined) throw error;
   }
 }
 

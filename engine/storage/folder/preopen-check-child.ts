@@ -5,7 +5,7 @@ import { availableParallelism, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { DefectError } from '../../base/assert.js';
-import { type ErrorData, shortageDataOf } from '../../base/errors.js';
+import { type ErrorData, toShortageData } from '../../base/errors.js';
 import { startThread } from '../../system/thread.js';
 import {
   type CheckPart,
@@ -49,7 +49,7 @@ function print(reply: DataFaults | { shortage: ErrorData }): void {
 
 /** A shortage of system resources does not mean that the data are damaged. */
 function printShortage(error: unknown): void {
-  const shortage = shortageDataOf(error);
+  const shortage = toShortageData(error);
   if (shortage === undefined) throw error;
   print({ shortage });
 }

@@ -3,7 +3,7 @@
 // operator.
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { TrellisError, shortageDataOf } from '../../base/errors.js';
+import { TrellisError, toShortageData } from '../../base/errors.js';
 
 const full = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
@@ -64,7 +64,7 @@ function shortageError({ path, name, bytes }: DiskTarget): TrellisError {
 /** Converts an error of writing to a target; returns all other errors unchanged. */
 export function asDiskError(error: unknown, place: DiskTarget): unknown {
   if (error instanceof TrellisError || !(error instanceof Error)) return error;
-  const shortage = shortageDataOf(error);
+  const shortage = toShortageData(error);
   if (shortage !== undefined) return new TrellisError(shortage);
   const code = codeOf(error);
   const errno = typeof code === 'number' ? (numbers.get(code) ?? `error ${code}`) : code;

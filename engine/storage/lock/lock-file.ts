@@ -15,7 +15,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { shortageOf } from '../../base/os/shortage.js';
+import { findShortage } from '../../base/os/shortage.js';
 
 export interface Owner {
   /** Unique to this hold. */
@@ -57,7 +57,7 @@ function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1');
   } catch (error) {
-    if (shortageOf(error) !== undefined) throw error;
+    if (findShortage(error) !== undefined) throw error;
     return undefined;
   }
 }

@@ -23,7 +23,7 @@ import { closeSync, constants, openSync, statSync, statfsSync } from 'node:fs';
 import { type Server, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fail } from '../../base/errors.js';
-import { shortageOf } from '../../base/os/shortage.js';
+import { findShortage } from '../../base/os/shortage.js';
 import {
   LockFile,
   type LockToken,
@@ -84,7 +84,7 @@ function lockFile(descriptor: number): 'granted' | 'taken' | 'unsupported' {
   const stdio = ['ignore', 'ignore', 'ignore', descriptor] as const;
   const { status, error } = spawnSync('flock', ['-x', '-n', '3'], { stdio: [...stdio] });
   // The program exists but cannot run now. Do not continue as if it did not exist.
-  if (shortageOf(error) !== undefined) throw error!;
+  if (findShortage(error) !== undefined) throw error!;
   return status === 0 ? 'granted' : status === 1 ? 'taken' : 'unsupported';
 }
 

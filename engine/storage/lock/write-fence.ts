@@ -4,7 +4,7 @@
 // file is no longer at its path (operations.md L18).
 // Invariant: a closed fence stays closed.
 import { TrellisError } from '../../base/errors.js';
-import { shortageOf } from '../../base/os/shortage.js';
+import { findShortage } from '../../base/os/shortage.js';
 import { type LockToken, isHeld } from './lock-file.js';
 
 export const takenReason = 'another process has taken the data directory';
@@ -58,7 +58,7 @@ export class WriteFence {
    * of the system.
    */
   failedBefore(cause: unknown): void {
-    if (cause instanceof TrellisError || shortageOf(cause) !== undefined) return;
+    if (cause instanceof TrellisError || findShortage(cause) !== undefined) return;
     this.failed(cause);
   }
 

@@ -6,7 +6,7 @@
 // Invariant: after `commit` returns, all changes are on disk. If it throws, none are.
 import { TrellisError } from '../../base/errors.js';
 import { failpoint } from '../../base/failpoint.js';
-import { type ShardPlace, UuidGenerator } from '../../base/id.js';
+import { type ShardIndex, UuidGenerator } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
 import type { FullCatalog } from '../catalog/catalog.js';
 import { UndoLog } from '../table/undo-log.js';
@@ -40,7 +40,7 @@ export class Writer {
     env: Env,
     limits: Limits,
     vectorTypes: Readonly<Record<string, VectorTypeOptions>>,
-    shard?: ShardPlace,
+    shard?: ShardIndex,
   ) {
     const totals = new StoreCounters(env);
     const { lastUuid } = totals.state;

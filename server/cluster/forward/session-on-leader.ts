@@ -6,7 +6,7 @@ import {
   type Query,
   fail,
   parseUuid,
-  type windowOf,
+  type copyWindow,
 } from '../../../engine/index.js';
 import { rawText } from '../../mcp/message/json-rpc.js';
 
@@ -31,7 +31,7 @@ export function itemsIn(
   reply: Uint8Array,
   database: Database,
   startedAt: number,
-): ReturnType<typeof windowOf> {
+): ReturnType<typeof copyWindow> {
   const uuids = uuidsIn(reply);
   if (uuids === undefined || database.cluster?.owed !== undefined)
     return fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - startedAt) });

@@ -1,7 +1,7 @@
 // The small JSON bodies of the explorer's routes: members by name and kind, with the errors that any
 // other body would get.
 import {
-  type EdgePlace,
+  type EdgeCursor,
   type JsonView,
   type Limits,
   describeJson,
@@ -93,7 +93,7 @@ export class ExploreBody {
   }
 
   /** What a page of a neighbourhood gave as `more`. */
-  place(param: string): EdgePlace | undefined {
+  place(param: string): EdgeCursor | undefined {
     const text = this.text(param);
     if (text === undefined) return undefined;
     const [, direction, label, id] = /^(out|in)\/(\w+)\/([0-9a-f-]{36})$/.exec(text) ?? [];

@@ -1,6 +1,6 @@
 // One query as a record: what its author wrote, what it takes and gives, and how it is run.
 import {
-  docTextOf,
+  parseDocText,
   explain,
   parametersSchema,
   type Program,
@@ -19,7 +19,7 @@ export function queryBody(query: Query, program: Program, view: ReadView | undef
     source: written,
     writes: plan.writes,
     mcp,
-    parameters: parametersSchema(plan, docTextOf(query).parameters),
+    parameters: parametersSchema(plan, parseDocText(query).parameters),
     output: replySchema(query, program) ?? {},
     plan: explain(plan, view && statisticsOf(view)),
   });

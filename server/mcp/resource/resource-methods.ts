@@ -2,7 +2,7 @@
 // Invariant: what a caller may not see is answered like what does not exist.
 import {
   type Database,
-  docTextOf,
+  parseDocText,
   parseUuid,
   type Query,
   type ReadView,
@@ -81,7 +81,7 @@ function list({ queries }: Visibility): Answer {
 
 function resourceOfQuery(query: Query) {
   const { name } = query;
-  const { title } = docTextOf(query);
+  const { title } = parseDocText(query);
   return { uri: `${queryPrefix}${name}`, name, title, mimeType: json };
 }
 

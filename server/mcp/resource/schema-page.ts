@@ -2,7 +2,7 @@
 // values of what can be looked up, every query as one line. Invariant: the work for a page is bounded,
 // however many elements there are.
 import {
-  docTextOf,
+  parseDocText,
   type ElementType,
   fragmentOf,
   printType,
@@ -107,7 +107,7 @@ function short(json: string): string {
 
 function queryLine(query: Query): string {
   const { name, plan } = query;
-  const { title } = docTextOf(query);
+  const { title } = parseDocText(query);
   const list = plan.parameters.map((parameter) => {
     const isOptional = parameter.optional || parameter.default !== undefined;
     return `${parameter.name}${isOptional ? '?' : ''}: ${printType(parameter.type)}`;

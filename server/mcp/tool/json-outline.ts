@@ -1,7 +1,7 @@
 // Where things stand in the JSON text of a reply: its lists with their items, and its integers that
 // a reader in JavaScript would round. Invariant: the text is a reply of the engine, so it is
 // well-formed; nothing of it is parsed and printed again.
-import type { DecodePlace } from '../../../engine/index.js';
+import type { DecodePath } from '../../../engine/index.js';
 
 export interface ListSpan {
   /** JSON Pointer. */
@@ -22,7 +22,7 @@ export interface Outline {
 }
 
 /** `every`: any integer of any place. */
-export type WidePlaces = DecodePlace | 'every';
+export type WidePlaces = DecodePath | 'every';
 
 export function outlineOf(text: string, places: WidePlaces): Outline {
   const reader = new Reader(text);

@@ -2,8 +2,8 @@
 // long one is cut between two items of its largest list. Invariant: what is left is a value of the
 // same type, and whatever was left out is told.
 import {
-  type DecodePlace,
-  decodePlaces,
+  type DecodePath,
+  findDecodePaths,
   type ReplyType,
   type Schema,
 } from '../../../engine/index.js';
@@ -27,8 +27,8 @@ export interface Output {
 }
 
 /** Where replies of a type may hold integers that a reader in JavaScript would round. */
-export const widePlacesOf = (schema: Schema, reply: ReplyType): DecodePlace =>
-  decodePlaces(schema, reply, { int64: 'string', dates: false });
+export const widePlacesOf = (schema: Schema, reply: ReplyType): DecodePath =>
+  findDecodePaths(schema, reply, { int64: 'string', dates: false });
 
 interface Cut {
   list: string;

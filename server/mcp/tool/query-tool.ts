@@ -2,7 +2,7 @@
 // `POST /<Query>` with its reply put into the result as it is.
 import {
   type Database,
-  docTextOf,
+  parseDocText,
   type JsonSchema,
   parametersSchema,
   type Program,
@@ -73,7 +73,7 @@ const bodyOf = (args: Uint8Array): Uint8Array => (args.length === 0 ? noArgument
 
 function entryOf(query: Query, program: Program, searchMost: number): JsonSchema {
   const { name, plan } = query;
-  const { title, text, parameters } = docTextOf(query);
+  const { title, text, parameters } = parseDocText(query);
   const outputSchema = replySchema(query, program);
   const { destroys, repeatable, embeds } = queryFacts(query);
   return {

@@ -2,7 +2,7 @@
 // answers queries about the type and takes its writes.
 import { cpSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parseUuid, shardOf } from '../../../engine/base/id.js';
+import { parseUuid, computeShard } from '../../../engine/base/id.js';
 import { ObjectStore } from '../../support/cluster/object-store.js';
 import { Servers, patient } from '../support/servers.js';
 
@@ -85,7 +85,7 @@ test('K47 shards led by two nodes take writes and answer through each of them', 
       }
     }
   expect(refused).toEqual([]);
-  expect(new Set(ids.map((id) => shardOf(parseUuid(id)!, 2))).size).toBe(2);
+  expect(new Set(ids.map((id) => computeShard(parseUuid(id)!, 2))).size).toBe(2);
   for (const [i, id] of ids.entries())
     for (const node of ['a', 'b']) {
       names[i] = `${node} ${i}`;
@@ -103,7 +103,7 @@ test('K47 shards led by two nodes take writes and answer through each of them', 
     const repeated = round % 4 === 0 ? { 'Idempotency-Key': `round-${round}` } : {};
     const asked = { id: ids[i], name: names[i] };
     const renamed = await servers.call(writer!, 'rename', asked, repeated);
-    const shard = `p-${shardOf(parseUuid(ids[i]!)!, 2)}`;
+    const shard = `p-${computeShard(parseUuid(ids[i]!)!, 2)}`;
     expect(renamed.position).toMatch(new RegExp(`^\\d+\\.\\d+,${shard}=\\d+\\.\\d+$`));
     const token = { 'Trellis-After': renamed.position };
     const read = await servers.call(reader!, 'one', { id: ids[i] }, token);

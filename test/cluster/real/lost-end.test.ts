@@ -5,7 +5,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { errorDataOf } from '../../../engine/base/errors.js';
+import { toErrorData } from '../../../engine/base/errors.js';
 import { driverOf } from '../../../engine/cluster/log/drivers.js';
 import type { LogDriver, ReplicatedLog } from '../../../engine/cluster/log/replicated-log.js';
 import { NatsServers } from '../../support/cluster/nats-servers.js';
@@ -77,7 +77,7 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
     try {
       return await ask();
     } catch (error) {
-      if (errorDataOf(error).error.code !== 'LOG_UNAVAILABLE' || performance.now() > end)
+      if (toErrorData(error).error.code !== 'LOG_UNAVAILABLE' || performance.now() > end)
         throw error;
       await pause(againMs);
     }

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { errorDataOf } from '../../../engine/base/errors.js';
+import { toErrorData } from '../../../engine/base/errors.js';
 import { TaskThread } from '../../../engine/system/task-thread.js';
 import { makeFolder, root } from '../../support/project.js';
 
@@ -39,7 +39,7 @@ describe('an error that', () => {
     ['is a defect', new RangeError('Invalid array length'), false],
     ['speaks of it', new Error('we saw EMFILE: yesterday'), false],
   ])('%s', (_, error, isShort) => {
-    const { error: data, stack } = errorDataOf(error);
+    const { error: data, stack } = toErrorData(error);
     expect([data.code, stack === undefined]).toEqual([
       isShort ? 'RESOURCE_EXHAUSTED' : 'INTERNAL',
       isShort,

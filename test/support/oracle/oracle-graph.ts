@@ -5,7 +5,7 @@ import {
   type ElementType,
   type Schema,
   type TypeRef,
-  typeOf,
+  findType,
   typesOf,
 } from '../../../engine/base/schema.js';
 import { equal } from './oracle-compare.js';
@@ -27,7 +27,7 @@ export class OracleGraph {
   constructor(readonly schema: Schema) {}
 
   type(ref: TypeRef): ElementType {
-    return typeOf(this.schema, ref)!;
+    return findType(this.schema, ref)!;
   }
 
   /** Those that exist, oldest first. */

@@ -4,7 +4,7 @@ import { TrellisError } from '../../../engine/base/errors.js';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import type { ItemList } from '../../../engine/exec/runtime/execute.js';
 import { scanBody } from '../../../engine/json/decode.js';
-import { prepare, toolboxOf } from '../../../engine/session/tool/prepare.js';
+import { prepare, createToolbox } from '../../../engine/session/tool/prepare.js';
 import type { Traversal } from '../../../engine/session/session.js';
 import type { Work } from '../../../engine/session/tool-context.js';
 import { propertyTypes, strayIds, valueTexts, vectorTexts } from './oracle-schema.js';
@@ -16,7 +16,7 @@ const implicit = ['id', 'label', 'score', 'from_node'];
 
 /** A chain of `count` calls; the first disagreement, if any. */
 export function playSession(world: World, count: number): string | undefined {
-  const toolbox = toolboxOf(world.program, {
+  const toolbox = createToolbox(world.program, {
     limits: defaultLimits,
     textEnabled: true,
     schemaFormat: 'object',

@@ -8,7 +8,7 @@ import { type ErrorData, TrellisError, excerpt, fail } from '../../../base/error
 import type { Limits } from '../../../base/limits.js';
 import { type ElementKind, printType } from '../../../base/schema.js';
 import type { Instant, Scalar } from '../../../base/value.js';
-import { type Decoding, throwFaults } from '../../../json/validation-error.js';
+import { type Decoding, throwErrors } from '../../../json/validation-error.js';
 import { decodeValue, decodeVector } from '../../../json/decode.js';
 import { scanJson } from '../../../json/scan.js';
 import type { JsonView } from '../../../json/view.js';
@@ -172,7 +172,7 @@ export class RowReader {
   #close(bytes: Uint8Array, parts: RowParts, decoding: Decoding, ordinal: number): void {
     const { form } = parts;
     this.#records.read(bytes, form, parts.fields, decoding);
-    throwFaults(decoding.faults);
+    throwErrors(decoding.faults);
     const { upsert } = this.#keysOf(form.label);
     if (upsert) this.#upsert(upsert, parts);
     this.batch.closeRow(ordinal);
@@ -326,7 +326,7 @@ export class RowReader {
     const key = this.#keysOf(label)[end];
     if (key !== undefined) {
       const value = decodeValue(view, key.type, decoding) as Scalar | null;
-      throwFaults(decoding.faults);
+      throwErrors(decoding.faults);
       if (value !== null) return this.batch.endByKey(prefixOf(key, value));
       return fail('PARAM_MISSING', { owner: label.name, param: end, type: printType(key.type) });
     }
@@ -360,7 +360,7 @@ export class RowReader {
     const values = root.member('values');
     if (values !== undefined) {
       const vector = decodeVector(values, decoding);
-      throwFaults(decoding.faults);
+      throwErrors(decoding.faults);
       batch.vector(vector!);
       return;
     }
