@@ -30,7 +30,7 @@ export async function warm(root, folder, names) {
   const until = performance.now() + mostMs;
   const data = mkdtempSync(join(tmpdir(), 'trellisdb-warm-'));
   const argv = ['serve', join(root, 'server/demo'), '--data', data, '--port', '0', '--no-watch'];
-  const env = { ...process.env, TRELLIS_SERVER_FRONTS: '2', TRELLIS_SERVER_WORKERS: '1' };
+  const env = { ...process.env, TRELLIS_SERVER_HTTP_THREADS: '2', TRELLIS_SERVER_WORKERS: '1' };
   const child = spawn(process.execPath, [join(root, 'dist/bin/main.js'), ...argv], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env,

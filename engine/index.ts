@@ -28,6 +28,10 @@ export {
   type SampleName,
   countCells,
   secondBounds,
+  counter,
+  formerly,
+  gauge,
+  histogram,
 } from './base/metric.js';
 export { type ShardIndex, parseUuid, printUuid } from './base/id.js';
 export { emptySchema, printType } from './base/schema.js';

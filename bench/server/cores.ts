@@ -242,7 +242,7 @@ export async function run(args: string[]): Promise<void> {
   const contenders: Contender[] = [];
   try {
     for (const fronts of options.fronts) {
-      const server = await startBenchServer(source, [], `[server]\nfronts = ${fronts}\n`);
+      const server = await startBenchServer(source, [], `[server]\nhttp_threads = ${fronts}\n`);
       contenders.push({ fronts, server, loads: await sow(server) });
     }
     for (const contender of contenders) {

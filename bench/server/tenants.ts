@@ -55,7 +55,7 @@ export async function run(args: string[]): Promise<void> {
   const names = Array.from({ length: count }, (_, i) => `t${i}`);
   const folder = mkdtempSync(join(tmpdir(), 'trellis-bench-tenants-'));
   const databases = names.map((name) => `${name} = ""`).join('\n');
-  const settings = `[cluster]\ndatabases_open = ${count}\n[cluster.databases]\n${databases}\n`;
+  const settings = `[tenants]\nmax_open = ${count}\n[tenants.databases]\n${databases}\n`;
   const rows: Cell[][] = [];
   const start = async (text: string): Promise<{ server: BenchServer; ms: number }> => {
     const started = performance.now();

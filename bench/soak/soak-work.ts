@@ -61,9 +61,9 @@ export interface SoakReport {
 const spansOf = (minutes: number): number => Math.min(60, Math.max(6, Math.round(minutes * 12)));
 
 const metricNames = {
-  rss: 'trellis_rss_bytes',
+  rss: 'process_resident_memory_bytes',
   file: 'trellis_file_bytes',
-  descriptors: 'trellis_open_fds',
+  descriptors: 'process_open_fds',
   readers: 'trellis_readers',
 } as const;
 

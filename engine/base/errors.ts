@@ -32,7 +32,7 @@ const table = {
   NOT_FOUND: { message: "Couldn't find `{name}` of type {kind}" },
   TENANT_UNKNOWN: {
     message: 'There is no database named {tenant}.',
-    hint: 'The databases of a server are listed under [cluster.databases].',
+    hint: 'The databases of a server are listed under [tenants.databases].',
   },
   SHARD_MISSING: {
     message: 'Only {answered} of {shards} shards responded.',
@@ -249,7 +249,7 @@ const table = {
   },
   LOG_FULL: {
     message: 'The log of the cluster is full: {what}.',
-    hint: 'The limit is twice `cluster.keep_bytes`.',
+    hint: 'The limit is twice `cluster.log_retention_bytes`.',
     retryable: true,
   },
   EMBEDDING_NOT_CONFIGURED: {
@@ -293,7 +293,7 @@ const table = {
   FORMAT_TOO_NEW: { message: 'The data has format {found}; this version reads up to {known}.' },
   LOG_UNSAFE: {
     message: 'The log may lose entries that it has acknowledged: {what}.',
-    hint: 'Run its servers with `sync_interval: always`, or set `cluster.allow_lazy_log`.',
+    hint: 'Run its servers with `sync_interval: always`, or set `cluster.allow_unsynced_log`.',
   },
   PORT_IN_USE: { message: '{host}:{port} is already in use.' },
   LISTEN_FAILED: { message: 'Cannot listen on {place}: {cause} ({errno}).' },

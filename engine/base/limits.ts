@@ -65,9 +65,9 @@ export const limitTable = {
   /**
    * Stored replies of writes with an idempotency key. Beyond this number the oldest are deleted.
    */
-  kept_answers: count(1_000_000),
-  kept_answer_bytes: bytes(256 * MiB),
-  kept_answer_time: time(86_400_000),
+  idempotency_keys: count(1_000_000),
+  idempotency_bytes: bytes(256 * MiB),
+  idempotency_ttl: time(86_400_000),
   filter_depth: count(8),
   filter_predicates: count(1_000),
   filter_values: count(10_000),

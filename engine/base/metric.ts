@@ -1,32 +1,46 @@
-// Metrics for /metrics. Every sample belongs to a family with a help text, so the type check
-// rejects a name that no catalogue lists. A histogram has one writer; its readers may be on other
-// threads.
+// Types and histograms of the numbers on /metrics. A sample is printed with the help text of its family, so a name
+// without a definition does not pass the type check. Prometheus defines the form of a histogram.
+// Invariant: one thread writes the cells of a histogram; other threads may read them.
+
+type FamilyType = 'counter' | 'gauge' | 'histogram';
 
 /** All samples of one name, with any labels. */
 export interface Family {
-  type: 'counter' | 'gauge' | 'histogram';
+  type: FamilyType;
   help: string;
+  /** Former name and type. The samples are printed under both names until the next major version. */
+  formerly?: { name: string; type: FamilyType };
 }
 
 export type Families = Readonly<Record<string, Family>>;
 
+export const counter = (help: string) => ({ type: 'counter', help }) as const;
+export const gauge = (help: string) => ({ type: 'gauge', help }) as const;
+export const histogram = (help: string) => ({ type: 'histogram', help }) as const;
+
+/** Returns the family with its former name. Set `type` if the type has changed too. */
+export const formerly = <F extends Family>(
+  name: string,
+  family: F,
+  type: FamilyType = family.type,
+): F => ({ ...family, formerly: { name, type } });
+
 type Part = 'bucket' | 'sum' | 'count';
 
-/** Names of samples. One histogram family has several. */
+/** Names of samples. A histogram has three sample names in one family. */
 export type SampleName<Catalog extends Families> = {
   [Name in keyof Catalog & string]: Catalog[Name]['type'] extends 'histogram'
     ? `${Name}_${Part}`
     : Name;
 }[keyof Catalog & string];
 
-/** Name without the prefix that all families share. */
+/** `name` does not include the prefix `trellis_`. */
 export interface Sample<Name extends string = string> {
   name: Name;
   labels?: Record<string, string>;
   value: number;
 }
 
-/** The samples of the histogram of this family. */
 export type HistogramSample<Name extends string> = Sample<`${Name}_${Part}`>;
 
 /** Upper bounds in seconds, from 0.5 ms to 10 s. */
@@ -56,7 +70,7 @@ export class Histogram {
     cells[bounds.length + 1]! += value;
   }
 
-  /** True if nothing was observed. An empty histogram need not be printed for every label. */
+  /** True if nothing was observed. Empty histograms are not printed for each label. */
   get isEmpty(): boolean {
     return this.cells.every((cell) => cell === 0);
   }
@@ -68,7 +82,7 @@ export class Histogram {
     return total;
   }
 
-  /** Adds the observations of another histogram with the same bounds. */
+  /** Adds the observations of `other`, which has the same bounds. */
   add(other: Histogram): void {
     for (let i = 0; i < this.cells.length; i++) this.cells[i]! += other.cells[i]!;
   }

@@ -32,8 +32,8 @@ export function databaseMetrics(of: Observed): DatabaseSample[] {
   return [
     { name: 'workers', value: of.workers },
     { name: 'worker_restarts_total', labels: { reason: 'ended' }, value: dispatcher.restarts },
-    { name: 'queue_depth', labels: { lane: 'read' }, value: dispatcher.queued },
-    { name: 'queue_depth', labels: { lane: 'write' }, value: writer.queued },
+    { name: 'queue_depth', labels: { lane: 'read', thread: 'reader' }, value: dispatcher.queued },
+    { name: 'queue_depth', labels: { lane: 'write', thread: 'writer' }, value: writer.queued },
     { name: 'inline_reads_total', value: of.inlineReads + of.tally.readsElsewhere },
     { name: 'writes_total', value: writer.accepted },
     ...of.tally.metrics(),

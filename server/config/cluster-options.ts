@@ -10,7 +10,7 @@ import { checkLogGuard } from './log-guard.js';
 
 /** Where the other nodes reach this one. */
 export const addressOf = ({ cluster, server }: Pick<Config, 'cluster' | 'server'>): string =>
-  cluster.advertise || `${server.host}:${server.port}`;
+  cluster.advertise_address || `${server.host}:${server.port}`;
 
 /** Undefined: a process of its own. Fails CONFIG_INVALID. */
 export function clusterOptions(config: Config): ClusterOptions | undefined {
@@ -34,10 +34,10 @@ export function clusterOptions(config: Config): ClusterOptions | undefined {
     role: cluster.role,
     leaseMs: cluster.lease,
     appendTimeoutMs: cluster.append_timeout,
-    waitMs: cluster.wait,
+    waitMs: cluster.wait_timeout,
     maxLagMs: cluster.max_lag,
-    keepMs: cluster.keep,
-    keepBytes: cluster.keep_bytes,
+    keepMs: cluster.log_retention,
+    keepBytes: cluster.log_retention_bytes,
     schemaBytes: cluster.schema_bytes,
     ...(secrets && { secrets }),
     skipVectors: [...cluster.skip_vectors],

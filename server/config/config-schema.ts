@@ -86,8 +86,8 @@ const configSchema = section({
     port: integer(6969, 0, 65_535),
     /** 0 is replaced by the number of cores less one. */
     workers: integer(0, 1, 64),
-    /** Threads that take connections; 0 is replaced by half of the cores, one where they are two. */
-    fronts: { ...integer(0, 1, 64), auto: true } as const,
+    /** Threads that serve HTTP. 0 stands for half of the cores, at least 1. */
+    http_threads: { ...integer(0, 1, 64), auto: true } as const,
     idle_time: time(120_000, 24 * hourMs, 1_000),
     drain_time: time(10_000, hourMs),
     exit_when_idle: time(0, 24 * hourMs),
@@ -96,7 +96,7 @@ const configSchema = section({
     strict_members: flag(false),
     insecure_no_auth: flag(false),
     explorer: flag(true),
-    adhoc: flag(false),
+    ad_hoc_queries: flag(false),
     watch: flag(true),
     worker_heap: size(GiB, 64 * GiB),
     transport: choice('auto', 'uws', 'node'),
@@ -116,10 +116,10 @@ const configSchema = section({
     tools: choice('read', 'marked', 'none'),
     tools_max: integer(48, 1, 1_000),
     session_tools: flag(true),
-    output_chars: integer(20_000, 200, 10_000_000),
-    ttl: time(60_000, 24 * hourMs),
+    max_output_chars: integer(20_000, 200, 10_000_000),
+    list_ttl: time(60_000, 24 * hourMs),
     body_bytes: size(4 * MiB, 256 * MiB),
-    streams: integer(256, 0, 100_000),
+    max_subscriptions: integer(256, 0, 100_000),
   }),
   storage: section({
     data_dir: text(''),
@@ -152,9 +152,9 @@ const configSchema = section({
   log: section({
     level: choice('info', 'debug', 'warn', 'error'),
     format: choice('auto', 'json', 'text'),
-    slow_ms: time(100, hourMs),
-    values: flag(false),
-    access: { type: 'number', default: 0, minimum: 0, maximum: 1 } as const,
+    slow_after: time(100, hourMs),
+    parameters: flag(false),
+    access_sample_rate: { type: 'number', default: 0, minimum: 0, maximum: 1 } as const,
   }),
   audit: section({
     file: text(''),
@@ -173,15 +173,15 @@ const configSchema = section({
     log: text(''),
     name: text(''),
     node: text(''),
-    advertise: text(''),
+    advertise_address: text(''),
     role: choice('member', 'reader'),
-    read: choice('session', 'local', 'strong'),
+    read_consistency: choice('session', 'local', 'strong'),
     max_lag: time(10_000, 24 * hourMs, 1),
-    wait: time(1_000, 60_000),
+    wait_timeout: time(1_000, 60_000),
     lease: time(3_000, 60_000, 500),
     append_timeout: time(20_000, 600_000, 100),
-    keep: time(24 * hourMs, 8760 * hourMs, 1_000),
-    keep_bytes: size(64 * GiB),
+    log_retention: time(24 * hourMs, 8760 * hourMs, 1_000),
+    log_retention_bytes: size(64 * GiB),
     schema_bytes: size(256 * MiB),
     /** Of a reader: vector types that it does not search. */
     skip_vectors: texts(),
@@ -190,18 +190,22 @@ const configSchema = section({
     tls_ca: door(),
     tls_cert: door(),
     tls_key: door(),
-    allow_lazy_log: flag(false),
+    allow_unsynced_log: flag(false),
     /** A log on another machine may be asked without credentials or TLS. */
     insecure: flag(false),
     /** All that may lead, `NODE=HOST:PORT`: who leads which database is spread over them. */
     members: texts(),
-    /** Databases of tenants that are open at once; those of a cluster are all. */
-    databases_open: integer(16, 1, 1_000),
-    databases_idle: time(600_000, 24 * hourMs, 100),
-    /** Threads of each that read. */
-    databases_workers: integer(1, 1, 64),
-    /** A shard that takes longer is asked at another node too. */
-    hedge: time(2, 60_000),
+  }),
+  tenants: section({
+    /** Tenant databases that may be open at the same time. A node of a cluster opens all of them. */
+    max_open: integer(16, 1, 1_000),
+    idle_timeout: time(600_000, 24 * hourMs, 100),
+    /** Reader threads of each tenant database. */
+    workers: integer(1, 1, 64),
+  }),
+  sharding: section({
+    /** After this long without a reply, the request to a shard is repeated on another node. */
+    hedge_after: time(2, 60_000),
   }),
 });
 
@@ -238,8 +242,8 @@ function collectKeys(properties: Tree, prefix: string): Map<string, KeySchema> {
 export function schemaOf(key: string): KeySchema | undefined {
   const known = keySchemas.get(key);
   if (known !== undefined) return known;
-  if (/^cluster\.databases\.[a-z0-9][a-z0-9_-]{0,62}$/.test(key)) return text('');
-  if (/^cluster\.scatter\.[A-Za-z_][A-Za-z0-9_]{0,50}$/.test(key)) return integer(1, 1, 1_024);
+  if (/^tenants\.databases\.[a-z0-9][a-z0-9_-]{0,62}$/.test(key)) return text('');
+  if (/^sharding\.types\.[A-Za-z_][A-Za-z0-9_]{0,50}$/.test(key)) return integer(1, 1, 1_024);
   const match = /^vectors\.([A-Za-z_][A-Za-z0-9_]*)\.([a-z_]+)$/.exec(key);
   const types: Tree = vectorTypeSchema.properties;
   if (match === null || !Object.hasOwn(types, match[2]!)) return undefined;

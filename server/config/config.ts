@@ -12,6 +12,7 @@ import { readProjectFile } from '../folder/project-file.js';
 import { providerSettings } from './provider-source.js';
 import { defaultIn, indexBytes, memoryBytes, readersIn } from './memory.js';
 import type { Environment, Setting } from './setting.js';
+import { currentKey, renamedKeys, renamedNote } from './renamed-keys.js';
 import { readTenantFile, tenantFolder } from './tenant-file.js';
 import { flatten, parseJsonTable, parseToml } from './toml.js';
 
@@ -41,8 +42,10 @@ export interface Config extends Omit<ConfigValues, 'limits'> {
   failpoint: string | undefined;
   /** Every key that has a value. */
   settings: ReadonlyMap<string, Setting>;
-  /** Worth a line in the log at start. */
+  /** Lines for the log at the start, of level info. */
   notes: string[];
+  /** One line for each former name of a key that a source uses, of level warn. */
+  renamed: string[];
 }
 
 export interface ConfigRequest {
@@ -92,7 +95,8 @@ export function loadConfig(request: ConfigRequest): Config {
       fromProject: false,
     },
   ];
-  const settings = mergeLayers(layers);
+  const renamed: string[] = [];
+  const settings = mergeLayers(layers, renamed);
   const usesHelix = own === undefined && helix.layers.length > 0;
   if (usesHelix && settings.get('compat')!.source === 'default') {
     settings.set('compat', { value: 'helix-2', source: 'default beside HelixDB configuration' });
@@ -101,6 +105,7 @@ export function loadConfig(request: ConfigRequest): Config {
   for (const [name, setting] of providers.settings) settings.set(name, setting);
   return {
     ...assemble(settings, projectDir, notes),
+    renamed,
     queriesDir: helix.queries,
     environment: providers.environment,
     withheld: providers.withheld,
@@ -134,7 +139,7 @@ function readHelixFiles(
 }
 
 function fileLayer(name: string, table: Record<string, unknown>): Layer {
-  const values = flatten(table, (key) => schemaOf(key) !== undefined);
+  const values = flatten(table, (key) => schemaOf(currentKey(key)) !== undefined);
   return { source: () => name, values, fromProject: true };
 }
 
@@ -170,13 +175,14 @@ const sections = new Set([...keySchemas.keys()].map((key) => key.split('.')[0]!)
  */
 function trellisVariables(environment: Environment): Map<string, string> {
   const known = new Map(shortForms);
-  for (const key of keySchemas.keys()) {
+  for (const key of [...renamedKeys.keys(), ...keySchemas.keys()]) {
     if (key.includes('.')) known.set(`TRELLIS_${key.replace('.', '_').toUpperCase()}`, key);
   }
   for (const name of Object.keys(environment)) {
     const section = /^TRELLIS_([A-Z]+)_/.exec(name)?.[1]?.toLowerCase();
     if (section === undefined || known.has(name) || !sections.has(section)) continue;
-    failUnknown(name, `environment ${name}`, known.keys());
+    const current = [...known].filter(([, key]) => !renamedKeys.has(key)).map(([one]) => one);
+    failUnknown(name, `environment ${name}`, current);
   }
   return known;
 }
@@ -190,7 +196,7 @@ function environmentLayer(
   const names = new Map<string, string>();
   for (const [name, key] of variables) {
     const text = environment[name];
-    const isGiven = text !== '' || keySchemas.get(key)!.filled === true;
+    const isGiven = text !== '' || keySchemas.get(currentKey(key))!.filled === true;
     if (text === undefined || !isGiven) continue;
     // HelixDB's own files are never opened: ours go into a directory beside them.
     const directory = name === 'HELIX_DATA_DIR' ? join(text, 'trellis') : text;
@@ -209,7 +215,7 @@ function failUnknown(key: string, source: string, known: Iterable<string>): neve
 }
 
 /** Later layers win; every value is checked, also those that lose. */
-function mergeLayers(layers: readonly Layer[]): Map<string, Setting> {
+function mergeLayers(layers: readonly Layer[], renamed: string[]): Map<string, Setting> {
   const settings = new Map<string, Setting>();
   const memory = memoryBytes();
   for (const [key, schema] of keySchemas) {
@@ -218,11 +224,17 @@ function mergeLayers(layers: readonly Layer[]): Map<string, Setting> {
     settings.set(key, { value, source: 'default' });
   }
   for (const { source, values, fromProject } of layers) {
-    for (const [key, raw] of values) {
+    for (const [written, raw] of values) {
+      const key = currentKey(written);
+      if (key !== written) {
+        renamed.push(renamedNote(written, key, source(written)));
+        // The current name wins over the former one beside it.
+        if (values.has(key)) continue;
+      }
       const schema = schemaOf(key);
       if (schema === undefined) return failUnknown(key, source(key), keySchemas.keys());
-      const value = readValue(key, schema, raw, source(key));
-      settings.set(key, { value, source: source(key), ...(fromProject && { fromProject }) });
+      const value = readValue(key, schema, raw, source(written));
+      settings.set(key, { value, source: source(written), ...(fromProject && { fromProject }) });
     }
   }
   return settings;
@@ -232,14 +244,14 @@ function assemble(
   settings: Map<string, Setting>,
   projectDir: string,
   notes: string[],
-): Omit<Config, 'queriesDir' | 'environment' | 'withheld' | 'failpoint'> {
+): Omit<Config, 'queriesDir' | 'environment' | 'withheld' | 'failpoint' | 'renamed'> {
   const cores = availableParallelism();
   // At least two, where operations.md says one: beside a single reader that searches vectors, the second
   // of two processors stood idle (3.2K of 3.9K searches a second).
   const memory = memoryBytes();
   const readers = Math.max(2, Math.min(readersIn(memory), cores - 1));
   replaceZero(settings, 'server.workers', readers);
-  replaceZero(settings, 'server.fronts', Math.max(1, Math.min(64, Math.floor(cores / 2))));
+  replaceZero(settings, 'server.http_threads', Math.max(1, Math.min(64, Math.floor(cores / 2))));
   replaceZero(settings, 'vectors.memory_bytes', indexBytes(memory));
   const nested: Record<string, Record<string, unknown>> = {};
   const vectorTypes: Record<string, Record<string, unknown>> = Object.create(null);
@@ -247,8 +259,8 @@ function assemble(
   const scatter = new Map<string, number>();
   for (const [key, { value }] of settings) {
     const [section, name, deep] = key.split('.');
-    if (name === 'scatter' && deep !== undefined) scatter.set(deep, value as number);
-    else if (section === 'cluster' && deep !== undefined) folders.set(deep, value as string);
+    if (section === 'sharding' && deep !== undefined) scatter.set(deep, value as number);
+    else if (section === 'tenants' && deep !== undefined) folders.set(deep, value as string);
     else if (deep !== undefined) (vectorTypes[name!] ??= {})[deep] = value;
     else if (name !== undefined) (nested[section!] ??= {})[name] = value;
   }
@@ -276,7 +288,7 @@ function assemble(
 /** The first vector of one database decides for all that follow; of many shards each would have a first. */
 function checkDimension(type: string, config: Record<string, unknown> | undefined): void {
   if (config?.dimensions !== undefined) return;
-  const what = `cluster.scatter.${type} needs vectors.${type}.dimensions: all shards have the same.`;
+  const what = `sharding.types.${type} needs vectors.${type}.dimensions: all shards have the same.`;
   fail('CONFIG_INVALID', { what }, { hint: 'Say how many numbers its vectors have.' });
 }
 
@@ -291,7 +303,7 @@ function withShards(
     for (let at = 0; at < count; at++) {
       const name = shardName(type, at);
       if (all.has(name)) {
-        fail('CONFIG_INVALID', { what: `cluster.scatter.${type}: there is a database ${name}.` });
+        fail('CONFIG_INVALID', { what: `sharding.types.${type}: there is a database ${name}.` });
       }
       all.set(name, join(dataDir, 'shards', name));
     }
@@ -312,7 +324,7 @@ function tenantFolders(
   for (const [name, folder] of folders) {
     const path = folder === '' ? tenantFolder(dataDir, name) : resolve(projectDir, folder);
     const other = taken.get(path);
-    const key = `cluster.databases.${name}`;
+    const key = `tenants.databases.${name}`;
     if (other !== undefined) fail('CONFIG_INVALID', { what: `${key} is the folder of ${other}.` });
     taken.set(path, key);
     databases.set(name, path);

@@ -39,7 +39,7 @@ export function checkProjectPlaces(config: Config): void {
   const socket = socketPathOf(server.host);
   if (socket !== undefined) check('server.host', socket, 'Say it with --host or in TRELLIS_HOST.');
   for (const [name, folder] of databases) {
-    check(`cluster.databases.${name}`, folder, 'Name a folder in the project or leave it empty.');
+    check(`tenants.databases.${name}`, folder, 'Name a folder in the project or leave it empty.');
   }
   if (cluster.token_file !== '') {
     const path = resolve(projectDir, cluster.token_file);
@@ -52,7 +52,7 @@ export function checkProjectPlaces(config: Config): void {
 }
 
 const databasesOf = ({ databases }: Config) =>
-  [...databases].map(([name, folder]) => [`cluster.databases.${name}`, folder] as const);
+  [...databases].map(([name, folder]) => [`tenants.databases.${name}`, folder] as const);
 
 /** A credential goes to a log that the same source names; code of a driver is run for nobody's project. */
 function checkLog({ cluster, settings }: Config): void {

@@ -7,7 +7,7 @@ import { type Config, shardName } from './config.js';
 
 /** Fails TENANT_UNKNOWN. */
 export function tenantConfig(config: Config, tenant: string): Config {
-  const { databases, cluster, backup, server, storage } = config;
+  const { databases, cluster, backup, server, storage, tenants } = config;
   const dataDir = databases.get(tenant);
   if (dataDir === undefined) return fail('TENANT_UNKNOWN', { tenant });
   const shard = shardsOf(config).find(({ type, at }) => shardName(type, at) === tenant);
@@ -16,7 +16,7 @@ export function tenantConfig(config: Config, tenant: string): Config {
     tenant,
     ...(shard && { shard }),
     dataDir,
-    server: { ...server, workers: cluster.databases_workers },
+    server: { ...server, workers: tenants.workers },
     // The one of the main database is given up for all.
     storage: { ...storage, ballast: 0 },
     backup: { dir: backup.dir === '' ? '' : join(backup.dir, tenant) },
@@ -42,12 +42,12 @@ export function programFor({ shard, scatter, tenant }: Config, program: Program)
 }
 
 /** Databases of tenants that may be open at once. */
-export function openMost({ databases, cluster, scatter }: Config): number {
+export function openMost({ databases, cluster, scatter, tenants }: Config): number {
   const shards = [...scatter.values()].reduce((sum, count) => sum + count, 0);
-  const tenants = databases.size - shards;
-  return shards + (cluster.log === '' ? Math.min(cluster.databases_open, tenants) : tenants);
+  const all = databases.size - shards;
+  return shards + (cluster.log === '' ? Math.min(tenants.max_open, all) : all);
 }
 
 /** Whether a tenant is listed in the configuration. Others were added to the server. */
 export const isConfiguredTenant = ({ settings }: Config, name: string): boolean =>
-  settings.has(`cluster.databases.${name}`);
+  settings.has(`tenants.databases.${name}`);

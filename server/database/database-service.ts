@@ -80,7 +80,7 @@ export class DatabaseService implements DatabaseRequestHandler {
   constructor(private readonly options: DatabaseServiceOptions) {
     const { config } = options;
     this.tenant = config.tenant;
-    const values = config.log.values ? new SentValues(secretsOf(config)) : undefined;
+    const values = config.log.parameters ? new SentValues(secretsOf(config)) : undefined;
     this.requestLog = new RequestLog(options.log, this.#slowLog, values);
     this.mcp = this.#makeMcp();
     this.routes = this.#makeRoutes();
@@ -107,7 +107,7 @@ export class DatabaseService implements DatabaseRequestHandler {
       ...(cluster && { node: cluster.node }),
     });
     if (cluster !== undefined && nodes !== undefined) {
-      const { wait: waitMs, read } = config.cluster;
+      const { wait_timeout: waitMs, read_consistency: read } = config.cluster;
       const members = readMembers(config.cluster.members);
       const { calls } = nodes;
       const counts = this.#clusterCounts;
@@ -168,7 +168,7 @@ export class DatabaseService implements DatabaseRequestHandler {
       metrics: this.metrics,
     });
     const adHoc = adHocEndpoint({
-      enabled: config.server.adhoc,
+      enabled: config.server.ad_hoc_queries,
       database: () => this.database(),
       limits: config.limits,
       strict: config.server.strict_members,

@@ -46,7 +46,7 @@ export function adHocEndpoint(options: AdHocOptions): Endpoint {
     budgetMs: Math.max(limits.query_time, limits.write_time),
     handle: (exchange, body) => {
       if (!options.enabled) {
-        const hint = 'Set `server.adhoc` to true, or use `trellis dev`.';
+        const hint = 'Set `server.ad_hoc_queries` to true, or use `trellis dev`.';
         fail('FEATURE_DISABLED', { feature: 'Running queries that are no stored ones' }, { hint });
       }
       return run(exchange, body, options);

@@ -162,7 +162,7 @@ export class HttpThreadPool {
       const front: HttpThreadHandle = { worker, link, ended, ...fresh };
       this.#fronts.add(front);
       worker.on('message', (message: FromFront) => this.#receive(front, message, resolve));
-      worker.on('error', (error) => this.options.log('error', 'a front failed', { error }));
+      worker.on('error', (error) => this.options.log('error', 'HTTP thread failed', { error }));
       void ended.then(() => {
         this.#forget(front, row);
         resolve();
@@ -194,9 +194,9 @@ export class HttpThreadPool {
         if (!this.#isClosing) this.#deal(front, message.descriptor);
         return onReady();
       case 'defect':
-        return log('error', 'a request failed by a defect', { error: message.error });
+        return log('error', 'request failed: internal error', { error: message.error });
       case 'failed':
-        log('error', 'a front failed', { error: message.error });
+        log('error', 'HTTP thread failed', { error: message.error });
         return this.#close(front);
     }
   }
@@ -234,7 +234,7 @@ export class HttpThreadPool {
 
   async #replace(row: number, failures: number): Promise<void> {
     this.restarts++;
-    this.options.log('error', 'a front is replaced', { row });
+    this.options.log('error', 'HTTP thread restarted', { row });
     await this.#pause(failures);
     await this.#start(row, failures);
   }
@@ -251,7 +251,7 @@ export class HttpThreadPool {
       await this.#startOne(row, failures);
     } catch (error) {
       // The database gives no attachment while it opens its file again, or when it has lost it.
-      this.options.log('warn', 'a front cannot be started', { error });
+      this.options.log('warn', 'HTTP thread could not be started', { error });
       void this.#pause(failures + 1).then(() => this.#start(row, failures + 1));
     }
   }

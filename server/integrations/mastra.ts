@@ -23,7 +23,7 @@ export interface TrellisIndex {
 
 export interface TrellisVectorConfig {
   id: string;
-  /** A connection of `trellisdb/client` to a server with `server.adhoc`, or what `open` gives. */
+  /** A connection of `trellisdb/client` to a server with `server.ad_hoc_queries`, or what `open` gives. */
   caller: VectorTypeConfig['caller'];
   /** By the names of the vector types. */
   indexes: Record<string, TrellisIndex>;

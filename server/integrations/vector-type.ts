@@ -5,7 +5,7 @@ import type { Caller } from '../client/client.js';
 import { type Condition, conditionOf, type Filter, type PropertyType } from './filter.js';
 
 export interface VectorTypeConfig {
-  /** A connection of `trellisdb/client` to a server with `server.adhoc`, or what `open` gives. */
+  /** A connection of `trellisdb/client` to a server with `server.ad_hoc_queries`, or what `open` gives. */
   caller: Caller;
   /** The vector type that holds the documents. */
   type: string;

@@ -84,10 +84,10 @@ export class Door {
     try {
       if (this.keys.refresh()) {
         onKeys();
-        log('info', 'the key file was read again');
+        log('info', 'key file reloaded');
       }
     } catch (error) {
-      log('error', 'the key file was not read; the old keys stay', { error });
+      log('error', 'key file could not be read; the previous keys stay in force', { error });
     }
     this.#noteUse();
     this.audit.tick();
@@ -98,7 +98,7 @@ export class Door {
     try {
       this.#use.note(this.keys.list, isLast);
     } catch (error) {
-      this.options.log('warn', 'when keys were last used could not be noted', { error });
+      this.options.log('warn', 'could not save when keys were last used', { error });
     }
   }
 
@@ -126,7 +126,7 @@ export class Door {
 function openAudit(config: Config, log: Log, keys: { readonly active: boolean }): Audit {
   const { file: name, rotate_bytes: rotateBytes, keep } = config.audit;
   const onError = (error: unknown): void =>
-    log('error', 'lines of the audit could not be written', { error });
+    log('error', 'audit log lines could not be written', { error });
   const path = resolve(config.projectDir, name);
   const file = name === '' ? undefined : new AuditFile({ path, rotateBytes, keep, onError });
   return new Audit({ file, log, hasKeys: () => keys.active, node: config.cluster.node });

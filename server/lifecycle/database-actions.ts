@@ -73,7 +73,7 @@ export function databaseActions(
       node,
       copies,
       proof: ways.proof,
-      waitMs: config.cluster.wait,
+      waitMs: config.cluster.wait_timeout,
       known: (one) => {
         const { left, marks } = readSettings(one);
         return { left, marks: marks && marksOf(one) };

@@ -141,8 +141,8 @@ export class HttpServer {
       main: this.#main,
       servingFor: (exchange) => this.#servingFor(exchange),
       log,
-      slowMs: config.log.slow_ms,
-      accessShare: config.log.access,
+      slowMs: config.log.slow_after,
+      accessShare: config.log.access_sample_rate,
       audit: this.#door.audit,
       onAnswered: this.options.onAnswered,
     });
@@ -180,7 +180,7 @@ export class HttpServer {
     const most = connectionsBelow(files, connections, { threads, databases });
     const fields = { open_files: files, connections: most };
     if (most < connections)
-      log('warn', 'the limit of open files bounds the connections', {
+      log('warn', 'connections are bounded by the limit of open files', {
         ...fields,
         wanted: connections,
       });
@@ -191,8 +191,9 @@ export class HttpServer {
   get #frontsWanted(): number {
     // How far a node is, and whose a request is, the main thread knows.
     if (this.options.config.cluster.log !== '' || this.#hasTenants) return 1;
-    const isDeveloping = this.options.onAnswered !== undefined && !this.#hasSet('server.fronts');
-    return isDeveloping ? 1 : this.options.config.server.fronts;
+    const isDeveloping =
+      this.options.onAnswered !== undefined && !this.#hasSet('server.http_threads');
+    return isDeveloping ? 1 : this.options.config.server.http_threads;
   }
 
   get #hasTenants(): boolean {
@@ -215,9 +216,9 @@ export class HttpServer {
       accepted: this.#door.accepted,
       rates: this.#door.rates!,
       telling: {
-        slowMs: config.log.slow_ms,
-        accessShare: config.log.access,
-        values: config.log.values,
+        slowMs: config.log.slow_after,
+        accessShare: config.log.access_sample_rate,
+        values: config.log.parameters,
       },
       onAnswered: this.options.onAnswered,
       transport,
@@ -248,8 +249,8 @@ export class HttpServer {
     if (canDeal(this.#transport)) {
       return this.#fronts.start(this.#transport, () => database.attachment());
     }
-    if (this.#hasSet('server.fronts')) {
-      log('warn', 'server.fronts needs uWebSockets.js: one thread takes all connections');
+    if (this.#hasSet('server.http_threads')) {
+      log('warn', 'server.http_threads needs uWebSockets.js: one thread takes all connections');
     }
   }
 
@@ -312,7 +313,7 @@ export class HttpServer {
   /** For a tenant that is not here: another member, if there are any. */
   #elsewhere({ passedOn, nodeProof }: Exchange, tenant: string): DatabaseRequestHandler {
     const { config, nodes } = this.options;
-    const { wait: waitMs } = config.cluster;
+    const { wait_timeout: waitMs } = config.cluster;
     const main = this.#main;
     const members = this.#otherMembers;
     const isAsked = members.length > 0 && passedOn === '' && nodeProof === '';
@@ -374,7 +375,9 @@ export class HttpServer {
       tlsFiles(config, log);
       if (!this.#transport.renewTls()) log('warn', 'new TLS files take effect after a restart');
     } catch (error) {
-      log('error', 'the TLS files stay as they were', { reason: reasonOf(error) });
+      log('error', 'TLS files not reloaded; the previous certificate stays in use', {
+        reason: reasonOf(error),
+      });
     }
   }
 
@@ -393,12 +396,12 @@ export class HttpServer {
     const counts = this.#counts;
     const samples: ServerSample[] = [
       { name: 'build_info', labels: this.#buildLabels(), value: 1 },
-      { name: 'fronts', value: this.#fronts?.serving ?? 1 },
-      { name: 'front_restarts_total', value: this.#fronts?.restarts ?? 0 },
-      { name: 'in_flight', value: this.inFlight },
+      { name: 'http_threads', value: this.#fronts?.serving ?? 1 },
+      { name: 'http_thread_restarts_total', value: this.#fronts?.restarts ?? 0 },
+      { name: 'requests_in_flight', value: this.inFlight },
       { name: 'connections', value: counts.connections },
       { name: 'connections_max', value: this.#connectionsMax },
-      { name: 'aborted_total', value: counts.aborted },
+      { name: 'requests_aborted_total', value: counts.aborted },
       { name: 'pipelined_closed_total', value: counts.pipelinedClosed },
       { name: 'buffered_body_bytes', value: counts.bufferedBodyBytes },
       { name: 'buffered_response_bytes', value: counts.bufferedResponseBytes },

@@ -83,7 +83,7 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
   const { database, log, onApplied: onSwap, onResult } = options;
   let compiled: Compiled | undefined;
   const refuse = (reason: string, errors = 0, hint?: string): ReloadResult => {
-    log('warn', 'sources were not reloaded; the old ones keep serving', { reason, hint });
+    log('warn', 'reload failed; still serving the previous version', { reason, hint });
     onResult('refused');
     options.sources.refuse(compiled, errors, reason);
     const queries = database.program.queries.length;

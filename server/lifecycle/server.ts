@@ -84,6 +84,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   checkEnvironment(options);
   const log = createLog({ level: config.log.level, format: formatOf(config) });
   for (const note of config.notes) log('info', note);
+  for (const line of config.renamed) log('warn', line);
   armFailpoint(config.failpoint);
   const started = performance.now();
   const sources = new SourceStatus();
@@ -163,7 +164,7 @@ class Server {
     });
     const onAnswered = dev && ((call: AnsweredCall) => dev.noteCall(call));
     const onIdle = (): void => {
-      log('info', 'nobody has asked for anything: the server ends');
+      log('info', 'exiting: no requests for server.exit_when_idle');
       this.#onStopSignal();
     };
     const version = packageVersion();
@@ -246,7 +247,7 @@ class Server {
   async #takeCopy(keepAs: string | undefined, port: number): Promise<void> {
     if (this.#stopping) return;
     try {
-      this.log('warn', 'this node goes on with the data of another one', { keepAs });
+      this.log('warn', 'this node continues with the data of another node', { keepAs });
       this.#app.phase = 'starting';
       for (const watch of this.#watches.splice(0)) watch.close();
       this.#clusterKeys.close();
@@ -276,7 +277,7 @@ class Server {
   /** The log of the cluster has brought another program. */
   adoptProgram(): void {
     this.#app.adoptProgram();
-    this.log('info', 'the program is that of the cluster now');
+    this.log('info', "applied the cluster's schema and queries");
   }
 
   listen(): Promise<number> {
@@ -371,7 +372,7 @@ class Server {
       log('error', 'unhandled rejection', { error });
     });
     process.on('uncaughtException', (error) => {
-      log('error', 'uncaught exception: the server ends', { error });
+      log('error', 'uncaught exception: exiting', { error });
       void this.#endFatally();
     });
   }

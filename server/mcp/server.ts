@@ -61,14 +61,14 @@ export class McpServer {
     const { mcp, sessions, limits } = config;
     const worldOf = (caller: Caller | undefined): World => this.#worldOf(caller);
     this.#streams = new Subscriptions({
-      most: mcp.streams,
+      most: mcp.max_subscriptions,
       streams: options.streams ?? new OpenStreams(limits),
       worldOf,
     });
     const familiar = new CallTemplateCache(limits, mcp.body_bytes);
     const tools: ToolMethodOptions = {
       toolset: () => this.#toolset(),
-      outputChars: mcp.output_chars,
+      outputChars: mcp.max_output_chars,
       metrics: this.#metrics,
       familiar,
       fresh: this.options.fresh,
@@ -77,7 +77,7 @@ export class McpServer {
       enabled: mcp.enabled && sessions.enabled,
       version,
       exposed: mcp.tools,
-      outputChars: mcp.output_chars,
+      outputChars: mcp.max_output_chars,
       bodyBytes: mcp.body_bytes,
       limits,
     };
@@ -87,7 +87,7 @@ export class McpServer {
       enabled: rules.enabled,
       limits,
       bodyBytes: rules.bodyBytes,
-      ttl: isFresh ? 0 : mcp.ttl,
+      ttl: isFresh ? 0 : mcp.list_ttl,
       hasKeys,
       methods: new Map(this.#methods(tools)),
       familiar,

@@ -288,7 +288,7 @@ export class RequestPipeline implements Receiver {
     const { error: data, stack } = toErrorData(error);
     if (stack === undefined) return this.#answerError(exchange, data, false);
     const args = { request_id: exchange.requestId };
-    this.options.log('error', 'a request failed by a defect', { ...args, error });
+    this.options.log('error', 'request failed: internal error', { ...args, error });
     this.#answerError(exchange, { code: 'INTERNAL', args }, false);
   }
 

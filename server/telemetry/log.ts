@@ -1,5 +1,5 @@
 // Log lines on stderr: one JSON object each, or plain text for people at a terminal. The only
-// writer of the console. Keys never come here, bodies and parameter values only where `log.values`
+// writer of the console. Keys never come here, bodies and parameter values only where `log.parameters`
 // says so; characters that could forge or garble a line are escaped.
 
 import { visible } from '../../engine/index.js';

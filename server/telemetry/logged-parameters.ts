@@ -1,4 +1,4 @@
-// What callers send, for the log where `log.values` asks for it: the beginning of a body as text. Owns
+// What callers send, for the log where `log.parameters` asks for it: the beginning of a body as text. Owns
 // what of it is printed. Invariant: no credential that this server knows, and nothing that has the
 // form of one of its keys, is ever in that text, however it was written in the body.
 

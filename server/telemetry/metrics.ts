@@ -82,9 +82,9 @@ export class RouteMetrics {
       const labels = { route, status: status.slice(0, 3) };
       samples.push({ name: 'requests_total', labels, value });
     }
-    samples.push({ name: 'request_bytes', labels: { route }, value: this.bytesIn });
-    samples.push({ name: 'response_bytes', labels: { route }, value: this.bytesOut });
-    samples.push(...this.seconds.samples('request_seconds', { route }));
+    samples.push({ name: 'request_bytes_total', labels: { route }, value: this.bytesIn });
+    samples.push({ name: 'response_bytes_total', labels: { route }, value: this.bytesOut });
+    samples.push(...this.seconds.samples('request_duration_seconds', { route }));
     return samples;
   }
 }
@@ -160,7 +160,7 @@ export class Metrics {
   readonly #routes = new Map<string, RouteMetrics>();
   /** Of the threads that answer by themselves. */
   readonly #others = new Set<FrontFigures>();
-  readonly #rejected = new LabelledCounter('rejected_total', 'code');
+  readonly #rejected = new LabelledCounter('request_errors_total', 'code');
   readonly #limitHits = new LabelledCounter('limit_hits_total', 'limit');
   readonly shares = new LabelledCounter('share_exceeded_total', 'what');
   readonly authFailures = new LabelledCounter('auth_failures_total', 'reason');
@@ -212,7 +212,7 @@ export class Metrics {
       ...routes,
       ...counters.flatMap((counter) => counter.samples()),
       ...this.embedding.samples(),
-      ...this.compileSeconds.samples('compile_seconds'),
+      ...this.compileSeconds.samples('compile_duration_seconds'),
       { name: 'checksum_errors_total', value: rejected.get('DATA_CORRUPT') },
       { name: 'unhandled_rejections_total', value: this.unhandledRejections },
     ];
@@ -271,36 +271,50 @@ const fullName = (name: string): string => (name.startsWith('process_') ? name :
 
 interface Printed {
   family: string;
-  /** With the prefix. */
+  /** Name of the sample with the prefix. */
   name: string;
+  /** Former name of the sample with the prefix. Undefined if the family was not renamed. */
+  formerName: string | undefined;
 }
 
-/** By name of a sample. */
+/** The printed names, by name of a sample. */
 const printedNames = new Map<string, Printed>();
 
-/** Histograms have several names to one family. */
+/** Returns the names under which a sample is printed. A histogram has three sample names in one family. */
 function printedName(name: string): Printed {
   let printed = printedNames.get(name);
   if (printed === undefined) {
     const family = name in catalogue ? name : name.replace(/_(bucket|sum|count)$/, '');
-    printedNames.set(name, (printed = { family, name: fullName(name) }));
+    const former = catalogue[family]!.formerly?.name;
+    const formerName = former && fullName(former + name.slice(family.length));
+    printedNames.set(name, (printed = { family, name: fullName(name), formerName }));
   }
   return printed;
 }
 
-function head(family: string): string {
-  const { help, type } = catalogue[family]!;
-  const name = fullName(family);
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+const head = (name: string, help: string, type: string): string =>
+  `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+
+function formerHead(family: string): string {
+  const { name, type } = catalogue[family]!.formerly!;
+  return head(fullName(name), `Former name of ${fullName(family)}.`, type);
 }
 
-/** Prometheus text: samples of one family stand together, in the order in which they first occur. */
+/**
+ * Returns the samples as Prometheus text. Samples of one family stand together, in the order in which the
+ * families first occur. The families under former names follow.
+ */
 export function printMetrics(samples: readonly Sample[]): Buffer {
   const texts = new Map<string, string>();
+  const formerTexts = new Map<string, string>();
   for (const { name, labels, value } of samples) {
-    const printed = printedName(name);
-    const text = texts.get(printed.family) ?? head(printed.family);
-    texts.set(printed.family, `${text}${printed.name}${printLabels(labels)} ${value}\n`);
+    const { family, name: printed, formerName } = printedName(name);
+    const rest = `${printLabels(labels)} ${value}\n`;
+    const { help, type } = catalogue[family]!;
+    const text = texts.get(family) ?? head(fullName(family), help, type);
+    texts.set(family, `${text}${printed}${rest}`);
+    if (formerName === undefined) continue;
+    formerTexts.set(family, `${formerTexts.get(family) ?? formerHead(family)}${formerName}${rest}`);
   }
-  return Buffer.from([...texts.values()].join(''));
+  return Buffer.from([...texts.values(), ...formerTexts.values()].join(''));
 }

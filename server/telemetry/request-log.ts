@@ -1,5 +1,5 @@
 // Which requests that ended are told of, and telling: slow ones in the list of slow requests, those and
-// a share of all others in the log. Invariant: names, sizes and times; values only where `log.values` says so.
+// a share of all others in the log. Invariant: names, sizes and times; values only where `log.parameters` says so.
 import { type ErrorCode, excerpt, wallMs } from '../../engine/index.js';
 import type { Log } from './log.js';
 import { type SentValues, keptOf } from './logged-parameters.js';
@@ -106,14 +106,14 @@ export class RequestLog {
       values: request.sent && this.values?.print(request.sent.body, request.sent.given),
     };
     if (slow) this.slowLog.add({ ts: new Date(wallMs()).toISOString(), ...entry });
-    const leftOut = isChosen ? 0 : this.slowLog.takeLine(performance.now());
-    if (leftOut === undefined) return;
+    const suppressed = isChosen ? 0 : this.slowLog.takeLine(performance.now());
+    if (suppressed === undefined) return;
     this.log(code === 'INTERNAL' ? 'error' : 'info', slow ? 'slow request' : 'request', {
       ...entry,
       key_id: keyId || undefined,
       peer: request.peer,
       traceparent: traceparent ? excerpt(traceparent) : undefined,
-      left_out: leftOut || undefined,
+      suppressed: suppressed || undefined,
     });
   }
 }

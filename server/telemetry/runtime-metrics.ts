@@ -63,11 +63,7 @@ export class RuntimeMetrics {
       samples.push({ name: 'process_max_fds', value: this.#filesMax });
     }
     if (files === undefined) return samples;
-    return [
-      ...samples,
-      { name: 'process_open_fds', value: files },
-      { name: 'open_fds', value: files },
-    ];
+    return [...samples, { name: 'process_open_fds', value: files }];
   }
 
   samples(): ServerSample[] {
@@ -80,7 +76,6 @@ export class RuntimeMetrics {
         value: performance.eventLoopUtilization().utilization,
       },
       { name: 'event_loop_lag_seconds', labels: main, value: this.#lag() },
-      { name: 'rss_bytes', value: memory.rss },
       { name: 'external_bytes', value: memory.external },
       { name: 'log_lines_lost_total', value: linesLost() },
       { name: 'heap_used_bytes', labels: main, value: memory.heapUsed },

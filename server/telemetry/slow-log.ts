@@ -1,5 +1,5 @@
 // The last slow requests, for GET /slowlog (operations.md 9.3). Holds names, sizes and times, and
-// values only where `log.values` says so.
+// values only where `log.parameters` says so.
 
 export interface SlowRequest {
   ts: string;
@@ -31,7 +31,7 @@ export class SlowLog {
   readonly #entries: SlowRequest[] = [];
   #second = 0;
   #lines = 0;
-  #leftOut = 0;
+  #suppressed = 0;
 
   add(entry: SlowRequest): void {
     this.#entries.push(entry);
@@ -49,11 +49,11 @@ export class SlowLog {
       this.#lines = 0;
     }
     if (this.#lines++ >= linesMax) {
-      this.#leftOut++;
+      this.#suppressed++;
       return undefined;
     }
-    const before = this.#leftOut;
-    this.#leftOut = 0;
+    const before = this.#suppressed;
+    this.#suppressed = 0;
     return before;
   }
 

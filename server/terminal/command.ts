@@ -30,7 +30,7 @@ export interface Command {
 export const projectFlags: Flags = {
   project: { value: 'DIR', about: 'The folder of the project; this one unless said.' },
   data: { value: 'DIR', about: 'The data directory; PROJECT/.trellis/data unless configured.' },
-  tenant: { value: 'NAME', about: 'Whose database, of those under [cluster.databases].' },
+  tenant: { value: 'NAME', about: 'Whose database, of those under [tenants.databases].' },
   instance: { value: 'NAME', about: 'Which [local.NAME] of helix.toml counts.' },
 };
 

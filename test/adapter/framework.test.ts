@@ -67,7 +67,7 @@ describe.skipIf(typeof found === 'string')('Node 22', () => {
   let server: Server;
   let own: string;
   beforeAll(async () => {
-    server = await startServer({ sources, config: { 'server.adhoc': true } });
+    server = await startServer({ sources, config: { 'server.ad_hoc_queries': true } });
     await server.client.post('start', {});
     // As npm would install it: an adapter finds its framework beside itself.
     own = join(folder, 'node_modules/trellisdb');

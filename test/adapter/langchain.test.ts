@@ -115,7 +115,7 @@ describe.each(['open', 'connect'] as const)('%s', (way) => {
     } else {
       server = await startServer({
         sources: { 'main.hx': schema },
-        config: { 'server.adhoc': true },
+        config: { 'server.ad_hoc_queries': true },
       });
       database = connect({ url: `http://127.0.0.1:${server.port}` });
     }

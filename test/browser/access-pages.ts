@@ -18,7 +18,7 @@ let closed: Server;
 let people: string[] = [];
 beforeAll(async () => {
   // Every request is slow: the slow log has entries.
-  demo = await startDemo({ config: { 'embedding.model': 'hash', 'log.slow_ms': 0 } });
+  demo = await startDemo({ config: { 'embedding.model': 'hash', 'log.slow_after': 0 } });
   closed = await startServer({
     sources: { 'main.hx': text },
     env: { TRELLIS_API_KEY: 'k'.repeat(16) },

@@ -10,7 +10,7 @@ let demo: Server;
 let origin: string;
 beforeAll(async () => {
   // Every request is slow: the slow log has entries.
-  demo = await startDemo({ config: { 'embedding.model': 'hash', 'log.slow_ms': 0 } });
+  demo = await startDemo({ config: { 'embedding.model': 'hash', 'log.slow_after': 0 } });
   origin = `http://127.0.0.1:${demo.port}`;
 });
 afterAll(async () => {

@@ -12,7 +12,7 @@ let origin: string;
 let passage: string;
 beforeAll(async () => {
   // Every request is slow: the slow log has entries.
-  demo = await startDemo({ config: { 'embedding.model': 'hash', 'log.slow_ms': 0 } });
+  demo = await startDemo({ config: { 'embedding.model': 'hash', 'log.slow_after': 0 } });
   origin = `http://127.0.0.1:${demo.port}`;
   const { passages } = await demo.client.post('passagesLike', { text: 'gravity', k: 1 });
   passage = passages[0].id;

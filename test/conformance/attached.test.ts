@@ -241,6 +241,6 @@ describe('attached threads', () => {
 function countOf(db: EmbeddedDatabase, query: string): number {
   const sample = db.database
     .metrics()
-    .find(({ name, labels }) => name === 'query_seconds_count' && labels?.query === query);
+    .find(({ name, labels }) => name === 'query_duration_seconds_count' && labels?.query === query);
   return sample?.value ?? 0;
 }

@@ -14,7 +14,7 @@ describe.skipIf(!hasUws)('fronts that fail', () => {
   });
   afterAll(() => fronts.dispose());
 
-  const restarts = () => fronts.figure(/trellis_front_restarts_total (\d+)/);
+  const restarts = () => fronts.figure(/trellis_http_thread_restarts_total (\d+)/);
 
   /** Whether it went with its front; what is passed on brings a message to that. */
   async function isLost(one: Connection): Promise<boolean> {
@@ -48,14 +48,14 @@ describe.skipIf(!hasUws)('fronts that fail', () => {
       const lost = await failOne();
       expect(lost.size).toBeLessThanOrEqual(fronts.open.length / 2);
       await expect.poll(restarts).toBe(ends);
-      await expect.poll(() => fronts.figure(/trellis_fronts (\d+)/)).toBe(3);
+      await expect.poll(() => fronts.figure(/trellis_http_threads (\d+)/)).toBe(3);
       const kept = fronts.open.filter((one) => !lost.has(one));
       expect(await Promise.all(kept.map(isLost))).toEqual(kept.map(() => false));
       // Dealt out in turn: its successor has some of them.
       for (const one of kept) one.close();
       fronts.open = await fronts.connect(6);
     }
-    expect(fronts.server.stderr).toContain('a front is replaced');
+    expect(fronts.server.stderr).toContain('HTTP thread restarted');
   });
 
   it('keep every promise while programs change', async () => {

@@ -37,9 +37,9 @@ describe.skipIf(!hasUws)('fronts', () => {
     const lines = [
       /requests_total\{route="value",status="200"\} (\d+)/,
       /requests_total\{route="cell",status="404"\} (\d+)/,
-      /rejected_total\{code="NO_VALUE_FOUND"\} (\d+)/,
-      /query_seconds_count\{query="value"\} (\d+)/,
-      /query_seconds_count\{query="cell"\} (\d+)/,
+      /request_errors_total\{code="NO_VALUE_FOUND"\} (\d+)/,
+      /query_duration_seconds_count\{query="value"\} (\d+)/,
+      /query_duration_seconds_count\{query="cell"\} (\d+)/,
     ];
     const read = () => fronts.figures(lines);
     const before = await read();
@@ -51,7 +51,7 @@ describe.skipIf(!hasUws)('fronts', () => {
       const calls = (round + 1) * open.length;
       expect(after.map((count, i) => count - before[i]!)).toEqual(lines.map(() => calls));
     }
-    expect(await figure(/trellis_fronts (\d+)/)).toBe(3);
+    expect(await figure(/trellis_http_threads (\d+)/)).toBe(3);
     expect(await figure(/trellis_connections (\d+)/)).toBeGreaterThanOrEqual(open.length);
     // Most of these reads were made where they arrived.
     expect(await figure(/inline_reads_total (\d+)/)).toBeGreaterThan(100);

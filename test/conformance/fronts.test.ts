@@ -2,7 +2,7 @@
 import { declareCorpus } from '../support/corpus/corpus.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
-const config = { 'server.fronts': 3 };
+const config = { 'server.http_threads': 3 };
 
 if (long) declareCorpus('http', { config, merge: true });
 declareCorpus('hostile', { config, base: 'hostile.json', files: long ? /./ : /framing/ });

@@ -26,7 +26,11 @@ export class Fronts {
   static async start(failpoint?: string): Promise<Fronts> {
     const server = await startServer({
       sources: { 'main.hx': source(1) },
-      config: { 'server.fronts': 3, 'limits.connections': connectionsMax, 'server.watch': false },
+      config: {
+        'server.http_threads': 3,
+        'limits.connections': connectionsMax,
+        'server.watch': false,
+      },
       env: {
         TRELLIS_API_KEY: 'root-of-the-tests',
         ...(failpoint && { TRELLIS_FAILPOINT: failpoint }),

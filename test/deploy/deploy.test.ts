@@ -42,6 +42,7 @@ function metricsIn(text: string): string[] {
 }
 
 function isExported(name: string): boolean {
+  // Former names are printed, too; new dashboards do not use them.
   const known = families as Record<string, { type: string }>;
   const own = name.replace(/^trellis_/, '');
   if (Object.hasOwn(known, own)) return known[own]!.type !== 'histogram';

@@ -22,7 +22,7 @@ let server: Server;
 let run = 0;
 const notRun: string[] = [];
 beforeAll(async () => {
-  const env = { TRELLIS_SERVER_ADHOC: 'true' };
+  const env = { TRELLIS_SERVER_AD_HOC_QUERIES: 'true' };
   server = await startServer({ sources, env, hasOwnData: true });
 });
 afterAll(async () => {
@@ -65,11 +65,15 @@ test('every metric is described, with its labels', async () => {
     [...page.matchAll(/^\| `(\w+)` \| \w+ \| (.*?) \|/gm)].map((row) => [row[1]!, row[2]!]),
   );
   const text = await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text();
-  const families = [...text.matchAll(/^# TYPE (\w+) \w+$/gm)].map((match) => match[1]!);
+  // Former names, which are printed until the next major version, stand in the changelog.
+  const former = new Set([...text.matchAll(/^# HELP (\w+) Former name of /gm)].map((m) => m[1]!));
+  const all = [...text.matchAll(/^# TYPE (\w+) \w+$/gm)].map((match) => match[1]!);
+  const families = all.filter((name) => !former.has(name));
   expect(families.length).toBeGreaterThan(50);
   expect(families.filter((name) => !labelsOf.has(name))).toEqual([]);
   const undescribed = [...text.matchAll(/^(\w+)\{(.*)\} /gm)].flatMap(([, name, labels]) => {
     const family = labelsOf.has(name!) ? name! : name!.replace(/_(bucket|sum|count)$/, '');
+    if (former.has(family) || former.has(name!)) return [];
     const names = [...labels!.matchAll(/(\w+)="/g)].map((label) => label[1]!);
     return names
       .filter((label) => label !== 'le' && label !== 'node')

@@ -153,7 +153,7 @@ describe('what it passes on', () => {
     line.send(callOf('slow', 'n_from_type', { node_type: 'Person' }));
     await expect.poll(() => mcp.app.inFlight).toBe(before + 1);
     line.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"slow"}}');
-    await expect.poll(async () => (await metric('aborted_total')) > 0).toBe(true);
+    await expect.poll(async () => (await metric('requests_aborted_total')) > 0).toBe(true);
     release();
     mcp.database.held = undefined;
     line.send(callOf('next', 'count'));

@@ -25,7 +25,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
   let mcp: RunningMcp;
   let open: Listener[] = [];
   beforeAll(async () => {
-    mcp = await startMcp(transport, source, { 'mcp.streams': '8' });
+    mcp = await startMcp(transport, source, { 'mcp.max_subscriptions': '8' });
   });
   afterEach(async () => {
     for (const listener of open) listener.close();

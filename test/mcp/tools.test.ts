@@ -170,7 +170,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
   });
 
   test('M13 where more characters may be, two calls page through a list of 10,000', async () => {
-    const big = await tenThousand({ 'mcp.output_chars': '800000' });
+    const big = await tenThousand({ 'mcp.max_output_chars': '800000' });
     const first = await big.page(0, 10_000);
     const { shown, total } = first.cut!;
     expect([total, first.names]).toEqual([10_000, everyName.slice(0, shown)]);

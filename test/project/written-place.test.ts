@@ -207,7 +207,7 @@ describe('folders that a project names', () => {
     ['backup.dir', (home) => join(home, 'backups')],
     ['audit.file', (home) => join(home, 'audit')],
     ['server.host', (home) => `unix:${join(home, 's')}`],
-    ['cluster.databases.acme', (home) => join(home, 'acme')],
+    ['tenants.databases.acme', (home) => join(home, 'acme')],
   ];
   const forms: [form: string, of: (home: string, project: string, value: string) => string][] = [
     ['absolute', (_, __, value) => value],

@@ -139,9 +139,9 @@ describe('a repeat', () => {
 describe('answers go', () => {
   const many = long ? 2000 : 60;
   const bounds: [string, NonNullable<OpenOptions['limits']>, (kept: number) => boolean][] = [
-    ['when they are too many', { kept_answers: 10 }, (kept) => kept === 10],
-    ['when they are too large', { kept_answer_bytes: 2000 }, (kept) => kept > 2 && kept < 30],
-    ['when their time is over', { kept_answer_time: 1 }, (kept) => kept < 20],
+    ['when they are too many', { idempotency_keys: 10 }, (kept) => kept === 10],
+    ['when they are too large', { idempotency_bytes: 2000 }, (kept) => kept > 2 && kept < 30],
+    ['when their time is over', { idempotency_ttl: 1 }, (kept) => kept < 20],
     ['but not before', {}, (kept) => kept === many],
   ];
   test.each(bounds)('%s', async (_, limits, isRight) => {
@@ -153,7 +153,7 @@ describe('answers go', () => {
       for (let i = 0; i < many / 2; i++) {
         await call('add', { no: i }, `${round}-${i}`);
         // A key that is used anew after its time leaves a hole in the order.
-        if (given.kept_answer_time && i % 5 === 0) {
+        if (given.idempotency_ttl && i % 5 === 0) {
           await new Promise((resolve) => setTimeout(resolve, 3));
           await call('add', { no: i }, `${round}-${i}`);
         }
@@ -217,7 +217,7 @@ describe('the header', () => {
       headers: { 'Idempotency-Key': key },
     });
   beforeAll(async () => {
-    const config = { 'server.adhoc': true };
+    const config = { 'server.ad_hoc_queries': true };
     server = await startServer({ sources: { 'main.hx': text }, config, workers: 1 });
   });
   afterAll(() => server?.dispose());

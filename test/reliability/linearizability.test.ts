@@ -133,7 +133,7 @@ test.runIf(long)(
           if (end.status === 'rejected') expect(String(end.reason)).toMatch(/closed|ECONN|EPIPE/);
         }
         // Of several threads that take connections, each reads by a snapshot of its own.
-        await server.start({ env: { TRELLIS_SERVER_FRONTS: String(1 + ((round + 1) % 3)) } });
+        await server.start({ env: { TRELLIS_SERVER_HTTP_THREADS: String(1 + ((round + 1) % 3)) } });
       }
     } finally {
       await server.dispose();

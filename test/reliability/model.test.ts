@@ -50,7 +50,7 @@ function nextDeath(random: Random): Death {
 
 /** How a server is started besides: which threads take connections, and by what. */
 const optionsOf = (random: Random): Record<string, string> => ({
-  TRELLIS_SERVER_FRONTS: String(1 + random.below(3)),
+  TRELLIS_SERVER_HTTP_THREADS: String(1 + random.below(3)),
   TRELLIS_SERVER_TRANSPORT: random.pick(['auto', 'node']),
 });
 

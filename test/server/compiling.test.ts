@@ -80,7 +80,7 @@ describe.each(hasUws ? ['uws', 'node'] : ['node'])('a server with %s', (transpor
   beforeAll(async () => {
     server = await startServer({
       sources: { 'schema.hx': schema, 'queries.hx': queries('0') },
-      env: { TRELLIS_SERVER_TRANSPORT: transport, TRELLIS_SERVER_ADHOC: 'true' },
+      env: { TRELLIS_SERVER_TRANSPORT: transport, TRELLIS_SERVER_AD_HOC_QUERIES: 'true' },
       args: ['--no-watch'],
     });
   });

@@ -240,7 +240,9 @@ describe('counts of all threads', () => {
     const seen = () =>
       metrics
         .samples()
-        .filter(({ name }) => /^(requests|rejected|limit_hits)_total$|_(count|bytes)$/.test(name))
+        .filter(({ name }) =>
+          /^(requests|request_errors|limit_hits)_total$|_count$|bytes_total$/.test(name),
+        )
         .map(({ name, labels, value }) => `${name} ${Object.values(labels ?? {})} ${value}`)
         .filter((line) => !line.endsWith(' 0'));
     metrics.route('a').record('200 OK', 0.001, 1, 2);
@@ -253,15 +255,15 @@ describe('counts of all threads', () => {
     figures.reject('JSON_TOO_DEEP');
     const wanted = [
       'requests_total a,200 2',
-      'request_bytes a 11',
-      'response_bytes a 22',
-      'request_seconds_count a 2',
+      'request_bytes_total a 11',
+      'response_bytes_total a 22',
+      'request_duration_seconds_count a 2',
       'requests_total b,404 1',
-      'request_bytes b 10',
-      'response_bytes b 20',
-      'request_seconds_count b 1',
-      'rejected_total NO_VALUE_FOUND 1',
-      'rejected_total JSON_TOO_DEEP 1',
+      'request_bytes_total b 10',
+      'response_bytes_total b 20',
+      'request_duration_seconds_count b 1',
+      'request_errors_total NO_VALUE_FOUND 1',
+      'request_errors_total JSON_TOO_DEEP 1',
       'limit_hits_total json_depth 1',
     ];
     const check = () => {

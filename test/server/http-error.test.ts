@@ -257,11 +257,11 @@ describe('small parts', () => {
     const route = new RouteMetrics('q');
     for (const seconds of [0.0001, 0.003, 20]) route.record('200 OK', seconds, 1, 2);
     const text = printMetrics(route.samples()).toString();
-    expect(text).toContain('trellis_request_seconds_bucket{route="q",le="0.0005"} 1\n');
-    expect(text).toContain('trellis_request_seconds_bucket{route="q",le="0.005"} 2\n');
-    expect(text).toContain('trellis_request_seconds_bucket{route="q",le="+Inf"} 3\n');
-    expect(text).toContain('trellis_request_bytes{route="q"} 3\n');
-    expect(text.match(/# TYPE trellis_request_seconds histogram/g)).toHaveLength(1);
+    expect(text).toContain('trellis_request_duration_seconds_bucket{route="q",le="0.0005"} 1\n');
+    expect(text).toContain('trellis_request_duration_seconds_bucket{route="q",le="0.005"} 2\n');
+    expect(text).toContain('trellis_request_duration_seconds_bucket{route="q",le="+Inf"} 3\n');
+    expect(text).toContain('trellis_request_bytes_total{route="q"} 3\n');
+    expect(text.match(/# TYPE trellis_request_duration_seconds histogram/g)).toHaveLength(1);
   });
 });
 

@@ -39,8 +39,8 @@ async function samples(): Promise<{ inline: number; lane: number; calls: number 
     );
   return {
     inline: of('inline_reads_total'),
-    lane: of('queue_wait_seconds_count{lane="read"}'),
-    calls: of('query_seconds_count{query="odd"}'),
+    lane: of('queue_wait_seconds_count{lane="read",thread="reader"}'),
+    calls: of('query_duration_seconds_count{query="odd"}'),
   };
 }
 

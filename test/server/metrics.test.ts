@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedMs } from '../../engine/base/clock.js';
-import { Histogram } from '../../engine/base/metric.js';
+import { type Family, Histogram } from '../../engine/base/metric.js';
 import {
   WriterMetrics,
   createFiguresBuffer,
@@ -28,17 +28,17 @@ QUERY all() => i <- N<Item> RETURN i
 
 /** Present from the start; others appear with the first event they count. */
 const names = [
-  'requests_total request_seconds_bucket request_bytes response_bytes in_flight aborted_total',
-  'connections rejected_total limit_hits_total event_loop_lag_seconds event_loop_utilization',
-  'rss_bytes heap_used_bytes external_bytes shared_bytes open_fds unhandled_rejections_total',
+  'requests_total request_duration_seconds_bucket request_bytes_total response_bytes_total requests_in_flight requests_aborted_total',
+  'connections request_errors_total limit_hits_total event_loop_lag_seconds event_loop_utilization',
+  'heap_used_bytes external_bytes shared_bytes unhandled_rejections_total',
   'workers worker_restarts_total queue_depth queue_wait_seconds_sum tasks_cancelled_total',
-  'commit_seconds_bucket fsync_seconds_sum txn_puts_sum group_commit_size_count map_bytes',
-  'file_bytes free_pages readers oldest_reader_age_seconds disk_free_bytes inode_ok',
+  'commit_duration_seconds_bucket fsync_duration_seconds_sum transaction_writes_sum group_commit_size_count map_bytes',
+  'file_bytes free_pages readers oldest_reader_age_seconds disk_free_bytes data_file_ok',
   'writer_heartbeat_age_seconds checksum_errors_total elements text_documents text_terms',
   'postings_bytes vectors tombstones vector_bytes vector_capacity_ratio applied_seq',
-  'committed_seq index_lag snapshot_failures_total replayed_ops rebuilds_total sessions',
+  'committed_seq index_lag snapshot_failures_total replayed_operations rebuilds_total sessions',
   'session_bytes sessions_created_total sessions_expired_total sessions_evicted_total',
-  'query_seconds_bucket query_rows query_visits compile_seconds_sum embed_cache_hits_total',
+  'query_duration_seconds_bucket query_rows_total query_visits_total compile_duration_seconds_sum embed_cache_hits_total',
   'build_info pipelined_closed_total process_cpu_seconds_total process_resident_memory_bytes',
   'process_open_fds process_max_fds process_start_time_seconds',
 ].flatMap((line) => line.split(' '));
@@ -61,7 +61,7 @@ describe('metrics', () => {
   beforeAll(async () => {
     server = await startServer({
       sources: { 'main.hx': source },
-      config: { 'embedding.model': 'hash:4', 'log.slow_ms': 0 },
+      config: { 'embedding.model': 'hash:4', 'log.slow_after': 0 },
     });
   });
   afterAll(async () => {
@@ -76,11 +76,31 @@ describe('metrics', () => {
     const samples = await read();
     const present = new Set([...samples.keys()].map((name) => name.replace(/\{.*/, '')));
     expect(names.filter((name) => !present.has(name))).toEqual([]);
-    expect(samples.get('query_seconds_count{query="add"}')).toBe(3);
-    expect(samples.get('query_rows{query="all"}')).toBe(3);
-    expect(samples.get('commit_seconds_count')).toBe(4);
+    const renamed = new Map(
+      Object.entries<Family>(families).flatMap(([name, { formerly }]) =>
+        formerly === undefined ? [] : [[name, formerly.name] as const],
+      ),
+    );
+    expect(renamed.size).toBe(20);
+    for (const [name, former] of renamed) {
+      const of = (family: string) =>
+        [...samples].filter(
+          ([one]) => one.replace(/(_bucket|_sum|_count)?(\{.*)?$/, '') === family,
+        );
+      const expected = of(name).map(([one, value]) => [former + one.slice(name.length), value]);
+      // The time of a snapshot and truncated results are counted by their first event.
+      if (name !== 'snapshot_duration_seconds' && name !== 'snapshot_write_pause_seconds') {
+        expect(expected.length, name).toBeGreaterThan(0);
+      }
+      expect(of(former)).toEqual(expected);
+    }
+    const removed = ['rss_bytes', 'open_fds'];
+    expect(removed.filter((name) => present.has(name))).toEqual([]);
+    expect(samples.get('query_duration_seconds_count{query="add"}')).toBe(3);
+    expect(samples.get('query_rows_total{query="all"}')).toBe(3);
+    expect(samples.get('commit_duration_seconds_count')).toBe(4);
     expect(samples.get('group_commit_size_sum')).toBe(4);
-    expect(samples.get('txn_puts_sum')).toBeGreaterThan(12);
+    expect(samples.get('transaction_writes_sum')).toBeGreaterThan(12);
     expect([samples.get('text_documents'), samples.get('text_terms')]).toEqual([4, 9]);
     expect([samples.get('committed_seq'), samples.get('applied_seq')]).toEqual([1, 1]);
     expect(samples.get('writer_heartbeat_age_seconds')).toBeLessThan(5);
@@ -132,7 +152,7 @@ describe('metrics', () => {
     await server.kill();
     await server.start();
     const samples = await read();
-    expect([samples.get(rebuilt), samples.get('replayed_ops')]).toEqual([0, 2]);
+    expect([samples.get(rebuilt), samples.get('replayed_operations')]).toEqual([0, 2]);
     expect([samples.get('committed_seq'), samples.get('index_lag')]).toEqual([3, 0]);
   });
 });
@@ -144,7 +164,14 @@ it('W13 prints every family with its help, and every family is documented', asyn
   const text = printMetrics(samples).toString();
   const scrape = readScrape(text);
   expect(scrape.faults).toEqual([]);
-  expect(scrape.families).toHaveLength(Object.keys(families).length);
+  const all = Object.entries<Family>(families);
+  const renamed = all.filter(([, { formerly }]) => formerly !== undefined);
+  expect(scrape.families).toHaveLength(all.length + renamed.length);
+  // A former name is no current one, and what only grows is a counter.
+  expect(renamed.filter(([, { formerly }]) => formerly!.name in families)).toEqual([]);
+  expect(all.filter(([name, { type }]) => /_total$/.test(name) !== (type === 'counter'))).toEqual(
+    [],
+  );
   const manual = readFileSync(join(root, 'server/docs/reference/metrics-and-logs.md'), 'utf8');
   const fullName = (name: string) => (name.startsWith('process_') ? name : `trellis_${name}`);
   const isMissing = (name: string) => !manual.includes(`\`${fullName(name)}\``);

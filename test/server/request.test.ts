@@ -124,7 +124,7 @@ function check(reply: Reply, { status, code, like, replyHeaders }: Case): void {
 describe.each(transports)('requests on %s', (transport) => {
   let server: RunningApp;
   beforeAll(async () => {
-    server = await startApp(transport, { 'log.slow_ms': '40ms' });
+    server = await startApp(transport, { 'log.slow_after': '40ms' });
   });
   afterAll(() => server.close());
 
@@ -305,8 +305,10 @@ describe.each(transports)('requests on %s', (transport) => {
     expect(text).toMatch(/^# TYPE trellis_requests_total counter$/m);
     expect(text).toMatch(/^trellis_requests_total\{route="ping",status="200"\} \d+$/m);
     expect(text).toMatch(/^trellis_requests_total\{route="other",status="404"\} \d+$/m);
-    expect(text).toMatch(/^trellis_request_seconds_bucket\{route="ping",le="\+Inf"\} \d+$/m);
-    expect(text).toMatch(/^trellis_rejected_total\{code="NOT_FOUND"\} \d+$/m);
+    expect(text).toMatch(
+      /^trellis_request_duration_seconds_bucket\{route="ping",le="\+Inf"\} \d+$/m,
+    );
+    expect(text).toMatch(/^trellis_request_errors_total\{code="NOT_FOUND"\} \d+$/m);
     expect(text).toMatch(/^trellis_commit_errors_total\{errno="EIO"\} 0$/m);
     expect(text).not.toContain('nope');
   });

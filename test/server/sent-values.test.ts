@@ -1,4 +1,4 @@
-// `log.values`: what callers send is in the log and in /slowlog where the operator wants it, and only
+// `log.parameters`: what callers send is in the log and in /slowlog where the operator wants it, and only
 // there; credentials never are.
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { SentValues, keptOf } from '../../server/telemetry/logged-parameters.js';
@@ -46,7 +46,7 @@ describe.each(transports)('%s', (transport) => {
   const apps: RunningApp[] = [];
   beforeAll(async () => {
     for (const values of ['true', 'false']) {
-      const settings = { 'log.values': values, 'log.slow_ms': '0', 'auth.api_key': secret };
+      const settings = { 'log.parameters': values, 'log.slow_after': '0', 'auth.api_key': secret };
       apps.push(await startApp(transport, settings));
     }
   });

@@ -16,8 +16,8 @@ let server: Server;
 beforeAll(async () => {
   server = await startServer({
     sources: { 'main.hx': source },
-    toml: '[cluster.databases]\nfixed = ""\n',
-    env: { TRELLIS_SERVER_FRONTS: '2' },
+    toml: '[tenants.databases]\nfixed = ""\n',
+    env: { TRELLIS_SERVER_HTTP_THREADS: '2' },
     args: ['--watch'],
   });
 });
@@ -124,7 +124,7 @@ describe('a running server', () => {
 it('a server without tenants takes its first one, on every thread', async () => {
   const plain = await startServer({
     sources: { 'main.hx': source },
-    env: { TRELLIS_SERVER_FRONTS: '2' },
+    env: { TRELLIS_SERVER_HTTP_THREADS: '2' },
   });
   try {
     const argv = ['--project', plain.project, '--data', plain.data];

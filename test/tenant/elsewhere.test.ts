@@ -29,10 +29,10 @@ async function start(
     return fake;
   };
   const settings = {
-    ...Object.fromEntries(tenants.map((name) => [`cluster.databases.${name}`, ''])),
+    ...Object.fromEntries(tenants.map((name) => [`tenants.databases.${name}`, ''])),
     'cluster.node': node,
     'cluster.members': members.join(),
-    'cluster.wait': '200ms',
+    'cluster.wait_timeout': '200ms',
     'limits.auth_failures': '1000000',
   };
   const nodesFor = (

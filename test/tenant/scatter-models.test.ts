@@ -94,7 +94,7 @@ describe('texts about scattered types', () => {
   };
   beforeAll(async () => {
     whole = await startTenants(source, openDatabase, config);
-    const of = Object.entries(scattered).map(([type, n]) => [`cluster.scatter.${type}`, `${n}`]);
+    const of = Object.entries(scattered).map(([type, n]) => [`sharding.types.${type}`, `${n}`]);
     parts = await startTenants(source, openDatabase, { ...config, ...Object.fromEntries(of) });
     for (const server of [whole, parts])
       for (const type of types)

@@ -54,7 +54,7 @@ const settings = (more: Record<string, string> = {}): Record<string, string> => 
   ),
   ...more,
 });
-const scatter = Object.fromEntries(types.map((type) => [`cluster.scatter.${type}`, `${shards}`]));
+const scatter = Object.fromEntries(types.map((type) => [`sharding.types.${type}`, `${shards}`]));
 
 const random = new Random(471);
 const vector = (): number[] => [0, 0, 0].map(() => (random.next() - 0.5) * 10 ** random.below(5));
@@ -105,7 +105,7 @@ it('K47 the dimension of a scattered type is said, not found out', async () => {
   await expect(startTenants(source, openDatabase, without)).rejects.toMatchObject({
     data: {
       code: 'CONFIG_INVALID',
-      args: { what: expect.stringMatching(/cluster\.scatter\.Dot needs vectors\.Dot\.dimensions/) },
+      args: { what: expect.stringMatching(/sharding\.types\.Dot needs vectors\.Dot\.dimensions/) },
     },
   });
 });

@@ -33,8 +33,8 @@ const near = async (): Promise<[number, unknown]> => {
 beforeAll(async () => {
   server = await startTenants(before, openDatabase, {
     'vectors.P.dimensions': '2',
-    'cluster.scatter.P': '2',
-    'cluster.wait': '300ms',
+    'sharding.types.P': '2',
+    'cluster.wait_timeout': '300ms',
     'storage.ballast': '0',
     'server.workers': '1',
   });

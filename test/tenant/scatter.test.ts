@@ -101,7 +101,7 @@ describe('K47: the answer of shards', () => {
   };
   beforeAll(async () => {
     whole = await startTenants(source, openDatabase, settings);
-    const more = { ...settings, 'cluster.scatter.Passage': String(shards) };
+    const more = { ...settings, 'sharding.types.Passage': String(shards) };
     const open: OpenDatabase = async (options) => {
       const database = await openDatabase(options);
       opened.set(basename(options.dataDir), database);

@@ -34,8 +34,8 @@ describe('whose a request is', () => {
       return fake;
     };
     const settings = {
-      'cluster.databases.acme': '',
-      'cluster.databases.beta': '',
+      'tenants.databases.acme': '',
+      'tenants.databases.beta': '',
       'limits.auth_failures': '1000000',
     };
     const keys = [
@@ -153,10 +153,10 @@ describe('isolation', () => {
   const tenants = ['acme', 'beta', ''] as const;
   beforeAll(async () => {
     const settings = {
-      'cluster.databases.acme': '',
-      'cluster.databases.beta': 'elsewhere',
-      'cluster.databases_open': '1',
-      'cluster.databases_idle': '100ms',
+      'tenants.databases.acme': '',
+      'tenants.databases.beta': 'elsewhere',
+      'tenants.max_open': '1',
+      'tenants.idle_timeout': '100ms',
       'storage.ballast': '0',
       'server.workers': '1',
     };

@@ -181,8 +181,8 @@ it('three tenants under load are all answered, one open at a time', {
     QUERY count() => p <- N<Person>::COUNT RETURN p`;
   const tenants = ['acme', 'beta', 'gamma'];
   const server = await startTenants(source, openDatabase, {
-    ...Object.fromEntries(tenants.map((name) => [`cluster.databases.${name}`, ''])),
-    'cluster.databases_open': '1',
+    ...Object.fromEntries(tenants.map((name) => [`tenants.databases.${name}`, ''])),
+    'tenants.max_open': '1',
     'storage.ballast': '0',
     'server.workers': '1',
   });

@@ -79,7 +79,7 @@ describe('the list of indexes', () => {
     expect(after.seq).toBe(count + others);
     expect(after.age_seconds).toBeLessThan(60);
     const metrics = await server.client.request({ method: 'GET', path: 'metrics' });
-    expect(metrics.text).toMatch(/trellis_snapshot_still_seconds\{type="Doc"\} \d/);
+    expect(metrics.text).toMatch(/trellis_snapshot_write_pause_seconds\{type="Doc"\} \d/);
   });
 
   test('property and keyword indexes', async () => {

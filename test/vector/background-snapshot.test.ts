@@ -119,7 +119,9 @@ test('T18 writes go on while snapshots are made, and a kill loses nothing', asyn
   }
   going = false;
   const answers = (await Promise.all(writers)).flat();
-  const logged = [...server.stderr.matchAll(/"msg":"vector snapshot".*?"still_ms":([\d.]+)/g)];
+  const logged = [
+    ...server.stderr.matchAll(/"msg":"vector snapshot".*?"write_pause_ms":([\d.]+)/g),
+  ];
   expect(logged.length).toBe(rounds);
   expect(snapshotFiles(server).length).toBe(2);
   const waits = made.map(({ from, to }, i) => {

@@ -249,7 +249,8 @@ class LogThread {
       if (due === undefined) return;
       await this.#trim(member, log, due.upTo);
       if (!due.isFull) return;
-      const message = 'the log is larger than `cluster.keep_bytes`: its oldest entries are gone';
+      const message =
+        'the log is larger than `cluster.log_retention_bytes`: its oldest entries are gone';
       const fields = { upTo: due.upTo, lost: due.dropped.join(', ') };
       this.#tell({ kind: 'log', level: 'warn', message, fields });
     } catch {

@@ -18,7 +18,10 @@ import {
 } from './stored-reply.js';
 import { type Once, nameOf, requestOf } from './idempotency-key.js';
 
-export type AnswerLimits = Pick<Limits, 'kept_answers' | 'kept_answer_bytes' | 'kept_answer_time'>;
+export type AnswerLimits = Pick<
+  Limits,
+  'idempotency_keys' | 'idempotency_bytes' | 'idempotency_ttl'
+>;
 
 const goneAtOnce = 2;
 
@@ -77,7 +80,7 @@ export function reserveKey(
 
 /** When the clock was set back, no reply expires early. */
 const isOver = ({ when }: { when: number }, { ms, limits }: { ms: number; limits: AnswerLimits }) =>
-  ms - when >= limits.kept_answer_time;
+  ms - when >= limits.idempotency_ttl;
 
 function keep(store: DerivedStore, state: Order, name: Uint8Array, answer: StoredReply): void {
   const bytes = answer.body.length;
@@ -107,12 +110,12 @@ function removeFirst(
   state: Order,
   now: { ms: number; limits: AnswerLimits },
 ): boolean {
-  const { kept_answers, kept_answer_bytes } = now.limits;
+  const { idempotency_keys, idempotency_bytes } = now.limits;
   const found = store.getDerived(answerKey.numbered(state.first));
   // When an expired reply was replaced, its old number has no reply.
   if (found !== undefined) {
     const { name, when, bytes } = place.read(found);
-    const isMany = state.next - state.first > kept_answers || state.bytes > kept_answer_bytes;
+    const isMany = state.next - state.first > idempotency_keys || state.bytes > idempotency_bytes;
     if (!isMany && !isOver({ when }, now)) return false;
     remove(store, state, name, { number: state.first, body: { length: bytes } });
   }

@@ -125,7 +125,7 @@ class WriterLane {
       onIndex: (label, handle) => this.#port.postMessage({ kind: 'index', label, handle }),
       onBuild: (label, handle) => this.#port.postMessage({ kind: 'build', label, handle }),
       onRebuilt: (reason) => this.#figures.add(reason),
-      onReplayed: (changes) => this.#figures.add('replayed_ops', changes),
+      onReplayed: (changes) => this.#figures.add('replayed_operations', changes),
       onSnapshot: (info) => this.#port.postMessage({ kind: 'snapshot', info }),
       log: (level, message, fields) => this.#log(level, message, fields),
     });

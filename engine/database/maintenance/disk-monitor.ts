@@ -168,7 +168,7 @@ export class DiskMonitor {
     return [
       { name: 'disk_free_bytes', value: Number.isFinite(this.#freeBytes) ? this.#freeBytes : 0 },
       { name: 'file_bytes', value: this.#size() },
-      { name: 'inode_ok', value: this.lost === undefined ? 1 : 0 },
+      { name: 'data_file_ok', value: this.lost === undefined ? 1 : 0 },
     ];
   }
 }

@@ -86,7 +86,8 @@ export class QueryMetrics {
   metrics(): DatabaseSample[] {
     const list: DatabaseSample[] = [{ name: 'tasks_cancelled_total', value: this.cancelled }];
     for (const lane of ['read', 'write'] as const) {
-      list.push(...this.#waits[lane].samples('queue_wait_seconds', { lane }));
+      const labels = { lane, thread: lane === 'read' ? 'reader' : 'writer' };
+      list.push(...this.#waits[lane].samples('queue_wait_seconds', labels));
     }
     for (const [errno, value] of this.#commitErrors) {
       list.push({ name: 'commit_errors_total', labels: { errno }, value });
@@ -94,9 +95,9 @@ export class QueryMetrics {
     for (const [query, { seconds, rows, visits }] of this.#sums()) {
       if (seconds.isEmpty) continue;
       const labels = { query };
-      list.push(...seconds.samples('query_seconds', labels));
-      list.push({ name: 'query_rows', labels, value: rows });
-      list.push({ name: 'query_visits', labels, value: visits });
+      list.push(...seconds.samples('query_duration_seconds', labels));
+      list.push({ name: 'query_rows_total', labels, value: rows });
+      list.push({ name: 'query_visits_total', labels, value: visits });
     }
     return list;
   }

@@ -5,10 +5,10 @@ import { Histogram, countCells, countBounds, secondBounds } from '../../base/met
 import type { DatabaseSample } from './definitions.js';
 
 const histograms = [
-  ['commit_seconds', secondBounds],
-  ['fsync_seconds', secondBounds],
+  ['commit_duration_seconds', secondBounds],
+  ['fsync_duration_seconds', secondBounds],
   ['group_commit_size', countBounds],
-  ['txn_puts', countBounds],
+  ['transaction_writes', countBounds],
 ] as const;
 
 /** Reasons why a vector index was rebuilt from the store. */
@@ -25,7 +25,7 @@ const cellNames = [
   'heartbeat',
   'busy',
   'applied_seq',
-  'replayed_ops',
+  'replayed_operations',
   'snapshot_failures_total',
   ...rebuildReasons,
 ] as const;
@@ -101,7 +101,7 @@ export class WriterMetrics {
       { name: 'committed_seq', value: committedSeq },
       { name: 'applied_seq', value: applied },
       { name: 'index_lag', value: Math.max(0, committedSeq - applied) },
-      { name: 'replayed_ops', value: this.#get('replayed_ops') },
+      { name: 'replayed_operations', value: this.#get('replayed_operations') },
       { name: 'snapshot_failures_total', value: this.#get('snapshot_failures_total') },
       ...rebuildReasons.map((reason): DatabaseSample => {
         return { name: 'rebuilds_total', labels: { reason }, value: this.#get(reason) };

@@ -266,7 +266,7 @@ export class VectorSnapshots {
       seq,
       bytes,
       ms: Math.round(ms),
-      still_ms: Math.round(stillMs * 10) / 10,
+      write_pause_ms: Math.round(stillMs * 10) / 10,
     });
   }
 

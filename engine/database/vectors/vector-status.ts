@@ -67,8 +67,8 @@ export class VectorStatus {
       list.push({ name: 'snapshot_bytes', labels, value: snapshot.bytes });
       if (!snapshot.took) continue;
       const { ms, stillMs } = snapshot.took;
-      list.push({ name: 'snapshot_seconds', labels, value: ms / 1000 });
-      list.push({ name: 'snapshot_still_seconds', labels, value: stillMs / 1000 });
+      list.push({ name: 'snapshot_duration_seconds', labels, value: ms / 1000 });
+      list.push({ name: 'snapshot_write_pause_seconds', labels, value: stillMs / 1000 });
     }
     list.push({ name: 'shared_bytes', value: shared });
     for (const { type, k, recall } of this.#recalls.values()) {

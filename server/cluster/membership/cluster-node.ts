@@ -30,7 +30,7 @@ const tellAgainMs = 60_000;
 /** What this node is to others: where it says that it is, and where `cluster.members` says so. */
 function selfOf({ cluster, server }: Config): NodeSelf {
   const node = cluster.node || hostname();
-  const own = cluster.advertise || `${server.host}:${server.port}`;
+  const own = cluster.advertise_address || `${server.host}:${server.port}`;
   const members = readMembers(cluster.members).filter((one) => one.node === node);
   return { node, addresses: [own, ...members.map(({ address }) => address)] };
 }
@@ -81,7 +81,7 @@ export class ClusterNodeService {
     const { calls } = this;
     this.roster = new Roster(alikeOf(config), calls);
     this.#membership = new Membership({
-      ...{ dataDir, calls, log, keepMs: cluster.keep },
+      ...{ dataDir, calls, log, keepMs: cluster.log_retention },
       roster: this.roster,
       address: this.#options?.advertise ?? '',
     });
@@ -92,7 +92,7 @@ export class ClusterNodeService {
     const now = performance.now();
     if (now - (this.#told.get(address) ?? Number.NEGATIVE_INFINITY) < tellAgainMs) return;
     this.#told.set(address, now);
-    this.log('error', 'nothing is told to an address of the cluster', { address, reason });
+    this.log('error', 'cluster address not trusted: nothing is sent to it', { address, reason });
   }
 
   /** Before the database is opened: fetches data where there are none. Fails NODE_LEFT. */
@@ -140,7 +140,7 @@ export class ClusterNodeService {
     try {
       return await fetchCopy({ ...this.#joining(cluster), ...wanted }, undefined);
     } catch (error) {
-      this.log('error', 'the data of another node cannot be fetched', { error });
+      this.log('error', 'cannot fetch the data of another node', { error });
       if (error instanceof TrellisError && error.code === 'NODE_LEFT') this.#membership.leave();
       return false;
     }

@@ -55,7 +55,7 @@ export class CheckDesk {
       const here = async (): Promise<void> => this.note(check, node.node, told.tables);
       askLeader({ node, calls }, 'cluster-checked', told, here).catch((error: unknown) => {
         const reason = error instanceof TrellisError ? errorMessage(error.data) : String(error);
-        log('warn', 'the leader was not told what a comparison has found here', { reason });
+        log('warn', 'comparison result not sent to the leader yet', { reason });
       });
     });
   }

@@ -57,7 +57,7 @@ export async function joinEmpty(options: JoinOptions): Promise<boolean> {
   makeFolder(dataDir);
   const lock = takeLock(dataDir);
   try {
-    log('info', 'there are no data: they are fetched from the node that leads', {
+    log('info', 'no data: fetching a copy from the leader', {
       node: cluster.node,
     });
     if (!(await fetchCopy({ ...options, joins: true }, undefined))) return false;
@@ -87,14 +87,14 @@ export async function fetchCopy(
         reason = `this node is the last that has led, and its data are gone: another has to lead`;
       } else if (leader !== undefined && !isOver()) {
         await fetchFrom(leader.address, options);
-        log('info', 'has the data of another node', { from: leader.node });
+        log('info', 'copied the data of another node', { from: leader.node });
         return true;
       }
     } catch (error) {
       if (isFinal(error)) throw error;
       reason = error instanceof TrellisError ? errorMessage(error.data) : String(error);
     }
-    if (reason !== told) log('warn', 'waits for the data of another node', { reason });
+    if (reason !== told) log('warn', 'waiting for the data of another node', { reason });
     told = reason;
     await pause(retryMs);
   }

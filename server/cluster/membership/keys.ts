@@ -74,7 +74,7 @@ export class ClusterKeys {
     });
     const ids = new Set(kept.keys.map(({ id }) => id));
     const gone = file.keys.map(({ id }) => id).filter((id) => !ids.has(id));
-    log('info', 'the keys of the cluster are in the key file', { gone: gone.join(' ') });
+    log('info', 'key file updated from the cluster', { gone: gone.join(' ') });
     onKeys();
     return kept;
   }
@@ -88,7 +88,7 @@ export class ClusterKeys {
   /** Says once why the others do not have what this node has. */
   #note(reason: string): void {
     if (reason !== '' && reason !== this.#told)
-      this.options.log('warn', 'the leader was not told of a change of keys yet', { reason });
+      this.options.log('warn', 'key change not sent to the leader yet', { reason });
     this.#told = reason;
   }
 

@@ -95,7 +95,7 @@ export class Membership {
     const node = this.#node!;
     const { dataDir, log } = this.options;
     replaceFile(leftIn(dataDir), `${node.node}\n`);
-    log('warn', 'this node has left the cluster: it only reads, until it is stopped', {});
+    log('warn', 'this node has left the cluster and is read-only until it stops', {});
     node.leave().catch(() => undefined);
   }
 

@@ -140,7 +140,7 @@ async function found(config: Config, again: boolean): Promise<number> {
   const log = createLog({ level: 'warn', format: 'text' });
   const options = { ...databaseOptions(config, program, log), cluster: place! };
   const archive = archiveOf(compiled, programOptions(config));
-  const allowLazy = config.cluster.allow_lazy_log;
+  const allowLazy = config.cluster.allow_unsynced_log;
   const onWait = (what: string): void => {
     const address = place!.log.replace(/\/\/[^/@]*@/, '//');
     printErrorLine(`the log at ${address} does not answer yet (${what}): it is waited for, 30 s`);

@@ -10,7 +10,7 @@ import { serveFlags } from './serve.js';
 const standard = new Map([
   ['server.watch', 'true'],
   ['log.format', 'text'],
-  ['server.adhoc', 'true'],
+  ['server.ad_hoc_queries', 'true'],
 ]);
 
 export const dev: Command = {

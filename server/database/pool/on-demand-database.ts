@@ -26,7 +26,8 @@ export interface SleeperOptions {
   left: () => void;
   /** Another program is its own now. */
   onProgram: () => void;
-  warn: (reason: string) => void;
+  /** Writes a warning to the log: what failed, and why. */
+  warn: (message: string, reason: string) => void;
 }
 
 export const reasonOf = (error: unknown): string =>
@@ -104,7 +105,7 @@ export class OnDemandDatabase implements Database {
       this.#failure = undefined;
     } catch (thrown) {
       const what = reasonOf(thrown);
-      this.options.warn(what);
+      this.options.warn('could not open tenant database', what);
       const args = { tenant: this.options.tenant, what };
       const error = new TrellisError({ code: 'TENANT_CLOSED', args });
       this.#failure = { error, until: performance.now() + retryMs };
@@ -124,7 +125,7 @@ export class OnDemandDatabase implements Database {
       const isRefused = error instanceof TrellisError && error.code === 'SCHEMA_INCOMPATIBLE';
       if (!isRefused || this.#proven === undefined || this.#proven === this.#program) throw error;
       const database = await this.options.open(this.#proven);
-      this.options.warn(`the old program keeps serving: ${reasonOf(error)}`);
+      this.options.warn('tenant keeps its previous schema and queries', reasonOf(error));
       this.#program = this.#proven;
       this.options.onProgram();
       return database;
@@ -138,7 +139,9 @@ export class OnDemandDatabase implements Database {
     this.#database = undefined;
     const falling = database
       .close()
-      .catch((error: unknown) => this.options.warn(reasonOf(error)))
+      .catch((error: unknown) =>
+        this.options.warn('could not close tenant database', reasonOf(error)),
+      )
       .finally(() => {
         if (this.#closing === falling) this.#closing = undefined;
         this.options.left();

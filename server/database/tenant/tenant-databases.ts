@@ -1,6 +1,6 @@
 // The databases of tenants. Each has a service of its own, which is opened at the first request for it, and
 // closed when it was idle for long or another one has its turn (admission-queue.ts). Invariant: no more than
-// `cluster.databases_open` are open at once; those of a cluster are always open, because they follow their logs.
+// `tenants.max_open` are open at once; those of a cluster are always open, because they follow their logs.
 import {
   type Database,
   Gatherer,
@@ -115,8 +115,8 @@ export class Tenants {
       TenantOptions,
   ) {
     this.#members = readMembers(options.config.cluster.members);
-    const { databases_open: most } = options.config.cluster;
-    this.#turns = new AdmissionQueue(most, (name) => this.#tenants.get(name)!.database);
+    const { max_open: max } = options.config.tenants;
+    this.#turns = new AdmissionQueue(max, (name) => this.#tenants.get(name)!.database);
     this.#databases = new Map(options.config.databases);
     this.#program = options.program;
     for (const name of this.#databases.keys()) this.#tenants.set(name, this.#make(name));
@@ -146,7 +146,7 @@ export class Tenants {
       acquireSlot: async () => (isFixed ? undefined : this.#turns.take(name)),
       left: () => this.#turns.releaseSlot(name),
       onProgram: adopt,
-      warn: (reason) => log('warn', 'the database of a tenant', { reason }),
+      warn: (message, reason) => log('warn', message, { reason }),
     });
     const actions = options.actionsFor(config, () => database, nodes);
     const house: TenantHouse = new TenantHouse(
@@ -283,21 +283,24 @@ export class Tenants {
         await database.reload(programFor(house.config, program));
       } catch (error) {
         const reason = reasonOf(error);
-        this.options.log('warn', 'a tenant keeps its program', { tenant: house.tenant, reason });
+        this.options.log('warn', 'tenant keeps its previous schema and queries', {
+          tenant: house.tenant,
+          reason,
+        });
       }
     }
   }
 
   /** The main database, whose queries about scattered types are asked of their shards. */
   gathering(main: Database): Database {
-    const { cluster, limits, scatter } = this.options.config;
+    const { cluster, limits, scatter, sharding } = this.options.config;
     if (scatter.size === 0) return main;
     const shards = new Map<string, Shard[]>();
     for (const { type, at } of shardsOf(this.options.config)) {
       const name = shardName(type, at);
       const { database, nodes } = this.#tenants.get(name)!;
       const others = ranked(name, this.#members).filter(({ node }) => node !== cluster.node);
-      const ways = { name, database, others, waitMs: cluster.wait };
+      const ways = { name, database, others, waitMs: cluster.wait_timeout };
       const places =
         nodes === undefined ? [database] : shardReplicas({ ...ways, calls: nodes.calls });
       shards.set(type, [...(shards.get(type) ?? []), places]);
@@ -308,17 +311,17 @@ export class Tenants {
       // Its options name the models of all types.
       embed: (model, type, texts, ms) => main.embed(model, type, texts, ms),
       claim: (name, body, options) => main.call(name, body, options),
-      hedgeMs: cluster.hedge,
-      waitMs: cluster.wait,
+      hedgeMs: sharding.hedge_after,
+      waitMs: cluster.wait_timeout,
     });
     return gatheringDatabase(main, gatherer);
   }
 
   runMaintenance(lapsedKeys: readonly string[]): void {
-    const { databases_idle: most } = this.options.config.cluster;
+    const { idle_timeout: idleMaxMs } = this.options.config.tenants;
     for (const { house, database, stays } of this.#all) {
       house.runMaintenance(lapsedKeys);
-      if (!stays && database.idleMs > most) void this.#turns.send(house.tenant);
+      if (!stays && database.idleMs > idleMaxMs) void this.#turns.send(house.tenant);
     }
   }
 

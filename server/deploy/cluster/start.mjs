@@ -66,7 +66,7 @@ function startLogServer(i) {
     `server_name: log${i + 1}
 listen: 127.0.0.1:${natsPort + i}
 http: 127.0.0.1:${natsPort + 4000 + i}
-# Every message is on the disk before it counts; room for more than 2 x cluster.keep_bytes.
+# Every message is on the disk before it counts; room for more than 2 x cluster.log_retention_bytes.
 jetstream { store_dir: "${join(folder, `log${i + 1}`)}", max_file: 4G, sync_interval: always }
 authorization { user: trellis, password: "${password}" }
 cluster {
@@ -93,8 +93,8 @@ function environmentOf(i) {
     TRELLIS_CLUSTER_LOG: logUrl(),
     TRELLIS_CLUSTER_NAME: 'trellis',
     TRELLIS_CLUSTER_NODE: `node${i + 1}`,
-    TRELLIS_CLUSTER_ADVERTISE: `127.0.0.1:${port + i}`,
-    TRELLIS_CLUSTER_KEEP_BYTES: '1GiB',
+    TRELLIS_CLUSTER_ADVERTISE_ADDRESS: `127.0.0.1:${port + i}`,
+    TRELLIS_CLUSTER_LOG_RETENTION_BYTES: '1GiB',
     TRELLIS_CLUSTER_SECRET_FILE: join(folder, 'secret'),
     TRELLIS_CLUSTER_TOKEN_FILE: join(folder, 'log-token'),
   };

@@ -57,8 +57,8 @@ export function SlowLog() {
       <div class="empty">
         <h2>Nothing was slow</h2>
         <p>
-          Requests that take longer than <code>log.slow_ms</code> stand here, the last 128 of them:
-          a smaller one in <code>trellis.toml</code> shows more.
+          Requests that take longer than <code>log.slow_after</code> stand here, the last 128 of
+          them: a smaller one in <code>trellis.toml</code> shows more.
         </p>
       </div>
     );

@@ -12,7 +12,8 @@ export const toolsMax = 200;
 export const toolLabel = (era: ProtocolStyle, tool: string): string => `${era} ${tool}`;
 
 interface Counted {
-  labels: { method: string; era: string; result: string };
+  /** `era` is the former name of `protocol`. It ends with the next major version. */
+  labels: { method: string; era: string; protocol: string; result: string };
   value: number;
 }
 
@@ -41,7 +42,7 @@ export class McpMetrics {
   #first(method: string, era: string, result: string, value: number): void {
     const eras = this.#requests.get(method) ?? new Map<string, Map<string, Counted>>();
     const results = eras.get(era) ?? new Map<string, Counted>();
-    results.set(result, { labels: { method, era, result }, value });
+    results.set(result, { labels: { method, era, protocol: era, result }, value });
     this.#requests.set(method, eras.set(era, results));
   }
 
@@ -107,6 +108,6 @@ export class McpMetrics {
     const tools = [...this.#tools].flatMap(([tool, seconds]) =>
       seconds.samples('mcp_tool_seconds', { tool }),
     );
-    return [...requests, ...tools, { name: 'mcp_cut_total', value: this.#cuts }];
+    return [...requests, ...tools, { name: 'mcp_results_truncated_total', value: this.#cuts }];
   }
 }

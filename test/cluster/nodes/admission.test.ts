@@ -7,7 +7,7 @@ import { Servers, patient, people } from '../support/servers.js';
 import type { Server } from '../../support/server/server.js';
 
 let servers: Servers;
-const shared = { 'limits.txn_bytes': 100_000_000, 'cluster.keep': '4s' };
+const shared = { 'limits.txn_bytes': 100_000_000, 'cluster.log_retention': '4s' };
 beforeAll(async () => {
   servers = await Servers.over(people);
   await servers.place('a', shared);

@@ -42,7 +42,7 @@ beforeAll(async () => {
   stub = await EmbeddingStub.open();
   servers = await Servers.over(sources);
   const config = {
-    'server.adhoc': true,
+    'server.ad_hoc_queries': true,
     'embedding.model': 'local',
     'embedding.cache_entries': 0,
     'embedding.retries': 0,

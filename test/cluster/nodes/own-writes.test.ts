@@ -19,9 +19,13 @@ const call: Servers['call'] = (...args) => servers.call(...args);
 
 beforeAll(async () => {
   servers = await Servers.over(sources);
-  const config = { 'server.adhoc': true, 'server.explorer': true, 'server.watch': false };
+  const config = { 'server.ad_hoc_queries': true, 'server.explorer': true, 'server.watch': false };
   await servers.place('a', config);
-  await servers.place('b', { ...config, 'cluster.role': 'reader', 'cluster.wait': '250ms' });
+  await servers.place('b', {
+    ...config,
+    'cluster.role': 'reader',
+    'cluster.wait_timeout': '250ms',
+  });
   await servers.found('a', 'b');
   await servers.begin('a', 'b');
 });

@@ -26,7 +26,7 @@ const names = async (node: string): Promise<string[]> => {
 
 beforeAll(async () => {
   servers = await Servers.over(sources);
-  const config = { 'server.adhoc': true, 'server.watch': false };
+  const config = { 'server.ad_hoc_queries': true, 'server.watch': false };
   await servers.place('a', config);
   await servers.place('b', { ...config, 'cluster.role': 'reader' });
   await servers.found('a', 'b');

@@ -21,7 +21,7 @@ beforeAll(async () => {
   ({ nodes, log } = servers);
   const a = await servers.place('a');
   // Waits in vain are short.
-  const b = await servers.place('b', { 'cluster.role': 'reader', 'cluster.wait': '1s' });
+  const b = await servers.place('b', { 'cluster.role': 'reader', 'cluster.wait_timeout': '1s' });
   expect((await command('init', a)).stdout).toContain('the log is made');
   cpSync(a.data, b.data, { recursive: true });
   await a.start();

@@ -51,7 +51,7 @@ test('K47 shards led by two nodes take writes and answer through each of them', 
   const config = {
     'cluster.log': url,
     'cluster.token_file': tokenFile!,
-    'cluster.scatter.P': 2,
+    'sharding.types.P': 2,
     'vectors.P.dimensions': 2,
     'vectors.P.exact': true,
   };

@@ -32,7 +32,10 @@ let log: Servers['log'];
 
 const place = (name: string, role = 'member') =>
   // One shall be out of patience soon; others wait as long as a busy machine takes.
-  servers.place(name, { 'cluster.role': role, ...(name === 'b' && { 'cluster.wait': '1s' }) });
+  servers.place(name, {
+    'cluster.role': role,
+    ...(name === 'b' && { 'cluster.wait_timeout': '1s' }),
+  });
 const statusOf = (name: string) => servers.statusOf(name);
 const leads = (name: string) => servers.leads(name);
 const command: Servers['command'] = (...args) => servers.command(...args);
@@ -177,7 +180,7 @@ test('K24 K25 a node without data fetches those of the leader, and the snapshots
   const near = { v: [3, 1, 7] };
   expect((await call('c', 'nearF', near)).body).toEqual((await call('a', 'nearF', near)).body);
   const figures = await scrape('c');
-  expect(figures.get('trellis_replayed_ops')).toBe(1);
+  expect(figures.get('trellis_replayed_operations')).toBe(1);
   const made = [...figures].filter(([name]) => name.includes('rebuilds_total'));
   expect(made.map(([, count]) => count)).toEqual([0, 0, 0, 0]);
   expect((await call('c', 'all', {}, { 'Trellis-Consistency': 'strong' })).body).toEqual({ p: 21 });
@@ -280,7 +283,7 @@ test('K26 a node that the log no longer reaches goes on with a newer copy', asyn
     .poll(async () => `${JSON.stringify(await statusOf('c'))}\n${c.stderr}`, patient)
     .toContain('"role":"follower"');
   expect((await call('c', 'all', {}, { 'Trellis-Consistency': 'strong' })).body).toEqual({ p: 24 });
-  expect(c.stderr).toContain('goes on with the data of another one');
+  expect(c.stderr).toContain('continues with the data of another node');
 });
 
 /** How many items there are when the leader is lost. */

@@ -31,8 +31,8 @@ test('K45 K44 step-down --tenant hands over that tenant, to the node that is nam
   const config = {
     'cluster.log': url,
     'cluster.token_file': tokenFile!,
-    'cluster.databases.acme': '',
-    'cluster.databases.beta': '',
+    'tenants.databases.acme': '',
+    'tenants.databases.beta': '',
   };
   const a = await servers.place('a', config);
   const b = await servers.place('b', config);

@@ -110,8 +110,8 @@ test('a forged leader hears nothing of what clients say to the nodes, and leads 
   const key = 'a key of the client, long enough';
   const config = {
     'cluster.log': url,
-    'cluster.allow_lazy_log': true,
-    'cluster.wait': '1s',
+    'cluster.allow_unsynced_log': true,
+    'cluster.wait_timeout': '1s',
     'auth.api_key': key,
   };
   for (const name of ['a', 'b']) await servers.place(name, config);

@@ -31,14 +31,14 @@ test('K45: a tenant moves: its data come to another node, which leads it then', 
   const [to, from] = ranked('acme', members).map(({ node }) => node);
   const nodes = [`${from}=127.0.0.1:${ports[0]}`, `${to}=127.0.0.1:${ports[1]}`];
   const settings = (node: string, port: number) => ({
-    'cluster.databases.acme': '',
+    'tenants.databases.acme': '',
     'cluster.log': url,
     'cluster.token_file': tokenFile!,
     'cluster.name': 'people',
     'cluster.node': node,
-    'cluster.advertise': `127.0.0.1:${port}`,
+    'cluster.advertise_address': `127.0.0.1:${port}`,
     'cluster.lease': '500ms',
-    'cluster.wait': '10s',
+    'cluster.wait_timeout': '10s',
     'cluster.members': nodes.join(),
     'server.port': String(port),
     'server.workers': '1',

@@ -33,7 +33,7 @@ test.skipIf('missing' in older)(
     nats = await NatsServers.start();
     const all = await Servers.over(people);
     servers = all;
-    const config = { 'cluster.log': nats.place('people').url, 'cluster.keep': keep };
+    const config = { 'cluster.log': nats.place('people').url, 'cluster.log_retention': keep };
     const names = ['a', 'b', 'c'] as const;
     for (const name of names) await all.place(name, config);
     const a = all.get('a');

@@ -79,9 +79,9 @@ export class Servers {
     const config = {
       'cluster.name': 'people',
       'cluster.node': name,
-      'cluster.advertise': `127.0.0.1:${port}`,
+      'cluster.advertise_address': `127.0.0.1:${port}`,
       'cluster.lease': '500ms',
-      'cluster.wait': '15s',
+      'cluster.wait_timeout': '15s',
       'cluster.secret_file': secretFile,
       'limits.auth_failures': 1_000_000,
       'storage.min_free': 0,

@@ -182,7 +182,7 @@ describe('streams', () => {
   });
 
   inLong(it)('that nobody reads', async () => {
-    const subject = await started({ config: { 'log.access': 1 } });
+    const subject = await started({ config: { 'log.access_sample_rate': 1 } });
     subject.child.stdout!.pause();
     subject.child.stderr!.pause();
     for (let i = 0; i < 50_000; i++) await subject.client.post('find', { x: i });

@@ -160,7 +160,7 @@ describe.each(long ? ['uws', 'node'] : ['uws'])('on %s', (transport) => {
     ]);
     await pause(gatherMs);
     // What they ask for is work like any other; from here on they only wait.
-    await expect.poll(() => metric('in_flight'), { timeout: 200_000 }).toBeLessThan(5);
+    await expect.poll(() => metric('requests_in_flight'), { timeout: 200_000 }).toBeLessThan(5);
     const until = performance.now() + slowMs;
     let most = 0;
     let resident = 0;

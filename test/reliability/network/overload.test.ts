@@ -74,7 +74,7 @@ async function metric(pattern: string): Promise<number> {
 async function expectQuiet(): Promise<void> {
   await expect.poll(() => metric('queue_depth\\{lane="read"\\}')).toBe(0);
   await expect.poll(() => metric('queue_depth\\{lane="write"\\}')).toBe(0);
-  await expect.poll(() => metric('in_flight')).toBeLessThanOrEqual(1);
+  await expect.poll(() => metric('requests_in_flight')).toBeLessThanOrEqual(1);
 }
 
 const missing = whyNoC('a client that costs little');

@@ -68,8 +68,8 @@ beforeAll(async () => {
       'embedding.model': 'openai:m',
       'embedding.retries': 0,
       'log.level': 'debug',
-      'log.slow_ms': 0,
-      'log.access': 1,
+      'log.slow_after': 0,
+      'log.access_sample_rate': 1,
       'storage.ballast': 0,
     },
     env: {

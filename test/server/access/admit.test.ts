@@ -225,7 +225,7 @@ describe.each(transports)('doors on %s', (transport) => {
   const keyFile = (): string => `${server.folder}/.trellis/data/keys.json`;
 
   beforeAll(async () => {
-    const settings = { 'limits.auth_failures': '1000000', 'server.adhoc': 'true' };
+    const settings = { 'limits.auth_failures': '1000000', 'server.ad_hoc_queries': 'true' };
     server = await startApp(transport, settings, actions);
     client = new Client(server.port);
     server.database.addWrites(...names);

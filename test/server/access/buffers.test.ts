@@ -141,7 +141,7 @@ describe.each(transports)('on %s', (transport) => {
 });
 
 test('bodies are counted over all threads', async () => {
-  const config = { 'limits.buffered_body_bytes': '1MiB', 'server.fronts': 3 };
+  const config = { 'limits.buffered_body_bytes': '1MiB', 'server.http_threads': 3 };
   const sources = { 'main.hx': 'QUERY ping() => RETURN "pong"' };
   const server = await startServer({ sources, config });
   try {

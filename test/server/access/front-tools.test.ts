@@ -76,7 +76,7 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
   beforeAll(async () => {
     server = await startServer({
       sources: { 'main.hx': source('one') },
-      config: { 'server.fronts': 3, 'server.watch': false, 'mcp.output_chars': 6_000 },
+      config: { 'server.http_threads': 3, 'server.watch': false, 'mcp.max_output_chars': 6_000 },
       env: { TRELLIS_API_KEY: 'root-of-the-tests', TRELLIS_FAILPOINT: 'frontMessage@600:throw' },
     });
     const { port } = server;
@@ -99,7 +99,7 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
       .text;
   const figure = async (line: RegExp): Promise<number> =>
     Number(line.exec(await textOf('metrics'))?.[1] ?? 0);
-  const restarts = () => figure(/front_restarts_total (\d+)/);
+  const restarts = () => figure(/http_thread_restarts_total (\d+)/);
 
   it('are answered as the main thread answers them, to the byte', async () => {
     for (const call of calls) {
@@ -125,11 +125,11 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
 
   it('are counted together with those of the main thread', async () => {
     const lines = [
-      /mcp_requests_total\{method="tools\/call",era="legacy",result="ok"\} (\d+)/,
-      /mcp_requests_total\{method="tools\/call",era="modern",result="ok"\} (\d+)/,
+      /mcp_requests_total\{method="tools\/call",era="legacy",protocol="legacy",result="ok"\} (\d+)/,
+      /mcp_requests_total\{method="tools\/call",era="modern",protocol="modern",result="ok"\} (\d+)/,
       /mcp_tool_seconds_count\{tool="cell"\} (\d+)/,
       /trellis_requests_total\{route="\/mcp",status="200"\} (\d+)/,
-      /query_seconds_count\{query="cell"\} (\d+)/,
+      /query_duration_seconds_count\{query="cell"\} (\d+)/,
     ];
     const read = async (): Promise<number[]> => {
       const text = await textOf('metrics');

@@ -120,7 +120,7 @@ test('A34: every use of the right to administer and every wrong key is one line,
     const server = await startServer({
       sources,
       env: { TRELLIS_API_KEY: root },
-      config: { 'audit.file': file, 'server.adhoc': true },
+      config: { 'audit.file': file, 'server.ad_hoc_queries': true },
     });
     try {
       const { stdout } = await commandHere([

@@ -170,7 +170,7 @@ describe('connections', () => {
   test.skipIf(remote === undefined)('are counted over all threads', async () => {
     const config = {
       ...{ 'limits.connections_per_address': 8, 'server.host': '0.0.0.0' },
-      ...{ 'server.insecure_no_auth': true, 'server.fronts': 3 },
+      ...{ 'server.insecure_no_auth': true, 'server.http_threads': 3 },
     };
     const sources = { 'main.hx': 'QUERY ping() => RETURN "pong"' };
     const server = await startServer({ sources, config });

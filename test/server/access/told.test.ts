@@ -25,7 +25,7 @@ const sources = {
     QUERY addVelum(velumKey: String) =>
       velumMade <- AddN<VelumNode>({ velumKey: velumKey, velumText: velumKey }) RETURN velumMade`,
 };
-const config = { 'server.adhoc': true, 'cluster.databases.velumhouse': '' };
+const config = { 'server.ad_hoc_queries': true, 'tenants.databases.velumhouse': '' };
 
 let server: Server;
 const keys = new Map<string, string>();

@@ -281,7 +281,7 @@ describe('serve', () => {
       (await (await Connection.open(port)).request({ path: '/fresh' })).status;
     expect(await call()).toBe(404);
     write('a.hx', faulty);
-    await expect.poll(() => server.stderr).toContain('the old ones keep serving');
+    await expect.poll(() => server.stderr).toContain('still serving the previous version');
     write('a.hx', good.replace('all', 'fresh'));
     // The fake knows no such query: what counts is that the route exists.
     await expect.poll(call).toBe(500);

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TrellisError, defaultLimits } from '../../../engine/index.js';
 import { type Config, type Environment, loadConfig } from '../../../server/config/config.js';
-import { keySchemas } from '../../../server/config/config-schema.js';
+import { type KeySchema, keySchemas } from '../../../server/config/config-schema.js';
+import { renamedKeys } from '../../../server/config/renamed-keys.js';
 import { printConfig } from '../../../server/config/secrets.js';
 
 let folder: string;
@@ -150,9 +151,11 @@ describe('values', () => {
   });
 
   it('takes "auto" for what the machine says', () => {
-    const { server } = load({ environment: { TRELLIS_SERVER_FRONTS: 'auto' } });
-    expect(server.fronts).toBe(load({}).server.fronts);
-    expect(load({ files: { 'trellis.toml': '[server]\nfronts = 3' } }).server.fronts).toBe(3);
+    const { server } = load({ environment: { TRELLIS_SERVER_HTTP_THREADS: 'auto' } });
+    expect(server.http_threads).toBe(load({}).server.http_threads);
+    expect(
+      load({ files: { 'trellis.toml': '[server]\nhttp_threads = 3' } }).server.http_threads,
+    ).toBe(3);
   });
 
   it('reads per-type vector settings', () => {
@@ -270,11 +273,15 @@ describe('what is refused', () => {
       /server\.workers must be an integer from 1 to 64/,
     ],
     [
-      'fronts many',
-      { environment: { TRELLIS_SERVER_FRONTS: 'many' } },
-      /server\.fronts must be "auto" or an integer from 1 to 64, got "many"/,
+      'http_threads many',
+      { environment: { TRELLIS_SERVER_HTTP_THREADS: 'many' } },
+      /server\.http_threads must be "auto" or an integer from 1 to 64, got "many"/,
     ],
-    ['fronts 0', { flags: { 'server.fronts': '0' } }, /"auto" or an integer from 1 to 64/],
+    [
+      'http_threads 0',
+      { flags: { 'server.http_threads': '0' } },
+      /"auto" or an integer from 1 to 64/,
+    ],
     ['workers 10000', { flags: { 'server.workers': '10000' } }, /from 1 to 64/],
     ['workers -1', { flags: { 'server.workers': '-1' } }, /from 1 to 64/],
     ['workers 1.5', { flags: { 'server.workers': '1.5' } }, /from 1 to 64/],
@@ -283,8 +290,8 @@ describe('what is refused', () => {
     ['an empty table for a number', toml('[server]\nport = {}'), /server\.port must be an integer/],
     [
       'an empty table for a folder',
-      toml('[cluster.databases]\nacme = {}'),
-      /cluster\.databases\.acme must be a string/,
+      toml('[tenants.databases]\nacme = {}'),
+      /tenants\.databases\.acme must be a string/,
     ],
     ['a list for a text', toml('[server]\nhost = []'), /server\.host must be a string/],
     ['a text for a list', toml('[cors]\norigins = "x"'), /cors\.origins must be a list of strings/],
@@ -394,5 +401,86 @@ describe('printing', () => {
     expect(text).toContain('OPENAI_API_KEY = ***  # environment');
     expect(text).toContain('OPENAI_BASE_URL = "http://x"  # environment');
     expect(text).toContain('server.port = 6969  # default');
+  });
+});
+
+/** A text that the key takes and that is not its default. */
+function otherValue({
+  type,
+  enum: options,
+  default: standard,
+  minimum,
+  maximum,
+}: KeySchema): string {
+  if (options !== undefined) return options.at(-1)!;
+  if (type === 'boolean') return String(standard === false);
+  if (type === 'string') return 'other:1';
+  return String(standard === maximum ? minimum : Math.min(maximum!, Number(standard) + 3));
+}
+
+describe('former names of keys', () => {
+  const at = (config: Config, key: string): unknown => config.settings.get(key)!.value;
+  const variable = (key: string): string => `TRELLIS_${key.replace('.', '_').toUpperCase()}`;
+
+  it.each([...renamedKeys])('%s is %s, with one warning', (former, current) => {
+    const schema = keySchemas.get(current)!;
+    expect(keySchemas.has(former)).toBe(false);
+    const text = otherValue(schema);
+    const expected = load({ environment: { [variable(current)]: text } });
+    expect(expected.renamed).toEqual([]);
+    expect(at(expected, current)).not.toEqual(at(load({}), current));
+    const [section, name] = former.split('.');
+    const isText = schema.type === 'string' || schema.enum !== undefined;
+    const files = { 'trellis.toml': `[${section}]\n${name} = ${isText ? `"${text}"` : text}\n` };
+    const sources: [string, Input][] = [
+      ['trellis.toml', { files }],
+      [`environment ${variable(former)}`, { environment: { [variable(former)]: text } }],
+      [
+        `environment .env ${variable(former)}`,
+        { files: { '.env': `${variable(former)}=${text}`, 'trellis.toml': '' } },
+      ],
+    ];
+    for (const [source, input] of sources) {
+      const config = load(input);
+      rmSync(join(folder, '.env'), { force: true });
+      rmSync(join(folder, 'trellis.toml'), { force: true });
+      expect(at(config, current)).toEqual(at(expected, current));
+      expect(config.settings.get(current)!.source).toBe(source);
+      expect(config.renamed).toHaveLength(1);
+      expect(config.renamed[0]).toContain(`${former} is now ${current} (${source})`);
+      expect(printConfig(config)).not.toContain(`${former} =`);
+    }
+  });
+
+  it('the former sections of tenants and of shards are read', () => {
+    const text =
+      '[cluster.databases]\nacme = "data"\nopen = ""\n' +
+      '[cluster.scatter]\nP = 2\n[vectors.P]\ndimensions = 4\n';
+    const config = load({ files: { 'trellis.toml': text } });
+    expect(config.databases.get('acme')).toBe(join(folder, 'data'));
+    expect(config.scatter.get('P')).toBe(2);
+    expect([...config.databases.keys()]).toEqual(['acme', 'open', 'p-0', 'p-1']);
+    expect(config.renamed).toEqual([
+      expect.stringContaining(
+        'cluster.databases.acme is now tenants.databases.acme (trellis.toml)',
+      ),
+      expect.stringContaining(
+        'cluster.databases.open is now tenants.databases.open (trellis.toml)',
+      ),
+      expect.stringContaining('cluster.scatter.P is now sharding.types.P (trellis.toml)'),
+    ]);
+  });
+
+  it('the current name wins over the former one in the same source, and a higher source over both', () => {
+    const both = { 'trellis.toml': '[server]\nfronts = 2\nhttp_threads = 3\n' };
+    expect(load({ files: both }).server.http_threads).toBe(3);
+    const environment = { TRELLIS_SERVER_FRONTS: '5' };
+    expect(load({ files: both, environment }).server.http_threads).toBe(5);
+  });
+
+  it('a wrong value names the current key and the source as written', () => {
+    expect(refusal({ environment: { TRELLIS_SERVER_FRONTS: 'many' } })).toMatch(
+      /server\.http_threads must be .* \(environment TRELLIS_SERVER_FRONTS\)/,
+    );
   });
 });

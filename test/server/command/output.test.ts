@@ -73,7 +73,7 @@ describe.concurrent.each(long ? commands : commands.slice(0, 1))('%s', (command,
 });
 
 test('a log that nobody reads does not keep a server from ending', async () => {
-  const config = { 'log.slow_ms': '0ms', 'server.port': 0 };
+  const config = { 'log.slow_after': '0ms', 'server.port': 0 };
   const project = makeFolder();
   writeProject(project, { sources: { 'main.hx': 'QUERY one() => RETURN 1' }, config });
   const child = spawn(process.execPath, [program, 'serve', project], { stdio: 'pipe' });

@@ -147,7 +147,7 @@ describe('reload', () => {
     expect(await reload()).toMatchObject({ reloaded: false });
     expect(database.program).toBe(before);
     expect(results).toEqual(['refused']);
-    expect(log.join('\n')).toContain('the old ones keep serving');
+    expect(log.join('\n')).toContain('still serving the previous version');
   });
   it('keeps the old set when the database refuses the schema', async () => {
     const { database, reload } = start();

@@ -21,7 +21,7 @@ QUERY older(than: U8) =>
 const big = '9007199254740993';
 
 let server: Server;
-const adhoc = { TRELLIS_SERVER_ADHOC: 'true' };
+const adhoc = { TRELLIS_SERVER_AD_HOC_QUERIES: 'true' };
 beforeAll(async () => {
   server = await startServer({ sources: { 'main.hx': source }, env: adhoc });
   for (const [name, age] of [
@@ -213,7 +213,7 @@ describe('W04 POST /_admin/query', () => {
 });
 
 describe('W04 who may', () => {
-  it('`serve` without server.adhoc answers 403', async () => {
+  it('`serve` without server.ad_hoc_queries answers 403', async () => {
     const app = await startApp('node');
     const body = JSON.stringify({ source: 'N<Person>::COUNT' });
     const replies = await Promise.all(
@@ -226,7 +226,7 @@ describe('W04 who may', () => {
 
   it('is the administrator alone, where there are keys', async () => {
     const app = await startApp('node', {
-      'server.adhoc': 'true',
+      'server.ad_hoc_queries': 'true',
       'auth.api_key': 'secret-of-16-chars',
     });
     const body = JSON.stringify({ source: 'N<Person>::COUNT' });
