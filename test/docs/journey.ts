@@ -8,15 +8,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import type { Block } from '../support/page.js';
+import { type Block, blocksOf, type Page } from '../support/page.js';
 import { checkBlock, reasonNotToRun, type Task } from './block.js';
 import { PageDatabase } from './page-database.js';
 import { type Done, Workplace } from './workplace.js';
 
 const patience = 30_000;
 
-/** Pages that are worked through as a whole, which block.test.ts leaves out. */
-export const isTutorial = (path: string): boolean => /\/start\/tutorial[\w-]*\.md$/.test(path);
+/** A page that starts a server is worked through as a whole; block.test.ts leaves it out. */
+export const isTutorial = (page: Page): boolean =>
+  blocksOf(page).some(({ info }) => info === 'background');
 
 /** A port on this machine that no process listens on. */
 function freePort(): Promise<number> {

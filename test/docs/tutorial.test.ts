@@ -1,10 +1,11 @@
-// Each tutorial is one test: its blocks run in their order, from an empty folder to the end, and the time is printed.
+// Each tutorial, and each page that starts a server, is one test: its blocks run in their order, from an
+// empty folder to the end, and the time is printed.
 import { expect, test } from 'vitest';
 import { blocksOf, readManual } from '../support/page.js';
 import { tasksOf } from './block.js';
 import { isTutorial, Journey } from './journey.js';
 
-const pages = readManual().filter(({ path }) => isTutorial(path));
+const pages = readManual().filter(isTutorial);
 
 test.each(pages)('$path works from its first line to its last', async (page) => {
   const began = performance.now();
