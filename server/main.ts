@@ -1,5 +1,6 @@
-// The program `trellis`: hands its arguments to the command line and ends with the code that gives.
-// Invariant: what was printed has arrived before it ends, or its code says that it has not.
+// Entry of the program `trellis`: runs the command line and exits with its code.
+//
+// Invariant: all output is flushed before the exit, or the exit code reports that it was not.
 import { runCommand } from './command/cli.js';
 import { printErrorLine } from './telemetry/log.js';
 import { printed, watchPrinting } from './telemetry/flush-output.js';

@@ -56,7 +56,7 @@ function runSocial(folder: string): void {
   const cells: Cell[][] = [];
   for (const text of [false, true]) {
     const data = join(folder, `data-${text}`);
-    const { seconds, cpu } = importCost(folder, data, ['--map', map], text);
+    const { seconds, cpu } = importCost(folder, data, ['--mapping', map], text);
     const what = `social network as CSV${text ? ', keyword index' : ''}`;
     cells.push([what, rows, seconds.toFixed(1), cpu.toFixed(1), Math.round(rows / seconds)]);
   }

@@ -26,7 +26,7 @@ export function loadTrellis(folder: string, ldbc: LdbcFolder, name: string): str
   const dataDir = join(cache.path, 'data');
   if (cache.isComplete) return dataDir;
   const map = writeProject(cache.path, ldbc);
-  const seconds = importSeconds(cache.path, dataDir, [resolve(folder), '--map', map], false);
+  const seconds = importSeconds(cache.path, dataDir, [resolve(folder), '--mapping', map], false);
   printLoad('TrellisDB', rowCount(ldbc), seconds);
   cache.complete();
   return dataDir;

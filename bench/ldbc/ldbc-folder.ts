@@ -32,7 +32,7 @@ export interface LdbcFolder {
   expected: Record<string, Expected[]>;
   /** HelixQL: schema and queries. */
   source: string;
-  /** For `trellis import --map`. */
+  /** For `trellis import --mapping`. */
   mapping: string;
 }
 

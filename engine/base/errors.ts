@@ -233,7 +233,7 @@ const table = {
   },
   LOG_LOST: {
     message: 'The log of the cluster cannot be followed: {what}.',
-    hint: 'Compare the nodes with `trellis cluster status`, then see `trellis cluster rebase`.',
+    hint: 'Compare the nodes with `trellis cluster status`, then see `trellis cluster recreate-log`.',
   },
   LOG_UNTRUSTED: {
     message: 'The log of the cluster has an entry that cannot be authenticated: {what}.',

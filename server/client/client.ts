@@ -1,6 +1,8 @@
-// `trellisdb/client`: calls a TrellisDB server from Node, browsers, Deno, Bun and workers, by `fetch`
-// alone (client.md 5), and needs nothing else. Invariants: a write is sent again only when it is known
-// not to have been done; the deadline holds over all tries.
+// `trellisdb/client` calls a TrellisDB server from Node, browsers, Deno, Bun and workers. It needs only
+// `fetch`.
+//
+// Invariants: a write is sent again only under its idempotency key, or if it is known not to have been done.
+// The deadline covers all tries.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type Fault, TrellisError } from './error.js';
 import { type Place, UnsafeIntegerError, decode, encode } from './lossless-json.js';
@@ -8,29 +10,29 @@ import { Nodes } from './nodes.js';
 
 export { type Place, TrellisError, UnsafeIntegerError, decode, encode };
 
-/** What the generated module knows of a query. */
+/** Facts about a query in a generated module. */
 export interface Shape {
   readonly writes: boolean;
   readonly at: Place;
-  /** Reads an answer's text; `bind` adds it for callers that know no places. */
+  /** Parses the text of a reply. `bind` adds it for callers that have no paths. */
   readonly decode?: (text: string) => unknown;
 }
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** Milliseconds for all tries together; 0: no end. */
+  /** Milliseconds for all tries together, 0 for no limit (default: 30,000). */
   timeoutMs?: number;
   retries?: number;
-  /** Of a query without a shape: whether it may be sent again after its answer was lost. */
+  /** For a query without a shape: whether it writes (default: true). A lost read is sent again. */
   writes?: boolean;
 }
 
-/** Hashes of four characters by query and type: what callers rely on. */
+/** Hashes of four characters, by query and type, that a generated module relies on. */
 export type Contract = Readonly<Record<string, string>>;
 
-/** Whoever answers calls by name: a connection, or a database inside this process. */
+/** Runs queries by name: a connection, or a database in this process. */
 export interface Caller {
-  /** Told of what a generated module relies on, by a function that says what of it has changed. */
+  /** Registers a function that returns which queries and types have changed for a generated module. */
   relies?(changes: (inForce: Contract) => string[]): void;
   call<T = unknown>(
     name: string,
@@ -40,7 +42,7 @@ export interface Caller {
 }
 
 export interface ConnectOptions {
-  /** May have a path and a trailing slash. Several: nodes of one cluster. */
+  /** Address of the server, with or without a path; or the addresses of the nodes of one cluster. */
   url: string | readonly string[];
   apiKey?: string;
   timeoutMs?: number;
@@ -50,15 +52,15 @@ export interface ConnectOptions {
   onRetry?: (info: { name: string; attempt: number; reason: unknown; waitMs: number }) => void;
 }
 
-/** The time is up; a write may have been done. */
+/** The deadline has passed. A write may have been done. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
-/** The connection broke behind a write, at every try: it may have been done or not. */
+/** The connection broke after a write was sent, at every try. The write may have been done. */
 export class UnknownOutcomeError extends Error {
   override readonly name = 'UnknownOutcomeError';
 }
-/** Nothing was done, whatever was asked for. */
+/** Codes of errors after which nothing was done. */
 const notDone = new Set(
   'OVERLOADED NOT_READY SHUTTING_DOWN RATE_LIMITED READ_ONLY QUERY_TIMEOUT NOT_LEADER NO_LEADER PROGRAM_CHANGED SESSION_ELSEWHERE'.split(
     ' ',
@@ -66,7 +68,7 @@ const notDone = new Set(
 );
 const refused = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ConnectionRefused/;
 
-/** 128 bits, by what every runtime has: `randomUUID` is missing on pages without TLS. */
+/** Returns a key of 128 random bits. `randomUUID` is missing on pages without TLS. */
 const freshKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join('-');
 
@@ -76,13 +78,13 @@ function causeOf(error: unknown): string {
 }
 
 export interface Connection extends Caller {
-  /** The answer as exact JSON bytes. */
+  /** Returns the reply as JSON bytes. */
   bytes(name: string, params?: object, options?: CallOptions): Promise<Uint8Array>;
-  /** As `call`: the name that helix-ts gives it. */
+  /** Same as `call`, under the name of helix-ts. */
   query<T = unknown>(name: string, data?: object): Promise<T>;
-  /** A walk through the graph, step by step, held by the server. */
+  /** Opens a session: a traversal of several steps that the server keeps. */
   session<N = string, E = string, V = string>(): Promise<Session<N, E, V>>;
-  /** Which queries and types are no longer as the generated modules over this connection say. */
+  /** Returns the queries and types that have changed since the modules of this connection were generated. */
   check(): Promise<string[]>;
   health(): Promise<{ ready: boolean }>;
   /** Resolves when the server answers calls; fails with TimeoutError. */
@@ -123,13 +125,13 @@ export interface Session<N = string, E = string, V = string>
 const textOf = (answer: Response): Promise<string> => answer.text();
 
 /**
- * Node counts a connection as taken until the turn behind the one in which its answer ends: for a call
- * that follows at once it would open another.
+ * Node frees a connection one turn of the event loop after the end of a reply. Without this pause, an
+ * immediate next call would open another connection.
  */
 const { setImmediate: soon } = globalThis as { setImmediate?: (run: () => void) => unknown };
 const nextTurn = (): Promise<void> | undefined => soon && new Promise((resolve) => soon(resolve));
 
-/** Timers know no longer time; it is three weeks. */
+/** Longest delay of a timer, 24.8 days. */
 const timerMax = 2 ** 31 - 1;
 
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
@@ -146,19 +148,19 @@ function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** A connection to the server at `url`; no request is made yet. */
+/** Returns a connection to the server at `url`. Sends no request yet. */
 export function connect(options: ConnectOptions): Connection {
   return new HttpConnection(options);
 }
 
-/** The node of a session, once one has answered. */
+/** Address of the node that has a session, set by its first reply. */
 interface Home {
   base?: string;
 }
 
 type Given = CallOptions & { shape?: Shape };
 
-/** Another node may well do what this one cannot just now, or not any more. */
+/** Codes of errors after which another node may succeed. */
 const elsewhere = new Set(
   'NOT_LEADER NO_LEADER REPLICA_BEHIND LOG_UNAVAILABLE NOT_READY SHUTTING_DOWN LOG_LOST LOG_UNTRUSTED LOG_TRUNCATED SCHEMA_AHEAD FORMAT_TOO_NEW DIVERGED NODE_LEFT STORAGE_LOST VECTORS_SKIPPED'.split(
     ' ',

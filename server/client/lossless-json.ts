@@ -17,7 +17,7 @@ export class UnsafeIntegerError extends RangeError {
   }
 }
 
-/** Nobody who stores or sends a text can know it, so that none is taken for a number. */
+/** Random prefix of marked numbers, so that no stored text is mistaken for a number. */
 const mark = `n${Math.random().toString(36).slice(2)}:`;
 /** The first digits of integers that a number may not hold: not those of a fraction or an exponent. */
 const longInteger = /(?<![\w.+-])-?\d{16}/g;
@@ -33,7 +33,7 @@ function marked(text: string): string {
     if (index < behind) continue;
     let end = index + 16;
     while (isDigit(text.charCodeAt(end))) end++;
-    // What goes on behind a point or an exponent is no integer.
+    // A point or an exponent follows: not an integer.
     if (text[end] === '.' || text[end] === 'e' || text[end] === 'E') continue;
     result += `${text.slice(done, index)}"${mark}${text.slice(index, end)}"`;
     done = end;

@@ -1,5 +1,7 @@
-// Which of several addresses is asked, and what their answers have told of how far they are. Invariant: what goes
-// with a request is behind no position that was heard, of the main database and of each shard by itself.
+// Chooses one of several node addresses, and remembers the positions in their replies.
+//
+// Invariant: the position that is sent with a request is at least every position received, for the main
+// database and for each shard.
 
 /** The nodes of a cluster, or one server: which is asked, and how far the newest answer was. */
 export class Nodes {
@@ -36,7 +38,7 @@ export class Nodes {
     this.position = parts.join();
   }
 
-  /** Goes on with another node than `base`: the one at `address`, if it is known, else the next. */
+  /** Switches from the node `base` to the node at `address` if that is known, else to the next node. */
   leave(base: string, address?: unknown): void {
     if (base !== this.base) return;
     const named = this.#all.findIndex((one) => one.replace(/^\w+:\/\//, '') === address);

@@ -1,5 +1,5 @@
-// The commands of `trellis` (operations.md 1), in the order in which help names them, and the road
-// from arguments to an exit code. What a command takes and does stands in its own file.
+// The table of all commands of `trellis`, and the function that runs one and returns its exit code. Each
+// command is in its own file.
 import { excerpt, fail, nearestName } from '../../engine/index.js';
 import { exitCodes, reportFailure } from '../lifecycle/exit-code.js';
 import type { Command } from '../terminal/command.js';
@@ -33,7 +33,7 @@ import { types } from './project/types.js';
 import { verify } from './data/verify.js';
 import { version } from './version.js';
 
-/** Every command, in the order of help. */
+/** All commands, in the order of help. */
 export const commands: Command[] = [
   ...[
     init,
@@ -77,7 +77,7 @@ function commandOf(given: string): Command {
   return fail('CONFIG_INVALID', { what: `There is no command ${excerpt(name)}.` }, { hint });
 }
 
-/** Runs a command line without the program's name; gives the exit code. */
+/** Runs a command line without the name of the program. Returns the exit code. */
 export async function runCommand(argv: readonly string[]): Promise<number> {
   try {
     if (argv[0] === '__complete') return printCompletions(argv.slice(1), commands);

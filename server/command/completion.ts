@@ -1,5 +1,5 @@
-// `trellis completion SHELL`: the script that a shell asks for its completions with. What there is to offer says
-// `trellis __complete WORDS`, each time anew.
+// `trellis completion SHELL` prints a completion script. At each completion the script runs
+// `trellis __complete WORDS`, which prints the possible words.
 import { excerpt, fail } from '../../engine/index.js';
 import { printLine } from '../telemetry/log.js';
 import { exitCodes } from '../lifecycle/exit-code.js';
@@ -38,27 +38,30 @@ complete -c trellis -a '(__trellis_complete)'`,
 
 export const completion: Command = {
   name: 'completion',
-  about: 'Prints the script by which a shell completes what is typed.',
+  about: 'Print a shell completion script.',
   words: 'SHELL',
   flags: {},
   run: ({ words }) => {
     const [shell] = words as [string];
     const script = Object.hasOwn(scripts, shell) ? scripts[shell]! : undefined;
-    const what = `There is no script for ${excerpt(shell)}.`;
+    const what = `There is no completion script for ${excerpt(shell)}.`;
     const hint = `There are ${Object.keys(scripts).join(', ')}.`;
     printLine(script ?? fail('CONFIG_INVALID', { what }, { hint }));
     return exitCodes.ok;
   },
 };
 
-/** Prints what could stand in place of the last word, a line each; never fails. */
+/** Prints the possible values of the last word, one a line. Never fails. */
 export function printCompletions(words: readonly string[], commands: readonly Command[]): number {
   const found = completeWords(words, commands, () => programIn(words));
   if (found.length > 0) printLine(found.join('\n'));
   return exitCodes.ok;
 }
 
-/** Of the folder that the line names, or this one. */
+/**
+ * Returns the program of the project in --project or the working directory, or undefined if it does not
+ * compile.
+ */
 function programIn(words: readonly string[]) {
   const at = words.indexOf('--project');
   const flags = new Map(at < 0 ? [] : [['project', words[at + 1] ?? '']]);

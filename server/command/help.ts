@@ -1,4 +1,4 @@
-// `trellis help`: what there is, one sentence each; `trellis help COMMAND`: what one takes.
+// `trellis help` prints all commands, one sentence each; `trellis help COMMAND` prints the flags of one.
 import { excerpt, fail, nearestName } from '../../engine/index.js';
 import { exitCodes } from '../lifecycle/exit-code.js';
 import { packageVersion } from '../lifecycle/program-file.js';
@@ -6,11 +6,14 @@ import type { Command } from '../terminal/command.js';
 import { columns, helpOf } from '../terminal/parse-flags.js';
 import { printLine } from '../telemetry/log.js';
 
-/** Of a table that may still grow; `help` itself belongs to it. */
+/**
+ * Returns the command `help` for a table of commands. The table is read when the command runs: `help` is
+ * added to it.
+ */
 export function helpAmong(table: readonly Command[]): Command {
   return {
     name: 'help',
-    about: 'Says what the commands are, or what one of them takes.',
+    about: 'Show help.',
     words: '[COMMAND]',
     flags: {},
     run: ({ words }) => {
@@ -35,6 +38,6 @@ function overview(table: readonly Command[]): string {
     `TrellisDB ${packageVersion()}: a graph and vector database server`,
     'Usage: trellis COMMAND [WORDS] [--project DIR] [--data DIR]',
     columns(table.map(({ name, about }) => [name, about])),
-    '`trellis help COMMAND` says what a command takes.',
+    'Run `trellis help COMMAND` for the words and flags of a command.',
   ].join('\n\n');
 }

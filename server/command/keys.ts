@@ -1,5 +1,5 @@
-// `trellis keys add|list|rotate|revoke`: changes the key file, which a running server reads again by
-// itself.
+// `trellis keys add|list|rotate|revoke` changes the key file. A running server reads the file again after a
+// change.
 import { excerpt, fail, wallMs } from '../../engine/index.js';
 import type { Config } from '../config/config.js';
 import { exitCodes } from '../lifecycle/exit-code.js';
@@ -15,14 +15,17 @@ import { printErrorLine, printLine } from '../telemetry/log.js';
 
 export const keys: Command = {
   name: 'keys',
-  about: 'Adds, lists, rotates and revokes the API keys of a project.',
+  about: 'Add, list, rotate and revoke API keys.',
   words: 'add NAME | list | rotate ID | revoke ID [PROJECT_DIR]',
   flags: {
     ...projectFlags,
-    role: { value: 'ROLE', about: `What a new key may do: ${roles.join(', ')}.` },
-    queries: { value: 'A,B*', about: 'The only queries a new key may call.' },
-    expires: { value: 'DATE', about: 'When a new key ends.' },
-    overlap: { value: 'TIME', about: 'How long the text that is rotated away stays good (24h).' },
+    role: { value: 'ROLE', about: `add: role of the key: ${roles.join(', ')}.` },
+    queries: { value: 'A,B*', about: 'add: queries that the key may call (default: all).' },
+    expires: { value: 'DATE', about: 'add: date on which the key expires (default: never).' },
+    overlap: {
+      value: 'TIME',
+      about: 'rotate: how long the former secret stays valid (default: 24h).',
+    },
   },
   run: changeKeys,
 };

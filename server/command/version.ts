@@ -6,7 +6,7 @@ import { printLine } from '../telemetry/log.js';
 
 export const version: Command = {
   name: 'version',
-  about: 'Prints the version of TrellisDB.',
+  about: 'Show the version of TrellisDB.',
   flags: {},
   run: () => {
     printLine(packageVersion());

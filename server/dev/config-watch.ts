@@ -1,5 +1,5 @@
-// Watches trellis.toml: its values are read once, when the server starts, so a change is told with
-// what it would change.
+// Watches trellis.toml and prints which values a restart would change. The server reads the file only at its
+// start.
 import { unwatchFile, watchFile } from 'node:fs';
 import { join } from 'node:path';
 import { TrellisError, errorMessage } from '../../engine/index.js';

@@ -1,5 +1,5 @@
-// What `trellis dev` shows at a terminal: where to reach the server, and what the keys do. Elsewhere
-// the ready line stands alone, as programs expect it.
+// The banner and the keys of `trellis dev` at a terminal. Without a terminal only the ready line is printed,
+// as programs expect it.
 import type { Paint } from '../terminal/colour.js';
 import { counted } from '../terminal/format.js';
 
@@ -13,11 +13,10 @@ export interface ReadyFacts {
   dataDir: string;
   /** The file of generated types; empty for none. */
   typesOut: string;
-  /** Whether it speaks the Model Context Protocol. */
+  /** Whether the MCP endpoint is enabled. */
   agents: boolean;
-  /** What the project is called. */
   project: string;
-  /** A call that works at once. */
+  /** Arguments of a curl command that works without changes. */
   sample: string;
 }
 
@@ -42,14 +41,13 @@ export function readyScreen(facts: ReadyFacts, paint: Paint): string {
   ].join('\n');
 }
 
-/** Of the server, as programs of agents name it. */
+/** Returns the name under which agents configure the server. */
 const nameOf = ({ project }: ReadyFacts): string =>
   project.replaceAll(/[^\w-]+/g, '-') || 'trellis';
 
 export interface KeyActions {
   open: () => void;
   reload: () => void;
-  /** Writes the file of types. */
   types: () => void;
   quit: () => void;
   print: (text: string) => void;
@@ -62,7 +60,7 @@ const keysHelp = `  h  this help
   c  clear the screen
   q  quit`;
 
-/** Lines from a keyboard; whatever is no key does nothing. */
+/** Runs the action of each key that is entered as a line. Other lines are ignored. */
 export function obeyKeys(input: NodeJS.ReadableStream, actions: KeyActions): void {
   const byKey: Record<string, () => void> = {
     h: () => actions.print(keysHelp),

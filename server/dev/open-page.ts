@@ -1,4 +1,4 @@
-// Shows a page in the browser of whoever sits at the terminal, by the program that the system has for it.
+// Opens a page in the default browser.
 import { spawn } from 'node:child_process';
 
 /** Program and arguments, by platform. */
@@ -7,7 +7,7 @@ const openers: Record<string, [string, ...string[]]> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Never fails: `tell` hears why nothing was opened. */
+/** Never fails: `tell` is called with the reason if no browser was opened. */
 export function openPage(
   url: string,
   tell: (what: string) => void,

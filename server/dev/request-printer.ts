@@ -1,5 +1,5 @@
-// A line for each request that was answered, for whoever develops against the server: some twenty a
-// second, then how many more. What the explorer and probes ask for by themselves is told when it fails.
+// Prints a line for each request during development: up to 20 a second, then the number of the others.
+// Requests of the explorer and of probes are printed only if they fail.
 import type { AnsweredCall } from '../pipeline/request-pipeline.js';
 import { counted } from '../terminal/format.js';
 

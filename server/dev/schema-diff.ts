@@ -1,8 +1,8 @@
-// What another version of the sources means for data and for callers, in a line each.
+// Lists what a new version of the sources changes for data and for clients, one line a change.
 import type { ElementType, ParameterType, Program, Query } from '../../engine/index.js';
 import { printType } from '../../engine/index.js';
 
-/** Lines from the old program to the new one: types first, then queries. */
+/** Returns the changes from the old program to the new one: types first, then queries. */
 export function programChanges(before: Program, after: Program): string[] {
   return [
     ...typeLines('N', before.schema.nodes, after.schema.nodes, renames('node', before, after)),
@@ -104,7 +104,7 @@ function parametersOf({ plan }: Query): string {
   return `(${texts.join(', ')})`;
 }
 
-/** Of one query that was there before: what it takes, what it answers. */
+/** Returns the changes of the parameters and of the result of one query. */
 function callerChanges(before: Query, after: Query): string[] {
   const changes: string[] = [];
   const isTaken = isSame(before.plan.parameters, after.plan.parameters);
@@ -139,10 +139,10 @@ function isSame(a: unknown, b: unknown, equal = new Map<unknown, unknown>()): bo
   return isEqual;
 }
 
-/** Deeper members are compared, and not named. */
+/** Deeper members are compared, but not listed. */
 const namedDepth = 8;
 
-/** The names in an answer, `works.title` and so on, whatever lists and nulls are around them. */
+/** Returns the paths of members in a result, such as `works.title`. Lists and nullable types add nothing. */
 function membersOf(
   output: unknown,
   prefix = '',

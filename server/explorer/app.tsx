@@ -1,5 +1,5 @@
-// The shell: the rail with the pages' names, the search box, the state of the server, and the page that
-// the address names. Pages that bring a large library are fetched when they are opened first.
+// The application: navigation, search box, state of the server, and the page of the address. Pages with large
+// libraries are loaded when they are first opened.
 import type { ComponentType } from 'preact';
 import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
 import { fetchCanvas } from './canvas/lazy-canvas.js';
@@ -17,7 +17,7 @@ import { startFault, status } from './state/server.js';
 interface Entry {
   id: string;
   name: string;
-  /** None: it comes with the first load. */
+  /** Absent for the page that is part of the first load. */
   load?: () => Promise<ComponentType>;
 }
 
@@ -36,10 +36,10 @@ const pages: Entry[] = [
   later('session', 'Session', () => import('./pages/session.js').then((m) => m.Session)),
   later('source', 'Source', () => import('./pages/source.js').then((m) => m.Source)),
   later('slow', 'Slow log', () => import('./pages/slow.js').then((m) => m.SlowLog)),
-  later('api', 'Api', () => import('./pages/api.js').then((m) => m.Api)),
+  later('api', 'API', () => import('./pages/api.js').then((m) => m.Api)),
 ];
 
-/** The files of the page that the address names come while the server is still being asked what it is. */
+/** Starts to load the page of the address while the first status request is still running. */
 export function fetchFirst(): void {
   const { page } = route.value;
   pages
@@ -52,7 +52,7 @@ export function fetchFirst(): void {
 function Rail() {
   const { page } = route.value;
   const rail = useRef<HTMLElement>(null);
-  // On a narrow screen the names stand in a row that moves.
+  // On a narrow screen the navigation is a scrolling row.
   useEffect(() => {
     const current = rail.current?.querySelector('[aria-current]');
     current?.scrollIntoView({ block: 'nearest', inline: 'center' });
@@ -106,7 +106,7 @@ function StateLine() {
   );
 }
 
-/** A fault of one page leaves the others as they are. */
+/** Shows the current page. An error of one page does not affect the others. */
 function CurrentPage() {
   const { page } = route.value;
   const [defect, reset] = useErrorBoundary(reportError);
@@ -116,7 +116,7 @@ function CurrentPage() {
   if (defect) {
     return (
       <div class="empty">
-        <h2>This page has a defect</h2>
+        <h2>Something went wrong on this page</h2>
         <p>{String(defect)}</p>
       </div>
     );
@@ -149,7 +149,7 @@ export function App() {
   return (
     <div class="shell">
       <a class="skip" href="#content" onClick={(event) => skip(event, main.current)}>
-        To the content
+        Skip to content
       </a>
       <Rail />
       <header class="top">
@@ -175,7 +175,7 @@ function Start() {
   return (
     <div class="empty">
       <h2>{startFault.value}</h2>
-      <p>The page goes on by itself as soon as there is an answer.</p>
+      <p>The page continues as soon as the server responds.</p>
     </div>
   );
 }

@@ -1,6 +1,7 @@
-// Files that a command writes again and again, for a project or for whoever named a place. Invariants: nothing is
-// written through a link, nor outside the folder that is given; a file that does not begin as ours do is replaced
-// only on demand; a file is replaced as a whole.
+// Writes generated files, which a command replaces at each run.
+//
+// Invariants: nothing is written through a link or outside the given folder. A file without the header of
+// generated files is replaced only with --force. A file is replaced as a whole.
 import { randomBytes } from 'node:crypto';
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
@@ -12,7 +13,7 @@ export interface OwnFileRules {
   within?: string | undefined;
   /** Whether a text is one of ours; absent: every regular file may be replaced. */
   isOurs?: (text: string) => boolean;
-  /** Somebody has said so. */
+  /** Replace a file that was not generated. */
   force?: boolean | undefined;
   mode?: number;
 }

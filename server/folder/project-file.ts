@@ -1,12 +1,14 @@
-// The files of a project as they are read. Invariant: what is read lies inside the real folder; a link within
-// it is followed (as in a mounted ConfigMap, whose files are links to `..data`), one that leads out is refused.
+// Reads files of a project.
+//
+// Invariant: only files inside the real project folder are read. A link inside the folder is followed, as in
+// a mounted ConfigMap, whose files are links to `..data`. A link that leads out is refused.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { fail, throwShortage } from '../../engine/index.js';
 import { isMissing, isWithin } from './contained-path.js';
 
 /**
- * The real path of a file of the project; undefined where there is none, `outside` where a link leads out of the
- * folder. Fails as the system does for everything else, such as a loop of links.
+ * The real path of a file of the project; undefined where there is none, `outside` where a link leads out of
+ * the folder. Fails as the system does for everything else, such as a loop of links.
  */
 export function realFile(folder: string, path: string): string | 'outside' | undefined {
   try {
@@ -18,7 +20,7 @@ export function realFile(folder: string, path: string): string | 'outside' | und
   }
 }
 
-/** A pipe would be waited for; what a folder is told, the system says. */
+/** Whether a path can be read without blocking: reading a pipe would wait for a writer. */
 const isReadable = (path: string): boolean => {
   const status = statSync(path);
   return status.isFile() || status.isDirectory();
@@ -28,8 +30,8 @@ const isReadable = (path: string): boolean => {
 export const leadsOut = 'is a link that leads out of the project';
 
 /**
- * The text of a file by its name in the project, or undefined when there is none. Fails CONFIG_INVALID when it
- * cannot be read, or leads out of the folder.
+ * The text of a file by its name in the project, or undefined when there is none. Fails CONFIG_INVALID when
+ * it cannot be read, or leads out of the folder.
  */
 export function readProjectFile(folder: string, path: string, name: string): string | undefined {
   let what = `${name} ${leadsOut}.`;

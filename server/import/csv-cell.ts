@@ -1,5 +1,5 @@
-// What a cell of CSV means, by the declared type of its column: the JSON that stands for it in a row
-// of a bulk load, or why there is none.
+// Converts a CSV cell to JSON for a row of a bulk load, by the declared type of its column. Returns the
+// reason if the cell does not fit.
 import type { PropertyType } from '../../engine/index.js';
 import type { ReadDate } from './csv-date.js';
 

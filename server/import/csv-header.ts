@@ -11,11 +11,11 @@ import {
 import type { ReadDate } from './csv-date.js';
 import { type Plain, type Print, bare, plainOf, printOf } from './csv-cell.js';
 
-/** What is known of a CSV file beside its bytes. */
+/** Settings for reading a CSV file. */
 export interface CsvForm {
   delimiter: string;
   readDate: ReadDate;
-  /** Of all records; undefined where each says its own in a column `:LABEL` or `:TYPE`. */
+  /** Type of all records; undefined if each record names its type in a column `:LABEL` or `:TYPE`. */
   type?: ElementType | undefined;
   typeOf: (kind: ElementKind, name: string) => ElementType | undefined;
   /** Property by column, where their names differ. */
@@ -64,7 +64,7 @@ interface TypeOfRows {
 }
 
 const longHint =
-  'The first record of a file is its header, or `header` in the file of `--map` names one.';
+  'The first record of a file is its header, or `header` in the file of `--mapping` names one.';
 
 const heads: Record<ElementKind, ReadonlySet<string>> = {
   node: new Set(['id']),
@@ -212,7 +212,7 @@ function columnHint(column: string, name: string, { properties }: ElementType): 
     properties.map((one) => one.name),
   );
   const key = /^[\w-]+$/.test(column) ? column : JSON.stringify(column);
-  const leave = `\`skip = [${JSON.stringify(column)}]\` in the file of \`--map\` leaves it out`;
+  const leave = `\`skip = [${JSON.stringify(column)}]\` in the file of \`--mapping\` leaves it out`;
   const rename = `\`columns = { ${key} = "${near ?? 'PROPERTY'}" }\` there says which property it is`;
   return `${leave}; ${rename}.`;
 }

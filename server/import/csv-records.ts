@@ -1,14 +1,15 @@
-// The bytes of a CSV file (RFC 4180) as records, each with the places of its cells. A cell is in quotes
-// when it begins with one; a quote inside is written twice.
+// Splits the bytes of a CSV file (RFC 4180) into records, each with the offsets of its cells. A cell that
+// begins with a quote is quoted; a quote inside is written twice.
 //
-// A record that cannot be taken apart is told as such, and reading goes on behind its first line: a
-// quote that is never closed costs one line, not the rest of the file. Invariant: every line of the file
-// belongs to exactly one record, and the work is linear in the bytes: where a record was scanned in vain, the
-// scan ended at the quote of a later one.
+// A malformed record is reported, and reading continues after its first line: a quote that is never closed
+// costs one line, not the rest of the file.
+//
+// Invariant: every line of the file belongs to exactly one record, and the work is linear in the bytes: a
+// scan that fails ends at the quote of a later record.
 import { isUtf8 } from 'node:buffer';
 import { fail } from '../../engine/index.js';
 
-/** Records go on in slabs of so many, or of so many cells. */
+/** Maximum number of records in a slab. A slab has a maximum number of cells, too. */
 const slabRecords = 64;
 const slabCells = 64 * 1024;
 
@@ -32,7 +33,7 @@ export interface Fault {
 /** Records of a block that follow each other. */
 export interface Slab {
   bytes: Uint8Array;
-  /** Of cells, their quotes included. */
+  /** Offsets at which cells start, quotes included. */
   starts: number[];
   ends: number[];
   /** Cells by record; 0 for one with a fault. */
@@ -56,7 +57,7 @@ export class CsvRecords {
   /** The beginning of a record whose end has not come. */
   #rest: Uint8Array = new Uint8Array(0);
   #isFirst = true;
-  /** Within a record that is too long, and was told. */
+  /** Whether the rest of a record is skipped because it is too long. The error has been reported. */
   #isPassing = false;
   readonly #scan: RecordScan;
 
@@ -217,7 +218,7 @@ class RecordScan {
     this.#ends = [];
   }
 
-  /** Goes on behind the first line of the record. */
+  /** Reports a malformed record and continues after its first line. */
   #fault(slab: Slab, allowed: string): void {
     const end = lineEnd(this.#bytes, this.start);
     const stop = end < 0 ? this.#bytes.length : end;
@@ -289,7 +290,7 @@ class RecordScan {
     return this.#isEnd ? faults.open : undefined;
   }
 
-  /** A fault is told when its first line is there, to be passed over. */
+  /** Reports an error once the first line of the record is complete, and skips this line. */
   #resolved(allowed: string): string | undefined {
     const end = lineEnd(this.#bytes, this.start);
     const isThere = end >= 0 && (this.#bytes[end] === lineFeed || end + 1 < this.#bytes.length);

@@ -1,4 +1,4 @@
-// What a load knows of a file beside its bytes: its name, what its rows are, and its first rows.
+// Describes a file of an import: its name, the kind of its rows, and hashes of its first rows.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -33,7 +33,7 @@ function firstRows(path: string, most: number, skipped: number): number[] {
   } finally {
     closeSync(file);
   }
-  // Of the line that is cut off, and of blank ones, nothing is known.
+  // An incomplete last line and blank lines are left out.
   const text = bytes.subarray(0, size).toString('latin1');
   const lines = text.split(/\r\n|\n|\r/, most + skipped + 1).slice(skipped, most + skipped);
   return lines.filter((line) => line !== '').map((line) => crc32(line));

@@ -1,4 +1,4 @@
-// The mapping of `trellis import --map FILE`: which files hold rows of which type, and what their
+// The mapping of `trellis import --mapping FILE`: which files hold rows of which type, and what their
 // columns are. TOML; what stands outside [[files]] holds for all of them.
 //
 //   date_format = "YYYYMMDDhhmmssSSS"

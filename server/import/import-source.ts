@@ -9,8 +9,8 @@ import type { ImportFile } from './import-file.js';
 const blockBytes = 4 * 1024 * 1024;
 
 /**
- * The name under which a load of these files goes on after it was cut short, and is known when it is
- * over: what they hold and how it is read, wherever they lie.
+ * Returns the name of the import of these files. An interrupted import continues under this name, and a
+ * finished one is recognized by it. The name depends on the contents and the settings, not on the paths.
  */
 export function nameOf(files: readonly ImportFile[]): string {
   const hash = createHash('sha256');

@@ -5,12 +5,12 @@ import { type FedRow, errorMessage, fail } from '../../engine/index.js';
 import { shownPath } from '../terminal/format.js';
 import type { ImportSource } from './import-source.js';
 
-/** Reasons that are told; the file has them all. */
+/** Number of reasons that are printed. The file has all reasons. */
 const reasonsShown = 10;
 
 interface Reason {
   count: number;
-  /** Of the first row. */
+  /** Position of the first row. */
   place: string;
   message: string;
 }
@@ -19,7 +19,7 @@ interface Reason {
 const mark = '{"file":';
 
 export class RejectFile {
-  /** Of an earlier run: it goes when this run has something to say. */
+  /** Whether the file is of an earlier run. The first rejected row of this run replaces it. */
   #isOld: boolean;
   readonly #reasons = new Map<string, Reason>();
   #count = 0;
@@ -36,7 +36,7 @@ export class RejectFile {
     this.#isOld = first !== '';
   }
 
-  /** The run is over: rows that an earlier one refused are not refused any more. */
+  /** Ends the run. Removes the file of an earlier run: its rows are no longer rejected. */
   end(): void {
     if (this.#isOld) rmSync(this.path);
   }
@@ -69,7 +69,7 @@ export class RejectFile {
   }
 }
 
-/** Of a record that could not be taken apart, what stands in its file. */
+/** Returns the text of a malformed record as it is in its file. */
 function rowOf(text: string): string {
   if (!text.startsWith('{"refused":')) return text;
   try {

@@ -1,5 +1,5 @@
-// Imports through a running server: the stream goes out in parts, each a request to /_admin/import
-// under one name, so that the server goes on where it stopped.
+// Imports through a running server. The stream is sent in parts, each as a request to /_admin/import with the
+// same name, so that the server continues where it stopped.
 import {
   type ErrorData,
   type FedRow,
@@ -48,7 +48,7 @@ export interface RemotePlace {
   url: string;
   key: string;
   tenant: string;
-  /** Of the import. */
+  /** Name of the import. */
   name: string;
   again: boolean;
   strict?: boolean;

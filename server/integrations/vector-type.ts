@@ -1,6 +1,6 @@
-// The vector type behind a store of a framework: what a project declares for it, and what every store does with
-// it. The queries are written here, with values as parameters, never as text. Invariant: each of these is one
-// request, and one transaction.
+// The vector type behind a store of a framework: what a project declares for it, and what every store does
+// with it. The queries are written here, with values as parameters, never as text. Invariant: each of these
+// is one request, and one transaction.
 import type { Caller } from '../client/client.js';
 import { type Condition, conditionOf, type Filter, type PropertyType } from './filter.js';
 
@@ -40,7 +40,7 @@ export class VectorType {
 
   constructor(config: VectorTypeConfig) {
     const { caller, type, properties = {}, key = 'key', text = 'text' } = config;
-    // Who writes JavaScript is told here, not by the first call.
+    // Without TypeScript, a wrong argument is reported here, not by the first call.
     if (typeof caller?.call !== 'function')
       throw new TypeError('`caller` is a connection of trellisdb/client, or an open database');
     this.#caller = caller;

@@ -26,7 +26,7 @@ export interface Ended {
 }
 
 const childOf = (directory: string, ...more: string[]): string[] => {
-  return [programFile(), 'verify', directory, '--deep', '--here', '--json', ...more];
+  return [programFile(), 'verify', directory, '--deep', '--in-process', '--json', ...more];
 };
 
 /** Checks data at rest in a child process, which damage may kill. */

@@ -31,7 +31,7 @@ export class TextPlaces {
     return { line: low, character: offset - this.#starts[low]! };
   }
 
-  /** Of whatever an editor says: beyond the end is the end. */
+  /** Returns the offset of a position. Positions after the end are the end. */
   offsetAt({ line, character }: Position): number {
     const start = this.#starts[line];
     if (start === undefined) return this.text.length;

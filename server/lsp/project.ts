@@ -1,5 +1,5 @@
-// A project as an editor has it: the sources on disk, those that are open in their place, and what the
-// compiler says of them, found out when it is asked for.
+// A project in an editor: the sources on disk, replaced by the open documents, and their diagnostics.
+// Compiles on demand.
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -109,7 +109,7 @@ export class Project {
   }
 }
 
-/** An editor goes on where the configuration or a file cannot be read. */
+/** Returns undefined if the configuration or a file cannot be read: the editor continues without it. */
 function configOf(projectDir: string): Config | undefined {
   try {
     return loadConfig({ projectDir, flags: new Map(), environment: {} });

@@ -154,7 +154,7 @@ export class LanguageServer {
     this.#shown.set(project, faulty);
   }
 
-  /** Undefined: nobody knows the method. */
+  /** Returns undefined for an unknown method. */
   #answer(method: string, params: Params): unknown {
     switch (method) {
       case 'initialize':

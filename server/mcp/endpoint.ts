@@ -34,7 +34,7 @@ export interface McpEndpointOptions {
     exchange: Exchange,
     key: Caller | undefined,
   ) => Answer | Promise<Answer> | undefined;
-  /** Of the server. */
+  /** Metrics of the server. */
   routes: Metrics;
   metrics: McpMetrics;
 }
@@ -129,7 +129,7 @@ class Conversation {
 
   #perform(frame: Frame): Answer | StreamReply | Promise<Answer> {
     const { exchange, key, options } = this;
-    // Until the era is told, it is the one whose answers carry their status.
+    // Until the protocol style is known, errors are answered with an HTTP status, as the modern style does.
     this.#era = 'modern';
     const era = eraOf(frame, exchange);
     this.#era = era;
@@ -186,7 +186,7 @@ function noteTrace({ params }: Frame, exchange: Exchange): void {
   if (exchange.traceparent === '' && trace?.kind === 'string') exchange.traceparent = trace.text();
 }
 
-/** Faults outside of a tool that the engine tells; a defect goes on to whoever logs it. */
+/** Converts an error of the engine outside of a tool. Other errors are thrown again and logged. */
 function rpcFaultOf(error: unknown): RpcFault {
   if (error instanceof RpcFault) return error;
   if (!(error instanceof TrellisError)) throw error;

@@ -1,6 +1,6 @@
-// The protocol put together around a database that may still be opening: tools of the program in
-// force, resources, prompts, streams, endpoint. Owns the tools, which are made anew when the program
-// changes, and the project's prompts, which are read again then.
+// The MCP server of one database: tools of the current program, resources, prompts, streams and the endpoint.
+// The database may still be opening. Owns the tools, which are rebuilt when the program changes, and the
+// prompts of the project, which are read again then.
 import type { Database, Limits, Program } from '../../engine/index.js';
 import type { Caller } from '../auth/keys.js';
 import type { ConfigValues } from '../config/config-schema.js';
@@ -37,13 +37,13 @@ export interface McpServerOptions {
   /** Fails NOT_READY and the like while calls are refused. */
   database: () => Database;
   sessions: () => SessionService;
-  /** Of a cluster: has the leader do what writes; undefined where it is done here. */
+  /** Cluster only. Runs a write on the leader; returns undefined if this node is the leader. */
   callOnLeader: CallOnLeader;
-  /** Likewise: when this node is as fresh as a read asks; undefined: it is. */
+  /** Cluster only. Waits until this node is as fresh as a read asks; returns undefined if it is. */
   fresh?: ToolMethodOptions['fresh'];
   hasKeys: () => boolean;
   metrics: Metrics;
-  /** Of a server with several databases: of all of them. */
+  /** The open streams of all databases of the server. */
   streams?: OpenStreams | undefined;
 }
 
@@ -121,7 +121,7 @@ export class McpServer {
     if (this.listeners > 0) this.#streams.announce();
   }
 
-  /** Clients that wait to be told of changes. */
+  /** Number of open subscriptions. */
   get listeners(): number {
     return this.#streams.count;
   }

@@ -1,6 +1,6 @@
-// The paths that every server has, beside those of its queries: health, version, observation,
-// administration, as OpenAPI tells them. Invariant: a path that is served to programs stands here, and
-// no other (a test compares).
+// The OpenAPI description of the built-in paths: health, version, metrics, administration.
+//
+// Invariant: these are all paths that a server has for programs, besides those of queries (a test compares).
 import type { JsonSchema } from '../../engine/index.js';
 
 export type Paths = readonly (readonly [path: string, JsonSchema])[];
@@ -15,11 +15,11 @@ interface Told {
   method?: 'get' | 'post';
   summary: string;
   tag: string;
-  /** Parameters of the query string; one that ends with `!` has to be there. */
+  /** Parameters of the query string. One that ends with `!` is required. */
   asks?: readonly string[];
   body?: JsonSchema;
   gives?: JsonSchema;
-  /** Not JSON. */
+  /** The reply is plain text. */
   text?: true;
   /** The body is lines of JSON. */
   rows?: true;
@@ -27,7 +27,7 @@ interface Told {
   open?: true;
 }
 
-/** One path; its operation is named after it, as no query can be. */
+/** Returns one path. Its operation has a name that no query can have. */
 export function told(path: string, asked: Told): readonly [string, JsonSchema] {
   const { method = 'get', summary, tag, asks = [], body, rows, gives = object, text, open } = asked;
   const parameters = asks.map((name) => ({
@@ -57,7 +57,7 @@ const about = 'about';
 const dashboard = 'dashboard of HelixDB';
 const admin = 'administration';
 
-/** For everyone. */
+/** Paths for every key. */
 export const openPaths: Paths = [
   told('/livez', { summary: 'Whether the process lives.', tag: health, open: true }),
   told('/healthz', { summary: 'The same under another name.', tag: health, open: true }),
@@ -67,7 +67,7 @@ export const openPaths: Paths = [
   told('/introspect', { summary: 'Schema and queries, in the form of HelixDB.', tag: about }),
 ];
 
-/** For whoever sees the graph itself. */
+/** Paths for keys that may read the whole graph. */
 export const graphPaths: Paths = [
   told('/nodes-by-label', {
     summary: 'Nodes of a type.',
@@ -108,7 +108,7 @@ const adHoc = {
   required: ['source'],
 };
 
-/** For administrators. */
+/** Paths for the role `admin`. */
 export const adminPaths: Paths = [
   told('/metrics', { summary: 'Measurements, for Prometheus.', tag: admin, text: true }),
   told('/slowlog', { summary: 'The last slow requests.', tag: admin, gives: list }),

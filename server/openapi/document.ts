@@ -1,5 +1,6 @@
-// The OpenAPI document of a server (client.md 3): its queries, told by the engine, and the paths that
-// every server has. Invariant: a caller is told of what it may call and of nothing else.
+// The OpenAPI document of a server: its queries and its built-in paths.
+//
+// Invariant: a caller sees only what it may call.
 import {
   checkCompiler,
   type JsonSchema,
@@ -11,21 +12,21 @@ import { adminPaths, graphPaths, openPaths } from './built-in-paths.js';
 import { walkPaths } from './session-paths.js';
 
 export interface DocumentOptions {
-  /** Of the project. */
+  /** Title of the project. */
   title: string;
-  /** Of the server. */
+  /** Version of the server. */
   version: string;
   /** Whether callers need a key. */
   keys: boolean;
   /** Names of the only queries that the caller may see. */
   sees?: (query: string) => boolean;
-  /** The caller is told of administration, too. */
+  /** Whether the caller sees the paths of administration. */
   admin: boolean;
-  /** As the engine decides, unless told. */
+  /** Whether equal schemas are shared (default: the engine decides). */
   shared?: boolean;
 }
 
-/** What the engine is told, but for which queries are seen. */
+/** Returns the options of the engine, without the filter of queries. */
 function aboutOf(program: Program, { sees, admin, ...about }: DocumentOptions) {
   const graph = sees === undefined ? [...walkPaths(program, program.queries), ...graphPaths] : [];
   const paths = [...graph, ...openPaths, ...(admin ? adminPaths : [])];
@@ -39,7 +40,7 @@ export function documentOf(program: Program, options: DocumentOptions): JsonSche
   });
 }
 
-/** Its text. That of many queries is made beside the thread that serves; fails as its queue does, OVERLOADED. */
+/** Returns the text of the document. With many queries it is made on another thread. Fails OVERLOADED. */
 export function documentText(
   program: Program,
   options: DocumentOptions,

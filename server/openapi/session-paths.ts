@@ -27,7 +27,10 @@ const step = (name: string, summary: string, body: JsonSchema, gives: JsonSchema
 const items: JsonSchema = { type: 'array' };
 const answers = { first: {}, items, item: {}, reset: text } as const;
 
-/** Their arguments stand beside the session; of all others they are members of `data`. */
+/**
+ * Tools whose arguments are members next to `session_id`. The arguments of the other tools are members of
+ * `data`.
+ */
 const flat: ReadonlySet<string> = new Set(['collect', 'next', 'reset', 'group_by', 'aggregate_by']);
 
 /** `queries`: those that are seen. */

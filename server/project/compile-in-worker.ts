@@ -4,7 +4,7 @@ import { rulesOf } from './compile-options.js';
 import type { Compiled, ProgramOptions } from './program.js';
 import { readSources } from './project.js';
 
-/** As `loadProgram` does; this thread goes on meanwhile. */
+/** Loads and compiles the program like `loadProgram`, on another thread. */
 export async function compileInWorker(options: ProgramOptions): Promise<Compiled> {
   const { projectDir, queriesDir } = options;
   const sources = readSources(projectDir, queriesDir);

@@ -7,7 +7,7 @@ interface CompileRules {
   scattered?: ReadonlySet<string>;
 }
 
-/** Those of the options of a project. */
+/** Picks the compile rules from the options of a project. */
 export const rulesOf = ({ compat, limits, scattered }: CompileRules): CompileRules => {
   return { compat, limits, ...(scattered && { scattered }) };
 };

@@ -1,5 +1,6 @@
-// A new project: the files of a template, and those that every project has. Invariant: a file that is
-// there already is never written over.
+// Creates a project: the files of a template, and those that every project has.
+//
+// Invariant: existing files are never overwritten.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { excerpt, fail, nearestName } from '../../engine/index.js';
@@ -10,15 +11,15 @@ import { shownPath } from '../terminal/format.js';
 
 export interface NewProject {
   folder: string;
-  /** The folder of all templates, and which of them. */
+  /** Folder of all templates, and the name of one. */
   templates: string;
   template: string;
   version: string;
-  /** Callers in TypeScript get a module of types, kept up to date. */
+  /** Whether `trellis dev` generates a TypeScript module. */
   hasClient: boolean;
 }
 
-/** Another word for the simplest one. */
+/** Other names of templates. */
 const aliases: ReadonlyMap<string, string> = new Map([['hello', 'start']]);
 
 function templateOf({ templates, template }: NewProject): string {
@@ -30,7 +31,7 @@ function templateOf({ templates, template }: NewProject): string {
   return fail('CONFIG_INVALID', { what: `There is no template ${excerpt(name)}.` }, { hint });
 }
 
-/** Writes what is not there yet; gives the names of files that were written and that were kept. */
+/** Writes the files that do not exist. Returns the names of written and of kept files. */
 export function makeProject(project: NewProject): { written: string[]; kept: string[] } {
   const { folder } = project;
   const template = templateOf(project);
@@ -47,7 +48,7 @@ export function makeProject(project: NewProject): { written: string[]; kept: str
     mkdirSync(folder, { recursive: true });
     for (const [name, text] of files) {
       const path = join(folder, name);
-      // A link that leads nowhere is there, too.
+      // A dangling link counts as existing.
       const isKept = isThere(path);
       if (!isKept) writeFileSync(path, text, { flag: 'wx' });
       (isKept ? kept : written).push(name);
@@ -59,17 +60,16 @@ export function makeProject(project: NewProject): { written: string[]; kept: str
   return { written, kept };
 }
 
-/** Whether somebody's sources are in the folder. */
+/** Whether the folder contains sources. Returns false if it cannot be read. */
 export function hasSources(folder: string): boolean {
   try {
     return readdirSync(folder).some((name) => name.endsWith('.hx'));
   } catch {
-    // Not a folder, or not a readable one.
     return false;
   }
 }
 
-/** Where a command about a query was given a project alone. */
+/** Fails CONFIG_INVALID if the only word of a command about a query is a project. */
 export function refuseFolder({ name, words }: Pick<Command, 'name' | 'words'>, word: string): void {
   if (!hasSources(word)) return;
   const hint = `Usage: trellis ${name} ${words}`;
@@ -104,7 +104,7 @@ function packageText({ folder, version }: NewProject): string {
     types: 'trellis types',
   };
   const dependencies = { trellisdb: `^${version}` };
-  // Modules: what `trellis types` writes is one, and what it imports.
+  // `trellis types` writes an ES module.
   const text = {
     name: name.replace(/^[._-]+/, '') || 'app',
     private: true,
@@ -115,17 +115,17 @@ function packageText({ folder, version }: NewProject): string {
   return `${JSON.stringify(text, null, 2)}\n`;
 }
 
-/** Values that a new project sets. */
+/** Values of the configuration of a new project that differ from the defaults. */
 const chosenFor = ({ hasClient }: NewProject): ReadonlyMap<string, unknown> =>
   new Map([
     ['embedding.model', 'hash'],
     ...(hasClient ? ([['types.out', 'trellis.gen.ts']] as const) : []),
   ]);
 
-/** `trellis.toml` with every key: those with a default stand there as comments. */
+/** Returns a `trellis.toml` with every key. Keys with their default are comments. */
 function configText(project: NewProject): string {
   const chosen = chosenFor(project);
-  const lines = ['# Every key with its default; take the # away to change one.'];
+  const lines = ['# Every key with its default. Remove the # to change one.'];
   let current = '';
   for (const [key, schema] of keySchemas) {
     const [section, name] = key.split('.') as [string, string | undefined];
@@ -142,7 +142,7 @@ function configText(project: NewProject): string {
 }
 
 const aboutModel = [
-  '# "hash" is computed here and works offline; it compares words, not meanings. A real one:',
+  '# "hash" is computed locally and works offline. It compares words, not meanings. A real model:',
   '# "openai:text-embedding-3-small", with OPENAI_API_KEY in the environment or in .env. Vectors of',
-  '# two models do not mix: begin with empty data after a change.',
+  '# different models cannot be compared: start with empty data after a change.',
 ];

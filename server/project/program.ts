@@ -31,7 +31,7 @@ export interface ProgramOptions {
   limits: Limits;
   /** Vector types that are divided over several databases. */
   scattered?: ReadonlySet<string>;
-  /** Of a database that has a share of one: its type. */
+  /** Shards only: the type whose vectors the database has. */
   shard?: string;
 }
 
@@ -71,7 +71,7 @@ export function archiveOf(
   };
 }
 
-/** One diagnostic with its picture, for whoever reads `stream` in the working directory. */
+/** Returns one diagnostic with its code frame, colored if `stream` is a terminal. */
 export function codeFrameOf(
   diagnostic: Diagnostic,
   { sources, projectDir }: Pick<Compiled, 'sources' | 'projectDir'>,

@@ -1,6 +1,7 @@
-// The sources of a project: which `.hx` files belong to it, read in path order. Invariant: a file
-// that cannot be read, or a link that leads out of the project, refuses the whole set, so that a program
-// is never compiled from half of its sources, nor from somebody else's files.
+// Reads the `.hx` files of a project in path order.
+//
+// Invariant: a file that cannot be read, or a link that leads out of the project, fails the whole set. A
+// program is never compiled from a part of its sources, nor from files of another project.
 import { type Dirent, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type Source, fail, throwShortage } from '../../engine/index.js';
@@ -8,7 +9,7 @@ import { isWithin } from '../folder/contained-path.js';
 import { leadsOut } from '../folder/project-file.js';
 import { shownPath } from '../terminal/format.js';
 
-/** Beyond this nobody wrote a source by hand; the compiler's own limit is far below. */
+/** No source that a person wrote is larger. The limit of the compiler is far lower. */
 const fileBytesMax = 64 * 1024 * 1024;
 const depthMax = 32;
 
@@ -41,7 +42,7 @@ export function readSources(projectDir: string, queriesDir: string): Source[] {
 
 interface Folder {
   projectDir: string;
-  /** The same, links followed. */
+  /** The project folder with links resolved. */
   realDir: string;
 }
 

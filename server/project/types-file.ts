@@ -1,6 +1,7 @@
-// The generated types of a project as files: what `trellis types` writes, and `trellis dev` after every
-// reload. Invariants: a file that is as it should be is not touched; only files that were generated are ever
-// replaced unasked, or taken away; what the project's configuration names lies in the project.
+// Writes the generated types of a project, for `trellis types` and for `trellis dev` after each reload.
+//
+// Invariants: a file that is up to date is not written. Without --force only generated files are replaced or
+// removed. A path from the configuration of the project is inside the project.
 import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import {
@@ -25,7 +26,7 @@ export interface TypesFile {
 export interface TypesFiles {
   /** The module that others import first. */
   files: readonly [TypesFile, ...TypesFile[]];
-  /** Generated once, and no part of the module any more. */
+  /** Generated earlier, and no longer part of the module. */
   stale: readonly string[];
   isCurrent: boolean;
   /** The folder of the parts, in this form or a former one. */
@@ -38,7 +39,7 @@ export interface TypesFiles {
 export interface TypesPlace {
   /** Empty: `trellis.gen.ts`. */
   out: string;
-  /** Somebody has said it on the command line, not the project. */
+  /** Whether the path is from the command line, not from the project. */
   isGiven: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Arguments as somebody types them, `person=newton`, into the JSON of a call, by the declared types.
-// What does not fit its type goes as text: the one who decodes it names the fault, as over HTTP.
+// Converts typed arguments such as `person=newton` to the JSON of a call, by the declared types. A value that
+// does not fit its type is sent as text: the decoder of the call reports the error, as over HTTP.
 import { excerpt, fail, nearestName, type ParameterType, type Query } from '../../engine/index.js';
 
 const numberForm = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
@@ -10,7 +10,10 @@ const isObject = (word: string): boolean => word.startsWith('{');
 /** Whether a word of a command line is an argument of a query, or all of them. */
 export const isArgument = (word: string): boolean => wordForm.test(word) || isObject(word);
 
-/** The JSON object of `name=value` words, or of one word that is the object. Digits stay as they were typed. */
+/**
+ * Returns the JSON object of `name=value` words, or of one word that is the object. Digits stay as they were
+ * typed.
+ */
 export function argumentsText({ name, plan }: Query, words: readonly string[]): string {
   if (words.length === 1 && isObject(words[0]!)) return words[0]!;
   const members = new Map<string, string>();
@@ -26,9 +29,9 @@ export function argumentsText({ name, plan }: Query, words: readonly string[]): 
 }
 
 /**
- * Splits a line of the shell into words at white space. White space inside quotes and JSON values belongs to the word;
- * quotes around a value are removed: `name="Mary Shelley"` is one word, `name=Mary Shelley`. Returns undefined if a
- * quote or bracket is not closed.
+ * Splits a line of the shell into words at white space. White space inside quotes and JSON values belongs to
+ * the word; quotes around a value are removed: `name="Mary Shelley"` is one word, `name=Mary Shelley`.
+ * Returns undefined if a quote or bracket is not closed.
  */
 export function splitWords(line: string): string[] | undefined {
   const words: string[] = [];
@@ -65,7 +68,10 @@ function readValue(text: string): { text: string; length: number } | undefined {
   return undefined;
 }
 
-/** Text of a double-quoted value: JSON escapes where it is a JSON string, else a backslash before any character. */
+/**
+ * Text of a double-quoted value: JSON escapes where it is a JSON string, else a backslash before any
+ * character.
+ */
 function unescaped(text: string): string {
   try {
     return JSON.parse(`"${text}"`) as string;

@@ -1,5 +1,5 @@
-// Where queries of the command line go: to the server that has the data open, or into the data
-// directory itself, which is then read only unless the query writes.
+// Runs queries of the command line: on the server that has the data open, or in this process. Without a
+// server, the data directory is opened read-only unless the query writes.
 import {
   argumentsOf,
   openDatabase,
@@ -16,9 +16,9 @@ import { failNoData, hasData } from '../command/support/data-at-rest.js';
 import { askBytes, isServed } from '../command/support/running-server.js';
 
 export interface QueryRequest {
-  /** Of a stored query. */
+  /** Name of a stored query. */
   name?: string;
-  /** Of another one. */
+  /** Text of an ad-hoc query. */
   source?: string;
   /** JSON text. */
   parameters: string;
@@ -27,12 +27,15 @@ export interface QueryRequest {
 }
 
 export interface QueryRunner {
-  /** The reply; fails with the TrellisError of whoever answered. `onCancellable`: how to give up. */
+  /**
+   * Returns the reply, or fails with the TrellisError of the server. `onCancellable` receives a function that
+   * cancels.
+   */
   ask(question: QueryRequest, onCancellable?: (cancel: () => void) => void): Promise<string>;
   close(): Promise<void>;
 }
 
-/** `writes`: whether the directory is opened for writing where no server has it. */
+/** `writes`: open the directory for writing if there is no server. */
 export async function openQueryRunner(
   config: Config,
   program: Program,

@@ -1,5 +1,7 @@
-// The shell: queries of one or several lines, their answers, and a few words about the project. Owns the
-// line that is being typed. Invariant: Ctrl-C ends a query, never the shell.
+// The interactive shell: queries of one or several lines, their results, and dot commands. Owns the line that
+// is being typed.
+//
+// Invariant: Ctrl-C ends a query, never the shell.
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import {
@@ -27,21 +29,21 @@ export interface ReplOptions {
   write: boolean;
   input: Readable;
   output: Writable;
-  /** Whether somebody is at a terminal. */
+  /** Whether input and output are a terminal. */
   terminal: boolean;
-  /** The newest first. */
+  /** Earlier lines, newest first. */
   history: string[];
 }
 
-const help = `.schema               the types
-.queries              the stored queries
-.params {"a": 1}      arguments of the queries that follow; without any, none
-.explain QUERY        its plan
-.profile QUERY        rows and time of each step behind the answer
-.json                 answers as JSON, or as tables again
-.exit                 or Ctrl-D
-A query ends with its line when nothing is open, else with an empty line.
-NAME a=1 b="two words" calls a stored one.`;
+const help = `.schema               Show the types.
+.queries              Show the stored queries.
+.params {"a": 1}      Set the arguments of the next queries (without a value: none).
+.explain QUERY        Show the plan.
+.profile QUERY        Show the rows and time of each step after the result.
+.json                 Switch between JSON and tables.
+.exit                 Leave the shell, as Ctrl-D does.
+A query ends at the end of its line if no bracket is open, else with an empty line.
+NAME a=1 b="two words" calls a stored query.`;
 
 export class Repl {
   readonly #lines: Interface;
@@ -49,7 +51,7 @@ export class Repl {
   #params: string | undefined;
   #isJson = false;
   #cancel: (() => void) | undefined;
-  /** What was typed behind `.exit` is not read. */
+  /** Whether `.exit` was typed. Later lines are not read. */
   #isLeft = false;
 
   constructor(private readonly options: ReplOptions) {
@@ -69,7 +71,7 @@ export class Repl {
   run(): Promise<string[]> {
     const lines = this.#lines;
     let history: string[] = [];
-    // One after the other, as they were typed.
+    // Lines run in the order in which they were typed.
     let last: Promise<void> = Promise.resolve();
     return new Promise((resolve) => {
       lines.on('history', (all: string[]) => {
@@ -90,7 +92,7 @@ export class Repl {
     this.#lines.prompt();
   }
 
-  /** Ctrl-C: ends the query, or forgets what was typed of the next. */
+  /** Handles Ctrl-C: cancels the running query, or discards the text of the next one. */
   interrupt(): void {
     if (this.#cancel !== undefined) return this.#cancel();
     this.#text = '';
@@ -125,7 +127,7 @@ export class Repl {
         return printLine(queriesText(this.options.program));
       case 'json':
         this.#isJson = !this.#isJson;
-        return printLine(this.#isJson ? 'answers are JSON' : 'answers are tables');
+        return printLine(this.#isJson ? 'results are JSON' : 'results are tables');
       case 'params':
         this.#params = rest === '' ? undefined : objectText(rest!);
         return;
@@ -145,7 +147,7 @@ export class Repl {
     if (understood === undefined) return;
     const { query, source } = understood;
     if (query.plan.writes && !write && look !== 'explain')
-      return printLine('This query writes: start the shell with --write.');
+      return printLine('This query writes data. Start the shell with --write.');
     const question: QueryRequest = {
       ...(source === undefined ? { name: query.name } : { source }),
       parameters: isCall ? argumentsText(query, words) : (this.#params ?? '{}'),
@@ -153,12 +155,12 @@ export class Repl {
       ...(look && { look }),
     };
     const form = this.#isJson ? 'json' : 'table';
-    // Whoever gives up has the prompt back at once, whatever becomes of the answer.
+    // After a cancellation the prompt returns immediately, without waiting for the reply.
     const given = new Promise<void>((resolve) => {
       let stop: (() => void) | undefined;
       this.#cancel = () => {
         stop?.();
-        printLine('given up');
+        printLine('cancelled');
         resolve();
       };
       const hear = (cancel: () => void): void => {
@@ -173,7 +175,7 @@ export class Repl {
     this.#cancel = undefined;
   }
 
-  /** What the language server would offer, behind what was typed so far. */
+  /** Returns the completions of the language server at the end of the typed text. */
   #complete(line: string): [string[], string] {
     const typed = /\w*$/.exec(line)![0];
     const text = `QUERY shell() =>\n    ${/<-|\bRETURN\b/.test(this.#text + line) ? '' : 'RETURN '}`;
@@ -191,7 +193,7 @@ const textSource = ({ path, text }: Source): Source => ({
   text: typeof text === 'string' ? text : new TextDecoder().decode(text),
 });
 
-/** The text of a JSON object, as it was typed. */
+/** Returns the typed text if it is a JSON object. Fails CONFIG_INVALID. */
 function objectText(text: string): string {
   const what = '.params takes one JSON object.';
   try {
@@ -203,7 +205,7 @@ function objectText(text: string): string {
   return fail('CONFIG_INVALID', { what });
 }
 
-/** Nothing is open, and what was begun as a body has its end. */
+/** Whether a query is complete: no bracket is open, and a body has its RETURN. */
 function isWhole(text: string): boolean {
   const signs = text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, '""');
   let open = 0;
@@ -216,7 +218,7 @@ function isWhole(text: string): boolean {
   return !isBody || /\bRETURN\b/.test(signs);
 }
 
-/** As somebody declares it. */
+/** Returns the schema as HelixQL declarations. */
 function schemaText({ schema }: Program): string {
   const { nodes, edges, vectors } = schema;
   const lines = [

@@ -1,5 +1,5 @@
-// A text of the command line as a query: the name of a stored one, or one of its own, whose faults are shown
-// where they stand.
+// Resolves a text of the command line to a query: the name of a stored query, or the text of an ad-hoc query.
+// Prints the errors of a text with their positions.
 import {
   compileAdHoc,
   excerpt,
@@ -16,11 +16,11 @@ import { counted } from '../terminal/format.js';
 
 export interface ResolvedQuery {
   query: Query;
-  /** Not of a stored one. */
+  /** Text of an ad-hoc query; absent for a stored one. */
   source?: string;
 }
 
-/** Undefined when the text is faulty; its faults have been printed then. */
+/** Returns undefined if the text has errors. They have been printed. */
 export function resolveQuery(
   text: string,
   program: Program,
@@ -44,7 +44,7 @@ export function resolveQuery(
   return undefined;
 }
 
-/** What is said of a name that no stored query has. */
+/** Returns the error and the hint for a name that no stored query has. */
 export function noQuery({ queries }: Program, name: string): { what: string; hint: string } {
   const near = nearestName(
     name,

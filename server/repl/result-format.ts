@@ -1,4 +1,4 @@
-// Answers as tables for people, and as NDJSON and CSV for programs.
+// Formats replies: tables for people, NDJSON and CSV for programs.
 import { visible } from '../../engine/index.js';
 import { Digits, isRecord, printJson, readJson, type Value } from './lossless-json.js';
 
@@ -6,7 +6,7 @@ export type ResultFormat = 'table' | 'json' | 'ndjson' | 'csv';
 
 const cellMax = 60;
 
-/** The lines of a reply in a form, and how many rows it has. */
+/** Returns the formatted reply and its number of rows. */
 export function printAnswer(reply: string, form: ResultFormat): { text: string; rows: number } {
   const value = readJson(reply);
   const rows = rowsOf(value);
@@ -22,7 +22,7 @@ export function printAnswer(reply: string, form: ResultFormat): { text: string; 
   }
 }
 
-/** The items of the one list that a reply consists of; else the reply is the one row. */
+/** Returns the items if the reply is one list; else the reply as a single row. */
 function rowsOf(reply: Value): Value[] {
   if (Array.isArray(reply)) return reply;
   if (!isRecord(reply)) return [reply];
@@ -48,7 +48,7 @@ function partOf(value: Value): string {
 
 const isScalar = (value: Value): boolean => !Array.isArray(value) && !isRecord(value);
 
-/** Members in the order in which they first come. */
+/** Returns the member names in the order of their first occurrence. */
 function columnsOf(rows: readonly Value[]): string[] {
   return [...new Set(rows.flatMap((row) => (isRecord(row) ? Object.keys(row) : [''])))];
 }
@@ -77,14 +77,14 @@ function tableOf(rows: readonly Value[]): string {
   const lines = [undefined, ...rows].map((_, at) =>
     ` ${columns.map((cells) => cells[at]).join('  ')}`.trimEnd(),
   );
-  // Values without names need no heading.
+  // Values without names have no heading.
   return (names.every((name) => name === '') ? lines.slice(1) : lines).join('\n');
 }
 
 const isNumberLike = (value: Value | undefined): boolean =>
   value === undefined || value === null || typeof value === 'number' || value instanceof Digits;
 
-/** One line; signs that move a terminal's cursor, or turn what stands around them, are escaped. */
+/** Returns one line. Characters that move the cursor or change the direction of text are escaped. */
 function cell(value: Value | undefined): string {
   if (value === undefined || value === null) return '';
   const text = typeof value === 'string' ? value : printJson(value);

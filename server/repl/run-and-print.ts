@@ -1,4 +1,4 @@
-// A question put and its answer printed, for the command and for the shell alike.
+// Runs a query and prints its result, for `trellis query` and for the shell.
 import { explain, type Explanation, type Plan, printExplanation } from '../../engine/index.js';
 import { printLine } from '../telemetry/log.js';
 import { counted } from '../terminal/format.js';
@@ -39,7 +39,7 @@ function printRows(reply: string, form: ResultFormat): number {
 const explanationText = (reply: string): string =>
   printExplanation(JSON.parse(reply) as Explanation);
 
-/** The steps of the first traversal, a word each: `lookup N<Person> out order`. */
+/** Returns the steps of the first traversal, one word each: `lookup N<Person> out order`. */
 function roughly(plan: Plan): string {
   const [first] = explain(plan).pipelines;
   const words = first?.steps.map(({ text }, at) => {

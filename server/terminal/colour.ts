@@ -1,5 +1,5 @@
-// Colour for people at a terminal, and for nobody else: a pipe gets plain text unless FORCE_COLOR
-// asks for more, and NO_COLOR or a dumb terminal turn it off.
+// Colors text for a terminal. Other outputs get plain text unless FORCE_COLOR is set; NO_COLOR and TERM=dumb
+// disable colors.
 import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import type { Environment } from '../config/config.js';
@@ -13,7 +13,8 @@ const coloured: Paint = (colour, text) => (text === '' ? '' : styleText(colour, 
 /** How texts for a stream are painted. */
 export function painterFor(stream: { isTTY?: boolean }, environment: Environment): Paint {
   if (!stream.isTTY && environment.FORCE_COLOR === undefined) return plain;
-  // Node knows what the variables mean; a stream that is no terminal has no such method of its own.
+  // Node evaluates the variables. A stream that is not a terminal lacks this method, so it comes from the
+  // prototype.
   const depth = WriteStream.prototype.getColorDepth({ ...environment });
   return depth > 1 ? coloured : plain;
 }

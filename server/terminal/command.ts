@@ -1,40 +1,42 @@
-// What a command of `trellis` is: its name, its words and flags with a sentence each, and what it
-// does with a line that was read. The flags that many commands share stand here once.
+// Types of a command of `trellis`: its name, words and flags with one sentence each, and the function that
+// runs it. The flags that many commands share are declared here.
 
 export interface CommandLine {
-  /** Words that are no flags, without the command. */
+  /** Words that are not flags, without the name of the command. */
   words: string[];
   flags: Map<string, string>;
-  /** Flags without a value. */
+  /** Names of the flags without a value. */
   switches: Set<string>;
 }
 
 export interface Flag {
-  /** What its value is; a switch has none. */
+  /** Name of the value in help. A switch has no value. */
   value?: string;
   about: string;
+  /** A name that the flag had before. It is still accepted, with a warning. */
+  formerly?: string;
 }
 export type Flags = Readonly<Record<string, Flag>>;
 
 export interface Command {
   name: string;
-  /** One sentence. */
+  /** One sentence in the imperative. */
   about: string;
-  /** `FILE... [TYPE]`: with brackets what may be left out; alternatives are told apart by `|`. */
+  /** Usage such as `FILE... [TYPE]`: brackets mark optional words, `|` separates alternatives. */
   words?: string;
   flags: Flags;
   run: (line: CommandLine) => number | Promise<number>;
 }
 
-/** Of a command about a project: which one, and where its data are. */
+/** Flags of each command about a project. */
 export const projectFlags: Flags = {
-  project: { value: 'DIR', about: 'The folder of the project; this one unless said.' },
-  data: { value: 'DIR', about: 'The data directory; PROJECT/.trellis/data unless configured.' },
-  tenant: { value: 'NAME', about: 'Whose database, of those under [tenants.databases].' },
-  instance: { value: 'NAME', about: 'Which [local.NAME] of helix.toml counts.' },
+  project: { value: 'DIR', about: 'Project folder (default: the working directory).' },
+  data: { value: 'DIR', about: 'Data directory (default: PROJECT/.trellis/data).' },
+  tenant: { value: 'NAME', about: 'Database of this tenant (default: the main database).' },
+  instance: { value: 'NAME', about: 'Section [local.NAME] of helix.toml to use.' },
 };
 
-/** For commands that ask the server which has the data open. */
+/** Flag of each command that connects to the running server. */
 export const keyFlag: Flags = {
-  key: { value: 'KEY', about: 'The API key to show to the running server.' },
+  key: { value: 'KEY', about: 'API key for the running server.' },
 };

@@ -6,7 +6,7 @@ export function counted(n: number, noun: string, plural = `${noun}s`): string {
   return `${n} ${n === 1 ? noun : plural}`;
 }
 
-/** A path as somebody in the working directory would write it: terminals open such on a click. */
+/** Returns a path relative to the working directory. Terminals open such paths on a click. */
 export function shownPath(path: string): string {
   const near = relative(process.cwd(), path);
   if (near === '') return '.';

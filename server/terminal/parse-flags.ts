@@ -1,32 +1,34 @@
-// The command line as data: what a command takes, said once for the reading of arguments, for its
-// help and for the nearest name of what was mistyped. Knows no command.
+// Parses command lines by the declarations of the commands, and prints help from the same declarations.
+// Suggests the nearest name for a mistyped flag.
 import { parseArgs } from 'node:util';
 import { excerpt, fail, nearestName } from '../../engine/index.js';
+import { printErrorLine } from '../telemetry/log.js';
 import type { Command, CommandLine, Flags } from './command.js';
 
-/** Every command takes them, so none says so. */
-const everywhere: Flags = { help: { about: 'Says what the command takes.' } };
+/** Flags of every command. */
+const commonFlags: Flags = { help: { about: 'Show help for the command.' } };
 
 /**
- * Reads `--name value`, `--name=value`, `--switch` and words; fails CONFIG_INVALID for what the
- * command does not take.
+ * Parses `--name value`, `--name=value`, `--switch` and words. Fails CONFIG_INVALID for what the command does
+ * not take.
  */
 export function parseCommandLine(argv: readonly string[], command: Command): CommandLine {
-  const known: Flags = { ...command.flags, ...everywhere };
+  const known: Flags = { ...command.flags, ...commonFlags };
   const options = Object.fromEntries(
-    Object.entries(known).map(([name, { value }]) => [
-      name,
-      { type: value === undefined ? ('boolean' as const) : ('string' as const) },
-    ]),
+    Object.entries(known).flatMap(([name, { value, formerly }]) => {
+      const type = value === undefined ? ('boolean' as const) : ('string' as const);
+      return [name, ...(formerly === undefined ? [] : [formerly])].map((each) => [each, { type }]);
+    }),
   );
   options.help = Object.assign(options.help!, { short: 'h' });
-  // Not strict: Node's own words for a fault know nothing of the nearest name.
+  // Not strict: errors of Node do not suggest the nearest name.
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true });
   const line: CommandLine = { words: [], flags: new Map(), switches: new Set() };
   for (const token of tokens) {
     if (token.kind === 'positional') line.words.push(token.value);
     if (token.kind !== 'option') continue;
-    const { name, rawName, value } = token;
+    const { rawName, value } = token;
+    const name = currentName(token.name, known);
     if (!Object.hasOwn(known, name)) refuseFlag(rawName, command, Object.keys(known));
     const isSwitch = known[name]!.value === undefined;
     if (isSwitch && value !== undefined) {
@@ -37,6 +39,15 @@ export function parseCommandLine(argv: readonly string[], command: Command): Com
   }
   if (!line.switches.has('help')) checkWords(line, command);
   return line;
+}
+
+/** Returns the name of a flag, also for its former name. Warns about the former name. */
+function currentName(given: string, known: Flags): string {
+  if (Object.hasOwn(known, given)) return given;
+  const renamed = Object.entries(known).find(([, { formerly }]) => formerly === given);
+  if (renamed === undefined) return given;
+  printErrorLine(`--${given} is called --${renamed[0]} now.`);
+  return renamed[0];
 }
 
 function refuseFlag(given: string, command: Command, known: readonly string[]): never {
@@ -51,7 +62,7 @@ function refuseFlag(given: string, command: Command, known: readonly string[]): 
 
 const hintOf = (command: Command): { hint: string } => ({ hint: `Usage: ${usageOf(command)}` });
 
-/** Too few or too many; what alternatives take, their command says. */
+/** Fails if there are too few or too many words. A command with alternatives checks them itself. */
 function checkWords({ words }: CommandLine, command: Command): void {
   const wanted = command.words?.split(' ') ?? [];
   if (wanted.includes('|')) return;
@@ -70,9 +81,9 @@ function checkWords({ words }: CommandLine, command: Command): void {
 export const usageOf = ({ name, words }: Command): string =>
   `trellis ${name}${words === undefined ? '' : ` ${words}`} [FLAGS]`;
 
-/** What `trellis help COMMAND` prints. */
+/** Returns the text of `trellis help COMMAND`. */
 export function helpOf(command: Command): string {
-  const rows = Object.entries({ ...command.flags, ...everywhere }).map(
+  const rows = Object.entries({ ...command.flags, ...commonFlags }).map(
     ([flag, { value, about }]): [string, string] => [
       value === undefined ? `--${flag}` : `--${flag} ${value}`,
       about,
@@ -81,7 +92,7 @@ export function helpOf(command: Command): string {
   return `${command.about}\n\nUsage: ${usageOf(command)}\n\n${columns(rows)}`;
 }
 
-/** Names with what they mean beside them. */
+/** Returns lines of two columns: names, then texts. */
 export function columns(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`).join('\n');

@@ -156,7 +156,7 @@ test.each(['light', 'dark'] as const)(
     const login = await openPage(`http://127.0.0.1:${closed.port}`, '', options);
     await login.page.fill('input[type=password]', 'wrong');
     await login.page.click('button.primary');
-    await login.page.waitForSelector('text=does not know this key');
+    await login.page.waitForSelector('text=The API key is not valid');
     await login.page.evaluate(axe);
     faults.push(...(await seriousFaults(login.page, 'login')));
     await login.close();

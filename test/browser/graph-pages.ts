@@ -1,7 +1,7 @@
-// The canvas in a real browser (E11, E12): expanding, taking back, pinning, choosing, the way between two; many
-// elements stay fluid, and a hub of very many edges comes in bounded pieces. Where the processor draws what a graphics
-// card would, times and frames are said, and held to their bounds on a quiet machine only (`figure.ts`); what the page
-// itself does for a frame or an expansion is held to them everywhere.
+// The canvas in a real browser (E11, E12): expanding, taking back, pinning, choosing, the way between two;
+// many elements stay fluid, and a hub of very many edges comes in bounded pieces. Where the processor draws
+// what a graphics card would, times and frames are said, and held to their bounds on a quiet machine only
+// (`figure.ts`); what the page itself does for a frame or an expansion is held to them everywhere.
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -114,7 +114,7 @@ test('E11: two elements, the way between them; a rectangle chooses what it holds
   expect(await page.locator('.marquee').count()).toBe(0);
   await page.click('.inspector >> text=shortest path');
   // Leaf 0, the hub, leaf 1, leaf 2: edges lead both ways.
-  await page.waitForSelector('.said:has-text("The shortest way has 3 edges")');
+  await page.waitForSelector('.said:has-text("The shortest path has 3 edges")');
   await holds(page, 4);
   expect(faults).toEqual([]);
   await close();

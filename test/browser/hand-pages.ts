@@ -144,7 +144,7 @@ test('paths of somebody new: three clicks at most', async () => {
   await page.fill('.finder input', 'newton');
   await page.click('#hits[aria-busy="false"] li:has-text("Isaac Newton")');
   await page.click('.degrees button >> nth=0');
-  await page.waitForSelector('.said:has-text("element"), .said:has-text("all here")');
+  await page.waitForSelector('.said:has-text("element"), .said:has-text("No new elements")');
   await close();
 });
 
@@ -186,7 +186,7 @@ const paths: Record<string, (page: Page) => Promise<unknown>> = {
     await step(page, '.inspector .ends li:last-child button');
     await page.waitForSelector(`.inspector h2:has-text(${JSON.stringify(title)})`);
     await step(page, '.degrees button:enabled');
-    await page.waitForSelector('.said:has-text("element"), .said:has-text("all here")');
+    await page.waitForSelector('.said:has-text("element"), .said:has-text("No new elements")');
   },
   'why it was slow': async (page) => {
     await step(page, '.rail a[href="#/slow"]');
@@ -231,7 +231,7 @@ test('E18: by keyboard alone: two elements, and the way between them', async () 
   await page.keyboard.press('Shift+ArrowRight');
   await page.waitForSelector('.inspector >> text=2 chosen');
   await enter(page, '.inspector .actions button');
-  await page.waitForSelector('.said:has-text("The shortest way has"), .said:has-text("no path")');
+  await page.waitForSelector('.said:has-text("The shortest path has"), .said:has-text("no path")');
   expect(faults.filter((fault) => !fault.includes('status of 4'))).toEqual([]);
   await close();
 });

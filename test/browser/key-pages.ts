@@ -1,5 +1,5 @@
-// What each kind of key sees of every page (E05), and a key that is wrong, revoked or expired while the page is
-// open (E09), on one server with keys.
+// What each kind of key sees of every page (E05), and a key that is wrong, revoked or expired while the page
+// is open (E09), on one server with keys.
 import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -61,15 +61,15 @@ const seen: Record<string, Record<string, string>> = {
     'query/docs?run=1': 'td:has-text("one")',
     'query/add': '.chip:has-text("writes")',
     graph: '.tools [data-nodes="1"]',
-    vectors: 'h2:has-text("asks for the role admin")',
-    session: 'legend:has-text("Begin")',
-    source: 'h2:has-text("Source asks for the role admin")',
-    slow: 'h2:has-text("The slow log asks for the role admin")',
+    vectors: 'h2:has-text("needs the role admin")',
+    session: 'legend:has-text("Start")',
+    source: 'h2:has-text("Source needs the role admin")',
+    slow: 'h2:has-text("The slow log needs the role admin")',
     api: '.contracts h2:has-text("/docs")',
   },
   admin: {
     source: '.lines a:has-text("Doc")',
-    slow: 'h2:has-text("Nothing was slow"), table.slow',
+    slow: 'h2:has-text("No slow requests"), table.slow',
     vectors: 'h2:has-text("There is no Passage yet")',
   },
   limited: {
@@ -80,8 +80,8 @@ const seen: Record<string, Record<string, string>> = {
     graph: 'h2:has-text("limited to some queries")',
     vectors: 'h2:has-text("limited to some queries")',
     session: 'h2:has-text("limited to some queries")',
-    source: 'h2:has-text("asks for the role admin")',
-    slow: 'h2:has-text("asks for the role admin")',
+    source: 'h2:has-text("needs the role admin")',
+    slow: 'h2:has-text("needs the role admin")',
     api: '.contracts h2:has-text("/docs")',
   },
   meter: { overview: '.login [role=alert]:has-text("This API key may not")' },
@@ -111,7 +111,7 @@ test('E09: a key is asked for, kept in memory, and sent to data routes only', as
     if (sent.url().includes('/_explorer/') && given !== undefined) leaked.push(sent.url());
   });
   await signIn(page, 'wrong');
-  await page.waitForSelector('text=does not know this key');
+  await page.waitForSelector('text=The API key is not valid');
   await signIn(page, key);
   await page.waitForSelector('.tiles');
   await page.click('.rail >> text=Graph');
@@ -146,7 +146,7 @@ test('E09: a key that is revoked or expires while the page is open', async () =>
     await page.waitForSelector('td:has-text("one")');
     const ended = { ...record, expires: new Date(Date.now() - 1_000).toISOString() };
     writeKeys(way === 'revoked' ? records : [...records, ended]);
-    await page.waitForSelector('text=does not know this key');
+    await page.waitForSelector('text=The API key is not valid');
     // Another key goes on where the page was.
     await signIn(page, keys.get('reader')!);
     await page.waitForSelector('td:has-text("one")');

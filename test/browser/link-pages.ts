@@ -1,5 +1,5 @@
-// Addresses: every page behind a proxy that mounts it under a path (E08), and every view again in a fresh tab, by
-// what stands in the address bar (E17).
+// Addresses: every page behind a proxy that mounts it under a path (E08), and every view again in a fresh
+// tab, by what stands in the address bar (E17).
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Server } from '../support/server/server.js';
@@ -121,9 +121,9 @@ const links: Record<string, [begin: string, act: Act, sight: string]> = {
     async (page) => {
       await page.fill('.finder input', 'newton');
       await page.click('#hits[aria-busy="false"] li:has-text("Isaac Newton")');
-      await page.selectOption('[aria-label="Colour by"]', 'field');
+      await page.selectOption('[aria-label="Color by"]', 'field');
       await page.click('.degrees button:enabled >> nth=0');
-      await page.waitForSelector('.said:has-text("element"), .said:has-text("all here")');
+      await page.waitForSelector('.said:has-text("element"), .said:has-text("No new elements")');
     },
     '.tools [data-nodes], .inspector .kind, .inspector h2, .legend li',
   ],
@@ -142,10 +142,10 @@ const links: Record<string, [begin: string, act: Act, sight: string]> = {
   'colours of a map': [
     'vectors',
     async (page) => {
-      await page.waitForSelector('[aria-label="Colour by"] option >> nth=1', { state: 'attached' });
-      await page.selectOption('[aria-label="Colour by"]', 'text');
+      await page.waitForSelector('[aria-label="Color by"] option >> nth=1', { state: 'attached' });
+      await page.selectOption('[aria-label="Color by"]', 'text');
     },
-    '[aria-label="Colour by"], .legend li',
+    '[aria-label="Color by"], .legend li',
   ],
   'a point': [
     'vectors/Passage?at=',
@@ -258,7 +258,7 @@ test('E17: what is pinned stands in a fresh tab where it stood, and is moved by 
   await second.page.waitForSelector('.inspector button[aria-pressed="true"]');
   // Once the layout is at rest another change writes the address anew.
   await second.page.waitForSelector('.tools button:text-is("layout")');
-  await second.page.selectOption('[aria-label="Colour by"]', 'field');
+  await second.page.selectOption('[aria-label="Color by"]', 'field');
   await expect.poll(() => hashOf(second.page)).not.toBe(sent);
   const [before, after] = [await paramsOf(first.page), await paramsOf(second.page)];
   expect([after.pin, after.place]).toEqual([before.pin, before.place]);

@@ -1,5 +1,5 @@
-// What people meet beside the checklist: hostile data on every page (E16), links to what is gone (E17), a server that
-// is slow, or goes away and comes back (E19), addresses that are too long.
+// What people meet beside the checklist: hostile data on every page (E16), links to what is gone (E17), a
+// server that is slow, or goes away and comes back (E19), addresses that are too long.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { packIds } from '../../server/explorer/model/packed-ids.js';
@@ -76,7 +76,7 @@ afterAll(async () => {
 
 /** The page stands, is no wider than its window, and nothing of the data has become code. */
 async function isWell(page: Page): Promise<void> {
-  expect(await page.locator('text=has a defect').count()).toBe(0);
+  expect(await page.locator('text=Something went wrong').count()).toBe(0);
   const over = 'Math.max(0, document.documentElement.scrollWidth - innerWidth)';
   expect(await page.evaluate<number>(over)).toBe(0);
   expect(await page.title()).not.toContain('taken');
@@ -96,8 +96,8 @@ const shown: Record<string, string> = {
   'query/things?run=1&view=json': `.json :text-is("${digits}")`,
   'query/things?run=1&view=table': `td:text-is("${digits}")`,
   'query/things?run=1&view=graph': '.tools [data-nodes="7"]',
-  'query/nothing?run=1': 'text=No rows match.',
-  'query/nothing?run=1&view=graph': 'text=The answer holds no elements',
+  'query/nothing?run=1': 'text=No matches.',
+  'query/nothing?run=1&view=graph': 'text=The result contains no elements',
   session: '.tools-of button',
   [`session?walk=${walk}`]: `.json :text-is("${digits}")`,
   vectors: '[data-points="5"]',
@@ -130,7 +130,7 @@ test('E16: hostile data on a canvas: each element, an edge, its colours and the 
   await goToView(page, `#/graph?n=${packIds(ids)}`);
   await page.waitForSelector('.tools [data-nodes="7"]');
   for (const by of ['list', 'big', 'note', 'name', '']) {
-    await page.selectOption('[aria-label="Colour by"]', by);
+    await page.selectOption('[aria-label="Color by"]', by);
     await page.waitForSelector('.legend li');
   }
   await goToView(page, `#/vectors/Spot?at=${spot}`);
@@ -163,20 +163,20 @@ const gone = '01a216c5-fd80-7000-9e34-837975196d7c';
 const lost: Record<string, string> = {
   'nowhere/at?all=1': 'There is no page “nowhere”',
   __proto__: 'There is no page “__proto__”',
-  'schema/Gone': 'There is no type Gone any more.',
+  'schema/Gone': 'The type Gone no longer exists.',
   'query/gone?x=1&run=1': 'There is no query gone',
   'query/things?run=1&view=gone': 'rows',
   'query/echo?rows=%5Bnull%2C1%2C%7B%22no%22%3A1%2C%22at%22%3Anull%7D%5D': 'add one',
   'query/echo?rows=%7B%22': 'add one',
-  'source/gone.hx?line=77777': 'There is no file gone.hx any more.',
-  'vectors/Gone': 'There are no vectors of a type Gone any more',
+  'source/gone.hx?line=77777': 'The file gone.hx no longer exists.',
+  'vectors/Gone': 'The vector type Gone no longer exists',
   'vectors/Spot?samples=x&at=y&hits=z': '5 of 5',
-  [`graph?around=${gone}`]: 'There is nothing here any more',
-  'graph?around=x': 'There is nothing here any more',
-  [`graph?n=${packIds([gone])}`]: 'There is nothing here any more',
-  [`graph?n=${packIds([gone])}**&at=%00&by=gone`]: 'There is nothing here any more',
-  'session?walk=%5B%5B%22next%22%2Cnull%5D%5D': 'Walk as an agent does',
-  'session?walk=%7B': 'Walk as an agent does',
+  [`graph?around=${gone}`]: 'There is nothing to show',
+  'graph?around=x': 'There is nothing to show',
+  [`graph?n=${packIds([gone])}`]: 'There is nothing to show',
+  [`graph?n=${packIds([gone])}**&at=%00&by=gone`]: 'There is nothing to show',
+  'session?walk=%5B%5B%22next%22%2Cnull%5D%5D': 'Try the session tools',
+  'session?walk=%7B': 'Try the session tools',
   'session?watch=gone': 'gone',
   'slow?by=gone&order=gone': '',
   'api?%ff': 'openapi.json',
@@ -204,7 +204,7 @@ test('E17: of a link to some elements those that are left are drawn, and the oth
   const link = `#/graph?n=${packIds([ids[0]!, t!.id])}`;
   await post('drop', `{"id":"${t!.id}"}`);
   const { page, close } = await openPage(origin, link);
-  await page.waitForSelector('.said:has-text("is gone: 1 element")');
+  await page.waitForSelector('.said:has-text("link shows: 1 element")');
   await page.waitForSelector('.tools [data-nodes="1"]');
   await close();
 });
@@ -346,7 +346,7 @@ test('two tabs are two: each keeps its own view, walk and calls', async () => {
   await one.page.click('button.primary');
   await one.page.waitForSelector('td >> nth=0');
   await goToView(one.page, '#/session');
-  await one.page.waitForSelector('text=Walk as an agent does');
+  await one.page.waitForSelector('text=Try the session tools');
   await goToView(second, '#/query');
   await second.waitForSelector('.list a');
   expect(await second.locator('.history').count()).toBe(0);

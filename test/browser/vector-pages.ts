@@ -83,7 +83,7 @@ test('E13: clusters come to lie apart on the map, in the order that the server g
   const at = `http://127.0.0.1:${points.port}`;
   const { page, faults, close } = await openPage(at, '#/vectors/Point');
   await page.waitForSelector(`[data-points="${pointCount}"]`);
-  await page.selectOption('[aria-label="Colour by"]', 'group');
+  await page.selectOption('[aria-label="Color by"]', 'group');
   await expect.poll(() => page.locator('.legend li').count()).toBe(groups);
   const layout = page.locator('.tools button:text-is("layout")');
   let apart = 0;
@@ -216,9 +216,9 @@ test('E14: a session that runs elsewhere is watched, and goes on as if it were n
     const { page, faults, close } = await openPage(at, '#/session');
     await page.fill('[aria-label="Connection id"]', id);
     await page.click('button:text-is("watch")');
-    await page.waitForSelector('.watched h2:has-text("holds 3 Author")');
+    await page.waitForSelector('.watched h2:has-text("traversal: 3 Author")');
     await tool('out_step', { data: { edge_label: 'Wrote' } });
-    await page.waitForSelector('.watched h2:has-text("holds 4 Book")');
+    await page.waitForSelector('.watched h2:has-text("traversal: 4 Book")');
     expect(await page.locator('.watched section:last-child tbody tr').count()).toBe(2);
     // The cursor is where the agent left it.
     expect(await tool('next', {})).toMatchObject({ title: 'Notes' });

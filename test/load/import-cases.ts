@@ -49,15 +49,18 @@ export const cases: Record<string, ImportCase> = {
 
   'the same files again, only when told to; wherever they lie': {
     files: { 'City.csv': cities, 'copy/City.csv': cities },
-    runs: [['./City.csv'], ['./copy/City.csv'], ['./City.csv', '--again'], ['./City.csv']],
+    runs: [['./City.csv'], ['./copy/City.csv'], ['./City.csv', '--reimport'], ['./City.csv']],
     data: { cities: ['Rome', 'Oslo', 'Rome', 'Oslo'] },
-    out: [
-      /these files were imported before: 2 nodes, .*nothing was loaded again\n--again loads them/,
-    ],
+    out: [/these files were imported before: 2 nodes, .*loaded again\nadd --reimport to import/],
   },
   'vectors once, and again when told to': {
     files: { 'a.ndjson': lines('{"vector":"Note","values":[1,2],"properties":{"text":"a"}}') },
-    runs: [['./a.ndjson'], ['./a.ndjson'], ['./a.ndjson', '--again'], ['./a.ndjson', '--again']],
+    runs: [
+      ['./a.ndjson'],
+      ['./a.ndjson'],
+      ['./a.ndjson', '--reimport'],
+      ['./a.ndjson', '--reimport'],
+    ],
     data: { notes: ['a', 'a', 'a'] },
   },
   'TYPE=FILE and a delimiter': {
@@ -72,7 +75,7 @@ export const cases: Record<string, ImportCase> = {
       'Lives.csv': lines('from,to,years', 'a@x,7,3', 'b@x,8,4', 'c@x,7,5', 'b@x,old,6'),
       'map.toml': lines('[[files]]', 'path = "Lives.csv"', 'from_key = "email"', 'to_key = "code"'),
     },
-    runs: [['./Lives.csv', './Person.csv', '--map', './map.toml']],
+    runs: [['./Lives.csv', './Person.csv', '--mapping', './map.toml']],
     data: { people: ['Ada a@x', 'Bob b@x'], cities: ['Rome 7'], lives: ['Ada Rome 3'] },
     rejects: ['Lives.csv:3 NO_VALUE_FOUND', 'Lives.csv:4 NO_VALUE_FOUND', 'Lives.csv:5 PARAM_TYPE'],
   },
@@ -120,7 +123,7 @@ export const cases: Record<string, ImportCase> = {
         'columns = { who = "name", mail = "email", when = "born" }',
       ),
     },
-    runs: [['--map', './map.toml']],
+    runs: [['--mapping', './map.toml']],
     data: {
       people: ['Ada a@x 1815-12-10T00:00:00+00:00', 'Bob b@x 2003-02-01T00:00:00+00:00'],
       knows: ['Ada Bob 2007-06-05T00:00:00+00:00'],
@@ -145,7 +148,7 @@ export const cases: Record<string, ImportCase> = {
         'columns = { creationDate = "since" }',
       ),
     },
-    runs: [['./snb', '--map', './ldbc.toml']],
+    runs: [['./snb', '--mapping', './ldbc.toml']],
     data: {
       people: ['Ada', 'Bob'],
       cities: ['Rome 1'],
@@ -185,7 +188,7 @@ export const cases: Record<string, ImportCase> = {
       'part.csv': lines('1,Ada', '2,Bob,7'),
       'map.toml': lines('[[files]]', 'path = "part.csv"', 'node = "Person"', 'header = "head.csv"'),
     },
-    runs: [['./part.csv', '--map', './map.toml']],
+    runs: [['./part.csv', '--mapping', './map.toml']],
     data: { people: ['Ada'] },
     rejects: ['part.csv:2 PARAM_VALUE'],
   },
@@ -240,25 +243,25 @@ export const refusals: Record<string, [Record<string, string>, string[], RegExp]
   ],
   'a mapping that is no TOML': [
     { 'm.toml': 'files =\n' },
-    ['--map', './m.toml'],
+    ['--mapping', './m.toml'],
     /m\.toml:1:\d+ is not TOML/,
   ],
   'a mapping with a mistyped key': [
     { 'm.toml': '[[files]]\npath = "*.csv"\ncolums = {}\n' },
-    ['--map', './m.toml'],
+    ['--mapping', './m.toml'],
     /m\.toml: it has colums; did you mean columns\?/,
   ],
   'a mapping without its files': [
     { 'm.toml': '[[files]]\npath = "nodes/*.csv"\n' },
-    ['--map', './m.toml'],
+    ['--mapping', './m.toml'],
     /The mapping has nodes\/\*\.csv, and .* has no such file/,
   ],
   'a mapping of the wrong form': [
     { 'm.toml': '[[files]]\npath = "*"\nskip = "a"\n' },
-    ['--map', './m.toml'],
+    ['--mapping', './m.toml'],
     /m\.toml: `skip` must be a list of texts/,
   ],
-  'no mapping': [{}, ['--map', './m.toml'], /There is no file m\.toml/],
+  'no mapping': [{}, ['--mapping', './m.toml'], /There is no file m\.toml/],
   'nothing at all': [{}, [], /trellis import needs a file/],
   'a column for no property': [
     { 'Person.csv': 'name,x\n' },

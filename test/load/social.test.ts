@@ -36,7 +36,7 @@ beforeAll(async () => {
   const spy = vi.spyOn(console, 'log').mockImplementation((text) => {
     said += String(text);
   });
-  const words = [project, folder, '--map', map, '--data', data];
+  const words = [project, folder, '--mapping', map, '--data', data];
   const code = await importFiles.run(parseCommandLine(words, importFiles));
   spy.mockRestore();
   expect(code, said).toBe(0);

@@ -1,4 +1,5 @@
-// `trellis backup` (operations.md 8): by the running server, or from the directory itself.
+// `trellis backup` copies a database: the running server makes the copy, or this process if there is no
+// server.
 import { backUp } from '../../../engine/index.js';
 import { backupName, backupPath } from '../../lifecycle/backup-directory.js';
 import { withStorage } from '../support/data-at-rest.js';
@@ -10,15 +11,14 @@ import { shownPath } from '../../terminal/format.js';
 import { printErrorLine, printLine } from '../../telemetry/log.js';
 
 interface Made {
-  /** Of a node of a cluster: where the log goes on behind it, and whether it is kept from there. */
+  /** Cluster only. Position of the backup in the log, and whether the log is kept from this position on. */
   position?: string;
   kept?: boolean;
 }
 
 export const backup: Command = {
   name: 'backup',
-  about:
-    'Copies the newest state of the data into `backup.dir`, while a server goes on or at rest.',
+  about: 'Back up the database. The server can keep running.',
   words: '[NAME]',
   flags: { ...projectFlags, ...keyFlag },
   run: async (line) => {

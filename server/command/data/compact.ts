@@ -1,4 +1,4 @@
-// `trellis compact` (operations.md 8): the data file written anew, without the pages nobody uses.
+// `trellis compact` rewrites the data file without its free pages.
 import { compactGraph } from '../../../engine/index.js';
 import { failNoData, hasData } from '../support/data-at-rest.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
@@ -9,7 +9,7 @@ import { printLine } from '../../telemetry/log.js';
 
 export const compact: Command = {
   name: 'compact',
-  about: 'Writes the data file anew without its free pages, while no server has it.',
+  about: 'Compact the data file. Stop the server first.',
   flags: projectFlags,
   run: async (line) => {
     const { dataDir, limits } = configFromArguments(line);

@@ -1,5 +1,5 @@
-// `trellis dump` (operations.md 8): every element as one line of text, of the data at rest or of a
-// copy that the running server makes.
+// `trellis dump` writes every element as one line of text. It reads the data directory, or a backup that the
+// running server makes for it.
 import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Storage, dump as dumpOf, fail, openStorage } from '../../../engine/index.js';
@@ -16,7 +16,7 @@ import { printLine } from '../../telemetry/log.js';
 
 export const dump: Command = {
   name: 'dump',
-  about: 'Writes all data to a file of text that `load` and `import` read.',
+  about: 'Write all data to a text file for `load` or `import`.',
   words: 'FILE',
   flags: { ...projectFlags, ...keyFlag },
   run: async (line) => {
@@ -26,7 +26,7 @@ export const dump: Command = {
       const hint = 'A dump writes over nothing: name another file.';
       fail('CONFIG_INVALID', { what: `${shownPath(out)} exists already.` }, { hint });
     }
-    // Made first: who cannot write there need not wait for a copy of the data.
+    // The file is created first: if that fails, no backup is made in vain.
     await writeNewFile(out, (write) => dumpInto(write, config));
     printLine(`dumped to ${shownPath(out)}`);
     return exitCodes.ok;
@@ -42,7 +42,7 @@ async function dumpInto(write: WriteBlock, config: Config): Promise<void> {
   }
 }
 
-/** A copy of one commit is dumped, so that no reader holds the server's pages. It goes whatever comes of that. */
+/** Dumps a backup of one commit, so that no reader holds pages of the server. Always removes the backup. */
 async function dumpServed(write: WriteBlock, config: Config): Promise<void> {
   const path = backupPath(config, `dump-${backupName()}`);
   await askServer(config, 'backup', { name: path });

@@ -1,7 +1,8 @@
-// `trellis import`: files into a database, either by opening its data directory or through a running
-// server. Shows how far it is on a terminal, keeps rows that were refused in a file, and goes on
-// where it stopped when it is run again with the same files, mended or not. Invariant: the last line says
-// what is in the data, and what is not.
+// `trellis import` loads files into a database, by its data directory or through a running server. It shows
+// progress on a terminal and writes rejected rows to a file. Run again with the same files, corrected or not,
+// it continues where it stopped.
+//
+// Invariant: the last line says what is in the data, and what is not.
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import {
@@ -34,30 +35,40 @@ import { counted, shownPath } from '../../terminal/format.js';
 
 export const importFiles: Command = {
   name: 'import',
-  about: 'Loads files of rows (NDJSON, CSV) into the data, or into a running server.',
+  about: 'Import NDJSON or CSV files into the data directory, or into a running server.',
   words: '[PROJECT_DIR] [[TYPE=]FILE...]',
   flags: {
     ...projectFlags,
     ...keyFlag,
-    url: { value: 'URL', about: 'The server to load into, such as http://127.0.0.1:6969.' },
-    map: { value: 'FILE', about: 'A mapping (TOML): which files are what, and their columns.' },
-    node: { value: 'TYPE', about: 'The rows of the files are nodes of this type.' },
-    edge: { value: 'TYPE', about: 'The rows of the files are edges of this type.' },
-    vector: { value: 'TYPE', about: 'The rows of the files are vectors of this type.' },
-    delimiter: { value: 'C', about: 'What stands between the cells of a CSV file; a comma.' },
-    'date-format': { value: 'FORMAT', about: 'How dates are written in a CSV file.' },
-    'from-key': { value: 'PROPERTY', about: 'Edges name their beginning by this unique property.' },
-    'to-key': { value: 'PROPERTY', about: 'Edges name their end by this unique property.' },
-    upsert: { value: 'PROPERTY', about: 'A row changes the element that has its unique value.' },
-    rejects: { value: 'FILE', about: 'Where refused rows go; FILE.rejects.ndjson unless said.' },
-    again: { about: 'Loads files that were imported before once more.' },
-    replace: { about: 'Files that were imported before take the place of what they loaded.' },
-    strict: { about: 'The first row that is refused ends it, and takes back all that it loaded.' },
+    url: { value: 'URL', about: 'Server to import into, for example http://127.0.0.1:6969.' },
+    mapping: {
+      value: 'FILE',
+      about: 'Mapping file (TOML): the type of each file, and its columns.',
+      formerly: 'map',
+    },
+    node: { value: 'TYPE', about: 'Import the rows as nodes of this type.' },
+    edge: { value: 'TYPE', about: 'Import the rows as edges of this type.' },
+    vector: { value: 'TYPE', about: 'Import the rows as vectors of this type.' },
+    delimiter: { value: 'C', about: 'CSV delimiter (default: a comma).' },
+    'date-format': { value: 'FORMAT', about: 'Format of dates in CSV files (default: RFC 3339).' },
+    'from-key': {
+      value: 'PROPERTY',
+      about: 'Unique property by which edges name their start node.',
+    },
+    'to-key': { value: 'PROPERTY', about: 'Unique property by which edges name their end node.' },
+    upsert: {
+      value: 'PROPERTY',
+      about: 'Update the element with the same value of this unique property; otherwise create it.',
+    },
+    rejects: { value: 'FILE', about: 'File for rejected rows (default: FILE.rejects.ndjson).' },
+    reimport: { about: 'Import files again that were imported before.', formerly: 'again' },
+    replace: { about: 'Replace what an earlier import of the same files created.' },
+    strict: { about: 'Stop at the first rejected row, and undo the whole import.' },
   },
   run: importCommand,
 };
 
-/** What an import is about to do. */
+/** The settings of one import. */
 interface Job {
   line: CommandLine;
   config: Config;
@@ -68,20 +79,20 @@ interface Job {
   again: boolean;
   strict: boolean;
   replace: boolean;
-  /** Where the rows go, as soon as there are some. */
+  /** Receives the rows. Set before the first row. */
   target?: ImportTarget;
 }
 
-/** Gives 0, or 1 when rows were refused. */
+/** Returns exit code 0, or 1 if rows were rejected. */
 async function importCommand(line: CommandLine): Promise<number> {
   const { flags } = line;
   const [first] = line.words;
   const isFolder = first !== undefined && statSync(first, { throwIfNoEntry: false })?.isDirectory();
   const project = isFolder && !flags.has('project') ? first : undefined;
   const words = project === undefined ? line.words : line.words.slice(1);
-  const mapping = flags.get('map');
+  const mapping = flags.get('mapping');
   if (words.length === 0 && mapping === undefined) {
-    const hint = 'Name files, or a mapping with --map.';
+    const hint = 'Name files, or a mapping with --mapping.';
     fail('CONFIG_INVALID', { what: 'trellis import needs a file.' }, { hint });
   }
   const config = configFromArguments(line, project);
@@ -97,9 +108,9 @@ async function importCommand(line: CommandLine): Promise<number> {
   const started = performance.now();
   source.checkHeaders();
   const has = (flag: string): boolean => line.switches.has(flag);
-  const how = { again: has('again'), strict: has('strict'), replace: has('replace') };
+  const how = { again: has('reimport'), strict: has('strict'), replace: has('replace') };
   if (how.again && how.replace)
-    fail('CONFIG_INVALID', { what: '--again and --replace exclude each other.' });
+    fail('CONFIG_INVALID', { what: '--reimport and --replace cannot be used together.' });
   const job: Job = { line, config, program, files, source, rejects, ...how };
   try {
     const target = await (flags.has('url') ? importThere(job) : importHere(job));
@@ -110,7 +121,7 @@ async function importCommand(line: CommandLine): Promise<number> {
   }
 }
 
-/** Somebody has asked the command to end. */
+/** A signal has asked the command to stop. */
 class Stopped extends Error {
   constructor(readonly signal: 'SIGINT' | 'SIGTERM') {
     super(signal);
@@ -203,7 +214,7 @@ async function importHere(job: Job): Promise<ImportTarget> {
   }
 }
 
-/** The server that has the data takes the rows, too. */
+/** Adds the address of the running server to the hint: it accepts the same rows. */
 function withUrl(error: TrellisError, config: Config): TrellisError {
   const place = findServer(config);
   const isAtPort = typeof place === 'object' && place.socketPath === undefined;
@@ -257,7 +268,7 @@ function report(target: ImportTarget, rejects: RejectFile, seconds: number): voi
   const parts = [counted(nodes, 'node'), counted(edges, 'edge'), counted(vectors, 'vector')];
   if (repeated) {
     printLine(`these files were imported before: ${parts.join(', ')}; nothing was loaded again`);
-    printLine('--again loads them once more');
+    printLine('add --reimport to import them again');
     if (rejected > 0) tellRejects(rejects, rejected);
     return;
   }

@@ -1,5 +1,4 @@
-// `trellis load` (operations.md 8): a dump into an empty data directory; rows of a dump go into other
-// data by `import`.
+// `trellis load` reads a dump into an empty data directory. `trellis import` reads one into other data.
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import {
@@ -19,7 +18,7 @@ import { printLine } from '../../telemetry/log.js';
 
 export const load: Command = {
   name: 'load',
-  about: 'Fills an empty data directory from a dump.',
+  about: 'Restore a dump into an empty data directory.',
   words: 'FILE',
   flags: projectFlags,
   run: (line) => loadDump(resolve(line.words[0]!), configFromArguments(line)),

@@ -1,5 +1,5 @@
-// `trellis recall`: how many of the nearest neighbours the indexes find; asks a running server, or opens
-// the data directory itself.
+// `trellis recall` measures which share of the true nearest neighbors the vector indexes find. It asks the
+// running server, or opens the data directory.
 import { type Recall, fail, openDatabase } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
@@ -15,13 +15,13 @@ import { askServer, isServed } from '../support/running-server.js';
 
 export const recall: Command = {
   name: 'recall',
-  about: 'Measures how many of the true nearest neighbours the vector indexes find.',
+  about: 'Measure the recall of the vector indexes.',
   words: '[TYPE]',
   flags: {
     ...projectFlags,
     ...keyFlag,
-    samples: { value: 'N', about: 'How many searches to compare.' },
-    k: { value: 'N', about: 'How many neighbours of each.' },
+    samples: { value: 'N', about: 'Number of searches to compare (default: 100).' },
+    k: { value: 'N', about: 'Number of neighbors of each search (default: 10).' },
   },
   run: measure,
 };

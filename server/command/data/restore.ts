@@ -1,4 +1,4 @@
-// `trellis restore` (operations.md 8): a backup into a data directory that is empty.
+// `trellis restore` copies a backup into an empty data directory.
 import { existsSync } from 'node:fs';
 import { isAbsolute, normalize, resolve } from 'node:path';
 import { armFailpoint, restore } from '../../../engine/index.js';
@@ -11,7 +11,9 @@ import { type Command, projectFlags } from '../../terminal/command.js';
 import { shownPath } from '../../terminal/format.js';
 import { printLine } from '../../telemetry/log.js';
 
-/** Returns the folder of a backup: a path, or a name inside `backup.dir` as `trellis backup NAME` takes it. */
+/**
+ * Returns the folder of a backup: a path, or a name inside `backup.dir` as `trellis backup NAME` takes it.
+ */
 function findBackup(config: Config, word: string): string {
   const path = resolve(word);
   if (existsSync(path)) return path;
@@ -24,12 +26,12 @@ const isName = (word: string): boolean => !isAbsolute(word) && !normalize(word).
 
 export const restoreBackup: Command = {
   name: 'restore',
-  about: 'Fills an empty data directory from a backup.',
+  about: 'Restore a backup into an empty data directory.',
   words: 'BACKUP',
   flags: {
     ...projectFlags,
     follow: {
-      about: 'Of a backup of a cluster: it goes on with the log, instead of a way of its own.',
+      about: 'Backup of a cluster: keep following its log, instead of starting a separate history.',
     },
   },
   run: async (line) => {

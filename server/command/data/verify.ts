@@ -1,6 +1,6 @@
-// `trellis verify`: checks a data directory at rest (operations.md 7). Pages are read without LMDB
-// first, which damage could kill; only where they are sound the deep check asks it, in a child process.
-// Changes nothing, unless it is told to make derived data anew.
+// `trellis verify` checks a data directory. It first reads the pages without LMDB, which damaged pages can
+// crash. The deep check uses LMDB, in a child process, and only if the pages are sound. Only --repair-derived
+// changes data.
 import { join } from 'node:path';
 import {
   type Salvaged,
@@ -30,21 +30,24 @@ import { type Ended, type Report, endCodes, verifyInChild } from '../../lifecycl
 
 export const verify: Command = {
   name: 'verify',
-  about: 'Checks the data at rest, and repairs or saves what is damaged.',
+  about: 'Check, repair or salvage a data directory while no server is using it.',
   words: '[DATA_DIR]',
   flags: {
     ...projectFlags,
-    deep: { about: 'Compares every index with the rows, vector snapshots included.' },
-    'repair-derived': { about: 'Makes indexes anew from the rows.' },
-    salvage: { value: 'FILE', about: 'Writes a dump of everything that can be read.' },
-    json: { about: 'Prints for programs.' },
-    here: { about: 'Reads in this process, which damaged pages may end.' },
-    live: { about: 'Reads the newest state of data that a server holds.' },
+    deep: { about: 'Compare every index and vector snapshot with the rows.' },
+    'repair-derived': { about: 'Rebuild all indexes from the rows.' },
+    salvage: { value: 'FILE', about: 'Write a dump of everything that is readable.' },
+    json: { about: 'Print JSON.' },
+    'in-process': {
+      about: 'Check inside this process. Damaged pages can crash it.',
+      formerly: 'here',
+    },
+    live: { about: 'Read the newest commit while a server has the data open.' },
   },
-  run: (line) => (line.switches.has('here') ? verifyForParent(line) : verifyData(line)),
+  run: (line) => (line.switches.has('in-process') ? verifyForParent(line) : verifyData(line)),
 };
 
-/** The data directory itself, or the project that has one. */
+/** Returns the data directory: the word itself, or that of the project it names. */
 function directoryOf(line: CommandLine): string {
   const [word] = line.words;
   if (word === undefined) return configFromArguments(line).dataDir;
@@ -62,7 +65,7 @@ async function verifyData(line: CommandLine): Promise<number> {
     return endCodes.primary;
   const deep = line.switches.has('deep') || line.switches.has('repair-derived');
   const report =
-    deep && !line.switches.has('here')
+    deep && !line.switches.has('in-process')
       ? verifyInChild(directory)
       : line.switches.has('live')
         ? live(directory)
@@ -72,7 +75,7 @@ async function verifyData(line: CommandLine): Promise<number> {
   return codeOf(report.violations);
 }
 
-/** An error goes to the parent as data, on stdout as the report does. */
+/** Runs as the child process. Prints an error as JSON to stdout, like the report. */
 async function verifyForParent(line: CommandLine): Promise<number> {
   try {
     return await verifyData(line);
@@ -83,7 +86,7 @@ async function verifyForParent(line: CommandLine): Promise<number> {
   }
 }
 
-/** False: rows are damaged, of which nothing can be made. */
+/** Rebuilds the indexes. Returns false if rows are damaged: they cannot be rebuilt. */
 function repair(dataDir: string, { limits, text, vectorTypes }: Config): boolean {
   const opened = openDataDirectory(dataDir);
   let isDone = false;
@@ -107,7 +110,7 @@ function repair(dataDir: string, { limits, text, vectorTypes }: Config): boolean
 
 const dataFileOf = (directory: string): string => join(directory, 'graph', 'data.mdb');
 
-/** Writes every element that can be read to a dump; tells of the others. */
+/** Writes every readable element to a dump, and reports the others. */
 async function salvageInto(directory: string, file: string): Promise<number> {
   const lock = takeLock(directory);
   let saved: Salvaged;
@@ -171,7 +174,7 @@ const tableInvariants: Record<string, string> = {
   in: 'I4',
 };
 
-/** Reads the newest commit of a data directory that a server holds, which goes on writing. */
+/** Checks the newest commit of a data directory while a server writes to it. */
 function live(directory: string): Report {
   const storage = openStorage(join(directory, 'graph'), { limits: defaultLimits, mode: 'read' });
   try {

@@ -1,6 +1,7 @@
-// `trellis check`: prints every diagnostic of a project, and what its schema means for the data that
-// are stored: a server that has them open is asked. Changes nothing. Ends with 0, or with 1 when there
-// is an error, the data refuse, or `--slow` finds something.
+// `trellis check` prints the diagnostics of a project and what its schema would change in the stored data. It
+// asks the server that has the data open, if there is one. It changes nothing. The exit code is 1 for an
+// error in the sources or the seed, for data that do not fit the schema, and if `--slow` finds a full scan;
+// else 0.
 import { join } from 'node:path';
 import {
   type Diagnostic,
@@ -36,18 +37,18 @@ import { type SeedError, checkSeed } from '../../project/seed.js';
 import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
 import { counted } from '../../terminal/format.js';
 
-/** Of what a query reads as a whole without need. */
+/** Code of the warning about a full scan that an index would avoid. */
 const slowCode = 'W120';
 
 export const check: Command = {
   name: 'check',
-  about: 'Prints every fault of the sources, and what the schema means for the stored data.',
+  about: 'Check the source files, and show what the schema would change in the stored data.',
   words: '[PROJECT_DIR]',
   flags: {
     ...projectFlags,
     ...keyFlag,
-    json: { about: 'Prints for programs.' },
-    slow: { about: 'Names, too, what queries read as a whole without need.' },
+    json: { about: 'Print JSON.' },
+    slow: { about: 'Also report queries that scan a whole type without an index.' },
   },
   run: (line) => {
     const { switches } = line;
@@ -84,7 +85,7 @@ async function checkProject(
       printLine(summary(sources.length, errors, diagnostics.length - found));
     }
     if (errors > 0) {
-      printErrorLine('SOURCE_INVALID: the sources have errors. Correct the places named above.');
+      printErrorLine('SOURCE_INVALID: the sources have errors. Correct the errors above.');
     } else if (data?.status === 'refused') {
       printErrorLine(`SCHEMA_INCOMPATIBLE: ${refusalText(data)}`);
     } else if (diagnostics.some(({ code }) => code === slowCode)) {
@@ -95,7 +96,7 @@ async function checkProject(
     return exitCodes.diagnostics;
   } catch (error) {
     if (!(error instanceof TrellisError)) throw error;
-    // `check` ends with 0 or 1 only.
+    // The exit code of `check` is 0 or 1 only.
     const { code } = error;
     if (json) printLine(JSON.stringify({ diagnostics: [], error: errorMessage(error.data), code }));
     printErrorLine(`${code}: ${errorMessage(error.data)} ${errorHint(error.data) ?? ''}`.trimEnd());
@@ -103,7 +104,7 @@ async function checkProject(
   }
 }
 
-/** The schema tried on the data directory, if there is one that nobody else holds. */
+/** Previews the schema on the data directory. Returns undefined if there is no data. */
 function storedPreview({ dataDir, limits }: Config, program: Program): DataReport | undefined {
   if (!hasData(dataDir)) return undefined;
   try {
@@ -121,7 +122,7 @@ function storedPreview({ dataDir, limits }: Config, program: Program): DataRepor
   }
 }
 
-/** The same by the server that holds it. */
+/** Lets the running server preview the schema. */
 async function servedPreview(config: Config, sources: readonly Source[]): Promise<DataReport> {
   try {
     const given = sources.map((source) => ({ path: source.path, text: textOf(source) }));

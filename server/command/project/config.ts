@@ -9,13 +9,13 @@ import { printLine } from '../../telemetry/log.js';
 
 export const config: Command = {
   name: 'config',
-  about: 'Prints the configuration in force, and where each value comes from.',
+  about: 'Show the effective configuration and where each value comes from.',
   words: 'print [PROJECT_DIR]',
   flags: {
     ...projectFlags,
-    host: { value: 'H', about: 'As `serve` takes it.' },
-    port: { value: 'N', about: 'As `serve` takes it.' },
-    workers: { value: 'N', about: 'As `serve` takes it.' },
+    host: { value: 'H', about: 'Same as for `serve`.' },
+    port: { value: 'N', about: 'Same as for `serve`.' },
+    workers: { value: 'N', about: 'Same as for `serve`.' },
   },
   run: (line) => {
     if (line.words[0] !== 'print') {

@@ -25,9 +25,9 @@ import { type Command, projectFlags } from '../../terminal/command.js';
 
 export const explainQuery: Command = {
   name: 'explain',
-  about: 'Shows the plan of a query: what it reads, in which order, through which index.',
+  about: 'Show the plan of a query: what it reads, in which order, and by which index.',
   words: '[PROJECT_DIR] QUERY',
-  flags: { ...projectFlags, json: { about: 'Prints for programs.' } },
+  flags: { ...projectFlags, json: { about: 'Print JSON.' } },
   run: (line) => {
     const query = line.words.at(-1)!;
     if (line.words.length === 1) refuseFolder(explainQuery, query);

@@ -14,11 +14,11 @@ import { counted, shownPath } from '../../terminal/format.js';
 
 export const fmt: Command = {
   name: 'fmt',
-  about: 'Writes sources in the one style there is.',
+  about: 'Format source files.',
   words: '[FILE...]',
   flags: {
     ...projectFlags,
-    check: { about: 'Writes nothing; ends with 1 when a file is not in style.' },
+    check: { about: 'Change nothing; exit with 1 if a file is not formatted.' },
   },
   run: (line) => {
     const isCheck = line.switches.has('check');
@@ -50,7 +50,7 @@ function formatFiles(paths: readonly string[], isCheck: boolean): number {
   let changed = 0;
   for (const path of paths) {
     if (lstatSync(path).isSymbolicLink()) {
-      // Its target is a file of its own: of this project, or somebody else's.
+      // The target of a link is formatted as a file of this project, or belongs to another project.
       printErrorLine(`${shownPath(path)} is a link: it is left as it is`);
       continue;
     }

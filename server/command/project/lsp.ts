@@ -6,8 +6,8 @@ import { projectFlags } from '../../terminal/command.js';
 
 export const lsp: Command = {
   name: 'lsp',
-  about: 'Speaks the Language Server Protocol with the editor that started it.',
-  flags: { ...projectFlags, stdio: { about: 'As many editors say; there is no other way.' } },
+  about: 'Run a language server over stdin and stdout, for editors.',
+  flags: { ...projectFlags, stdio: { about: 'Accepted because many editors pass it. No effect.' } },
   run: () =>
     new Promise((resolve) => {
       const server = new LanguageServer({

@@ -15,12 +15,12 @@ const ours = /^\{\s*"openapi": "3\./;
 
 export const openapi: Command = {
   name: 'openapi',
-  about: 'Prints the queries of a project as an OpenAPI 3.1 document.',
+  about: 'Print an OpenAPI 3.1 document of the queries.',
   words: '[PROJECT_DIR]',
   flags: {
     ...projectFlags,
-    out: { value: 'FILE', about: 'Writes it there; - is stdout.' },
-    force: { about: 'Replaces a file that is no such document, too.' },
+    out: { value: 'FILE', about: 'Output file, - for stdout (default: -).' },
+    force: { about: 'Also overwrite a file that is not an OpenAPI document.' },
   },
   run: (line) => {
     const config = configFromArguments(line, line.words[0]);

@@ -1,5 +1,5 @@
-// `trellis query`: runs a query that is written on the command line, or a stored one. Compiled here
-// first, so that faults are shown where they stand and arguments are read by their types.
+// `trellis query` runs a stored query, or one written on the command line. It compiles the query first, to
+// show errors with their position and to read arguments by their types.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fail, type Program, TrellisError } from '../../../engine/index.js';
 import type { Config } from '../../config/config.js';
@@ -16,18 +16,18 @@ import { type Command, type CommandLine, keyFlag, projectFlags } from '../../ter
 
 export const query: Command = {
   name: 'query',
-  about: 'Runs a query written on the command line, or a stored one.',
+  about: 'Run a stored query, or one written on the command line.',
   words: '[PROJECT_DIR] QUERY [NAME=VALUE...]',
   flags: {
     ...projectFlags,
     ...keyFlag,
-    params: { value: 'JSON', about: 'The arguments as one object, instead of words.' },
-    write: { about: 'Allows a query that writes.' },
-    json: { about: 'Prints the reply as it came.' },
-    ndjson: { about: 'Prints a line of JSON for each row.' },
-    csv: { about: 'Prints CSV.' },
-    explain: { about: 'Shows the plan instead.' },
-    profile: { about: 'Shows rows and time of each step behind the answer.' },
+    params: { value: 'JSON', about: 'Arguments as one JSON object, instead of words.' },
+    write: { about: 'Allow a query that writes.' },
+    json: { about: 'Print the reply as JSON.' },
+    ndjson: { about: 'Print one line of JSON for each row.' },
+    csv: { about: 'Print CSV.' },
+    explain: { about: 'Show the plan without running the query.' },
+    profile: { about: 'Show the rows and time of each step after the result.' },
   },
   run: runQuery,
 };
@@ -41,7 +41,7 @@ async function runQuery(line: CommandLine): Promise<number> {
     if (asked === undefined) return exitCodes.source;
     return await answer(line, config, program, { ...asked, words });
   } catch (error) {
-    // Anything a server would refuse with a 4xx is a refusal here, not a defect.
+    // Errors that HTTP reports as 4xx are not internal errors here.
     if (!(error instanceof TrellisError) || error.code === 'INTERNAL') throw error;
     const code = exitCodeOf(error.code);
     reportFailure(error);
@@ -49,7 +49,7 @@ async function runQuery(line: CommandLine): Promise<number> {
   }
 }
 
-/** A first word that is a folder is the project; `-` stands for what comes in on stdin. */
+/** Splits the words: a folder as the first word is the project, and `-` reads the query from stdin. */
 function wordsOf(given: readonly string[]): { project?: string; text: string; words: string[] } {
   const [first, ...rest] = given as [string, ...string[]];
   if (rest.length === 0) refuseFolder(query, first);
@@ -72,11 +72,11 @@ async function answer(
   const { switches, flags } = line;
   const write = query.plan.writes;
   if (write && !switches.has('write') && !switches.has('explain')) {
-    fail('CONFIG_INVALID', { what: 'This query writes.' }, { hint: 'Say --write to run it.' });
+    fail('CONFIG_INVALID', { what: 'This query writes data.' }, { hint: 'Add --write to run it.' });
   }
   const given = flags.get('params');
   if (given !== undefined && words.length > 0) {
-    fail('CONFIG_INVALID', { what: 'Arguments are words or --params, not both.' });
+    fail('CONFIG_INVALID', { what: 'Give arguments as words or with --params, not both.' });
   }
   const parameters = given ?? argumentsText(query, words);
   const look = (['explain', 'profile'] as const).find((each) => switches.has(each));
@@ -98,6 +98,6 @@ async function answer(
 function formOf(switches: ReadonlySet<string>): ResultFormat {
   const forms = (['json', 'ndjson', 'csv'] as const).filter((each) => switches.has(each));
   if (forms.length > 1)
-    fail('CONFIG_INVALID', { what: `--${forms.join(' and --')} exclude each other.` });
+    fail('CONFIG_INVALID', { what: `--${forms.join(' and --')} cannot be used together.` });
   return forms[0] ?? 'table';
 }

@@ -12,9 +12,9 @@ import { type Command, type CommandLine, keyFlag, projectFlags } from '../../ter
 
 export const repl: Command = {
   name: 'repl',
-  about: 'A shell for queries: history, completion, several lines.',
+  about: 'Start an interactive shell for queries.',
   words: '[PROJECT_DIR]',
-  flags: { ...projectFlags, ...keyFlag, write: { about: 'Allows queries that write.' } },
+  flags: { ...projectFlags, ...keyFlag, write: { about: 'Allow queries that write.' } },
   run: (line) => runShell(line),
 };
 

@@ -34,22 +34,24 @@ const dates = ['string', 'date'] as const;
 
 export const types: Command = {
   name: 'types',
-  about:
-    'Writes the types of schema and queries as TypeScript, for trellisdb/client and open(), or Python.',
+  about: 'Generate TypeScript types (for trellisdb/client and open()) or a Python client.',
   words: '[PROJECT_DIR]',
   flags: {
     ...projectFlags,
     out: {
       value: 'FILE',
-      about: 'Where to; types.out or PROJECT/trellis.gen.ts unless said, - is the terminal.',
+      about: 'Output file, - for stdout (default: types.out, or PROJECT/trellis.gen.ts).',
     },
-    int64: { value: 'number|bigint|string', about: 'What 64-bit integers of answers become.' },
-    dates: { value: 'string|date', about: 'What dates of answers become.' },
-    split: { about: 'One file for each .hx file, in a folder beside the module.' },
-    python: { value: 'FILE', about: 'A Python module instead, with a client in it.' },
-    watch: { about: 'Goes on, and writes again whenever the sources change.' },
-    check: { about: 'Ends with 1 when the file is not what would be written.' },
-    force: { about: 'Replaces a file that this command has not written, too.' },
+    int64: {
+      value: 'number|bigint|string',
+      about: 'Type of 64-bit integers in replies (default: types.int64).',
+    },
+    dates: { value: 'string|date', about: 'Type of dates in replies (default: types.dates).' },
+    split: { about: 'Write one file for each .hx file, in a folder next to the module.' },
+    python: { value: 'FILE', about: 'Write a Python module with a client instead.' },
+    watch: { about: 'Keep running, and write again when the sources change.' },
+    check: { about: 'Change nothing; exit with 1 if the file is out of date.' },
+    force: { about: 'Also overwrite a file that this command did not generate.' },
   },
   run: (line) => writeTypes(line),
 };
@@ -133,7 +135,9 @@ function read(config: Config): { program: Program; files: number } {
   return { program, files: sources.length };
 }
 
-/** Until the process is told to end; sources with faults are told, and waited for. */
+/**
+ * Writes after each change of the sources until the process is stopped. Errors in the sources are printed.
+ */
 async function watched({ projectDir, queriesDir }: Config, write: () => void): Promise<void> {
   const watch = watchSources([projectDir, join(projectDir, queriesDir)], () => {
     try {

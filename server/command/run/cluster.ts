@@ -1,5 +1,7 @@
-// `trellis cluster init|rebase|status|step-down|check|leave|forget`: founds a cluster on a project's data, and asks the running
-// node of one. Invariant: only `init` makes a log, and `rebase` where that one is lost and somebody said so.
+// `trellis cluster` creates a cluster from the data of a project, and manages the running node.
+//
+// Invariant: only `init` creates a log. `recreate-log` replaces a lost log, and needs --yes. The former names
+// `rebase` and `forget` are still accepted.
 import { existsSync } from 'node:fs';
 import {
   type ClusterNode,
@@ -33,16 +35,22 @@ import { counted } from '../../terminal/format.js';
 
 export const cluster: Command = {
   name: 'cluster',
-  about: 'Founds a cluster on the data of a project, or asks a running node of one.',
-  words: 'init | rebase | status | step-down | check | leave | forget [PROJECT_DIR]',
+  about: 'Create or manage a cluster.',
+  words: 'init | recreate-log | status | step-down | check | leave | release-backup [PROJECT_DIR]',
   flags: {
     ...projectFlags,
     ...keyFlag,
-    to: { value: 'NODE', about: 'The node that is to lead; whoever is first unless said.' },
-    node: { value: 'NODE', about: 'Of leave: the node that goes; this one unless said.' },
-    backup: { value: 'NODE/NAME', about: 'Of forget: the backup that the log is not kept for.' },
-    yes: { about: 'Of rebase: what only the lost log held may be lost.' },
-    json: { about: 'Of status and check: prints the answer as JSON.' },
+    to: {
+      value: 'NODE',
+      about: 'step-down: the next leader (default: the first node that takes over).',
+    },
+    node: { value: 'NODE', about: 'leave: the node that leaves (default: this node).' },
+    backup: {
+      value: 'NODE/NAME',
+      about: 'release-backup: the backup that no longer needs the log.',
+    },
+    yes: { about: 'recreate-log: accept the loss of entries that only the lost log had.' },
+    json: { about: 'status, check: print JSON.' },
   },
   run: async (line) => {
     const [word] = line.words;
@@ -50,6 +58,7 @@ export const cluster: Command = {
     switch (word) {
       case 'init':
         return found(config, false);
+      case 'recreate-log':
       case 'rebase':
         await confirm(config, line);
         return found(config, true);
@@ -68,22 +77,23 @@ export const cluster: Command = {
         return check(config, line);
       case 'leave':
         return leave(config, line.flags.get('node') ?? clusterOptions(config)?.node ?? '');
+      case 'release-backup':
       case 'forget': {
         const backup = line.flags.get('backup') ?? '';
         await askServer(config, `cluster-forget?${new URLSearchParams({ backup })}`, {});
-        printLine(`the log is not kept for the backup ${backup}`);
+        printLine(`the log is no longer kept for the backup ${backup}`);
         return exitCodes.ok;
       }
       default: {
         const what =
-          'trellis cluster: one of init, rebase, status, step-down, check, leave, forget is needed.';
+          'trellis cluster: one of init, recreate-log, status, step-down, check, leave, release-backup is needed.';
         return fail('CONFIG_INVALID', { what }, { hint: `Usage: ${usageOf(cluster)}` });
       }
     }
   },
 };
 
-/** What every node has found; some that differ, or are silent, are no good end. */
+/** Prints what each node found. Returns exit code 2 if a node differs or does not answer. */
 async function check(config: Config, { switches }: CommandLine): Promise<number> {
   const told = (await askServer(config, 'cluster-check', {})) as CheckResult;
   const { equal, nodes, position } = told;
@@ -97,30 +107,30 @@ async function check(config: Config, { switches }: CommandLine): Promise<number>
       ...silent!.map(({ node }) => `${node} silent`),
     ];
     printLine([`${same!.length} of ${nodes.length} equal at ${position}`, ...ends].join(', '));
-    if (equal) printLine('all nodes that are known hold the same');
+    if (equal) printLine('all known nodes hold the same data');
   }
   return equal ? exitCodes.ok : exitCodes.differs;
 }
 
 async function leave(config: Config, node: string): Promise<number> {
   await askServer(config, `cluster-leave?${new URLSearchParams({ node })}`, {});
-  printLine(`${node} has left: the log is not kept for it, and it writes nothing any more`);
-  printLine('stop it; to join again, empty its data directory and start it');
+  printLine(`${node} has left: the log is no longer kept for it, and it cannot write`);
+  printLine('stop it; to rejoin, empty its data directory and start it');
   return exitCodes.ok;
 }
 
-/** Says what is lost, and fails unless somebody has said that it may be. */
+/** Prints what would be lost. Fails CONFIG_INVALID without --yes. */
 async function confirm({ dataDir }: Config, { switches }: CommandLine): Promise<void> {
   const position = await followedTo(dataDir);
   const has =
     position === undefined
-      ? 'These data have followed no log.'
-      : `These data have all up to ${printPosition(position)}.`;
-  const lost = 'What only the lost log or other nodes have behind that is lost.';
+      ? 'The data of this node have not followed a log.'
+      : `The data of this node have all entries up to ${printPosition(position)}.`;
+  const lost = 'Later entries that only the lost log or other nodes have are lost.';
   if (switches.has('yes')) return printLine(`${has} ${lost}`);
-  const what = `rebase makes a new log of the data of this node. ${has} ${lost}`;
+  const what = `recreate-log makes a new log of the data of this node. ${has} ${lost}`;
   const hint =
-    'Compare `trellis cluster status` of all nodes, stop them, and say --yes on the furthest.';
+    'Compare `trellis cluster status` of all nodes, stop them, and run this with --yes on the node that is furthest.';
   fail('CONFIG_INVALID', { what }, { hint });
 }
 
@@ -143,16 +153,18 @@ async function found(config: Config, again: boolean): Promise<number> {
   const allowLazy = config.cluster.allow_unsynced_log;
   const onWait = (what: string): void => {
     const address = place!.log.replace(/\/\/[^/@]*@/, '//');
-    printErrorLine(`the log at ${address} does not answer yet (${what}): it is waited for, 30 s`);
+    printErrorLine(`waiting up to 30 s for the log at ${address} (${what})`);
   };
   const settings = settingsOf(config, again);
   await foundCluster(options, archive, { allowLazy, again, settings, onWait });
   forgetLeft(config.dataDir);
-  printLine('the log is made; `trellis serve` leads, nodes without data fetch them from it');
+  printLine(
+    'created the log; start `trellis serve` here to lead; nodes without data copy them from the leader',
+  );
   return exitCodes.ok;
 }
 
-/** The keys that there are become those of the cluster; those of a lost one have its own. */
+/** Returns the settings of a new cluster with the API keys of this node; undefined for a recreated log. */
 function settingsOf({ keysFile, tenant }: Config, again: boolean): Uint8Array | undefined {
   if (again || tenant !== '' || !existsSync(keysFile)) return undefined;
   return packSettings({ keys: { keys: readKeyFile(keysFile), revoked: [] } });
@@ -169,17 +181,20 @@ async function tell(config: Config, { switches }: CommandLine): Promise<number> 
   else {
     const { node, role, position, lag_ms, leader, log, fault, left = [], marks = [] } = told;
     printLine(`${node} is ${role} of ${told.name} at ${position}, ${lag_ms} ms behind`);
-    printLine(leader === null ? 'nobody leads' : `${leader.node} leads, at ${leader.address}`);
+    printLine(
+      leader === null ? 'there is no leader' : `${leader.node} leads, at ${leader.address}`,
+    );
     if (log !== null) printLine(`the log holds ${log.first} to ${log.last}, ${log.bytes} bytes`);
-    for (const { node: name, seq } of log?.claims ?? []) printLine(`${name} has all up to ${seq}`);
+    for (const { node: name, seq } of log?.claims ?? [])
+      printLine(`${name} has all entries up to ${seq}`);
     for (const { backup, seq } of marks)
-      printLine(`it is kept from ${seq} for the backup ${backup}`);
+      printLine(`the log is kept from ${seq} for the backup ${backup}`);
     printLine(
       told.signed_by === null
-        ? 'its entries are not signed'
-        : `its entries are signed by the key ${told.signed_by}`,
+        ? 'entries of the log are not signed'
+        : `entries of the log are signed by the key ${told.signed_by}`,
     );
-    if (left.length > 0) printLine(`these have left: ${left.join(', ')}`);
+    if (left.length > 0) printLine(`nodes that left: ${left.join(', ')}`);
     if (fault !== undefined) printLine(`${fault.code}: ${fault.error}`);
   }
   return told.fault === undefined ? exitCodes.ok : exitCodes.diagnostics;

@@ -1,5 +1,5 @@
-// `trellis dev`: `serve` for the one who edits the sources: it watches them, speaks plain text,
-// and runs queries that are written in the call.
+// `trellis dev` runs the server for development: it watches the sources, logs plain text, and accepts queries
+// that are written in the request.
 import { openDatabase } from '../../../engine/index.js';
 import { processEnvironment } from '../../config/config.js';
 import { serve } from '../../lifecycle/server.js';
@@ -15,7 +15,7 @@ const standard = new Map([
 
 export const dev: Command = {
   name: 'dev',
-  about: 'Serves a project for whoever edits it: watches the sources, says what goes on.',
+  about: 'Start a development server that reloads when you save a file.',
   words: '[PROJECT_DIR]',
   flags: serveFlags,
   run: (line) => {

@@ -1,4 +1,4 @@
-// `trellis init`: a new project from a template. Asks nothing, and writes over nothing.
+// `trellis init` creates a project from a template. It asks no questions and overwrites no file.
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fail } from '../../../engine/index.js';
@@ -9,7 +9,7 @@ import type { Command } from '../../terminal/command.js';
 import { shownPath } from '../../terminal/format.js';
 import { printLine } from '../../telemetry/log.js';
 
-/** Whether npx finds this program from the folder: in it or above. */
+/** Whether npx finds this package in the folder or above it. */
 function isInstalled(folder: string): boolean {
   const from = resolve(folder);
   const isHere = existsSync(join(from, 'node_modules/trellisdb/package.json'));
@@ -18,12 +18,12 @@ function isInstalled(folder: string): boolean {
 
 export const init: Command = {
   name: 'init',
-  about: 'Makes a new project from a template.',
+  about: 'Create a project from a template.',
   words: '[DIR]',
   flags: {
-    template: { value: 'NAME', about: 'start (also: hello), graphrag or memory.' },
-    client: { about: 'Has `trellis dev` write trellis.gen.ts, for callers in TypeScript.' },
-    force: { about: 'Also where there are sources; keeps every file that is there.' },
+    template: { value: 'NAME', about: 'start (also: hello), graphrag or memory (default: start).' },
+    client: { about: 'Let `trellis dev` generate trellis.gen.ts, for clients in TypeScript.' },
+    force: { about: 'Also in a folder with sources. Existing files are kept.' },
   },
   run: ({ words, flags, switches }) => {
     const folder = words[0] ?? '.';
@@ -43,10 +43,10 @@ export const init: Command = {
     for (const name of written) printLine(`wrote ${shownPath(join(folder, name))}`);
     for (const name of kept) printLine(`kept  ${shownPath(join(folder, name))}`);
     const shown = shownPath(folder);
-    // What a shell would take apart stands in quotes.
+    // Quotes keep a path with spaces together.
     const place = /^[\w./~-]+$/.test(shown) ? shown : `"${shown}"`;
     const go = shown === '.' ? '' : `cd ${place} && `;
-    // Without a package of its own in reach npx would have to fetch one.
+    // npx finds the package only after `npm install`.
     const install = isInstalled(folder) ? '' : 'npm install && ';
     printLine(`\nNext: ${go}${install}npx --no-install trellisdb dev`);
     return exitCodes.ok;

@@ -14,17 +14,17 @@ import { type Command, type CommandLine, projectFlags } from '../../terminal/com
 
 export const mcp: Command = {
   name: 'mcp',
-  about: 'Speaks the Model Context Protocol on stdin and stdout, for agents.',
+  about: 'Run an MCP server over stdin and stdout.',
   words: '[PROJECT_DIR]',
   flags: {
     ...projectFlags,
-    url: { value: 'URL', about: 'The server to speak to, instead of that of the project.' },
-    key: { value: 'KEY', about: 'The API key to show to the server.' },
-    'read-only': { about: 'Shows and calls no tool that writes.' },
-    'no-start': { about: 'Starts no server where none runs.' },
+    url: { value: 'URL', about: 'Server to connect to (default: the server of the project).' },
+    key: { value: 'KEY', about: 'API key for the server.' },
+    'read-only': { about: 'Offer no tools that write.' },
+    'no-start': { about: 'Do not start a server if none is running.' },
     'print-config': {
       value: 'HOST',
-      about: `Prints what a host has to be told: ${Object.keys(hosts).join(', ')}.`,
+      about: `Print the configuration for an agent host: ${Object.keys(hosts).join(', ')}.`,
     },
   },
   run: (line) => (line.flags.has('print-config') ? printHost(line) : attach(line)),
@@ -78,7 +78,7 @@ async function attach(line: CommandLine): Promise<number> {
     tell: printErrorLine,
     ...(url !== undefined && { url: endpointOf(url) }),
   });
-  // A server that cannot start is told before anybody waits for an answer.
+  // If the server cannot start, the command ends before a client sends a request.
   await link.open(patienceMs);
   if (link.failedCode !== undefined) return link.failedCode;
   const key = shownKey(config.auth.api_key);

@@ -1,29 +1,29 @@
-// `trellis serve`: a project's server, as it runs in production.
+// `trellis serve` runs the server of a project in production.
 import { openDatabase } from '../../../engine/index.js';
 import { processEnvironment } from '../../config/config.js';
 import { serve } from '../../lifecycle/server.js';
 import { configFromArguments } from '../support/cli-config.js';
 import { type Command, type Flags, projectFlags } from '../../terminal/command.js';
 
-/** `dev` takes the same. */
+/** Flags of `serve` and `dev`. */
 export const serveFlags: Flags = {
   ...projectFlags,
-  host: { value: 'H', about: 'The address to listen at, or unix:PATH; 127.0.0.1 unless said.' },
-  port: { value: 'N', about: 'The port to listen at; 6969 unless said, 0 for a free one.' },
-  workers: { value: 'N', about: 'Threads that read, at most; one less than there are processors.' },
-  watch: { about: 'Reloads the sources when they change.' },
-  'no-watch': { about: 'Reloads only when it is asked to.' },
+  host: { value: 'H', about: 'Listen address, or unix:PATH (default: 127.0.0.1).' },
+  port: { value: 'N', about: 'Listen port, 0 for any free port (default: 6969).' },
+  workers: { value: 'N', about: 'Maximum number of reader threads (default: CPU cores - 1).' },
+  watch: { about: 'Reload the sources when they change (default in `dev`).' },
+  'no-watch': { about: 'Reload only on request (default in `serve`).' },
   'exit-when-idle': {
     value: 'TIME',
-    about: 'Ends when nobody has asked for so long, such as 15m.',
+    about: 'Exit after this long without a request, for example 15m.',
   },
-  'insecure-no-auth': { about: 'Answers other machines although there are no API keys.' },
-  'allow-preload': { about: 'Starts although LD_PRELOAD puts foreign code into the server.' },
+  'insecure-no-auth': { about: 'Accept requests from other machines without an API key. Unsafe.' },
+  'allow-preload': { about: 'Start even if LD_PRELOAD is set.' },
 };
 
 export const serveProject: Command = {
   name: 'serve',
-  about: 'Serves a project over HTTP until it is told to stop.',
+  about: 'Start the server.',
   words: '[PROJECT_DIR]',
   flags: serveFlags,
   run: (line) =>

@@ -1,5 +1,4 @@
-// Which project and data a command line means, and with which settings: the words and flags that all
-// commands about a project share, as one configuration.
+// Turns the words and flags of a command line into the configuration of its project.
 import { resolve } from 'node:path';
 import { excerpt, fail } from '../../../engine/index.js';
 import { type Config, loadConfig, processEnvironment } from '../../config/config.js';
@@ -10,13 +9,13 @@ import type { CommandLine } from '../../terminal/command.js';
 const flagKeys: Record<string, string> = {
   host: 'server.host',
   port: 'server.port',
-  // The key a command shows to a server is the one that the project would ask for.
+  // A command sends this key to the server.
   key: 'auth.api_key',
   workers: 'server.workers',
   'exit-when-idle': 'server.exit_when_idle',
 };
 
-/** Words for the two values of a key. */
+/** Configuration key and value of each switch. */
 const switchKeys: Record<string, [string, string]> = {
   watch: ['server.watch', 'true'],
   'no-watch': ['server.watch', 'false'],
@@ -24,15 +23,15 @@ const switchKeys: Record<string, [string, string]> = {
 };
 
 /**
- * The configuration for a command line. `word`: the project where the command takes it as a word.
- * `standard`: values the command begins with, by configuration key.
+ * Returns the configuration for a command line. `word`: the project, if the command takes it as a word.
+ * `defaults`: values of the command by configuration key; flags override them.
  */
 export function configFromArguments(
   line: CommandLine,
   word?: string,
-  standard: ReadonlyMap<string, string> = new Map(),
+  defaults: ReadonlyMap<string, string> = new Map(),
 ): Config {
-  const flags = new Map(standard);
+  const flags = new Map(defaults);
   for (const [name, value] of line.flags) {
     if (Object.hasOwn(flagKeys, name)) flags.set(flagKeys[name]!, value);
     else if (name === 'data') flags.set('storage.data_dir', resolve(value));
@@ -53,7 +52,7 @@ export function configFromArguments(
   return tenant === undefined ? config : tenantConfig(config, tenant);
 }
 
-/** As a word or by --project: the same, or one of them. */
+/** Returns the project, from the word or --project. Fails CONFIG_INVALID if both are given and differ. */
 function projectOf({ flags }: CommandLine, word: string | undefined): string {
   const flag = flags.get('project');
   if (word !== undefined && flag !== undefined && resolve(word) !== resolve(flag)) {

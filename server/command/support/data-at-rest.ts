@@ -1,4 +1,4 @@
-// The data of a project opened by a command itself, while no server has them.
+// Opens the data of a project for a command, while no server has them open.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -14,14 +14,17 @@ import { shownPath } from '../../terminal/format.js';
 
 export const hasData = (dataDir: string): boolean => existsSync(join(dataDir, 'MANIFEST.json'));
 
-/** There is nothing at a place where data were expected. */
+/** Fails DATA_DIR_BAD: there is no data in the directory. */
 export function failNoData(dataDir: string): never {
   const hint =
     'A first start of the server makes them. Is the project (--project) or its data directory (--data) another one?';
   return fail('DATA_DIR_BAD', { what: `${shownPath(dataDir)} holds no data` }, { hint });
 }
 
-/** Reads a directory that holds data and whose pages are sound, while no server has it. */
+/**
+ * Runs `work` on the storage of a data directory, after a check of its pages. Fails DATA_LOCKED if a server
+ * has it.
+ */
 export async function withStorage<T>(
   config: Config,
   work: (storage: Storage) => T | Promise<T>,

@@ -1,6 +1,7 @@
-// A file that a command makes for whoever asked for it: there whole and by its name after a power cut, or not at all.
-// And a file of the user's that is changed. Invariant: what is there only in part is not left behind, and a new file
-// writes over nothing.
+// Writes files for the user: a new file, or a new version of an existing one.
+//
+// Invariant: after a power cut or an error the file is complete or absent, and the old version is intact. A
+// new file overwrites nothing.
 import { realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { diskTrouble, LargeFile, syncPath } from '../../../engine/index.js';
@@ -16,7 +17,7 @@ function writeBlock(file: LargeFile, block: Uint8Array, at: number, path: string
   }
 }
 
-/** What `fill` gives, once everything it wrote is on the disk. Fails with EEXIST where there is such a file. */
+/** Returns the result of `fill` once everything it wrote is on disk. Fails with EEXIST if the file exists. */
 export async function writeNewFile<T>(
   path: string,
   fill: (write: WriteBlock) => T | Promise<T>,
@@ -40,8 +41,8 @@ export async function writeNewFile<T>(
 }
 
 /**
- * Puts a text in the place of a file of the user's, with its rights: a full disk leaves the old one. A link stays one,
- * to the new file.
+ * Replaces the text of a file and keeps its permissions. If the disk is full, the old text stays. A link
+ * keeps pointing to the file.
  */
 export function replaceUserFile(path: string, text: string): void {
   const target = realpathSync(path);

@@ -61,7 +61,7 @@ export async function expand(
     const before = model.nodes.size;
     const step = model.add({ nodes, edges: found.items.map(({ edge }) => edge) }, id);
     const added = model.nodes.size - before;
-    say(added === 0 ? 'Nothing new: these are all here.' : `${counted(added, 'element')} added.`);
+    say(added === 0 ? 'No new elements.' : `${counted(added, 'element')} added.`);
     changed(id);
     if (model.nodes.size <= linkMax && added > 0) void joinEdges(hands, step);
     return found.more;

@@ -1,5 +1,5 @@
-// Some of the graph, small and still, on the overview: a picture that leads to the page Graph. Hands are kept off
-// the canvas, so that whoever scrolls past does not move it.
+// A small, static sample of the graph on the page Overview, with a link to the page Graph. The canvas takes
+// no input, so that scrolling over it does not move it.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../model/format-number.js';
 import { GraphModel, type Piece } from '../model/graph-model.js';

@@ -44,7 +44,10 @@ const sizeMax = 16;
 /** A picture of few elements names them all; a larger one only the larger. */
 const fewNodes = 60;
 const fewEdges = 60;
-/** Of many elements each is drawn smaller, the smaller the canvas is: its shorter side at full size, in pixels. */
+/**
+ * Shorter side of the canvas in pixels above which nodes have their full size. Smaller canvases draw smaller
+ * nodes.
+ */
 const fullSide = 930;
 const scaleMin = 0.4;
 const scaleMax = 0.75;
@@ -239,8 +242,8 @@ export class Picture {
   }
 
   /**
-   * A label with a rim of the ground around it: it is read over other nodes, too. Of a large picture it is
-   * left out where it would lie on another, unless it was asked for.
+   * Draws a label with an outline in the background color, so that it is readable over nodes. In a large
+   * graph a label that would overlap another is not drawn, unless it was requested.
    */
   #drawLabel(context: CanvasRenderingContext2D, data: Record<string, unknown>): void {
     const { y, size, label } = data as { y: number; size: number; label?: string };
@@ -263,8 +266,8 @@ export class Picture {
   }
 
   /**
-   * At the right of its element, or at the left where the canvas ends before it does or the legend begins; over
-   * the element where both sides are too short.
+   * At the right of its element, or at the left where the canvas ends before it does or the legend begins;
+   * over the element where both sides are too short.
    */
   #labelLeft(data: Record<string, unknown>, size: number, width: number): number {
     const { x, y } = data as { x: number; y: number };
@@ -316,7 +319,7 @@ export class Picture {
     this.#left.set(id, place);
   }
 
-  /** Makes the picture follow the model. New nodes appear beside `near`. */
+  /** Updates the drawing from the model. New nodes appear next to `near`. */
   follow(near?: string): void {
     const { graph, model } = this;
     for (const id of graph.nodes()) {
@@ -339,7 +342,7 @@ export class Picture {
         color: this.#edgeColor(),
       });
     }
-    // Sigma must know what is new before it is told of changes to it.
+    // Sigma must know new elements before changes of them.
     this.sigma.refresh();
     this.paint();
     if (fresh > 0) this.layout.start();

@@ -1,5 +1,5 @@
-// The canvas with its tools and, beside it, what is chosen: expanding, collapsing, hiding, pinning, the way
-// between two, colours, files. Everything on it is asked for in bounded pieces, and what is left is said.
+// The canvas with its tools and the inspector: expand, collapse, hide, pin, shortest path, colors, export.
+// Requests are limited in size, and the number of elements that are left out is shown.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../model/format-number.js';
 import { type CanvasStart, GraphModel, nodesMax } from '../model/graph-model.js';
@@ -70,7 +70,7 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
       if (isLeft) return;
       picture.follow(near);
       draw();
-      if (model.left > 0) say(`The canvas holds ${nodesMax} at most; ${model.left} are left out.`);
+      if (model.left > 0) say(`At most ${nodesMax} nodes are shown; ${model.left} are left out.`);
       noted();
     };
     hands.current = { model, picture, changed, say, isInset };
@@ -123,7 +123,7 @@ export function GraphView({ start, isInset = false }: { start: CanvasStart; isIn
             {schema.value?.length === 0 && !blank.isFault ? <HowTypesBegin /> : <p>{blank.why}</p>}
             {blank.isLink && !isInset && (
               <p>
-                <a href={linkTo('graph')}>See some of the graph</a>
+                <a href={linkTo('graph')}>Show a sample of the graph</a>
               </p>
             )}
           </div>

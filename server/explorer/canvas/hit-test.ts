@@ -1,5 +1,6 @@
-// What is under the pointer, by where things were drawn. Sigma would draw everything once more and read pixels back,
-// which makes each move of a hand wait for the graphics. Invariant: sigma's own ways to it are not used.
+// What is under the pointer, by where things were drawn. Sigma would draw everything once more and read
+// pixels back, which makes each move of a hand wait for the graphics. Invariant: sigma's own ways to it are
+// not used.
 import type Sigma from 'sigma';
 
 interface Place {
@@ -17,7 +18,9 @@ function framed(sigma: Sigma, at: Place): Place & { pixel: number } {
   return { ...here, pixel: Math.hypot(beside.x - here.x, beside.y - here.y) };
 }
 
-/** Of elements that lie on one another the one whose middle is nearest. */
+/**
+ * Returns the node at a point: of overlapping nodes, the one with the nearest center. Null if there is none.
+ */
 function nodeAt(sigma: Sigma, at: Place): string | null {
   const { x, y, pixel } = framed(sigma, at);
   let [found, least]: [string | null, number] = [null, 1];

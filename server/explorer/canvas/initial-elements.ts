@@ -1,5 +1,5 @@
-// What a canvas begins with: what an address or an answer names, or some of everything; and what stands on it when
-// that is nothing.
+// What a canvas begins with: what an address or an answer names, or some of everything; and what stands on it
+// when that is nothing.
 import { counted } from '../model/format-number.js';
 import type { CanvasStart, GraphModel, Piece } from '../model/graph-model.js';
 import { type Item, isEdge } from '../model/item.js';
@@ -56,7 +56,7 @@ export function beginWith(
   }
   const gone = new Set(start.ids?.filter((id) => !hasCome(id))).size;
   if (model.nodes.size === 0 || gone === 0 || model.left > 0) return '';
-  return `Of what this link shows is gone: ${counted(gone, 'element')}.`;
+  return `No longer stored, of what this link shows: ${counted(gone, 'element')}.`;
 }
 
 /** The property that an address colours by, where elements have it. */
@@ -75,8 +75,12 @@ export interface Blank {
 export function blankOf({ ids, around }: CanvasStart): Blank {
   const isLink = ids !== undefined || around !== undefined;
   if (!isLink) {
-    const why = 'Write some nodes and edges with a query of the page Query, then come back.';
-    return { head: 'There is nothing to draw', why, isLink };
+    const why = 'Create some nodes and edges on the page Query, then come back.';
+    return { head: 'There is nothing to show yet', why, isLink };
   }
-  return { head: 'There is nothing here any more', why: 'What this link shows is gone.', isLink };
+  return {
+    head: 'There is nothing to show',
+    why: 'The elements of this link are no longer stored.',
+    isLink,
+  };
 }

@@ -1,5 +1,5 @@
-// What is chosen on the canvas: an element's properties and how many edges of each kind it has, before any of
-// them is fetched; of two elements, the way between them.
+// The selection on the canvas. For one element: its properties and the number of edges by type. For two
+// elements: the shortest path between them.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { whole } from '../model/format-number.js';
 import type { Piece } from '../model/graph-model.js';
@@ -24,7 +24,7 @@ export function Inspector({ hands, version }: HandsProps & { hands: CanvasContex
   const items = chosenItems(hands.model);
   if (items.length === 0) return null;
   return (
-    <aside class="inspector" aria-label="Chosen">
+    <aside class="inspector" aria-label="Selection">
       {items.length === 1 && isEdge(items[0]!) ? (
         <OneEdge hands={hands} edge={items[0]!} />
       ) : items.length === 1 ? (
@@ -62,7 +62,7 @@ function One({ hands, item }: HandsProps & { hands: CanvasContext; item: Item })
           disabled={model.expansionCount(item.id) === 0}
           onClick={() => {
             if (model.collapse(item.id)) changed();
-            else hands.say('Nothing to take away: other elements lead to all of it.');
+            else hands.say('Nothing to collapse: every neighbor is also connected elsewhere.');
           }}
         >
           collapse
@@ -222,7 +222,7 @@ function Several({ hands, items }: { hands: CanvasContext; items: Item[] }) {
       model.chosen.clear();
       for (const { id } of found.nodes) model.chosen.add(id);
       changed(from!.id);
-      say(`The shortest way has ${found.edges.length} edges.`);
+      say(`The shortest path has ${found.edges.length} edges.`);
     } catch (error) {
       say(messageOf(error));
     }

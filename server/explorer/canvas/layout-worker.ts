@@ -1,24 +1,28 @@
-// The worker that lays a graph out: ForceAtlas2 over plain matrices. A file of its own, because the form
-// that its package brings makes a worker out of a text, which the page's policy refuses.
+// Web worker that runs the ForceAtlas2 layout on plain matrices. It is a separate file: the worker of the
+// package is created from a string, which the content security policy of the page forbids.
 import iterate from 'graphology-layout-forceatlas2/iterate.js';
 
 interface Job {
   settings: { slowDown: number };
   nodes: Float32Array;
   edges: Float32Array;
-  /** How long to go on before what there is is shown, if it does not come to rest before. */
+  /** Milliseconds to compute before the positions are returned, unless the layout has converged earlier. */
   ms: number;
   /** Movement in a round that is rest. */
   rest: number;
-  /** Nobody sees these rounds: elements may leap while that brings them nearer to rest. */
+  /** Whether elements may jump in these rounds, which are not drawn, to converge faster. */
   mayLeap: boolean;
 }
 
 /** Numbers per node in the matrix: x and y come first. */
 const perNode = 10;
-/** Over so many rounds movement is looked at: what trembles in one place has hardly moved in all of them. */
+/**
+ * Number of rounds over which movement is measured: an oscillating element has hardly moved over all of them.
+ */
 const rowOfRounds = 16;
-/** Leaps settle while each row of rounds moves less than this share of the one before; then they only tremble. */
+/**
+ * Leaps settle while each row of rounds moves less than this share of the one before; then they only tremble.
+ */
 const settling = 0.9;
 
 addEventListener('message', ({ data }: MessageEvent<Job>) => {

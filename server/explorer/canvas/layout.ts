@@ -1,5 +1,7 @@
-// Lays a graph out in a worker: positions go there as plain numbers and come back after some rounds, until
-// they hardly move any more. Owns the worker. Invariant: what is pinned stays where it is.
+// Lays out a graph in a web worker: positions are sent as numbers and come back after some rounds, until they
+// converge. Owns the worker.
+//
+// Invariant: pinned elements do not move.
 import type Graph from 'graphology';
 
 /** Numbers per node in the worker's matrix: x and y come first, the last says that it is fixed. */
@@ -8,17 +10,17 @@ const massAt = 6;
 const convergenceAt = 7;
 const sizeAt = 8;
 const fixedAt = 9;
-/** Of an edge: where its two nodes begin, and its weight. */
+/** Numbers of an edge in the matrix: the offsets of its two nodes, and its weight. */
 const perEdge = 3;
-/** Rounds of a small graph are short: as many as fit come to sight at once. */
+/** Milliseconds of layout between two drawings. */
 const turnMs = 12;
-/** While the first picture is being prepared nobody sees a round: what comes to sight is laid out already. */
+/** Milliseconds of layout before the first drawing. */
 const firstMs = 400;
 /** Where drawing is slow, rounds take half of its time: the picture comes to rest in as few frames. */
 const turnMax = 120;
 /** A round that moves elements by less than this share of the picture's reach is rest. */
 const restMovement = 2e-4;
-/** A picture that does not come to rest by itself is stopped. */
+/** Milliseconds after which a layout that does not converge is stopped. */
 const limitMs = 10_000;
 
 /** The graph as the worker reads it: every edge weighs the same, and makes both its ends heavier. */
@@ -63,7 +65,7 @@ const settingsFor = (order: number) => ({
 
 export class Layout {
   #worker: Worker | undefined;
-  /** Of the graph in the worker, in the order of its matrix. */
+  /** Offset of each node in the matrix of the worker. */
   #places = new Map<string, number>();
   #until = 0;
   #isWaiting = false;
@@ -85,7 +87,7 @@ export class Layout {
     this.#worker ??= new Worker(new URL(LAYOUT_WORKER, import.meta.url));
   }
 
-  /** Begins anew with the graph as it is now. */
+  /** Starts again with the current graph. */
   start(): void {
     if (this.graph.order === 0) return;
     this.#until = performance.now() + limitMs;

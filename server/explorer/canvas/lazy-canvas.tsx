@@ -5,7 +5,7 @@ import { Later } from '../components/lazy.js';
 
 interface CanvasProps {
   start: CanvasStart;
-  /** Beside other things, and not in the address. */
+  /** Part of another page, and not in the address. */
   isInset?: boolean;
 }
 
@@ -16,7 +16,7 @@ const loadPreview = (): Promise<ComponentType> =>
 
 /** The files of the canvas come while the server is still being asked what it is. */
 export function fetchCanvas(page: string): void {
-  // What does not come is asked for again by whoever shows it.
+  // The component that shows the canvas loads it again after an error.
   if (page === 'graph') loadView().catch(() => undefined);
   if (page === 'overview') loadPreview().catch(() => undefined);
 }
@@ -33,8 +33,8 @@ export function Canvas(props: CanvasProps) {
   if (canDraw()) return <Later load={loadView} props={props} />;
   return (
     <div class="empty">
-      <h2>This browser draws no graphs</h2>
-      <p>They need WebGL, which is switched off here. Table and JSON show the same answers.</p>
+      <h2>This browser cannot draw graphs</h2>
+      <p>They need WebGL, which is disabled here. Table and JSON show the same results.</p>
     </div>
   );
 }

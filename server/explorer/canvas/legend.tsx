@@ -17,7 +17,7 @@ export function Legend({ hands }: HandsProps) {
   const groups = hands === undefined ? [] : groupsOf(hands);
   if (groups.length === 0) return null;
   return (
-    <ul class="legend" aria-label="Colours">
+    <ul class="legend" aria-label="Colors">
       {groups.slice(0, isOpen ? groups.length : shownMax).map(({ name, count, place }) => (
         <li key={name}>
           <svg width="10" height="10" aria-hidden="true">

@@ -15,14 +15,14 @@ interface MapInspectorProps {
 
 export function MapInspector({ item, near, itemOf, choose }: MapInspectorProps) {
   return (
-    <aside class="inspector" aria-label="Chosen">
+    <aside class="inspector" aria-label="Selection">
       <p class="kind">{item.label}</p>
       <Properties item={item} most={textMax} class="tall" />
       <p class="actions">
         <a href={linkTo('graph', '', { around: item.id })}>open in Graph</a>
       </p>
-      <h3>Near it</h3>
-      {near.length === 0 && <p class="hint">The index finds nothing near it.</p>}
+      <h3>Nearest neighbors</h3>
+      {near.length === 0 && <p class="hint">The index finds no neighbors.</p>}
       <ol class="near">
         {near.map(({ id, score }) => (
           <li key={id}>

@@ -17,7 +17,7 @@ import { ColourChoice } from './tools.js';
 export interface MapProps {
   type: string;
   map: VectorMap;
-  /** Of what was searched for; undefined while nothing is. */
+  /** Ids of the search results; undefined without a search. */
   hits: readonly string[] | undefined;
   /** The point that the address names. */
   at: string | undefined;
@@ -143,7 +143,7 @@ function MapTools(props: {
   };
   return (
     <div class="tools" role="toolbar" aria-label="Map">
-      <span class="hint">what the index finds near each other lies together</span>
+      <span class="hint">vectors that the index finds near each other are close together</span>
       <ColourChoice hands={hands} version={version} changed={changed} />
       <button type="button" class="small" disabled={hands === undefined} onClick={toggle}>
         {isRunning ? 'pause' : 'layout'}

@@ -98,7 +98,7 @@ export function ColourChoice({ hands, changed }: HandsProps & { changed: () => v
   return (
     <select
       class="small"
-      aria-label="Colour by"
+      aria-label="Color by"
       value={hands?.picture.colourBy ?? ''}
       onChange={(event) => {
         hands!.picture.colourBy = event.currentTarget.value;
@@ -106,7 +106,7 @@ export function ColourChoice({ hands, changed }: HandsProps & { changed: () => v
         changed();
       }}
     >
-      <option value="">colour: type</option>
+      <option value="">color: type</option>
       {[...names].map((name) => (
         <option key={name} value={name}>
           colour: {name}

@@ -7,7 +7,7 @@ interface ChartProps {
   /** Oldest first; null where nothing happened. */
   lines: { name: string; values: (number | null)[] }[];
   print: (value: number) => string;
-  /** Said beside the values. */
+  /** Text next to the values. */
   note?: string;
 }
 
@@ -35,7 +35,7 @@ export function Chart({ title, lines, print, note }: ChartProps) {
     for (const [at, value] of values.entries()) {
       if (value === null) pen = 'M';
       else {
-        // A second by itself is a dot.
+        // A value without neighbors is a dot.
         path += `${pen}${x(at).toFixed(1)} ${y(value).toFixed(1)}${pen === 'M' ? 'h0' : ''}`;
         pen = 'L';
       }

@@ -1,5 +1,5 @@
-// The place of this server in its cluster: its role, who leads, how far it has read and how late it is. Drawn only
-// where there is a cluster; each node tells its own place, as its page speaks to no other host.
+// The place of this server in its cluster: its role, who leads, how far it has read and how late it is. Drawn
+// only where there is a cluster; each node tells its own place, as its page speaks to no other host.
 import { millis } from '../model/format-number.js';
 import type { ClusterPlace } from '../model/status.js';
 
@@ -18,7 +18,7 @@ export function ClusterPanel({ cluster }: { cluster: ClusterPlace }) {
           </Fact>
           <Fact name="leader">
             {leader === null ? (
-              <span class="bad">nobody leads: writes wait or are refused</span>
+              <span class="bad">no leader: writes wait or fail</span>
             ) : (
               <>
                 <b>{leader.node}</b> <span class="mono">{leader.address}</span>

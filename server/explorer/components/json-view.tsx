@@ -16,7 +16,7 @@ const openEntries = 30;
 
 export function JsonView({ value }: { value: unknown }) {
   return (
-    <div class="json" tabIndex={0} role="region" aria-label="The answer as JSON">
+    <div class="json" tabIndex={0} role="region" aria-label="Result as JSON">
       <Value value={value} depth={0} />
     </div>
   );
@@ -40,7 +40,7 @@ function Text({ text }: { text: string }) {
       </a>
     );
   }
-  // As it stands in JSON: quotes, line ends and backslashes are told apart from the text's own end.
+  // Shown with JSON escapes, so that quotes and line ends inside the text are visible.
   const shown = JSON.stringify(beginningOf(text, most)).slice(1, -1);
   return (
     <span class="text">

@@ -1,12 +1,12 @@
-// A part that is a file of its own, fetched when it is first wanted. What does not come is asked for again, and
-// a file that the server has no more, because it is of another version by now, asks for a new page.
+// Loads a component when it is first shown, and retries after an error. If the file no longer exists, because
+// the server runs another version, a button reloads the page.
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Waiting } from './loading-or-error.js';
 
 type Load<P> = () => Promise<ComponentType<P>>;
 
-/** By its loader, so that a part is of the kind that its loader says. */
+/** Loaded components by their loader. */
 const loaded = new Map<unknown, unknown>();
 const againMs = 2_000;
 const triesMax = 3;
@@ -38,11 +38,11 @@ export function Later<P extends object>({ load, props }: LaterProps<P>) {
   if (tries < triesMax) return <Waiting />;
   return (
     <div class="empty">
-      <h2>This part of the page did not come</h2>
-      <p>The server may be away, or of another version by now.</p>
+      <h2>This part of the page could not be loaded</h2>
+      <p>The server may be down, or may run another version now.</p>
       <p class="actions">
         <button type="button" onClick={() => location.reload()}>
-          Load the page anew
+          Reload the page
         </button>
       </p>
     </div>

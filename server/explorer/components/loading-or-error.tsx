@@ -1,5 +1,5 @@
-// Stands where something is still to come, or says why it does not come. Shown after a moment only: what is there at
-// once does not blink.
+// Placeholders: loading, errors, missing permissions, empty projects. The loading text is shown after a
+// moment, so that fast replies do not flicker.
 import { useEffect, useState } from 'preact/hooks';
 import { schema } from '../state/program.js';
 
@@ -13,27 +13,29 @@ export function Waiting({ text = 'Loading', fault = '' }: { text?: string; fault
   return <p class="waiting">{isLate ? `${text} …` : ''}</p>;
 }
 
-/** A page of all the data, for a key that is limited to some queries. */
+/** Replaces a page of all data for a key that is limited to some queries. */
 export function NeedsWhole({ what }: { what: string }) {
   return (
     <div class="empty">
       <h2>This key is limited to some queries</h2>
-      <p>{what} shows all the data, so it asks for a key that is not. Query and Api are yours.</p>
+      <p>
+        {what} shows all data, so it needs a key without such a limit. You can use Query and API.
+      </p>
     </div>
   );
 }
 
-/** A page that this key may not see says which one may. */
+/** Replaces a page that needs the role admin. */
 export function NeedsAdmin({ what }: { what: string }) {
   return (
     <div class="empty">
-      <h2>{what} asks for the role admin</h2>
-      <p>Sign in with a key of that role, or ask whoever runs this server.</p>
+      <h2>{what} needs the role admin</h2>
+      <p>Sign in with a key of that role, or ask your administrator.</p>
     </div>
   );
 }
 
-/** What to do in a project without queries: one of a type that there is, or of the first that there could be. */
+/** Explains how to write the first query, for an existing type or for a new one. */
 export function HowQueriesBegin({ typesAreSaid = false }: { typesAreSaid?: boolean }) {
   const types = (schema.value ?? []).filter(({ kind }) => kind !== 'edge');
   const type = types.find(({ kind }) => kind === 'node') ?? types[0];
@@ -42,17 +44,17 @@ export function HowQueriesBegin({ typesAreSaid = false }: { typesAreSaid?: boole
     <>
       {type === undefined && !typesAreSaid && <HowTypesBegin />}
       <p>
-        Write {type === undefined ? 'a query behind it' : 'one'} into a <code>.hx</code> file of the
+        Write {type === undefined ? 'a query after it' : 'one'} into a <code>.hx</code> file of the
         project and save it: <code>QUERY all() =&gt; all &lt;- {source} RETURN all</code>
       </p>
     </>
   );
 }
 
-/** What to do in a project without types. */
+/** Explains how to declare the first type. */
 export const HowTypesBegin = () => (
   <p>
     Write <code>N::Note {'{ text: String }'}</code> into a file <code>schema.hx</code> of the
-    project and save it: it is here within a second.
+    project and save it: it appears here within a second.
   </p>
 );

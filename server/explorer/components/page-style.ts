@@ -1,4 +1,4 @@
-// The look of all pages but the first, in a file of its own: it is there before such a page is drawn.
+// Loads the style sheet of all pages except the first, before such a page is drawn.
 let coming: Promise<void> | undefined;
 
 function fetchStyle(): Promise<void> {
@@ -9,7 +9,7 @@ function fetchStyle(): Promise<void> {
     link.onload = () => resolve();
     link.onerror = (event) => {
       link.remove();
-      // Whoever draws pages asks again.
+      // The next page loads it again.
       coming = undefined;
       reject(event);
     };

@@ -1,5 +1,5 @@
-// A plan as it runs: every pipeline's steps from its source on, with the rows that were expected and those
-// that came, and the share of the time that each step took.
+// Shows a plan: the steps of each pipeline from its source, with estimated and actual rows and the share of
+// the time.
 import { micros, whole } from '../model/format-number.js';
 
 export interface Explanation {

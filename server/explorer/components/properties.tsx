@@ -9,7 +9,7 @@ interface PropertiesProps {
   /** Letters of a value that are shown. */
   most: number;
   class?: string;
-  /** What stands behind them. */
+  /** Content after the properties. */
   children?: ComponentChildren;
 }
 

@@ -1,5 +1,5 @@
-// The search box of every page: elements by id, by the beginning of an indexed text and by words, and
-// queries and types by name. `/` goes there from anywhere.
+// The search box of every page. It finds elements by id, by the prefix of an indexed text and by words, and
+// queries and types by name. The key `/` focuses it.
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { look } from '../state/api.js';
@@ -64,7 +64,7 @@ interface Found {
   hits: Hit[];
 }
 
-/** What there is for a text, a moment after the last key; undefined for none. */
+/** Returns the hits for a text, a moment after the last key press; undefined for an empty text. */
 function useHits(text: string): [Found | undefined, (found: undefined) => void] {
   const [found, setFound] = useState<Found | undefined>();
   useEffect(() => {
@@ -90,12 +90,12 @@ export function Finder() {
   const [text, setText] = useState('');
   const [found, setFound] = useHits(text);
   const hits = found?.hits;
-  // Those of a text that has been added to since are shown, and not taken.
+  // Hits of an earlier text are shown, but cannot be chosen.
   const isCurrent = found?.text === text;
   const [at, setAt] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   useSlash(input);
-  // What was found for one view does not lie over the next.
+  // The hits close when another view opens.
   useEffect(() => setFound(undefined), [visits.value]);
   const isEntered = useRef(false);
   useEffect(() => {
@@ -148,7 +148,7 @@ interface HitsProps {
   hits: Hit[] | undefined;
   /** Which one Enter takes. */
   at: number;
-  /** They belong to a text that has been added to since. */
+  /** The hits belong to an earlier text. */
   isBusy: boolean;
   choose: (hit: Hit) => void;
 }
@@ -158,7 +158,7 @@ function Hits({ hits, at, isBusy, choose }: HitsProps) {
     <ul id="hits" role="listbox" aria-label="Found" aria-busy={isBusy} hidden={hits === undefined}>
       {hits?.length === 0 && (
         <li class="none" role="option" aria-disabled="true" aria-selected="false">
-          Nothing begins with this or holds these words.
+          No matches.
         </li>
       )}
       {hits?.map((hit, index) => (

@@ -1,5 +1,5 @@
-// The tools of a session that make sense from what it holds, as small forms: where to begin, where the edges
-// lead, what to keep, in which order, and what is read of it.
+// Forms for the tools of a session that apply to its current traversal: start, follow edges, filter, order,
+// read.
 import { useState } from 'preact/hooks';
 import type { Call, Held } from '../model/session.js';
 import { type StepChoice, propertiesFrom, stepsFrom } from '../model/session-steps.js';
@@ -97,10 +97,10 @@ function Begin({ schema, go }: StepProps & { schema: readonly SchemaType[] }) {
     if (kindOf(label) === 'vector') go({ tool: 'search_vector_text', data: { ...query, k: 10 } });
     else go({ tool: 'search_keyword', data: { ...query, limit: 10 } });
   };
-  if (walkable.length === 0) return <p class="hint">There are no types to begin with.</p>;
+  if (walkable.length === 0) return <p class="hint">There are no types to start with.</p>;
   return (
     <fieldset>
-      <legend>Begin</legend>
+      <legend>Start</legend>
       <div class="step">
         <Choice label="All of" value={type} options={walkable} pick={setType} />
         <button type="button" onClick={start}>

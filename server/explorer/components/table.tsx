@@ -9,7 +9,7 @@ import { shortened } from '../model/short-text.js';
 import { linkTo } from '../state/router.js';
 
 const rowsAtOnce = 1_000;
-/** Of tables with many columns fewer rows are drawn at once. */
+/** Maximum number of cells drawn at a time. Tables with many columns draw fewer rows. */
 const cellsAtOnce = 8_000;
 const columnsMax = 40;
 const cellMax = 300;
@@ -45,7 +45,7 @@ export function Table({ rows }: { rows: Row[] }) {
   const foot = useRef<HTMLButtonElement>(null);
   useReached(foot, [pages, rows], () => setPages(pages + 1));
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="The answer as a table">
+    <div class="scroll" tabIndex={0} role="region" aria-label="Result as a table">
       <table>
         <thead>
           <tr>
@@ -85,7 +85,7 @@ function isNumeric(rows: readonly Row[], name: string): boolean {
   return known.length > 0 && known.every(isNumber);
 }
 
-/** What stands at the end does its work by itself when somebody scrolls there. */
+/** Runs `work` when the end of the table is scrolled into view. */
 function useReached(
   foot: RefObject<Element | null>,
   changes: readonly unknown[],

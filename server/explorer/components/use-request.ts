@@ -1,5 +1,5 @@
-// What a part of a page asks the server for when it is opened, and again when the server comes back after it was
-// away: nobody has to load the page anew for it.
+// Hook that sends a request when a component opens, and again when the server is back after an outage. The
+// user does not have to reload the page.
 import { useEffect, useState } from 'preact/hooks';
 import { comebacks, messageOf } from '../state/api.js';
 

@@ -1,5 +1,5 @@
-// Fills a field of numbers with a vector that nobody types: that of an element, or that of a text as the server's
-// model embeds it.
+// Fills a field of numbers with the vector of an element, or with the embedding of a text by the model of the
+// server.
 import { useState } from 'preact/hooks';
 import { isId } from '../model/item.js';
 import { look, messageOf } from '../state/api.js';
@@ -37,7 +37,7 @@ export function VectorSource({ label, pick }: VectorSourceProps) {
       <div class="beside">
         <input
           type="text"
-          placeholder="or an element's id, or a text"
+          placeholder="or the id of an element, or a text"
           aria-label={`Element or text of ${label}`}
           value={text}
           onKeyDown={onKey}

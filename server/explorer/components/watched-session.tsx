@@ -1,5 +1,7 @@
-// A session of an agent, watched: asked once a second what it holds, without moving its cursor. Each change
-// is a row. Invariant: watching changes nothing in the session but when it was last used.
+// Watches a session of an agent: reads its traversal once a second without moving its cursor. Each change is
+// a row.
+//
+// Invariant: watching changes only the time of last use of the session.
 import { useEffect, useState } from 'preact/hooks';
 import { since } from '../model/format-number.js';
 import { isItem, titleOf } from '../model/item.js';
@@ -26,7 +28,7 @@ interface Seen {
   changes: Change[];
 }
 
-/** The same items in the same order are no change. */
+/** Returns a text that changes only if the traversal or the order of its items changes. */
 const printSeen = (held: Held, items: readonly unknown[]): string =>
   JSON.stringify([held, items.map((item) => (isItem(item) ? item.id : ''))]);
 
@@ -46,7 +48,7 @@ function useWatch(connection: string) {
         const items = (await readFirst(connection, itemsShown)) as Record<string, unknown>[];
         const printed = printSeen(held, items);
         if (printed === last) return;
-        // The agent may have stepped between the two questions: they are asked again then.
+        // If the agent made a step between the two requests, the next poll reads again.
         const after = await readHeld(connection);
         if (JSON.stringify(after) !== JSON.stringify(held)) return;
         last = printed;
@@ -60,7 +62,7 @@ function useWatch(connection: string) {
         }));
       } catch (error) {
         setFault(messageOf(error));
-        // A server that is away may come back, and the session with it.
+        // The server may come back with the session.
         if (!isOffline.value) clearInterval(timer);
       } finally {
         isBusy = false;
@@ -92,18 +94,18 @@ export function WatchedSession({ connection }: { connection: string }) {
         <>
           <section>
             <h2>
-              It holds <HeldText held={seen.held} />
+              Current traversal: <HeldText held={seen.held} />
             </h2>
             {seen.items.length > 0 && <Table rows={seen.items} />}
           </section>
           <section>
-            <h2>What changed</h2>
+            <h2>Changes</h2>
             <table class="figures">
               <thead>
                 <tr>
                   <th scope="col">after</th>
                   <th scope="col">first item</th>
-                  <th scope="col">holds</th>
+                  <th scope="col">traversal</th>
                 </tr>
               </thead>
               <tbody>

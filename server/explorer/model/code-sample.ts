@@ -2,7 +2,7 @@
 // environment: it is never copied. Pure.
 
 export interface Call {
-  /** Of the server, without a slash at the end. */
+  /** Origin of the server, without a trailing slash. */
   origin: string;
   path: string;
   /** JSON text. */

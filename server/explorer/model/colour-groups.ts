@@ -1,5 +1,5 @@
-// Groups of elements by the values of one property, each with a place in the palette: the most frequent
-// values by name, numbers of many values as ranges with as many elements in each. Pure.
+// Groups elements by the values of one property, each group with an index in the palette. The most frequent
+// values are groups; many numbers become ranges with equally many elements. Pure.
 import { printValue } from './lossless-json.js';
 import type { Item } from './item.js';
 import { shortened } from './short-text.js';

@@ -30,7 +30,7 @@ const dark = [
   '#94a3b8',
 ];
 
-/** Of the place of a type; types without a place are grey. */
+/** Returns the color for an index in the palette; gray for undefined. */
 export function colourOf(place: number | undefined, isDark: boolean): string {
   const colours = isDark ? dark : light;
   return colours[place === undefined ? colours.length - 1 : place % colours.length]!;
@@ -39,7 +39,7 @@ export function colourOf(place: number | undefined, isDark: boolean): string {
 export const isHatched = (place: number | undefined): boolean =>
   place !== undefined && Math.floor(place / light.length) % 2 === 1;
 
-/** Of the chords that hatch a disc: how far from its middle, as shares of its radius. */
+/** Distances of the hatching lines from the center of a disc, as shares of its radius. */
 const chords = [-0.6, 0, 0.6];
 
 /** The hatching of a disc as a path, to be drawn over it in the colour of the ground. */

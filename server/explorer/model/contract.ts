@@ -19,7 +19,7 @@ export interface QueryContract {
   writes: boolean;
   cost: string;
   mcp: boolean;
-  /** Of the body: members in order. */
+  /** Type of the body, members in order. */
   parameters: JsonType;
   reply: JsonType;
 }

@@ -49,7 +49,9 @@ export class GraphModel {
   /** Elements that did not fit. */
   left = 0;
 
-  /** `isMore`: beside what is chosen, or no longer; an edge is chosen by itself. */
+  /**
+   * Selects an element. `isMore`: adds it to the selection, or removes it. An edge is always selected alone.
+   */
   choose(id: string, isMore: boolean): void {
     const isAlone = !isMore || [...this.chosen].some((one) => this.edges.has(one));
     if (isAlone) this.chosen.clear();
@@ -128,7 +130,7 @@ export class GraphModel {
     this.#drop(step.nodes, [...step.edges, ...this.#edgesAt(gone)]);
   }
 
-  /** Of this element, those that can be taken back. */
+  /** Returns the expansions of an element that can be collapsed. */
   #expansionsOf(id: string): Step[] {
     return this.#steps.filter(({ of, isRemoval }) => of === id && !isRemoval);
   }

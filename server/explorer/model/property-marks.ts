@@ -1,7 +1,7 @@
 // What the sources say of a property besides its type: unique, indexed, its default. Read from the text, for
 // people to see; what it means is the compiler's to say. Pure.
 
-/** By type and property: `unique`, `index`, `= NOW`. */
+/** Marks such as `unique`, `index` and `= NOW`, by type and property. */
 export type Marks = ReadonlyMap<string, ReadonlyMap<string, string[]>>;
 
 const declarationForm = /\b[NEV]::(\w+)\s*\{/g;

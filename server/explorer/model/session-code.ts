@@ -3,7 +3,7 @@
 import { type Call, argumentsOf, bodyOf } from './session.js';
 
 export interface WalkPlace {
-  /** Of the server, without a slash at the end. */
+  /** Origin of the server, without a trailing slash. */
   origin: string;
   hasKey: boolean;
 }

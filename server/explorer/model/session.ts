@@ -1,17 +1,17 @@
-// A walk through the graph as an agent makes it: calls of session tools, as they are sent, said and kept in an
-// address. Pure.
+// A walk through the graph as an agent makes it: calls of session tools, as they are sent, said and kept in
+// an address. Pure.
 import { printValue } from './lossless-json.js';
 
 export interface Call {
   tool: string;
-  /** What stands in `data`, or beside the connection id where a tool has it there. */
+  /** Arguments: members of `data`, or members next to the connection id for some tools. */
   data: Record<string, unknown>;
 }
 
 /** How many of which type a traversal holds. */
 export type Held = { label: string; count: number }[];
 
-/** Tools whose arguments stand beside the connection id. */
+/** Tools whose arguments are members next to the connection id. */
 const flat = new Set(['next', 'collect', 'reset', 'group_by', 'aggregate_by']);
 
 export function bodyOf({ tool, data }: Call, connection: string): Record<string, unknown> {

@@ -44,7 +44,7 @@ export interface Status {
   bytes?: { file: number; rss: number; vectors: number };
   writer?: { writes: number; index_lag: number };
   sessions?: number;
-  /** Absent on a server of its own. */
+  /** Absent without a cluster. */
   cluster?: ClusterPlace;
 }
 

@@ -1,6 +1,6 @@
-// From the type of a query's parameters to the fields of a form, and from what was typed to the JSON that
-// is sent. Numbers are sent with the digits that were typed, so that no integer is rounded; what is not
-// of its type is sent as a text, and the server's error stands at its field. Pure.
+// Derives the fields of a form from the types of parameters, and the JSON of a call from the typed texts.
+// Numbers keep their digits, so that no integer is rounded. A text that does not fit its type is sent as a
+// string, and the error of the server is shown at its field. Pure.
 import type { JsonType } from './contract.js';
 
 export type Field =

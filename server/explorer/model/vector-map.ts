@@ -5,7 +5,7 @@ export interface VectorMap {
   points: { id: string; x: number; y: number }[];
   /** Places in `points`. */
   edges: [number, number][];
-  /** Of each edge. */
+  /** Similarity of each edge. */
   scores: number[];
   recall: number | null;
   dimensions: number;

@@ -1,5 +1,4 @@
-// The contract as a page to read: every query with its parameters and the shape of its answer; trying one
-// is the page Query.
+// The page API: every query with its parameters and the type of its result.
 import { printType } from '../model/type-text.js';
 import { contract } from '../state/program.js';
 import { linkTo } from '../state/router.js';
@@ -15,7 +14,7 @@ export function Api() {
   if ((contract.value?.queries ?? []).length === 0) {
     return (
       <div class="empty">
-        <h2>No queries, no contract</h2>
+        <h2>No queries yet</h2>
         <p>
           Each <code>QUERY</code> of the project becomes a route, described here and in{' '}
           <a href="openapi.json">openapi.json</a>.

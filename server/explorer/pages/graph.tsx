@@ -1,4 +1,4 @@
-// The graph on the whole page. The address names its elements, so that a link shows the same ones.
+// The page Graph. The address contains the ids of the elements, so that a link shows the same elements.
 import type { CanvasStart } from '../model/graph-model.js';
 import { unpackIds, unpackPlaces } from '../model/packed-ids.js';
 import { Canvas } from '../canvas/lazy-canvas.js';
@@ -6,7 +6,7 @@ import { NeedsWhole } from '../components/loading-or-error.js';
 import { route, visits } from '../state/router.js';
 import { isScoped } from '../state/server.js';
 
-/** What an address asks to begin with. */
+/** Returns the initial elements of an address. */
 function startOf(params: URLSearchParams): CanvasStart {
   const [around, packed] = [params.get('around'), params.get('n')];
   if (around !== null) return { around, chosen: [around] };
@@ -23,6 +23,6 @@ export function Graph() {
 }
 
 function WholeGraph() {
-  // What the canvas itself wrote into the address does not begin it anew.
+  // Changes that the canvas writes into the address do not restart it.
   return <Canvas key={visits.value} start={startOf(route.value.params)} />;
 }

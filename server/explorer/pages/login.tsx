@@ -1,4 +1,4 @@
-// Asks for a key. It is kept in memory, or in this tab when the box is ticked; nowhere else.
+// The login form. The API key is kept in memory, or in the session storage of the tab if the box is checked.
 import { useState } from 'preact/hooks';
 import { keyAsked, useKey } from '../state/key.js';
 import { pollNow } from '../state/server.js';
@@ -19,7 +19,7 @@ export function Login() {
           <span class="mark" aria-hidden="true" />
           TrellisDB
         </p>
-        <h1>This server asks for a key</h1>
+        <h1>This server needs an API key</h1>
         <label>
           API key
           <input
@@ -41,13 +41,13 @@ export function Login() {
             checked={keep}
             onChange={(event) => setKeep(event.currentTarget.checked)}
           />
-          Keep it until I close this tab
+          Keep it until this tab is closed
         </label>
         <button type="submit" class="primary">
           Open
         </button>
         <p class="hint">
-          <code>trellis keys add NAME --role read</code> makes one.
+          Create one with <code>trellis keys add NAME --role read</code>.
         </p>
       </form>
     </main>

@@ -1,5 +1,5 @@
-// What is in here and what happens now: counts of every type, calls and times of the last two minutes, the
-// queries, and three things to try for whoever is here for the first time.
+// The page Overview: the number of elements by type, calls and times of the last two minutes, the queries,
+// and three things to try for a new user.
 import { useState } from 'preact/hooks';
 import { Preview } from '../canvas/lazy-canvas.js';
 import { ask, messageOf } from '../state/api.js';
@@ -37,7 +37,7 @@ function Types({ now }: { now: Status }) {
         <h2>This project has no types yet</h2>
         <p>
           Write <code>N::Note {'{ text: String }'}</code> into a file <code>schema.hx</code> of the
-          project and save it: it is here within a second.
+          project and save it: it appears here within a second.
         </p>
       </div>
     );
@@ -47,7 +47,7 @@ function Types({ now }: { now: Status }) {
   const shown = elements.filter(({ kind }) => kind !== 'edge');
   const tiles = Math.min(shown.length, tilesMax + 1) + 1;
   return (
-    <ul class="tiles" style={{ maxWidth: `${tiles * tileWidth}px` }} aria-label="What is in here">
+    <ul class="tiles" style={{ maxWidth: `${tiles * tileWidth}px` }} aria-label="Contents">
       {shown.slice(0, tilesMax).map(({ type, count, dimensions }) => (
         <li key={type}>
           <a href={linkTo('schema', type)}>
@@ -77,10 +77,10 @@ function Types({ now }: { now: Status }) {
 }
 
 const tilesMax = 11;
-/** Few tiles are not wider than this. */
+/** Maximum width of a tile in pixels. */
 const tileWidth = 252;
 
-/** The graph itself, where there is one, and what to do with it. */
+/** Shows a sample of the graph, if it has elements, and things to try. */
 function Beginning({ now }: { now: Status }) {
   const hasGraph = now.elements?.some(({ kind, count }) => kind !== 'edge' && count > 0) === true;
   if (!hasGraph) return <Tries now={now} />;
@@ -169,8 +169,8 @@ const queriesMax = 12;
 
 function Queries({ now }: { now: Status }) {
   const [all, setAll] = useState(false);
-  // What was called since the page is open stays above, then come those that only read; rows do not jump
-  // from second to second.
+  // Queries called since the page opened come first, then queries that read, so that rows do not move each
+  // second.
   const [totals] = useState(() => new Map<string, number>());
   for (const { name, calls } of now.seconds === null ? [] : now.queries) {
     totals.set(name, (totals.get(name) ?? 0) + calls);

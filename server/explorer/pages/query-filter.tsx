@@ -19,7 +19,7 @@ export function QueryFilter({ class: looks }: { class?: string }) {
   );
 }
 
-/** Those that the filter leaves; whoever looks around reads first. */
+/** Returns the queries that match the filter, those that read first. */
 export function queriesLeft(): QueryContract[] {
   const wanted = filterOf().toLowerCase();
   return (contract.value?.queries ?? [])
@@ -28,4 +28,4 @@ export function queriesLeft(): QueryContract[] {
 }
 
 /** In place of a list that the filter has emptied. */
-export const NothingLeft = () => <li class="hint">No query has this in its name.</li>;
+export const NothingLeft = () => <li class="hint">No query name contains this text.</li>;

@@ -48,7 +48,7 @@ export function Query() {
         <div>
           <div class="empty">
             <h2>{name === '' ? 'Choose a query' : `There is no query ${name}`}</h2>
-            <p>Its parameters become a form, its answer a table or a graph.</p>
+            <p>Its parameters become a form, its result a table or a graph.</p>
           </div>
           <History />
         </div>

@@ -30,8 +30,8 @@ export function Result({ run }: { run: Run }) {
   if (answer === undefined && plan === undefined) {
     return run.fault === undefined ? (
       <div class="empty">
-        <h2>Run it to see its answer</h2>
-        <p>Ctrl or ⌘ with Enter runs it, too.</p>
+        <h2>Run it to see its result</h2>
+        <p>Ctrl or ⌘ with Enter also runs it.</p>
       </div>
     ) : null;
   }
@@ -39,7 +39,7 @@ export function Result({ run }: { run: Run }) {
   const view = asked ?? (plan && !answer ? 'plan' : defaultView(answer!.value));
   return (
     <>
-      <div class="tabs" role="tablist" aria-label="View of the answer" onKeyDown={onTabKey}>
+      <div class="tabs" role="tablist" aria-label="View of the result" onKeyDown={onTabKey}>
         {views.map((one) => (
           <button
             key={one}
@@ -95,16 +95,21 @@ const defaultView = (value: unknown): View => (tablesIn(value).length > 0 ? 'tab
 
 function PlanView({ plan }: { plan: Explanation | undefined }) {
   if (plan !== undefined) return <PlanTree plan={plan} />;
-  return <p class="hint">Explain shows the plan, Profile runs it and shows what each step took.</p>;
+  return (
+    <p class="hint">
+      Explain shows the plan. Profile runs the query and shows the time of each step.
+    </p>
+  );
 }
 
 function AnswerView({ answer, view }: { answer: Answer | undefined; view: View }) {
-  if (answer === undefined) return <p class="hint">Run it to see its answer.</p>;
+  if (answer === undefined) return <p class="hint">Run it to see its result.</p>;
   if (answer.bytes > drawnMax) return <AsFile text={answer.text} />;
   if (view === 'json') return <JsonView value={answer.value} />;
   if (view === 'graph') return <AnswerGraph value={answer.value} />;
   const tables = tablesIn(answer.value);
-  if (tables.length === 0) return <p class="hint">The answer is no list; JSON shows it whole.</p>;
+  if (tables.length === 0)
+    return <p class="hint">The result is not a list. JSON shows all of it.</p>;
   return (
     <>
       {tables.map(([name, rows]) => (
@@ -112,7 +117,7 @@ function AnswerView({ answer, view }: { answer: Answer | undefined; view: View }
           <h3>
             {name} <small>{whole(rows.length)}</small>
           </h3>
-          {rows.length === 0 ? <p class="hint">No rows match.</p> : <Table rows={rows} />}
+          {rows.length === 0 ? <p class="hint">No matches.</p> : <Table rows={rows} />}
         </section>
       ))}
     </>
@@ -124,7 +129,7 @@ function AnswerGraph({ value }: { value: unknown }) {
   if (ids.length === 0) {
     return (
       <p class="hint">
-        The answer holds no elements. A query that returns whole elements, or ids, is drawn here.
+        The result contains no elements. Queries that return elements or ids are drawn here.
       </p>
     );
   }
@@ -141,8 +146,8 @@ function AsFile({ text }: { text: string }) {
   };
   return (
     <div class="empty">
-      <h2>The answer is larger than 8 MiB</h2>
-      <p>It is not drawn, so that the page stays quick.</p>
+      <h2>The result is larger than 8 MiB</h2>
+      <p>Hidden to keep the page fast.</p>
       <p class="actions">
         <button type="button" onClick={save}>
           Save as a file

@@ -38,7 +38,10 @@ async function carryOut(
   return { answer: { ...answer, value: result } as Answer, plan: profile };
 }
 
-/** What the address says after a call: the view that shows it, and that it was made. A link keeps its own view. */
+/**
+ * What the address says after a call: the view that shows it, and that it was made. A link keeps its own
+ * view.
+ */
 function noteInAddress(query: QueryContract, mode: Mode, { answer }: Run, isLink: boolean): void {
   const view = route.value.params.get('view');
   if (mode !== 'run') {
@@ -49,18 +52,18 @@ function noteInAddress(query: QueryContract, mode: Mode, { answer }: Run, isLink
   }
   const isPlan = view === 'plan';
   setParams({ run: query.writes ? undefined : '1', ...(isPlan && { view: undefined }) });
-  // The list beside it is no part of a call.
+  // The filter of the list is not part of a call.
   noteCall({ query: query.name, address: hereLink('filter'), ms: answer!.ms });
 }
 
-/** What a link does at once. Of a query that writes it only shows the plan. */
+/** Returns what a link runs immediately. For a query that writes, it only shows the plan. */
 function modeOf(run: string | null, { writes }: QueryContract): Mode | undefined {
   if (run === 'explain') return run;
   if (writes) return undefined;
   return run === '1' ? 'run' : run === 'profile' ? run : undefined;
 }
 
-/** Nobody reads a question and answers it in less. */
+/** Minimum time before a confirmation counts, against double clicks. */
 const answerMs = 300;
 
 /** Makes calls, one at a time; `isAsking`: one that writes waits for its confirmation. */
@@ -87,7 +90,7 @@ function useCalls(query: QueryContract, body: string) {
     try {
       const done = await carryOut(query, mode, body, own.signal);
       setRun(done);
-      // Whoever has gone to another view meanwhile finds that one untouched.
+      // The result is dropped if another view was opened meanwhile.
       const { page, name } = route.value;
       const isHere = page === 'query' && name === query.name && visits.value === visit;
       if (isHere) noteInAddress(query, mode, done, isLink);
@@ -178,7 +181,7 @@ export function Runner({ query }: { query: QueryContract }) {
   );
 }
 
-/** Shown after a moment only: what is answered at once does not blink. */
+/** Shown after a moment only, so that fast replies do not flicker. */
 function Running({ stop, writes }: { stop: () => void; writes: boolean }) {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
@@ -247,7 +250,7 @@ interface ButtonsProps {
   children: unknown;
 }
 
-const forAdmins = 'Plans are for the role admin';
+const forAdmins = 'Plans need a key with the role admin';
 
 function Buttons({ isAsking, isBusy, start, children }: ButtonsProps) {
   const mayPlan = isAdmin.value;
@@ -267,7 +270,7 @@ function Buttons({ isAsking, isBusy, start, children }: ButtonsProps) {
       <button
         type="button"
         disabled={!mayPlan}
-        title={mayPlan ? 'Runs it, and measures every step' : forAdmins}
+        title={mayPlan ? 'Runs the query and measures each step' : forAdmins}
         onClick={() => void start('profile')}
       >
         Profile

@@ -1,5 +1,5 @@
-// The types and how they hang together, laid out from left to right; beside it one type: its properties, the
-// queries that name it, and its elements to leaf through.
+// The page Schema: a diagram of the types, and one type with its properties, the queries that use it, and a
+// list of its elements.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { counted, whole } from '../model/format-number.js';
 import { marksIn } from '../model/property-marks.js';
@@ -53,7 +53,7 @@ export function Schema() {
         />
       ) : (
         <p class="hint">
-          {name !== '' && `There is no type ${name} any more. `}
+          {name !== '' && `The type ${name} no longer exists. `}
           Choose a type to see its properties, its queries and its elements.
         </p>
       )}
@@ -63,13 +63,13 @@ export function Schema() {
 
 const noFiles: SourceFile[] = [];
 
-/** The sources in use, where this key may read them. */
+/** Returns the sources in use, if the key may read them. */
 function useFiles(): SourceFile[] {
   const read = async () => (isAdmin.value ? (await readSources()).used : noFiles);
   return useAnswer(read, [status.value?.reloads]).value ?? noFiles;
 }
 
-/** Queries whose contract or text names a type; texts are for administrators. */
+/** Returns the queries whose contract or text uses a type. Only administrators see texts. */
 function naming(type: string, files: readonly SourceFile[]): QueryContract[] {
   const word = new RegExp(`\\b${type}\\b`);
   const textOf = (name: string): string => textOfQuery(files, name)?.text ?? '';
@@ -118,8 +118,8 @@ function TypePanel({ type, count, files, marks }: TypePanelProps) {
           </dl>
         </div>
         <div class="card">
-          <h3>Queries that name it</h3>
-          {queries.length === 0 && <p class="hint">None does.</p>}
+          <h3>Queries that use it</h3>
+          {queries.length === 0 && <p class="hint">No matches.</p>}
           <ul class="inline">
             {queries.map((query) => (
               <li key={query.name}>
@@ -141,9 +141,9 @@ interface Page {
 }
 
 const pageRows = 50;
-/** In one answer. */
+/** Maximum number of rows of one request. */
 const pageMax = 500;
-/** Whoever leafs further finds these in the address: nobody reads more of a link. */
+/** Maximum number of rows in the address. A link loads no more. */
 const linkRows = 5_000;
 
 function Browse({ type }: { type: string }) {
@@ -152,7 +152,7 @@ function Browse({ type }: { type: string }) {
   const [count, setCount] = useState(0);
   const [fault, setFault] = useState('');
   const asked = route.value;
-  /** Reads on behind what is here, until there are as many. */
+  /** Reads more rows until `wanted` are loaded. */
   const read = async (here: Item[], after: string | undefined, wanted: number): Promise<void> => {
     try {
       const limit = Math.min(wanted - here.length, pageMax);

@@ -1,5 +1,5 @@
-// A walk as an agent makes it, on the session tools themselves: every call, its answer, its time, and what the
-// traversal holds now. Or another session of this key, watched while it runs.
+// The page Session: calls the session tools as an agent does, and shows each call with its result, its time
+// and the traversal after it. Or watches another session of this key.
 import { useEffect, useState } from 'preact/hooks';
 import { printValue } from '../model/lossless-json.js';
 import { millis, whole } from '../model/format-number.js';
@@ -28,7 +28,7 @@ function WholeSession() {
   const watched = params.get('watch');
   const packed = params.get('walk');
   useEffect(() => {
-    // A link to a walk walks it; one to the walk that is here shows it as it is.
+    // A link runs the session that it contains, unless that session is shown already.
     if (packed === null || watched !== null || packed === walkedSoFar()) return;
     walk.value = undefined;
     void go(unpackWalk(packed));
@@ -48,14 +48,14 @@ function WholeSession() {
         />
         <WatchForm />
       </div>
-      <section class="path" aria-label="The walk" aria-live="polite">
+      <section class="path" aria-label="Session steps" aria-live="polite">
         {walking.value.fault !== '' && <p class="note bad">{walking.value.fault}</p>}
         {rows.length === 0 ? (
           <div class="empty card">
-            <h2>Walk as an agent does</h2>
+            <h2>Try the session tools</h2>
             <p>
-              Begin with all of a type or with a search, then follow the edges: each button is the
-              call that an agent makes, and the walk can be copied as code.
+              Start with all elements of a type or with a search, then follow the edges: each button
+              is the call that an agent makes. You can copy the session as code.
             </p>
           </div>
         ) : (
@@ -71,7 +71,7 @@ function WholeSession() {
 
 const NoTypes = () => (
   <div class="empty">
-    <h2>There are no types to walk on</h2>
+    <h2>There are no types to query</h2>
     <HowTypesBegin />
   </div>
 );
@@ -84,7 +84,7 @@ function Head({ held }: { held: Held }) {
   return (
     <div class="spread">
       <p class="held">
-        holds <HeldText held={held} />
+        traversal: <HeldText held={held} />
       </p>
       <p class="copies">
         <span class="hint">copy</span>
@@ -93,7 +93,7 @@ function Head({ held }: { held: Held }) {
         <CopyButton name="MCP" text={() => walkAsMcp(calls, connection)} />
         <CopyButton name="session id" text={() => connection} />
         <button type="button" class="small" onClick={leaveWalk}>
-          new walk
+          new session
         </button>
       </p>
     </div>
@@ -113,11 +113,11 @@ function Path({ rows }: { rows: WalkRow[] }) {
             <tr>
               <th scope="col">call</th>
               <th scope="col" class="first">
-                answers first
+                first result
               </th>
               <th scope="col">count</th>
               <th scope="col">time</th>
-              <th scope="col">holds</th>
+              <th scope="col">traversal</th>
             </tr>
           </thead>
           <tbody>
@@ -155,14 +155,14 @@ function Path({ rows }: { rows: WalkRow[] }) {
   );
 }
 
-/** Of a list its length; of a step, which answers its first item, what is held since. */
+/** Returns the length of a list; for a step, which returns its first item, the size of the traversal. */
 function countOf({ answer, held, fault }: WalkRow): string {
   if (fault !== undefined) return '–';
   const count = countIn(answer) ?? held.reduce((sum, one) => sum + one.count, 0);
   return whole(count);
 }
 
-/** Letters of an answer in its row. */
+/** Maximum length of a result in its row. */
 const firstMax = 200;
 
 function firstOf(answer: unknown): string {

@@ -41,7 +41,7 @@ export function SlowLog() {
     const read = (): void => {
       if (document.hidden) return;
       void ask<SlowRequest[]>('slowlog').then(
-        // What this page itself asks for is nobody's query.
+        // Requests of the explorer are left out.
         ({ value }) => setList(value.filter(({ route }) => route !== '_explore')),
         () => undefined,
       );
@@ -55,7 +55,7 @@ export function SlowLog() {
   if (list.length === 0) {
     return (
       <div class="empty">
-        <h2>Nothing was slow</h2>
+        <h2>No slow requests</h2>
         <p>
           Requests that take longer than <code>log.slow_after</code> stand here, the last 128 of
           them: a smaller one in <code>trellis.toml</code> shows more.

@@ -57,7 +57,7 @@ function Files({ files, refusal }: { files: SourceFile[]; refusal: Sources['refu
     <div class="columns">
       <FileList files={files} file={file} />
       <section class="source" aria-label={file.path}>
-        {isGone && <p class="note amber">There is no file {name} any more.</p>}
+        {isGone && <p class="note amber">The file {name} no longer exists.</p>}
         {refusal && (
           <p class="note amber" role="alert">
             {refusal.reason}: the sources below are on disk, the ones before them go on serving.

@@ -1,5 +1,5 @@
-// The vectors of a type as a map, with the recall of its index beside the title. What is searched for lights
-// up, and so do the vectors of an answer that is opened here.
+// The page Vectors: a map of the vectors of a type, with the recall of its index. Search results and the
+// vectors of an opened result are highlighted.
 import { useEffect, useState } from 'preact/hooks';
 import type { ComponentType } from 'preact';
 import type { MapProps } from '../canvas/map-view.js';
@@ -28,7 +28,7 @@ export function Vectors() {
   if (type === undefined && types.length > 0) {
     return (
       <div class="empty">
-        <h2>There are no vectors of a type {name} any more</h2>
+        <h2>The vector type {name} no longer exists</h2>
         <p>
           <a href={linkTo('vectors')}>See the map of {(filled[0] ?? types[0])!.type}</a>
         </p>
@@ -143,7 +143,7 @@ function Facts({ type, types, samples, map }: FactsProps) {
           <span>
             {whole(map.points.length)} of {whole(map.of)} × {map.dimensions}
           </span>
-          <span title="Of the ten nearest in this sample, the share that the index found">
+          <span title="Share of the ten nearest neighbors in this sample that the index found">
             recall@10 <b>{map.recall === null ? '–' : map.recall.toFixed(3)}</b>
           </span>
           {map.of > Number(sampleSizes[0]) && (

@@ -1,5 +1,7 @@
-// Talks to the server, and to nobody else: requests are relative to the page, so that a proxy may mount it
-// anywhere. Invariant: of looks at the graph two run at a time, as the server wants it.
+// Sends requests to the server. Addresses are relative to the page, so that a proxy may serve it under any
+// path.
+//
+// Invariant: at most two reads of the graph run at a time, the limit of the server.
 import { signal } from '@preact/signals';
 import { parseExact } from '../model/lossless-json.js';
 import { keyAsked, keyHeader } from './key.js';
@@ -87,11 +89,11 @@ async function send<T>(path: string, { body, signal }: Options): Promise<Answer<
   } catch (error) {
     if (signal?.aborted === true) throw error;
     isOffline.value = true;
-    const fault = { error: 'The server does not answer.', code: 'UNREACHABLE' };
+    const fault = { error: 'The server does not respond.', code: 'UNREACHABLE' };
     throw new ApiError(fault, 0);
   }
   if (response.type === 'opaqueredirect') {
-    const error = 'The server redirects this request, which is not followed.';
+    const error = 'The server redirects this request. Redirects are not followed.';
     throw new ApiError({ error, code: 'REDIRECTED' }, 0);
   }
   if (isOffline.value) comebacks.value++;
@@ -108,12 +110,12 @@ function failureOf(text: string, status: number, sent: Record<string, string>): 
   try {
     fault = JSON.parse(text) as Fault;
   } catch {
-    fault = { error: `The server answered ${status}.`, code: String(status) };
+    fault = { error: `The server responded with status ${status}.`, code: String(status) };
   }
   const isOwn = sent['x-api-key'] === keyHeader()['x-api-key'];
   if (isOwn && fault.code === 'API_KEY_REQUIRED') keyAsked.value = '';
   if (isOwn && fault.code === 'INVALID_API_KEY') {
-    keyAsked.value = 'The server does not know this key.';
+    keyAsked.value = 'The API key is not valid.';
   }
   return new ApiError(fault, status);
 }
@@ -127,5 +129,5 @@ export function messageOf(error: unknown): string {
   if (error instanceof ApiError) {
     return error.fault.hint === undefined ? error.message : `${error.message} ${error.fault.hint}`;
   }
-  return `The page has a defect: ${String(error)}`;
+  return `Something went wrong on this page: ${String(error)}`;
 }

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 
 export interface PastCall {
   query: string;
-  /** Of the view that made it. */
+  /** Address of the view that made the call. */
   address: string;
   ms: number;
   /** Counts up. */
@@ -31,7 +31,7 @@ export function argumentsIn({ address }: PastCall): string {
   return said.map(([name, text]) => `${name}=${text}`).join('  ') || 'no arguments';
 }
 
-/** What was typed with one key is not for whoever signs in next. */
+/** Removes all calls, so that the next user does not see them. */
 export function forgetCalls(): void {
   calls.value = [];
   sessionStorage.removeItem(stored);

@@ -1,6 +1,7 @@
-// Where the page is: the whole state of a view stands behind the `#` of the address, so that every view
-// is a link. Invariant: whoever opens an address sees what its sender saw. How it was looked at is not a part of it:
-// where it was scrolled or zoomed to, what was folded open, what was typed and not yet sent.
+// The router: the state of a view is in the hash of the address, so that every view is a link.
+//
+// Invariant: an address shows the same view to every user. Scroll position, zoom, open folds and texts that
+// were not sent are not part of it.
 import { batch, signal } from '@preact/signals';
 
 export interface Route {
@@ -31,8 +32,8 @@ function readAddress(): Route {
 export const route = signal(readAddress());
 
 /**
- * Counts the addresses that came from elsewhere: a link, the history, somebody's typing. A view that keeps what
- * was typed begins anew with each; what it writes into the address itself is none.
+ * Number of addresses opened by a link, the history or the address bar. A view with typed text starts again
+ * with each. Changes that a view writes into the address do not count.
  */
 export const visits = signal(0);
 
@@ -73,7 +74,7 @@ export function setParams(changes: Record<string, string | undefined>, of?: Rout
 
 /** Longer addresses are no links, and some browsers take none. */
 const addressMax = 1_000_000;
-/** Some browsers take a hundred changes in half a minute; whoever types makes more. */
+/** Some browsers allow 100 changes of the address in 30 s. Typing makes more. */
 const againMs = 1_000;
 let later = 0;
 

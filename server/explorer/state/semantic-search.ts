@@ -1,5 +1,5 @@
-// Finding vectors by what somebody types: by meaning where the server can embed a text, else by words. Owns
-// the session that the search runs in, one for a tab.
+// Finds vectors by a typed text: by its embedding if the server has a model, else by words. Owns the session
+// of the search, one for each tab.
 import { effect } from '@preact/signals';
 import type { Item } from '../model/item.js';
 import { ApiError, ask, look } from './api.js';

@@ -1,5 +1,7 @@
-// The server's figures, asked for once a second while somebody looks. The program is read again when the
-// server has taken new sources. Invariant: a hidden tab asks for nothing.
+// Polls the status of the server once a second while the tab is visible. Reads the program again after a
+// reload of the server.
+//
+// Invariant: a hidden tab sends no requests.
 import { computed, effect, signal } from '@preact/signals';
 import { type Moment, type Status, momentOf } from '../model/status.js';
 import { ApiError, ask, isOffline } from './api.js';
@@ -47,9 +49,9 @@ async function pollSafely(): Promise<void> {
   } catch (error) {
     if (signal.aborted) return;
     const known = error instanceof ApiError && error.status !== 0;
-    startFault.value = known ? error.message : 'The server does not answer; trying again.';
+    startFault.value = known ? error.message : 'The server does not respond. Trying again.';
     if (known && error.fault.code === 'FEATURE_DISABLED') clearInterval(timer);
-    // Of the role metrics: another key is wanted.
+    // A key of the role metrics: another key is needed.
     if (known && error.fault.code === 'FORBIDDEN') keyAsked.value = error.message;
   }
 }

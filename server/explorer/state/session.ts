@@ -21,7 +21,7 @@ interface Walk {
 }
 
 export const walk = signal<Walk | undefined>(undefined);
-/** Whether calls are under way; why no walk began. */
+/** Whether calls are running, and the error if no session could start. */
 export const walking = signal({ isBusy: false, fault: '' });
 
 // A session belongs to the key that opened it.
@@ -93,7 +93,7 @@ export async function go(calls: readonly Call[]): Promise<void> {
   }
 }
 
-/** The session ends by itself when it has been idle; a new walk opens another. */
+/** Leaves the session. The server closes it when it has been idle. */
 export function leaveWalk(): void {
   walk.value = undefined;
   setParams({ walk: undefined, watch: undefined });

@@ -7,7 +7,7 @@ import { RpcFault, rpcCodes } from './rpc-reply.js';
 /** A request, or a notification: that has no id. */
 export interface Frame {
   body: Uint8Array;
-  /** As JSON text. */
+  /** Id as JSON text. */
   id: string | undefined;
   /** Its first byte. */
   idAt: number;

@@ -15,11 +15,11 @@ export interface Asked {
 }
 
 export interface Answer {
-  /** Of the result, as JSON text; at least one, unless there is a reply. */
+  /** Members of the result as JSON text: at least one, unless `reply` is set. */
   members: string;
-  /** Of a tool, in the place of members: an object that goes out as text and as structure. */
+  /** Result of a tool instead of members: an object that is sent as text and as structured content. */
   reply?: Uint8Array;
-  /** Of its `_meta`. */
+  /** Members of `_meta` of the result. */
   meta?: string;
   /** Whether and how long it may be kept. */
   keep?: 'lists' | 'always' | 'never';

@@ -5,7 +5,7 @@ import type { ServerSample } from '../../telemetry/metric-definitions.js';
 import type { FrontFigures, RouteFigures } from '../../telemetry/thread-metrics.js';
 import type { ProtocolStyle } from './protocol-version.js';
 
-/** Tools that are counted each by itself. */
+/** Maximum number of tools with separate counters. */
 export const toolsMax = 200;
 
 /** What another thread counts a call under: names of tools have no blank. */
@@ -21,7 +21,7 @@ export class McpMetrics {
   /** By method, era and result: no key is put together for a request. */
   readonly #requests = new Map<string, Map<string, Map<string, Counted>>>();
   readonly #tools = new Map<string, Histogram>();
-  /** Calls that other threads answer by themselves: of each era and tool, by `toolLabel`. */
+  /** Calls that other threads answered, by protocol style and tool (`toolLabel`). */
   readonly #others = new Set<FrontFigures>();
   #cuts = 0;
 
@@ -60,7 +60,7 @@ export class McpMetrics {
     this.#others.add(other);
   }
 
-  /** The other thread adds nothing to these numbers any more. */
+  /** Stops counting another thread. Its numbers so far stay. */
   unfollow(other: FrontFigures): void {
     if (!this.#others.delete(other)) return;
     for (const [label, figures] of other.answered()) this.#take(label, figures);

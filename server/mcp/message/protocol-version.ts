@@ -16,7 +16,7 @@ export const servedVersions = [...modernVersions, ...legacyVersions];
 const prefix = 'io.modelcontextprotocol/';
 const versionName = `${prefix}protocolVersion`;
 
-/** Whether a message is a modern one by itself, whatever its head says. */
+/** Whether a message is of the modern style, whatever its HTTP headers say. */
 export function isModernFrame({ method, params }: Frame): boolean {
   const meta = memberOf(params, '_meta');
   if (method === 'server/discover') return true;

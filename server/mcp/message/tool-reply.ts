@@ -14,7 +14,7 @@ interface ToolReplyForm {
 
 /** What is the same in all results of a server. */
 export interface ResultForms {
-  /** Of the `_meta` of every result of a modern request. */
+  /** Members of `_meta` in every result of a modern request. */
   info: string;
   tool: Record<ProtocolStyle, ToolReplyForm>;
 }
@@ -57,7 +57,10 @@ const start = Buffer.from('{"jsonrpc":"2.0","id":');
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** `id`: JSON text. `reply`: an object as the engine prints it: nothing else than these two is escaped in a text. */
+/**
+ * `id`: JSON text. `reply`: an object as the engine prints it: nothing else than these two is escaped in a
+ * text.
+ */
 function toolReply(form: ToolReplyForm, id: string, reply: Uint8Array): Uint8Array {
   const { before, between, after } = form;
   const { length } = reply;

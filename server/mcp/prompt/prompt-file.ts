@@ -1,7 +1,9 @@
-// A project's own prompts: `prompts/*.md`, each with a head between lines of three dashes (`name`,
-// `description`, and under `arguments` a line per argument, one that may be left out with a `?`) and
-// the text below. Invariants: a file that cannot be read leaves out itself and no other; nothing outside the
-// real folder of the project is read.
+// Reads the prompts of a project, `prompts/*.md`. A file has a header between lines of three dashes (`name`,
+// `description`, and under `arguments` a line for each argument, an optional one with `?`) and the text after
+// it.
+//
+// Invariants: a file that cannot be read is skipped, the others are not. Nothing outside the real folder of
+// the project is read.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { leadsOut, realFile } from '../../folder/project-file.js';

@@ -12,7 +12,7 @@ import { builtInPrompts, filled, type Prompt, wordsFor } from './prompt.js';
 
 export interface PromptMethodOptions {
   database: GetDatabase;
-  /** Of the project. */
+  /** Prompts of the project. */
   prompts: () => readonly Prompt[];
 }
 
@@ -26,7 +26,7 @@ export function promptMethods(options: PromptMethodOptions): Methods {
   ];
 }
 
-/** Those of the project stand before those of the same name that every database has. */
+/** Returns all prompts. A prompt of the project replaces the built-in prompt of the same name. */
 export function allOf({ prompts }: Pick<PromptMethodOptions, 'prompts'>): Prompt[] {
   const own = prompts();
   const names = new Set(own.map(({ name }) => name));

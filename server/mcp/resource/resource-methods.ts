@@ -94,7 +94,7 @@ function templates(database: GetDatabase, key: Caller | undefined): Answer {
 interface Content {
   mimeType: string;
   text: string;
-  /** Not true any more in a moment. */
+  /** The resource changes all the time, so clients must not cache it. */
   passing?: true;
 }
 

@@ -1,5 +1,5 @@
-// What a caller sees of a program: the queries it may call, and the types unless it is limited to some
-// queries. Everything that is told beside tools is told of this.
+// The part of a program that a caller sees: the queries that it may call, and the types unless its key is
+// limited to some queries. Resources and prompts are made from this part.
 import { emptySchema, type Program, type Query, type Schema } from '../../../engine/index.js';
 import type { Caller } from '../../auth/keys.js';
 import { isScoped, mayCall } from '../../auth/permissions.js';

@@ -16,20 +16,20 @@ export interface BridgeOptions {
   input: Readable;
   output: Writable;
   link: Pick<ServerLink, 'find' | 'forget'>;
-  /** Of every request. */
+  /** Headers of every request. */
   headers: Readonly<Record<string, string>>;
   limits: Limits;
-  /** Of one message. */
+  /** Maximum size of a message in bytes. */
   mostBytes: number;
 }
 
 /** How long a server that has gone is waited for. */
 export const patienceMs = 10_000;
 const againMs = 100;
-/** How long calls may take that are under way when the input ends. */
+/** Time for running calls after the end of the input. */
 const lastWordsMs = 2_000;
 
-/** Runs until the input ends or nobody reads the output any more. */
+/** Runs until the input ends or the output is closed. */
 export async function runBridge(options: BridgeOptions): Promise<void> {
   const bridge = new Bridge(options);
   const { input, output } = options;
@@ -68,7 +68,7 @@ class Bridge {
     else this.#begin(frame, frame.id);
   }
 
-  /** Of notifications only one asks for something. */
+  /** Handles a notification. Only cancellations have an effect. */
   #note({ method, params, body }: Frame): void {
     if (method !== 'notifications/cancelled' || params?.kind !== 'object') return;
     const id = params.member('requestId');
@@ -127,7 +127,7 @@ class Bridge {
     }
   }
 
-  /** One stream, until it ends. One that was heard before is opened anew for as long as it takes. */
+  /** Runs one stream until it ends. A stream that was open before is opened again, with no limit of tries. */
   async #hear(frame: Frame, signal: AbortSignal, listening: Listening): Promise<void> {
     const { link, headers } = this.options;
     const latest = performance.now() + patienceMs;
@@ -150,7 +150,7 @@ class Bridge {
     output.once('drain', () => input.resume());
   }
 
-  /** Calls under way get a moment to be answered. */
+  /** Waits a moment for the replies of running calls. */
   async end(): Promise<void> {
     this.#isEnding = true;
     const calls = [...this.#calls.values()];
@@ -178,7 +178,7 @@ function lineOf({ status, text }: Came, id: string): string {
   try {
     said = JSON.parse(text) as typeof said;
   } catch {
-    // Of a proxy, perhaps.
+    // Not JSON: perhaps the page of a proxy.
   }
   const { error = `The server answered with the status ${status}.`, code, hint } = said;
   const message = hint === undefined ? error : `${error} ${hint}`;
@@ -186,7 +186,7 @@ function lineOf({ status, text }: Came, id: string): string {
   return bodyOf(new RpcFault(rpcCodes.internal, message, undefined, data), id);
 }
 
-/** Of a refused connection nothing was read; of others only what reads may be sent again. */
+/** Whether a call may be sent again: after a refused connection always, else only if it reads. */
 function mayRepeat(error: unknown, { method }: Frame): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ECONNREFUSED' || code === 'ENOENT' || method !== 'tools/call';
@@ -201,7 +201,7 @@ function notReached(error: unknown, frame: Frame): unknown {
   return new TrellisError({ code: 'NOT_READY', args, hint });
 }
 
-/** What a call is told that no server has answered. */
+/** Returns the error of a call that no server has answered. */
 function failure(error: unknown, frame: Frame): string {
   if (!(error instanceof TrellisError)) throw error;
   const id = frame.id!;

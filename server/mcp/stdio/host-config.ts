@@ -1,9 +1,9 @@
 // What the common hosts want to read in their configuration to know of a database.
 
 export interface Reach {
-  /** Of a server that is reached over the network. */
+  /** Address of a remote server. */
   url?: string;
-  /** Of this program, as the host has to start it. */
+  /** Command by which the host starts this program. */
   command: string;
   args: readonly string[];
   key?: string;

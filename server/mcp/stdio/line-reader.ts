@@ -1,5 +1,6 @@
-// Lines of a stream of bytes. Invariant: no more than one line and its limit are ever kept; of a
-// longer line the end is thrown away, and that it was too long is told.
+// Splits a stream of bytes into lines.
+//
+// Invariant: at most one line up to the limit is buffered. The rest of a longer line is dropped and reported.
 
 const newline = 10;
 

@@ -1,5 +1,7 @@
-// The one server of a project, found or started. Invariant: this process never opens the data; of
-// several that start a server at once one gets the data, and all others find it.
+// Finds the server of a project, or starts one.
+//
+// Invariant: this process never opens the data. If several processes start a server at the same time, one
+// server gets the data and the other processes find it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   closeSync,
@@ -20,31 +22,31 @@ import { findServer } from '../../command/support/running-server.js';
 import type { Target } from './forward.js';
 
 export interface LinkOptions {
-  /** Of a server that is none of this machine's business to start. */
+  /** Address of a server that this process must not start. */
   url?: string;
   config: Config;
   mayStart: boolean;
-  /** How the command line names the data, for the server that is started. */
+  /** Flags that name the data, passed to the started server. */
   dataFlags: readonly string[];
-  /** What a server says that cannot start. */
+  /** Prints the output of a server that cannot start. */
   tell: (text: string) => void;
 }
 
 const pollIntervalMs = 50;
-/** A server listens before it reads its data: what takes longer than this may never come. */
+/** A server listens before it reads its data, so a longer start has probably failed. */
 const openingMs = 60_000;
-/** How long a server that was started here outlives its last caller. */
+/** Idle time after which a server that was started here exits. */
 const idleTime = '15m';
 const lockedCode = 75;
 
 export class ServerLink {
   #child: { server: ChildProcess; log: string; from: number } | undefined;
-  /** Of the last start that failed. */
+  /** Exit code of the last start that failed. */
   failedCode: number | undefined;
 
   constructor(private readonly options: LinkOptions) {}
 
-  /** Where the server is; waits for one until `latest`. Fails NOT_READY. */
+  /** Returns the address of the server. Waits for a server until `latest`. Fails NOT_READY. */
   async find(latest: number, mayStart = this.options.mayStart): Promise<Target> {
     const { url, config } = this.options;
     if (url !== undefined) return { url };
@@ -67,8 +69,8 @@ export class ServerLink {
   }
 
   /**
-   * At the beginning: a server that was started here is waited for until it listens or ends, `ms` at a time
-   * and `most` at most: then it is told, and callers hear that it is not ready. Never fails.
+   * Waits until the server that was started here listens or ends, at most `most` milliseconds. After that a
+   * message is printed, and calls fail NOT_READY. Never fails.
    */
   async open(ms: number, most = openingMs): Promise<void> {
     const latest = performance.now() + most;
@@ -109,7 +111,7 @@ export class ServerLink {
   #ended(code: number): void {
     const { log, from } = this.#child!;
     this.#child = undefined;
-    // Another one had the data first, or this one was told to stop.
+    // Another server has the data, or this server was stopped.
     if (code === exitCodes.ok || code === lockedCode) return;
     this.failedCode = code;
     try {
@@ -119,19 +121,19 @@ export class ServerLink {
     }
   }
 
-  /** A later call may try again what has failed. */
+  /** Lets the next call start a server again. */
   forget(): void {
     this.failedCode = undefined;
   }
 }
 
-/** In the folder of the data, which may have come with a project. */
+/** Opens the log of the started server, next to the data. The folder may have come with a project. */
 export function openLog(path: string): number | 'ignore' {
   try {
     mkdirSync(dirname(path), { recursive: true });
     const isLarge = (lstatSync(path, { throwIfNoEntry: false })?.size ?? 0) > 1024 * 1024;
     const { O_WRONLY, O_CREAT, O_APPEND, O_TRUNC, O_NOFOLLOW = 0 } = constants;
-    // Not through a link, which a project could have put there.
+    // Links are not followed: a project could contain one.
     const how = O_WRONLY | O_CREAT | O_NOFOLLOW | (isLarge ? O_TRUNC : O_APPEND);
     return openSync(path, how, 0o600);
   } catch {

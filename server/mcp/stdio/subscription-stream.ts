@@ -1,6 +1,7 @@
-// One subscription as its client sees it, over one stream or, where the server went away in between,
-// several. Invariant: it is acknowledged once; whatever may have changed while no stream was open is
-// told as changed.
+// One subscription of a client, over one stream, or several if the server restarts.
+//
+// Invariant: the subscription is acknowledged once. Everything that may have changed while no stream was open
+// is reported as changed.
 
 interface Message {
   id?: unknown;

@@ -1,6 +1,7 @@
-// `subscriptions/listen`: streams on which callers are told that a list of theirs has changed.
-// Invariant: the first message of a stream says what is honoured; a caller is told of nothing that it
-// cannot see; no more streams are open than may be.
+// `subscriptions/listen`: streams that report changes of the lists a client sees.
+//
+// Invariant: the first message of a stream names the accepted subscriptions. A client receives nothing about
+// what its key may not see. The number of open streams is limited.
 import { createHash } from 'node:crypto';
 import { fail, type JsonView } from '../../../engine/index.js';
 import type { Caller } from '../../auth/keys.js';
@@ -22,7 +23,7 @@ export interface World {
 
 export interface SubscriptionsOptions {
   most: number;
-  /** Of the server. */
+  /** Open streams of the server. */
   streams: OpenStreams;
   worldOf: (caller: Caller | undefined) => World;
 }
@@ -151,7 +152,7 @@ export class Subscriptions {
     }
   }
 
-  /** Ends the streams of a key, or all: with a last word, so that nobody takes it for a fault. */
+  /** Ends the streams of a key, or all, with a last message, so that clients do not report an error. */
   end(keyId?: string): void {
     for (const subscription of this.#open) {
       const { stream, id, key } = subscription;

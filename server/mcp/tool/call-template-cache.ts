@@ -1,7 +1,8 @@
-// Calls that differ from an earlier one in their id and their arguments only, as nearly all of one client
-// do: they are told by their bytes, and nothing but the arguments is read. Invariant: what is found is what
-// a reading of the whole message finds, if the arguments are one well-formed object. Who reads those says
-// so; where they are not, the message is to be read as a whole.
+// Cache of message templates. Most calls of a client differ from an earlier call only in their id and
+// arguments: these are matched by their bytes, and only the arguments are parsed.
+//
+// Invariant: a match equals the result of parsing the whole message, if the arguments are one well-formed
+// object. The parser of the arguments checks this; if they are not, the whole message must be parsed.
 import type { ErrorCode, JsonView, Limits } from '../../../engine/index.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { ProtocolStyle } from '../message/protocol-version.js';
@@ -9,9 +10,9 @@ import type { Asked } from '../message/method.js';
 import { limitArgument } from './tool.js';
 
 export interface TemplateMatch {
-  /** As JSON text. */
+  /** Id as JSON text. */
   id: string;
-  /** Of the tool. */
+  /** Name of the tool. */
   name: string;
   era: ProtocolStyle;
   /** As they came: not empty, and without those that are reserved. */
@@ -52,11 +53,11 @@ const idMax = 64;
 const depthAround = 2;
 
 export class CallTemplateCache {
-  /** Those that are found often come first. */
+  /** Templates, the most frequently matched first. */
   readonly #patterns: CallTemplate[] = [];
   readonly #bodyMax: number;
   readonly #depth: number;
-  /** Hears of each that is learned: for other threads that know it, too. */
+  /** Called with each new template, to send it to the other threads. */
   onLearned: (pattern: CallTemplate) => void = () => undefined;
 
   constructor(limits: Limits, mostBytes: number) {
@@ -81,7 +82,7 @@ export class CallTemplateCache {
     return undefined;
   }
 
-  /** Those that are known, for a thread that knows none. */
+  /** All templates, for a new thread. */
   get patterns(): readonly CallTemplate[] {
     return this.#patterns;
   }
@@ -131,10 +132,10 @@ export class CallTemplateCache {
   }
 }
 
-/** Of the message at hand: scratch of one reading. */
+/** Offsets in the current message. Reused by each match. */
 const found = { idAt: 0, idEnd: 0, argsAt: 0, argsEnd: 0 };
 
-/** Whether a message is the pattern with another id and other arguments behind it. */
+/** Whether a message matches a template whose id comes before the arguments. */
 function idFirst(pattern: CallTemplate, body: Uint8Array): boolean {
   const { bytes, idAt, idEnd, argsAt, argsEnd } = pattern;
   if (!isSame(bytes, 0, body, 0, idAt)) return false;
@@ -148,7 +149,7 @@ function idFirst(pattern: CallTemplate, body: Uint8Array): boolean {
   return isLong && isSame(bytes, argsEnd, body, found.argsEnd, bytes.length - argsEnd);
 }
 
-/** The same with the id behind the arguments: read from the end. */
+/** Whether a message matches a template whose id comes after the arguments. Compares from the end. */
 function idLast(pattern: CallTemplate, body: Uint8Array): boolean {
   const { bytes, idAt, idEnd, argsAt, argsEnd } = pattern;
   if (!isSame(bytes, 0, body, 0, argsAt)) return false;
@@ -173,7 +174,7 @@ function isSame(a: Uint8Array, aAt: number, b: Uint8Array, bAt: number, count: n
 const quote = 0x22;
 const backslash = 0x5c;
 const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;
-/** Of a text that stands for itself. */
+/** Whether a byte of a JSON string needs no escape. */
 const isOrdinary = (byte: number): boolean => byte >= 0x20 && byte < 0x7f && byte !== backslash;
 
 /** Where the id that begins at `at` ends; -1 where that is to be read with more care. */

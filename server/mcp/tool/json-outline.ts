@@ -6,7 +6,7 @@ import type { DecodePath } from '../../../engine/index.js';
 export interface ListSpan {
   /** JSON Pointer. */
   path: string;
-  /** Of the brackets. */
+  /** Offset of the opening bracket. */
   start: number;
   end: number;
   /** Start and end of each item, one after the other. */

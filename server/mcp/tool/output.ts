@@ -1,6 +1,7 @@
-// A reply as the result of a tool: exact integers as text, and no longer than a model can take in. A
-// long one is cut between two items of its largest list. Invariant: what is left is a value of the
-// same type, and whatever was left out is told.
+// Converts a reply to the result of a tool: large integers become text, and the length is limited. A longer
+// reply is truncated between two items of its largest list.
+//
+// Invariant: the truncated value has the same type, and the result says what was left out.
 import {
   type DecodePath,
   findDecodePaths,
@@ -68,7 +69,7 @@ export function outputOf(reply: string, { limit, places, advice }: OutputOptions
 /** Up to here going through bytes one by one costs less than what is compiled for texts. */
 const fewBytes = 2_048;
 
-/** As `outputOf`. Most replies are short and have no integer that is long: no text is made of them. */
+/** Like `outputOf`, for bytes. Most replies are short and without large integers: they are not decoded. */
 export function outputOfBytes(reply: Uint8Array, options: OutputOptions): Output {
   const { limit, places } = options;
   const isShort = reply.length <= Math.min(limit, fewBytes) && reply[0] === openBrace;

@@ -18,7 +18,7 @@ import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js'
 
 export interface QueryToolOptions {
   database: () => Database;
-  /** Of a cluster: the leader's answer to a query that writes; undefined where it is answered here. */
+  /** Cluster only. Runs a write on the leader; returns undefined if this node is the leader. */
   callOnLeader?: CallOnLeader;
   /** The most that a search may give. */
   searchMost: number;
@@ -102,7 +102,7 @@ function inputSchema(
   return { ...schema, properties: { ...properties, [limitArgument]: limitSchema } };
 }
 
-/** Only objects have one: other replies are told as text. */
+/** Returns the schema of a reply; undefined if the reply is not an object. */
 export function replySchema({ output }: Query, program: Program): JsonSchema | undefined {
   const replies = new ReplySchemas(program.schema, { refs: '#/$defs/', wideAsText: true });
   const schema = replies.reply(output);

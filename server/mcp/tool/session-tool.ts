@@ -105,7 +105,7 @@ async function walk(
     try {
       return textOf(await run());
     } catch (error) {
-      // Nobody is told of a session that was opened for a call that failed.
+      // The client does not learn the id of a session whose first call failed.
       if (isNew) sessions.close(id, caller);
       throw error;
     }

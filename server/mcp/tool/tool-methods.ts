@@ -1,5 +1,6 @@
-// The methods of tools: the list that a caller sees, and calls. Invariant: what a key may not call is
-// told in the same words as what does not exist.
+// The methods `tools/list` and `tools/call`.
+//
+// Invariant: a tool that a key may not call gives the same error as a tool that does not exist.
 import { TrellisError } from '../../../engine/index.js';
 import type { Caller } from '../../auth/keys.js';
 import type { Exchange } from '../../http/exchange.js';
@@ -15,12 +16,12 @@ import { failedCall, type Tool, type ToolCall } from './tool.js';
 import type { Toolset } from './toolset.js';
 
 export interface ToolMethodOptions {
-  /** Of the program in force. Fails NOT_READY. */
+  /** Tools of the current program. Fails NOT_READY. */
   toolset: () => Toolset;
   outputChars: number;
   metrics: McpMetrics;
   familiar: CallTemplateCache;
-  /** Of a cluster: when this node is as fresh as a read asks; undefined: it is. */
+  /** Cluster only. Waits until this node is as fresh as a read asks; returns undefined if it is. */
   fresh?: ((exchange: Exchange) => Promise<unknown> | undefined) | undefined;
 }
 
@@ -44,7 +45,7 @@ function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<An
   }
   try {
     const tool = options.toolset().find(name, key);
-    // The same words for a tool that the key may not call: that it exists is not told.
+    // The same error for a tool that the key may not call, so that its existence is not disclosed.
     if (tool === undefined) throw new RpcFault(rpcCodes.params, `Unknown tool: ${name}`);
     // The log names the tool; a query says for itself which it is, and whether it writes.
     exchange.called = { query: name, writes: false };

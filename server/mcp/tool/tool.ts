@@ -1,5 +1,6 @@
-// What a tool is to the protocol: an entry of the list, who may see it, and what a call of it gives.
-// Invariant: faults of a call are thrown as TrellisError; whoever made the call answers with them.
+// The interface of a tool: its entry in the list, who may see it, and its call.
+//
+// Invariant: a call fails with a TrellisError, which the caller turns into a result.
 import type { Query, TrellisError } from '../../../engine/index.js';
 import { errorBody } from '../../http/http-error.js';
 import type { Exchange } from '../../http/exchange.js';
@@ -40,8 +41,8 @@ export const limitSchema = {
 const passing: ReadonlySet<string> = new Set(['NOT_READY', 'OVERLOADED', 'QUERY_TIMEOUT']);
 
 /**
- * The result of a call that failed: a model reads it and does better. Older clients hold whatever is
- * structured against the schema of the tool's replies: they are given it beside the result.
+ * Returns the result of a failed call, from which a model can correct the call. Older clients validate
+ * structured content against the schema of the tool, so for them the error is in `_meta`.
  */
 export function failedCall(
   error: TrellisError,

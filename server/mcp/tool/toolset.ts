@@ -1,5 +1,6 @@
-// The tools of a program, and which of them a caller sees. Invariant: what a key may not call it is
-// neither shown nor told of; the list of a caller is the same in every answer.
+// The tools of a program, and the part that a caller sees.
+//
+// Invariant: a tool that a key may not call is not listed. The list of a caller is always in the same order.
 import type { Program, Query } from '../../../engine/index.js';
 import type { Caller } from '../../auth/keys.js';
 import { isScoped, mayCall } from '../../auth/permissions.js';

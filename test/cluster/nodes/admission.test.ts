@@ -1,5 +1,5 @@
-// Who is taken for a node of a cluster: one process under each name, with the settings and the secret that all have;
-// others are told what is wrong, and one that was started again is never taken for a second one.
+// Who is taken for a node of a cluster: one process under each name, with the settings and the secret that
+// all have; others are told what is wrong, and one that was started again is never taken for a second one.
 import { chmodSync, cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -43,7 +43,7 @@ const endOf = async (server: Server): Promise<string> => {
 const isHeard = (name: string): Promise<void> =>
   expect
     .poll(async () => (await servers.command('status', servers.get('a'))).stdout, patient)
-    .toContain(`${name} has all up to`);
+    .toContain(`${name} has all entries up to`);
 
 test('a process without data under the name of a node that is there is refused at its start', async () => {
   await isHeard('b');

@@ -1,5 +1,5 @@
-// K35: what a comparison of all nodes says, of whichever node it is asked: who is equal, who differs and in what, who
-// says nothing; the command ends with 2 unless all have said that they hold the same.
+// K35: what a comparison of all nodes says, of whichever node it is asked: who is equal, who differs and in
+// what, who says nothing; the command ends with 2 unless all have said that they hold the same.
 import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -45,11 +45,11 @@ test('K35 all are equal, whichever node is asked, and old answers are none of th
   const claims = async (): Promise<string> =>
     (await servers.command('status', servers.get('a'))).stdout;
   for (const name of ['b', 'c'])
-    await expect.poll(claims, patient).toContain(`${name} has all up to`);
+    await expect.poll(claims, patient).toContain(`${name} has all entries up to`);
   for (const name of ['a', 'b', 'c'])
     expect(await checkOn(name)).toEqual({
       code: 0,
-      stdout: '3 of 3 equal at POSITION\nall nodes that are known hold the same\n',
+      stdout: '3 of 3 equal at POSITION\nall known nodes hold the same data\n',
     });
   const told = await servers.command('check', servers.get('b'), '--json');
   expect(JSON.parse(told.stdout)).toMatchObject({

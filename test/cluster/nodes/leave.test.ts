@@ -1,5 +1,6 @@
-// What the log is kept for, and who is a node: a node that is cut off holds the log until it has left, backups hold
-// it until newer ones do or they are forgotten, and whoever has left says so and joins again without data.
+// What the log is kept for, and who is a node: a node that is cut off holds the log until it has left,
+// backups hold it until newer ones do or they are forgotten, and whoever has left says so and joins again
+// without data.
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -69,7 +70,7 @@ test('K26 the log is kept for a node that is there and behind, until it has left
   await expect.poll(() => faultOf('b'), patient).toBe('NODE_LEFT');
   servers.log.fault('b', undefined);
   const status = await servers.command('status', servers.get('a'));
-  expect(status.stdout).toContain('these have left: b');
+  expect(status.stdout).toContain('nodes that left: b');
   expect(status.stdout).not.toContain('b has all');
 });
 
@@ -167,7 +168,7 @@ test('K26 the log is kept for the two newest backups, and one of them goes on wi
   await writeUntil((now) => now > one);
   expect(await writeOn()).toBeLessThanOrEqual(two);
   for (const backup of ['a/two', 'b/three', 'b/never']) {
-    const { code } = await servers.command('forget', servers.get('b'), '--backup', backup);
+    const { code } = await servers.command('release-backup', servers.get('b'), '--backup', backup);
     expect(code).toBe(0);
   }
   await writeUntil((now) => now > three);

@@ -1,5 +1,5 @@
-// A log that is lost, made anew of the data of one node: what that node says before, what becomes of tokens of the
-// lost log, and of a node that still has data of it.
+// A log that is lost, made anew of the data of one node: what that node says before, what becomes of tokens
+// of the lost log, and of a node that still has data of it.
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const a = await servers.place('a');
   // Waits in vain are short.
   const b = await servers.place('b', { 'cluster.role': 'reader', 'cluster.wait_timeout': '1s' });
-  expect((await command('init', a)).stdout).toContain('the log is made');
+  expect((await command('init', a)).stdout).toContain('created the log');
   cpSync(a.data, b.data, { recursive: true });
   await a.start();
   await leads('a');
@@ -57,25 +57,26 @@ test('K36 a lost log is made anew of the data of a node, when somebody has heard
   await b.stop();
   // It does not hand over: b's data name it as the leader.
   await a.kill();
-  const refused = await command('rebase', a);
+  const refused = await command('recreate-log', a);
   expect([refused.code, refused.stderr]).toEqual([78, expect.stringContaining('--yes')]);
-  const place = /These data have all up to (\d+\.\d+)\. What only the lost log or other nodes have/;
+  const place =
+    /all entries up to (\d+\.\d+)\. Later entries that only the lost log or other nodes have/;
   const [epoch, seq] = place.exec(refused.stderr)![1]!.split('.').map(Number) as [number, number];
-  // Beats that change nothing are not noted one by one: a token may name one of them. That no write is missing
-  // shows below, where all that it has is compared.
+  // Beats that change nothing are not noted one by one: a token may name one of them. That no write is
+  // missing shows below, where all that it has is compared.
   const [atEpoch, atSeq] = position.split('.').map(Number) as [number, number];
   expect(token).not.toBe('');
   expect([epoch, seq > 1, seq <= atSeq]).toEqual([atEpoch, true, true]);
   // While the log is there nothing is made anew, and the data stay of it.
-  const there = await command('rebase', a, '--yes');
+  const there = await command('recreate-log', a, '--yes');
   expect([there.code, there.stderr]).toEqual([78, expect.stringContaining('they are of it')]);
   await a.start();
   await leads('a');
   await a.stop();
   log.shorten(0);
-  const made = await command('rebase', a, '--yes');
+  const made = await command('recreate-log', a, '--yes');
   expect(made.stdout).toMatch(place);
-  expect(made.stdout).toContain('the log is made');
+  expect(made.stdout).toContain('created the log');
   await a.start();
   await leads('a');
   // It is kept for no backup of the lost one, and whoever goes on with such a one is not of it.
@@ -120,7 +121,8 @@ test('K36 a lost log is made anew of the data of a node, when somebody has heard
   const joined = await ask('b', 'all', {}, told.position);
   expect([joined.status, joined.body]).toEqual([200, now.body]);
   expect((await statusOf('b')).role).toBe('follower');
-  // A leader that went has named nobody, and a node that begins then knows of nobody: it is no leader without a name.
+  // A leader that went has named nobody, and a node that begins then knows of nobody: it is no leader without
+  // a name.
   await a.stop();
   const knows = async () => [
     (await statusOf('b')).leader,

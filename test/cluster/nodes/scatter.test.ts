@@ -1,5 +1,5 @@
-// K47, K48 in a cluster: the shards of a scattered type have logs and leaders of their own, on whichever node; any node
-// answers queries about the type and takes its writes.
+// K47, K48 in a cluster: the shards of a scattered type have logs and leaders of their own, on whichever
+// node; any node answers queries about the type and takes its writes.
 import { cpSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseUuid, computeShard } from '../../../engine/base/id.js';
@@ -60,7 +60,7 @@ test('K47 shards led by two nodes take writes and answer through each of them', 
   for (const tenant of databases) {
     const more = tenant === '' ? [] : ['--tenant', tenant];
     const made = await servers.command('init', a, ...more);
-    expect([made.stdout, made.stderr]).toEqual([expect.stringContaining('the log is made'), '']);
+    expect([made.stdout, made.stderr]).toEqual([expect.stringContaining('created the log'), '']);
   }
   cpSync(a.data, b.data, { recursive: true });
   await a.start();

@@ -50,7 +50,7 @@ test('K16 a cluster is founded by the command, once', async () => {
   const a = await place('a');
   const b = await place('b', 'reader');
   const init = await servers.command('init', a);
-  expect(init.stderr + init.stdout).toContain('the log is made');
+  expect(init.stderr + init.stdout).toContain('created the log');
   cpSync(a.data, b.data, { recursive: true });
   await a.start();
   await leads('a');

@@ -1,5 +1,5 @@
-// K45: who leads a tenant is said for that tenant alone: the command hands its lead to a node, and the main database
-// and other tenants stay where they are.
+// K45: who leads a tenant is said for that tenant alone: the command hands its lead to a node, and the main
+// database and other tenants stay where they are.
 import { cpSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ObjectStore } from '../../support/cluster/object-store.js';
@@ -38,7 +38,7 @@ test('K45 K44 step-down --tenant hands over that tenant, to the node that is nam
   const b = await servers.place('b', config);
   for (const tenant of ['', 'acme', 'beta']) {
     const more = tenant === '' ? [] : ['--tenant', tenant];
-    expect((await servers.command('init', a, ...more)).stdout).toContain('the log is made');
+    expect((await servers.command('init', a, ...more)).stdout).toContain('created the log');
   }
   cpSync(a.data, b.data, { recursive: true });
   const all = ['', 'acme', 'beta'];

@@ -1,5 +1,6 @@
-// Who writes to the log past its nodes, over real log servers that ask nobody who they are: every forgery of the
-// table is applied by nobody, and the address of a forged leader hears nothing of what clients say to the nodes.
+// Who writes to the log past its nodes, over real log servers that ask nobody who they are: every forgery of
+// the table is applied by nobody, and the address of a forged leader hears nothing of what clients say to the
+// nodes.
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -116,7 +117,7 @@ test('a forged leader hears nothing of what clients say to the nodes, and leads 
   };
   for (const name of ['a', 'b']) await servers.place(name, config);
   const made = await servers.command('init', servers.get('a'));
-  expect(made.stdout + made.stderr).toContain('the log is made');
+  expect(made.stdout + made.stderr).toContain('created the log');
   await servers.begin('a', 'b');
   const own = { 'X-Api-Key': key };
   const added = await servers.call('b', 'add', { name: 'before' }, own);

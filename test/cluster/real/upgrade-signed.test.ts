@@ -1,6 +1,6 @@
-// A rolling upgrade over the switch to signed entries, of servers that share a secret, over real log servers: nodes
-// of before and after side by side, in every order of who leads, serve all that they served; nothing is signed
-// while one of before is heard of; from then on all is, and what lies before stays readable.
+// A rolling upgrade over the switch to signed entries, of servers that share a secret, over real log servers:
+// nodes of before and after side by side, in every order of who leads, serve all that they served; nothing is
+// signed while one of before is heard of; from then on all is, and what lies before stays readable.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { NatsServers } from '../../support/cluster/nats-servers.js';
@@ -39,7 +39,7 @@ test.skipIf('missing' in older)(
     const a = all.get('a');
     const { env = {} } = a.options;
     const made = await runCli(['cluster', 'init', a.project, '--data', a.data], { dist, env });
-    expect(made.stdout + made.stderr).toContain('the log is made');
+    expect(made.stdout + made.stderr).toContain('created the log');
     for (const name of names) {
       await all.get(name).start({ dist });
       if (name === 'a') await all.leads('a');

@@ -122,7 +122,7 @@ export class Servers {
   /** Makes the log by the data of one, and gives them to the other. */
   async found(first: string, second: string): Promise<void> {
     const { stdout, stderr } = await this.command('init', this.get(first));
-    expect(stdout + stderr).toContain('the log is made');
+    expect(stdout + stderr).toContain('created the log');
     cpSync(this.get(first).data, this.get(second).data, { recursive: true });
   }
 

@@ -1,5 +1,5 @@
-// Every command that is told of a file or folder, and every way in which that may not be what it takes it for: one line
-// on stderr with a code, an exit code of its own, no stack, and data and lock as they were.
+// Every command that is told of a file or folder, and every way in which that may not be what it takes it
+// for: one line on stderr with a code, an exit code of its own, no stack, and data and lock as they were.
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -30,7 +30,7 @@ const lines = [
   'load @ --data +',
   'load good --data @',
   'import @ --project app --node A',
-  'import good --project app --map @',
+  'import good --project app --mapping @',
   'import rows.csv --project app --node A --rejects @/x',
   'dump @ --project app',
   'dump @/x --project app',

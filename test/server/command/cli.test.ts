@@ -223,7 +223,7 @@ describe('help', () => {
       .filter((name) => name !== 'cli');
     expect(rows.map(([, name]) => name).sort()).toEqual(names.sort());
     for (const [, name, about] of rows) {
-      expect(about).toMatch(/^[A-Z][^.]*(\.\w[^.]*)*\.$/);
+      expect(about).toMatch(/^[A-Z].*[^.]\.$/);
       const help = await printed('help', name!);
       expect(help).toContain(`${about}\n\nUsage: trellis ${name} `);
       expect(help).toMatch(/^ {2}--help +\S/m);

@@ -155,3 +155,13 @@ describe('backup NAME, then restore NAME', () => {
     expect(lost.code).not.toBe(0);
   });
 });
+
+it('a former name of a flag is accepted, with one line that says the new one', async () => {
+  const folder = project();
+  const { code, stderr } = await commandHere(['import', folder, '--again', '--map', 'none.toml']);
+  expect(stderr.split('\n').slice(0, 2)).toEqual([
+    '--again is called --reimport now.',
+    '--map is called --mapping now.',
+  ]);
+  expect([code, stderr]).toEqual([expect.any(Number), expect.stringContaining('none.toml')]);
+});

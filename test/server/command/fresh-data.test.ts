@@ -1,5 +1,5 @@
-// Data that no server has opened yet: what was just restored, loaded, salvaged or copied is read and written by every
-// command that works on data at rest.
+// Data that no server has opened yet: what was just restored, loaded, salvaged or copied is read and written
+// by every command that works on data at rest.
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
@@ -61,7 +61,7 @@ const lines = [
   'verify --salvage + --project @',
   'compact --project @',
   'recall --project @',
-  `import ${path('rows.csv')} --project @ --node A --again --rejects +`,
+  `import ${path('rows.csv')} --project @ --node A --reimport --rejects +`,
 ];
 
 let count = 0;

@@ -214,7 +214,7 @@ describe('seed', () => {
     [
       'an unknown name',
       [{ query: 'put', body: { a: '$b' } }],
-      /seed\.ndjson:1: nothing is kept as b/,
+      /seed\.ndjson:1: nothing is saved as b/,
     ],
     ['a failing call', [{ query: 'missing' }], /seed\.ndjson:1: No value found/],
     [

@@ -132,7 +132,7 @@ describe('W04 trellis query', () => {
   it('writes with --write only, and shows plans and profiles', async () => {
     const write = 'AddN<Person>({ name: "Cy", age: 50 })::{name}';
     const refused = await query(write);
-    expect([refused.code, refused.stderr]).toEqual([78, expect.stringContaining('Say --write')]);
+    expect([refused.code, refused.stderr]).toEqual([78, expect.stringContaining('Add --write')]);
     const done = await query(write, '--write', '--json');
     expect([done.code, done.stdout]).toEqual([0, '{"data":{"name":"Cy"}}\n']);
     const gone = await query('DROP N<Person>({ name: "Cy" })', '--write', '--json');

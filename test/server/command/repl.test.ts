@@ -117,7 +117,7 @@ test('W05 its own words', async () => {
     ['{"than": 5}', undefined],
   ]);
   expect(printed).toContain('{"data":[]}');
-  expect(printed).toContain('This query writes: start the shell with --write.');
+  expect(printed).toContain('This query writes data. Start the shell with --write.');
   expect(printed.some((line) => line.includes('E101'))).toBe(true);
   expect(printed.at(-1)).toContain('.schema');
 });
@@ -153,7 +153,7 @@ test('W05 Ctrl-C ends the query in 200 ms, not the shell', async () => {
   while (asked.length === 0) await setTimeout(5);
   const before = performance.now();
   input.write('\u0003');
-  while (!printed.includes('given up')) await setTimeout(2);
+  while (!printed.includes('cancelled')) await setTimeout(2);
   expectFigure(performance.now() - before, 200, 'ms to the end of the query');
   expect(cancelled).toBe(1);
   input.write('.queries\r');
