@@ -1,8 +1,8 @@
-// The orders in which candidates for edges are asked. Under l2 and cosine it is the squared distance.
-// Under dot an edge serves two ends: it leads to what is near, without which the shorter of nearly
-// equal vectors are found from nowhere, and to what has the greatest inner products, without which
-// no walk comes from short vectors to long ones. So candidates are asked in both orders by turns;
-// where all lengths are equal the two are one. Edges carry squared distances, whatever chose them.
+// The orders in which candidates for edges are considered. Under l2 and cosine it is the squared distance.
+// Under dot, an edge serves two purposes. It leads to near vectors, without which the shorter of nearly equal
+// vectors cannot be reached. It also leads to vectors with the greatest inner products, without which no
+// search gets from short vectors to long ones. So candidates are taken from both orders alternately; if all
+// lengths are equal, the orders are the same. Edges store squared distances in either case.
 import { H_METRIC, METRIC_DOT, N_NORM } from './layout';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
@@ -10,21 +10,21 @@ import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 /** Bit of a key whose distance is a negative inner product; no slot has it. */
 export const BY_INNER: u32 = 0x80000000;
 
-/** Whether graphs of this segment are asked for inner products. */
+/** Whether edges of this segment are also chosen by inner product. */
 // @ts-ignore: decorator
 @inline
 export function hasInner(): bool {
   return load<u32>(0, H_METRIC) == METRIC_DOT;
 }
 
-/** The slot of a key in either order. */
+/** Returns the slot of a key of either order. */
 // @ts-ignore: decorator
 @inline
 export function slotOfKey(key: u64): u32 {
   return <u32>key & ~BY_INNER;
 }
 
-/** Squares of the lengths of two nodes, added. */
+/** Returns the sum of the squared lengths of two nodes. */
 // @ts-ignore: decorator
 @inline
 function squaresOf(a: usize, b: usize): f32 {
@@ -33,12 +33,12 @@ function squaresOf(a: usize, b: usize): f32 {
   return x * x + y * y;
 }
 
-/** The negative inner product of two nodes at a squared distance. */
+/** Returns the negative inner product of two nodes at a squared distance. */
 export function innerAt(a: usize, b: usize, squared: f32): f32 {
   return (squared - squaresOf(a, b)) * 0.5;
 }
 
-/** `key` of a neighbour of `node`, with its squared distance. */
+/** Returns the key of a neighbor of `node` with its squared distance. */
 export function squaredKey(node: usize, key: u64): u64 {
   if ((<u32>key & BY_INNER) == 0) return key;
   const slot = slotOfKey(key);
@@ -46,7 +46,7 @@ export function squaredKey(node: usize, key: u64): u64 {
   return keyOf(max<f32>(squared, 0), slot);
 }
 
-/** Sorts `count` keys of squared distances from `node` by inner products, to `inner`. */
+/** Sorts `count` keys of squared distances from `node` by inner product, into `inner`. */
 export function sortByInner(node: usize, keys: usize, count: i32, inner: usize): void {
   for (let i = 0; i < count; i++) {
     const key = load<u64>(keys + ((<usize>i) << 3));
@@ -57,8 +57,8 @@ export function sortByInner(node: usize, keys: usize, count: i32, inner: usize):
 }
 
 /**
- * Key number `turn` of two lists taken by turns, the rest of the longer one at the end. There are
- * `nearCount` + `innerCount` of them; 0 where it is the one just asked for, by the other order.
+ * Returns key number `turn` of two lists taken alternately, with the rest of the longer list at the end.
+ * There are `nearCount` + `innerCount` keys. Returns 0 for a key that the other order has just given.
  */
 // @ts-ignore: decorator
 @inline

@@ -1,11 +1,11 @@
-// What is frozen when a graph begins: the mean, from the vectors staged so far. Any origin will do,
-// the nearer to most vectors the better: codes resolve what lies about it.
+// Computes the mean (centroid) when a graph begins, from the vectors staged so far; it never changes
+// afterwards. Any origin is correct, but codes are most accurate near it.
 import { H_MEAN, H_PADDED, H_SLOTS, NODE_FREE, N_FLAGS, N_NORM } from './layout';
 import { mark, nodeAt, vectorAt } from './memory';
 
 /**
- * Sets the mean from all staged vectors, each divided by its length (a step towards their geometric
- * median): a few that are far longer than the others would drag it to where nobody is.
+ * Sets the mean of all staged vectors, each divided by its length (a step towards their geometric median).
+ * Otherwise a few very long vectors would move it far from all others.
  */
 export function beginGraph(): void {
   const slots = load<u32>(0, H_SLOTS);
@@ -30,7 +30,7 @@ export function beginGraph(): void {
   mark(mean, bytes);
 }
 
-/** Length of a staged vector; 0 for a free slot. */
+/** Returns the length of a staged vector; 0 for a free slot. */
 function lengthOf(slot: u32): f32 {
   const node = nodeAt(slot);
   return load<u32>(node, N_FLAGS) & NODE_FREE ? 0 : load<f32>(node, N_NORM);

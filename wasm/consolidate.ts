@@ -1,6 +1,6 @@
-// Upkeep in small steps, by the writer between its commits: cutting deleted nodes out of the
-// graph (their slots become free), and giving an in-link to nodes that lost all of theirs. A pass
-// is a sequence of sweeps over all slots.
+// Maintenance in small steps, on the writer thread between its commits. Removes deleted nodes from the graph
+// and frees their slots (consolidation of deletes, as in FreshDiskANN, Singh et al. 2021), and repairs nodes
+// without in-links. A pass consists of sweeps over all slots.
 import { freeSlot } from './duplicates';
 import { centredOf, nodeDistance } from './scalar-quantizer';
 import { edgeDistance, offerEntry, writeEdge, writeEntry } from './edge';
@@ -21,14 +21,14 @@ const RESET = PHASE_RESET;
 const COUNT = 5;
 const REPAIR = 6;
 
-/** Deleted nodes are cut out when they are one in so many. */
+/** Deleted nodes are removed when one node in this many is deleted. */
 const DELETED_SHARE = 32;
-/** In-links are counted again after so many new nodes, or an eighth of all. */
+/** In-links are counted again after this many new nodes, and after an eighth of all. */
 const UNREPAIRED_MIN: u32 = 256;
-/** Candidates for the places of cut edges. */
+/** Number of candidates for replacing removed edges. */
 const CANDIDATES = 256;
 
-/** Works on about `budget` slots; true when more is to do. Writer only. */
+/** Processes about `budget` slots; returns true if more is to do. Writer only. */
 export function maintain(lane: usize, budget: u32): bool {
   if (load<u32>(0, H_STATE) != STATE_GRAPH) {
     return load<u32>(0, H_LINKED) != 0 && linkStaged(lane, 1);
@@ -42,7 +42,7 @@ export function maintain(lane: usize, budget: u32): bool {
   const slots = load<u32>(0, H_SLOTS);
   let slot = load<u32>(0, H_CURSOR);
   const end = min<u32>(slots, slot + budget);
-  // From here on nodes are counted as new again, whatever led here.
+  // From here on, linked nodes count as new again.
   if (phase == RESET && slot == 0) store<u32>(0, 0, H_UNREPAIRED);
   for (; slot < end; slot++) visit(lane, phase, slot);
   if (slot >= slots) {
@@ -67,7 +67,7 @@ function visit(lane: usize, phase: u32, slot: u32): void {
   const flags = load<u32>(node, N_FLAGS);
   if ((flags & NODE_LINKED) == 0 || (flags & (NODE_FREE | NODE_DUPLICATE | NODE_ZERO)) != 0) return;
   if (phase == MARK) {
-    // A deleted node that equal ones hang on stays: it is their place in the graph.
+    // A deleted node with duplicates stays, because it connects them to the graph.
     if ((flags & NODE_DELETED) != 0 && load<u32>(node, N_NEXT) == 0) {
       atomic.or<u32>(node + N_FLAGS, NODE_UNLINKING);
       mark(node, 64);
@@ -92,7 +92,7 @@ function visit(lane: usize, phase: u32, slot: u32): void {
   }
 }
 
-/** Mask of the edges of `node` that point at doomed nodes. */
+/** Returns the mask of the edges of `node` that lead to nodes being unlinked. */
 function doomedEdges(node: usize): u32 {
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
   let mask = load<u32>(node, N_USED);
@@ -106,7 +106,7 @@ function doomedEdges(node: usize): u32 {
   return doomed;
 }
 
-/** Replaces edges to doomed nodes by edges to those nodes' own neighbours. */
+/** Replaces edges to nodes being unlinked by edges to those nodes' own neighbors. */
 function rewire(lane: usize, node: usize, slot: u32): void {
   let doomed = doomedEdges(node);
   if (doomed == 0) return;
@@ -123,7 +123,7 @@ function rewire(lane: usize, node: usize, slot: u32): void {
     store<u64>(kept + ((<usize>keptCount) << 3), key);
     keptCount++;
   }
-  // Choices among all of them come first: the nearest alone would all lie on one side.
+  // Diverse choices among all candidates come first: the nearest alone would all lie on one side.
   const results = <usize>load<u32>(lane, L_RESULT);
   const inner = results + INNER_AT;
   const innerCount = hasInner() ? count : 0;
@@ -143,7 +143,7 @@ function rewire(lane: usize, node: usize, slot: u32): void {
     if (isAmong(chosen, keptCount - before, slotOfKey(key))) continue;
     doomed = replaceEdge(node, doomed, squaredKey(node, key), false);
   }
-  // Places without a successor still point at a doomed node: they read as unused and infinitely
+  // An edge without a replacement still leads to a node being unlinked: it is marked unused and infinitely
   // far.
   while (doomed != 0) {
     closeEdge(node, ctz(doomed));
@@ -153,15 +153,15 @@ function rewire(lane: usize, node: usize, slot: u32): void {
   unlockNode(node);
 }
 
-/** Puts an edge in the place of the first of `doomed`; returns the others. */
+/** Writes an edge over the first of `doomed`; returns the others. */
 function replaceEdge(node: usize, doomed: u32, key: u64, hard: bool): u32 {
   writeEdge(node, ctz(doomed), <u32>key, distanceOf(key), hard);
   return doomed & (doomed - 1);
 }
 
 /**
- * Collects, nearest first, neighbours of the doomed neighbours that are not neighbours yet;
- * returns how many.
+ * Collects the neighbors of the neighbors in `doomed` that are not neighbors yet, nearest first; returns
+ * their number.
  */
 function gather(lane: usize, node: usize, slot: u32, doomed: u32): i32 {
   const offset = <usize>load<u32>(0, H_NEIGHBOUR);
@@ -201,7 +201,7 @@ function isResult(results: usize, count: i32, slot: u32): bool {
   return false;
 }
 
-/** Takes an edge out of use. */
+/** Marks an edge as unused. */
 function closeEdge(node: usize, e: u32): void {
   const add = <usize>load<u32>(0, H_ADD);
   if (add != 0) atomic.store<u32>(node + add + ((<usize>e) << 2), 0x7f800000);
@@ -210,7 +210,7 @@ function closeEdge(node: usize, e: u32): void {
   atomic.store<u32>(node, load<u32>(node, N_USED) & ~bit, N_USED);
 }
 
-/** Gives the entry table's places of doomed nodes to others. */
+/** Gives the entry table's entries of nodes being unlinked to other nodes. */
 function replaceEntries(lane: usize): void {
   const slots = load<u32>(0, H_SLOTS);
   const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
@@ -222,7 +222,7 @@ function replaceEntries(lane: usize): void {
     const add = at - 256;
     if (load<f32>(add) == Infinity) continue;
     if ((load<u32>(nodeAt(load<u32>(at)), N_FLAGS) & (NODE_UNLINKING | NODE_FREE)) == 0) continue;
-    // Under dot no other is a match for it: all are offered the place by the sweep.
+    // Under dot no node can replace it: the sweep offers the entry to all nodes.
     next = hasInner() ? slots : nextLiving(<u32>((<u64>(place * 0x9e3779b1) * slots) >> 32), slots);
     if (next == slots) {
       atomic.store<u32>(add, 0x7f800000);
@@ -234,7 +234,7 @@ function replaceEntries(lane: usize): void {
   }
 }
 
-/** The first living graph node from `from` on, round the end; `slots` when there is none. */
+/** Returns the first live graph node from `from` on, cyclically; `slots` if there is none. */
 function nextLiving(from: u32, slots: u32): u32 {
   for (let i: u32 = 0; i < slots; i++) {
     const slot = (from + i) % slots;
@@ -255,10 +255,7 @@ function countLinks(node: usize): void {
   }
 }
 
-/**
- * Has the nearest neighbour with a place to spare link to `node`; when all are crowded, the
- * nearest must.
- */
+/** Makes the nearest neighbor with a free edge link to `node`; if none has one, the nearest. */
 function reconnectOrphan(lane: usize, node: usize, slot: u32): void {
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
   let best: u32 = EDGES;

@@ -1,7 +1,6 @@
-// The walk of an insertion under dot (see order.ts): one beam by inner products, then one by squared
-// distances, which goes on from what the first has met. Whatever either comes upon is offered to both
-// pools, so that between vectors of one length, where the orders are one, the second beam finds
-// nothing left to do.
+// The search of an insertion under dot (candidate-order.ts): one beam by inner products, then one by squared
+// distances that continues from the nodes of the first. Every visited node is offered to both pools. If all
+// vectors have one length, the orders are the same, and the second beam has nothing left to do.
 import { codeDistanceBy } from './scalar-quantizer';
 import { H_EDGE_CODES, H_MEAN, H_NEIGHBOUR, L_ESTIMATES, L_FINE, L_INNER_COUNT, L_LENGTH, L_ORIGIN, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, L_WEIGHT, N_NORM, N_USED, POOL_MAX, STARTS } from './layout';
 import { dotFloats } from './kernel/distance';
@@ -11,12 +10,12 @@ import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { buildTable, buildTableOf, scanEdges } from './kernel/fastscan';
 import { EXPANDED, clearSeen, unvisitedNeighbours, markVisited, selectEntryPoints, minUsefulDistance, estimateCutoff, takeResults } from './search-layer';
 
-/** Where the pool of inner products lies, behind all that results may take. */
+/** Offset of the pool of inner products, after the space for results. */
 export const INNER_AT: usize = (<usize>POOL_MAX) << 3;
 
 /**
- * Makes the nearest of the lane's vector, which is coded and of length `norm`, its results, and lists
- * those of the greatest inner products at INNER_AT behind them.
+ * Collects the nearest nodes of the query vector, which is encoded and of length `norm`, as results. Lists
+ * the nodes with the greatest inner products at INNER_AT.
  */
 export function searchBothOrders(lane: usize, ef: i32, want: i32, norm: f32): void {
   const pool = <usize>load<u32>(lane, L_POOL);
@@ -45,11 +44,11 @@ export function searchBothOrders(lane: usize, ef: i32, want: i32, norm: f32): vo
   takeInner(lane, inner);
 }
 
-/** Puts the starts, which are in the pool, into both pools with their distances by codes. */
+/** Scores the entry points by their codes and puts them into both pools. */
 function judgeBoth(lane: usize, pool: usize, inner: usize, square: f32): void {
   const starts = load<i32>(lane, L_POOL_COUNT);
   let count = 0;
-  // The array is read ahead of what is written.
+  // The loop reads the array ahead of its writes.
   for (let i = 0; i < starts; i++) {
     const slot = (<u32>load<u64>(pool + ((<usize>i) << 3))) >> 1;
     if (!markVisited(lane, slot)) continue;
@@ -64,8 +63,8 @@ function judgeBoth(lane: usize, pool: usize, inner: usize, square: f32): void {
 }
 
 /**
- * Negative inner product at the squared distance `squared` of a vector of squared length `square` and a
- * node. By their true lengths: where these are equal, both orders are the same to the last bit.
+ * Returns the negative inner product of a node and a vector of squared length `square`, at the squared
+ * distance `squared`. It uses true lengths, so that equal lengths give equal orders to the last bit.
  */
 // @ts-ignore: decorator
 @inline
@@ -80,7 +79,7 @@ function worstOf(pool: usize, count: i32, ef: i32): f32 {
   return count < ef ? Infinity : distanceOf(load<u64>(pool + ((<usize>(ef - 1)) << 3)));
 }
 
-/** Expands `own`, the pool of inner products (L_WEIGHT 0) or the other one, and fills `other`. */
+/** Expands the pool `own`, by inner products if L_WEIGHT is 0, and also fills the pool `other`. */
 function expand(lane: usize, ef: i32, own: usize, other: usize, square: f32): void {
   const isInner = load<f32>(lane, L_WEIGHT) == 0;
   const neighbours = <usize>load<u32>(0, H_NEIGHBOUR);
@@ -130,11 +129,11 @@ function expand(lane: usize, ef: i32, own: usize, other: usize, square: f32): vo
   store<i32>(lane + otherCount, rest);
 }
 
-/** Marks those of the pool as expanded that are so in the pool of inner products. */
+/** Marks the nodes of the pool as expanded that are expanded in the pool of inner products. */
 function skipExpanded(lane: usize, pool: usize, inner: usize): void {
   const count = load<i32>(lane, L_POOL_COUNT);
   const innerCount = load<i32>(lane, L_INNER_COUNT);
-  // A bit for every 1,024th slot: what is not marked is not looked for.
+  // One bit for every 1,024th slot: nodes without a mark are not searched for.
   const marks = <usize>load<u32>(lane, L_ESTIMATES);
   for (let at = marks; at < marks + 128; at += 16) v128.store(at, i32x4.splat(0));
   for (let i = 0; i < innerCount; i++) {
@@ -148,7 +147,7 @@ function skipExpanded(lane: usize, pool: usize, inner: usize): void {
     const key = load<u64>(at);
     const slot = (<u32>key) >> 1;
     if ((load<u32>(marks + (((slot >> 5) & 31) << 2)) & (1 << (slot & 31))) == 0) continue;
-    // Where the orders are one, the next is found at once.
+    // If the orders are the same, the first comparison finds the node.
     for (let turn = 0; turn < innerCount; turn++) {
       let j = from + turn;
       if (j >= innerCount) j -= innerCount;
@@ -161,7 +160,7 @@ function skipExpanded(lane: usize, pool: usize, inner: usize): void {
   }
 }
 
-/** Makes keys of candidates from those of the pool. */
+/** Converts keys of the pool to candidate keys. */
 function takeInner(lane: usize, inner: usize): void {
   const count = load<i32>(lane, L_INNER_COUNT);
   for (let i = 0; i < count; i++) {

@@ -1,6 +1,6 @@
-// Vectors that stand beside the graph: equal ones hang on the first of their kind, zero vectors
-// (cosine, dot) on the header. However many there are, the graph sees one. Chains are doubly linked by
-// N_NEXT and N_PREVIOUS (slot + 1, 0 = none).
+// Vectors outside the graph: equal vectors form a list that starts at the first of their kind, zero vectors
+// (cosine, dot) one that starts in the header. The graph contains only the first, however many there are. The
+// lists are doubly linked by N_NEXT and N_PREVIOUS (slot + 1, 0 = none).
 import {
   H_FINE, H_FREE, H_PADDED, H_VECTOR, H_ZEROS, H_ZERO_LOCK, L_RESULT, L_RESULT_COUNT,
   NODE_UNLINKING,
@@ -10,7 +10,7 @@ import {
 import { hasHalves } from './kernel/int4-code';
 import { lock, lockNode, mark, nodeAt, unlock, unlockNode } from './memory';
 
-/** Hangs a zero vector on the header's chain. */
+/** Adds a zero vector to the list of the header. */
 export function linkZero(node: usize, slot: u32): void {
   lock(H_ZERO_LOCK);
   const next = load<u32>(0, H_ZEROS);
@@ -24,8 +24,8 @@ export function linkZero(node: usize, slot: u32): void {
 }
 
 /**
- * When a result of the walk equals the node, hangs the node on it. By inner products an equal one
- * need not be among the nearest.
+ * Adds the node to the list of an equal result of the search, if there is one; returns whether there is. By
+ * inner products, an equal vector need not be among the nearest.
  */
 export function linkDuplicate(lane: usize, node: usize, slot: u32): bool {
   const results = <usize>load<u32>(lane, L_RESULT);
@@ -33,7 +33,7 @@ export function linkDuplicate(lane: usize, node: usize, slot: u32): bool {
   for (let i = 0; i < count; i++) {
     const key = load<u64>(results + ((<usize>i) << 3));
     const first = nodeAt(<u32>key);
-    // A doomed node is about to be cut out, with whatever hangs on it.
+    // A node being unlinked is about to be removed together with its list.
     if ((load<u32>(first, N_FLAGS) & NODE_UNLINKING) != 0) continue;
     if (<u32>key == slot || !equal(first, node)) continue;
     lockNode(first);
@@ -51,7 +51,7 @@ export function linkDuplicate(lane: usize, node: usize, slot: u32): bool {
   return false;
 }
 
-/** Whether two nodes have the same vector or, where none is kept, the same code and lengths. */
+/** Whether two nodes have the same vector or, in layouts without vectors, the same code and lengths. */
 function equal(a: usize, b: usize): bool {
   if (load<i32>(a, N_CODE_SUM) != load<i32>(b, N_CODE_SUM)) return false;
   if (load<f32>(a, N_STEP) != load<f32>(b, N_STEP)) return false;
@@ -74,7 +74,7 @@ function isSame(a: usize, b: usize, bytes: usize): bool {
   return true;
 }
 
-/** Takes a deleted twin or zero vector out of its chain and frees its slot. Writer only. */
+/** Removes a deleted duplicate or zero vector from its list and frees its slot. Writer only. */
 export function unchain(node: usize, slot: u32): void {
   const flags = load<u32>(node, N_FLAGS);
   const next = load<u32>(node, N_NEXT);
@@ -88,14 +88,14 @@ export function unchain(node: usize, slot: u32): void {
   freeSlot(node, slot);
 }
 
-/** Tells the node of `next` (slot + 1, 0 = none) who is before it. */
+/** Sets the previous entry of the node `next` (slot + 1, 0 = none). */
 function setPrevious(next: u32, previous: u32): void {
   if (next == 0) return;
   store<u32>(nodeAt(next - 1), previous, N_PREVIOUS);
   mark(nodeAt(next - 1), 64);
 }
 
-/** Puts a slot that nothing points at on the list of free ones. Writer only. */
+/** Adds a slot without references to the list of free slots. Writer only. */
 export function freeSlot(node: usize, slot: u32): void {
   store<u32>(node, NODE_FREE, N_FLAGS);
   store<u32>(node, load<u32>(0, H_FREE), N_NEXT);

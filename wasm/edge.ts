@@ -1,16 +1,16 @@
-// Writing edges: the 1-bit code of a neighbour relative to its owner, its terms, and the masks of
-// the owner.
+// Writes edges: the 1-bit code of a neighbor relative to its owner (RaBitQ, Gao & Long, SIGMOD 2024), its
+// terms, and the masks of the owner.
 //   r = x - p;  bit_d = r_d >= 0;  nn = |r|^2, L1 = sum |r_d|, B = sum sign_d p_d;  scale = 2 nn
-// / L1;  add = nn + scale B
-// A slot is published last: add = +inf first, add = its value at the end. A reader half-way sees
-// a wrong estimate at worst.
+//   / L1;  add = nn + scale B
+// An edge is published last: add = +inf first, its value at the end. A concurrent reader sees a wrong
+// estimate at worst.
 import { EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_ENTRY_SEEN, H_MEAN, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES, H_VECTOR, N_HARD, N_NORM, N_USED, S_LOCK, S_PARTS } from './layout';
 import { nodeDistance } from './scalar-quantizer';
 import { hasInner } from './candidate-order';
 import { lock, mark, nodeAt, sketchesAt, unlock } from './memory';
 import { sumFloats } from './kernel/sum';
 
-/** Writes the code bits and terms of edge `e`, from `owner` to `vector`, of the block at `codes`. */
+/** Writes the code bits and terms of edge `e`, from `owner` to `vector`, in the block at `codes`. */
 function writeCode(codes: usize, e: u32, owner: usize, vector: usize): void {
   const terms = codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>e) << 2);
   atomic.store<u32>(terms, 0x7f800000);
@@ -38,14 +38,14 @@ function writeCode(codes: usize, e: u32, owner: usize, vector: usize): void {
   storeTerms(terms, sumFloats(squares), sumFloats(sizes), sumFloats(inner));
 }
 
-/** Publishes a code: nn, L1 and B as above. */
+/** Publishes a code from nn, L1 and B as above. */
 function storeTerms(terms: usize, length: f32, size: f32, inner: f32): void {
   const scale: f32 = size > 0 ? 2 * length / size : 0;
   store<f32>(terms, scale, 128);
   atomic.store<u32>(terms, reinterpret<u32>(length + scale * inner));
 }
 
-/** Squared distance to the neighbour of edge `e`: what it was when the edge was made, where that is kept. */
+/** Returns the squared distance to the neighbor of edge `e`: the stored one, if the layout stores it. */
 export function edgeDistance(node: usize, e: u32): f32 {
   const at = node + ((<usize>e) << 2);
   const distances = <usize>load<u32>(0, H_EDGE_DISTANCE);
@@ -53,7 +53,10 @@ export function edgeDistance(node: usize, e: u32): f32 {
   return nodeDistance(node, nodeAt(load<u32>(at + <usize>load<u32>(0, H_NEIGHBOUR))));
 }
 
-/** Points edge `e` of `node` at `slot`. The node's lock is held, or nobody knows the node yet. */
+/**
+ * Makes edge `e` of `node` lead to `slot`. The caller holds the node's lock, or the node is not yet
+ * published.
+ */
 export function writeEdge(node: usize, e: u32, slot: u32, distance: f32, hard: bool): void {
   const at = node + ((<usize>e) << 2);
   const codes = <usize>load<u32>(0, H_EDGE_CODES);
@@ -70,12 +73,13 @@ export function writeEdge(node: usize, e: u32, slot: u32, distance: f32, hard: b
   atomic.store<u32>(node, load<u32>(node, N_USED) | bit, N_USED);
 }
 
-/** Prime to the table's size. */
+/** Coprime to the table's size. */
 const SCATTER: u32 = 389;
 
 /**
- * Offers a linked node to the entry table: a reservoir sample of 1,024, filled in an order that makes
- * its first blocks a sample, too; under dot the longest of every part. `centred` is its centred vector.
+ * Offers a linked node to the entry table: a reservoir sample of 1,024 nodes, filled in an order that makes
+ * its first blocks a sample too. Under dot, the table contains the longest node of every part of the
+ * directions. `centred`: the node's vector minus the mean.
  */
 export function offerEntry(centred: usize, slot: u32): void {
   if (hasInner()) {
@@ -92,13 +96,13 @@ export function offerEntry(centred: usize, slot: u32): void {
   writeEntry(place, centred, slot);
 }
 
-/** Bits of a place of the table: coordinates whose signs are looked at. */
+/** Bits of a table position: the number of coordinates whose signs select it. */
 const PLACE_BITS: usize = 10;
 
 /**
- * Under dot the answers are long vectors: a place of the table belongs to a part of the directions from
- * the mean, and the longest of that part has it. A short one, however near in direction, would lead
- * nowhere before longer ones of worse directions have filled the pool.
+ * Under dot the results are long vectors: a table position belongs to a part of the directions from the mean,
+ * and contains the longest node of that part. A short node, however near in direction, would fill the pool
+ * before longer nodes of worse directions.
  */
 function offerLongest(centred: usize, slot: u32): void {
   let place: u32 = 0;
@@ -113,14 +117,14 @@ function offerLongest(centred: usize, slot: u32): void {
   writeEntry(place, centred, slot);
 }
 
-/** Where the terms of a place of the entry table are; its slot is 256 bytes behind. */
+/** Returns the address of the terms of a table position; its slot is 256 bytes after them. */
 export function entryTerms(place: u32): usize {
   const block = <usize>load<u32>(0, H_ENTRY) + <usize>(place / EDGES) * load<u32>(0, H_ENTRY_BYTES);
   const codes = block + E_PARTS;
   return codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>(place % EDGES)) << 2);
 }
 
-/** Sets one place of the entry table. */
+/** Writes one position of the entry table. */
 export function writeEntry(place: u32, centred: usize, slot: u32): void {
   const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
   const block = <usize>load<u32>(0, H_ENTRY) + <usize>(place / EDGES) * bytes;
@@ -134,7 +138,7 @@ export function writeEntry(place: u32, centred: usize, slot: u32): void {
   unlock(block + E_LOCK);
 }
 
-/** Writes the sketch of `slot`, whose centred vector is `centred`. */
+/** Writes the sketch of `slot`, whose vector minus the mean is `centred`. */
 export function writeSketch(slot: u32, centred: usize): void {
   const block = sketchesAt(slot);
   lock(block + S_LOCK);
@@ -143,14 +147,14 @@ export function writeSketch(slot: u32, centred: usize): void {
   unlock(block + S_LOCK);
 }
 
-/** A sketch that no search comes near to. */
+/** Writes a sketch that every scan rules out. */
 export function closeSketch(slot: u32): void {
   const terms = sketchesAt(slot) + S_PARTS + <usize>load<u32>(0, H_EDGE_CODE_BYTES);
   atomic.store<u32>(terms + ((<usize>(slot % EDGES)) << 2), 0x7f800000);
   mark(terms, EDGES * 4);
 }
 
-/** As writeCode with the origin as owner. */
+/** As `writeCode`, with the mean as owner. */
 function writeEntryCode(codes: usize, e: u32, centred: usize): void {
   const terms = codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>e) << 2);
   atomic.store<u32>(terms, 0x7f800000);

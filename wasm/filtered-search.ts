@@ -1,8 +1,8 @@
-// The walk of a search that has nodes to leave out: a filter refuses them, or they are deleted. As in
-// HNSW (Malkov & Yashunin 2018, algorithm 2; filters as in hnswlib) its width counts answers alone: what
-// is none is walked through and takes no place of theirs, else a query amid nodes that are left out
-// would end among them. Invariant: the pool holds all that was met and is nearer than the `ef`-th
-// answer; where they are more than it may hold, the walk says so and is worth nothing.
+// A search that must skip nodes, because a filter refuses them or because they are deleted. As in HNSW
+// (Malkov & Yashunin 2018, algorithm 2; filters as in hnswlib), its width counts only allowed nodes. Skipped
+// nodes are traversed but take no entry of the width; otherwise a query among skipped nodes would end there.
+// Invariant: the pool contains all visited nodes that are nearer than the `ef`-th allowed one. If they exceed
+// the pool, the search returns false and its results are not used.
 import { distanceTo } from './scalar-quantizer';
 import { H_DELETED, H_EDGE_CODES, H_NEIGHBOUR, L_FINE, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT_COUNT, L_RESULT_LIMIT, L_VISITED, NODE_DELETED, N_FLAGS, N_USED, STARTS, STARTS_MAX } from './layout';
 import { nodeAt } from './memory';
@@ -10,10 +10,10 @@ import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { scanEdges } from './kernel/fastscan';
 import { clearSeen, unvisitedNeighbours, hasAnswer, scoreEntryPoints, collect, selectEntryPoints, poolOfResults, minUsefulDistance, estimateCutoff } from './search-layer';
 
-/** The pool of a walk that asked nobody is crowded when one in so many of its nodes is deleted. */
+/** A search without a filter is repeated when one in this many nodes of its pool is deleted. */
 const CROWDED = 8;
 
-/** Whether so many nodes of the pool are deleted that the walk was narrower than it was told. */
+/** Whether deleted nodes fill so much of the pool that the search was narrower than its width. */
 export function hasManyDeleted(lane: usize): bool {
   if (atomic.load<u32>(H_DELETED) == 0) return false;
   const pool = <usize>load<u32>(lane, L_POOL);
@@ -25,7 +25,7 @@ export function hasManyDeleted(lane: usize): bool {
   return deleted * CROWDED > count;
 }
 
-/** The node of the pool's i-th key. */
+/** Returns the node of the pool's i-th key. */
 // @ts-ignore: decorator
 @inline
 function nodeOf(pool: usize, i: i32): usize {
@@ -33,8 +33,8 @@ function nodeOf(pool: usize, i: i32): usize {
 }
 
 /**
- * Walks until `ef` answers are nearer than all that is left, through at most `most` places, and keeps
- * the best `want` of them as results. False when the places are too few.
+ * Searches until `ef` allowed nodes are nearer than all unexpanded ones, with a pool of up to `most` entries,
+ * and keeps the best `want` as results. Returns false if the pool is too small.
  */
 export function searchFiltered(lane: usize, ef: i32, most: i32, want: i32): bool {
   store<i32>(lane, 0, L_RESULT_COUNT);
@@ -46,7 +46,7 @@ export function searchFiltered(lane: usize, ef: i32, most: i32, want: i32): bool
   return enough;
 }
 
-/** Walks on from the results, where codes could not tell what is near, by what is known best. */
+/** Continues from the results of a search whose codes were too coarse, with refined distances. */
 export function walkAmongFine(lane: usize, ef: i32, most: i32, want: i32): bool {
   poolOfResults(lane, most);
   store<i32>(lane, want, L_RESULT_LIMIT);
@@ -55,14 +55,14 @@ export function walkAmongFine(lane: usize, ef: i32, most: i32, want: i32): bool 
   return enough;
 }
 
-/** Distance of the last of the pool's `count` keys. */
+/** Returns the distance of the last of the pool's `count` keys. */
 // @ts-ignore: decorator
 @inline
 function farthest(pool: usize, count: i32): f32 {
   return distanceOf(load<u64>(pool + ((<usize>(count - 1)) << 3)));
 }
 
-/** Answers among the first `count` of the pool. */
+/** Returns the number of allowed nodes among the first `count` of the pool. */
 function answersOf(lane: usize, count: i32): i32 {
   const pool = <usize>load<u32>(lane, L_POOL);
   let answers = 0;
@@ -106,7 +106,8 @@ function expand(lane: usize, ef: i32, most: i32, sieve: f32): bool {
       if (distance >= worst) continue;
       const isOne = hasAnswer(lane, node);
       const isFull = answers >= ef;
-      // The last of the pool, which is an answer then, gives way to a nearer one, but to nothing else.
+      // The last entry of a full pool is an allowed node. It gives way to a nearer one, but to no skipped
+      // node.
       const gives = isFull && isOne;
       if (!gives && count == most) return false;
       const place = insertKey(pool, count, gives ? count : most, keyOf(distance, slot << 1));
@@ -114,7 +115,7 @@ function expand(lane: usize, ef: i32, most: i32, sieve: f32): bool {
       if (!gives) count++;
       if (!isFull) answers += <i32>isOne;
       if (answers < ef || !isOne) continue;
-      // What lies behind the last answer takes no place; all may be deleted meanwhile.
+      // Nodes after the last allowed one take no entry. All nodes may have been deleted meanwhile.
       while (count > 1 && !hasAnswer(lane, nodeOf(pool, count - 1))) count--;
       worst = farthest(pool, count);
     }

@@ -1,5 +1,5 @@
-// What the host may call. Every function works on the one segment whose memory this instance was
-// given.
+// The functions that the host may call. Every function works on the one segment in the memory of this
+// instance.
 export { format, prepare, put, remove, takeSlot, reserveId, setId } from './segment';
 export { bulkStep, openBulk } from './segment';
 export { openLane, closeLane, freeLanes, openAllow } from './scratch';

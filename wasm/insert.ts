@@ -1,6 +1,6 @@
-// Linking a node into the graph (HNSW's insertion without levels): beam search, heuristic choice
-// of hard edges, the rest filled with soft ones, reverse links under the neighbour's lock.
-// Several threads may link different nodes at once.
+// Inserts a node into the graph (HNSW, Malkov & Yashunin 2018, algorithm 1, without levels). The steps are a
+// beam search, a heuristic choice of hard edges, soft edges in the remaining places, and reverse edges under
+// the neighbor's lock. Several threads may insert different nodes concurrently.
 import { centre, centredOf, codeNoise, encodeNode, encodeQuery, hasFiner } from './scalar-quantizer';
 import { closeSketch, edgeDistance, offerEntry, writeEdge, writeEntry, writeSketch } from './edge';
 import { EDGES, H_BEAM, H_EDGES_END, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED, H_UNREPAIRED, L_ALLOW_WORDS, L_CENTRED, L_INNER_COUNT, L_KEEP_ALL, L_KEPT, L_REJECTED, L_REJECTED_COUNT, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, L_WEIGHT, METRIC_L2, NODE_UNLINKING, NODE_LINKED, NODE_ZERO, N_FLAGS, N_HARD, N_NORM, N_USED } from './layout';
@@ -13,16 +13,16 @@ import { addIfDiverse } from './select-neighbours';
 import { INNER_AT, searchBothOrders } from './dual-order-search';
 import { searchLayer, searchRefined } from './search-layer';
 
-/** Room for the sorted keys of a node's edges and one more. */
+/** Bytes for the sorted keys of a node's edges and one more. */
 const SORTED_BYTES: usize = 320;
-/** Hard edges at which a node's choice is made again, and how many it keeps then. */
+/** Number of hard edges at which the edges of a node are chosen again, and number that it keeps then. */
 const CROWDED = 30;
 export const TARGET = 26;
-/** Hard edges of a new node at most, where they are chosen in two orders. */
+/** Largest number of hard edges of a new node whose edges are chosen in two orders. */
 const BOTH_MOST = 24;
-/** Results of the beam that the choice may draw from. */
+/** Number of beam results that the choice uses. */
 const DRAWN = 192;
-/** Deviations of codes that must lie between the last result and those that edges go to. */
+/** Standard deviations of codes that must separate the last result from those that get edges. */
 const APART: f32 = 3;
 
 /** Encodes and links `slot`, whose vector is at `vector`. */
@@ -44,14 +44,14 @@ export function link(lane: usize, slot: u32, vector: usize): void {
   linkReverse(lane, slot, kept);
   atomic.add<u32>(H_UNREPAIRED, 1);
   centredOf(node, centred);
-  // Nothing to link to: the entry table is the only way there.
+  // Without neighbors, only the entry table leads to the node.
   if (kept == 0) writeEntry(slot % EDGES, centred, slot);
   else offerEntry(centred, slot);
 }
 
 /**
- * Makes the nearest of the vector at `vector` the lane's results; under dot those of the greatest
- * inner products are listed beside them.
+ * Collects the nearest nodes of the vector at `vector` as results. Under dot, also lists those with the
+ * greatest inner products.
  */
 function findNearest(lane: usize, node: usize, vector: usize): void {
   const rotated = <usize>load<u32>(lane, L_ROTATED);
@@ -70,7 +70,7 @@ function findNearest(lane: usize, node: usize, vector: usize): void {
   if (hasFiner() && isBlurred(lane)) searchRefined(lane, beam, DRAWN);
 }
 
-/** Whether codes cannot tell the last results from those that would get edges. */
+/** Whether codes cannot separate the last results from those that would get edges. */
 function isBlurred(lane: usize): bool {
   const count = load<i32>(lane, L_RESULT_COUNT);
   if (count <= EDGES || count < load<i32>(lane, L_RESULT_LIMIT)) return false;
@@ -88,8 +88,8 @@ function isDoomed(slot: u32): bool {
 }
 
 /**
- * Chooses among the results and writes the node's own edges; the kept keys stay at L_KEPT. Returns
- * their number.
+ * Chooses among the results and writes the node's own edges. The keys of the hard edges stay at L_KEPT.
+ * Returns their number.
  */
 function writeOwn(lane: usize, self: u32): i32 {
   const node = nodeAt(self);
@@ -110,7 +110,7 @@ function writeOwn(lane: usize, self: u32): i32 {
   return keptCount;
 }
 
-/** Chooses among the results, nearest first; what it does not keep is at L_REJECTED. */
+/** Chooses hard edges among the results, nearest first; the other keys go to L_REJECTED. */
 function chooseNear(lane: usize, self: u32): i32 {
   const node = nodeAt(self);
   const results = <usize>load<u32>(lane, L_RESULT);
@@ -135,8 +135,8 @@ function chooseNear(lane: usize, self: u32): i32 {
 }
 
 /**
- * The same under dot, in both orders. Each may fill as many places as there are for one, and half as
- * many more are there for both.
+ * As `chooseNear`, under dot in both orders. Each order may fill the number of hard edges of one order; both
+ * together may fill half as many more.
  */
 function chooseBoth(lane: usize, self: u32): i32 {
   const node = nodeAt(self);
@@ -165,8 +165,8 @@ function chooseBoth(lane: usize, self: u32): i32 {
 }
 
 /**
- * Appends to the `listed` keys at L_REJECTED those of `keys` that are not kept, as many as the node has
- * places; returns how many there are then.
+ * Appends the unchosen `keys` to the `listed` keys at L_REJECTED, up to the number of free edges. Returns the
+ * new number of keys.
  */
 function listRest(
   lane: usize, self: u32, keptCount: i32, keys: usize, count: i32, listed: i32,
@@ -184,12 +184,10 @@ function listRest(
   return listed;
 }
 
-/**
- * Links every kept neighbour back. Some neighbour always takes the link: the nearest is forced to.
- */
+/** Writes the reverse edges of all hard edges. At least one neighbor links back: the nearest is forced to. */
 function linkReverse(lane: usize, slot: u32, count: i32): void {
   const kept = <usize>load<u32>(lane, L_KEPT);
-  // The list is read before L_REJECTED is used again by `shrink`; L_KEPT is kept whole.
+  // The loop reads L_KEPT, because `shrink` overwrites L_REJECTED.
   let accepted = 0;
   for (let i = 0; i < count; i++) {
     const key = load<u64>(kept + ((<usize>i) << 3));
@@ -202,8 +200,8 @@ function linkReverse(lane: usize, slot: u32, count: i32): void {
 }
 
 /**
- * Gives `target` a hard edge to `slot`; false when its own choice is against it. `force` overrules
- * that.
+ * Gives `target` a hard edge to `slot`. Returns false if its heuristic refuses the edge, unless `force` is
+ * true.
  */
 export function addReverseEdge(
   lane: usize, target: u32, slot: u32, distance: f32, force: bool,
@@ -217,7 +215,7 @@ export function addReverseEdge(
   return wanted;
 }
 
-/** The same under the node's lock. */
+/** As `addReverseEdge`, while the node's lock is held. */
 function takeBack(lane: usize, node: usize, slot: u32, distance: f32, force: bool): bool {
   const present = edgesTo(node, slot);
   if (present != 0) {
@@ -235,7 +233,8 @@ function takeBack(lane: usize, node: usize, slot: u32, distance: f32, force: boo
 }
 
 /**
- * An unused edge of `node`, else its farthest soft one, else (forced) its farthest; -1 for none.
+ * Returns an unused edge of `node`, else its farthest soft one, else (if `force`) its farthest one; -1 for
+ * none.
  */
 function freeEdge(node: usize, force: bool): i32 {
   const used = load<u32>(node, N_USED);
@@ -261,12 +260,12 @@ function farthest(node: usize, mask: u32): i32 {
 }
 
 /**
- * Chooses again among the hard edges and the newcomer. Losers become soft where they are; returns
- * whether the newcomer won.
+ * Chooses again among the hard edges and the new one. The refused edges become soft. Returns whether the new
+ * one was chosen.
  */
 function shrink(lane: usize, node: usize, slot: u32, distance: f32): bool {
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
-  // Sorted keys of 33 candidates at most, once or in two orders, then the kept ones.
+  // Sorted keys of up to 33 candidates, in one or two orders, then the chosen ones.
   const sorted = <usize>load<u32>(lane, L_REJECTED);
   const kept = sorted + 2 * SORTED_BYTES;
   let count = 0;
@@ -300,7 +299,7 @@ function shrink(lane: usize, node: usize, slot: u32, distance: f32): bool {
   return won;
 }
 
-/** Mask of the edges of `node` that point at `slot`. */
+/** Returns the mask of the edges of `node` that lead to `slot`. */
 export function edgesTo(node: usize, slot: u32): u32 {
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
   const wanted = i32x4.splat(slot);

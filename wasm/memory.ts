@@ -1,12 +1,12 @@
-// The segment's memory: allocator, record addresses, id map, spin locks. Address 0 is the header,
-// so header fields are loads from constant addresses. Memory is only ever handed out, never taken
-// back; growth is shared by all threads. While a snapshot is being made, whoever changes a page marks it:
-// a byte a page, cleared by the snapshot's thread before it copies the page. Lanes are not marked but
-// for their headers: nothing in them outlives a search. Invariant: marks are set after what they stand
-// for is written, and before the change of the index ends.
+// Memory of a segment: allocator, record addresses, id map, spin locks. Address 0 is the header, so header
+// fields are loads from constant addresses. Memory is allocated and never freed; all threads share its
+// growth. During a snapshot, every change of a page marks the page: one byte per page, which the snapshot's
+// thread clears before it copies the page. Scratch memories are marked only for their headers, because their
+// content does not outlive a search.
+// Invariant: a mark is set after its page is written, and before the change of the index ends.
 import { EDGES, H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_MARKING, H_MARKS, H_PADDED, H_SKETCHES, H_SKETCH_BYTES, H_STAGED, H_STRIDE, H_VECTOR, IDS_PAGE, N_LOCK, PAGE_BYTES, SKETCH_BLOCKS } from './layout';
 
-/** Takes the lock word at `at`; the holder never blocks, so spinning is short. */
+/** Takes the lock word at `at`. The holder never blocks, so spinning is short. */
 export function lock(at: usize): void {
   while (atomic.cmpxchg<i32>(at, 0, 1) != 0) {
     while (atomic.load<i32>(at) != 0) {}
@@ -29,7 +29,7 @@ export function unlockNode(node: usize): void {
   unlock(node + N_LOCK);
 }
 
-/** `bytes` zeroed bytes at a multiple of 64, or 0 when the segment may not grow that far. */
+/** Allocates `bytes` zeroed bytes at a multiple of 64. Returns 0 if the segment may not grow that far. */
 export function allocate(bytes: u64): usize {
   lock(H_ALLOCATOR);
   const at = <u64>load<u32>(0, H_BREAK);
@@ -52,7 +52,7 @@ export function copyVector(from: usize, to: usize): void {
   for (; from < end; from += 16, to += 16) v128.store(to, v128.load(from));
 }
 
-/** Address of a slot's record. */
+/** Returns the address of a slot's record. */
 // @ts-ignore: decorator
 @inline
 export function nodeAt(slot: u32): usize {
@@ -61,7 +61,7 @@ export function nodeAt(slot: u32): usize {
   return <usize>chunk + <usize>(slot & ((1 << shift) - 1)) * <usize>load<u32>(0, H_STRIDE);
 }
 
-/** Address of the block of sketches that `slot` is in. */
+/** Returns the address of the block of sketches that contains `slot`. */
 // @ts-ignore: decorator
 @inline
 export function sketchesAt(slot: u32): usize {
@@ -72,8 +72,8 @@ export function sketchesAt(slot: u32): usize {
 }
 
 /**
- * Bytes that records leave to what comes later, lanes of further threads above all: the smaller of
- * 32 MiB and a quarter of the segment.
+ * Returns the bytes that records leave free for later allocations, mostly scratch memories: the smaller of 32
+ * MiB and a quarter of the segment.
  */
 // @ts-ignore: decorator
 @inline
@@ -81,7 +81,7 @@ function reserve(): u64 {
   return <u64>min<u32>(1 << 25, load<u32>(0, H_BYTES_MAX) >> 2);
 }
 
-/** The same for the sketches of `slot`, when the layout has any. A chunk spans two pages at most. */
+/** Makes sure that the sketches of `slot` exist, if the layout has any. A chunk spans at most two pages. */
 function ensureSketches(slot: u32): bool {
   const block = <u64>load<u32>(0, H_SKETCH_BYTES);
   if (block == 0) return true;
@@ -111,8 +111,8 @@ export function ensureChunk(slot: u32): bool {
 }
 
 /**
- * Address of the id map's word for `id`, or 0 when its page does not exist and `create` is false
- * (or memory is out).
+ * Returns the address of the id map's word for `id`. Returns 0 if its page does not exist and `create` is
+ * false, or if the memory is full.
  */
 export function idWord(id: u32, create: bool): usize {
   const top = <usize>load<u32>(0, H_IDS) + ((<usize>(id >> 22)) << 2);
@@ -136,15 +136,15 @@ export function idWord(id: u32, create: bool): usize {
   return leaf + ((<usize>(id & (IDS_PAGE - 1))) << 2);
 }
 
-/** Slot + 1 of an id, 0 when absent. */
+/** Returns slot + 1 of an id; 0 if it is absent. */
 export function slotOf(id: u32): u32 {
   const word = idWord(id, false);
   return word == 0 ? 0 : atomic.load<u32>(word);
 }
 
 /**
- * Where the vector of `slot` is or was staged. Layouts without vectors: only before the graph
- * begins.
+ * Returns the address of the vector of `slot`. In layouts without vectors: of its staged copy, until the
+ * graph is complete.
  */
 export function vectorAt(node: usize, slot: u32): usize {
   const vector = <usize>load<u32>(0, H_VECTOR);
@@ -162,11 +162,11 @@ export function mark(at: usize, bytes: usize): void {
 
 function markPages(marks: usize, at: usize, bytes: usize): void {
   const last = (at + bytes - 1) / PAGE_BYTES;
-  // Atomic: a store that could pass the writing of the page would be cleared too early.
+  // Atomic: a store that could pass the write of the page would be cleared too early.
   for (let page = at / PAGE_BYTES; page <= last; page++) atomic.store<u8>(marks + page, 1);
 }
 
-/** Begins to mark pages; false when memory is out. Writer only, between changes. */
+/** Starts marking pages; returns false if the memory is full. Writer only, between changes. */
 export function openMarks(): bool {
   let marks = load<u32>(0, H_MARKS);
   if (marks == 0) {
@@ -177,7 +177,7 @@ export function openMarks(): bool {
   return marks != 0;
 }
 
-/** Ends marking. */
+/** Stops marking pages. */
 export function closeMarks(): void {
   atomic.store<u32>(H_MARKING, 0);
 }

@@ -1,4 +1,4 @@
-// A search: bring the query into the segment's space, searchLayer or scan, answer.
+// The steps of a search: encode the query, search the graph or scan, write the result.
 import { hasManyDeleted, searchFiltered, walkAmongFine } from './filtered-search';
 import { answerResults, scanAllowed, scanSlots, writeAnswer } from './top-k';
 import { centredOf, encodeQuery } from './scalar-quantizer';
@@ -10,7 +10,7 @@ import { prepare } from './segment';
 import { buildBounds, scanBlocks, scanSketches } from './sketch';
 import { searchLayer, searchRefined } from './search-layer';
 
-/** Prepares the query at L_QUERY for everything below. */
+/** Prepares the query at L_QUERY for all functions below. */
 export function beginQuery(lane: usize): void {
   // The order by inner product does not depend on the query's length.
   const metric = load<u32>(0, H_METRIC);
@@ -18,23 +18,23 @@ export function beginQuery(lane: usize): void {
   codeQuery(lane);
 }
 
-/** Codes what is rotated, as the metric asks for it. */
+/** Encodes the rotated query as the metric requires. */
 export function codeQuery(lane: usize): void {
   store<f32>(lane, load<u32>(0, H_METRIC) == METRIC_DOT ? 0 : 1, L_WEIGHT);
   if (load<u32>(0, H_STATE) != STATE_SCAN) encodeQuery(lane);
 }
 
-/** Results kept per answer wanted: the best of them are found by judging them again. */
+/** Returns the number of results kept for k: the best of them are found by scoring them again. */
 function wanted(k: i32): i32 {
   return min(max(32, 3 * k), RESULT_MAX);
 }
 
-/** What a search says whose searchLayer was not wide enough. */
+/** Returned by a search whose width was too small. */
 const TOO_NARROW: i32 = -1;
 
 /**
- * The k best by the graph, walked as `searchLayer` says. Returns how many, or TOO_NARROW when deleted nodes
- * took too many places.
+ * Finds the k best by a graph search (search-layer.ts). Returns their number, or TOO_NARROW if deleted nodes
+ * took too many entries.
  */
 export function searchGraph(lane: usize, k: i32, ef: i32, follow: bool): i32 {
   buildTable(lane);
@@ -50,8 +50,8 @@ export function searchGraph(lane: usize, k: i32, ef: i32, follow: bool): i32 {
 }
 
 /**
- * The k best by the graph that are neither deleted nor refused by the lane's filter, walked as `searchFiltered`
- * says. Returns how many, or TOO_NARROW when more than `most` places would be needed.
+ * Finds the k best by a filtered graph search (filtered-search.ts): they are neither deleted nor refused by
+ * the filter. Returns their number, or TOO_NARROW if more than `most` entries would be needed.
  */
 export function searchAmong(lane: usize, k: i32, ef: i32, most: i32): i32 {
   buildTable(lane);
@@ -65,7 +65,7 @@ export function searchAmong(lane: usize, k: i32, ef: i32, most: i32): i32 {
   return writeAnswer(lane);
 }
 
-/** The k best of the allowed ids, each judged by its code. */
+/** Finds the k best of the allowed ids, each scored by its code. */
 export function searchList(lane: usize, k: i32): i32 {
   const want = wanted(k);
   scanAllowed(lane, want, false);
@@ -76,12 +76,12 @@ export function searchList(lane: usize, k: i32): i32 {
   return writeAnswer(lane);
 }
 
-/** The k best of the allowed ids: sketches rule most of them out, the rest is judged by codes. */
+/** Finds the k best of the allowed ids: sketches rule most of them out, the others are scored by codes. */
 export function searchFlat(lane: usize, k: i32): i32 {
   buildBounds(lane);
   const want = min(wanted(k), POOL_MAX);
   if (!scanSketches(lane, min(max(256, 12 * k), POOL_MAX), want)) {
-    // Bounds of very many are alike: what was judged tells how near the others must be.
+    // Very many bounds are alike: the scored vectors tell how near the others must be.
     const full = load<i32>(lane, L_RESULT_COUNT) == want;
     scanBlocks(lane, want, full ? farthestOf(lane, want) : Infinity, true);
     if (load<i32>(lane, L_RESULT_COUNT) < want) scanBlocks(lane, want, Infinity, true);
@@ -89,20 +89,21 @@ export function searchFlat(lane: usize, k: i32): i32 {
   return answerResults(lane, k, false) ? writeAnswer(lane) : searchList(lane, k);
 }
 
-/** The k best of all live, allowed slots, each judged exactly. */
+/** Finds the k best of all live, allowed slots, each scored exactly. */
 export function searchExact(lane: usize, k: i32): i32 {
   store<i32>(lane, 0, L_ANSWERS);
   scanSlots(lane, 0, atomic.load<u32>(H_SLOTS), k);
   return writeAnswer(lane);
 }
 
-/** Width of the searchLayer before a scan: it tells what is near enough. */
+/** Width of the graph search before a scan, which finds an upper bound of the distance. */
 const NARROW = 32;
-/** Answers beyond which a searchLayer as wide as they are costs more than it spares. */
+/** Number of results above which such a graph search costs more than it saves. */
 const NARROW_MOST = 96;
 
 /**
- * The k best of all vectors: sketches rule out what cannot be among them, the rest is judged by codes.
+ * Finds the k best of all vectors: sketches rule out vectors that cannot be among them, the others are scored
+ * by codes.
  */
 export function searchScan(lane: usize, k: i32): i32 {
   store<u32>(lane, 0, L_KEEP_ALL);
@@ -111,7 +112,7 @@ export function searchScan(lane: usize, k: i32): i32 {
   buildBounds(lane);
   store<i32>(lane, 0, L_VISITED);
   scanBlocks(lane, want, worst, false);
-  // Less than was asked for: as far as the last of the searchLayer, and no nearer, lie many.
+  // Too few results: many vectors are exactly as far as the last result of the graph search.
   if (load<i32>(lane, L_RESULT_COUNT) < want) scanBlocks(lane, want, Infinity, false);
   if (!answerResults(lane, k, false)) {
     store<u32>(lane, 1, L_FINE);
@@ -121,7 +122,7 @@ export function searchScan(lane: usize, k: i32): i32 {
   return writeAnswer(lane);
 }
 
-/** The distance by code below which there are `want` vectors; infinite where that is not known. */
+/** Returns a distance by codes below which there are `want` vectors; infinity if none is known. */
 function farthestOfWalk(lane: usize, want: i32): f32 {
   store<u32>(lane, 0, L_FINE);
   if (want > NARROW_MOST) return Infinity;
@@ -131,22 +132,22 @@ function farthestOfWalk(lane: usize, want: i32): f32 {
   return farthestOf(lane, want);
 }
 
-/** A little more than the distance of the last of `want` results. */
+/** Returns slightly more than the distance of the last of `want` results. */
 function farthestOf(lane: usize, want: i32): f32 {
   const results = <usize>load<u32>(lane, L_RESULT);
   const worst = distanceOf(load<u64>(results + ((<usize>(want - 1)) << 3)));
   return worst + <f32>1e-6 * abs(worst);
 }
 
-/** Begins a query that is made of stored vectors, instead of what is at L_QUERY. */
+/** Begins a query that is made of stored vectors, instead of the vector at L_QUERY. */
 export function clearQuery(lane: usize): void {
   memory.fill(<usize>load<u32>(lane, L_ROTATED), 0, (<usize>load<u32>(0, H_PADDED)) << 2);
   store<f32>(lane, 1, L_NORM);
 }
 
 /**
- * Adds `part` times the direction of a slot's vector to it (l2: of the vector as it is); false when that is
- * gone, or zero.
+ * Adds `part` times the direction of a slot's vector to the query (l2: of the vector itself). Returns false
+ * if the vector is deleted or zero.
  */
 export function addToQuery(lane: usize, slot: u32, part: f32): bool {
   const node = nodeAt(slot);

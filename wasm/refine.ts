@@ -1,11 +1,11 @@
-// The best that is known of a vector: itself where it is kept, else its length and all 16 bits of its
-// code. Searches end with it, and fall back on it where codes are too coarse to tell neighbours apart.
-// Not for layouts of half codes, which know nothing better.
+// Refined distances: from the vector where the layout stores it, else from its length and all 16 bits of its
+// code. Searches end with them, and fall back on them where codes are too coarse to separate neighbors.
+// Layouts with 4-bit codes have none.
 import { exactDistance, squareFloats } from './kernel/distance';
 import { H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_CENTRED, L_LENGTH, L_WEIGHT, N_CODE, N_NORM, N_STEP } from './layout';
 import { sumFloats } from './kernel/sum';
 
-/** Eight whole codes: the byte at `code` is the greater part, that at `rest` the lesser. */
+/** Returns eight 16-bit codes: the high bytes at `code`, the low bytes at `rest`. */
 // @ts-ignore: decorator
 @inline
 function whole(code: usize, rest: usize): v128 {
@@ -31,7 +31,7 @@ function unitOf(node: usize): v128 {
   return f32x4.splat(load<f32>(node, N_STEP) / 256);
 }
 
-/** Fills P floats with what the whole code of `node` stands for. */
+/** Decodes the 16-bit code of `node` into P floats. */
 export function decodeRefined(node: usize, target: usize): void {
   const unit = unitOf(node);
   const end = target + ((<usize>load<u32>(0, H_PADDED)) << 2);
@@ -44,7 +44,7 @@ export function decodeRefined(node: usize, target: usize): void {
   }
 }
 
-/** Distance of the lane's query and a node, as well as it can be known. */
+/** Returns the refined distance of the query and a node. */
 export function fineDistance(lane: usize, node: usize): f32 {
   if (load<u32>(0, H_VECTOR) != 0) return exactDistance(lane, node);
   if (load<f32>(lane, L_WEIGHT) == 0) return fineDot(lane, node);
@@ -66,8 +66,8 @@ export function fineDistance(lane: usize, node: usize): f32 {
 }
 
 /**
- * -<q, x>, by the length t of x and its difference from the query brought to that length,
- * |x| |q| - |q| / 2t |t/|q| q - x|^2: the error of a code counts as much as that difference.
+ * Returns -<q, x>, from the length t of x and its difference from the query scaled to that length: |x| |q| -
+ * |q| / 2t |t/|q| q - x|^2. The error of a code has the same weight as that difference.
  */
 function fineDot(lane: usize, node: usize): f32 {
   const length = load<f32>(lane, L_LENGTH);
@@ -92,7 +92,7 @@ function fineDot(lane: usize, node: usize): f32 {
   return length * (sumFloats(sum) / (2 * norm) - norm);
 }
 
-/** Squared distance of two nodes as well as it can be known. */
+/** Returns the refined squared distance of two nodes. */
 export function fineNodes(a: usize, b: usize): f32 {
   const vector = <usize>load<u32>(0, H_VECTOR);
   if (vector != 0) return squareFloats(a + vector, b + vector);

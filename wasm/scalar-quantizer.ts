@@ -1,10 +1,10 @@
-// Codes: 8 bits per dimension of what a vector is about the mean, each vector with a step of its
-// own, so that no vector is outside a range and none is too small to be told apart. Byte 128 is 0.
-// A query is coded in 11 bits. Inner products of codes are exact in i32.
+// Scalar quantization: 8 bits per dimension of a vector minus the mean. Each vector has a separate step, so
+// that no vector is out of range and none is too small to be distinguished. Byte 128 is 0. A query has 11
+// bits. Inner products of codes are exact in i32.
 //   squared   d = |q|^2 + |x|^2 - 2 <q, x>, q and x about the mean, less what coding adds to it
-//   inner     d = -<q, m> - <q, x - m>, q as it is: what a search under dot asks for. All graphs are
-//             made by squared distances (select-neighbours.ts)
-// Or 4 bits per dimension (int4-code.ts), of which all of this is true as well, but more coarsely.
+//   inner     d = -<q, m> - <q, x - m>, q as it is, for searches under dot. All graphs are
+//             built by squared distances (select-neighbours.ts)
+// Alternatively 4 bits per dimension (int4-code.ts): the same formulas, less accurate.
 import { H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_CODE, L_FINE, L_LENGTH, L_OFFSET, L_ORIGIN, L_ROTATED, L_STEP, L_WEIGHT, N_CODE, N_CODE_SUM, N_SQUARE, N_STEP } from './layout';
 import { mark } from './memory';
 import { dotFloats } from './kernel/distance';
@@ -13,7 +13,7 @@ import { decodeHalf, dotHalf, dotHalves, encodeHalf, HALF_ZERO, hasHalves } from
 import { inverseOf, missed, scaled, widest } from './kernel/quantize';
 import { sumFloats, sumIntegers } from './kernel/sum';
 
-/** Greatest code of a coordinate, and of a query's. */
+/** Largest code of a coordinate of a node, and of a query. */
 const TOP: f32 = 127;
 const QUERY_TOP: f32 = 1023;
 /** What byte 128 adds to the inner product of two nodes' codes, per dimension. */
@@ -25,14 +25,14 @@ function zeroCode(): i32 {
   return hasHalves() ? HALF_ZERO : ZERO;
 }
 
-/** Whether more is known of a vector than its code. */
+/** Whether the layout has refined distances. */
 // @ts-ignore: decorator
 @inline
 export function hasFiner(): bool {
   return (load<u32>(0, H_VECTOR) | load<u32>(0, H_FINE)) != 0;
 }
 
-/** Whether the lane's vector is a query for inner products. */
+/** Whether the encoded vector is a query for inner products. */
 // @ts-ignore: decorator
 @inline
 export function isInner(lane: usize): bool {
@@ -49,7 +49,7 @@ export function centre(vector: usize, target: usize): void {
   }
 }
 
-/** Writes the code of `node`, which is `centred` about the mean. */
+/** Writes the code of `node`, whose vector minus the mean is `centred`. */
 export function encodeNode(node: usize, centred: usize): void {
   const padded = <usize>load<u32>(0, H_PADDED);
   if (hasHalves()) {
@@ -90,10 +90,7 @@ export function encodeNode(node: usize, centred: usize): void {
   if (fine != 0) mark(node + fine, padded);
 }
 
-/**
- * Codes the rotated vector of the lane as a query, as L_WEIGHT says: what is coded of it comes to
- * L_CENTRED.
- */
+/** Encodes the rotated vector as a query, as L_WEIGHT requires; L_CENTRED receives the encoded part. */
 export function encodeQuery(lane: usize): void {
   const inner = isInner(lane);
   const rotated = <usize>load<u32>(lane, L_ROTATED);
@@ -134,7 +131,7 @@ export function encodeQuery(lane: usize): void {
   store<f32>(lane, squares, L_ORIGIN);
 }
 
-/** Inner product of a query's code and a node's bytes. */
+/** Returns the inner product of a query's code and a node's bytes. */
 // @ts-ignore: decorator
 @inline
 function dotSpread(code: usize, bytes: usize): i32 {
@@ -157,12 +154,12 @@ function dotSpread(code: usize, bytes: usize): i32 {
   return sumIntegers(a);
 }
 
-/** Distance of the lane's query and a node, by codes. */
+/** Returns the distance of the query and a node, by codes. */
 export function codeDistance(lane: usize, node: usize): f32 {
   return codeDistanceBy(lane, node, load<f32>(lane, L_WEIGHT));
 }
 
-/** The same where squared lengths count `weight`, as the lane's code was made for. */
+/** As `codeDistance`, where `weight` is the weight of squared lengths for which the query was encoded. */
 // @ts-ignore: decorator
 @inline
 export function codeDistanceBy(lane: usize, node: usize, weight: f32): f32 {
@@ -174,36 +171,36 @@ export function codeDistanceBy(lane: usize, node: usize, weight: f32): f32 {
   return load<f32>(lane, L_BASE) + square - step * <f32>inner;
 }
 
-/** Deviation of a code's rounding, in steps: sqrt(1/12). */
+/** Standard deviation of a code's rounding, in steps: sqrt(1/12). */
 const ROUNDING: f32 = 0.2887;
 
-/** Deviation of the code distance `distance` of the lane's query and `node`. */
+/** Returns the standard deviation of the code distance `distance` of the query and `node`. */
 export function codeNoise(lane: usize, node: usize, distance: f32): f32 {
   const step = ROUNDING * load<f32>(node, N_STEP);
   if (isInner(lane)) return step * load<f32>(lane, L_LENGTH);
-  // The rounding itself is left where the distance is nothing.
+  // The rounding itself remains at distance 0.
   const padded = <f32>load<u32>(0, H_PADDED);
   return 2 * step * sqrt(max<f32>(distance, 0) + padded * step * step);
 }
 
-/** Part of P squared steps below which codes hardly tell two vectors apart. */
+/** Squared steps per dimension below which codes hardly separate two vectors. */
 const BLUR: f32 = 4;
 
-/** Distance of the lane's query and a node, as well as it can be known. */
+/** Returns the best distance of the query and a node that the layout has. */
 // @ts-ignore: decorator
 @inline
 export function knownDistance(lane: usize, node: usize): f32 {
   return hasFiner() ? fineDistance(lane, node) : codeDistance(lane, node);
 }
 
-/** What a search goes by: codes, or, once these were found too coarse, what is known best. */
+/** Returns the distance that the search uses: by codes or, once these were too coarse, the best one. */
 // @ts-ignore: decorator
 @inline
 export function distanceTo(lane: usize, node: usize): f32 {
   return load<u32>(lane, L_FINE) ? knownDistance(lane, node) : codeDistance(lane, node);
 }
 
-/** Whether two nodes of that distance are too near for their codes to tell how near. */
+/** Whether two nodes at this distance are too near for their codes. */
 // @ts-ignore: decorator
 @inline
 function isBlurred(a: usize, b: usize, distance: f32): bool {
@@ -212,12 +209,15 @@ function isBlurred(a: usize, b: usize, distance: f32): bool {
   return distance < BLUR * <f32>load<u32>(0, H_PADDED) * (first * first + second * second);
 }
 
-/** The distance of two nodes that was found by codes, taken again where these are too coarse. */
+/**
+ * Returns the refined distance of two nodes if their codes are too coarse, else `distance`, which is by
+ * codes.
+ */
 export function refinedDistance(a: usize, b: usize, distance: f32): f32 {
   return hasFiner() && isBlurred(a, b, distance) ? fineNodes(a, b) : distance;
 }
 
-/** Squared distance of two nodes: by codes unless these are too near for that. */
+/** Returns the squared distance of two nodes: by codes, unless these are too coarse. */
 export function nodeDistance(a: usize, b: usize): f32 {
   const padded = load<u32>(0, H_PADDED);
   const first = load<f32>(a, N_STEP);
@@ -230,7 +230,7 @@ export function nodeDistance(a: usize, b: usize): f32 {
   return refinedDistance(a, b, load<f32>(a, N_SQUARE) + load<f32>(b, N_SQUARE) - 2 * inner);
 }
 
-/** Inner product of the bytes of two codes. */
+/** Returns the inner product of the bytes of two codes. */
 // @ts-ignore: decorator
 @inline
 function dotBytes(x: usize, y: usize): i32 {
@@ -248,7 +248,7 @@ function dotBytes(x: usize, y: usize): i32 {
   return sumIntegers(i32x4.add(even, odd));
 }
 
-/** Fills P floats with `node` about the mean, as well as it is known. */
+/** Writes the vector of `node` minus the mean, as accurately as the layout has it, into P floats. */
 export function centredOf(node: usize, target: usize): void {
   const vector = <usize>load<u32>(0, H_VECTOR);
   if (vector != 0) {

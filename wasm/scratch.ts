@@ -1,6 +1,6 @@
-// A lane: one thread's scratch space inside a segment. Taken from the header's table, given back
-// when the thread ends, so that many short-lived threads share few. No two threads ever use one
-// lane at a time.
+// Scratch memory of one thread inside a segment (a "lane"). It is taken from the header's table and released
+// when the thread ends, so that many short-lived threads share a few.
+// Invariant: no two threads use one scratch memory at the same time.
 import { allocate, lock, mark, unlock } from './memory';
 import {
   HAS_GRAPH, H_CAPACITY, H_LANE_LOCK, H_LANE_TABLE, H_LAYOUT, H_PADDED, LANES_MAX, LANE_HEADER,
@@ -9,7 +9,7 @@ import {
   POOL_MAX, RESULT_MAX, TOUCHED_MAX,
 } from './layout';
 
-/** Takes a lane; 0 when all are taken or memory is out. */
+/** Takes a scratch memory; returns 0 if all are taken or the segment is full. */
 export function openLane(): usize {
   lock(H_LANE_LOCK);
   let lane: usize = 0;
@@ -33,8 +33,8 @@ export function closeLane(lane: usize): void {
 }
 
 /**
- * Forgets all owners, and what their searches had marked: the memory was read from a file, made
- * while they went on.
+ * Releases all scratch memories and clears their visited sets. The memory was read from a snapshot made
+ * during searches.
  */
 export function freeLanes(): void {
   const graph = (load<u32>(0, H_LAYOUT) & HAS_GRAPH) != 0;
@@ -48,7 +48,7 @@ export function freeLanes(): void {
   }
 }
 
-/** Bytes of a bit per slot. */
+/** Returns the bytes of one bit per slot. */
 function seenBytes(): u64 {
   return (((<u64>load<u32>(0, H_CAPACITY) + 63) >> 3) + 63) & ~63;
 }
@@ -89,7 +89,7 @@ function part(lane: usize, field: usize, at: usize, bytes: u64): usize {
   return at + <usize>((bytes + 15) & ~15);
 }
 
-/** Makes room for a filter of `words` words; returns its address, 0 when memory is out. */
+/** Allocates space for a filter of `words` words; returns its address, or 0 if the segment is full. */
 export function openAllow(lane: usize, words: u32): usize {
   if (words > load<u32>(lane, L_ALLOW_ROOM)) {
     const room = words + (words >> 1) + 1024;

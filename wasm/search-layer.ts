@@ -1,13 +1,13 @@
-// The walk through the graph: best first over a pool of estimates. A node is marked when it is
-// expanded, so it may stand in the pool more than once, with different estimates; expanded nodes
-// are offered to the results with their code distance.
+// The graph search: HNSW algorithm 2, SEARCH-LAYER (Malkov & Yashunin 2018), best first over a pool of
+// candidates. A node counts as visited when it is expanded, so it may be in the pool more than once with
+// different estimates. Expanded nodes are offered to the results with their code distance.
 import { codeDistance, isInner, distanceTo } from './scalar-quantizer';
 import { EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_DELETED, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY, H_ENTRY_BYTES, H_NEIGHBOUR, H_PADDED, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_TABLE_STEP, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_CODE_SUM, N_FLAGS, N_ID, N_NEXT, N_USED, STARTS, STARTS_MAX, TOUCHED_MAX } from './layout';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { lowerEstimates, scanEdges } from './kernel/fastscan';
 
-/** Marks `slot` as seen by this walk; false when it was already. */
+/** Adds `slot` to the visited set; returns false if it was in it. */
 // @ts-ignore: decorator
 @inline
 export function markVisited(lane: usize, slot: u32): bool {
@@ -16,7 +16,7 @@ export function markVisited(lane: usize, slot: u32): bool {
   const bit: u32 = 1 << (slot & 31);
   if (word & bit) return false;
   store<u32>(at, word | bit);
-  // Without a branch on the data: the place is written again by the next when the word was listed.
+  // Without a branch on the data: the next call overwrites the entry if the word was listed already.
   const count = load<u32>(lane, L_TOUCHED_COUNT);
   const touched = <usize>load<u32>(lane, L_TOUCHED);
   store<u32>(touched + ((<usize>min(count, <u32>TOUCHED_MAX)) << 2), <u32>at);
@@ -42,7 +42,7 @@ export function clearSeen(lane: usize): void {
   for (let i: usize = 0; i < <usize>count; i++) store<u32>(<usize>load<u32>(touched + (i << 2)), 0);
 }
 
-/** Whether an element id passes the lane's filter. */
+/** Whether an element id passes the filter. */
 // @ts-ignore: decorator
 @inline
 export function isAllowed(lane: usize, id: u32): bool {
@@ -54,17 +54,17 @@ export function isAllowed(lane: usize, id: u32): bool {
   return (load<u32>(at) & (1 << (id & 31))) != 0;
 }
 
-/** Whether `node` may itself be an answer. */
+/** Whether `node` itself may be a result. */
 // @ts-ignore: decorator
 @inline
 export function isAnswer(lane: usize, node: usize): bool {
   return (load<u32>(node, N_FLAGS) & NODE_DELETED) == 0 && isAllowed(lane, load<u32>(node, N_ID));
 }
 
-/** Equal vectors beside one that are asked whether they may be an answer; where there are more, one is taken to be. */
+/** Number of duplicates that are tested. If there are more, one is assumed to be allowed. */
 const TWINS_MAX = 1024;
 
-/** Whether an equal vector beside `node` may be an answer. */
+/** Whether a duplicate of `node` may be a result. */
 function hasTwin(lane: usize, node: usize): bool {
   let next = atomic.load<u32>(node + N_NEXT);
   for (let steps = 0; next != 0; steps++) {
@@ -75,14 +75,14 @@ function hasTwin(lane: usize, node: usize): bool {
   return false;
 }
 
-/** Whether `node`, or an equal vector beside it, may be an answer. */
+/** Whether `node` or one of its duplicates may be a result. */
 // @ts-ignore: decorator
 @inline
 export function hasAnswer(lane: usize, node: usize): bool {
   return isAnswer(lane, node) || hasTwin(lane, node);
 }
 
-/** Keeps `node` among the results when it, or an equal vector beside it, may be an answer. */
+/** Adds `node` to the results if it or one of its duplicates may be a result. */
 // @ts-ignore: decorator
 @inline
 export function collect(lane: usize, node: usize, slot: u32, distance: f32): void {
@@ -97,17 +97,17 @@ export function collect(lane: usize, node: usize, slot: u32, distance: f32): voi
 }
 
 /**
- * Walks with a pool of `ef`, keeping the best `want` results. The lane's vector must be coded and
- * its table built. `follow` lets the walk follow estimates where there are any: fewer nodes are
- * touched, but the best reachable recall is less.
+ * Searches with a pool of `ef` candidates and keeps the best `want` results. The query must be encoded and
+ * its table built. With `follow`, the search follows estimates if there are any: fewer nodes are read, but
+ * the highest recall is lower.
  */
 export function searchLayer(lane: usize, ef: i32, want: i32, follow: bool): void {
   store<i32>(lane, 0, L_RESULT_COUNT);
   if (ef < STARTS) ef = STARTS;
   store<i32>(lane, min(want, ef), L_RESULT_LIMIT);
   store<u32>(lane, 0, L_FINE);
-  // A wide search begins in several clusters: between them there may be hardly an edge, once the
-  // first nodes, whose edges are long, were deleted.
+  // A wide search begins in several clusters. There may be hardly an edge between clusters after the first
+  // nodes, whose edges are long, were deleted.
   selectEntryPoints(lane, max(STARTS, min(ef >> 2, STARTS_MAX)));
   if (load<u32>(0, H_EDGE_CODES) == 0) walkNodes(lane, ef, 0);
   else if (follow) walkCodes(lane, ef);
@@ -115,10 +115,7 @@ export function searchLayer(lane: usize, ef: i32, want: i32, follow: bool): void
   clearSeen(lane);
 }
 
-/**
- * Walks on from the results of a walk whose codes could not tell what is near, and judges by what is
- * known best of each vector.
- */
+/** Continues from the results of a search whose codes were too coarse, with refined distances. */
 export function searchRefined(lane: usize, ef: i32, want: i32): void {
   if (ef < STARTS) ef = STARTS;
   poolOfResults(lane, ef);
@@ -128,7 +125,7 @@ export function searchRefined(lane: usize, ef: i32, want: i32): void {
   clearSeen(lane);
 }
 
-/** The nearest `most` results are where a walk by what is known best begins. */
+/** Makes the nearest `most` results the entry points of a refined search. */
 export function poolOfResults(lane: usize, most: i32): void {
   const pool = <usize>load<u32>(lane, L_POOL);
   const results = <usize>load<u32>(lane, L_RESULT);
@@ -141,11 +138,13 @@ export function poolOfResults(lane: usize, most: i32): void {
   store<u32>(lane, 1, L_FINE);
 }
 
-/** One block of entry nodes per 1,024 vectors is enough, and 4 of them: measured at 5,000 to 100,000. */
+/**
+ * One block of entry points per 1,024 vectors suffices, and at least 4: measured at 5,000 to 100,000 vectors.
+ */
 const ENTRY_SHIFT: u32 = 10;
 const ENTRY_LEAST: u32 = 4;
 
-/** Fills the pool with the best `starts` of the sampled entry nodes. */
+/** Fills the pool with the best `starts` of the sampled entry points. */
 export function selectEntryPoints(lane: usize, starts: i32): void {
   const pool = <usize>load<u32>(lane, L_POOL);
   const enough = max<u32>(load<u32>(0, H_SLOTS) >> ENTRY_SHIFT, ENTRY_LEAST);
@@ -214,11 +213,11 @@ function walkCodes(lane: usize, ef: i32): void {
 }
 
 /**
- * A neighbour is judged when its estimate is below 1 + SLACK / sqrt(P) times the pool's worst, about
- * one deviation of the estimate.
+ * A neighbor is scored when its estimate is below 1 + SLACK / sqrt(P) times the pool's worst distance, which
+ * is about one standard deviation of the estimate.
  */
 const SLACK: f32 = 1.2;
-/** By inner products estimates are made less by so many deviations instead. */
+/** Under dot: estimates are lowered by this many standard deviations instead. */
 const LOWER: f32 = 1;
 
 export function estimateCutoff(lane: usize): f32 {
@@ -230,8 +229,8 @@ export function estimateCutoff(lane: usize): f32 {
 }
 
 /**
- * Distance of an owner of edges below which estimates are not worth having: the rounding of the
- * table is as much as what they tell.
+ * Returns the distance of an edge's owner below which estimates are useless: the rounding of the table
+ * exceeds their information.
  */
 export function minUsefulDistance(lane: usize): f32 {
   if (isInner(lane)) return -Infinity;
@@ -243,14 +242,14 @@ export function minUsefulDistance(lane: usize): f32 {
 const ROUGH: f32 = 0.058;
 
 /**
- * Per cent of an insertion's pool that are expanded. What the farthest places lead to is hardly ever
- * chosen, while the places themselves are what the choice is made from.
+ * Percentage of an insertion's pool that is expanded. The farthest candidates rarely lead to a chosen node,
+ * but are themselves candidates of the choice.
  */
 export const EXPANDED: i32 = 70;
 
 /**
- * The walk whose pool holds code distances: every neighbour is judged by its own code (`sieve` 0,
- * layouts without edge codes), or those that their estimates do not rule out.
+ * A search whose pool contains code distances. Every neighbor is scored by its code (`sieve` 0, layouts
+ * without edge codes), or only those that their estimates do not rule out.
  */
 function walkNodes(lane: usize, ef: i32, sieve: f32): void {
   const pool = <usize>load<u32>(lane, L_POOL);
@@ -258,7 +257,7 @@ function walkNodes(lane: usize, ef: i32, sieve: f32): void {
   const codes = <usize>load<u32>(0, H_EDGE_CODES);
   const fresh = <usize>load<u32>(lane, L_REJECTED);
   const expanded = load<u32>(lane, L_KEEP_ALL) != 0 ? ef * EXPANDED / 100 : ef;
-  // Without anything to leave out, the pool is the result.
+  // If no node must be skipped, the pool is the result.
   const plain = keepsAll(lane);
   let count = scoreEntryPoints(lane, plain);
   let visited = 0;
@@ -296,8 +295,8 @@ function walkNodes(lane: usize, ef: i32, sieve: f32): void {
 }
 
 /**
- * Lists the neighbours of `mask` that were not seen yet at `fresh`, up to what it returns; touches
- * them, so that they come from memory together.
+ * Writes the unvisited neighbors of `mask` to `fresh`; returns the end of the list. Touches them, so that
+ * their memory is fetched in parallel.
  */
 // @ts-ignore: decorator
 @inline
@@ -317,18 +316,18 @@ export function unvisitedNeighbours(
   return fresh;
 }
 
-/** Whether every node that is met may be a result. */
+/** Whether every visited node may be a result. */
 function keepsAll(lane: usize): bool {
   if (load<u32>(lane, L_KEEP_ALL) != 0) return true;
   return load<u32>(lane, L_ALLOW_WORDS) == 0 && atomic.load<u32>(H_DELETED) == 0;
 }
 
-/** Puts the code distances of the starts into the pool; returns how many there are. */
+/** Scores the entry points by their codes and puts them into the pool; returns their number. */
 export function scoreEntryPoints(lane: usize, plain: bool): i32 {
   const pool = <usize>load<u32>(lane, L_POOL);
   const starts = load<i32>(lane, L_POOL_COUNT);
   let count = 0;
-  // The array is read ahead of what is written.
+  // The loop reads the array ahead of its writes.
   for (let i = 0; i < starts; i++) {
     const slot = (<u32>load<u64>(pool + ((<usize>i) << 3))) >> 1;
     if (!markVisited(lane, slot)) continue;
@@ -341,7 +340,7 @@ export function scoreEntryPoints(lane: usize, plain: bool): i32 {
   return count;
 }
 
-/** The nearest of the pool become the results. */
+/** Copies the nearest of the pool to the results. */
 export function takeResults(lane: usize): void {
   const pool = <usize>load<u32>(lane, L_POOL);
   const results = <usize>load<u32>(lane, L_RESULT);

@@ -1,5 +1,5 @@
-// Life of a segment: formatting for a dimension, taking in vectors, beginning the graph,
-// forgetting.
+// Life cycle of a segment: formatting for a dimension, inserting vectors, starting the graph, removing
+// vectors.
 
 import { freeSlot, unchain } from './duplicates';
 import { BULK_ROWS, EDGES, ENTRY_BLOCKS, E_PARTS, FORMAT_VERSION, HAS_EDGE_CODES, HAS_GRAPH, HEADER_BYTES, H_ADD, H_BEAM, H_BREAK, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_BULK_ROWS, H_BYTES_MAX, H_CAPACITY, H_CHANGED, H_CHUNKS, H_CHUNK_SHIFT, H_DELETED, H_DIMENSION, H_EDGES_END, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FINE, H_FREE, H_GRAPH_FROM, H_HARD, H_IDS, H_LAYOUT, H_LINKED, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SCALE, H_SIGNS, H_SKETCHES, H_SKETCH_BYTES, H_SLOTS, H_STAGED, H_STATE, H_STRIDE, H_VECTOR, H_VERSION, HALF_CODES, IDS_TOP, KEEP_VECTORS, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE, NODE_DELETED, NODE_FREE, NODE_LINKED, NODE_DUPLICATE, NODE_ZERO, N_FLAGS, N_ID, N_NORM, SKETCH_BLOCKS, STAGED_MORE, STATE_GRAPH, STATE_SCAN, S_PARTS } from './layout';
@@ -8,14 +8,14 @@ import { beginGraph } from './centroid';
 import { link } from './insert';
 import { ROUNDS, fillSigns, rotate } from './kernel/hadamard';
 
-/** Staged nodes a single insertion links: more than the one it adds, so that it comes to an end. */
+/** Number of staged nodes that a single insertion links: more than the one it adds, so that the work ends. */
 const LINKED_PER_PUT = 2;
 
 function align(value: u32): u32 {
   return (value + 63) & ~63;
 }
 
-/** Lays out a fresh memory. False when it cannot hold even the tables. */
+/** Formats a new memory. Returns false if it cannot hold even the tables. */
 export function format(
   metric: u32, layout: u32, dimension: u32, bytesMax: u32,
   hard: u32, beam: u32, graphFrom: u32,
@@ -106,9 +106,7 @@ function fillInfinite(terms: usize): void {
   for (let e: usize = 0; e < <usize>EDGES; e++) store<f32>(terms + (e << 2), Infinity);
 }
 
-/**
- * Brings the lane's input, D floats at L_QUERY, to length 1 if `unit`, and rotates it to L_ROTATED.
- */
+/** Normalizes the input, D floats at L_QUERY, to length 1 if `unit`, and rotates it to L_ROTATED. */
 export function prepare(lane: usize, unit: bool): void {
   const input = <usize>load<u32>(lane, L_QUERY);
   const rotated = <usize>load<u32>(lane, L_ROTATED);
@@ -149,13 +147,13 @@ export function prepare(lane: usize, unit: bool): void {
   rotate(rotated);
 }
 
-/** The same for a vector to be taken in: only cosines do without its length. */
+/** As `prepare`, for a vector to store: only cosine normalizes. */
 function prepareStored(lane: usize): void {
   prepare(lane, load<u32>(0, H_METRIC) == METRIC_COSINE);
 }
 
 /**
- * A slot to write into, marked free until it is ready; 0xffffffff when the segment is full. Writer
+ * Returns a slot to write into, marked free until it is complete; 0xffffffff if the segment is full. Writer
  * only.
  */
 export function takeSlot(): u32 {
@@ -172,7 +170,7 @@ export function takeSlot(): u32 {
   return slot;
 }
 
-/** Clears a record and gives it its id; its edges read as absent. */
+/** Clears a record and sets its id; its edges read as absent. */
 export function clearNode(node: usize, id: u32): void {
   memory.fill(node + 4, 0, 8);
   memory.fill(node + 16, 0, 48);
@@ -182,8 +180,8 @@ export function clearNode(node: usize, id: u32): void {
 }
 
 /**
- * Takes in the lane's input as `id`, in place of what had it. False when the segment is full.
- * Writer only.
+ * Inserts the input as `id`, replacing the vector of this id. Returns false if the segment is full. Writer
+ * only.
  */
 export function put(lane: usize, id: u32): bool {
   if (!reserveId(id)) return false;
@@ -200,7 +198,7 @@ export function put(lane: usize, id: u32): bool {
   return true;
 }
 
-/** Writes and links the lane's prepared vector into a taken slot. */
+/** Writes the prepared vector into a reserved slot and links it. */
 function takeIn(lane: usize, slot: u32, id: u32): void {
   const node = nodeAt(slot);
   const rotated = <usize>load<u32>(lane, L_ROTATED);
@@ -214,20 +212,20 @@ function takeIn(lane: usize, slot: u32, id: u32): void {
     mark(vector, (<usize>load<u32>(0, H_PADDED)) << 2);
   }
   atomic.store<u32>(node + N_FLAGS, 0);
-  // While the first graph is made, slots come to be linked in their turn; those it has passed at once.
+  // While the first graph is built, a slot after the link cursor is linked later, one before it immediately.
   if (!scanning || slot + 1 < load<u32>(0, H_LINKED)) link(lane, slot, vector);
   mark(node, <usize>load<u32>(0, H_EDGES_END));
 }
 
-/** Freezes the mean; what was staged is linked from now on, a few at a time. Writer only. */
+/** Computes the mean; from now on staged vectors are linked, a few at a time. Writer only. */
 function startGraph(): void {
   beginGraph();
   store<u32>(0, 1, H_LINKED);
 }
 
 /**
- * Links up to `budget` more of what was staged; with the last one, searches begin to walk. Until then
- * they scan. True when more is to do. Writer only.
+ * Links up to `budget` staged vectors. After the last one, searches use the graph; until then they scan.
+ * Returns true if more is to do. Writer only.
  */
 export function linkStaged(lane: usize, budget: u32): bool {
   const slots = load<u32>(0, H_SLOTS);
@@ -250,7 +248,7 @@ export function reserveId(id: u32): bool {
   return idWord(id, true) != 0;
 }
 
-/** Gives `id` its new slot, forgetting an old one. Writer only. */
+/** Maps `id` to a new slot and removes an old one. Writer only. */
 export function setId(id: u32, slot: u32): void {
   const word = idWord(id, true);
   const old = load<u32>(word);
@@ -261,7 +259,7 @@ export function setId(id: u32, slot: u32): void {
   if (old != 0) forget(old - 1);
 }
 
-/** Forgets an id; false when it is absent. Writer only. */
+/** Removes an id; returns false if it is absent. Writer only. */
 export function remove(id: u32): bool {
   const found = slotOf(id);
   if (found == 0) return false;
@@ -283,15 +281,15 @@ function forget(slot: u32): void {
 }
 
 /**
- * Takes the next row of the bulk ring and links it; false when there is none. Any thread, each
- * with its own lane.
+ * Takes the next row of the bulk ring and links it; returns false if there is none. Any thread, each with a
+ * separate scratch memory.
  */
 export function bulkStep(lane: usize): bool {
   const row: usize = 64 + ((<usize>load<u32>(0, H_PADDED)) << 2);
   const rows = <usize>load<u32>(0, H_BULK_ROWS);
   for (;;) {
-    // Row numbers only grow, so a thread that was asleep while the ring went round fails the
-    // exchange and takes nothing by mistake.
+    // Row numbers only grow. A thread that was suspended while the ring wrapped around fails the exchange and
+    // takes nothing.
     const next = atomic.load<u32>(H_BULK_NEXT);
     if (<i32>(atomic.load<u32>(H_BULK_END) - next) <= 0) return false;
     if (atomic.cmpxchg<u32>(H_BULK_NEXT, next, next + 1) != next) continue;
@@ -305,7 +303,8 @@ export function bulkStep(lane: usize): bool {
 }
 
 /**
- * Address of the bulk rows, each 64 B (slot, id) and P floats; 0 when memory is out. Writer only.
+ * Returns the address of the bulk rows, each 64 B (slot, id) and P floats; 0 if the segment is full. Writer
+ * only.
  */
 export function openBulk(): usize {
   let at = <usize>load<u32>(0, H_BULK_ROWS);

@@ -1,18 +1,18 @@
-// The neighbour choice of HNSW (Malkov & Yashunin 2018, algorithm 4), relaxed: candidates come
-// nearest first, and one is redundant when a kept one is so near to it that the walk would come
-// by there anyway.
+// Selects neighbors by the heuristic of HNSW (Malkov & Yashunin 2018, algorithm 4), relaxed by a factor.
+// Candidates come nearest first. A candidate is redundant if a chosen neighbor is so near to it that a search
+// would reach it through that neighbor.
 import { nodeDistance, refinedDistance } from './scalar-quantizer';
 import { N_NORM } from './layout';
 import { nodeAt } from './memory';
 import { BY_INNER, innerAt, slotOfKey, squaredKey } from './candidate-order';
 import { distanceOf } from './kernel/sorted-keys';
 
-/** A kept s makes c redundant when ALPHA x d(c,s) <= d(c,owner), in squared distances. */
+/** A chosen s makes c redundant if ALPHA x d(c,s) <= d(c,owner), in squared distances. */
 const ALPHA: f32 = 1.1;
 
 /**
- * Appends `key` to the `count` kept keys of `owner`, as its squared distance, when none of them makes
- * it redundant.
+ * Appends `key` to the `count` chosen keys of `owner`, as its squared distance, unless one of them makes it
+ * redundant. Returns whether it was appended.
  */
 export function addIfDiverse(owner: usize, kept: usize, count: i32, key: u64): bool {
   const node = nodeAt(slotOfKey(key));
@@ -30,10 +30,7 @@ export function addIfDiverse(owner: usize, kept: usize, count: i32, key: u64): b
   return true;
 }
 
-/**
- * The same by inner products: whether a kept one has as great a one with `node` as would make it
- * redundant were all of them as long as `owner` and `node` are.
- */
+/** Tests redundancy by inner products: as if all chosen vectors had the lengths of `owner` and `node`. */
 function isRedundant(owner: usize, node: usize, distance: f32, kept: usize, end: usize): bool {
   const most = load<f32>(owner, N_NORM) * load<f32>(node, N_NORM);
   const limit = (distance + most) / ALPHA - most;

@@ -1,6 +1,6 @@
-// The scan of sketches: of all allowed slots, 32 at a time, a lower bound of the distance, from 1 bit
-// per dimension; what it does not rule out is judged by its code. One stream through a fortieth of
-// the memory that the records take, for filters that let many through.
+// The scan of sketches: a lower bound of the distance of every allowed slot, 32 at a time, from 1 bit per
+// dimension. Vectors that the bound does not rule out are scored by their codes. The scan reads one stream of
+// a fortieth of the memory of the records, for filters that pass many vectors.
 import { distanceTo } from './scalar-quantizer';
 import { EDGES, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_REJECTED, L_SEEN, L_TOUCH, L_VISITED, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE_SUM, N_FLAGS, S_PARTS } from './layout';
 import { idWord, nodeAt, sketchesAt } from './memory';
@@ -8,19 +8,19 @@ import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { buildTable, lowerEstimates, scanEdges } from './kernel/fastscan';
 import { collect } from './search-layer';
 
-/** Deviations of an estimate that a bound lies below it. */
+/** Standard deviations by which a bound is below the estimate. */
 const DEVIATIONS: f32 = 2.5;
 
-/** Builds the lane's table so that scans of sketches give lower bounds. */
+/** Builds the lookup table so that scans of sketches give lower bounds. */
 export function buildBounds(lane: usize): void {
   buildTable(lane);
   lowerEstimates(lane, DEVIATIONS);
 }
 
 /**
- * The best `want` of the allowed ids become results: the `pool` least bounds are collected, then
- * judged from the least on until what follows cannot be among the best. False when the pool was too
- * small for that. The lane's bounds are built.
+ * Collects the best `want` of the allowed ids as results: scores the `pool` lowest bounds, lowest first,
+ * until no further one can be among the best. Returns false if the pool was too small. The bounds must be
+ * built.
  */
 export function scanSketches(lane: usize, pool: i32, want: i32): bool {
   store<i32>(lane, 0, L_RESULT_COUNT);
@@ -43,9 +43,9 @@ export function scanSketches(lane: usize, pool: i32, want: i32): bool {
 }
 
 /**
- * The best `want` of all vectors, or of all `allowed`, become results: each whose bound is below the worst
- * of them, and below `worst` as long as they are fewer, is judged. The lane's bounds are built; what is
- * judged is counted.
+ * Collects the best `want` of all vectors, or of all `allowed` ones, as results. Scores each vector whose
+ * bound is below the worst result, and below `worst` while there are fewer results. Counts the scored
+ * vectors. The bounds must be built.
  */
 export function scanBlocks(lane: usize, want: i32, worst: f32, allowed: bool): void {
   store<i32>(lane, 0, L_RESULT_COUNT);
@@ -79,14 +79,14 @@ export function scanBlocks(lane: usize, want: i32, worst: f32, allowed: bool): v
   store<i32>(lane, load<i32>(lane, L_VISITED) + judged, L_VISITED);
 }
 
-/** The lowest `count` bits. */
+/** Returns a mask of the lowest `count` bits. */
 // @ts-ignore: decorator
 @inline
 function maskBelow(count: u32): u32 {
   return count < <u32>EDGES ? (1 << count) - 1 : 0xffffffff;
 }
 
-/** Lists the live slots of `mask` at `fresh`; touches them, so that they come from memory together. */
+/** Writes the live slots of `mask` to `fresh`. Touches them, so that their memory is fetched in parallel. */
 // @ts-ignore: decorator
 @inline
 function gatherLive(lane: usize, first: u32, mask: u32, fresh: usize): usize {
@@ -104,7 +104,7 @@ function gatherLive(lane: usize, first: u32, mask: u32, fresh: usize): usize {
   return fresh;
 }
 
-/** Collects the `limit` least bounds of allowed slots, nearest first; returns how many there are. */
+/** Collects the `limit` lowest bounds of allowed slots, lowest first; returns their number. */
 function collectBounds(lane: usize, bounds: usize, limit: i32): i32 {
   const words = markAllowed(lane);
   const marks = <usize>load<u32>(lane, L_SEEN);
@@ -132,7 +132,7 @@ function collectBounds(lane: usize, bounds: usize, limit: i32): i32 {
   return count;
 }
 
-/** Marks the slots of the allowed ids; returns how many words of marks there are. */
+/** Marks the slots of the allowed ids; returns the number of words of marks. */
 function markAllowed(lane: usize): u32 {
   const words = load<u32>(lane, L_ALLOW_WORDS);
   const allow = <usize>load<u32>(lane, L_ALLOW);

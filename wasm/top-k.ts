@@ -1,6 +1,5 @@
-// From results to the answer: equal vectors join, distances are taken again on full vectors, the
-// best k are kept. Also the exact scan that small segments, flat layouts and the last resort of
-// filtered searches use.
+// Turns results into the final k: adds duplicates, scores by full vectors, keeps the best k. Also contains
+// the exact scan of small segments and flat layouts, which is the last resort of filtered searches.
 import { codeNoise, hasFiner, distanceTo, knownDistance } from './scalar-quantizer';
 import { exactDistance, vectorDistance } from './kernel/distance';
 import { H_METRIC, H_PADDED, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS, L_DISTANCES, L_FINE, L_IDS, L_KEEP_ALL, L_POOL, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_TOUCH, METRIC_COSINE, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE, N_FLAGS, N_ID, N_NEXT, STATE_SCAN } from './layout';
@@ -8,12 +7,12 @@ import { idWord, nodeAt, slotOf } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { isAllowed, isAnswer, collect } from './search-layer';
 
-/** Steps along a chain of equal vectors when a filter refuses them one after another. */
+/** Largest number of steps along a list of equal vectors that a filter refuses. */
 const CHAIN_MAX = 65536;
 
 /**
- * Whether `slot` is what its id stands for now. A replacement is linked before the old vector is
- * forgotten; the id map is where one gives way to the other.
+ * Whether `slot` is the present one of its id. A replacement is linked before the old vector is removed; the
+ * id map decides which of them counts.
  */
 // @ts-ignore: decorator
 @inline
@@ -21,7 +20,7 @@ function isCurrent(slot: u32): bool {
   return slotOf(load<u32>(nodeAt(slot), N_ID)) == slot + 1;
 }
 
-/** Offers one vector to the answer of k. Keys end in the id, so that ties go by age. */
+/** Offers one vector to the best k. Keys end in the id, so ties go by age. */
 // @ts-ignore: decorator
 @inline
 function offerAnswer(lane: usize, slot: u32, distance: f32, k: i32): void {
@@ -34,7 +33,7 @@ function offerAnswer(lane: usize, slot: u32, distance: f32, k: i32): void {
   if (count < k) store<i32>(lane, count + 1, L_ANSWERS);
 }
 
-/** Whether the answer is full of nearer vectors. An equally far one may still be older. */
+/** Whether there are k nearer vectors. An equally far vector may still be older. */
 function isFull(lane: usize, distance: f32, k: i32): bool {
   if (load<i32>(lane, L_ANSWERS) < k) return false;
   const last = <usize>load<u32>(lane, L_POOL) + ((<usize>(k - 1)) << 3);
@@ -50,13 +49,13 @@ function offerChain(lane: usize, head: u32, distance: f32, k: i32): void {
   }
 }
 
-/** Deviations of a code distance that a true one is taken to lie below it at most. */
+/** Standard deviations by which a true distance may be below its code distance. */
 const DEVIATIONS: f32 = 3;
 
 /**
- * Makes the answer of k from the results of a walk (which `chains` extend) or a list (which names
- * everything itself): each is judged again but for those that are too far by their codes already.
- * False when codes that were left out of the results may be as near: they are too coarse.
+ * Computes the best k from the results of a graph search (with `chains`: adds their duplicates) or of a list
+ * (which contains all ids). Scores each again, except those that are too far by their codes. Returns false if
+ * codes are too coarse: vectors outside the results may be as near.
  */
 export function answerResults(lane: usize, k: i32, chains: bool): bool {
   store<i32>(lane, 0, L_ANSWERS);
@@ -84,14 +83,14 @@ export function answerResults(lane: usize, k: i32, chains: bool): bool {
   return sure;
 }
 
-/** Distance of whatever and a zero vector. */
+/** Distance between any vector and a zero vector. */
 // @ts-ignore: decorator
 @inline
 function zeroDistance(metric: u32): f32 {
   return metric == METRIC_COSINE ? 2 : 0;
 }
 
-/** Ids and distances of the answer, nearest first. */
+/** Writes ids and distances of the best k, nearest first; returns their number. */
 export function writeAnswer(lane: usize): i32 {
   const answers = <usize>load<u32>(lane, L_POOL);
   const count = load<i32>(lane, L_ANSWERS);
@@ -107,8 +106,8 @@ export function writeAnswer(lane: usize): i32 {
 }
 
 /**
- * Largest deviation of a code distance in the answer of `count`: long vectors have coarser codes than
- * short ones, and either may be the last.
+ * Returns the largest standard deviation of a code distance in the result of `count`. Long vectors have
+ * coarser codes than short ones, and either may be the last.
  */
 export function answerNoise(lane: usize, count: i32): f32 {
   const ids = <usize>load<u32>(lane, L_IDS);
@@ -123,7 +122,7 @@ export function answerNoise(lane: usize, count: i32): f32 {
   return most;
 }
 
-/** The distance by which an exact scan judges a slot. */
+/** Returns the distance by which an exact scan scores a slot. */
 // @ts-ignore: decorator
 @inline
 export function scanDistance(lane: usize, node: usize, slot: u32): f32 {
@@ -136,7 +135,7 @@ export function scanDistance(lane: usize, node: usize, slot: u32): f32 {
   return knownDistance(lane, node);
 }
 
-/** Offers the slots [from, to) to the answer of k; L_ANSWERS is 0 before the first part. */
+/** Offers the slots [from, to) to the best k. L_ANSWERS must be 0 before the first part. */
 export function scanSlots(lane: usize, from: u32, to: u32, k: i32): void {
   for (let slot = from; slot < to; slot++) {
     const node = nodeAt(slot);
@@ -147,8 +146,8 @@ export function scanSlots(lane: usize, from: u32, to: u32, k: i32): void {
 }
 
 /**
- * Writes the distances of up to `to - from` live, allowed slots to L_IDS and L_DISTANCES; returns
- * how many.
+ * Writes the distances of up to `to - from` live, allowed slots to L_IDS and L_DISTANCES; returns their
+ * number.
  */
 export function listSlots(lane: usize, from: u32, to: u32): i32 {
   let count = 0;
@@ -165,12 +164,11 @@ export function listSlots(lane: usize, from: u32, to: u32): i32 {
   return count;
 }
 
-/** Slots that an allow-list's scan judges at once. */
+/** Slots that a scan of an allow list scores together. */
 const BATCH: usize = 32 << 2;
 
 /**
- * Judges every allowed id by its code, or as well as it can be (`fine`); the best `want` become
- * results.
+ * Scores every allowed id by its code or, if `fine`, by its refined distance. The best `want` become results.
  */
 export function scanAllowed(lane: usize, want: i32, fine: bool): void {
   store<u32>(lane, fine ? 1 : 0, L_FINE);
@@ -200,7 +198,10 @@ export function scanAllowed(lane: usize, want: i32, fine: bool): void {
   judgeBatch(lane, batch, end);
 }
 
-/** Judges the slots listed from `batch` to `end`; touched first, they come from memory together. */
+/**
+ * Scores the slots listed from `batch` to `end`. Touches them first, so that their memory is fetched in
+ * parallel.
+ */
 function judgeBatch(lane: usize, batch: usize, end: usize): void {
   const padded = <usize>load<u32>(0, H_PADDED);
   let touched: i32 = 0;

@@ -1,6 +1,6 @@
-// Many vectors at once: the writer hands rows out through the segment's ring, and every thread that
-// helps links some of them. Rows are handed out while they are still being filled in. Invariant: an
-// id is given its slot after all rows of its round are linked, by the writer alone.
+// Inserts many vectors together: the writer thread publishes rows in the segment's ring, and every helping
+// thread links some of them. Rows are linked while later ones are still being written.
+// Invariant: the writer alone maps an id to its slot, after all rows of its round are linked.
 import {
   BULK_ROWS,
   H_BULK_DONE,
@@ -11,27 +11,29 @@ import {
 } from '../../wasm/layout.js';
 import type { Segment } from './segment.js';
 
-/** Row i as numbers; undefined leaves it out. */
+/** Returns the numbers of row i; undefined skips the row. */
 export type Rows = (i: number) => ArrayLike<number> | undefined;
 
-/** What a row's numbers are multiplied by in this segment; undefined when it belongs in another. */
+/**
+ * Returns the factor for a row's numbers in this segment; undefined if the row belongs to another segment.
+ */
 export type FactorOf = (row: ArrayLike<number>) => number | undefined;
 
 export interface Linked {
   next: number;
-  /** Rows that belong in another segment. */
+  /** Rows that belong to another segment. */
   strays: number[];
   isFull: boolean;
 }
 
-/** A bulk build pays from this many vectors on: fewer are linked before others have woken up. */
+/** Number of vectors from which a bulk build pays. Fewer are linked before other threads wake up. */
 export const bulkFrom = 128;
 
 const noSlot = 0xffffffff;
 
 /**
- * Links rows [from, to), at most BULK_ROWS of them, with whoever helps. Returns where it stopped:
- * before the end of the round only when the segment is full.
+ * Links rows [from, to), at most BULK_ROWS of them, together with the helping threads. Returns the next row:
+ * before the end of the round only if the segment is full.
  */
 export function linkRows(
   segment: Segment,
@@ -70,7 +72,7 @@ export function linkRows(
   }
   const { address } = segment.lane;
   while (kernel.bulkStep(address)) {
-    // This thread's share.
+    // This thread's share of the rows.
   }
   awaitDone(header, base + slots.length);
   for (let i = 0; i < slots.length; i++) kernel.setId(taken[i]!, slots[i]!);
@@ -100,7 +102,9 @@ function openRing(segment: Segment): Ring {
   };
 }
 
-/** Waits for the last rows of helpers: about a millisecond, more when their thread has no core. */
+/**
+ * Waits for the last rows of the helping threads: about a millisecond, or more if their thread has no core.
+ */
 function awaitDone(header: Int32Array, wanted: number): void {
   for (;;) {
     const done = Atomics.load(header, H_BULK_DONE >> 2);
@@ -110,8 +114,8 @@ function awaitDone(header: Int32Array, wanted: number): void {
 }
 
 /**
- * Links rows of a build that another thread runs until none is left or `until` (performance.now())
- * has passed.
+ * Links rows of another thread's build until none is left or `until` (performance.now(), in milliseconds) has
+ * passed.
  */
 export function helpLink(segment: Segment, until: number): void {
   const { kernel, lane } = segment;

@@ -1,13 +1,17 @@
-// How wide a graph must be walked to find nearly all, measured on the segment itself: where vectors lie
-// without order in many dimensions, or are of many lengths, the width that is enough for others is not.
-// Queries are made of stored vectors: each alone, as what is asked for under cosine and l2 lies among them;
-// under dot also the direction of one less that of another, and where lengths differ those of two and of
-// four added up, since what is asked for then is often unlike any of the longest. The truth is a scan by
-// sketches, so that a measurement costs about as much as two to four hundred searches. It is made by the
-// writer when it has nothing else to do, a search or two at a time, and again when the vectors have
-// changed by a third. Twice: what finds ten need not find a hundred.
-// Invariant: searches never wait for it; until it is made they walk as wide as they are told. A measurement
-// that was not made to its end, as when the process stopped, is still due.
+// Measures on a segment the search width (ef) at which a graph search finds nearly all nearest neighbors.
+// Vectors without structure in many dimensions, or of different lengths, need a larger width than others.
+//
+// The queries are made of stored vectors. Under cosine and l2, each query is one vector, because user queries
+// lie among the vectors. Under dot, queries are also the direction of one vector minus another. If lengths
+// differ, they also add two and four vectors, because user queries often differ from all of the longest
+// vectors. Ground truth is a scan by sketches, so a calibration costs about as much as two to four hundred
+// searches.
+//
+// The writer thread runs it when idle, one or two searches at a time, and again when a third of the vectors
+// has changed. It runs for 10 and for 100 results, because a width that finds ten need not find a hundred.
+//
+// Invariant: searches never wait for a calibration; until it is complete they use the configured width. An
+// interrupted calibration is still due.
 import {
   H_CHANGED,
   H_JUDGED,
@@ -25,32 +29,35 @@ import { few, many, searchWalk, defaultEf } from './search-params.js';
 import { walkGraph } from './search.js';
 import type { Segment } from './segment.js';
 
-/** How many queries of each kind. */
+/** Number of queries of each kind. */
 const perKind = 48;
-/** What queries of a kind have of the directions of so many vectors; the first two for equal lengths. */
-const kinds = [[1], [1, -1], [1, 1], [1, -1, 1, -1]];
-/** Part of the mean length by which lengths deviate where they are as good as equal. */
-const evenly = 0.1;
 /**
- * Share of the true nearest that every kind of queries must find. Under dot other queries than these
- * are harder still.
+ * Weights with which a query of each kind adds the directions of vectors. The first two kinds serve vectors
+ * of equal length.
  */
+const kinds = [[1], [1, -1], [1, 1], [1, -1, 1, -1]];
+/** Standard deviation of the lengths, as a part of their mean, below which they count as equal. */
+const evenly = 0.1;
+/** Recall that every kind of queries must reach. Under dot, other queries than these are still harder. */
 const enough = 0.98;
 const enoughInner = 0.985;
-/** Scans after which it is told whether any walk is worth measuring. */
+/** Number of scans after which the calibration decides whether any width is worth measuring. */
 const firstScans = 12;
 const widths = [defaultEf, 192, 256, 384, 512, 768, 1024, 1536, 2048];
-/** Slots that are looked at for one that is in use. */
+/** Number of slots that are examined to find one in use. */
 const lookedAt = 4096;
 
 interface Query {
   kind: number;
   slots: number[];
-  /** Distance of the last of the true nearest. */
+  /** Distance of the last true neighbor. */
   last: number;
 }
 
-/** For how many answers a segment is to be measured: it never was, or has changed too much since. */
+/**
+ * Returns the number of results for which a calibration is due, because there was none or the segment has
+ * changed too much. Undefined if none is due.
+ */
 export function calibrationDue(segment: Segment): number | undefined {
   if (!segment.hasGraph || segment.live < graphFrom) return undefined;
   if (segment.width === 0 || segment.field(H_CHANGED) * 3 > segment.live) return few;
@@ -59,18 +66,18 @@ export function calibrationDue(segment: Segment): number | undefined {
 
 export class EfCalibration {
   readonly #queries: Query[];
-  /** How many of the nearest a kind of queries may miss. */
+  /** Largest number of neighbors that a kind of queries may miss. */
   readonly #missesMax: number;
   readonly #misses = kinds.map(() => 0);
-  /** Widths that are left to try, narrowest first; undefined while the truth is being found. */
+  /** Widths left to try, narrowest first; undefined during the search for ground truth. */
   #widths: number[] | undefined;
-  /** What had changed when it began: of that it tells, of what changed meanwhile it does not. */
+  /** Number of changes when the calibration began. Later changes count for the next one. */
   readonly #changed: number;
   #judged = 0;
   #scanned = 0;
   #done = 0;
 
-  /** For the `k` nearest, which is `few` or `many`. */
+  /** `k`: number of nearest neighbors, `few` or `many`. */
   constructor(
     private readonly segment: Segment,
     readonly k: number,
@@ -81,7 +88,7 @@ export class EfCalibration {
     this.#changed = segment.field(H_CHANGED);
   }
 
-  /** One search or two; false when the measurement is made. */
+  /** Runs one search or two. Returns false when the calibration is complete. */
   step(): boolean {
     const query = this.#queries[this.#done];
     if (query === undefined) return this.#widths === undefined ? this.#compare() : this.#accept();
@@ -89,7 +96,7 @@ export class EfCalibration {
     if (!this.#begin(query)) return true;
     if (this.#widths !== undefined) return this.#walk(query, this.#widths[0]!);
     this.#scan(query);
-    // Where a scan is cheaper than the narrowest walk, no walk is worth measuring.
+    // If a scan is cheaper than the narrowest search, no width is worth measuring.
     return this.#done === firstScans && this.#candidates().length === 0 ? this.#compare() : true;
   }
 
@@ -121,10 +128,10 @@ export class EfCalibration {
     return this.#misses[query.kind]! > this.#missesMax ? this.#widen() : true;
   }
 
-  /** The widths at which a walk is cheaper than a scan. */
+  /** Returns the widths at which a graph search is cheaper than a scan. */
   #candidates(): number[] {
     const { segment, k } = this;
-    // As a search reckons: for many by what was found for few.
+    // As in a search, the value for `many` uses the measurement for `few`.
     const judged = k === few ? this.#meanJudged() : segment.field(H_JUDGED) - 1;
     const scan = scanMicros(segment, k, judged);
     const micros = (width: number): number =>
@@ -132,12 +139,12 @@ export class EfCalibration {
     return widths.filter((width) => micros(width) < scan * marginOver(segment, width));
   }
 
-  /** Vectors that a scan judges; all, when no query could be made. */
+  /** Mean number of vectors that a scan scores; all of them if no query could be made. */
   #meanJudged(): number {
     return this.#scanned === 0 ? this.segment.live : this.#judged / this.#scanned;
   }
 
-  /** The truth is known: walks are next, where there are any to try. */
+  /** Starts the graph searches after the ground truth, if there are widths to try. */
   #compare(): boolean {
     this.#widths = this.#candidates();
     return this.#restart();
@@ -154,7 +161,7 @@ export class EfCalibration {
     return this.#widths!.length > 0 || this.#accept();
   }
 
-  /** Keeps the least width that was enough; without one, that which nobody walks. */
+  /** Stores the smallest width that was sufficient; without one, a width that no search takes. */
   #accept(): boolean {
     const { segment } = this;
     const width = this.#widths?.[0] ?? POOL_MAX;
@@ -169,7 +176,9 @@ export class EfCalibration {
   }
 }
 
-/** Queries of all kinds by turns; the first vector of each lies evenly among all. */
+/**
+ * Builds queries of all kinds in rotation. The first vectors of each kind are spread evenly over the slots.
+ */
 function queriesOf(segment: Segment): Query[] {
   const { slots } = segment;
   const nodes = new Nodes(segment);
@@ -181,7 +190,7 @@ function queriesOf(segment: Segment): Query[] {
     firsts.map((slot) => nodes.lengthOf(slot)),
   );
   return Array.from({ length: asked * perKind }, (_, i) => {
-    // Far from the first, and different each time.
+    // Far from the first slot, and different for each query.
     const others = kinds[i % asked]!.slice(1).map((_, j) =>
       nodes.usedFrom(Math.floor((((4 * i + j) * 0.618 + 0.3) % 1) * slots)),
     );
@@ -190,7 +199,7 @@ function queriesOf(segment: Segment): Query[] {
   });
 }
 
-/** How many of the kinds. */
+/** Returns how many of the kinds to use. */
 function kindsAsked(segment: Segment, lengths: readonly number[]): number {
   if (segment.field(H_METRIC) !== METRIC_DOT) return 1;
   return isUneven(lengths) ? kinds.length : 2;
@@ -202,7 +211,7 @@ function isUneven(lengths: readonly number[]): boolean {
   return Math.sqrt(square) > evenly * mean;
 }
 
-/** The records of a segment as far as queries are made of them. */
+/** Reads the records of a segment, as far as queries need them. */
 class Nodes {
   readonly #flags: Uint32Array;
   readonly #lengths: Float32Array;
@@ -221,7 +230,7 @@ class Nodes {
     return this.#lengths[this.#at(slot, N_NORM)]!;
   }
 
-  /** The first slot from `slot` on that is in use; `slot` itself where none is near. */
+  /** Returns the first slot in use from `slot` on; `slot` itself if there is none nearby. */
   usedFrom(slot: number): number {
     const { slots } = this.segment;
     for (let i = 0; i < lookedAt; i++) {

@@ -1,9 +1,9 @@
-// What an index holds, for `verify`, which compares it with the rows. Only while nobody changes the
-// index.
+// Reads the content of an index for `verify`, which compares it with the rows. No thread may change the index
+// meanwhile.
 import { N_FLAGS, N_ID, NODE_DELETED, NODE_FREE } from '../../wasm/layout.js';
 import type { SharedIndex } from './shared-index.js';
 
-/** Ids of all live vectors, as the records of the index name them. */
+/** Returns the ids of all live vectors in the records of the index. */
 export function idsIn(index: SharedIndex): number[] {
   const ids: number[] = [];
   for (const segment of index.segments) {
@@ -18,15 +18,15 @@ export function idsIn(index: SharedIndex): number[] {
   return ids;
 }
 
-/** As a share of the distance to the opposite vector: far above what codes and f32 round away. */
+/** Share of the distance to the opposite vector: far above the error of codes and f32. */
 const shareMax = 0.01;
 
-/** A number that the index, which has 32 bits, sees as zero. */
+/** Whether a number is zero in the 32 bits of the index. */
 const isNothing = (number: number): boolean => Math.fround(number) === 0;
 
 /**
- * Whether the vector that is kept under an id is the given one, as far as the metric can tell: an inner
- * product does not say how near a vector is to itself.
+ * Whether the vector stored under an id equals the given one, as far as the metric can tell. Always true
+ * under dot: an inner product does not tell how near a vector is to itself.
  */
 export function holdsVector(index: SharedIndex, id: number, vector: Float64Array): boolean {
   if (index.options.metric === 'dot' || vector.every(isNothing)) return true;

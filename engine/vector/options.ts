@@ -1,4 +1,4 @@
-// From what the user configures to what a segment is formatted with.
+// Maps the configured options to the format of a segment.
 import {
   GRAPH_DIMENSION_MAX,
   HALF_CODES,
@@ -11,13 +11,13 @@ import {
 } from '../../wasm/layout.js';
 import type { IndexOptions, Layout, Metric } from './index.js';
 
-/** Vectors that begin a graph; fewer are scanned exactly. */
+/** Number of vectors from which a graph is built. Fewer are scanned exactly. */
 export const graphFrom = 1000;
 
-/** Bytes of one segment's memory at most: what wasm can address, less a page. */
+/** Largest size of a segment's memory in bytes: what WebAssembly can address, minus a page. */
 export const segmentBytesMax = 2 ** 32 - 65536;
 
-/** The layout that `auto` (or a layout the dimension is too great for) stands for. */
+/** Returns the layout that `auto` selects. Dimensions that are too large for a graph get `flat`. */
 export function chosenLayout(options: IndexOptions, dimension: number): Exclude<Layout, 'auto'> {
   if (options.exact || dimension + 1 > GRAPH_DIMENSION_MAX - 31) return 'flat';
   if (options.layout !== 'auto') return options.layout;
@@ -25,18 +25,18 @@ export function chosenLayout(options: IndexOptions, dimension: number): Exclude<
 }
 
 /**
- * Numbers of a vector from which codes of 4 bits are enough: with fewer, what they leave open is much of a
- * distance, and vectors are small anyway.
+ * Dimension from which 4-bit codes are accurate enough. Below it, their error is a large part of a distance,
+ * and vectors are small anyway.
  */
 const halfFrom = 256;
 
-/** Whether an index has codes of 4 bits only. */
+/** Whether an index stores only 4-bit codes. */
 export function isHalf(options: IndexOptions, dimension: number): boolean {
   const isAsked = options.resident === false && dimension >= halfFrom;
   return isAsked && chosenLayout(options, dimension) === 'compact';
 }
 
-/** Layout flags of a segment. */
+/** Returns the layout flags of a segment. */
 export function layoutFlags(options: IndexOptions, dimension: number): number {
   const layout = chosenLayout(options, dimension);
   if (layout === 'flat') return KEEP_VECTORS;
@@ -48,7 +48,10 @@ export function metricNumber(metric: Metric): number {
   return metric === 'cosine' ? METRIC_COSINE : metric === 'dot' ? METRIC_DOT : METRIC_L2;
 }
 
-/** Options of which come a metric number and layout flags; the rest of them does not show in a file. */
+/**
+ * Returns options that give this metric number and these layout flags. The file does not contain the other
+ * options.
+ */
 export function optionsOf(metric: number, flags: number): IndexOptions {
   const layout =
     (flags & HAS_GRAPH) === 0 ? 'flat' : (flags & KEEP_VECTORS) === 0 ? 'compact' : 'fast';

@@ -1,39 +1,38 @@
-// Pages of a snapshot file into the memories of its segments, by all threads that help: whoever is free
-// takes the next megabyte, reads it straight into shared memory and checks each page while it is still in
-// the cache. Most of the time goes to the kernel, which makes the memory meanwhile: that several threads
-// can do side by side.
+// Reads the pages of a snapshot file into the memories of its segments, on several threads. Each thread takes
+// the next megabyte, reads it directly into shared memory and verifies each page while it is in the cache.
+// The kernel takes most of the time to allocate the memory, which several threads can do in parallel.
 //
-// Invariant: a piece is read by the one thread that took it. Pages that were called whole nobody writes any
-// more; of those that were not, some thread may still write a piece.
+// Invariant: a chunk is read only by the thread that took it. After a successful read no thread writes these
+// pages; after a failed one, some thread may still do so.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { PAGE_BYTES } from '../../wasm/layout.js';
 import { instantiate, type Kernel } from './wasm.js';
 
-/** Read and checked at a time: less than a cache holds. */
+/** Pages per chunk: small enough for the cache. */
 const piecePages = 256;
 
-/** Pages that lie one after another, in a memory and in the file. */
+/** Consecutive pages, in a memory and in the file. */
 export interface PageRun {
   memory: WebAssembly.Memory;
-  /** Of the first of them in the file. */
+  /** Offset of the first page in the file. */
   position: number;
   from: number;
   to: number;
-  /** Where the checksum of page 0 of the memory lies among all. */
+  /** Index of the checksum of page 0 of this memory. */
   firstSum: number;
 }
 
-/** What is read together; sent to other threads as it is. */
+/** A shared read; can be sent to other threads. */
 export interface PageShare {
   path: string;
   runs: readonly PageRun[];
   /** f64 per page of all memories. */
   sums: SharedArrayBuffer;
-  /** i32: the next piece, why reading has failed, then per piece whether it was read. */
+  /** i32: number of the next chunk, code of a failure, then for each chunk whether it was read. */
   progress: SharedArrayBuffer;
 }
 
-/** Of a file of so many pages or more, starts threads that call `readShare`. */
+/** Starts helping threads that call `readShare`, for files of `fromPages` pages or more. */
 export interface ShareOut {
   fromPages: number;
   start: (share: PageShare) => void;
@@ -44,12 +43,12 @@ const [truncated, wrongSum, unreadable] = [1, 2, 3];
 
 const [nextPiece, failure, firstPiece] = [0, 1, 2];
 
-/** A piece that somebody has taken is read by then. */
+/** Longest wait, in milliseconds, for a chunk that another thread has taken. */
 const pieceMs = 60_000;
 
 const piecesOf = ({ from, to }: PageRun): number => Math.ceil((to - from) / piecePages);
 
-/** Reads all runs; undefined, or why they are not whole. */
+/** Reads all runs. Returns undefined, or the reason of a failure. */
 export function readTogether(
   path: string,
   runs: readonly PageRun[],
@@ -70,7 +69,7 @@ export function readTogether(
   return reasons[words[failure]!] || undefined;
 }
 
-/** Takes pieces until none is left. After a failure they are no longer read, but passed over. */
+/** Takes chunks until none is left. After a failure, chunks are skipped without reading. */
 export function readShare({ path, runs, sums, progress }: PageShare): void {
   const words = new Int32Array(progress);
   const reading = new Reading(path, new Float64Array(sums));
@@ -87,7 +86,7 @@ export function readShare({ path, runs, sums, progress }: PageShare): void {
   reading.close();
 }
 
-/** What one thread reads with. */
+/** File and instances of the module that one thread uses. */
 class Reading {
   readonly #kernels = new Map<WebAssembly.Memory, Kernel>();
   #file: number | undefined;
@@ -114,7 +113,7 @@ class Reading {
   }
 }
 
-/** The run of a piece, and its first page. */
+/** Returns the run of a chunk, and its first page. */
 function placeOf(runs: readonly PageRun[], piece: number): { run: PageRun; at: number } {
   let before = 0;
   for (const run of runs) {
@@ -140,7 +139,7 @@ function readPiece(
   return 0;
 }
 
-/** Reads exactly `bytes.length` bytes; false at the end of the file. */
+/** Reads exactly `bytes.length` bytes; returns false at the end of the file. */
 export function readAll(file: number, bytes: Uint8Array, position: number): boolean {
   let done = 0;
   while (done < bytes.length) {

@@ -1,5 +1,5 @@
-// Runs of numbers read by the compiled module, for whoever scans JSON. One instance per thread, in a
-// memory of its own; it is made on first use.
+// Parses runs of numbers in JSON with the compiled module, for the JSON scanner. One instance per thread,
+// with a separate memory, is created on first use.
 //
 //   FLOAT_POWERS   5^q as 128 bits, high half first, the top bit set
 //   FLOAT_INPUT    bytes to read, then zeros
@@ -24,7 +24,7 @@ interface Reader {
 
 let reader: Reader | undefined;
 
-/** Fewest entries a window of input can hold no more than: `,0` each. */
+/** Largest number of entries that a window of input can contain: `,0` each. */
 const entriesMax = FLOAT_INPUT_MAX / 2;
 
 function openReader(): Reader {
@@ -40,8 +40,8 @@ function openReader(): Reader {
 }
 
 /**
- * 128 leading bits of 5^q: cut off, but rounded up for -27 <= q < 0, where that makes products exact
- * (Lemire 2021, sections 5 and 8).
+ * Returns the 128 leading bits of 5^q: truncated, but rounded up for -27 <= q < 0, where that makes products
+ * exact (Lemire 2021, sections 5 and 8).
  */
 function powerOfFive(q: number): bigint {
   const power = 5n ** BigInt(Math.abs(q));
@@ -54,17 +54,17 @@ function powerOfFive(q: number): bigint {
 
 const lengthOf = (value: bigint): bigint => BigInt(value.toString(2).length);
 
-/** The entries of a run: words of a tape, and how far it reached. */
+/** The entries of a run: words of a tape, and the offset of its end in the input. */
 export interface FloatRun {
   entries: Int32Array;
   end: number;
 }
 
 /**
- * Reads numbers, each after a comma, from `bytes` on; at most `room`, and at most as many as a
- * window of the input holds. Each becomes four words: `head` (with `fraction` added when it has
- * a fraction or an exponent), its place, its 64-bit float. Stops before whatever it is not sure
- * about. The words are valid until the next call.
+ * Parses numbers, each after a comma, starting at `from`: at most `room`, and at most as many as one window
+ * of input contains. Each becomes four words: `head` (plus `fraction` if it has a fraction or an exponent),
+ * its offset, its 64-bit float. Stops before a number that it cannot parse exactly. The words are valid until
+ * the next call.
  */
 export function readFloats(
   bytes: Uint8Array,

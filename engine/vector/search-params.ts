@@ -1,59 +1,62 @@
-// The user's m, ef_construction and ef_search keep their HNSW meaning (Malkov & Yashunin 2018); the
-// mapping to our own edge and pool sizes is here and nowhere else.
+// Maps m, ef_construction and ef_search, which have their HNSW meaning (Malkov & Yashunin 2018), to edges and
+// beam sizes of this index. No other file does.
 import { POOL_MAX } from '../../wasm/layout.js';
 
-/** Hard edges of a new node. Every node has room for 32 edges, so m beyond 24 changes nothing. */
+/**
+ * Returns the number of hard edges of a new node: m, between 4 and 24. Every node has 32 edges, so a larger m
+ * changes nothing.
+ */
 export function hardEdges(m: number): number {
   return Math.max(4, Math.min(24, m));
 }
 
 /**
- * Pool of an insertion. Insertions judge neighbours by their codes, so one place is one node, as in
- * HNSW.
+ * Returns the beam of an insertion. Insertions score neighbors by their codes, so one entry is one node, as
+ * in HNSW.
  */
 export function insertionPool(efConstruction: number): number {
   return Math.max(64, Math.min(POOL_MAX, efConstruction));
 }
 
-/** How a graph is walked: places of the pool, and whether the walk follows estimates. */
+/** Parameters of a graph search: entries of the pool, and whether it follows estimates. */
 export interface Walk {
   pool: number;
   follow: boolean;
 }
 
-/** Dimensions (padded) up to which estimates are too noisy to follow: noise grows as 1/sqrt(D). */
+/** Padded dimension from which estimates are accurate enough to follow: their noise grows as 1/sqrt(D). */
 const followFrom = 193;
 /**
- * Widest search that is better off following estimates: beyond, their noise limits recall, the later
- * the more dimensions there are. Measured: 64 of 256 dimensions, 192 of 768.
+ * Largest width at which a search should follow estimates. Beyond it, their noise limits recall; the limit
+ * grows with the dimension. Measured: 64 at 256 dimensions, 192 at 768.
  */
 const followMax = (padded: number): number => padded >> 2;
 
-/** The `ef_search` of whoever says nothing. */
+/** Default of `ef_search`. */
 export const defaultEf = 128;
 
-/** Numbers of answers for which it is measured how wide a segment must be walked. */
+/** Numbers of results for which the calibration measures the width. */
 export const few = 10;
 export const many = 100;
-/** Width for many as a multiple of their number, until it is measured. */
+/** Width for `many` results before the calibration, as a multiple of their number. */
 const manyTimes = 3;
 
-/** Widths that were found to be enough, 0 before. */
+/** Calibrated widths; 0 before the calibration. */
 interface MeasuredWidths {
   readonly width: number;
   readonly widthForMany: number;
 }
 
 /**
- * Width of a search for k that was told none: what was found to be enough for its segment (calibrate-ef.ts),
- * but where a configuration asks for less than is standard.
+ * Returns the width of a search for k results without an explicit `ef`: the calibrated one of the segment
+ * (calibrate-ef.ts), unless the configuration asks for less than the default.
  */
 export function effectiveEf(efSearch: number, measured: MeasuredWidths, k: number): number {
   if (efSearch < defaultEf) return efSearch;
   return Math.min(POOL_MAX, Math.max(efSearch, widthFor(measured, k)));
 }
 
-/** In between in proportion, beyond as the width for many times more. */
+/** Interpolates between `few` and `many`; extrapolates beyond `many` in proportion. */
 function widthFor({ width, widthForMany }: MeasuredWidths, k: number): number {
   if (k <= few) return width;
   const most = widthForMany || manyTimes * many;
@@ -62,8 +65,8 @@ function widthFor({ width, widthForMany }: MeasuredWidths, k: number): number {
 }
 
 /**
- * Walk of a search that wants k with a width of `ef`. Estimates are noisier than distances, and one
- * node may take several places: twice ef of them are held.
+ * Returns the parameters of a search for k results with width `ef`. A search that follows estimates holds 2
+ * `ef` entries, because estimates are noisier than distances and a node may have several entries.
  */
 export function searchWalk(ef: number, k: number, estimates: boolean, padded: number): Walk {
   const least = k + (k >> 1);

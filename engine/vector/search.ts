@@ -1,5 +1,5 @@
-// Searching all segments of an index from one thread: how each is searched, filters by cost,
-// merging.
+// Searches all segments of an index on one thread: selects the method for each segment, selects filters by
+// cost, merges the results.
 import { H_JUDGED, POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
 import { isScanCheaper, judgeMicros, scanMicros, walkMicros } from './search-cost.js';
 import type { AllowList, Candidates, Metric } from './index.js';
@@ -15,13 +15,13 @@ const none: Candidates = {
   distanceError: 0,
 };
 
-/** How wide walks are: as told by whoever searches, or as is standard for the index. */
+/** Width of a graph search: given by the caller, or the default of the index. */
 export interface Width {
   ef: number;
   isTold: boolean;
 }
 
-/** The k nearest of all segments; see VectorIndex.search. */
+/** Returns the k nearest candidates of all segments; see VectorIndex.search. */
 export function search(
   segments: readonly Segment[],
   metric: Metric,
@@ -41,13 +41,15 @@ export function search(
   return parts.length === 1 ? parts[0]!.found : merge(parts, k);
 }
 
-/** A query, and what its numbers are multiplied by in a segment. */
+/** A query, and the factor for its numbers in a segment. */
 interface Scaled {
   query: Float64Array;
   factor: number;
 }
 
-/** Slots that a scan passes in less time than a walk takes, though most of them are free. */
+/**
+ * Number of slots that a scan passes in less time than a graph search takes, even if most of them are free.
+ */
 const scannedSlots = 8 * graphFrom;
 
 function searchSegment(
@@ -62,22 +64,22 @@ function searchSegment(
   if (segment.live === 0) return none;
   segment.load(asked.query, asked.factor);
   segment.filter(allow);
-  // Asked first: once there is a graph, the query is coded for it.
+  // Read first: once there is a graph, the query is encoded for it.
   const hadGraph = segment.hasGraph;
   kernel.beginQuery(address);
   if (k > POOL_MAX) return scanAll(segment, k);
   if (!hadGraph) {
     const count = kernel.searchExact(address, k);
-    // Made meanwhile: the exact vectors that were scanned may be gone.
+    // The graph was completed meanwhile, so the exact vectors that were scanned may be gone.
     if (segment.hasGraph) return searchSegment(segment, asked, k, width, allow);
     return answer(segment, count);
   }
-  // Few are left in a graph: they are looked at one by one, as before there was one.
+  // A graph with few live vectors is scanned exactly.
   if (segment.live < graphFrom && segment.slots <= scannedSlots)
     return answer(segment, kernel.searchExact(address, k));
   const ef = width.isTold ? width.ef : effectiveEf(width.ef, segment, k);
   if (allow === undefined) {
-    // A pool too small to meet k different nodes is widened; the exact scan is the last resort.
+    // A pool too small for k different nodes is widened. The exact scan is the last resort.
     const needed = Math.min(k, segment.live);
     const walk = searchWalk(ef, k, segment.canFollow, segment.padded);
     if (!width.isTold && isScanCheaper(segment, k, walk)) {
@@ -96,8 +98,8 @@ function searchSegment(
 }
 
 /**
- * Leaves the k nearest that a walk of a width of `ef` finds in the lane; returns how many. Amid deleted
- * nodes the walk that passes over them takes its place, and a scan where that one would take as long.
+ * Runs a graph search of width `ef` and leaves the k nearest in the scratch memory. Returns their number.
+ * Among many deleted nodes, a filtered search replaces it, or a scan if that is no slower.
  */
 export function walkGraph(segment: Segment, ef: number, k: number, walk: Walk): number {
   const { kernel } = segment;
@@ -109,18 +111,21 @@ export function walkGraph(segment: Segment, ef: number, k: number, walk: Walk): 
   return among >= 0 ? among : kernel.searchScan(address, k);
 }
 
-/** Places of a walk that takes no longer than `micros`, but for so many that it is likely to need. */
+/**
+ * Returns the pool size of a search that takes no longer than `micros` microseconds, but at least the
+ * expected size.
+ */
 function mostPlaces({ padded }: Segment, likely: number, micros: number): number {
   const places = Math.ceil(micros / walkMicros(padded, { pool: 1, follow: false }));
   return Math.min(POOL_MAX, Math.max(likely, places));
 }
 
-/** A filter hides part of what lies near the answer: so much wider than without one is the walk. */
+/** Factor of the width under a filter, which hides a part of the nearest vectors. */
 const filteredWidth = 1.5;
 
 /**
- * A walk that passes over what the filter refuses, where that is cheaper than a scan if the filter is
- * the same everywhere. Around a query it may refuse far more: then it is a scan after all.
+ * Runs a filtered graph search if it is cheaper than a scan for a filter that is equally selective
+ * everywhere. Around the query, the filter may refuse far more: then a scan follows.
  */
 function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowList): Candidates {
   const { kernel } = segment;
@@ -139,13 +144,13 @@ function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowLis
   return answer(segment, count, filteredDeviations);
 }
 
-/** More answers than this are cheaper by a list: a pool of bounds is kept sorted. */
+/** For more results than this, a list is cheaper, because the pool of bounds is kept sorted. */
 const flatMax = 128;
 
 /**
- * Microseconds of the three ways through a filter that lets `count` vectors pass: judging all of them by their codes; bounds from the sketches of
- * all blocks of 32 that hold one, and judging about a hundred; a walk that judges neighbours by their
- * codes. Only their order matters.
+ * Returns the microseconds of three methods for a filter that passes `count` vectors. `list` scores all of
+ * them by their codes. `flat` computes bounds from the sketches of all blocks of 32 that contain one, and
+ * scores about a hundred. `graph` scores neighbors by their codes. Only the order of the costs matters.
  */
 function filterCosts(
   segment: Segment,
@@ -155,7 +160,7 @@ function filterCosts(
 ): Record<'list' | 'flat' | 'graph', number> {
   const { padded, live } = segment;
   const list = judgeMicros(padded, count, count);
-  // More places than a pool has are not enough.
+  // A search that needs more entries than a pool has cannot find enough.
   const graph =
     pool > POOL_MAX ? Number.POSITIVE_INFINITY : walkMicros(padded, { pool, follow: false });
   if (k > flatMax) return { list, flat: Number.POSITIVE_INFINITY, graph };
@@ -164,11 +169,15 @@ function filterCosts(
   return { list, flat, graph };
 }
 
-/** Deviations of a code distance that are allowed for: at 2 one near answer in a hundred is missed. */
+/**
+ * Number of standard deviations of a code distance in `distanceError`. At 2, one near result in a hundred is
+ * missed.
+ */
 const deviations = 3;
 /**
- * Under a filter all that passes may lie far off, in clusters that codes of 4 bits take for nearer or
- * farther as a whole: the error is the same for all of one, and the least of many errors is large.
+ * The number of standard deviations under a filter. All passing vectors may be far away, in clusters whose
+ * distances 4-bit codes misjudge as a whole. The error is common to a cluster, and the lowest of many errors
+ * is large.
  */
 const filteredDeviations = 5;
 
@@ -183,7 +192,7 @@ function answer(segment: Segment, count: number, allowed = deviations): Candidat
   };
 }
 
-/** Every live, allowed vector judged, a piece at a time; for k beyond what the kernel sorts. */
+/** Scores every live, allowed vector, in parts, for a k beyond what the kernel sorts. */
 function scanAll(segment: Segment, k: number): Candidates {
   const { kernel } = segment;
   const { address, ids, distances } = segment.lane;
@@ -203,21 +212,18 @@ function scanAll(segment: Segment, k: number): Candidates {
   };
 }
 
-/** Nearest first, ties by age. */
+/** Orders nearest first, ties by age. */
 function byDistance(a: { id: number; distance: number }, b: typeof a): number {
   return a.distance - b.distance || a.id - b.id;
 }
 
-/** The answer of a segment, and what its distances are counted in. */
+/** The result of a segment, and the unit of its distances. */
 interface Part {
   found: Candidates;
   unit: number;
 }
 
-/**
- * The k nearest of several answers; an id that is being moved from one segment to another counts
- * once.
- */
+/** Merges results into the k nearest. An id that moves from one segment to another counts once. */
 function merge(parts: readonly Part[], k: number): Candidates {
   const all: { id: number; distance: number }[] = [];
   for (const { found, unit } of parts) {

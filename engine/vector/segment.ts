@@ -1,6 +1,5 @@
-// One segment of an index as one thread sees it: a kernel instance over the shared memory, a lane
-// of its own, and views of the few places that are read and written from here. Views of shared
-// memory stay valid when the memory grows.
+// One segment of an index on one thread: a kernel instance over the shared memory, this thread's scratch
+// memory, and views of fields that the host uses. Views of shared memory stay valid when it grows.
 import {
   FORMAT_VERSION,
   FORMAT_VERSION_SQUARED,
@@ -78,7 +77,7 @@ export class Segment {
     this.header = new Int32Array(memory.buffer, 0, 1024);
   }
 
-  /** An unsigned field of the header. */
+  /** Returns an unsigned field of the header. */
   field(offset: number): number {
     return Atomics.load(this.header, offset >> 2) >>> 0;
   }
@@ -101,14 +100,14 @@ export class Segment {
   get stride(): number {
     return this.field(H_STRIDE);
   }
-  /** A byte per page, 1 when it was changed; undefined when changes are not marked. */
+  /** One byte per page, 1 after a change; undefined while changes are not marked. */
   get marks(): Uint8Array | undefined {
     const at = this.field(H_MARKING);
     if (at === 0) return undefined;
     const length = Math.floor(this.field(H_BYTES_MAX) / PAGE_BYTES) + 1;
     return new Uint8Array(this.buffer(at + length), at, length);
   }
-  /** Whether the first graph is being made. */
+  /** Whether the first graph is being built. */
   get isLinking(): boolean {
     return this.field(H_LINKED) !== 0;
   }
@@ -119,47 +118,49 @@ export class Segment {
     return this.field(H_PADDED);
   }
   /**
-   * Whether a walk may follow the estimates of edge codes. Those of inner products err by a part of the
-   * edge's length, and under dot many edges are as long as the vectors.
+   * Whether a search may follow the estimates of edge codes. Their error under dot is a part of the edge's
+   * length, and many edges under dot are as long as the vectors.
    */
   get canFollow(): boolean {
     return (this.field(H_LAYOUT) & HAS_EDGE_CODES) !== 0 && this.field(H_METRIC) !== METRIC_DOT;
   }
   /**
-   * Largest deviation of a distance in this thread's last answer, of `count`, where codes are all that is known;
-   * else 0.
+   * Returns the largest standard deviation of a distance in this thread's last result of `count` candidates,
+   * if the layout has only 4-bit codes; else 0.
    */
   noiseOf(count: number): number {
     if ((this.field(H_LAYOUT) & HALF_CODES) === 0 || !this.hasGraph) return 0;
     return this.kernel.answerNoise(this.lane.address, count);
   }
-  /** Width at which a walk was found to be wide enough for few answers; 0 before it was measured. */
+  /** Calibrated search width for few results; 0 before the calibration. */
   get width(): number {
     return this.field(H_WIDTH);
   }
   set width(width: number) {
     Atomics.store(this.header, H_WIDTH >> 2, width);
   }
-  /** The same for many; also 0 in images that were made before it was measured. */
+  /**
+   * Calibrated search width for many results; 0 before the calibration, and in snapshots of older versions.
+   */
   get widthForMany(): number {
     return this.field(H_WIDTH_MANY);
   }
   set widthForMany(width: number) {
     Atomics.store(this.header, H_WIDTH_MANY >> 2, width);
   }
-  /** Vectors that the last scan of this thread judged. */
+  /** Number of vectors that this thread's last scan scored. */
   get judged(): number {
     return this.lane.visited[0]!;
   }
   get wantsGraph(): boolean {
     return (this.field(H_LAYOUT) & HAS_GRAPH) !== 0;
   }
-  /** Vectors that still fit. */
+  /** Number of vectors that still fit. */
   get room(): number {
     return this.field(H_CAPACITY) - this.live;
   }
 
-  /** A view at an address, whatever the growth this thread has noticed so far. */
+  /** Returns the buffer up to an address, even if another thread has grown the memory. */
   buffer(end: number): SharedArrayBuffer {
     if (this.memory.buffer.byteLength < end) this.memory.grow(0);
     const { buffer } = this.memory;
@@ -191,7 +192,10 @@ export class Segment {
     return this.#lane;
   }
 
-  /** Makes a memory that was read from a file usable; a sentence when it is not of this layout. */
+  /**
+   * Prepares a memory that was read from a file. Returns undefined, or the reason why its layout does not
+   * fit.
+   */
   restore(options: IndexOptions, dimension: number): string | undefined {
     const layout = layoutFlags(options, dimension);
     const version = this.field(H_VERSION);
@@ -217,8 +221,8 @@ export class Segment {
   }
 
   /**
-   * Lanes and filters that were taken while the image was made lie beyond its end: they are
-   * forgotten.
+   * Removes scratch memories and filters that were allocated while the snapshot was made: they lie beyond its
+   * end.
    */
   #checkLanes(): void {
     const end = this.bytes;
@@ -233,7 +237,7 @@ export class Segment {
     }
   }
 
-  /** What numbers of vectors are multiplied by (l2, dot); 0 as long as all are zero. */
+  /** Factor for the numbers of vectors (l2, dot); 0 while all of them are zero. */
   get scale(): number {
     return new Float64Array(this.memory.buffer, H_INPUT_SCALE, 1)[0]!;
   }
@@ -241,13 +245,16 @@ export class Segment {
     new Float64Array(this.memory.buffer, H_INPUT_SCALE, 1)[0] = scale;
   }
 
-  /** Gives the lane back for other threads to use. */
+  /** Releases the scratch memory for other threads. */
   close(): void {
     if (this.#lane) this.kernel.closeLane(this.#lane.address);
     this.#lane = undefined;
   }
 
-  /** Writes a vector, each number times `factor`, where `put` and `beginQuery` read it. */
+  /**
+   * Writes a vector, each number times `factor`, to where `put` and `beginQuery` read it. Returns the address
+   * of the scratch memory.
+   */
   load(vector: ArrayLike<number>, factor: number): number {
     const { address, query } = this.lane;
     const dimension = this.field(H_DIMENSION);
@@ -256,7 +263,10 @@ export class Segment {
     return address;
   }
 
-  /** Hands the filter to the lane; the same list object is copied once only. */
+  /**
+   * Copies a filter to the scratch memory; the same list object only once. Fails QUERY_MEMORY if the
+   * segment's memory is full.
+   */
   filter(allow: AllowList | undefined): void {
     if (allow === undefined) {
       this.kernel.openAllow(this.lane.address, 0);
@@ -265,7 +275,7 @@ export class Segment {
     }
     const words = allow.words.length;
     const at = this.kernel.openAllow(this.lane.address, words) >>> 0;
-    // The segment's memory is full: address 0 is its header.
+    // Address 0 is the header: the segment's memory is full.
     if (at === 0) fail('QUERY_MEMORY', { max: words * 4 });
     if (this.#allow === allow) return;
     new Uint32Array(this.buffer(at + words * 4), at, words).set(allow.words);

@@ -1,7 +1,6 @@
-// A vector index over shared memory, from whichever thread: the opening thread creates it, others
-// attach with its handle. One thread at a time writes; any number search meanwhile. A memory may
-// exist that this thread has not been given yet (`addMemory`): its vectors are missing from
-// answers here until then, all others are found.
+// A vector index over shared memory, on any thread. The opening thread creates it; others attach with its
+// handle. One thread at a time writes, any number search. A thread that has not yet received a memory
+// (`addMemory`) does not find its vectors, but all others.
 import { HALF_CODES, HAS_EDGE_CODES, HAS_GRAPH, KEEP_VECTORS } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import { helpLink, linkRows, type Rows } from './bulk.js';
@@ -14,7 +13,7 @@ import { Segment } from './segment.js';
 import { exponentOf, scaleFor, storedFactor, acceptsScale } from './vector-scale.js';
 import { createMemory } from './wasm.js';
 
-/** Fields of the control words shared by all threads, i32 each. */
+/** Fields of the control block that all threads share, i32 each. */
 const cDimension = 0;
 const cSegments = 1;
 const cBulk = 2;
@@ -26,13 +25,11 @@ const controlBytes = 20;
 const maintainSlots = 16;
 
 export interface IndexHooks {
-  /**
-   * Writer: called with a fresh handle when a segment was added, before anything is put into it.
-   */
+  /** Writer: called with a new handle after a segment was added, before a vector is put into it. */
   onSegment?: (handle: IndexHandle) => void;
-  /** Writer: called when a bulk build has begun that other threads may help with. */
+  /** Writer: called when a bulk build has begun, which other threads may help with. */
   onBuild?: (handle: IndexHandle) => void;
-  /** Most bytes of a segment's memory; tests make it small. */
+  /** Largest size of a segment's memory in bytes; tests make it small. */
   segmentBytes?: number;
 }
 
@@ -43,7 +40,7 @@ export class SharedIndex implements VectorIndex {
   readonly segments: Segment[];
   readonly #control: Int32Array;
   readonly #hooks: IndexHooks;
-  /** Those under way. */
+  /** Calibrations in progress. */
   readonly #measurements = new Map<Segment, EfCalibration>();
 
   constructor(handle: IndexHandle, hooks: IndexHooks) {
@@ -67,22 +64,22 @@ export class SharedIndex implements VectorIndex {
     return Atomics.load(this.#control, cGivenUp) === 1;
   }
 
-  /** Writer only. From now on no thread asks it any more. */
+  /** Writer only. From now on no thread searches the index. */
   disable(): void {
     Atomics.store(this.#control, cGivenUp, 1);
   }
 
-  /** Vectors deleted or replaced whose place is not yet reclaimed. */
+  /** Number of deleted or replaced vectors whose slot is not reclaimed. */
   get tombstones(): number {
     return this.#usable().reduce((sum, segment) => sum + segment.deleted, 0);
   }
 
-  /** Width at which a walk was found to be wide enough for every segment; 0 before it was measured. */
+  /** Calibrated search width that suffices for every segment; 0 before the calibration. */
   get widthMeasured(): number {
     return Math.max(0, ...this.#usable().map((segment) => segment.width));
   }
 
-  /** Bytes of memory handed out. */
+  /** Bytes of allocated memory. */
   get bytes(): number {
     return this.#usable().reduce((sum, segment) => sum + segment.bytes, 0);
   }
@@ -101,22 +98,19 @@ export class SharedIndex implements VectorIndex {
     };
   }
 
-  /** Whether other threads have made segments that this one was not given. */
+  /** Whether other threads have created segments that this one has not received. */
   segmentsNeeded(): boolean {
     return Atomics.load(this.#control, cSegments) > this.segments.length;
   }
 
-  /** Takes over the memories of a fresher handle. */
+  /** Adds the memories of a newer handle. */
   addMemory(handle: IndexHandle): void {
     for (let i = this.segments.length; i < handle.memories.length; i++) {
       this.segments.push(new Segment(handle.memories[i]!));
     }
   }
 
-  /**
-   * Gives this thread's scratch space back. The index itself lives as long as its memories are
-   * referenced.
-   */
+  /** Releases this thread's scratch memory. The index exists as long as its memories are referenced. */
   close(): void {
     for (const segment of this.segments) segment.close();
   }
@@ -131,14 +125,14 @@ export class SharedIndex implements VectorIndex {
     }
   }
 
-  /** The newest segment that takes vectors of this size. */
+  /** Returns the newest segment that accepts vectors of this scale. */
   #segmentFor(exponent: number | undefined): Segment {
     const { metric } = this.options;
     const found = this.segments.findLast(({ scale }) => acceptsScale(metric, scale, exponent));
     return found ?? this.#openSegment();
   }
 
-  /** What a vector that goes into a segment is multiplied by; the first tells the segment's scale. */
+  /** Returns the factor for a vector in a segment. The first vector determines the segment's scale. */
   #factorIn(segment: Segment, exponent: number | undefined): number {
     const { metric } = this.options;
     if (segment.scale === 0 && exponent !== undefined) segment.scale = scaleFor(exponent);
@@ -165,8 +159,8 @@ export class SharedIndex implements VectorIndex {
   }
 
   /**
-   * Writer only, before an image is made: from now on changed pages are marked, so that its passes
-   * need not compare. In a segment without room for the marks they do.
+   * Writer only, before a snapshot: starts marking changed pages, so that its passes need not compare. A
+   * segment without space for the marks is compared.
    */
   openMarks(): void {
     for (const segment of this.#usable()) segment.kernel.openMarks();
@@ -177,8 +171,8 @@ export class SharedIndex implements VectorIndex {
   }
 
   /**
-   * Writer only. Reclaims deleted places, repairs links, measures how wide searches must be, for about
-   * `budgetMs`; returns whether more is to do. Searches go on meanwhile.
+   * Writer only. Reclaims deleted slots, repairs links and calibrates the search width for about `budgetMs`
+   * milliseconds. Returns whether more is to do. Searches continue meanwhile.
    */
   maintain(budgetMs: number): boolean {
     const until = performance.now() + budgetMs;
@@ -191,7 +185,7 @@ export class SharedIndex implements VectorIndex {
     return false;
   }
 
-  /** Finds out how wide the segment must be walked, when that is due; true when more is to do. */
+  /** Calibrates the search width if that is due. Returns true if more is to do. */
   #measure(segment: Segment, until: number): boolean {
     for (;;) {
       let measurement = this.#measurements.get(segment);
@@ -204,10 +198,7 @@ export class SharedIndex implements VectorIndex {
     }
   }
 
-  /**
-   * Writer only. Puts many vectors, with the help of every thread that is in `helpBuild`
-   * meanwhile. Ids must differ.
-   */
+  /** Writer only. Inserts many vectors, together with all threads in `helpBuild`. The ids must differ. */
   insertBatch(ids: Uint32Array, rows: Rows): void {
     this.#announceBuild(1);
     this.#hooks.onBuild?.(this.handle());
@@ -218,7 +209,7 @@ export class SharedIndex implements VectorIndex {
     }
   }
 
-  /** Writer only. Makes the first graph to the end, where one has begun: nobody waits. */
+  /** Writer only. Completes the first graph if it has begun, while no request waits. */
   finishGraph(): void {
     for (const segment of this.#usable()) {
       while (segment.isLinking) segment.kernel.maintain(segment.lane.address, maintainSlots);
@@ -230,13 +221,13 @@ export class SharedIndex implements VectorIndex {
     Atomics.notify(this.#control, cBulk);
   }
 
-  /** Puts one vector or one round of them; returns the first row that is left. */
+  /** Inserts one vector or one round of them; returns the next row. */
   #insertSome(ids: Uint32Array, rows: Rows, from: number): number {
     const first = rows(from);
     if (!first) return from + 1;
     this.#begin(first);
     const segment = this.#segmentFor(exponentOf(first));
-    // So long a batch is not the place to link a few at a time: with the graph made, all threads help.
+    // A large batch should not link a few at a time. With a complete graph, all threads help.
     if (segment.isLinking && ids.length - from >= graphFrom) this.finishGraph();
     if (!segment.hasGraph) {
       this.put(ids[from]!, first);
@@ -260,8 +251,8 @@ export class SharedIndex implements VectorIndex {
   }
 
   /**
-   * Helps a bulk build that another thread runs, for `budgetMs` (a row longer at most) or to its
-   * end; returns whether it goes on. Blocks the calling thread.
+   * Helps with another thread's bulk build for `budgetMs` milliseconds (one row longer at most) or until its
+   * end. Returns whether the build continues. Blocks the calling thread.
    */
   helpBuild(budgetMs = Number.POSITIVE_INFINITY): boolean {
     const until = performance.now() + budgetMs;
@@ -275,7 +266,7 @@ export class SharedIndex implements VectorIndex {
     return false;
   }
 
-  /** Formats the first segment when the first vector tells the dimension. */
+  /** Formats the first segment when the first vector determines the dimension. */
   #begin(vector: ArrayLike<number>): void {
     const { dimension } = this;
     if (dimension !== 0) {
@@ -310,17 +301,17 @@ export class SharedIndex implements VectorIndex {
     return segment;
   }
 
-  /** An id put into one segment is forgotten in the others. */
+  /** Removes an id from all segments but the one that it was put into. */
   #forgetElsewhere(id: number, segment: Segment): void {
     for (const other of this.segments) if (other !== segment) other.kernel.remove(id);
   }
 }
 
-/** Whether an index that is made anew would have room for so many vectors. */
+/** Whether a rebuilt index would have space for this many vectors. */
 export const fitsIn = (options: IndexOptions, count: number, dimension: number): boolean =>
   count * strideOf(layoutFlags(options, dimension), dimension) <= options.memoryBytes;
 
-/** Bytes a vector takes before its segment exists to tell. */
+/** Returns the bytes of a vector before a segment exists. */
 function strideOf(flags: number, dimension: number): number {
   const padded = Math.ceil(dimension / 32) * 32;
   if (flags & HALF_CODES) return 64 + padded / 2 + 128;
@@ -334,7 +325,9 @@ function strideOf(flags: number, dimension: number): number {
 
 let lastNumber = 0;
 
-/** Makes an empty index. It costs little until the first `put`, which also fixes the dimension. */
+/**
+ * Creates an empty index. It takes little memory until the first `put`, which also determines the dimension.
+ */
 export function createVectorIndex(
   name: string,
   options: IndexOptions,
@@ -350,7 +343,7 @@ export function createVectorIndex(
   );
 }
 
-/** The same index under another name and options that its memory does not depend on. Writer only. */
+/** Returns the index under another name, with options that its memory does not depend on. Writer only. */
 export function renamedIndex(
   index: SharedIndex,
   name: string,
@@ -362,7 +355,7 @@ export function renamedIndex(
   return new SharedIndex({ ...handle, number: ++lastNumber, name, options }, hooks);
 }
 
-/** What a snapshot gives back. */
+/** Content of a snapshot. */
 export interface Restored {
   name: string;
   options: IndexOptions;
@@ -371,7 +364,7 @@ export interface Restored {
 }
 
 /**
- * The index over memories that were read from a file; a sentence when they are not of these
+ * Creates an index over memories that were read from a file. Returns the reason if they do not fit the
  * options.
  */
 export function restoreIndex(restored: Restored, hooks: IndexHooks): SharedIndex | string {
@@ -389,7 +382,7 @@ export function restoreIndex(restored: Restored, hooks: IndexHooks): SharedIndex
   return index;
 }
 
-/** The index of a handle, on another thread. */
+/** Returns the index of a handle, on another thread. */
 export function attachVectorIndex(handle: IndexHandle, hooks: IndexHooks = {}): SharedIndex {
   return new SharedIndex(handle, hooks);
 }

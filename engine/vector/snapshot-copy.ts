@@ -1,47 +1,47 @@
-// Copies the memory of an index into a file while the writer goes on changing it. A pass writes every
-// page that was marked as changed since it was last written (or, without marks, whose checksum differs
-// from the one it was written with); the last pass runs while nothing is put and only sets the changed
-// pages aside, so that the writer waits for copying a few pages, never for a file. Invariant: the sum
-// kept for a page is that of the bytes in the file.
+// Copies the memory of an index into a file while the writer thread changes it (a fuzzy copy). A pass writes
+// every page that was marked as changed since it was last written; without marks, every page whose checksum
+// differs. The last pass runs while nothing is put, and only copies the changed pages to a buffer. So the
+// writer waits for copying a few pages, never for a file.
+// Invariant: the checksum of a page is that of the bytes in the file.
 //
-// The newest segment grows most: what it has grown by follows it in the file. What others have grown by
-// in the meantime is set aside by the last pass and follows behind, segment after segment.
+// The newest segment grows most, and its new pages follow it in the file. The last pass buffers the new pages
+// of the other segments, which follow after that, segment by segment.
 import type { LargeFile } from '../fs/large-file.js';
 import { H_BREAK, H_LIVE, PAGE_BYTES } from '../../wasm/layout.js';
 import type { Segment } from './segment.js';
 import { createMemory, instantiate, type Kernel } from './wasm.js';
 
-/** Pages that are compared, then written, at a time. */
+/** Pages that are compared, then written, together. */
 const chunkPages = 256;
 
 export const pagesOf = (bytes: number): number => Math.ceil(bytes / PAGE_BYTES);
 
 interface Part {
   segment: Segment;
-  /** Bytes in use; 0 while nothing was put. */
+  /** Bytes in use; 0 while the segment is empty. */
   length: number;
-  /** Pages that lie one after another from `position` on; further ones from `tail` on. */
+  /** Number of pages that start at `position`; later pages start at `tail`. */
   basePages: number;
   position: number;
   tail: number;
-  /** Per page, NaN before it was written. */
+  /** Checksum of each page; NaN before it was written. */
   sums: Float64Array;
   marks: Uint8Array | undefined;
 }
 
-/** Pages set aside by the last pass. */
+/** Pages buffered by the last pass. */
 interface Held {
   part: Part;
   page: number;
   bytes: Buffer;
 }
 
-/** Whether a page is to be written (again); takes its mark away. */
+/** Returns whether a page must be written (again), and clears its mark. */
 function isChanged({ segment, sums, marks }: Part, page: number): boolean {
   const isNew = Number.isNaN(sums[page]!);
   if (!marks) return isNew || segment.kernel.pageSum(page * PAGE_BYTES) !== sums[page];
   if (marks[page] === 0) return isNew;
-  // Taken away before the page is copied: what is changed from now on is marked anew.
+  // Cleared before the page is copied, so a later change marks it again.
   Atomics.store(marks, page, 0);
   return true;
 }
@@ -52,7 +52,7 @@ export class ImageCopy {
   readonly #scratch: Buffer;
   readonly #scratchKernel: Kernel;
 
-  /** `tick` is called about every megabyte and may throw to give up. */
+  /** `tick` is called about once per megabyte and may throw to stop the copy. */
   constructor(
     private readonly file: LargeFile,
     bodyStart: number,
@@ -81,12 +81,12 @@ export class ImageCopy {
     return this.#parts.map(({ length }) => length);
   }
 
-  /** Pages of each segment that lie one after another; see `layOut`. */
+  /** Number of pages of each segment in the first part of the body; see `flush`. */
   get basePages(): number[] {
     return this.#parts.map(({ basePages }) => basePages);
   }
 
-  /** Where the body ends in the file. */
+  /** Returns the end of the body in the file. */
   get end(): number {
     return this.#parts.reduce(
       (end, part) => end + part.sums.length * PAGE_BYTES,
@@ -94,7 +94,7 @@ export class ImageCopy {
     );
   }
 
-  /** Sums of all pages, segment after segment. */
+  /** Returns the checksums of all pages, segment by segment. */
   sums(): Float64Array {
     const all = new Float64Array(this.#parts.reduce((sum, part) => sum + part.sums.length, 0));
     let at = 0;
@@ -105,7 +105,7 @@ export class ImageCopy {
     return all;
   }
 
-  /** Writes what has changed since the last pass; returns how many bytes. Others may write on. */
+  /** Writes all changes since the last pass; returns their bytes. Other threads may continue to write. */
   pass(): number {
     let pages = 0;
     this.#takeGrowth(this.#newest, this.#newest.segment.bytes);
@@ -120,8 +120,8 @@ export class ImageCopy {
   }
 
   /**
-   * The last pass: nothing may be put meanwhile. Returns the number of live vectors in the image.
-   * `flush` writes what it found.
+   * Runs the last pass; nothing may be put meanwhile. Returns the number of live vectors in the snapshot.
+   * `flush` writes the buffered pages.
    */
   freeze(): number {
     let live = 0;
@@ -150,7 +150,7 @@ export class ImageCopy {
     this.#held.length = 0;
   }
 
-  /** The header page goes first: it says how far the image reaches. */
+  /** Buffers the header page first: it contains the length of the snapshot. */
   #holdHeader(part: Part): number {
     if (!part.segment.formatted) return 0;
     const bytes = Buffer.allocUnsafe(PAGE_BYTES);
@@ -161,19 +161,19 @@ export class ImageCopy {
     return bytes.readUInt32LE(H_LIVE);
   }
 
-  /** A segment has grown, or has been formatted. */
+  /** Extends the part of a segment that has grown or was formatted. */
   #takeGrowth(part: Part, length: number): void {
     if (!part.segment.formatted || length <= part.length) return;
     part.segment.buffer(length);
     const sums = new Float64Array(pagesOf(length)).fill(Number.NaN);
-    // The page that was the last is the first of what was added.
+    // The former last page may have grown too, so it is written again.
     sums.set(part.sums.subarray(0, Math.floor(part.length / PAGE_BYTES)));
     part.length = length;
     part.sums = sums;
     if (part === this.#newest) part.basePages = sums.length;
   }
 
-  /** Runs [from, to) of pages that differ from what was written, none across a chunk. */
+  /** Yields runs [from, to) of pages that differ from the file, none across a chunk. */
   *#changedRuns(part: Part, first = 0): Generator<[number, number]> {
     const pages = part.sums.length;
     for (let chunk = 0; chunk < pages; chunk += chunkPages) {
@@ -196,7 +196,7 @@ export class ImageCopy {
     this.#scratch.set(new Uint8Array(segment.memory.buffer, start, to * PAGE_BYTES - start));
   }
 
-  /** Writes the scratch to the file as pages [from, to), and keeps its sums. */
+  /** Writes the scratch buffer to the file as pages [from, to), and records their checksums. */
   #write(part: Part, from: number, to: number): void {
     for (let page = from; page < to; page++) {
       part.sums[page] = this.#scratchKernel.pageSum((page - from) * PAGE_BYTES);
@@ -207,7 +207,7 @@ export class ImageCopy {
     this.#writeAt(middle - from, to - from, tail);
   }
 
-  /** Writes pages [from, to) of the scratch. */
+  /** Writes pages [from, to) of the scratch buffer. */
   #writeAt(from: number, to: number, position: number): void {
     this.file.write(this.#scratch.subarray(from * PAGE_BYTES, to * PAGE_BYTES), position);
   }

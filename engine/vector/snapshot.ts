@@ -1,6 +1,6 @@
-// The on-disk image of a vector index (operations.md section 3). Derived data: at any doubt a
-// snapshot is refused and the index rebuilt. Written beside the writer thread (snapshot-copy.ts), read
-// straight into shared memory.
+// Writes and reads snapshot files of a vector index (operations.md section 3). A snapshot is derived data: in
+// any doubt it is refused and the index rebuilt. It is written while the writer thread works
+// (snapshot-copy.ts), and read directly into shared memory.
 //
 //   header  4,096 B: magic u32, version u32, db uuid 36 B, type u32, dimension u32, metric u32,
 //           segments u32, unused u32, then f64: count, seq, body bytes, per segment its bytes and
@@ -32,19 +32,19 @@ const segmentsMax = 248;
 export interface SnapshotIdentity {
   dbUuid: string;
   typeId: number;
-  /** The index holds every change up to this sequence. */
+  /** The index contains every change up to this sequence. */
   seq: number;
 }
 
 interface SnapshotExpectation {
   dbUuid: string;
   typeId: number;
-  /** 0 = any. */
+  /** 0 accepts any dimension. */
   dimension: number;
-  /** Undefined = any. */
+  /** Undefined accepts any sequence. */
   seq?: number;
   hooks?: IndexHooks;
-  /** Has other threads help with a large file. */
+  /** Starts threads that help to read a large file. */
   shareOut?: ShareOut;
 }
 
@@ -61,7 +61,7 @@ interface Header {
   basePages: number[];
 }
 
-/** Where the header tells of a segment. */
+/** Offset of a segment's fields in the header. */
 const segmentAt = (i: number): number => 88 + i * 16;
 
 function encodeHeader(header: Header): Buffer {
@@ -111,30 +111,33 @@ const bodyLength = (lengths: readonly number[]): number => totalPages(lengths) *
 const totalPages = (lengths: readonly number[]): number =>
   lengths.reduce((sum, length) => sum + pagesOf(length), 0);
 
-/** What keeps an index still for the moment in which its image is completed. */
+/** Stops the writer for the moment in which a snapshot is completed. */
 export interface Stillness {
-  /** Waits until nothing is put any more; returns the sequence that the index then stands at. */
+  /** Waits until nothing is being put; returns the sequence of the index then. */
   begin(): number;
   end(): void;
-  /** Called about every megabyte; may throw to give up. */
+  /** Called about once per megabyte; may throw to stop. */
   tick(): void;
 }
 
 export interface SnapshotWritten {
   seq: number;
   bytes: number;
-  /** Time for which nothing could be put. */
+  /** Milliseconds for which nothing could be put. */
   stillMs: number;
 }
 
-/** Passes over a changing index before it is stopped, and what is little enough to stop for. */
+/**
+ * Largest number of passes over a changing index, and number of changed bytes that is small enough to stop
+ * the writer.
+ */
 const passesMax = 12;
 const fewBytes = 4 * 2 ** 20;
 
 /**
- * Writes an image of the index to `path`, durably, while the writer thread goes on; it is stopped by
- * `stillness` for the last pass only. Searches are never stopped. Any thread. Undefined when the
- * index has a segment that this thread was not given.
+ * Writes a snapshot of the index to `path`, durably. The writer thread continues; `stillness` stops it only
+ * for the last pass. Searches continue throughout. Runs on any thread. Returns undefined if the index has a
+ * segment that this thread has not received.
  */
 export function writeImage(
   index: SharedIndex,
@@ -151,7 +154,7 @@ export function writeImage(
     });
     for (let pass = 0, last = Number.POSITIVE_INFINITY; pass < passesMax; pass++) {
       const bytes = copy.pass();
-      // When a pass takes as long as the one before it, the next would find as much again.
+      // If a pass takes as long as the one before it, the next one would find as many changes.
       if (bytes <= fewBytes || bytes > last * 0.9) break;
       last = bytes;
     }
@@ -171,7 +174,7 @@ export function writeImage(
     file.sync();
     return { seq, bytes, stillMs };
   } catch (error) {
-    // On a full disk what is there in part would only be in the way of others.
+    // An incomplete file on a full disk would only take space.
     rmSync(path, { force: true });
     throw error;
   } finally {
@@ -179,7 +182,7 @@ export function writeImage(
   }
 }
 
-/** Footer and header; returns the length of the file. */
+/** Writes footer and header; returns the length of the file. */
 function writeEnds(
   file: LargeFile,
   copy: ImageCopy,
@@ -200,7 +203,7 @@ function writeEnds(
   return copy.end + sums.length + seal.length;
 }
 
-/** Gives a complete image its name: rename, fsync of the directory. */
+/** Gives a complete snapshot its name: rename, then fsync of the directory. */
 export function placeSnapshot(temporary: string, path: string): void {
   renameSync(temporary, path);
   failpoint('afterSnapshotRename');
@@ -209,9 +212,8 @@ export function placeSnapshot(temporary: string, path: string): void {
 }
 
 /**
- * Writes `path` so that it is either complete or absent after a crash: a `.tmp`, fsync, rename,
- * fsync of the directory. Writer thread only, with nothing being put meanwhile; searches may go
- * on.
+ * Writes `path` so that it is complete or absent after a crash: a `.tmp` file, fsync, rename, fsync of the
+ * directory. Writer thread only, while nothing is put; searches may continue.
  */
 export function writeSnapshot(
   index: VectorIndex,
@@ -234,9 +236,9 @@ export function writeSnapshot(
 }
 
 /**
- * The index of a snapshot file, or why it cannot be used: missing, torn, truncated, damaged, of
- * another database, type, dimension, metric, sequence or layout. Never throws on what a file
- * contains.
+ * Reads the index of a snapshot file. Returns the reason if it cannot be used: missing, torn, truncated,
+ * damaged, or of another database, type, dimension, metric, sequence or layout. Never throws because of the
+ * file's content.
  */
 export function readSnapshot(
   path: string,
@@ -273,8 +275,8 @@ export function readSnapshot(
 }
 
 /**
- * The same for whoever does not know the options of the index: those of the file. `isDamaged`: the file
- * is not as it was written; else it is whole and not of this type as it is now.
+ * As `readSnapshot`, for callers that do not know the options of the index: uses those of the file.
+ * `isDamaged`: the file is not as it was written; otherwise it is intact but does not fit the present type.
  */
 export function inspectSnapshot(
   path: string,
@@ -291,7 +293,7 @@ export function inspectSnapshot(
   }
   const header = readAll(file, start, 0) ? decodeHeader(start) : 'it is truncated';
   if (typeof header !== 'string') {
-    // Where the first page of the first segment lies: see the body.
+    // Offset of the first page of the first segment: see the body.
     const pages = header.basePages[0] === 0 ? sumOf(header.basePages) : 0;
     readAll(file, layout, headerBytes + pages * PAGE_BYTES + H_LAYOUT);
   }
@@ -348,7 +350,7 @@ function readBody(
   return readTogether(path, runsOf(header, memories), sums, shareOut) ?? memories;
 }
 
-/** Where the pages of the segments lie: see the body. */
+/** Returns the positions of the segments' pages: see the body. */
 function runsOf(header: Header, memories: readonly WebAssembly.Memory[]): PageRun[] {
   const runs: PageRun[] = [];
   let position = headerBytes;

@@ -1,6 +1,5 @@
-// The one WebAssembly module: found, compiled once per process thread, instantiated once per
-// segment and thread. It has no data, no globals and no start code, so any number of instances
-// may share one memory.
+// Loads the WebAssembly module: compiles it once per thread, and instantiates it once per segment and thread.
+// The module has no data, no globals and no start code, so any number of instances may share one memory.
 import { existsSync, readFileSync } from 'node:fs';
 import { fail } from '../base/errors.js';
 
@@ -48,15 +47,14 @@ export interface Kernel {
   nodeAt(slot: number): number;
 }
 
-/** Pages of 64 KiB: what the module asks for at least and at most. */
+/** Pages of 64 KiB: the limits of the module's memory. */
 const pagesMin = 16;
 const pagesMax = 65536;
 
 let compiled: WebAssembly.Module | undefined;
 
 /**
- * The file lies in dist/wasm, beside the compiled program or, when the sources run, below the
- * project.
+ * Reads the file from dist/wasm, next to the compiled program. When the sources run, it is below the project.
  */
 function moduleBytes(): Uint8Array {
   const built = new URL('../../wasm/hnsw.wasm', import.meta.url);
@@ -64,14 +62,17 @@ function moduleBytes(): Uint8Array {
   return readFileSync(existsSync(built) ? built : source);
 }
 
-/** A fresh segment memory that holds at least `bytes`. */
+/**
+ * Creates a segment memory of at least `bytes` bytes. Fails CONFIG_INVALID if the address space is exhausted.
+ */
 export function createMemory(bytes = 0): WebAssembly.Memory {
   const initial = Math.max(pagesMin, Math.ceil(bytes / 65536));
   try {
     return new WebAssembly.Memory({ initial, maximum: pagesMax, shared: true });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    // Addresses more than memory: each reserves what it can become, and guards around it.
+    // The address space is exhausted, not memory: each memory reserves its largest size with guard pages
+    // around it.
     const what = 'There are no 10 GiB of addresses left for a vector index.';
     const hint = 'Lift the limit of address space (`ulimit -v unlimited`, LimitAS=infinity).';
     return fail('CONFIG_INVALID', { what }, { hint });

@@ -1,4 +1,4 @@
-// The part of the WebAssembly JavaScript interface that this room uses; Node's own types lack it.
+// The part of the WebAssembly JavaScript interface that this folder uses. Node's own types lack it.
 declare namespace WebAssembly {
   class Memory {
     constructor(descriptor: { initial: number; maximum: number; shared: boolean });

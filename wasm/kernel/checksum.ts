@@ -1,6 +1,6 @@
-// Checksum of a page of memory: tells whether it has changed since it was copied, and whether a file
-// gave it back as it was. Sixteen words in parallel, each step xor, multiply, shift (as in xxHash
-// and MurmurHash by Collet and Appleby), so that every bit of the page reaches the result.
+// Checksum of a page of memory: detects changes since the page was copied, and errors of a file. Sixteen
+// words in parallel, each step xor, multiply, shift (as in xxHash by Collet and MurmurHash by Appleby), so
+// that every bit of the page affects the result.
 import { PAGE_BYTES } from '../layout';
 
 const PRIME: i32 = 0x9e3779b1;
@@ -22,7 +22,7 @@ function fold(hash: u64, part: v128): u64 {
   return hash ^ (hash >> 32);
 }
 
-/** Checksum of the PAGE_BYTES at `at`: an integer below 2^53. */
+/** Returns the checksum of the PAGE_BYTES at `at`: an integer below 2^53. */
 export function pageSum(at: usize): f64 {
   const prime = i32x4.splat(PRIME);
   const end = at + PAGE_BYTES;

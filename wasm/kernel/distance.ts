@@ -1,12 +1,11 @@
-// Distances on stored (rotated, full) vectors: the exact step of every search. What is returned
-// orders by the metric: cosine 2 - 2 cos, dot -(inner product), l2 squared distance. Never NaN,
-// never infinite.
+// Distances of stored (rotated, full) vectors: the exact step of every search. Results are ordered by the
+// metric: cosine 2 - 2 cos, dot -(inner product), l2 squared distance. Never NaN, never infinite.
 import { H_METRIC, H_PADDED, H_VECTOR, L_NORM, L_ROTATED, L_WEIGHT, METRIC_COSINE, N_NORM } from '../layout';
 import { sumFloats } from './sum';
 
 const LARGEST: f32 = 3.4e38;
 
-/** Inner product of P floats. */
+/** Returns the inner product of P floats. */
 export function dotFloats(x: usize, y: usize): f32 {
   const end = x + ((<usize>load<u32>(0, H_PADDED)) << 2);
   let a = f32x4.splat(0);
@@ -23,7 +22,7 @@ export function dotFloats(x: usize, y: usize): f32 {
   return sumFloats(f32x4.add(f32x4.add(a, b), f32x4.add(c, d)));
 }
 
-/** Squared L2 distance of P floats. */
+/** Returns the squared L2 distance of P floats. */
 export function squareFloats(x: usize, y: usize): f32 {
   const end = x + ((<usize>load<u32>(0, H_PADDED)) << 2);
   let a = f32x4.splat(0);
@@ -52,8 +51,8 @@ function finite(value: f32): f32 {
 }
 
 /**
- * Distance, by the metric, of the lane's rotated query and the vector of `node`, which is at
- * `vector`. Cosines are taken as differences, too: 2 - 2 cos would cancel between near ones.
+ * Returns the distance of the rotated query and the vector of `node` at address `vector`, by the metric.
+ * Cosines are computed from differences too: 2 - 2 cos would cancel between near vectors.
  */
 export function vectorDistance(lane: usize, node: usize, vector: usize): f32 {
   const query = <usize>load<u32>(lane, L_ROTATED);
@@ -63,14 +62,14 @@ export function vectorDistance(lane: usize, node: usize, vector: usize): f32 {
   return finite(squareFloats(query, vector));
 }
 
-/** A zero vector is at a right angle to all. */
+/** Whether one of them is a zero vector, which is at a right angle to all vectors. */
 // @ts-ignore: decorator
 @inline
 function isAnyZero(lane: usize, node: usize): bool {
   return load<f32>(lane, L_NORM) == 0 || load<f32>(node, N_NORM) == 0;
 }
 
-/** The same for a node that keeps its vector. */
+/** As `vectorDistance`, for a node that stores its vector. */
 export function exactDistance(lane: usize, node: usize): f32 {
   return vectorDistance(lane, node, node + <usize>load<u32>(0, H_VECTOR));
 }

@@ -1,29 +1,28 @@
-// Fastscan (Andre et al., VLDB 2015) of 1-bit edge codes (RaBitQ, SIGMOD 2024; SymphonyQG, SIGMOD
-// 2025): the query becomes a table of 16 bytes per 4 dimensions, and 32 neighbours are looked up
-// together.
+// Fastscan (Andre et al., VLDB 2015) of 1-bit edge codes (RaBitQ, SIGMOD 2024; SymphonyQG, SIGMOD 2025). The
+// query becomes a table of 16 bytes per 4 dimensions, and 32 neighbors are looked up together.
 //   d(q,x) ~ d(q,p) + add - scale * S,   S = <q, sign(x - p)>,   S = base + step * (sum of table
-// bytes); an inner product is half of it without `add`:   -<q,x> ~ -<q,p> - scale / 2 * S
+//   bytes); an inner product is half of it without `add`:   -<q,x> ~ -<q,p> - scale / 2 * S
 import { H_EDGE_CODE_BYTES, H_PADDED, L_CENTRED, L_ESTIMATES, L_LENGTH, L_TABLE, L_TABLE_BASE, L_TABLE_STEP, L_WEIGHT } from '../layout';
 
 /**
- * Greatest table byte: four add up in a byte, and all of 4,128 dimensions in 16 bits. Its rounding
- * is far below what one bit per dimension leaves open.
+ * Largest table byte: four add up in a byte, and all of 4,128 dimensions in 16 bits. Its rounding is far
+ * below the error of one bit per dimension.
  */
 const TOP: f32 = 63;
 
-/** What S counts: 1, or a half for inner products. */
+/** Weight of S: 1, or 0.5 for inner products. */
 // @ts-ignore: decorator
 @inline
 function partOf(lane: usize): f32 {
   return 0.5 + 0.5 * load<f32>(lane, L_WEIGHT);
 }
 
-/** Builds the look-up table of what is coded of the lane's vector. */
+/** Builds the lookup table of the encoded part of the query. */
 export function buildTable(lane: usize): void {
   buildTableOf(lane, load<u32>(lane, L_CENTRED));
 }
 
-/** The same of the P floats at `query`. */
+/** Builds the lookup table of the P floats at `query`. */
 export function buildTableOf(lane: usize, query: usize): void {
   const end = query + ((<usize>load<u32>(0, H_PADDED)) << 2);
   let widest: f32 = 0;
@@ -53,25 +52,24 @@ export function buildTableOf(lane: usize, query: usize): void {
 }
 
 /**
- * The part of <q, sign> that a code about the mean does not tell is, in a random rotation, about
- * normal with deviation |q| sqrt(1 - 2/pi).
+ * Standard deviation of the part of <q, sign> that a code about the mean does not contain: in a random
+ * rotation it is about normal, with deviation |q| sqrt(1 - 2/pi).
  */
 const DEVIATION: f32 = 0.603;
 
-/** Makes estimates from codes about the mean smaller, by so many of their deviations. */
+/** Lowers estimates from codes about the mean by this many standard deviations. */
 export function lowerEstimates(lane: usize, deviations: f32): void {
   const margin = partOf(lane) * deviations * DEVIATION * load<f32>(lane, L_LENGTH);
   store<f32>(lane, load<f32>(lane, L_TABLE_BASE) + margin, L_TABLE_BASE);
 }
 
-/** The 16 scaled sums over subsets of 4 coordinates, as bytes, the least being 0. */
+/** Returns the 16 scaled sums over subsets of 4 coordinates as bytes; the lowest is 0. */
 // @ts-ignore: decorator
 @inline
 function tableGroup(query: v128, scale: v128): v128 {
   const q = f32x4.mul(query, scale);
   const zero = f32x4.splat(0);
-  // Replacing each coordinate by its distance from min(q, 0) shifts every subset sum by the same
-  // amount.
+  // Replacing each coordinate by its distance from min(q, 0) shifts every subset sum by the same amount.
   const n = f32x4.min(q, zero);
   const set = f32x4.sub(q, n);
   const unset = f32x4.sub(zero, n);
@@ -90,9 +88,8 @@ function tableGroup(query: v128, scale: v128): v128 {
 }
 
 /**
- * Estimates the 32 neighbours whose edge codes are at `codes` and whose owner is at squared
- * distance `distance` of the lane's vector. Leaves them at L_ESTIMATES; returns the mask of those
- * below `worst`.
+ * Estimates the distances of the 32 neighbors whose edge codes are at `codes` and whose owner is at squared
+ * distance `distance`. Stores them at L_ESTIMATES; returns the mask of those below `worst`.
  */
 export function scanEdges(lane: usize, codes: usize, distance: f32, worst: f32): u32 {
   const bytes = <usize>load<u32>(0, H_EDGE_CODE_BYTES);

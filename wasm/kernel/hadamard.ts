@@ -1,7 +1,6 @@
-// A fixed random rotation by fast Hadamard transforms (FHT-Kac): four rounds of random signs and
-// a transform of the first, then the last, n dimensions, n the greatest power of two within P;
-// halves are mixed when n < P. The sign pattern is a constant of the format, so a rotated vector
-// never changes.
+// A fixed random rotation by fast Hadamard transforms (FHT-Kac). There are four rounds of random signs and a
+// transform of the first or the last n dimensions, where n is the largest power of two within P. Halves are
+// mixed if n < P. The sign pattern is a constant of the format, so a rotated vector never changes.
 import { H_PADDED, H_SIGNS } from '../layout';
 
 export const ROUNDS = 4;
@@ -18,7 +17,7 @@ export function fillSigns(at: usize, words: u32): void {
   }
 }
 
-/** Rotates the P floats at `x` in place. Length is kept. */
+/** Rotates the P floats at `x` in place. The length is preserved. */
 export function rotate(x: usize): void {
   const padded = load<u32>(0, H_PADDED);
   const n: u32 = 1 << (31 - clz(padded));
@@ -49,7 +48,7 @@ function mixHalves(x: usize, half: usize): void {
 }
 
 /**
- * Unnormalised transform of length n >= 32, scaled while the first two levels are done inside a
+ * Unnormalized transform of length n >= 32, scaled during the first two levels, which are inside a SIMD
  * vector.
  */
 function hadamard(x: usize, n: u32, scale: v128): void {
@@ -71,7 +70,7 @@ function hadamard(x: usize, n: u32, scale: v128): void {
   if (step < bytes) butterfly2(x, end, step);
 }
 
-/** Two levels at once: distances `step` and 2 `step` bytes. */
+/** Computes two levels together: distances `step` and 2 `step` bytes. */
 function butterfly4(x: usize, end: usize, step: usize): void {
   for (; x < end; x += step << 2) {
     const stop = x + step;

@@ -1,16 +1,16 @@
-// Codes of 4 bits, for indexes that keep nothing else of a vector. Byte j of 16 holds two dimensions of
-// the 32 that the 16 bytes stand for: j in its low half, 16 + j in its high half, so that either half,
-// spread to bytes, reads like an 8-bit code. A half of 8 is 0.
+// 4-bit codes, for indexes that store nothing else of a vector. Each 16 bytes hold 32 dimensions. Byte j
+// holds dimension j in its low half and dimension 16 + j in its high half. So either half, spread to bytes,
+// reads like an 8-bit code. A half of 8 is 0.
 import { H_LAYOUT, H_PADDED, HALF_CODES, N_CODE, N_CODE_SUM, N_SQUARE, N_STEP } from '../layout';
 import { inverseOf, missed, scaled, widest } from './quantize';
 import { sumFloats, sumIntegers } from './sum';
 
-/** Greatest code of a coordinate. */
+/** Largest code of a coordinate. */
 const TOP: f32 = 7;
-/** The half that stands for 0. */
+/** The half that represents 0. */
 export const HALF_ZERO: i32 = 8;
 
-/** Whether nodes have codes of 4 bits. */
+/** Whether nodes have 4-bit codes. */
 // @ts-ignore: decorator
 @inline
 export function hasHalves(): bool {
@@ -29,7 +29,7 @@ function highHalves(bytes: v128): v128 {
   return i8x16.shr_u(bytes, 4);
 }
 
-/** Writes the code of `node`, which is `centred` about the mean. */
+/** Writes the code of `node`, whose vector minus the mean is `centred`. */
 export function encodeHalf(node: usize, centred: usize): void {
   const step = widest(centred) / TOP;
   const factor = f32x4.splat(inverseOf(step));
@@ -56,7 +56,7 @@ export function encodeHalf(node: usize, centred: usize): void {
     sum = i32x4.add(sum, i32x4.extadd_pairwise_i16x8_s(i16x8.add(p, q)));
     const halves = v128.or(p, i16x8.shl(q, 4));
     v128.store64_lane(at, i8x16.narrow_i16x8_u(halves, halves), 0, N_CODE);
-    // Eight dimensions on, in the same sixteen; after those, past the high halves.
+    // The next eight dimensions of the same sixteen; after those, skip the high halves.
     low += ((at - node) & 8) != 0 ? 96 : 32;
   }
   store<i32>(node, sumIntegers(sum), N_CODE_SUM);
@@ -64,7 +64,7 @@ export function encodeHalf(node: usize, centred: usize): void {
   store<f32>(node, step * step * <f32>sumIntegers(square) - sumFloats(error), N_SQUARE);
 }
 
-/** Inner product of a query's code and a node's halves. */
+/** Returns the inner product of a query's code and a node's halves. */
 // @ts-ignore: decorator
 @inline
 export function dotHalf(code: usize, bytes: usize): i32 {
@@ -87,7 +87,7 @@ export function dotHalf(code: usize, bytes: usize): i32 {
   return sumIntegers(i32x4.add(i32x4.add(a, b), i32x4.add(c, d)));
 }
 
-/** Inner product of the halves of two nodes. */
+/** Returns the inner product of the halves of two nodes. */
 // @ts-ignore: decorator
 @inline
 export function dotHalves(x: usize, y: usize): i32 {
@@ -100,7 +100,7 @@ export function dotHalves(x: usize, y: usize): i32 {
     const lower = i16x8.extmul_high_i8x16_u(lowHalves(v), lowHalves(w));
     const high = i16x8.extmul_low_i8x16_u(highHalves(v), highHalves(w));
     const higher = i16x8.extmul_high_i8x16_u(highHalves(v), highHalves(w));
-    // Four products of at most 15 x 15 each are far from what 16 bits hold.
+    // Four products of at most 15 x 15 each are far below the limit of 16 bits.
     const all = i16x8.add(i16x8.add(low, lower), i16x8.add(high, higher));
     sum = i32x4.add(sum, i32x4.extadd_pairwise_i16x8_s(all));
     x += 16; y += 16;
@@ -108,7 +108,7 @@ export function dotHalves(x: usize, y: usize): i32 {
   return sumIntegers(sum);
 }
 
-/** Stores eight coordinates for which the low eight of `halves`, spread to bytes, stand. */
+/** Stores the eight coordinates that the low eight of `halves`, spread to bytes, represent. */
 // @ts-ignore: decorator
 @inline
 function storeEight(target: usize, halves: v128, unit: v128): void {
@@ -119,7 +119,7 @@ function storeEight(target: usize, halves: v128, unit: v128): void {
   v128.store(target, f32x4.mul(unit, second), 16);
 }
 
-/** Fills P floats with what the code of `node` stands for. */
+/** Decodes the code of `node` into P floats. */
 export function decodeHalf(node: usize, target: usize): void {
   const unit = f32x4.splat(load<f32>(node, N_STEP));
   const end = node + (<usize>load<u32>(0, H_PADDED) >> 1);

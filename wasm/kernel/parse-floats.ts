@@ -1,16 +1,16 @@
-// Runs of numbers in a JSON array, read into entries of the scanner's tape (engine/json/tape.ts) by
-// integer arithmetic alone: digits eight at a time (SWAR), then the 64-bit float nearest to
-// w x 10^q by a 128-bit product (D. Lemire, "Number parsing at a gigabyte per second", 2021). What is
-// not surely right is left to the caller. Runs in a memory of its own, not in a segment's.
+// Parses runs of numbers in a JSON array into entries of the scanner's tape (engine/json/tape.ts), with
+// integer arithmetic alone. Eight digits are read at a time (SWAR). The nearest 64-bit float of w x 10^q
+// comes from a 128-bit product (D. Lemire, "Number parsing at a gigabyte per second", 2021). Numbers without
+// a certain result are left to the caller. Runs in a separate memory, not in a segment's.
 import { FLOAT_ENTRIES, FLOAT_ENTRY_BYTES, FLOAT_INPUT, FLOAT_POWERS, FLOAT_POWER_MAX, FLOAT_POWER_MIN, FLOAT_USED } from '../layout';
 
 const COMMA: u32 = 0x2c;
 const ARRAY_END: u32 = 0x5d;
 const ZERO: u32 = 0x30;
 const POINT: u32 = 0x2e;
-/** Decimal digits that always fit in 64 bits. */
+/** Number of decimal digits that always fit into 64 bits. */
 const DIGITS_MAX: usize = 19;
-/** What `nearest` answers when it cannot tell: the bits of a NaN. */
+/** Result of `nearest` when it is uncertain: the bits of a NaN. */
 const UNSURE: u64 = 0x7ff8000000000000;
 
 // @ts-ignore: decorator
@@ -28,7 +28,7 @@ function areDigits(bytes: u64): bool {
   return all == 0x3333333333333333;
 }
 
-/** The value of eight digits, the first in the lowest byte. */
+/** Returns the value of eight digits, the first in the lowest byte. */
 // @ts-ignore: decorator
 @inline
 function eightDigits(bytes: u64): u64 {
@@ -38,10 +38,10 @@ function eightDigits(bytes: u64): u64 {
 }
 
 /**
- * Reads `,number` again and again from the `length` bytes at FLOAT_INPUT, which a zero byte follows,
- * at most `room` times. Entries go to FLOAT_ENTRIES: `head` (`head` | `fraction` when written with a
- * fraction or an exponent), place of the token + `origin`, value. Returns their number and leaves
- * the number of bytes read at FLOAT_USED.
+ * Parses `,number` repeatedly from the `length` bytes at FLOAT_INPUT, which a zero byte follows, at most
+ * `room` times. Entries go to FLOAT_ENTRIES: `head` (`head` | `fraction` if written with a fraction or an
+ * exponent), offset of the token + `origin`, value. Returns their number and stores the number of bytes read
+ * at FLOAT_USED.
  */
 export function parseFloats(length: u32, room: u32, head: u32, fraction: u32, origin: u32): u32 {
   const input = <usize>FLOAT_INPUT;
@@ -119,7 +119,7 @@ function leadingZeros(at: usize): usize {
   return count;
 }
 
-/** High half of a 128-bit product. */
+/** Returns the high half of a 128-bit product. */
 // @ts-ignore: decorator
 @inline
 function highProduct(a: u64, b: u64): u64 {
@@ -132,7 +132,7 @@ function highProduct(a: u64, b: u64): u64 {
   return a1 * b1 + (middle >> 32) + (other >> 32);
 }
 
-/** Bits of the 64-bit float nearest to w x 10^q, or UNSURE. */
+/** Returns the bits of the 64-bit float nearest to w x 10^q, or UNSURE. */
 // @ts-ignore: decorator
 @inline
 function nearest(w: u64, q: i32): u64 {
@@ -147,14 +147,14 @@ function nearest(w: u64, q: i32): u64 {
     const more = highProduct(scaled, load<u64>(power, 8));
     low += more;
     if (more > low) high++;
-    // The table's own rounding could matter from here on.
+    // From here on the table's own rounding could matter.
     if (low == 0xffffffffffffffff) return UNSURE;
   }
   const upper = high >> 63;
   let mantissa = high >> (upper + 9);
   let exponent = ((217706 * q) >> 16) + 63 + <i32>upper - <i32>shift + 1023;
   if (exponent <= 0) return UNSURE;
-  // Exactly half-way, which only small powers of five allow: to even.
+  // Exactly half-way, which only small powers of five allow: round to even.
   if (low <= 1 && q >= -4 && q <= 23 && (mantissa & 3) == 1) {
     if (mantissa << (upper + 9) == high) mantissa &= ~1;
   }

@@ -1,7 +1,7 @@
-// Rounding of coordinates to codes.
+// Rounds coordinates to codes.
 import { H_PADDED } from '../layout';
 
-/** The greatest size of P floats. */
+/** Returns the largest absolute value of P floats. */
 export function widest(at: usize): f32 {
   const end = at + ((<usize>load<u32>(0, H_PADDED)) << 2);
   let most = f32x4.splat(0);
@@ -12,7 +12,7 @@ export function widest(at: usize): f32 {
   );
 }
 
-/** What steps of that size are multiplied by to be counted; 0 where they are as good as nothing. */
+/** Returns the factor that converts coordinates to steps; 0 if the step is practically 0. */
 // @ts-ignore: decorator
 @inline
 export function inverseOf(step: f32): f32 {
@@ -25,7 +25,7 @@ export function scaled(at: usize, factor: v128): v128 {
   return i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(at), factor)));
 }
 
-/** Squared error of four coordinates for which `codes` stand. */
+/** Returns the squared error of four coordinates that `codes` represent. */
 // @ts-ignore: decorator
 @inline
 export function missed(at: usize, codes: v128, step: v128): v128 {

@@ -1,6 +1,5 @@
-// Sorted arrays of u64 keys [distance as mapped f32 bits | 32 bits], nearest first: the pool of a walk,
-// its results, its answer. Distances are mapped so that unsigned order is distance order, below 0,
-// too.
+// Sorted arrays of u64 keys [distance as mapped f32 bits | 32 bits], nearest first: the pool of a search, its
+// results, its best k. Distances are mapped so that unsigned order is the order of distances, also below 0.
 
 // @ts-ignore: decorator
 @inline
@@ -17,13 +16,13 @@ export function distanceOf(key: u64): f32 {
 }
 
 /**
- * Inserts `key` into the `count` sorted keys at `base`, dropping the last when they are `limit`.
- * The key must be below the last one then. Returns the position.
+ * Inserts `key` into the `count` sorted keys at `base`, and drops the last key if there are `limit`. The key
+ * must then be below the last one. Returns its position.
  */
 export function insertKey(base: usize, count: i32, limit: i32, key: u64): i32 {
   let at = base + ((<usize>(count < limit ? count : limit - 1)) << 3);
-  // From the end, moving what is passed: one branch is mispredicted per loop. Halving first costs
-  // more than it saves.
+  // Searches from the end and moves the passed keys, with one mispredicted branch per loop. A binary search
+  // first costs more than it saves.
   while (at >= base + 64 && load<u64>(at - 64) > key) {
     at -= 64;
     const a = v128.load(at);
