@@ -3,9 +3,10 @@
 // vectors cannot be reached. It also leads to vectors with the greatest inner products, without which no
 // search gets from short vectors to long ones. So candidates are taken from both orders alternately; if all
 // lengths are equal, the orders are the same. Edges store squared distances in either case.
-import { H_METRIC, METRIC_DOT, N_NORM } from './layout';
+import { H_METRIC, METRIC_DOT } from './layout';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
+import { Node } from './kernel/node';
 
 /** Bit of a key whose distance is a negative inner product; no slot has it. */
 export const BY_INNER: u32 = 0x80000000;
@@ -28,8 +29,8 @@ export function slotOfKey(key: u64): u32 {
 // @ts-ignore: decorator
 @inline
 function squaresOf(a: usize, b: usize): f32 {
-  const x = load<f32>(a, N_NORM);
-  const y = load<f32>(b, N_NORM);
+  const x = Node.norm(a);
+  const y = Node.norm(b);
   return x * x + y * y;
 }
 

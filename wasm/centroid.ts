@@ -1,7 +1,8 @@
 // Computes the mean (centroid) when a graph begins, from the vectors staged so far; it never changes
 // afterwards. Any origin is correct, but codes are most accurate near it.
-import { H_MEAN, H_PADDED, H_SLOTS, NODE_FREE, N_FLAGS, N_NORM } from './layout';
+import { H_MEAN, H_PADDED, H_SLOTS, NODE_FREE } from './layout';
 import { mark, nodeAt, vectorAt } from './memory';
+import { Node } from './kernel/node';
 
 /**
  * Sets the mean of all staged vectors, each divided by its length (a step towards their geometric median).
@@ -33,5 +34,5 @@ export function beginGraph(): void {
 /** Returns the length of a staged vector; 0 for a free slot. */
 function lengthOf(slot: u32): f32 {
   const node = nodeAt(slot);
-  return load<u32>(node, N_FLAGS) & NODE_FREE ? 0 : load<f32>(node, N_NORM);
+  return Node.flags(node) & NODE_FREE ? 0 : Node.norm(node);
 }

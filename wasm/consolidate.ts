@@ -4,14 +4,22 @@
 import { freeSlot } from './duplicates';
 import { centredOf, nodeDistance } from './scalar-quantizer';
 import { edgeDistance, offerEntry, writeEdge, writeEntry } from './edge';
-import { EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGES_END, H_EDGE_CODE_BYTES, H_ENTRY, H_ENTRY_BYTES, H_LINKED, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT, L_RESULT, NODE_DELETED, NODE_UNLINKING, NODE_FREE, NODE_LINKED, NODE_DUPLICATE, NODE_ZERO, N_DEGREE, N_FLAGS, N_HARD, N_NEXT, N_USED, PHASE_RESET, STATE_GRAPH } from './layout';
+import {
+  EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGES_END, H_EDGE_CODE_BYTES, H_ENTRY,
+  H_ENTRY_BYTES, H_LINKED, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT,
+  L_RESULT, NODE_DELETED, NODE_UNLINKING, NODE_FREE, NODE_LINKED, NODE_DUPLICATE, NODE_ZERO,
+  PHASE_RESET, STATE_GRAPH,
+} from './layout';
 import { TARGET, addReverseEdge } from './insert';
 import { lockNode, mark, nodeAt, unlockNode } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
-import { hasInner, isAmong, interleavedKey, slotOfKey, sortByInner, squaredKey } from './candidate-order';
+import {
+  hasInner, isAmong, interleavedKey, slotOfKey, sortByInner, squaredKey,
+} from './candidate-order';
 import { linkStaged } from './segment';
 import { addIfDiverse } from './select-neighbours';
 import { INNER_AT } from './dual-order-search';
+import { Node } from './kernel/node';
 
 const IDLE = 0;
 const MARK = 1;
@@ -64,12 +72,12 @@ function choosePhase(): u32 {
 
 function visit(lane: usize, phase: u32, slot: u32): void {
   const node = nodeAt(slot);
-  const flags = load<u32>(node, N_FLAGS);
+  const flags = Node.flags(node);
   if ((flags & NODE_LINKED) == 0 || (flags & (NODE_FREE | NODE_DUPLICATE | NODE_ZERO)) != 0) return;
   if (phase == MARK) {
     // A deleted node with duplicates stays, because it connects them to the graph.
-    if ((flags & NODE_DELETED) != 0 && load<u32>(node, N_NEXT) == 0) {
-      atomic.or<u32>(node + N_FLAGS, NODE_UNLINKING);
+    if ((flags & NODE_DELETED) != 0 && Node.next(node) == 0) {
+      Node.addFlags(node, NODE_UNLINKING);
       mark(node, 64);
     }
   } else if (phase == REWIRE) {
@@ -84,38 +92,38 @@ function visit(lane: usize, phase: u32, slot: u32): void {
       offerEntry(centred, slot);
     }
   } else if (phase == RESET) {
-    store<u32>(node, 0, N_DEGREE);
+    Node.setDegree(node, 0);
   } else if (phase == COUNT) {
     countLinks(node);
-  } else if (phase == REPAIR && load<u32>(node, N_DEGREE) == 0) {
+  } else if (phase == REPAIR && Node.degree(node) == 0) {
     reconnectOrphan(lane, node, slot);
   }
 }
 
 /** Returns the mask of the edges of `node` that lead to nodes being unlinked. */
-function doomedEdges(node: usize): u32 {
+function edgesToUnlinking(node: usize): u32 {
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
-  let mask = load<u32>(node, N_USED);
-  let doomed: u32 = 0;
+  let mask = Node.used(node);
+  let stale: u32 = 0;
   while (mask != 0) {
     const e = ctz(mask);
     mask &= mask - 1;
     const target = nodeAt(load<u32>(neighbours + ((<usize>e) << 2)));
-    if (load<u32>(target, N_FLAGS) & NODE_UNLINKING) doomed |= 1 << e;
+    if (Node.flags(target) & NODE_UNLINKING) stale |= 1 << e;
   }
-  return doomed;
+  return stale;
 }
 
 /** Replaces edges to nodes being unlinked by edges to those nodes' own neighbors. */
 function rewire(lane: usize, node: usize, slot: u32): void {
-  let doomed = doomedEdges(node);
-  if (doomed == 0) return;
+  let stale = edgesToUnlinking(node);
+  if (stale == 0) return;
   lockNode(node);
-  const count = gather(lane, node, slot, doomed);
+  const count = gather(lane, node, slot, stale);
   const kept = <usize>load<u32>(lane, L_KEPT);
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
   let keptCount = 0;
-  let hard = load<u32>(node, N_HARD) & ~doomed;
+  let hard = Node.hard(node) & ~stale;
   while (hard != 0) {
     const e = ctz(hard);
     hard &= hard - 1;
@@ -129,53 +137,53 @@ function rewire(lane: usize, node: usize, slot: u32): void {
   const innerCount = hasInner() ? count : 0;
   sortByInner(node, results, innerCount, inner);
   const before = keptCount;
-  for (let i = 0; i < count + innerCount && doomed != 0 && keptCount < TARGET; i++) {
+  for (let i = 0; i < count + innerCount && stale != 0 && keptCount < TARGET; i++) {
     const key = interleavedKey(i, results, count, inner, innerCount);
     if (key == 0 || isAmong(kept, keptCount, slotOfKey(key))) continue;
     if (!addIfDiverse(node, kept, keptCount, key)) continue;
-    doomed = replaceEdge(node, doomed, load<u64>(kept + ((<usize>keptCount) << 3)), true);
+    stale = replaceEdge(node, stale, load<u64>(kept + ((<usize>keptCount) << 3)), true);
     keptCount++;
   }
   const chosen = kept + ((<usize>before) << 3);
   const rest = innerCount != 0 ? inner : results;
-  for (let i = 0; i < count && doomed != 0; i++) {
+  for (let i = 0; i < count && stale != 0; i++) {
     const key = load<u64>(rest + ((<usize>i) << 3));
     if (isAmong(chosen, keptCount - before, slotOfKey(key))) continue;
-    doomed = replaceEdge(node, doomed, squaredKey(node, key), false);
+    stale = replaceEdge(node, stale, squaredKey(node, key), false);
   }
   // An edge without a replacement still leads to a node being unlinked: it is marked unused and infinitely
   // far.
-  while (doomed != 0) {
-    closeEdge(node, ctz(doomed));
-    doomed &= doomed - 1;
+  while (stale != 0) {
+    closeEdge(node, ctz(stale));
+    stale &= stale - 1;
   }
   mark(node, <usize>load<u32>(0, H_EDGES_END));
   unlockNode(node);
 }
 
-/** Writes an edge over the first of `doomed`; returns the others. */
-function replaceEdge(node: usize, doomed: u32, key: u64, hard: bool): u32 {
-  writeEdge(node, ctz(doomed), <u32>key, distanceOf(key), hard);
-  return doomed & (doomed - 1);
+/** Writes an edge over the first of `stale`; returns the others. */
+function replaceEdge(node: usize, stale: u32, key: u64, hard: bool): u32 {
+  writeEdge(node, ctz(stale), <u32>key, distanceOf(key), hard);
+  return stale & (stale - 1);
 }
 
 /**
- * Collects the neighbors of the neighbors in `doomed` that are not neighbors yet, nearest first; returns
+ * Collects the neighbors of the neighbors in `stale` that are not neighbors yet, nearest first; returns
  * their number.
  */
-function gather(lane: usize, node: usize, slot: u32, doomed: u32): i32 {
+function gather(lane: usize, node: usize, slot: u32, stale: u32): i32 {
   const offset = <usize>load<u32>(0, H_NEIGHBOUR);
   const results = <usize>load<u32>(lane, L_RESULT);
   let count = 0;
-  while (doomed != 0) {
-    const gone = nodeAt(load<u32>(node + offset + ((<usize>ctz(doomed)) << 2)));
-    doomed &= doomed - 1;
-    let mask = load<u32>(gone, N_USED);
+  while (stale != 0) {
+    const gone = nodeAt(load<u32>(node + offset + ((<usize>ctz(stale)) << 2)));
+    stale &= stale - 1;
+    let mask = Node.used(gone);
     while (mask != 0) {
       const candidate = load<u32>(gone + offset + ((<usize>ctz(mask)) << 2));
       mask &= mask - 1;
       const far = nodeAt(candidate);
-      const flags = load<u32>(far, N_FLAGS);
+      const flags = Node.flags(far);
       if (candidate == slot || (flags & (NODE_UNLINKING | NODE_FREE)) != 0) continue;
       if (isListed(node + offset, candidate) || isResult(results, count, candidate)) continue;
       const key = keyOf(nodeDistance(node, far), candidate);
@@ -206,8 +214,8 @@ function closeEdge(node: usize, e: u32): void {
   const add = <usize>load<u32>(0, H_ADD);
   if (add != 0) atomic.store<u32>(node + add + ((<usize>e) << 2), 0x7f800000);
   const bit: u32 = 1 << e;
-  store<u32>(node, load<u32>(node, N_HARD) & ~bit, N_HARD);
-  atomic.store<u32>(node, load<u32>(node, N_USED) & ~bit, N_USED);
+  Node.setHard(node, Node.hard(node) & ~bit);
+  Node.publishUsed(node, Node.used(node) & ~bit);
 }
 
 /** Gives the entry table's entries of nodes being unlinked to other nodes. */
@@ -221,7 +229,7 @@ function replaceEntries(lane: usize): void {
     const at = block + slotsAt + ((<usize>(place % EDGES)) << 2);
     const add = at - 256;
     if (load<f32>(add) == Infinity) continue;
-    if ((load<u32>(nodeAt(load<u32>(at)), N_FLAGS) & (NODE_UNLINKING | NODE_FREE)) == 0) continue;
+    if ((Node.flags(nodeAt(load<u32>(at))) & (NODE_UNLINKING | NODE_FREE)) == 0) continue;
     // Under dot no node can replace it: the sweep offers the entry to all nodes.
     next = hasInner() ? slots : nextLiving(<u32>((<u64>(place * 0x9e3779b1) * slots) >> 32), slots);
     if (next == slots) {
@@ -238,7 +246,7 @@ function replaceEntries(lane: usize): void {
 function nextLiving(from: u32, slots: u32): u32 {
   for (let i: u32 = 0; i < slots; i++) {
     const slot = (from + i) % slots;
-    const flags = load<u32>(nodeAt(slot), N_FLAGS);
+    const flags = Node.flags(nodeAt(slot));
     const bad = NODE_UNLINKING | NODE_FREE | NODE_DUPLICATE | NODE_ZERO;
     if ((flags & NODE_LINKED) != 0 && (flags & bad) == 0) return slot;
   }
@@ -247,11 +255,11 @@ function nextLiving(from: u32, slots: u32): u32 {
 
 function countLinks(node: usize): void {
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
-  let mask = load<u32>(node, N_USED);
+  let mask = Node.used(node);
   while (mask != 0) {
     const target = nodeAt(load<u32>(neighbours + ((<usize>ctz(mask)) << 2)));
     mask &= mask - 1;
-    store<u32>(target, load<u32>(target, N_DEGREE) + 1, N_DEGREE);
+    Node.setDegree(target, Node.degree(target) + 1);
   }
 }
 
@@ -262,7 +270,7 @@ function reconnectOrphan(lane: usize, node: usize, slot: u32): void {
   let nearest: u32 = EDGES;
   let bestDistance: f32 = Infinity;
   let least: f32 = Infinity;
-  let mask = load<u32>(node, N_USED);
+  let mask = Node.used(node);
   while (mask != 0) {
     const e = ctz(mask);
     mask &= mask - 1;
@@ -272,7 +280,7 @@ function reconnectOrphan(lane: usize, node: usize, slot: u32): void {
       least = distance;
     }
     const target = nodeAt(load<u32>(neighbours + ((<usize>e) << 2)));
-    if (load<u32>(target, N_HARD) == 0xffffffff) continue;
+    if (Node.hard(target) == 0xffffffff) continue;
     if (best == EDGES || distance < bestDistance) {
       best = e;
       bestDistance = distance;

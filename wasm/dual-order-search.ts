@@ -2,13 +2,21 @@
 // distances that continues from the nodes of the first. Every visited node is offered to both pools. If all
 // vectors have one length, the orders are the same, and the second beam has nothing left to do.
 import { codeDistanceBy } from './scalar-quantizer';
-import { H_EDGE_CODES, H_MEAN, H_NEIGHBOUR, L_ESTIMATES, L_FINE, L_INNER_COUNT, L_LENGTH, L_ORIGIN, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, L_WEIGHT, N_NORM, N_USED, POOL_MAX, STARTS } from './layout';
+import {
+  H_EDGE_CODES, H_MEAN, H_NEIGHBOUR, L_ESTIMATES, L_FINE, L_INNER_COUNT, L_LENGTH, L_ORIGIN, L_POOL,
+  L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, L_WEIGHT, POOL_MAX,
+  STARTS,
+} from './layout';
 import { dotFloats } from './kernel/distance';
 import { nodeAt } from './memory';
 import { BY_INNER } from './candidate-order';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { buildTable, buildTableOf, scanEdges } from './kernel/fastscan';
-import { EXPANDED, clearSeen, unvisitedNeighbours, markVisited, selectEntryPoints, minUsefulDistance, estimateCutoff, takeResults } from './search-layer';
+import {
+  EXPANDED, clearSeen, unvisitedNeighbours, markVisited, selectEntryPoints, minUsefulDistance,
+  estimateCutoff, takeResults,
+} from './search-layer';
+import { Node } from './kernel/node';
 
 /** Offset of the pool of inner products, after the space for results. */
 export const INNER_AT: usize = (<usize>POOL_MAX) << 3;
@@ -31,7 +39,7 @@ export function searchBothOrders(lane: usize, ef: i32, want: i32, norm: f32): vo
   store<f32>(lane, 0, L_WEIGHT);
   buildTableOf(lane, rotated);
   selectEntryPoints(lane, max(STARTS, ef >> 2));
-  judgeBoth(lane, pool, inner, norm * norm);
+  scoreBoth(lane, pool, inner, norm * norm);
   expand(lane, ef, inner, pool, norm * norm);
   store<f32>(lane, origin, L_ORIGIN);
   store<f32>(lane, length, L_LENGTH);
@@ -45,7 +53,7 @@ export function searchBothOrders(lane: usize, ef: i32, want: i32, norm: f32): vo
 }
 
 /** Scores the entry points by their codes and puts them into both pools. */
-function judgeBoth(lane: usize, pool: usize, inner: usize, square: f32): void {
+function scoreBoth(lane: usize, pool: usize, inner: usize, square: f32): void {
   const starts = load<i32>(lane, L_POOL_COUNT);
   let count = 0;
   // The loop reads the array ahead of its writes.
@@ -69,7 +77,7 @@ function judgeBoth(lane: usize, pool: usize, inner: usize, square: f32): void {
 // @ts-ignore: decorator
 @inline
 function innerBy(squared: f32, square: f32, node: usize): f32 {
-  const norm = load<f32>(node, N_NORM);
+  const norm = Node.norm(node);
   return (squared - square - norm * norm) * 0.5;
 }
 
@@ -104,7 +112,7 @@ function expand(lane: usize, ef: i32, own: usize, other: usize, square: f32): vo
     const owner = nodeAt((<u32>key) >> 1);
     const mask = sieve > 0 && distanceOf(key) > rough
       ? scanEdges(lane, owner + codes, distanceOf(key), worst * sieve)
-      : load<u32>(owner, N_USED);
+      : Node.used(owner);
     const end = unvisitedNeighbours(lane, owner + neighbours, mask, fresh);
     for (let at = fresh; at < end; at += 4) {
       const slot = load<u32>(at);

@@ -4,11 +4,16 @@
 //   / L1;  add = nn + scale B
 // An edge is published last: add = +inf first, its value at the end. A concurrent reader sees a wrong
 // estimate at worst.
-import { EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_ENTRY_SEEN, H_MEAN, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES, H_VECTOR, N_HARD, N_NORM, N_USED, S_LOCK, S_PARTS } from './layout';
+import {
+  EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY,
+  H_ENTRY_BYTES, H_ENTRY_SEEN, H_MEAN, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES, H_VECTOR, S_LOCK,
+  S_PARTS,
+} from './layout';
 import { nodeDistance } from './scalar-quantizer';
 import { hasInner } from './candidate-order';
 import { lock, mark, nodeAt, sketchesAt, unlock } from './memory';
 import { sumFloats } from './kernel/sum';
+import { Node } from './kernel/node';
 
 /** Writes the code bits and terms of edge `e`, from `owner` to `vector`, in the block at `codes`. */
 function writeCode(codes: usize, e: u32, owner: usize, vector: usize): void {
@@ -68,9 +73,9 @@ export function writeEdge(node: usize, e: u32, slot: u32, distance: f32, hard: b
     writeCode(node + codes, e, node + vector, nodeAt(slot) + vector);
   }
   const bit: u32 = 1 << e;
-  const mask = load<u32>(node, N_HARD);
-  store<u32>(node, hard ? mask | bit : mask & ~bit, N_HARD);
-  atomic.store<u32>(node, load<u32>(node, N_USED) | bit, N_USED);
+  const mask = Node.hard(node);
+  Node.setHard(node, hard ? mask | bit : mask & ~bit);
+  Node.publishUsed(node, Node.used(node) | bit);
 }
 
 /** Coprime to the table's size. */
@@ -112,7 +117,7 @@ function offerLongest(centred: usize, slot: u32): void {
   const terms = entryTerms(place);
   if (load<f32>(terms) != Infinity) {
     const owner = nodeAt(load<u32>(terms, 256));
-    if (load<f32>(owner, N_NORM) >= load<f32>(nodeAt(slot), N_NORM)) return;
+    if (Node.norm(owner) >= Node.norm(nodeAt(slot))) return;
   }
   writeEntry(place, centred, slot);
 }

@@ -4,11 +4,18 @@
 // Invariant: the pool contains all visited nodes that are nearer than the `ef`-th allowed one. If they exceed
 // the pool, the search returns false and its results are not used.
 import { distanceTo } from './scalar-quantizer';
-import { H_DELETED, H_EDGE_CODES, H_NEIGHBOUR, L_FINE, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT_COUNT, L_RESULT_LIMIT, L_VISITED, NODE_DELETED, N_FLAGS, N_USED, STARTS, STARTS_MAX } from './layout';
+import {
+  H_DELETED, H_EDGE_CODES, H_NEIGHBOUR, L_FINE, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT_COUNT,
+  L_RESULT_LIMIT, L_VISITED, NODE_DELETED, STARTS, STARTS_MAX,
+} from './layout';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { scanEdges } from './kernel/fastscan';
-import { clearSeen, unvisitedNeighbours, hasAnswer, scoreEntryPoints, collect, selectEntryPoints, poolOfResults, minUsefulDistance, estimateCutoff } from './search-layer';
+import {
+  clearSeen, unvisitedNeighbours, hasAnswer, scoreEntryPoints, collect, selectEntryPoints,
+  poolOfResults, minUsefulDistance, estimateCutoff,
+} from './search-layer';
+import { Node } from './kernel/node';
 
 /** A search without a filter is repeated when one in this many nodes of its pool is deleted. */
 const CROWDED = 8;
@@ -20,7 +27,7 @@ export function hasManyDeleted(lane: usize): bool {
   const count = load<i32>(lane, L_POOL_COUNT);
   let deleted = 0;
   for (let i = 0; i < count; i++) {
-    deleted += <i32>((load<u32>(nodeOf(pool, i), N_FLAGS) & NODE_DELETED) != 0);
+    deleted += <i32>((Node.flags(nodeOf(pool, i)) & NODE_DELETED) != 0);
   }
   return deleted * CROWDED > count;
 }
@@ -63,7 +70,7 @@ function farthest(pool: usize, count: i32): f32 {
 }
 
 /** Returns the number of allowed nodes among the first `count` of the pool. */
-function answersOf(lane: usize, count: i32): i32 {
+function countAllowed(lane: usize, count: i32): i32 {
   const pool = <usize>load<u32>(lane, L_POOL);
   let answers = 0;
   for (let i = 0; i < count; i++) answers += <i32>hasAnswer(lane, nodeOf(pool, i));
@@ -77,7 +84,7 @@ function expand(lane: usize, ef: i32, most: i32, sieve: f32): bool {
   const fresh = <usize>load<u32>(lane, L_REJECTED);
   const rough = minUsefulDistance(lane);
   let count = scoreEntryPoints(lane, false);
-  let answers = answersOf(lane, count);
+  let answers = countAllowed(lane, count);
   for (; count > 0 && answers >= ef; count--) {
     const isLast = hasAnswer(lane, nodeOf(pool, count - 1));
     if (isLast && answers == ef) break;
@@ -96,7 +103,7 @@ function expand(lane: usize, ef: i32, most: i32, sieve: f32): bool {
     const owner = nodeAt((<u32>key) >> 1);
     const mask = sieve > 0 && distanceOf(key) > rough
       ? scanEdges(lane, owner + codes, distanceOf(key), worst * sieve)
-      : load<u32>(owner, N_USED);
+      : Node.used(owner);
     const end = unvisitedNeighbours(lane, owner + neighbours, mask, fresh);
     for (let from = fresh; from < end; from += 4) {
       const slot = load<u32>(from);

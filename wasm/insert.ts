@@ -1,17 +1,27 @@
 // Inserts a node into the graph (HNSW, Malkov & Yashunin 2018, algorithm 1, without levels). The steps are a
 // beam search, a heuristic choice of hard edges, soft edges in the remaining places, and reverse edges under
 // the neighbor's lock. Several threads may insert different nodes concurrently.
-import { centre, centredOf, codeNoise, encodeNode, encodeQuery, hasFiner } from './scalar-quantizer';
+import {
+  centre, centredOf, codeNoise, encodeNode, encodeQuery, hasFiner,
+} from './scalar-quantizer';
 import { closeSketch, edgeDistance, offerEntry, writeEdge, writeEntry, writeSketch } from './edge';
-import { EDGES, H_BEAM, H_EDGES_END, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED, H_UNREPAIRED, L_ALLOW_WORDS, L_CENTRED, L_INNER_COUNT, L_KEEP_ALL, L_KEPT, L_REJECTED, L_REJECTED_COUNT, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, L_WEIGHT, METRIC_L2, NODE_UNLINKING, NODE_LINKED, NODE_ZERO, N_FLAGS, N_HARD, N_NORM, N_USED } from './layout';
+import {
+  EDGES, H_BEAM, H_EDGES_END, H_HARD, H_METRIC, H_NEIGHBOUR, H_PADDED, H_UNREPAIRED, L_ALLOW_WORDS,
+  L_CENTRED, L_INNER_COUNT, L_KEEP_ALL, L_KEPT, L_REJECTED, L_REJECTED_COUNT, L_RESULT,
+  L_RESULT_COUNT, L_RESULT_LIMIT, L_ROTATED, L_WEIGHT, METRIC_L2, NODE_UNLINKING, NODE_LINKED,
+  NODE_ZERO,
+} from './layout';
 import { linkDuplicate, linkZero } from './duplicates';
 import { copyVector, lockNode, mark, nodeAt, unlockNode } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { buildTable } from './kernel/fastscan';
-import { BY_INNER, hasInner, isAmong, interleavedKey, slotOfKey, sortByInner, squaredKey } from './candidate-order';
+import {
+  BY_INNER, hasInner, isAmong, interleavedKey, slotOfKey, sortByInner, squaredKey,
+} from './candidate-order';
 import { addIfDiverse } from './select-neighbours';
 import { INNER_AT, searchBothOrders } from './dual-order-search';
 import { searchLayer, searchRefined } from './search-layer';
+import { Node } from './kernel/node';
 
 /** Bytes for the sorted keys of a node's edges and one more. */
 const SORTED_BYTES: usize = 320;
@@ -28,7 +38,7 @@ const APART: f32 = 3;
 /** Encodes and links `slot`, whose vector is at `vector`. */
 export function link(lane: usize, slot: u32, vector: usize): void {
   const node = nodeAt(slot);
-  if (load<u32>(0, H_METRIC) != METRIC_L2 && load<f32>(node, N_NORM) == 0) {
+  if (load<u32>(0, H_METRIC) != METRIC_L2 && Node.norm(node) == 0) {
     closeSketch(slot);
     linkZero(node, slot);
     return;
@@ -40,7 +50,7 @@ export function link(lane: usize, slot: u32, vector: usize): void {
   findNearest(lane, node, vector);
   if (linkDuplicate(lane, node, slot)) return;
   const kept = writeOwn(lane, slot);
-  atomic.or<u32>(node + N_FLAGS, NODE_LINKED);
+  Node.addFlags(node, NODE_LINKED);
   linkReverse(lane, slot, kept);
   atomic.add<u32>(H_UNREPAIRED, 1);
   centredOf(node, centred);
@@ -62,7 +72,7 @@ function findNearest(lane: usize, node: usize, vector: usize): void {
   store<u32>(lane, 1, L_KEEP_ALL);
   store<i32>(lane, 0, L_INNER_COUNT);
   const beam = load<i32>(0, H_BEAM);
-  if (hasInner()) searchBothOrders(lane, beam, DRAWN, load<f32>(node, N_NORM));
+  if (hasInner()) searchBothOrders(lane, beam, DRAWN, Node.norm(node));
   else {
     buildTable(lane);
     searchLayer(lane, beam, DRAWN, false);
@@ -83,8 +93,8 @@ function isBlurred(lane: usize): bool {
 
 // @ts-ignore: decorator
 @inline
-function isDoomed(slot: u32): bool {
-  return (load<u32>(nodeAt(slot), N_FLAGS) & NODE_UNLINKING) != 0;
+function isUnlinking(slot: u32): bool {
+  return (Node.flags(nodeAt(slot)) & NODE_UNLINKING) != 0;
 }
 
 /**
@@ -122,7 +132,7 @@ function chooseNear(lane: usize, self: u32): i32 {
   let softCount = 0;
   for (let i = 0; i < count; i++) {
     const key = load<u64>(results + ((<usize>i) << 3));
-    if (<u32>key == self || isDoomed(<u32>key)) continue;
+    if (<u32>key == self || isUnlinking(<u32>key)) continue;
     if (keptCount < hard && addIfDiverse(node, kept, keptCount, key)) keptCount++;
     else if (softCount < EDGES) {
       store<u64>(rejected + ((<usize>softCount) << 3), key);
@@ -152,7 +162,7 @@ function chooseBoth(lane: usize, self: u32): i32 {
   for (let i = 0; i < count + innerCount && keptCount < most; i++) {
     const key = interleavedKey(i, results, count, inner, innerCount);
     const slot = slotOfKey(key);
-    if (key == 0 || slot == self || isDoomed(slot)) continue;
+    if (key == 0 || slot == self || isUnlinking(slot)) continue;
     const byInner = (<u32>key & BY_INNER) != 0;
     if ((byInner ? keptCount - nearCount : nearCount) >= hard) continue;
     if (isAmong(kept, keptCount, slot) || !addIfDiverse(node, kept, keptCount, key)) continue;
@@ -176,7 +186,7 @@ function listRest(
   for (let i = 0; i < count && keptCount + listed < EDGES; i++) {
     const key = load<u64>(keys + ((<usize>i) << 3));
     const slot = slotOfKey(key);
-    if (slot == self || isDoomed(slot)) continue;
+    if (slot == self || isUnlinking(slot)) continue;
     if (isAmong(kept, keptCount, slot) || isAmong(rejected, listed, slot)) continue;
     store<u64>(rejected + ((<usize>listed) << 3), squaredKey(nodeAt(self), key));
     listed++;
@@ -207,24 +217,24 @@ export function addReverseEdge(
   lane: usize, target: u32, slot: u32, distance: f32, force: bool,
 ): bool {
   const node = nodeAt(target);
-  if (load<u32>(node, N_FLAGS) & NODE_UNLINKING) return false;
+  if (Node.flags(node) & NODE_UNLINKING) return false;
   lockNode(node);
-  const wanted = takeBack(lane, node, slot, distance, force);
+  const wanted = acceptReverseEdge(lane, node, slot, distance, force);
   mark(node, <usize>load<u32>(0, H_EDGES_END));
   unlockNode(node);
   return wanted;
 }
 
 /** As `addReverseEdge`, while the node's lock is held. */
-function takeBack(lane: usize, node: usize, slot: u32, distance: f32, force: bool): bool {
+function acceptReverseEdge(lane: usize, node: usize, slot: u32, distance: f32, force: bool): bool {
   const present = edgesTo(node, slot);
   if (present != 0) {
-    store<u32>(node, load<u32>(node, N_HARD) | present, N_HARD);
+    Node.setHard(node, Node.hard(node) | present);
     return true;
   }
   let wanted = true;
-  if (load<u32>(node, N_USED) == 0xffffffff && <i32>popcnt(load<u32>(node, N_HARD)) >= CROWDED) {
-    wanted = shrink(lane, node, slot, distance) || force;
+  if (Node.used(node) == 0xffffffff && <i32>popcnt(Node.hard(node)) >= CROWDED) {
+    wanted = chooseAgain(lane, node, slot, distance) || force;
   }
   if (!wanted) return false;
   const e = freeEdge(node, force);
@@ -237,9 +247,9 @@ function takeBack(lane: usize, node: usize, slot: u32, distance: f32, force: boo
  * none.
  */
 function freeEdge(node: usize, force: bool): i32 {
-  const used = load<u32>(node, N_USED);
+  const used = Node.used(node);
   if (used != 0xffffffff) return ctz(~used);
-  const soft = ~load<u32>(node, N_HARD);
+  const soft = ~Node.hard(node);
   const e = farthest(node, soft);
   return e >= 0 || !force ? e : farthest(node, 0xffffffff);
 }
@@ -263,13 +273,13 @@ function farthest(node: usize, mask: u32): i32 {
  * Chooses again among the hard edges and the new one. The refused edges become soft. Returns whether the new
  * one was chosen.
  */
-function shrink(lane: usize, node: usize, slot: u32, distance: f32): bool {
+function chooseAgain(lane: usize, node: usize, slot: u32, distance: f32): bool {
   const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
   // Sorted keys of up to 33 candidates, in one or two orders, then the chosen ones.
   const sorted = <usize>load<u32>(lane, L_REJECTED);
   const kept = sorted + 2 * SORTED_BYTES;
   let count = 0;
-  let mask = load<u32>(node, N_HARD);
+  let mask = Node.hard(node);
   while (mask != 0) {
     const e = ctz(mask);
     mask &= mask - 1;
@@ -295,7 +305,7 @@ function shrink(lane: usize, node: usize, slot: u32, distance: f32): bool {
     if (winner == slot) won = true;
     else hard |= edgesTo(node, winner);
   }
-  store<u32>(node, hard & load<u32>(node, N_HARD), N_HARD);
+  Node.setHard(node, hard & Node.hard(node));
   return won;
 }
 
@@ -308,5 +318,5 @@ export function edgesTo(node: usize, slot: u32): u32 {
     const same = i32x4.eq(v128.load(neighbours + (i << 4)), wanted);
     mask |= (<u32>i32x4.bitmask(same)) << <u32>(i << 2);
   }
-  return mask & load<u32>(node, N_USED);
+  return mask & Node.used(node);
 }

@@ -111,9 +111,11 @@ export const H_LINKED = 276;
 /** Bytes from the start of a node to the end of its edges. */
 export const H_EDGES_END = 280;
 /**
- * Calibration of this segment, 0 before it. H_WIDTH: width at which a search finds nearly all of the ten nearest.
- * H_JUDGED: number of vectors that a scan by sketches scores for them, + 1. H_CHANGED: vectors put and removed
- * since. H_WIDTH_MANY: width for the hundred nearest.
+ * Calibration of this segment, 0 before it.
+ * H_WIDTH: width at which a search finds nearly all of the ten nearest.
+ * H_JUDGED: number of vectors that a scan by sketches scores for them, + 1.
+ * H_CHANGED: number of vectors put and removed since.
+ * H_WIDTH_MANY: width for the hundred nearest.
  */
 export const H_WIDTH = 284;
 export const H_JUDGED = 288;

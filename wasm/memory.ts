@@ -4,7 +4,11 @@
 // thread clears before it copies the page. Scratch memories are marked only for their headers, because their
 // content does not outlive a search.
 // Invariant: a mark is set after its page is written, and before the change of the index ends.
-import { EDGES, H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_MARKING, H_MARKS, H_PADDED, H_SKETCHES, H_SKETCH_BYTES, H_STAGED, H_STRIDE, H_VECTOR, IDS_PAGE, N_LOCK, PAGE_BYTES, SKETCH_BLOCKS } from './layout';
+import {
+  EDGES, H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_MARKING, H_MARKS,
+  H_PADDED, H_SKETCHES, H_SKETCH_BYTES, H_STAGED, H_STRIDE, H_VECTOR, IDS_PAGE, N_LOCK, PAGE_BYTES,
+  SKETCH_BLOCKS,
+} from './layout';
 
 /** Takes the lock word at `at`. The holder never blocks, so spinning is short. */
 export function lock(at: usize): void {

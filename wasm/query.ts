@@ -2,13 +2,18 @@
 import { hasManyDeleted, searchFiltered, walkAmongFine } from './filtered-search';
 import { answerResults, scanAllowed, scanSlots, writeAnswer } from './top-k';
 import { centredOf, encodeQuery } from './scalar-quantizer';
-import { H_MEAN, H_METRIC, H_PADDED, H_SLOTS, H_STATE, L_ANSWERS, L_CENTRED, L_FINE, L_KEEP_ALL, L_NORM, L_RESULT, L_RESULT_COUNT, L_ROTATED, L_VISITED, L_WEIGHT, METRIC_DOT, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_LINKED, N_FLAGS, N_NORM, POOL_MAX, RESULT_MAX, STATE_SCAN } from './layout';
+import {
+  H_MEAN, H_METRIC, H_PADDED, H_SLOTS, H_STATE, L_ANSWERS, L_CENTRED, L_FINE, L_KEEP_ALL, L_NORM,
+  L_RESULT, L_RESULT_COUNT, L_ROTATED, L_VISITED, L_WEIGHT, METRIC_DOT, METRIC_L2, NODE_DELETED,
+  NODE_FREE, NODE_LINKED, POOL_MAX, RESULT_MAX, STATE_SCAN,
+} from './layout';
 import { distanceOf } from './kernel/sorted-keys';
 import { buildTable } from './kernel/fastscan';
 import { nodeAt } from './memory';
 import { prepare } from './segment';
 import { buildBounds, scanBlocks, scanSketches } from './sketch';
 import { searchLayer, searchRefined } from './search-layer';
+import { Node } from './kernel/node';
 
 /** Prepares the query at L_QUERY for all functions below. */
 export function beginQuery(lane: usize): void {
@@ -151,8 +156,8 @@ export function clearQuery(lane: usize): void {
  */
 export function addToQuery(lane: usize, slot: u32, part: f32): bool {
   const node = nodeAt(slot);
-  const norm = load<f32>(node, N_NORM);
-  const flags = load<u32>(node, N_FLAGS);
+  const norm = Node.norm(node);
+  const flags = Node.flags(node);
   if ((flags & (NODE_LINKED | NODE_DELETED | NODE_FREE)) != NODE_LINKED || norm == 0) return false;
   const rotated = <usize>load<u32>(lane, L_ROTATED);
   const centred = <usize>load<u32>(lane, L_CENTRED);

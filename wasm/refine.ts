@@ -2,8 +2,11 @@
 // code. Searches end with them, and fall back on them where codes are too coarse to separate neighbors.
 // Layouts with 4-bit codes have none.
 import { exactDistance, squareFloats } from './kernel/distance';
-import { H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_CENTRED, L_LENGTH, L_WEIGHT, N_CODE, N_NORM, N_STEP } from './layout';
+import {
+  H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_CENTRED, L_LENGTH, L_WEIGHT, N_CODE,
+} from './layout';
 import { sumFloats } from './kernel/sum';
+import { Node } from './kernel/node';
 
 /** Returns eight 16-bit codes: the high bytes at `code`, the low bytes at `rest`. */
 // @ts-ignore: decorator
@@ -28,7 +31,7 @@ function high(codes: v128, unit: v128): v128 {
 // @ts-ignore: decorator
 @inline
 function unitOf(node: usize): v128 {
-  return f32x4.splat(load<f32>(node, N_STEP) / 256);
+  return f32x4.splat(Node.step(node) / 256);
 }
 
 /** Decodes the 16-bit code of `node` into P floats. */
@@ -71,7 +74,7 @@ export function fineDistance(lane: usize, node: usize): f32 {
  */
 function fineDot(lane: usize, node: usize): f32 {
   const length = load<f32>(lane, L_LENGTH);
-  const norm = load<f32>(node, N_NORM);
+  const norm = Node.norm(node);
   if (length == 0 || norm == 0) return 0;
   const factor = f32x4.splat(norm / length);
   const unit = unitOf(node);

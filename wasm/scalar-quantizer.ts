@@ -5,13 +5,19 @@
 //   inner     d = -<q, m> - <q, x - m>, q as it is, for searches under dot. All graphs are
 //             built by squared distances (select-neighbours.ts)
 // Alternatively 4 bits per dimension (int4-code.ts): the same formulas, less accurate.
-import { H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_CODE, L_FINE, L_LENGTH, L_OFFSET, L_ORIGIN, L_ROTATED, L_STEP, L_WEIGHT, N_CODE, N_CODE_SUM, N_SQUARE, N_STEP } from './layout';
+import {
+  H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_CODE, L_FINE, L_LENGTH, L_OFFSET,
+  L_ORIGIN, L_ROTATED, L_STEP, L_WEIGHT, N_CODE,
+} from './layout';
 import { mark } from './memory';
 import { dotFloats } from './kernel/distance';
 import { decodeRefined, fineDistance, fineNodes } from './refine';
-import { decodeHalf, dotHalf, dotHalves, encodeHalf, HALF_ZERO, hasHalves } from './kernel/int4-code';
+import {
+  decodeHalf, dotHalf, dotHalves, encodeHalf, HALF_ZERO, hasHalves,
+} from './kernel/int4-code';
 import { inverseOf, missed, scaled, widest } from './kernel/quantize';
 import { sumFloats, sumIntegers } from './kernel/sum';
+import { Node } from './kernel/node';
 
 /** Largest code of a coordinate of a node, and of a query. */
 const TOP: f32 = 127;
@@ -83,9 +89,9 @@ export function encodeNode(node: usize, centred: usize): void {
     v128.store64_lane(at + fine, i8x16.narrow_i16x8_s(rest, rest), 0);
   }
   const length = step * step * <f32>sumIntegers(square);
-  store<i32>(node, sumIntegers(sum), N_CODE_SUM);
-  store<f32>(node, step, N_STEP);
-  store<f32>(node, length - sumFloats(error), N_SQUARE);
+  Node.setCodeSum(node, sumIntegers(sum));
+  Node.setStep(node, step);
+  Node.setSquare(node, length - sumFloats(error));
   mark(node, <usize>N_CODE + padded);
   if (fine != 0) mark(node + fine, padded);
 }
@@ -166,8 +172,8 @@ export function codeDistanceBy(lane: usize, node: usize, weight: f32): f32 {
   const code = <usize>load<u32>(lane, L_CODE);
   const dot = hasHalves() ? dotHalf(code, node + N_CODE) : dotSpread(code, node + N_CODE);
   const inner = dot - load<i32>(lane, L_OFFSET);
-  const step = load<f32>(lane, L_STEP) * load<f32>(node, N_STEP);
-  const square = weight * load<f32>(node, N_SQUARE);
+  const step = load<f32>(lane, L_STEP) * Node.step(node);
+  const square = weight * Node.square(node);
   return load<f32>(lane, L_BASE) + square - step * <f32>inner;
 }
 
@@ -176,7 +182,7 @@ const ROUNDING: f32 = 0.2887;
 
 /** Returns the standard deviation of the code distance `distance` of the query and `node`. */
 export function codeNoise(lane: usize, node: usize, distance: f32): f32 {
-  const step = ROUNDING * load<f32>(node, N_STEP);
+  const step = ROUNDING * Node.step(node);
   if (isInner(lane)) return step * load<f32>(lane, L_LENGTH);
   // The rounding itself remains at distance 0.
   const padded = <f32>load<u32>(0, H_PADDED);
@@ -204,8 +210,8 @@ export function distanceTo(lane: usize, node: usize): f32 {
 // @ts-ignore: decorator
 @inline
 function isBlurred(a: usize, b: usize, distance: f32): bool {
-  const first = load<f32>(a, N_STEP);
-  const second = load<f32>(b, N_STEP);
+  const first = Node.step(a);
+  const second = Node.step(b);
   return distance < BLUR * <f32>load<u32>(0, H_PADDED) * (first * first + second * second);
 }
 
@@ -220,14 +226,14 @@ export function refinedDistance(a: usize, b: usize, distance: f32): f32 {
 /** Returns the squared distance of two nodes: by codes, unless these are too coarse. */
 export function nodeDistance(a: usize, b: usize): f32 {
   const padded = load<u32>(0, H_PADDED);
-  const first = load<f32>(a, N_STEP);
-  const second = load<f32>(b, N_STEP);
+  const first = Node.step(a);
+  const second = Node.step(b);
   const zero = zeroCode();
-  const zeros = zero * (<i32>padded * zero - load<i32>(a, N_CODE_SUM) - load<i32>(b, N_CODE_SUM));
+  const zeros = zero * (<i32>padded * zero - Node.codeSum(a) - Node.codeSum(b));
   const x = a + N_CODE;
   const y = b + N_CODE;
   const inner = first * second * <f32>((hasHalves() ? dotHalves(x, y) : dotBytes(x, y)) + zeros);
-  return refinedDistance(a, b, load<f32>(a, N_SQUARE) + load<f32>(b, N_SQUARE) - 2 * inner);
+  return refinedDistance(a, b, Node.square(a) + Node.square(b) - 2 * inner);
 }
 
 /** Returns the inner product of the bytes of two codes. */

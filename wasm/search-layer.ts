@@ -2,10 +2,17 @@
 // candidates. A node counts as visited when it is expanded, so it may be in the pool more than once with
 // different estimates. Expanded nodes are offered to the results with their code distance.
 import { codeDistance, isInner, distanceTo } from './scalar-quantizer';
-import { EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_DELETED, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY, H_ENTRY_BYTES, H_NEIGHBOUR, H_PADDED, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_SEEN, L_TABLE_STEP, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, N_CODE_SUM, N_FLAGS, N_ID, N_NEXT, N_USED, STARTS, STARTS_MAX, TOUCHED_MAX } from './layout';
+import {
+  EDGES, ENTRY_BLOCKS, E_PARTS, H_CAPACITY, H_DELETED, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_ENTRY,
+  H_ENTRY_BYTES, H_NEIGHBOUR, H_PADDED, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE,
+  L_KEEP_ALL, L_ORIGIN, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT,
+  L_SEEN, L_TABLE_STEP, L_TOUCH, L_TOUCHED, L_TOUCHED_COUNT, L_VISITED, NODE_DELETED, STARTS,
+  STARTS_MAX, TOUCHED_MAX,
+} from './layout';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { lowerEstimates, scanEdges } from './kernel/fastscan';
+import { Node } from './kernel/node';
 
 /** Adds `slot` to the visited set; returns false if it was in it. */
 // @ts-ignore: decorator
@@ -26,7 +33,7 @@ export function markVisited(lane: usize, slot: u32): bool {
 
 // @ts-ignore: decorator
 @inline
-function isSeen(lane: usize, slot: u32): bool {
+function isVisited(lane: usize, slot: u32): bool {
   const at = <usize>load<u32>(lane, L_SEEN) + ((<usize>(slot >> 5)) << 2);
   return (load<u32>(at) & (1 << (slot & 31))) != 0;
 }
@@ -58,19 +65,19 @@ export function isAllowed(lane: usize, id: u32): bool {
 // @ts-ignore: decorator
 @inline
 export function isAnswer(lane: usize, node: usize): bool {
-  return (load<u32>(node, N_FLAGS) & NODE_DELETED) == 0 && isAllowed(lane, load<u32>(node, N_ID));
+  return (Node.flags(node) & NODE_DELETED) == 0 && isAllowed(lane, Node.id(node));
 }
 
 /** Number of duplicates that are tested. If there are more, one is assumed to be allowed. */
-const TWINS_MAX = 1024;
+const DUPLICATES_MAX = 1024;
 
 /** Whether a duplicate of `node` may be a result. */
-function hasTwin(lane: usize, node: usize): bool {
-  let next = atomic.load<u32>(node + N_NEXT);
+function hasAllowedDuplicate(lane: usize, node: usize): bool {
+  let next = Node.atomicNext(node);
   for (let steps = 0; next != 0; steps++) {
-    const twin = nodeAt(next - 1);
-    if (steps == TWINS_MAX || isAnswer(lane, twin)) return true;
-    next = atomic.load<u32>(twin + N_NEXT);
+    const duplicate = nodeAt(next - 1);
+    if (steps == DUPLICATES_MAX || isAnswer(lane, duplicate)) return true;
+    next = Node.atomicNext(duplicate);
   }
   return false;
 }
@@ -79,7 +86,7 @@ function hasTwin(lane: usize, node: usize): bool {
 // @ts-ignore: decorator
 @inline
 export function hasAnswer(lane: usize, node: usize): bool {
-  return isAnswer(lane, node) || hasTwin(lane, node);
+  return isAnswer(lane, node) || hasAllowedDuplicate(lane, node);
 }
 
 /** Adds `node` to the results if it or one of its duplicates may be a result. */
@@ -109,9 +116,9 @@ export function searchLayer(lane: usize, ef: i32, want: i32, follow: bool): void
   // A wide search begins in several clusters. There may be hardly an edge between clusters after the first
   // nodes, whose edges are long, were deleted.
   selectEntryPoints(lane, max(STARTS, min(ef >> 2, STARTS_MAX)));
-  if (load<u32>(0, H_EDGE_CODES) == 0) walkNodes(lane, ef, 0);
-  else if (follow) walkCodes(lane, ef);
-  else walkNodes(lane, ef, estimateCutoff(lane));
+  if (load<u32>(0, H_EDGE_CODES) == 0) searchByCodes(lane, ef, 0);
+  else if (follow) searchByEstimates(lane, ef);
+  else searchByCodes(lane, ef, estimateCutoff(lane));
   clearSeen(lane);
 }
 
@@ -121,7 +128,7 @@ export function searchRefined(lane: usize, ef: i32, want: i32): void {
   poolOfResults(lane, ef);
   store<i32>(lane, min(want, ef), L_RESULT_LIMIT);
   // Estimates are as coarse as codes.
-  walkNodes(lane, ef, 0);
+  searchByCodes(lane, ef, 0);
   clearSeen(lane);
 }
 
@@ -172,7 +179,7 @@ export function selectEntryPoints(lane: usize, starts: i32): void {
   store<i32>(lane, count, L_POOL_COUNT);
 }
 
-function walkCodes(lane: usize, ef: i32): void {
+function searchByEstimates(lane: usize, ef: i32): void {
   const pool = <usize>load<u32>(lane, L_POOL);
   const estimates = <usize>load<u32>(lane, L_ESTIMATES);
   const codes = <usize>load<u32>(0, H_EDGE_CODES);
@@ -201,7 +208,7 @@ function walkCodes(lane: usize, ef: i32): void {
       const estimate = load<f32>(estimates + e);
       if (estimate >= worst) continue;
       const neighbour = load<u32>(node + neighbours + e);
-      if (isSeen(lane, neighbour)) continue;
+      if (isVisited(lane, neighbour)) continue;
       const place = insertKey(pool, count, ef, keyOf(estimate, neighbour << 1));
       if (place < cursor) cursor = place;
       if (count < ef) count++;
@@ -251,7 +258,7 @@ export const EXPANDED: i32 = 70;
  * A search whose pool contains code distances. Every neighbor is scored by its code (`sieve` 0, layouts
  * without edge codes), or only those that their estimates do not rule out.
  */
-function walkNodes(lane: usize, ef: i32, sieve: f32): void {
+function searchByCodes(lane: usize, ef: i32, sieve: f32): void {
   const pool = <usize>load<u32>(lane, L_POOL);
   const neighbours = <usize>load<u32>(0, H_NEIGHBOUR);
   const codes = <usize>load<u32>(0, H_EDGE_CODES);
@@ -275,7 +282,7 @@ function walkNodes(lane: usize, ef: i32, sieve: f32): void {
     const owner = nodeAt((<u32>key) >> 1);
     const mask = sieve > 0 && distanceOf(key) > rough
       ? scanEdges(lane, owner + codes, distanceOf(key), worst * sieve)
-      : load<u32>(owner, N_USED);
+      : Node.used(owner);
     const end = unvisitedNeighbours(lane, owner + neighbours, mask, fresh);
     for (let at = fresh; at < end; at += 4) {
       const slot = load<u32>(at);
@@ -310,7 +317,7 @@ export function unvisitedNeighbours(
     if (!markVisited(lane, slot)) continue;
     store<u32>(fresh, slot);
     fresh += 4;
-    touched |= load<i32>(nodeAt(slot), N_CODE_SUM);
+    touched |= Node.codeSum(nodeAt(slot));
   }
   store<i32>(lane, touched, L_TOUCH);
   return fresh;

@@ -2,11 +2,24 @@
 // vectors.
 
 import { freeSlot, unchain } from './duplicates';
-import { BULK_ROWS, EDGES, ENTRY_BLOCKS, E_PARTS, FORMAT_VERSION, HAS_EDGE_CODES, HAS_GRAPH, HEADER_BYTES, H_ADD, H_BEAM, H_BREAK, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_BULK_ROWS, H_BYTES_MAX, H_CAPACITY, H_CHANGED, H_CHUNKS, H_CHUNK_SHIFT, H_DELETED, H_DIMENSION, H_EDGES_END, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FINE, H_FREE, H_GRAPH_FROM, H_HARD, H_IDS, H_LAYOUT, H_LINKED, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SCALE, H_SIGNS, H_SKETCHES, H_SKETCH_BYTES, H_SLOTS, H_STAGED, H_STATE, H_STRIDE, H_VECTOR, H_VERSION, HALF_CODES, IDS_TOP, KEEP_VECTORS, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE, NODE_DELETED, NODE_FREE, NODE_LINKED, NODE_DUPLICATE, NODE_ZERO, N_FLAGS, N_ID, N_NORM, SKETCH_BLOCKS, STAGED_MORE, STATE_GRAPH, STATE_SCAN, S_PARTS } from './layout';
-import { allocate, copyVector, ensureChunk, idWord, mark, nodeAt, slotOf, vectorAt } from './memory';
+import {
+  BULK_ROWS, EDGES, ENTRY_BLOCKS, E_PARTS, FORMAT_VERSION, HAS_EDGE_CODES, HAS_GRAPH, HEADER_BYTES,
+  H_ADD, H_BEAM, H_BREAK, H_BULK_DONE, H_BULK_END, H_BULK_NEXT, H_BULK_ROWS, H_BYTES_MAX,
+  H_CAPACITY, H_CHANGED, H_CHUNKS, H_CHUNK_SHIFT, H_DELETED, H_DIMENSION, H_EDGES_END, H_EDGE_CODES,
+  H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY, H_ENTRY_BYTES, H_FINE, H_FREE, H_GRAPH_FROM, H_HARD,
+  H_IDS, H_LAYOUT, H_LINKED, H_LIVE, H_MAGIC, H_MEAN, H_METRIC, H_NEIGHBOUR, H_PADDED, H_SCALE,
+  H_SIGNS, H_SKETCHES, H_SKETCH_BYTES, H_SLOTS, H_STAGED, H_STATE, H_STRIDE, H_VECTOR, H_VERSION,
+  HALF_CODES, IDS_TOP, KEEP_VECTORS, L_NORM, L_QUERY, L_ROTATED, MAGIC, METRIC_COSINE, NODE_DELETED,
+  NODE_FREE, NODE_LINKED, NODE_DUPLICATE, NODE_ZERO, SKETCH_BLOCKS, STAGED_MORE, STATE_GRAPH,
+  STATE_SCAN, S_PARTS,
+} from './layout';
+import {
+  allocate, copyVector, ensureChunk, idWord, mark, nodeAt, slotOf, vectorAt,
+} from './memory';
 import { beginGraph } from './centroid';
 import { link } from './insert';
 import { ROUNDS, fillSigns, rotate } from './kernel/hadamard';
+import { Node } from './kernel/node';
 
 /** Number of staged nodes that a single insertion links: more than the one it adds, so that the work ends. */
 const LINKED_PER_PUT = 2;
@@ -159,12 +172,12 @@ function prepareStored(lane: usize): void {
 export function takeSlot(): u32 {
   const head = load<u32>(0, H_FREE);
   if (head != 0) {
-    store<u32>(0, load<u32>(nodeAt(head - 1), 32), H_FREE);
+    store<u32>(0, Node.next(nodeAt(head - 1)), H_FREE);
     return head - 1;
   }
   const slot = load<u32>(0, H_SLOTS);
   if (slot >= load<u32>(0, H_CAPACITY) || !ensureChunk(slot)) return 0xffffffff;
-  store<u32>(nodeAt(slot), NODE_FREE, N_FLAGS);
+  Node.setFlags(nodeAt(slot), NODE_FREE);
   mark(nodeAt(slot), 64);
   atomic.store<u32>(H_SLOTS, slot + 1);
   return slot;
@@ -174,7 +187,7 @@ export function takeSlot(): u32 {
 export function clearNode(node: usize, id: u32): void {
   memory.fill(node + 4, 0, 8);
   memory.fill(node + 16, 0, 48);
-  store<u32>(node, id, N_ID);
+  Node.setId(node, id);
   const add = <usize>load<u32>(0, H_ADD);
   if (add != 0) fillInfinite(node + add);
 }
@@ -204,14 +217,14 @@ function takeIn(lane: usize, slot: u32, id: u32): void {
   const rotated = <usize>load<u32>(lane, L_ROTATED);
   const scanning = load<u32>(0, H_STATE) == STATE_SCAN;
   clearNode(node, id);
-  store<f32>(node, load<f32>(lane, L_NORM), N_NORM);
+  Node.setNorm(node, load<f32>(lane, L_NORM));
   let vector = rotated;
   if (scanning || load<u32>(0, H_VECTOR) != 0) {
     vector = vectorAt(node, slot);
     copyVector(rotated, vector);
     mark(vector, (<usize>load<u32>(0, H_PADDED)) << 2);
   }
-  atomic.store<u32>(node + N_FLAGS, 0);
+  Node.publishFlags(node, 0);
   // While the first graph is built, a slot after the link cursor is linked later, one before it immediately.
   if (!scanning || slot + 1 < load<u32>(0, H_LINKED)) link(lane, slot, vector);
   mark(node, <usize>load<u32>(0, H_EDGES_END));
@@ -232,7 +245,7 @@ export function linkStaged(lane: usize, budget: u32): bool {
   let slot = load<u32>(0, H_LINKED) - 1;
   for (; slot < slots && budget != 0; slot++) {
     const node = nodeAt(slot);
-    if (load<u32>(node, N_FLAGS) & NODE_FREE) continue;
+    if (Node.flags(node) & NODE_FREE) continue;
     link(lane, slot, vectorAt(node, slot));
     mark(node, <usize>load<u32>(0, H_EDGES_END));
     budget--;
@@ -273,7 +286,7 @@ function forget(slot: u32): void {
   const node = nodeAt(slot);
   atomic.sub<u32>(H_LIVE, 1);
   store<u32>(0, load<u32>(0, H_CHANGED) + 1, H_CHANGED);
-  const flags = atomic.or<u32>(node + N_FLAGS, NODE_DELETED);
+  const flags = Node.addFlags(node, NODE_DELETED);
   mark(node, 64);
   if (flags & (NODE_DUPLICATE | NODE_ZERO)) unchain(node, slot);
   else if ((flags & NODE_LINKED) == 0) freeSlot(node, slot);

@@ -2,10 +2,10 @@
 // Candidates come nearest first. A candidate is redundant if a chosen neighbor is so near to it that a search
 // would reach it through that neighbor.
 import { nodeDistance, refinedDistance } from './scalar-quantizer';
-import { N_NORM } from './layout';
 import { nodeAt } from './memory';
 import { BY_INNER, innerAt, slotOfKey, squaredKey } from './candidate-order';
 import { distanceOf } from './kernel/sorted-keys';
+import { Node } from './kernel/node';
 
 /** A chosen s makes c redundant if ALPHA x d(c,s) <= d(c,owner), in squared distances. */
 const ALPHA: f32 = 1.1;
@@ -32,7 +32,7 @@ export function addIfDiverse(owner: usize, kept: usize, count: i32, key: u64): b
 
 /** Tests redundancy by inner products: as if all chosen vectors had the lengths of `owner` and `node`. */
 function isRedundant(owner: usize, node: usize, distance: f32, kept: usize, end: usize): bool {
-  const most = load<f32>(owner, N_NORM) * load<f32>(node, N_NORM);
+  const most = Node.norm(owner) * Node.norm(node);
   const limit = (distance + most) / ALPHA - most;
   for (let at = kept; at < end; at += 8) {
     const other = nodeAt(<u32>load<u64>(at));

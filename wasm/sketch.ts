@@ -2,11 +2,16 @@
 // dimension. Vectors that the bound does not rule out are scored by their codes. The scan reads one stream of
 // a fortieth of the memory of the records, for filters that pass many vectors.
 import { distanceTo } from './scalar-quantizer';
-import { EDGES, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_REJECTED, L_SEEN, L_TOUCH, L_VISITED, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE_SUM, N_FLAGS, S_PARTS } from './layout';
+import {
+  EDGES, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL,
+  L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_REJECTED, L_SEEN, L_TOUCH, L_VISITED, NODE_DELETED,
+  NODE_FREE, NODE_ZERO, S_PARTS,
+} from './layout';
 import { idWord, nodeAt, sketchesAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { buildTable, lowerEstimates, scanEdges } from './kernel/fastscan';
 import { collect } from './search-layer';
+import { Node } from './kernel/node';
 
 /** Standard deviations by which a bound is below the estimate. */
 const DEVIATIONS: f32 = 2.5;
@@ -95,10 +100,10 @@ function gatherLive(lane: usize, first: u32, mask: u32, fresh: usize): usize {
     const slot = first + ctz(mask);
     mask &= mask - 1;
     const node = nodeAt(slot);
-    if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE | NODE_ZERO)) continue;
+    if (Node.flags(node) & (NODE_DELETED | NODE_FREE | NODE_ZERO)) continue;
     store<u32>(fresh, slot);
     fresh += 4;
-    touched |= load<i32>(node, N_CODE_SUM);
+    touched |= Node.codeSum(node);
   }
   store<i32>(lane, touched, L_TOUCH);
   return fresh;

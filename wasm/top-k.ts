@@ -2,13 +2,19 @@
 // the exact scan of small segments and flat layouts, which is the last resort of filtered searches.
 import { codeNoise, hasFiner, distanceTo, knownDistance } from './scalar-quantizer';
 import { exactDistance, vectorDistance } from './kernel/distance';
-import { H_METRIC, H_PADDED, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS, L_DISTANCES, L_FINE, L_IDS, L_KEEP_ALL, L_POOL, L_REJECTED, L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_TOUCH, METRIC_COSINE, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE, N_FLAGS, N_ID, N_NEXT, STATE_SCAN } from './layout';
+import {
+  H_METRIC, H_PADDED, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS,
+  L_DISTANCES, L_FINE, L_IDS, L_KEEP_ALL, L_POOL, L_REJECTED, L_RESULT, L_RESULT_COUNT,
+  L_RESULT_LIMIT, L_TOUCH, METRIC_COSINE, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE,
+  STATE_SCAN,
+} from './layout';
 import { idWord, nodeAt, slotOf } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { isAllowed, isAnswer, collect } from './search-layer';
+import { Node } from './kernel/node';
 
 /** Largest number of steps along a list of equal vectors that a filter refuses. */
-const CHAIN_MAX = 65536;
+const LIST_STEPS_MAX = 65536;
 
 /**
  * Whether `slot` is the present one of its id. A replacement is linked before the old vector is removed; the
@@ -17,7 +23,7 @@ const CHAIN_MAX = 65536;
 // @ts-ignore: decorator
 @inline
 function isCurrent(slot: u32): bool {
-  return slotOf(load<u32>(nodeAt(slot), N_ID)) == slot + 1;
+  return slotOf(Node.id(nodeAt(slot))) == slot + 1;
 }
 
 /** Offers one vector to the best k. Keys end in the id, so ties go by age. */
@@ -26,7 +32,7 @@ function isCurrent(slot: u32): bool {
 function offerAnswer(lane: usize, slot: u32, distance: f32, k: i32): void {
   const answers = <usize>load<u32>(lane, L_POOL);
   const count = load<i32>(lane, L_ANSWERS);
-  const key = keyOf(distance, load<u32>(nodeAt(slot), N_ID));
+  const key = keyOf(distance, Node.id(nodeAt(slot)));
   if (count == k && key >= load<u64>(answers + ((<usize>(k - 1)) << 3))) return;
   if (!isCurrent(slot)) return;
   insertKey(answers, count, k, key);
@@ -40,12 +46,12 @@ function isFull(lane: usize, distance: f32, k: i32): bool {
   return distanceOf(load<u64>(last)) < distance;
 }
 
-function offerChain(lane: usize, head: u32, distance: f32, k: i32): void {
-  for (let steps = 0; head != 0 && steps < CHAIN_MAX; steps++) {
+function offerDuplicates(lane: usize, head: u32, distance: f32, k: i32): void {
+  for (let steps = 0; head != 0 && steps < LIST_STEPS_MAX; steps++) {
     if (isFull(lane, distance, k)) return;
     const node = nodeAt(head - 1);
     if (isAnswer(lane, node)) offerAnswer(lane, head - 1, distance, k);
-    head = atomic.load<u32>(node + N_NEXT);
+    head = Node.atomicNext(node);
   }
 }
 
@@ -75,11 +81,11 @@ export function answerResults(lane: usize, k: i32, chains: bool): bool {
       distance = knownDistance(lane, node);
     }
     if (isAnswer(lane, node)) offerAnswer(lane, <u32>key, distance, k);
-    const next = load<u32>(node, N_NEXT);
-    if (chains && next != 0) offerChain(lane, next, distance, k);
+    const next = Node.next(node);
+    if (chains && next != 0) offerDuplicates(lane, next, distance, k);
   }
   const metric = load<u32>(0, H_METRIC);
-  if (metric != METRIC_L2) offerChain(lane, load<u32>(0, H_ZEROS), zeroDistance(metric), k);
+  if (metric != METRIC_L2) offerDuplicates(lane, load<u32>(0, H_ZEROS), zeroDistance(metric), k);
   return sure;
 }
 
@@ -131,7 +137,7 @@ export function scanDistance(lane: usize, node: usize, slot: u32): f32 {
     const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
     return vectorDistance(lane, node, <usize>load<u32>(0, H_STAGED) + <usize>slot * bytes);
   }
-  if (load<u32>(node, N_FLAGS) & NODE_ZERO) return zeroDistance(load<u32>(0, H_METRIC));
+  if (Node.flags(node) & NODE_ZERO) return zeroDistance(load<u32>(0, H_METRIC));
   return knownDistance(lane, node);
 }
 
@@ -139,8 +145,8 @@ export function scanDistance(lane: usize, node: usize, slot: u32): f32 {
 export function scanSlots(lane: usize, from: u32, to: u32, k: i32): void {
   for (let slot = from; slot < to; slot++) {
     const node = nodeAt(slot);
-    if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE)) continue;
-    if (!isAllowed(lane, load<u32>(node, N_ID))) continue;
+    if (Node.flags(node) & (NODE_DELETED | NODE_FREE)) continue;
+    if (!isAllowed(lane, Node.id(node))) continue;
     offerAnswer(lane, slot, scanDistance(lane, node, slot), k);
   }
 }
@@ -155,9 +161,9 @@ export function listSlots(lane: usize, from: u32, to: u32): i32 {
   const distances = <usize>load<u32>(lane, L_DISTANCES);
   for (let slot = from; slot < to; slot++) {
     const node = nodeAt(slot);
-    if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE)) continue;
-    if (!isAllowed(lane, load<u32>(node, N_ID)) || !isCurrent(slot)) continue;
-    store<u32>(ids + ((<usize>count) << 2), load<u32>(node, N_ID));
+    if (Node.flags(node) & (NODE_DELETED | NODE_FREE)) continue;
+    if (!isAllowed(lane, Node.id(node)) || !isCurrent(slot)) continue;
+    store<u32>(ids + ((<usize>count) << 2), Node.id(node));
     store<f32>(distances + ((<usize>count) << 2), scanDistance(lane, node, slot));
     count++;
   }
@@ -192,28 +198,28 @@ export function scanAllowed(lane: usize, want: i32, fine: bool): void {
       end += 4;
     }
     if (end < batch + BATCH) continue;
-    judgeBatch(lane, batch, end);
+    scoreBatch(lane, batch, end);
     end = batch;
   }
-  judgeBatch(lane, batch, end);
+  scoreBatch(lane, batch, end);
 }
 
 /**
  * Scores the slots listed from `batch` to `end`. Touches them first, so that their memory is fetched in
  * parallel.
  */
-function judgeBatch(lane: usize, batch: usize, end: usize): void {
+function scoreBatch(lane: usize, batch: usize, end: usize): void {
   const padded = <usize>load<u32>(0, H_PADDED);
   let touched: i32 = 0;
   for (let at = batch; at < end; at += 4) {
     const node = nodeAt(load<u32>(at));
-    touched |= load<i32>(node, N_FLAGS) | load<i32>(node + (padded >> 1), N_CODE);
+    touched |= <i32>Node.flags(node) | load<i32>(node + (padded >> 1), N_CODE);
   }
   store<i32>(lane, touched, L_TOUCH);
   for (let at = batch; at < end; at += 4) {
     const slot = load<u32>(at);
     const node = nodeAt(slot);
-    if (load<u32>(node, N_FLAGS) & (NODE_DELETED | NODE_FREE | NODE_ZERO)) continue;
+    if (Node.flags(node) & (NODE_DELETED | NODE_FREE | NODE_ZERO)) continue;
     collect(lane, node, slot, distanceTo(lane, node));
   }
 }

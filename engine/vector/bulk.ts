@@ -17,9 +17,9 @@ export type Rows = (i: number) => ArrayLike<number> | undefined;
 /**
  * Returns the factor for a row's numbers in this segment; undefined if the row belongs to another segment.
  */
-export type FactorOf = (row: ArrayLike<number>) => number | undefined;
+export type RowFactor = (row: ArrayLike<number>) => number | undefined;
 
-export interface Linked {
+export interface LinkedRows {
   next: number;
   /** Rows that belong to another segment. */
   strays: number[];
@@ -41,8 +41,8 @@ export function linkRows(
   rows: Rows,
   from: number,
   to: number,
-  factorOf: FactorOf,
-): Linked {
+  factorOf: RowFactor,
+): LinkedRows {
   const { kernel, header } = segment;
   const ring = openRing(segment);
   const base = Atomics.load(header, H_BULK_NEXT >> 2);
@@ -70,11 +70,11 @@ export function linkRows(
     taken.push(ids[next]!);
     Atomics.store(header, H_BULK_END >> 2, base + slots.length);
   }
-  const { address } = segment.lane;
+  const { address } = segment.scratch;
   while (kernel.bulkStep(address)) {
     // This thread's share of the rows.
   }
-  awaitDone(header, base + slots.length);
+  waitForHelpers(header, base + slots.length);
   for (let i = 0; i < slots.length; i++) kernel.setId(taken[i]!, slots[i]!);
   return { next, strays, isFull };
 }
@@ -105,7 +105,7 @@ function openRing(segment: Segment): Ring {
 /**
  * Waits for the last rows of the helping threads: about a millisecond, or more if their thread has no core.
  */
-function awaitDone(header: Int32Array, wanted: number): void {
+function waitForHelpers(header: Int32Array, wanted: number): void {
   for (;;) {
     const done = Atomics.load(header, H_BULK_DONE >> 2);
     if (done === (wanted | 0)) return;
@@ -118,6 +118,6 @@ function awaitDone(header: Int32Array, wanted: number): void {
  * passed.
  */
 export function helpLink(segment: Segment, until: number): void {
-  const { kernel, lane } = segment;
-  while (kernel.bulkStep(lane.address)) if (performance.now() >= until) return;
+  const { kernel, scratch } = segment;
+  while (kernel.bulkStep(scratch.address)) if (performance.now() >= until) return;
 }

@@ -23,29 +23,29 @@ import {
   NODE_FREE,
   POOL_MAX,
 } from '../../wasm/layout.js';
-import { marginOver, scanMicros, walkMicros } from './search-cost.js';
+import { marginOver, scanMicros, graphMicros } from './search-cost.js';
 import { graphFrom } from './options.js';
-import { few, many, searchWalk, defaultEf } from './search-params.js';
-import { walkGraph } from './search.js';
+import { few, many, graphSearchParams, defaultEf } from './search-params.js';
+import { searchGraph } from './search.js';
 import type { Segment } from './segment.js';
 
 /** Number of queries of each kind. */
-const perKind = 48;
+const queriesPerKind = 48;
 /**
  * Weights with which a query of each kind adds the directions of vectors. The first two kinds serve vectors
  * of equal length.
  */
 const kinds = [[1], [1, -1], [1, 1], [1, -1, 1, -1]];
 /** Standard deviation of the lengths, as a part of their mean, below which they count as equal. */
-const evenly = 0.1;
+const evenDeviation = 0.1;
 /** Recall that every kind of queries must reach. Under dot, other queries than these are still harder. */
-const enough = 0.98;
-const enoughInner = 0.985;
+const targetRecall = 0.98;
+const targetRecallDot = 0.985;
 /** Number of scans after which the calibration decides whether any width is worth measuring. */
 const firstScans = 12;
 const widths = [defaultEf, 192, 256, 384, 512, 768, 1024, 1536, 2048];
 /** Number of slots that are examined to find one in use. */
-const lookedAt = 4096;
+const examinedSlots = 4096;
 
 interface Query {
   kind: number;
@@ -73,7 +73,7 @@ export class EfCalibration {
   #widths: number[] | undefined;
   /** Number of changes when the calibration began. Later changes count for the next one. */
   readonly #changed: number;
-  #judged = 0;
+  #scored = 0;
   #scanned = 0;
   #done = 0;
 
@@ -82,9 +82,11 @@ export class EfCalibration {
     private readonly segment: Segment,
     readonly k: number,
   ) {
-    this.#queries = queriesOf(segment);
+    this.#queries = buildQueries(segment);
     const isInner = segment.field(H_METRIC) === METRIC_DOT;
-    this.#missesMax = Math.floor((1 - (isInner ? enoughInner : enough)) * k * perKind);
+    this.#missesMax = Math.floor(
+      (1 - (isInner ? targetRecallDot : targetRecall)) * k * queriesPerKind,
+    );
     this.#changed = segment.field(H_CHANGED);
   }
 
@@ -94,36 +96,36 @@ export class EfCalibration {
     if (query === undefined) return this.#widths === undefined ? this.#compare() : this.#accept();
     this.#done++;
     if (!this.#begin(query)) return true;
-    if (this.#widths !== undefined) return this.#walk(query, this.#widths[0]!);
+    if (this.#widths !== undefined) return this.#searchWidth(query, this.#widths[0]!);
     this.#scan(query);
     // If a scan is cheaper than the narrowest search, no width is worth measuring.
     return this.#done === firstScans && this.#candidates().length === 0 ? this.#compare() : true;
   }
 
   #begin({ kind, slots }: Query): boolean {
-    const { kernel, lane } = this.segment;
-    kernel.clearQuery(lane.address);
+    const { kernel, scratch } = this.segment;
+    kernel.clearQuery(scratch.address);
     const parts = kinds[kind]!;
-    const isMade = parts.every((part, i) => kernel.addToQuery(lane.address, slots[i]!, part));
-    if (isMade) kernel.codeQuery(lane.address);
+    const isMade = parts.every((part, i) => kernel.addToQuery(scratch.address, slots[i]!, part));
+    if (isMade) kernel.codeQuery(scratch.address);
     return isMade;
   }
 
   #scan(query: Query): void {
     const { k } = this;
-    const { kernel, lane } = this.segment;
-    const count = kernel.searchScan(lane.address, k);
-    query.last = count < k ? Number.POSITIVE_INFINITY : lane.distances[k - 1]!;
-    this.#judged += this.segment.judged;
+    const { kernel, scratch } = this.segment;
+    const count = kernel.searchScan(scratch.address, k);
+    query.last = count < k ? Number.POSITIVE_INFINITY : scratch.distances[k - 1]!;
+    this.#scored += this.segment.judged;
     this.#scanned++;
   }
 
-  #walk(query: Query, width: number): boolean {
+  #searchWidth(query: Query, width: number): boolean {
     const { segment, k } = this;
-    const { lane, canFollow, padded } = segment;
-    const count = walkGraph(segment, width, k, searchWalk(width, k, canFollow, padded));
+    const { scratch, canFollow, padded } = segment;
+    const count = searchGraph(segment, width, k, graphSearchParams(width, k, canFollow, padded));
     let found = 0;
-    while (found < count && lane.distances[found]! <= query.last) found++;
+    while (found < count && scratch.distances[found]! <= query.last) found++;
     this.#misses[query.kind]! += k - found;
     return this.#misses[query.kind]! > this.#missesMax ? this.#widen() : true;
   }
@@ -132,16 +134,16 @@ export class EfCalibration {
   #candidates(): number[] {
     const { segment, k } = this;
     // As in a search, the value for `many` uses the measurement for `few`.
-    const judged = k === few ? this.#meanJudged() : segment.field(H_JUDGED) - 1;
+    const judged = k === few ? this.#meanScored() : segment.field(H_JUDGED) - 1;
     const scan = scanMicros(segment, k, judged);
     const micros = (width: number): number =>
-      walkMicros(segment.padded, searchWalk(width, k, segment.canFollow, segment.padded));
+      graphMicros(segment.padded, graphSearchParams(width, k, segment.canFollow, segment.padded));
     return widths.filter((width) => micros(width) < scan * marginOver(segment, width));
   }
 
   /** Mean number of vectors that a scan scores; all of them if no query could be made. */
-  #meanJudged(): number {
-    return this.#scanned === 0 ? this.segment.live : this.#judged / this.#scanned;
+  #meanScored(): number {
+    return this.#scanned === 0 ? this.segment.live : this.#scored / this.#scanned;
   }
 
   /** Starts the graph searches after the ground truth, if there are widths to try. */
@@ -168,7 +170,7 @@ export class EfCalibration {
     if (this.k === many) segment.widthForMany = width;
     else {
       Atomics.sub(segment.header, H_CHANGED >> 2, this.#changed);
-      Atomics.store(segment.header, H_JUDGED >> 2, Math.ceil(this.#meanJudged()) + 1);
+      Atomics.store(segment.header, H_JUDGED >> 2, Math.ceil(this.#meanScored()) + 1);
       segment.width = width;
       segment.widthForMany = 0;
     }
@@ -179,17 +181,17 @@ export class EfCalibration {
 /**
  * Builds queries of all kinds in rotation. The first vectors of each kind are spread evenly over the slots.
  */
-function queriesOf(segment: Segment): Query[] {
+function buildQueries(segment: Segment): Query[] {
   const { slots } = segment;
   const nodes = new Nodes(segment);
-  const firsts = Array.from({ length: perKind }, (_, i) =>
-    nodes.usedFrom(Math.floor(((i + 0.5) * slots) / perKind)),
+  const firsts = Array.from({ length: queriesPerKind }, (_, i) =>
+    nodes.usedFrom(Math.floor(((i + 0.5) * slots) / queriesPerKind)),
   );
-  const asked = kindsAsked(
+  const asked = kindCount(
     segment,
     firsts.map((slot) => nodes.lengthOf(slot)),
   );
-  return Array.from({ length: asked * perKind }, (_, i) => {
+  return Array.from({ length: asked * queriesPerKind }, (_, i) => {
     // Far from the first slot, and different for each query.
     const others = kinds[i % asked]!.slice(1).map((_, j) =>
       nodes.usedFrom(Math.floor((((4 * i + j) * 0.618 + 0.3) % 1) * slots)),
@@ -200,7 +202,7 @@ function queriesOf(segment: Segment): Query[] {
 }
 
 /** Returns how many of the kinds to use. */
-function kindsAsked(segment: Segment, lengths: readonly number[]): number {
+function kindCount(segment: Segment, lengths: readonly number[]): number {
   if (segment.field(H_METRIC) !== METRIC_DOT) return 1;
   return isUneven(lengths) ? kinds.length : 2;
 }
@@ -208,7 +210,7 @@ function kindsAsked(segment: Segment, lengths: readonly number[]): number {
 function isUneven(lengths: readonly number[]): boolean {
   const mean = lengths.reduce((sum, length) => sum + length / lengths.length, 0);
   const square = lengths.reduce((sum, length) => sum + (length - mean) ** 2 / lengths.length, 0);
-  return Math.sqrt(square) > evenly * mean;
+  return Math.sqrt(square) > evenDeviation * mean;
 }
 
 /** Reads the records of a segment, as far as queries need them. */
@@ -233,7 +235,7 @@ class Nodes {
   /** Returns the first slot in use from `slot` on; `slot` itself if there is none nearby. */
   usedFrom(slot: number): number {
     const { slots } = this.segment;
-    for (let i = 0; i < lookedAt; i++) {
+    for (let i = 0; i < examinedSlots; i++) {
       const at = (slot + i) % slots;
       const flags = this.#flags[this.#at(at, N_FLAGS)]!;
       if ((flags & (NODE_DELETED | NODE_FREE)) === 0) return at;

@@ -22,14 +22,14 @@ export function idsIn(index: SharedIndex): number[] {
 const shareMax = 0.01;
 
 /** Whether a number is zero in the 32 bits of the index. */
-const isNothing = (number: number): boolean => Math.fround(number) === 0;
+const isZero = (number: number): boolean => Math.fround(number) === 0;
 
 /**
  * Whether the vector stored under an id equals the given one, as far as the metric can tell. Always true
  * under dot: an inner product does not tell how near a vector is to itself.
  */
 export function holdsVector(index: SharedIndex, id: number, vector: Float64Array): boolean {
-  if (index.options.metric === 'dot' || vector.every(isNothing)) return true;
+  if (index.options.metric === 'dot' || vector.every(isZero)) return true;
   const words = new Uint32Array((id >>> 5) + 1);
   words[id >>> 5] = 1 << (id & 31);
   const allow = { words, count: 1 };

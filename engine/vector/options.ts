@@ -18,7 +18,7 @@ export const graphFrom = 1000;
 export const segmentBytesMax = 2 ** 32 - 65536;
 
 /** Returns the layout that `auto` selects. Dimensions that are too large for a graph get `flat`. */
-export function chosenLayout(options: IndexOptions, dimension: number): Exclude<Layout, 'auto'> {
+export function effectiveLayout(options: IndexOptions, dimension: number): Exclude<Layout, 'auto'> {
   if (options.exact || dimension + 1 > GRAPH_DIMENSION_MAX - 31) return 'flat';
   if (options.layout !== 'auto') return options.layout;
   return options.resident === false ? 'compact' : 'fast';
@@ -28,19 +28,19 @@ export function chosenLayout(options: IndexOptions, dimension: number): Exclude<
  * Dimension from which 4-bit codes are accurate enough. Below it, their error is a large part of a distance,
  * and vectors are small anyway.
  */
-const halfFrom = 256;
+const int4From = 256;
 
 /** Whether an index stores only 4-bit codes. */
-export function isHalf(options: IndexOptions, dimension: number): boolean {
-  const isAsked = options.resident === false && dimension >= halfFrom;
-  return isAsked && chosenLayout(options, dimension) === 'compact';
+export function isInt4(options: IndexOptions, dimension: number): boolean {
+  const isAsked = options.resident === false && dimension >= int4From;
+  return isAsked && effectiveLayout(options, dimension) === 'compact';
 }
 
 /** Returns the layout flags of a segment. */
 export function layoutFlags(options: IndexOptions, dimension: number): number {
-  const layout = chosenLayout(options, dimension);
+  const layout = effectiveLayout(options, dimension);
   if (layout === 'flat') return KEEP_VECTORS;
-  if (layout === 'compact') return isHalf(options, dimension) ? HAS_GRAPH | HALF_CODES : HAS_GRAPH;
+  if (layout === 'compact') return isInt4(options, dimension) ? HAS_GRAPH | HALF_CODES : HAS_GRAPH;
   return HAS_GRAPH | KEEP_VECTORS | HAS_EDGE_CODES;
 }
 

@@ -4,22 +4,22 @@
 // of them must be scored. This is frequent under dot, where a common part dominates every sum.
 // Invariant: data that the index can distinguish cost one search.
 import type { Candidates, IndexOptions, SearchOptions, VectorIndex } from './index.js';
-import { chosenLayout, isHalf } from './options.js';
+import { effectiveLayout, isInt4 } from './options.js';
 
 /** Relative error of a distance: rounding of 2^-24, over some hundred numbers. */
 const resolution = 2 ** -18;
 /**
  * Largest number of candidates, as a multiple of k and as a total: there may be any number of equal vectors.
  */
-const mostTimes = 16;
-const most = 640;
+const maxMultiple = 16;
+const maxCandidates = 640;
 /** Largest number of candidates for 4-bit codes. */
-const mostBlurred = 4096;
+const maxCandidatesInt4 = 4096;
 
 /** Returns the number of candidates to request first. */
 export function numCandidates(options: IndexOptions, dimension: number, k: number): number {
-  if (isHalf(options, dimension)) return 3 * k + 2;
-  return k + 2 + (k >> (chosenLayout(options, dimension) === 'compact' ? 1 : 3));
+  if (isInt4(options, dimension)) return 3 * k + 2;
+  return k + 2 + (k >> (effectiveLayout(options, dimension) === 'compact' ? 1 : 3));
 }
 
 /**
@@ -35,7 +35,8 @@ export function nextCandidateCount(
   // An index that returns fewer than requested has no more.
   if (found.count < want) return 0;
   if (useful < k) return want * 2;
-  const limit = found.distanceError > 0 ? mostBlurred : Math.min(mostTimes * k, most);
+  const limit =
+    found.distanceError > 0 ? maxCandidatesInt4 : Math.min(maxMultiple * k, maxCandidates);
   return want < limit && isUndecided(found, k) ? want * 4 : 0;
 }
 

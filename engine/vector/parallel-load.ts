@@ -9,7 +9,7 @@ import { PAGE_BYTES } from '../../wasm/layout.js';
 import { instantiate, type Kernel } from './wasm.js';
 
 /** Pages per chunk: small enough for the cache. */
-const piecePages = 256;
+const chunkPages = 256;
 
 /** Consecutive pages, in a memory and in the file. */
 export interface PageRun {
@@ -33,7 +33,7 @@ export interface PageShare {
 }
 
 /** Starts helping threads that call `readShare`, for files of `fromPages` pages or more. */
-export interface ShareOut {
+export interface StartHelpers {
   fromPages: number;
   start: (share: PageShare) => void;
 }
@@ -41,29 +41,29 @@ export interface ShareOut {
 const reasons = ['', 'it is truncated', 'a page fails its checksum', 'it cannot be read'] as const;
 const [truncated, wrongSum, unreadable] = [1, 2, 3];
 
-const [nextPiece, failure, firstPiece] = [0, 1, 2];
+const [nextChunk, failure, firstChunk] = [0, 1, 2];
 
 /** Longest wait, in milliseconds, for a chunk that another thread has taken. */
-const pieceMs = 60_000;
+const chunkWaitMs = 60_000;
 
-const piecesOf = ({ from, to }: PageRun): number => Math.ceil((to - from) / piecePages);
+const chunkCount = ({ from, to }: PageRun): number => Math.ceil((to - from) / chunkPages);
 
 /** Reads all runs. Returns undefined, or the reason of a failure. */
-export function readTogether(
+export function readInParallel(
   path: string,
   runs: readonly PageRun[],
   sums: SharedArrayBuffer,
-  shareOut?: ShareOut,
+  shareOut?: StartHelpers,
 ): string | undefined {
-  const pieces = runs.reduce((count, run) => count + piecesOf(run), 0);
-  const progress = new SharedArrayBuffer(4 * (firstPiece + pieces));
+  const chunks = runs.reduce((count, run) => count + chunkCount(run), 0);
+  const progress = new SharedArrayBuffer(4 * (firstChunk + chunks));
   const share: PageShare = { path, runs, sums, progress };
   const pages = runs.reduce((count, { from, to }) => count + to - from, 0);
   if (shareOut !== undefined && pages >= shareOut.fromPages) shareOut.start(share);
   readShare(share);
   const words = new Int32Array(progress);
-  for (let at = firstPiece; at < words.length; at++) {
-    const isLate = Atomics.wait(words, at, 0, pieceMs) === 'timed-out';
+  for (let at = firstChunk; at < words.length; at++) {
+    const isLate = Atomics.wait(words, at, 0, chunkWaitMs) === 'timed-out';
     if (isLate) return reasons[unreadable];
   }
   return reasons[words[failure]!] || undefined;
@@ -72,12 +72,12 @@ export function readTogether(
 /** Takes chunks until none is left. After a failure, chunks are skipped without reading. */
 export function readShare({ path, runs, sums, progress }: PageShare): void {
   const words = new Int32Array(progress);
-  const reading = new Reading(path, new Float64Array(sums));
+  const reading = new ShareReader(path, new Float64Array(sums));
   for (;;) {
-    const at = firstPiece + Atomics.add(words, nextPiece, 1);
+    const at = firstChunk + Atomics.add(words, nextChunk, 1);
     if (at >= words.length) break;
     if (Atomics.load(words, failure) === 0) {
-      const why = reading.read(runs, at - firstPiece);
+      const why = reading.read(runs, at - firstChunk);
       if (why !== 0) Atomics.store(words, failure, why);
     }
     Atomics.store(words, at, 1);
@@ -87,7 +87,7 @@ export function readShare({ path, runs, sums, progress }: PageShare): void {
 }
 
 /** File and instances of the module that one thread uses. */
-class Reading {
+class ShareReader {
   readonly #kernels = new Map<WebAssembly.Memory, Kernel>();
   #file: number | undefined;
 
@@ -96,13 +96,13 @@ class Reading {
     private readonly sums: Float64Array,
   ) {}
 
-  read(runs: readonly PageRun[], piece: number): number {
+  read(runs: readonly PageRun[], chunk: number): number {
     try {
       this.#file ??= openSync(this.path, 'r');
-      const { run, at } = placeOf(runs, piece);
+      const { run, at } = findChunk(runs, chunk);
       let kernel = this.#kernels.get(run.memory);
       if (kernel === undefined) this.#kernels.set(run.memory, (kernel = instantiate(run.memory)));
-      return readPiece(this.#file, run, at, { kernel, sums: this.sums });
+      return readChunk(this.#file, run, at, { kernel, sums: this.sums });
     } catch {
       return unreadable;
     }
@@ -114,23 +114,23 @@ class Reading {
 }
 
 /** Returns the run of a chunk, and its first page. */
-function placeOf(runs: readonly PageRun[], piece: number): { run: PageRun; at: number } {
+function findChunk(runs: readonly PageRun[], chunk: number): { run: PageRun; at: number } {
   let before = 0;
   for (const run of runs) {
-    const count = piecesOf(run);
-    if (piece < before + count) return { run, at: run.from + (piece - before) * piecePages };
+    const count = chunkCount(run);
+    if (chunk < before + count) return { run, at: run.from + (chunk - before) * chunkPages };
     before += count;
   }
-  throw new RangeError(`piece ${piece} of ${before}`);
+  throw new RangeError(`piece ${chunk} of ${before}`);
 }
 
-function readPiece(
+function readChunk(
   file: number,
   { memory, position, from, to, firstSum }: PageRun,
   at: number,
   { kernel, sums }: { kernel: Kernel; sums: Float64Array },
 ): number {
-  const end = Math.min(to, at + piecePages);
+  const end = Math.min(to, at + chunkPages);
   const bytes = new Uint8Array(memory.buffer, at * PAGE_BYTES, (end - at) * PAGE_BYTES);
   if (!readAll(file, bytes, position + (at - from) * PAGE_BYTES)) return truncated;
   for (let page = at; page < end; page++) {

@@ -1,11 +1,11 @@
 // Cost model of the methods to search a segment, in microseconds as measured at 16 to 800 dimensions on one
 // machine. Only the order of the costs matters: each search takes the cheapest method that finds enough.
 import { H_JUDGED, H_METRIC, METRIC_DOT } from '../../wasm/layout.js';
-import { defaultEf, type Walk } from './search-params.js';
+import { defaultEf, type GraphSearchParams } from './search-params.js';
 import type { Segment } from './segment.js';
 
 /** Cost of a graph search: neighbors are scored by their codes or, cheaper, followed by their estimates. */
-export function walkMicros(padded: number, { pool, follow }: Walk): number {
+export function graphMicros(padded: number, { pool, follow }: GraphSearchParams): number {
   return pool * (follow ? 0.2 + padded * 0.001 : 0.6 + padded * 0.0035);
 }
 
@@ -15,13 +15,13 @@ const cachedBytes = 2 ** 22;
 /**
  * Cost of scoring `count` vectors by their codes. `among`: number of vectors that different searches score.
  */
-export function judgeMicros(padded: number, count: number, among: number): number {
+export function scoreMicros(padded: number, count: number, among: number): number {
   const isCached = among * (padded + 64) <= cachedBytes;
   return count * (isCached ? 0.025 + padded * 0.00009 : 0.075 + padded * 0.00025);
 }
 
 /** The graph search before a scan, which finds an upper bound of the distance (wasm/query.ts). */
-const narrowWalk: Walk = { pool: 32, follow: false };
+const narrowSearch: GraphSearchParams = { pool: 32, follow: false };
 
 /**
  * Cost of a scan for k results by sketches, in a segment in which a scan for 10 results scores `judged`
@@ -30,8 +30,8 @@ const narrowWalk: Walk = { pool: 32, follow: false };
 export function scanMicros({ padded, slots, live }: Segment, k: number, judged: number): number {
   const blocks = slots / 32;
   const sketches = blocks * (0.015 + padded * 0.00035);
-  const judging = judgeMicros(padded, judged * (1 + k / 64), live);
-  return walkMicros(padded, narrowWalk) + sketches + judging;
+  const judging = scoreMicros(padded, judged * (1 + k / 64), live);
+  return graphMicros(padded, narrowSearch) + sketches + judging;
 }
 
 /**
@@ -44,9 +44,9 @@ export function marginOver(segment: Segment, width: number): number {
 }
 
 /** Whether a scan for k results costs less than a graph search, as far as the calibration tells. */
-export function isScanCheaper(segment: Segment, k: number, walk: Walk): boolean {
+export function isScanCheaper(segment: Segment, k: number, params: GraphSearchParams): boolean {
   const judged = segment.field(H_JUDGED);
   if (judged === 0) return false;
   const scan = marginOver(segment, segment.width) * scanMicros(segment, k, judged - 1);
-  return scan <= walkMicros(segment.padded, walk);
+  return scan <= graphMicros(segment.padded, params);
 }

@@ -19,7 +19,7 @@ export function insertionPool(efConstruction: number): number {
 }
 
 /** Parameters of a graph search: entries of the pool, and whether it follows estimates. */
-export interface Walk {
+export interface GraphSearchParams {
   pool: number;
   follow: boolean;
 }
@@ -42,7 +42,7 @@ export const many = 100;
 const manyTimes = 3;
 
 /** Calibrated widths; 0 before the calibration. */
-interface MeasuredWidths {
+interface CalibratedWidths {
   readonly width: number;
   readonly widthForMany: number;
 }
@@ -51,13 +51,13 @@ interface MeasuredWidths {
  * Returns the width of a search for k results without an explicit `ef`: the calibrated one of the segment
  * (calibrate-ef.ts), unless the configuration asks for less than the default.
  */
-export function effectiveEf(efSearch: number, measured: MeasuredWidths, k: number): number {
+export function effectiveEf(efSearch: number, calibrated: CalibratedWidths, k: number): number {
   if (efSearch < defaultEf) return efSearch;
-  return Math.min(POOL_MAX, Math.max(efSearch, widthFor(measured, k)));
+  return Math.min(POOL_MAX, Math.max(efSearch, widthFor(calibrated, k)));
 }
 
 /** Interpolates between `few` and `many`; extrapolates beyond `many` in proportion. */
-function widthFor({ width, widthForMany }: MeasuredWidths, k: number): number {
+function widthFor({ width, widthForMany }: CalibratedWidths, k: number): number {
   if (k <= few) return width;
   const most = widthForMany || manyTimes * many;
   if (k >= many) return Math.ceil((most * k) / many);
@@ -68,7 +68,12 @@ function widthFor({ width, widthForMany }: MeasuredWidths, k: number): number {
  * Returns the parameters of a search for k results with width `ef`. A search that follows estimates holds 2
  * `ef` entries, because estimates are noisier than distances and a node may have several entries.
  */
-export function searchWalk(ef: number, k: number, estimates: boolean, padded: number): Walk {
+export function graphSearchParams(
+  ef: number,
+  k: number,
+  estimates: boolean,
+  padded: number,
+): GraphSearchParams {
   const least = k + (k >> 1);
   const follow = estimates && padded >= followFrom && Math.max(ef, least) <= followMax(padded);
   const pool = follow ? Math.max(ef * 2, 8 + least) : Math.max(ef, least);

@@ -1,10 +1,10 @@
 // Searches all segments of an index on one thread: selects the method for each segment, selects filters by
 // cost, merges the results.
 import { H_JUDGED, POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
-import { isScanCheaper, judgeMicros, scanMicros, walkMicros } from './search-cost.js';
+import { isScanCheaper, scoreMicros, scanMicros, graphMicros } from './search-cost.js';
 import type { AllowList, Candidates, Metric } from './index.js';
 import { graphFrom } from './options.js';
-import { searchWalk, effectiveEf, type Walk } from './search-params.js';
+import { graphSearchParams, effectiveEf, type GraphSearchParams } from './search-params.js';
 import type { Segment } from './segment.js';
 import { distanceUnit, exponentOf, queryFactor } from './vector-scale.js';
 
@@ -18,7 +18,7 @@ const none: Candidates = {
 /** Width of a graph search: given by the caller, or the default of the index. */
 export interface Width {
   ef: number;
-  isTold: boolean;
+  isExplicit: boolean;
 }
 
 /** Returns the k nearest candidates of all segments; see VectorIndex.search. */
@@ -42,7 +42,7 @@ export function search(
 }
 
 /** A query, and the factor for its numbers in a segment. */
-interface Scaled {
+interface ScaledQuery {
   query: Float64Array;
   factor: number;
 }
@@ -54,15 +54,15 @@ const scannedSlots = 8 * graphFrom;
 
 function searchSegment(
   segment: Segment,
-  asked: Scaled,
+  scaled: ScaledQuery,
   k: number,
   width: Width,
   allow: AllowList | undefined,
 ): Candidates {
   const { kernel } = segment;
-  const { address } = segment.lane;
+  const { address } = segment.scratch;
   if (segment.live === 0) return none;
-  segment.load(asked.query, asked.factor);
+  segment.load(scaled.query, scaled.factor);
   segment.filter(allow);
   // Read first: once there is a graph, the query is encoded for it.
   const hadGraph = segment.hasGraph;
@@ -71,28 +71,28 @@ function searchSegment(
   if (!hadGraph) {
     const count = kernel.searchExact(address, k);
     // The graph was completed meanwhile, so the exact vectors that were scanned may be gone.
-    if (segment.hasGraph) return searchSegment(segment, asked, k, width, allow);
-    return answer(segment, count);
+    if (segment.hasGraph) return searchSegment(segment, scaled, k, width, allow);
+    return toCandidates(segment, count);
   }
   // A graph with few live vectors is scanned exactly.
   if (segment.live < graphFrom && segment.slots <= scannedSlots)
-    return answer(segment, kernel.searchExact(address, k));
-  const ef = width.isTold ? width.ef : effectiveEf(width.ef, segment, k);
+    return toCandidates(segment, kernel.searchExact(address, k));
+  const ef = width.isExplicit ? width.ef : effectiveEf(width.ef, segment, k);
   if (allow === undefined) {
     // A pool too small for k different nodes is widened. The exact scan is the last resort.
     const needed = Math.min(k, segment.live);
-    const walk = searchWalk(ef, k, segment.canFollow, segment.padded);
-    if (!width.isTold && isScanCheaper(segment, k, walk)) {
+    const params = graphSearchParams(ef, k, segment.canFollow, segment.padded);
+    if (!width.isExplicit && isScanCheaper(segment, k, params)) {
       const count = kernel.searchScan(address, k);
-      if (count >= needed) return answer(segment, count);
+      if (count >= needed) return toCandidates(segment, count);
     }
-    for (let pool = walk.pool; ; pool *= 4) {
-      const wide = { pool: Math.min(pool, POOL_MAX), follow: walk.follow };
-      const count = walkGraph(segment, Math.max(ef, k), k, wide);
-      if (count >= needed) return answer(segment, count);
+    for (let pool = params.pool; ; pool *= 4) {
+      const wide = { pool: Math.min(pool, POOL_MAX), follow: params.follow };
+      const count = searchGraph(segment, Math.max(ef, k), k, wide);
+      if (count >= needed) return toCandidates(segment, count);
       if (pool >= POOL_MAX) break;
     }
-    return answer(segment, kernel.searchExact(address, k));
+    return toCandidates(segment, kernel.searchExact(address, k));
   }
   return searchFiltered(segment, k, ef, allow);
 }
@@ -101,13 +101,18 @@ function searchSegment(
  * Runs a graph search of width `ef` and leaves the k nearest in the scratch memory. Returns their number.
  * Among many deleted nodes, a filtered search replaces it, or a scan if that is no slower.
  */
-export function walkGraph(segment: Segment, ef: number, k: number, walk: Walk): number {
+export function searchGraph(
+  segment: Segment,
+  ef: number,
+  k: number,
+  params: GraphSearchParams,
+): number {
   const { kernel } = segment;
-  const { address } = segment.lane;
-  const count = kernel.searchGraph(address, k, walk.pool, walk.follow);
+  const { address } = segment.scratch;
+  const count = kernel.searchGraph(address, k, params.pool, params.follow);
   if (count >= 0) return count;
   const scan = scanMicros(segment, k, segment.field(H_JUDGED) || segment.live);
-  const among = kernel.searchAmong(address, k, ef, mostPlaces(segment, 2 * ef, scan));
+  const among = kernel.searchAmong(address, k, ef, maxPoolEntries(segment, 2 * ef, scan));
   return among >= 0 ? among : kernel.searchScan(address, k);
 }
 
@@ -115,8 +120,8 @@ export function walkGraph(segment: Segment, ef: number, k: number, walk: Walk): 
  * Returns the pool size of a search that takes no longer than `micros` microseconds, but at least the
  * expected size.
  */
-function mostPlaces({ padded }: Segment, likely: number, micros: number): number {
-  const places = Math.ceil(micros / walkMicros(padded, { pool: 1, follow: false }));
+function maxPoolEntries({ padded }: Segment, likely: number, micros: number): number {
+  const places = Math.ceil(micros / graphMicros(padded, { pool: 1, follow: false }));
   return Math.min(POOL_MAX, Math.max(likely, places));
 }
 
@@ -129,19 +134,19 @@ const filteredWidth = 1.5;
  */
 function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowList): Candidates {
   const { kernel } = segment;
-  const { address } = segment.lane;
+  const { address } = segment.scratch;
   const passing = Math.min(allow.count, segment.live);
   const width = Math.ceil(filteredWidth * Math.max(ef, k));
   const likely = Math.ceil((width * segment.live) / passing);
   const costs = filterCosts(segment, k, passing, likely);
   const scan = Math.min(costs.list, costs.flat);
   if (costs.graph <= scan) {
-    const count = kernel.searchAmong(address, k, width, mostPlaces(segment, 2 * likely, scan));
-    if (count >= k) return answer(segment, count, filteredDeviations);
+    const count = kernel.searchAmong(address, k, width, maxPoolEntries(segment, 2 * likely, scan));
+    if (count >= k) return toCandidates(segment, count, filteredDeviations);
   }
   const isFlat = costs.flat < costs.list;
   const count = isFlat ? kernel.searchFlat(address, k) : kernel.searchList(address, k);
-  return answer(segment, count, filteredDeviations);
+  return toCandidates(segment, count, filteredDeviations);
 }
 
 /** For more results than this, a list is cheaper, because the pool of bounds is kept sorted. */
@@ -159,10 +164,10 @@ function filterCosts(
   pool: number,
 ): Record<'list' | 'flat' | 'graph', number> {
   const { padded, live } = segment;
-  const list = judgeMicros(padded, count, count);
+  const list = scoreMicros(padded, count, count);
   // A search that needs more entries than a pool has cannot find enough.
   const graph =
-    pool > POOL_MAX ? Number.POSITIVE_INFINITY : walkMicros(padded, { pool, follow: false });
+    pool > POOL_MAX ? Number.POSITIVE_INFINITY : graphMicros(padded, { pool, follow: false });
   if (k > flatMax) return { list, flat: Number.POSITIVE_INFINITY, graph };
   const blocks = (segment.slots / 32) * (1 - (1 - count / live) ** 32);
   const flat = 45 + padded * 0.035 + count * 0.002 + blocks * (0.02 + padded * 0.0005);
@@ -181,21 +186,21 @@ const deviations = 3;
  */
 const filteredDeviations = 5;
 
-function answer(segment: Segment, count: number, allowed = deviations): Candidates {
-  const { ids, distances } = segment.lane;
-  const blur = allowed * segment.noiseOf(count);
+function toCandidates(segment: Segment, count: number, allowed = deviations): Candidates {
+  const { ids, distances } = segment.scratch;
+  const error = allowed * segment.noiseOf(count);
   return {
     count,
     ids: ids.slice(0, count),
     distances: distances.slice(0, count),
-    distanceError: blur,
+    distanceError: error,
   };
 }
 
 /** Scores every live, allowed vector, in parts, for a k beyond what the kernel sorts. */
 function scanAll(segment: Segment, k: number): Candidates {
   const { kernel } = segment;
-  const { address, ids, distances } = segment.lane;
+  const { address, ids, distances } = segment.scratch;
   const { slots } = segment;
   const found: { id: number; distance: number }[] = [];
   for (let from = 0; from < slots; from += RESULT_MAX) {
@@ -241,6 +246,6 @@ function merge(parts: readonly Part[], k: number): Candidates {
     distances[seen.size] = distance;
     seen.add(id);
   }
-  const blur = Math.max(...parts.map((part) => part.found.distanceError * part.unit));
-  return { count: seen.size, ids, distances, distanceError: blur };
+  const error = Math.max(...parts.map((part) => part.found.distanceError * part.unit));
+  return { count: seen.size, ids, distances, distanceError: error };
 }

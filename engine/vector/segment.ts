@@ -58,7 +58,7 @@ import { layoutFlags } from './options.js';
 import { hardEdges, insertionPool } from './search-params.js';
 import { instantiate, type Kernel } from './wasm.js';
 
-interface Lane {
+interface Scratch {
   address: number;
   query: Float32Array;
   ids: Uint32Array;
@@ -69,7 +69,7 @@ interface Lane {
 export class Segment {
   readonly kernel: Kernel;
   readonly header: Int32Array;
-  #lane: Lane | undefined;
+  #scratch: Scratch | undefined;
   #allow: AllowList | undefined;
 
   constructor(readonly memory: WebAssembly.Memory) {
@@ -130,7 +130,7 @@ export class Segment {
    */
   noiseOf(count: number): number {
     if ((this.field(H_LAYOUT) & HALF_CODES) === 0 || !this.hasGraph) return 0;
-    return this.kernel.answerNoise(this.lane.address, count);
+    return this.kernel.answerNoise(this.scratch.address, count);
   }
   /** Calibrated search width for few results; 0 before the calibration. */
   get width(): number {
@@ -150,7 +150,7 @@ export class Segment {
   }
   /** Number of vectors that this thread's last scan scored. */
   get judged(): number {
-    return this.lane.visited[0]!;
+    return this.scratch.visited[0]!;
   }
   get wantsGraph(): boolean {
     return (this.field(H_LAYOUT) & HAS_GRAPH) !== 0;
@@ -168,8 +168,8 @@ export class Segment {
     return buffer;
   }
 
-  get lane(): Lane {
-    if (this.#lane) return this.#lane;
+  get scratch(): Scratch {
+    if (this.#scratch) return this.#scratch;
     const address = this.kernel.openLane() >>> 0;
     assert(address !== 0, 'a lane is free');
     const fields = new Uint32Array(this.buffer(address + LANE_HEADER), address, LANE_HEADER / 4);
@@ -182,14 +182,14 @@ export class Segment {
       return make(this.buffer(at + length * 4), at);
     };
     const padded = this.field(H_PADDED);
-    this.#lane = {
+    this.#scratch = {
       address,
       query: view(L_QUERY, padded, (b, at) => new Float32Array(b, at, padded)),
       ids: view(L_IDS, RESULT_MAX, (b, at) => new Uint32Array(b, at, RESULT_MAX)),
       distances: view(L_DISTANCES, RESULT_MAX, (b, at) => new Float32Array(b, at, RESULT_MAX)),
       visited: fields.subarray(L_VISITED >> 2, (L_VISITED >> 2) + 1),
     };
-    return this.#lane;
+    return this.#scratch;
   }
 
   /**
@@ -228,11 +228,11 @@ export class Segment {
     const end = this.bytes;
     const words = new Uint32Array(this.buffer(end), 0, end >>> 2);
     for (let entry = H_LANE_TABLE >> 2; entry < (H_LANE_TABLE >> 2) + LANES_MAX; entry++) {
-      const lane = (words[entry]! & ~1) >>> 0;
-      if (lane === 0) continue;
-      if (lane + LANE_HEADER > end) words[entry] = 0;
-      else if (words[(lane + L_ALLOW) >> 2]! + words[(lane + L_ALLOW_ROOM) >> 2]! * 4 > end) {
-        words[(lane + L_ALLOW_ROOM) >> 2] = 0;
+      const scratch = (words[entry]! & ~1) >>> 0;
+      if (scratch === 0) continue;
+      if (scratch + LANE_HEADER > end) words[entry] = 0;
+      else if (words[(scratch + L_ALLOW) >> 2]! + words[(scratch + L_ALLOW_ROOM) >> 2]! * 4 > end) {
+        words[(scratch + L_ALLOW_ROOM) >> 2] = 0;
       }
     }
   }
@@ -247,8 +247,8 @@ export class Segment {
 
   /** Releases the scratch memory for other threads. */
   close(): void {
-    if (this.#lane) this.kernel.closeLane(this.#lane.address);
-    this.#lane = undefined;
+    if (this.#scratch) this.kernel.closeLane(this.#scratch.address);
+    this.#scratch = undefined;
   }
 
   /**
@@ -256,7 +256,7 @@ export class Segment {
    * of the scratch memory.
    */
   load(vector: ArrayLike<number>, factor: number): number {
-    const { address, query } = this.lane;
+    const { address, query } = this.scratch;
     const dimension = this.field(H_DIMENSION);
     for (let i = 0; i < dimension; i++) query[i] = vector[i]! * factor;
     for (let i = dimension; i < query.length; i++) query[i] = 0;
@@ -269,12 +269,12 @@ export class Segment {
    */
   filter(allow: AllowList | undefined): void {
     if (allow === undefined) {
-      this.kernel.openAllow(this.lane.address, 0);
+      this.kernel.openAllow(this.scratch.address, 0);
       this.#allow = undefined;
       return;
     }
     const words = allow.words.length;
-    const at = this.kernel.openAllow(this.lane.address, words) >>> 0;
+    const at = this.kernel.openAllow(this.scratch.address, words) >>> 0;
     // Address 0 is the header: the segment's memory is full.
     if (at === 0) fail('QUERY_MEMORY', { max: words * 4 });
     if (this.#allow === allow) return;

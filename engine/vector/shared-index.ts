@@ -18,7 +18,7 @@ const cDimension = 0;
 const cSegments = 1;
 const cBulk = 2;
 const cSegmentBytes = 3;
-const cGivenUp = 4;
+const cDisabled = 4;
 const controlBytes = 20;
 
 /** Slots of one step of maintenance: well below a millisecond. */
@@ -41,7 +41,7 @@ export class SharedIndex implements VectorIndex {
   readonly #control: Int32Array;
   readonly #hooks: IndexHooks;
   /** Calibrations in progress. */
-  readonly #measurements = new Map<Segment, EfCalibration>();
+  readonly #calibrations = new Map<Segment, EfCalibration>();
 
   constructor(handle: IndexHandle, hooks: IndexHooks) {
     this.number = handle.number;
@@ -61,12 +61,12 @@ export class SharedIndex implements VectorIndex {
   }
 
   get isDisabled(): boolean {
-    return Atomics.load(this.#control, cGivenUp) === 1;
+    return Atomics.load(this.#control, cDisabled) === 1;
   }
 
   /** Writer only. From now on no thread searches the index. */
   disable(): void {
-    Atomics.store(this.#control, cGivenUp, 1);
+    Atomics.store(this.#control, cDisabled, 1);
   }
 
   /** Number of deleted or replaced vectors whose slot is not reclaimed. */
@@ -75,7 +75,7 @@ export class SharedIndex implements VectorIndex {
   }
 
   /** Calibrated search width that suffices for every segment; 0 before the calibration. */
-  get widthMeasured(): number {
+  get calibratedWidth(): number {
     return Math.max(0, ...this.#usable().map((segment) => segment.width));
   }
 
@@ -120,7 +120,8 @@ export class SharedIndex implements VectorIndex {
     const exponent = exponentOf(vector);
     for (let segment = this.#segmentFor(exponent); ; segment = this.#openSegment()) {
       segment.load(vector, this.#factorIn(segment, exponent));
-      if (segment.kernel.put(segment.lane.address, id)) return this.#forgetElsewhere(id, segment);
+      if (segment.kernel.put(segment.scratch.address, id))
+        return this.#removeElsewhere(id, segment);
       assert(segment.slots > 0, 'a segment holds at least one vector');
     }
   }
@@ -154,7 +155,7 @@ export class SharedIndex implements VectorIndex {
   search(query: Float64Array, k: number, options: SearchOptions = {}): Candidates {
     const { metric, efSearch } = this.options;
     const { ef, allow } = options;
-    const width = { ef: ef ?? efSearch, isTold: ef !== undefined };
+    const width = { ef: ef ?? efSearch, isExplicit: ef !== undefined };
     return search(this.#usable(), metric, query, k, width, allow);
   }
 
@@ -177,24 +178,27 @@ export class SharedIndex implements VectorIndex {
   maintain(budgetMs: number): boolean {
     const until = performance.now() + budgetMs;
     for (const segment of this.#usable()) {
-      while (segment.wantsGraph && segment.kernel.maintain(segment.lane.address, maintainSlots)) {
+      while (
+        segment.wantsGraph &&
+        segment.kernel.maintain(segment.scratch.address, maintainSlots)
+      ) {
         if (performance.now() >= until) return true;
       }
-      if (segment.wantsGraph && this.#measure(segment, until)) return true;
+      if (segment.wantsGraph && this.#calibrate(segment, until)) return true;
     }
     return false;
   }
 
   /** Calibrates the search width if that is due. Returns true if more is to do. */
-  #measure(segment: Segment, until: number): boolean {
+  #calibrate(segment: Segment, until: number): boolean {
     for (;;) {
-      let measurement = this.#measurements.get(segment);
-      const k = measurement?.k ?? calibrationDue(segment);
+      let calibration = this.#calibrations.get(segment);
+      const k = calibration?.k ?? calibrationDue(segment);
       if (k === undefined) return false;
-      measurement ??= new EfCalibration(segment, k);
-      this.#measurements.set(segment, measurement);
-      while (measurement.step()) if (performance.now() >= until) return true;
-      this.#measurements.delete(segment);
+      calibration ??= new EfCalibration(segment, k);
+      this.#calibrations.set(segment, calibration);
+      while (calibration.step()) if (performance.now() >= until) return true;
+      this.#calibrations.delete(segment);
     }
   }
 
@@ -203,7 +207,7 @@ export class SharedIndex implements VectorIndex {
     this.#announceBuild(1);
     this.#hooks.onBuild?.(this.handle());
     try {
-      for (let done = 0; done < ids.length; ) done = this.#insertSome(ids, rows, done);
+      for (let done = 0; done < ids.length; ) done = this.#insertRound(ids, rows, done);
     } finally {
       this.#announceBuild(0);
     }
@@ -212,7 +216,7 @@ export class SharedIndex implements VectorIndex {
   /** Writer only. Completes the first graph if it has begun, while no request waits. */
   finishGraph(): void {
     for (const segment of this.#usable()) {
-      while (segment.isLinking) segment.kernel.maintain(segment.lane.address, maintainSlots);
+      while (segment.isLinking) segment.kernel.maintain(segment.scratch.address, maintainSlots);
     }
   }
 
@@ -222,7 +226,7 @@ export class SharedIndex implements VectorIndex {
   }
 
   /** Inserts one vector or one round of them; returns the next row. */
-  #insertSome(ids: Uint32Array, rows: Rows, from: number): number {
+  #insertRound(ids: Uint32Array, rows: Rows, from: number): number {
     const first = rows(from);
     if (!first) return from + 1;
     this.#begin(first);
@@ -239,7 +243,7 @@ export class SharedIndex implements VectorIndex {
       return isTaken ? this.#factorIn(segment, exponent) : undefined;
     };
     const { next, strays, isFull } = linkRows(segment, ids, rows, from, ids.length, factorOf);
-    for (let i = from; i < next; i++) this.#forgetElsewhere(ids[i]!, segment);
+    for (let i = from; i < next; i++) this.#removeElsewhere(ids[i]!, segment);
     for (const i of strays) this.put(ids[i]!, rows(i)!);
     if (isFull) this.#openSegment();
     return next;
@@ -302,7 +306,7 @@ export class SharedIndex implements VectorIndex {
   }
 
   /** Removes an id from all segments but the one that it was put into. */
-  #forgetElsewhere(id: number, segment: Segment): void {
+  #removeElsewhere(id: number, segment: Segment): void {
     for (const other of this.segments) if (other !== segment) other.kernel.remove(id);
   }
 }

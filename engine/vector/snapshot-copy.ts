@@ -30,7 +30,7 @@ interface Part {
 }
 
 /** Pages buffered by the last pass. */
-interface Held {
+interface BufferedPages {
   part: Part;
   page: number;
   bytes: Buffer;
@@ -46,9 +46,9 @@ function isChanged({ segment, sums, marks }: Part, page: number): boolean {
   return true;
 }
 
-export class ImageCopy {
+export class SnapshotCopy {
   readonly #parts: Part[] = [];
-  readonly #held: Held[] = [];
+  readonly #buffered: BufferedPages[] = [];
   readonly #scratch: Buffer;
   readonly #scratchKernel: Kernel;
 
@@ -108,7 +108,7 @@ export class ImageCopy {
   /** Writes all changes since the last pass; returns their bytes. Other threads may continue to write. */
   pass(): number {
     let pages = 0;
-    this.#takeGrowth(this.#newest, this.#newest.segment.bytes);
+    this.#extendPart(this.#newest, this.#newest.segment.bytes);
     for (const part of this.#parts) {
       for (const [from, to] of this.#changedRuns(part)) {
         this.#copy(part, from, to);
@@ -125,13 +125,13 @@ export class ImageCopy {
    */
   freeze(): number {
     let live = 0;
-    for (const part of this.#parts) live += this.#holdHeader(part);
+    for (const part of this.#parts) live += this.#bufferHeader(part);
     for (const part of this.#parts) {
       const { buffer } = part.segment.memory;
       for (const [from, to] of this.#changedRuns(part, 1)) {
         const bytes = Buffer.allocUnsafe((to - from) * PAGE_BYTES);
         bytes.set(new Uint8Array(buffer, from * PAGE_BYTES, bytes.length));
-        this.#held.push({ part, page: from, bytes });
+        this.#buffered.push({ part, page: from, bytes });
       }
     }
     return live;
@@ -143,26 +143,26 @@ export class ImageCopy {
       part.tail = tail;
       tail += (part.sums.length - part.basePages) * PAGE_BYTES;
     }
-    for (const { part, page, bytes } of this.#held) {
+    for (const { part, page, bytes } of this.#buffered) {
       this.#scratch.set(bytes);
       this.#write(part, page, page + bytes.length / PAGE_BYTES);
     }
-    this.#held.length = 0;
+    this.#buffered.length = 0;
   }
 
   /** Buffers the header page first: it contains the length of the snapshot. */
-  #holdHeader(part: Part): number {
+  #bufferHeader(part: Part): number {
     if (!part.segment.formatted) return 0;
     const bytes = Buffer.allocUnsafe(PAGE_BYTES);
     bytes.set(new Uint8Array(part.segment.memory.buffer, 0, PAGE_BYTES));
-    this.#takeGrowth(part, bytes.readUInt32LE(H_BREAK));
+    this.#extendPart(part, bytes.readUInt32LE(H_BREAK));
     bytes.writeUInt32LE(part.length, H_BREAK);
-    this.#held.push({ part, page: 0, bytes });
+    this.#buffered.push({ part, page: 0, bytes });
     return bytes.readUInt32LE(H_LIVE);
   }
 
   /** Extends the part of a segment that has grown or was formatted. */
-  #takeGrowth(part: Part, length: number): void {
+  #extendPart(part: Part, length: number): void {
     if (!part.segment.formatted || length <= part.length) return;
     part.segment.buffer(length);
     const sums = new Float64Array(pagesOf(length)).fill(Number.NaN);

@@ -18,10 +18,10 @@ import { failpoint } from '../base/failpoint.js';
 import { syncPath } from '../fs/durable-file.js';
 import { LargeFile, unsyncedMax } from '../fs/large-file.js';
 import type { IndexOptions, VectorIndex } from './index.js';
-import { ImageCopy, pagesOf } from './snapshot-copy.js';
+import { SnapshotCopy, pagesOf } from './snapshot-copy.js';
 import { type IndexHooks, restoreIndex, SharedIndex } from './shared-index.js';
 import { metricNumber, optionsOf } from './options.js';
-import { type PageRun, type ShareOut, readAll, readTogether } from './parallel-load.js';
+import { type PageRun, type StartHelpers, readAll, readInParallel } from './parallel-load.js';
 import { createMemory } from './wasm.js';
 
 const magic = 0x53564c54;
@@ -45,7 +45,7 @@ interface SnapshotExpectation {
   seq?: number;
   hooks?: IndexHooks;
   /** Starts threads that help to read a large file. */
-  shareOut?: ShareOut;
+  shareOut?: StartHelpers;
 }
 
 type SnapshotRead =
@@ -112,7 +112,7 @@ const totalPages = (lengths: readonly number[]): number =>
   lengths.reduce((sum, length) => sum + pagesOf(length), 0);
 
 /** Stops the writer for the moment in which a snapshot is completed. */
-export interface Stillness {
+export interface WriterPause {
   /** Waits until nothing is being put; returns the sequence of the index then. */
   begin(): number;
   end(): void;
@@ -132,44 +132,44 @@ export interface SnapshotWritten {
  * the writer.
  */
 const passesMax = 12;
-const fewBytes = 4 * 2 ** 20;
+const pauseBytes = 4 * 2 ** 20;
 
 /**
- * Writes a snapshot of the index to `path`, durably. The writer thread continues; `stillness` stops it only
+ * Writes a snapshot of the index to `path`, durably. The writer thread continues; `pause` stops it only
  * for the last pass. Searches continue throughout. Runs on any thread. Returns undefined if the index has a
  * segment that this thread has not received.
  */
-export function writeImage(
+export function writeSnapshotFile(
   index: SharedIndex,
   path: string,
   identity: Omit<SnapshotIdentity, 'seq'>,
-  stillness: Stillness,
+  pause: WriterPause,
   most: number = unsyncedMax.besideOthers,
 ): SnapshotWritten | undefined {
   const file = new LargeFile(path, 'w', most);
   try {
-    const copy = new ImageCopy(file, headerBytes, index.segments, () => {
-      stillness.tick();
+    const copy = new SnapshotCopy(file, headerBytes, index.segments, () => {
+      pause.tick();
       failpoint('midSnapshotBlock');
     });
     for (let pass = 0, last = Number.POSITIVE_INFINITY; pass < passesMax; pass++) {
       const bytes = copy.pass();
       // If a pass takes as long as the one before it, the next one would find as many changes.
-      if (bytes <= fewBytes || bytes > last * 0.9) break;
+      if (bytes <= pauseBytes || bytes > last * 0.9) break;
       last = bytes;
     }
-    const seq = stillness.begin();
+    const seq = pause.begin();
     const started = performance.now();
     let count: number;
     try {
       if (index.segmentsNeeded()) return undefined;
       count = copy.freeze();
     } finally {
-      stillness.end();
+      pause.end();
     }
     const stillMs = performance.now() - started;
     copy.flush();
-    const bytes = writeEnds(file, copy, index, { ...identity, seq }, count);
+    const bytes = writeFooterAndHeader(file, copy, index, { ...identity, seq }, count);
     failpoint('W14');
     file.sync();
     return { seq, bytes, stillMs };
@@ -183,9 +183,9 @@ export function writeImage(
 }
 
 /** Writes footer and header; returns the length of the file. */
-function writeEnds(
+function writeFooterAndHeader(
   file: LargeFile,
-  copy: ImageCopy,
+  copy: SnapshotCopy,
   index: SharedIndex,
   identity: SnapshotIdentity,
   count: number,
@@ -226,7 +226,7 @@ export function writeSnapshot(
   const still = { begin: () => identity.seq, end: () => {}, tick: () => {} };
   let written: SnapshotWritten | undefined;
   try {
-    written = writeImage(index, temporary, identity, still, unsyncedMax.alone);
+    written = writeSnapshotFile(index, temporary, identity, still, unsyncedMax.alone);
   } finally {
     index.closeMarks();
   }
@@ -258,8 +258,8 @@ export function readSnapshot(
     if (!readAll(file, bytes, 0)) return refuse('it is truncated');
     const header = decodeHeader(bytes);
     if (typeof header === 'string') return refuse(header);
-    const foreign = mismatch(header, options, expected);
-    if (foreign) return refuse(foreign);
+    const reason = mismatch(header, options, expected);
+    if (reason) return refuse(reason);
     const total = headerBytes + bodyLength(header.lengths) + totalPages(header.lengths) * 8 + 8;
     if (fstatSync(file).size !== total) return refuse('it is truncated');
     const memories = readBody(file, path, header, expected.shareOut);
@@ -300,8 +300,8 @@ export function inspectSnapshot(
   closeSync(file);
   if (typeof header === 'string') return { index: undefined, reason: header, isDamaged: true };
   const options = optionsOf(header.metric, layout.readUInt32LE(0));
-  const foreign = mismatch(header, options, expected);
-  if (foreign !== undefined) return { index: undefined, reason: foreign };
+  const reason = mismatch(header, options, expected);
+  if (reason !== undefined) return { index: undefined, reason };
   const read = readSnapshot(path, name, options, expected);
   return read.index === undefined ? { ...read, isDamaged: true } : read;
 }
@@ -334,7 +334,7 @@ function readBody(
   file: number,
   path: string,
   header: Header,
-  shareOut?: ShareOut,
+  shareOut?: StartHelpers,
 ): WebAssembly.Memory[] | string {
   const sums = new SharedArrayBuffer(8 * totalPages(header.lengths));
   const sumBytes = Buffer.from(sums);
@@ -347,7 +347,7 @@ function readBody(
     return 'the footer fails its checksum';
   }
   const memories = header.lengths.map((length) => createMemory(pagesOf(length) * PAGE_BYTES));
-  return readTogether(path, runsOf(header, memories), sums, shareOut) ?? memories;
+  return readInParallel(path, runsOf(header, memories), sums, shareOut) ?? memories;
 }
 
 /** Returns the positions of the segments' pages: see the body. */

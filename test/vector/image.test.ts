@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as at from '../../wasm/layout.js';
 import { LargeFile } from '../../engine/fs/large-file.js';
-import { ImageCopy } from '../../engine/vector/snapshot-copy.js';
+import { SnapshotCopy } from '../../engine/vector/snapshot-copy.js';
 import type { Layout, Metric } from '../../engine/vector/index.js';
 import type { SharedIndex } from '../../engine/vector/shared-index.js';
 import { defaults, indexOf, long } from './fixture.js';
@@ -85,7 +85,7 @@ test.each<[Metric, Layout, number]>([
     index.openMarks();
     const path = join(folder, 'image');
     const file = new LargeFile(path, 'w');
-    const copy = new ImageCopy(file, 0, index.segments, () => {});
+    const copy = new SnapshotCopy(file, 0, index.segments, () => {});
     copy.pass();
     change(index, round * 10, metric);
     const second = copy.pass();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Layout, Metric } from '../../engine/vector/index.js';
 import { createVectorIndex, type SharedIndex } from '../../engine/vector/shared-index.js';
-import { readSnapshot, writeImage } from '../../engine/vector/snapshot.js';
+import { readSnapshot, writeSnapshotFile } from '../../engine/vector/snapshot.js';
 import { asMap, defaults, indexOf, long, recallOf } from './fixture.js';
 import { clustered } from './random.js';
 
@@ -97,7 +97,7 @@ test('an image holds what older segments took while it was made', () => {
     return 5;
   };
   const still = { begin, end: () => {}, tick: more };
-  expect(writeImage(index, path, identity, still)).toBeDefined();
+  expect(writeSnapshotFile(index, path, identity, still)).toBeDefined();
   index.closeMarks();
   const expected = { ...identity, dimension: 24 };
   const read = readSnapshot(path, 'Test', index.options, expected);

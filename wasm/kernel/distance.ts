@@ -1,7 +1,10 @@
 // Distances of stored (rotated, full) vectors: the exact step of every search. Results are ordered by the
 // metric: cosine 2 - 2 cos, dot -(inner product), l2 squared distance. Never NaN, never infinite.
-import { H_METRIC, H_PADDED, H_VECTOR, L_NORM, L_ROTATED, L_WEIGHT, METRIC_COSINE, N_NORM } from '../layout';
+import {
+  H_METRIC, H_PADDED, H_VECTOR, L_NORM, L_ROTATED, L_WEIGHT, METRIC_COSINE,
+} from '../layout';
 import { sumFloats } from './sum';
+import { Node } from './node';
 
 const LARGEST: f32 = 3.4e38;
 
@@ -66,7 +69,7 @@ export function vectorDistance(lane: usize, node: usize, vector: usize): f32 {
 // @ts-ignore: decorator
 @inline
 function isAnyZero(lane: usize, node: usize): bool {
-  return load<f32>(lane, L_NORM) == 0 || load<f32>(node, N_NORM) == 0;
+  return load<f32>(lane, L_NORM) == 0 || Node.norm(node) == 0;
 }
 
 /** As `vectorDistance`, for a node that stores its vector. */

@@ -2,7 +2,10 @@
 // query becomes a table of 16 bytes per 4 dimensions, and 32 neighbors are looked up together.
 //   d(q,x) ~ d(q,p) + add - scale * S,   S = <q, sign(x - p)>,   S = base + step * (sum of table
 //   bytes); an inner product is half of it without `add`:   -<q,x> ~ -<q,p> - scale / 2 * S
-import { H_EDGE_CODE_BYTES, H_PADDED, L_CENTRED, L_ESTIMATES, L_LENGTH, L_TABLE, L_TABLE_BASE, L_TABLE_STEP, L_WEIGHT } from '../layout';
+import {
+  H_EDGE_CODE_BYTES, H_PADDED, L_CENTRED, L_ESTIMATES, L_LENGTH, L_TABLE, L_TABLE_BASE,
+  L_TABLE_STEP, L_WEIGHT,
+} from '../layout';
 
 /**
  * Largest table byte: four add up in a byte, and all of 4,128 dimensions in 16 bits. Its rounding is far

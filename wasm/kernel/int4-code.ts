@@ -1,9 +1,10 @@
 // 4-bit codes, for indexes that store nothing else of a vector. Each 16 bytes hold 32 dimensions. Byte j
 // holds dimension j in its low half and dimension 16 + j in its high half. So either half, spread to bytes,
 // reads like an 8-bit code. A half of 8 is 0.
-import { H_LAYOUT, H_PADDED, HALF_CODES, N_CODE, N_CODE_SUM, N_SQUARE, N_STEP } from '../layout';
+import { H_LAYOUT, H_PADDED, HALF_CODES, N_CODE } from '../layout';
 import { inverseOf, missed, scaled, widest } from './quantize';
 import { sumFloats, sumIntegers } from './sum';
+import { Node } from './node';
 
 /** Largest code of a coordinate. */
 const TOP: f32 = 7;
@@ -59,9 +60,9 @@ export function encodeHalf(node: usize, centred: usize): void {
     // The next eight dimensions of the same sixteen; after those, skip the high halves.
     low += ((at - node) & 8) != 0 ? 96 : 32;
   }
-  store<i32>(node, sumIntegers(sum), N_CODE_SUM);
-  store<f32>(node, step, N_STEP);
-  store<f32>(node, step * step * <f32>sumIntegers(square) - sumFloats(error), N_SQUARE);
+  Node.setCodeSum(node, sumIntegers(sum));
+  Node.setStep(node, step);
+  Node.setSquare(node, step * step * <f32>sumIntegers(square) - sumFloats(error));
 }
 
 /** Returns the inner product of a query's code and a node's halves. */
@@ -121,7 +122,7 @@ function storeEight(target: usize, halves: v128, unit: v128): void {
 
 /** Decodes the code of `node` into P floats. */
 export function decodeHalf(node: usize, target: usize): void {
-  const unit = f32x4.splat(load<f32>(node, N_STEP));
+  const unit = f32x4.splat(Node.step(node));
   const end = node + (<usize>load<u32>(0, H_PADDED) >> 1);
   let low = target;
   for (let at = node; at < end; at += 8) {

@@ -2,7 +2,10 @@
 // integer arithmetic alone. Eight digits are read at a time (SWAR). The nearest 64-bit float of w x 10^q
 // comes from a 128-bit product (D. Lemire, "Number parsing at a gigabyte per second", 2021). Numbers without
 // a certain result are left to the caller. Runs in a separate memory, not in a segment's.
-import { FLOAT_ENTRIES, FLOAT_ENTRY_BYTES, FLOAT_INPUT, FLOAT_POWERS, FLOAT_POWER_MAX, FLOAT_POWER_MIN, FLOAT_USED } from '../layout';
+import {
+  FLOAT_ENTRIES, FLOAT_ENTRY_BYTES, FLOAT_INPUT, FLOAT_POWERS, FLOAT_POWER_MAX, FLOAT_POWER_MIN,
+  FLOAT_USED,
+} from '../layout';
 
 const COMMA: u32 = 0x2c;
 const ARRAY_END: u32 = 0x5d;

@@ -4,7 +4,7 @@ import type { Label, ReadView } from '../../storage/table/view-types.js';
 import { readTotals } from '../../text/text-index.js';
 import type { IndexOptions } from '../../vector/index.js';
 import type { SharedIndex } from '../../vector/shared-index.js';
-import { chosenLayout } from '../../vector/options.js';
+import { effectiveLayout } from '../../vector/options.js';
 import type { SnapshotInfo } from './vector-snapshot.js';
 
 export interface VectorIndexInfo extends Omit<IndexOptions, 'layout'> {
@@ -86,10 +86,10 @@ function vectorInfo(
     type: label.name,
     dimensions: dimension,
     ...options,
-    layoutUsed: dimension === 0 ? undefined : chosenLayout(options, dimension),
+    layoutUsed: dimension === 0 ? undefined : effectiveLayout(options, dimension),
     graph: dimension > 0 && index.segments[0]!.hasGraph,
     givenUp: index.isDisabled,
-    efMeasured: index.widthMeasured,
+    efMeasured: index.calibratedWidth,
     vectors: index.isDisabled ? count : index.count,
     tombstones: index.tombstones,
     segments: index.segments.length,

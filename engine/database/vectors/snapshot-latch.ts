@@ -10,7 +10,7 @@
 //   word 3    1 = the snapshot is cancelled
 //   byte 16   f64: sequence of the last change that the indexes hold
 import { TrellisError } from '../../base/errors.js';
-import type { Stillness } from '../../vector/snapshot.js';
+import type { WriterPause } from '../../vector/snapshot.js';
 
 const holder = 0;
 const wanted = 1;
@@ -79,7 +79,7 @@ export class WriterLatch {
 }
 
 /** The snapshot thread's side. */
-export function snapshotLatchOf(buffer: SharedArrayBuffer): Stillness {
+export function snapshotLatchOf(buffer: SharedArrayBuffer): WriterPause {
   const words = new Int32Array(buffer);
   const tick = (): void => {
     Atomics.add(words, ticks, 1);

@@ -10,7 +10,7 @@ import type { IndexHandle } from '../../vector/index.js';
 import { startFailure, startThread } from '../../system/thread.js';
 import { attachVectorIndex } from '../../vector/shared-index.js';
 import type { PageShare } from '../../vector/parallel-load.js';
-import { placeSnapshot, type SnapshotWritten, writeImage } from '../../vector/snapshot.js';
+import { placeSnapshot, type SnapshotWritten, writeSnapshotFile } from '../../vector/snapshot.js';
 import { snapshotLatchOf } from './snapshot-latch.js';
 
 export interface SnapshotTask {
@@ -68,7 +68,7 @@ export function makeSnapshot(task: SnapshotTask): SnapshotReport {
   armFailpoint(task.failpoint);
   const index = attachVectorIndex(task.handle);
   const temporary = join(task.folder, `${task.handle.name}.tmp`);
-  const written = writeImage(index, temporary, task, snapshotLatchOf(task.stillness));
+  const written = writeSnapshotFile(index, temporary, task, snapshotLatchOf(task.stillness));
   if (written === undefined) return undefined;
   const file = snapshotName(task.handle.name, written.seq);
   placeSnapshot(temporary, join(task.folder, file));

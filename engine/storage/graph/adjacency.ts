@@ -3,7 +3,7 @@
 // are.
 //
 //   chunk 0, the head    sealed chunks u32 · degree u32 · entries   (the newest edges)
-//   chunk 1..sealed      lowest u32 · entries                       (older edges; lowest stays when its entry goes)
+//   chunk 1..sealed      lowest u32 · entries                       (older edges; lowest stays after a removal)
 //   entry                edge id u32 · far id u32                   ascending by edge id over all chunks
 //
 // All numbers are little-endian. A full head is sealed under the next chunk number, and a new head begins.

@@ -74,7 +74,7 @@ function byKernel(name: 'searchFlat' | 'searchList' | 'searchAmong'): Way {
   return (index, query, allow) => {
     const segment = index.segments[0]!;
     if (!segment.hasGraph) return undefined;
-    const { kernel, lane, scale } = segment;
+    const { kernel, scratch: lane, scale } = segment;
     segment.load(query, queryFactor(index.options.metric, scale, exponentOf(query)));
     segment.filter(allow);
     kernel.beginQuery(lane.address);

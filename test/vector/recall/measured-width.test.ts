@@ -184,13 +184,13 @@ test.each(long ? [256, 1024] : [1024])('many of %i hashed numbers', async (dimen
 test('a width that is told is kept to, and an image keeps what was measured', async () => {
   const made = await make(hard);
   const { index } = made;
-  const measured = index.widthMeasured;
+  const measured = index.calibratedWidth;
   expect(measured).toBeGreaterThan(defaultEf);
   expect(recallAt(made)).toBeGreaterThanOrEqual(least);
   // Far too narrow for these vectors: were it not walked as told, it would find more.
   expect(recallAt(made, 24)).toBeLessThan(0.9);
   const next = restarted(index);
-  expect(next.widthMeasured).toBe(measured);
+  expect(next.calibratedWidth).toBe(measured);
   expect(recallAt({ ...made, index: next })).toBeGreaterThanOrEqual(least);
   next.close();
 });
@@ -198,17 +198,17 @@ test('a width that is told is kept to, and an image keeps what was measured', as
 test('what was measured is measured again when a third of the vectors has changed', async () => {
   const rows = rowsOf({ ...hard, dimension: 16, count: 2000 }, 0);
   const index = indexOf(rows.slice(0, 1200), { metric: 'dot', efSearch: defaultEf });
-  expect(index.widthMeasured).toBe(0);
+  expect(index.calibratedWidth).toBe(0);
   await maintain(index);
   const [segment] = index.segments;
-  expect(index.widthMeasured).toBeGreaterThanOrEqual(defaultEf);
+  expect(index.calibratedWidth).toBeGreaterThanOrEqual(defaultEf);
   segment!.width = 1;
   for (let i = 1200; i < 1400; i++) index.put(i + 1, rows[i]!);
   await maintain(index);
-  expect(index.widthMeasured).toBe(1);
+  expect(index.calibratedWidth).toBe(1);
   for (let i = 1400; i < 2000; i++) index.put(i + 1, rows[i]!);
   await maintain(index);
-  expect(index.widthMeasured).toBeGreaterThanOrEqual(defaultEf);
+  expect(index.calibratedWidth).toBeGreaterThanOrEqual(defaultEf);
   index.close();
 });
 
@@ -245,7 +245,7 @@ test('a measurement that a stop has cut off, wherever it was, is made after it',
     for (let i = 0; i < steps; i++) expect(index.maintain(0)).toBe(true);
     const next = restarted(index);
     await maintain(next);
-    expect(next.widthMeasured, `${steps} steps`).toBeGreaterThanOrEqual(defaultEf);
+    expect(next.calibratedWidth, `${steps} steps`).toBeGreaterThanOrEqual(defaultEf);
     next.close();
     await nextTurn();
   }
