@@ -39,37 +39,37 @@ function endOfString(text: string, quote: number): number {
   }
 }
 
-export function decodeReply(text: string, place: DecodePath): unknown {
+export function decodeReply(text: string, path: DecodePath): unknown {
   // Replies rarely contain long runs of digits; without them JSON.parse is exact.
-  if (place === 0) return JSON.parse(text);
+  if (path === 0) return JSON.parse(text);
   const isMarked = /\d{16}/.test(text);
   const source = isMarked ? marked(text) : text;
-  return settled(JSON.parse(source), place, isMarked);
+  return settled(JSON.parse(source), path, isMarked);
 }
 
-function settled(value: unknown, place: DecodePath, isMarked: boolean): unknown {
+function settled(value: unknown, path: DecodePath, isMarked: boolean): unknown {
   if (typeof value === 'string' && isMarked && value.startsWith(mark)) {
-    return wide(value.slice(mark.length), place);
+    return wide(value.slice(mark.length), path);
   }
-  if (typeof value === 'number') return wide(value, place);
-  if (typeof value !== 'object' || value === null || (place === 0 && !isMarked)) return value;
+  if (typeof value === 'number') return wide(value, path);
+  if (typeof value !== 'object' || value === null || (path === 0 && !isMarked)) return value;
   if (Array.isArray(value)) {
-    const of = Array.isArray(place) ? place[0] : 0;
+    const of = Array.isArray(path) ? path[0] : 0;
     return value.map((item) => settled(item, of, isMarked));
   }
-  const placeOf = (name: string): DecodePath => {
-    if (typeof place !== 'object') return 0;
-    if (Array.isArray(place)) return place[0];
-    return Object.hasOwn(place, name) ? place[name]! : 0;
+  const pathOf = (name: string): DecodePath => {
+    if (typeof path !== 'object') return 0;
+    if (Array.isArray(path)) return path[0];
+    return Object.hasOwn(path, name) ? path[name]! : 0;
   };
   const members = value as Record<string, unknown>;
   for (const name of Object.keys(members)) {
-    members[name] = settled(members[name], placeOf(name), isMarked);
+    members[name] = settled(members[name], pathOf(name), isMarked);
   }
   return members;
 }
 
-function wide(value: number | string, place: DecodePath): unknown {
-  if (place === 2) return BigInt(value);
-  return place === 3 ? String(value) : Number(value);
+function wide(value: number | string, path: DecodePath): unknown {
+  if (path === 2) return BigInt(value);
+  return path === 3 ? String(value) : Number(value);
 }

@@ -71,10 +71,10 @@ function givenScalar(name: ScalarName): JsonSchema {
 }
 
 /** Returns the schema of a number for a step, whose range may be smaller than that of its type. */
-function boundScalar(name: ScalarName, bound: Bound, searchMost?: number): JsonSchema {
+function boundScalar(name: ScalarName, bound: Bound, searchMax?: number): JsonSchema {
   const schema = givenScalar(name);
   const isK = bound === 'k';
-  const most = isK ? searchMost : undefined;
+  const most = isK ? searchMax : undefined;
   const own = small[name]?.[1];
   const maximum = most === undefined ? own : Math.min(most, own ?? most);
   const text = isK ? positive : natural;
@@ -118,12 +118,12 @@ interface Known {
   /** Bounds of members that steps require. */
   bounds?: ReadonlyMap<string, Bound>;
   /** Maximum number of results of a search. */
-  searchMost?: number | undefined;
+  searchMax?: number | undefined;
 }
 
 function givenObject(
   members: readonly ObjectMember[],
-  { about, bounds, searchMost }: Known = {},
+  { about, bounds, searchMax }: Known = {},
 ): JsonSchema {
   const properties = members.map((member) => {
     const { name, type } = member;
@@ -132,7 +132,7 @@ function givenObject(
     const bound = bounds?.get(name);
     const schema = {
       ...(type.kind === 'scalar' && bound !== undefined
-        ? boundScalar(type.name, bound, searchMost)
+        ? boundScalar(type.name, bound, searchMax)
         : givenType(type)),
       ...(text !== undefined && { description: text }),
       ...(standard !== undefined && standard !== 'NOW' && { default: parseDefault(standard) }),
@@ -151,10 +151,10 @@ function givenObject(
 export const parametersSchema = (
   plan: Plan | CallSignature,
   about?: ReadonlyMap<string, string>,
-  searchMost?: number,
+  searchMax?: number,
 ): JsonSchema => {
   const bounds = 'bounds' in plan ? plan.bounds : findBounds(plan);
-  return givenObject(plan.parameters, { about, bounds, searchMost });
+  return givenObject(plan.parameters, { about, bounds, searchMax });
 };
 
 /**

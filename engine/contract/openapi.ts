@@ -37,11 +37,11 @@ export function buildOpenApi(program: HasSignatures, options: OpenApiOptions): J
   const replies = new ReplySchemas(schema, { refs, wideAsText: false, taken: ['Error'] });
   const queries = program.queries.filter(({ name }) => options.sees(name));
   if (options.types) replies.nameAll();
-  const told = buildShapes(queries, replies);
+  const shaped = buildShapes(queries, replies);
   const shapes = new SharedShapes(refs);
-  if (options.shared ?? queries.length > sharedFrom) share(told, shapes);
+  if (options.shared ?? queries.length > sharedFrom) share(shaped, shapes);
   const paths = new Map<string, JsonSchema>(
-    told.map((one) => [`/${one.query.name}`, { post: buildOperation(one) }]),
+    shaped.map((one) => [`/${one.query.name}`, { post: buildOperation(one) }]),
   );
   for (const [path, served] of options.paths ?? []) {
     // A query may have the same path as a server route, which uses another method.
@@ -100,12 +100,12 @@ function buildShapes(queries: HasSignatures['queries'], replies: ReplySchemas): 
   });
 }
 
-function share(told: Shaped[], shapes: SharedShapes): void {
-  for (const { body, reply } of told) {
+function share(shaped: Shaped[], shapes: SharedShapes): void {
+  for (const { body, reply } of shaped) {
     shapes.count(body);
     shapes.count(reply);
   }
-  for (const one of told) {
+  for (const one of shaped) {
     one.body = shapes.say(one.body);
     one.reply = shapes.say(one.reply);
   }

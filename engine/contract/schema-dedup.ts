@@ -7,7 +7,7 @@ import type { JsonSchema } from './json-schema.js';
 /** Prefix of the names of shared schemas. No type of a project can have such a name. */
 const prefix = 'shape-';
 /** A shorter schema costs less than a reference to it. */
-const leastChars = 120;
+const charsMin = 120;
 
 export class SharedShapes {
   /** Shared schemas that are referenced. */
@@ -56,7 +56,7 @@ export class SharedShapes {
 function sharableText(schema: JsonSchema): string | undefined {
   if (schema.properties === undefined) return undefined;
   const text = JSON.stringify(schema);
-  return text.length < leastChars ? undefined : text;
+  return text.length < charsMin ? undefined : text;
 }
 
 const lists: ReadonlySet<string> = new Set(['anyOf', 'oneOf']);

@@ -29,7 +29,7 @@ export interface HasSignatures {
 
 export function buildSignatures({ schema, queries }: Program): ProgramSignature {
   const parts = new Parts();
-  const told = queries.map(
+  const signatures = queries.map(
     ({ name, doc, file, mcp, output, plan }): QuerySignature => ({
       name,
       doc,
@@ -39,7 +39,7 @@ export function buildSignatures({ schema, queries }: Program): ProgramSignature 
       plan: parts.plan(plan),
     }),
   );
-  return { schema, queries: told };
+  return { schema, queries: signatures };
 }
 
 interface Kept {

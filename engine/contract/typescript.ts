@@ -251,7 +251,7 @@ class ModulePrinter {
     return `Session<${named.join(', ')}>`;
   }
 
-  #places(output: ReplyType): DecodePath {
+  #decodePath(output: ReplyType): DecodePath {
     const { int64, dates } = this.options;
     return findDecodePaths(this.program.schema, output, { int64, dates: dates === 'date' });
   }
@@ -271,7 +271,7 @@ class ModulePrinter {
     else lines.push(`export interface ${result} ${this.#object(output.members)}`, '');
     const given = hasParams ? params : 'Record<string, never>';
     const isFree = plan.parameters.every(mayBeAbsent);
-    const places = JSON.stringify(this.#places(output)).replaceAll(
+    const path = JSON.stringify(this.#decodePath(output)).replaceAll(
       /"([A-Za-z_$][\w$]*)":/g,
       '$1: ',
     );
@@ -280,7 +280,7 @@ class ModulePrinter {
       exported: hasParams ? [params, result] : [result],
       mentioned: [...this.#mentioned],
       interfaces: lines.join('\n'),
-      shape: `  ${key(name)}: { writes: ${plan.writes}, at: ${places} },`,
+      shape: `  ${key(name)}: { writes: ${plan.writes}, at: ${path} },`,
       entry: `${doc}  ${key(name)}: { params: ${given}; result: ${result} };`,
       method:
         `${doc}  ${key(name)}(params${isFree ? '?' : ''}: ${given}, ` +

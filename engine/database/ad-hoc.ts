@@ -144,7 +144,7 @@ export function argumentsOf(
   given: JsonView,
   { limits, strict }: DecodingRules,
 ): Argument[] {
-  const decoding = { owner, limits, strict, prefix: given.path, faults: [] };
+  const decoding = { owner, limits, strict, prefix: given.path, errors: [] };
   return decodeArguments(given, plan.parameters, decoding);
 }
 

@@ -54,7 +54,7 @@ export const judged = (own: Embedder): Embedder => ({
 /** Returns up to 200 characters of a provider's error message, on one line, without the credential. */
 export function extractMessage(body: string, credential: string | undefined): string {
   const said = innerMessage(body) ?? body;
-  const safe = credential === undefined ? said : withoutPieces(said, credential);
+  const safe = credential === undefined ? said : withoutParts(said, credential);
   let message = '';
   let count = 0;
   for (const character of visible(safe.replace(/[\s\u0000-\u001f\u007f-\u009f]+/gu, ' ').trim())) {
@@ -67,7 +67,7 @@ export function extractMessage(body: string, credential: string | undefined): st
 /**
  * Minimum length of a part of a credential that must be hidden; providers show shorter ones to identify it.
  */
-const pieceMin = 8;
+const partMin = 8;
 /** Maximum number of characters of a provider's message that are read. */
 const readMax = 4_096;
 
@@ -75,15 +75,15 @@ const readMax = 4_096;
  * Replaces every word that contains a part of the credential by `***`, even if the part is cut or inside
  * another word.
  */
-function withoutPieces(text: string, credential: string): string {
-  const pieces = new Set<string>();
-  for (let i = 0; i + pieceMin <= credential.length; i++) {
-    pieces.add(credential.slice(i, i + pieceMin));
+function withoutParts(text: string, credential: string): string {
+  const parts = new Set<string>();
+  for (let i = 0; i + partMin <= credential.length; i++) {
+    parts.add(credential.slice(i, i + partMin));
   }
   const whole = text.slice(0, readMax).replaceAll(credential, '***');
   return whole.replace(/[\w%+/=~-]{8,}/g, (word) => {
-    for (let i = 0; i + pieceMin <= word.length; i++) {
-      if (pieces.has(word.slice(i, i + pieceMin))) return '***';
+    for (let i = 0; i + partMin <= word.length; i++) {
+      if (parts.has(word.slice(i, i + partMin))) return '***';
     }
     return word;
   });

@@ -44,7 +44,7 @@ export function decodeParameters(
   strict = false,
 ): Argument[] {
   const root = scanBody(body, limits);
-  return decodeArguments(root, parameters, { owner, limits, strict, prefix: '', faults: [] });
+  return decodeArguments(root, parameters, { owner, limits, strict, prefix: '', errors: [] });
 }
 
 /**
@@ -59,7 +59,7 @@ export function decodeArguments(
   for (const parameter of parameters)
     args.push(decodeMember(object, parameter, parameter.vector, parameters, decoding));
   if (decoding.strict) refuseOthers(object, parameters, decoding);
-  throwErrors(decoding.faults);
+  throwErrors(decoding.errors);
   return args;
 }
 

@@ -24,11 +24,11 @@ export interface Decoding {
   strict: boolean;
   /** Pointer of the object that contains the parameters: `` for queries, `/data` for most tools. */
   prefix: string;
-  faults: ErrorData[];
+  errors: ErrorData[];
 }
 
 export function isFull(decoding: Decoding): boolean {
-  return decoding.faults.length >= errorsMax;
+  return decoding.errors.length >= errorsMax;
 }
 
 /** Returns `rows[0].name` for `/data/rows/0/name` if the prefix is `/data`. */
@@ -55,7 +55,7 @@ export function addError(
   if (isFull(decoding)) return null;
   const data: ErrorData = { code, args: { param: parameterName(path, decoding), ...args }, path };
   if (hint !== undefined) data.hint = hint;
-  decoding.faults.push(data);
+  decoding.errors.push(data);
   return null;
 }
 
@@ -113,10 +113,10 @@ function sentInstead(
 }
 
 /** Throws the first error with the others in `errors`. Returns if there are none. */
-export function throwErrors(faults: ErrorData[]): void {
-  const [first] = faults;
+export function throwErrors(errors: ErrorData[]): void {
+  const [first] = errors;
   if (first === undefined) return;
-  throw new TrellisError(faults.length === 1 ? first : { errors: faults, ...first });
+  throw new TrellisError(errors.length === 1 ? first : { errors, ...first });
 }
 
 const kindNames = {

@@ -86,7 +86,7 @@ export class CompileCache {
       found = { schema, query: check(report, facts), facts, said };
       this.#checked.set(declaration, found);
     }
-    if (to.facts !== undefined) found.facts.tell(to.facts);
+    if (to.facts !== undefined) found.facts.replay(to.facts);
     return found.query;
   }
 }
@@ -95,10 +95,10 @@ export class CompileCache {
 function recorded(collector: Collector, said: ReadFile['said']): Collector {
   return {
     ...collector,
-    in: (...place) => {
-      const report = collector.in(...place);
+    in: (...position) => {
+      const report = collector.in(...position);
       return (...words) => {
-        said.push((to) => to.in(...place)(...words));
+        said.push((to) => to.in(...position)(...words));
         report(...words);
       };
     },

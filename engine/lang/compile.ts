@@ -144,10 +144,10 @@ function warnGaps(
     const block = (tree: SourceTree) =>
       tree.versions.find((other) => other.number === following) ??
       tree.types.find((type) => type.version.number === following)?.version;
-    const place = parsed.find(({ tree }) => block(tree) !== undefined)!;
+    const position = parsed.find(({ tree }) => block(tree) !== undefined)!;
     const message = `No migration leads from version ${version} to version ${following}.`;
     const hint = `Write \`MIGRATION schema::${version} => schema::${following} { … }\`.`;
-    place.report('W113', block(place.tree)!.span, message, hint);
+    position.report('W113', block(position.tree)!.span, message, hint);
   }
 }
 

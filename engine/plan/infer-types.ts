@@ -9,7 +9,7 @@ export type GraphStep = Extract<Step, { kind: 'neighbours' | 'edges' | 'walk' | 
  * `kind`: the step does not apply to elements of this kind. `ends`: its edges do not connect to
  * these types.
  */
-export type Inference = { types: TypeRef[] } | { fault: 'kind' | 'ends' };
+export type Inference = { types: TypeRef[] } | { mismatch: 'kind' | 'ends' };
 
 /**
  * Returns the types that `step` reaches from elements of `types`, each once, in the order of the
@@ -18,10 +18,10 @@ export type Inference = { types: TypeRef[] } | { fault: 'kind' | 'ends' };
 export function inferTypes(schema: Schema, types: readonly TypeRef[], step: GraphStep): Inference {
   const fromEdges = step.kind === 'end';
   const starts = types.filter((type) => (type.kind === 'edge') === fromEdges);
-  if (starts.length === 0) return { fault: 'kind' };
+  if (starts.length === 0) return { mismatch: 'kind' };
   const reached =
     step.kind === 'end' ? inferEnds(schema, starts, step) : touching(schema, starts, step);
-  return reached.length === 0 ? { fault: 'ends' } : { types: distinct(reached) };
+  return reached.length === 0 ? { mismatch: 'ends' } : { types: distinct(reached) };
 }
 
 function inferEnds(

@@ -6,15 +6,15 @@ import type { CostClass, InspectionRequest, Plan } from './plan.js';
 /** Up to this many elements, a request is as fast as an ordinary read. */
 const fewElements = 100;
 
-export function inspectionPlan(look: InspectionRequest): Plan {
+export function inspectionPlan(request: InspectionRequest): Plan {
   return {
-    name: `look/${look.kind}`,
+    name: `look/${request.kind}`,
     parameters: [],
     slotCount: 0,
     statements: [],
-    output: { kind: 'look', look },
+    output: { kind: 'look', look: request },
     writes: false,
-    cost: estimateCost(look),
+    cost: estimateCost(request),
     embeds: [],
     compat: false,
   };
@@ -26,20 +26,20 @@ export function inspectionPlan(look: InspectionRequest): Plan {
  */
 export function embeddingPlan(text: string, type: string | undefined): Plan {
   const literal: Expression = { kind: 'literal', value: text };
-  const asked = { text: literal, ...(type !== undefined && { type }) };
+  const site = { text: literal, ...(type !== undefined && { type }) };
   return {
     ...inspectionPlan({ kind: 'nodes', type: '', count: 0 }),
     name: 'look/embedding',
     output: {
       kind: 'object',
-      members: [{ key: 'vector', value: { kind: 'embed', ...asked } }],
+      members: [{ key: 'vector', value: { kind: 'embed', ...site } }],
     },
-    embeds: [{ loops: [], ...asked }],
+    embeds: [{ loops: [], ...site }],
   };
 }
 
-function estimateCost(look: InspectionRequest): CostClass {
-  if (look.kind === 'node' || look.kind === 'vector') return 'A';
-  if (look.kind === 'neighbours') return 'B';
-  return look.kind === 'nodes' && look.count <= fewElements ? 'B' : 'C';
+function estimateCost(request: InspectionRequest): CostClass {
+  if (request.kind === 'node' || request.kind === 'vector') return 'A';
+  if (request.kind === 'neighbours') return 'B';
+  return request.kind === 'nodes' && request.count <= fewElements ? 'B' : 'C';
 }

@@ -68,12 +68,12 @@ export function eachPart(value: unknown, visit: (part: Node) => void): void {
 /** Calls `visit` with every part of plain data that has a `kind`; a shared part is visited once. */
 export function eachOnce(value: unknown, visit: (part: Node) => void): void {
   const done = new Set<unknown>();
-  const look = (part: unknown): void => {
+  const walk = (part: unknown): void => {
     if (typeof part !== 'object' || part === null || done.has(part)) return;
     done.add(part);
     if (!Array.isArray(part) && (part as Node).kind !== undefined) visit(part as Node);
     if ((part as Node).kind === 'literal') return;
-    for (const each of Object.values(part)) look(each);
+    for (const each of Object.values(part)) walk(each);
   };
-  look(value);
+  walk(value);
 }

@@ -313,9 +313,9 @@ class Division {
       }
       members.push({ kind: 'value', name: 'v', value });
     }
-    const asked = this.#shardSearch(source);
-    this.#output.push({ key: `${place}.k${at}`, value: asked.k });
-    const hits: Expression = { kind: 'project', of: { ...search, source: asked }, slot, members };
+    const sharded = this.#shardSearch(source);
+    this.#output.push({ key: `${place}.k${at}`, value: sharded.k });
+    const hits: Expression = { kind: 'project', of: { ...search, source: sharded }, slot, members };
     this.#output.push({ key: `${place}.l${at}`, value: hits });
     return parts;
   }

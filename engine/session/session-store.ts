@@ -93,7 +93,7 @@ export class SessionStore {
       busy: false,
       waiting: undefined,
     };
-    this.#place(session);
+    this.#link(session);
     this.#count(session, fixedBytes);
     this.#created++;
     return session;
@@ -136,9 +136,9 @@ export class SessionStore {
       fail('SESSION_BUSY', { count: waiting.length });
     waiting.push(start);
     return () => {
-      const place = waiting.indexOf(start);
-      if (place >= 0) waiting.splice(place, 1);
-      return place >= 0;
+      const object = waiting.indexOf(start);
+      if (object >= 0) waiting.splice(object, 1);
+      return object >= 0;
     };
   }
 
@@ -258,10 +258,10 @@ export class SessionStore {
   #touch(session: Session, now: number): void {
     session.lastUsed = Math.max(session.lastUsed, now);
     this.#displace(session);
-    this.#place(session);
+    this.#link(session);
   }
 
-  #place(session: Session): void {
+  #link(session: Session): void {
     this.#all.set(session.id, session);
     session.owner.sessions.set(session.id, session);
   }

@@ -161,7 +161,7 @@ function valuesIn(scope: Scope): Completion[] {
 function listMembers({ schema }: Findings, { type, shape }: TypedExpr): Completion[] {
   const own = (shape?.members ?? []).flatMap((member): Completion[] =>
     member.kind === 'value'
-      ? [{ label: member.name, kind: 'property', detail: printValueType(member.term) }]
+      ? [{ label: member.name, kind: 'property', detail: printValueType(member.typed) }]
       : [],
   );
   const property = (label: string, detail: string): Completion[] =>

@@ -38,10 +38,10 @@ export interface Occurrence {
 }
 
 /** Returns the type of a value as text. */
-export function printValueType(term: TypedExpr): string {
-  const text = printItemType(term.type);
-  if (isList(term)) return `[${text}]`;
-  return term.cardinality === 'opt' ? `${text}?` : text;
+export function printValueType(typed: TypedExpr): string {
+  const text = printItemType(typed.type);
+  if (isList(typed)) return `[${text}]`;
+  return typed.cardinality === 'opt' ? `${text}?` : text;
 }
 
 type Local = { target: string; role: 'variable' | 'parameter'; detail: string };
@@ -119,11 +119,11 @@ export class OccurrenceWalk {
     this.#add(name, role, [target], detail, true);
   }
 
-  #use(name: Name, locals: Locals, term: TypedExpr | undefined): void {
+  #use(name: Name, locals: Locals, typed: TypedExpr | undefined): void {
     let at: Locals | undefined = locals;
     while (at !== undefined && !at.names.has(name.text)) at = at.parent;
     const local = at?.names.get(name.text);
-    const detail = term === undefined ? (local?.detail ?? '') : printValueType(term);
+    const detail = typed === undefined ? (local?.detail ?? '') : printValueType(typed);
     this.#add(name, local?.role ?? 'variable', local === undefined ? [] : [local.target], detail);
   }
 
@@ -133,12 +133,12 @@ export class OccurrenceWalk {
         this.#value(statement.value, locals);
         if (statement.kind !== 'bind') continue;
         const known = this.facts.values.get(statement.value);
-        this.#bind(statement.name, 'variable', known ? printValueType(known.term) : '', locals);
+        this.#bind(statement.name, 'variable', known ? printValueType(known.typed) : '', locals);
         continue;
       }
       this.#value(statement.in, locals);
       const inner = inside(locals);
-      const list = this.facts.values.get(statement.in)?.term;
+      const list = this.facts.values.get(statement.in)?.typed;
       for (const name of statement.names) {
         const detail =
           list && !statement.destructured ? printItemType(itemOf(list.type, list)) : '';
@@ -181,11 +181,11 @@ export class OccurrenceWalk {
   }
 
   #chain({ head, steps }: Chain, locals: Locals): void {
-    const term = this.facts.heads.get(head);
+    const typed = this.facts.heads.get(head);
     if (head.kind === 'call') this.#call(head, locals, 'function', undefined);
     else if (head.kind === 'path') {
       const [first, ...members] = head.names;
-      this.#use(first, locals, members.length === 0 ? term : undefined);
+      this.#use(first, locals, members.length === 0 ? typed : undefined);
       for (const member of members) this.#add(member, 'property', []);
     } else for (const member of head.members) this.#add(member, 'property', []);
     for (const step of steps) this.#step(step, locals);

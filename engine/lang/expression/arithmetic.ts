@@ -84,35 +84,35 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Typ
     return unknownExpr();
   }
   const inner = innerScope(scope, { lenient: true });
-  const terms = args.map(({ value }) => {
-    const term = single(bare(context, context.check(value, inner)), scope.miss, `\`${name}\``);
-    if (isNumber(term.type)) return term;
-    const type = printItemType(term.type);
-    const hint = isBasic(term.type, 'String') ? 'Texts are joined by `CONCAT(a, b)`.' : undefined;
+  const typedExprs = args.map(({ value }) => {
+    const typed = single(bare(context, context.check(value, inner)), scope.miss, `\`${name}\``);
+    if (isNumber(typed.type)) return typed;
+    const type = printItemType(typed.type);
+    const hint = isBasic(typed.type, 'String') ? 'Texts are joined by `CONCAT(a, b)`.' : undefined;
     context.report('E205', value.span, `\`${name}\` takes numbers, not ${type}.`, hint);
     return unknownExpr();
   });
-  const integer = result === 'kept' && terms.every((term) => isInteger(term.type));
-  const of = terms.map((term) => term.expression);
-  const known = terms.every((term) => term.known);
+  const integer = result === 'kept' && typedExprs.every((typed) => isInteger(typed.type));
+  const of = typedExprs.map((typed) => typed.expression);
+  const known = typedExprs.every((typed) => typed.known);
   const expression: Expression = { kind: 'math', function: name as MathFunction, of, integer };
-  return { ...scalarExpr(resultType(terms, result, integer), expression), known };
+  return { ...scalarExpr(resultType(typedExprs, result, integer), expression), known };
 }
 
 /** A value that may be an integer or a float at run time has an open type. */
-function resultType(terms: TypedExpr[], result: Result, integer: boolean): Basic {
+function resultType(typedExprs: TypedExpr[], result: Result, integer: boolean): Basic {
   if (integer) return 'Integer';
-  const isOpen = result === 'kept' && terms.some((term) => isUnknownOrNull(term.type));
+  const isOpen = result === 'kept' && typedExprs.some((typed) => isUnknownOrNull(typed.type));
   return isOpen ? 'Unknown' : 'F64';
 }
 
 function checkAggregate(context: Context, call: Call, scope: Scope): TypedExpr {
   const name = call.name.text as AggregateFunction;
   const written = argument(context, call, `${name}(list)`)!;
-  const term = bare(context, context.check(written, scope));
-  const whole = wholeType(term);
+  const typed = bare(context, context.check(written, scope));
+  const whole = wholeType(typed);
   const item = whole.kind === 'list' ? whole.of : whole;
-  const of = term.expression;
+  const of = typed.expression;
   if (name === 'COUNT') {
     return scalarExpr('U64', { kind: 'aggregate', function: name, of, integer: true });
   }
@@ -139,19 +139,19 @@ export function checkEmbed(context: Context, call: Call, scope: Scope): TypedExp
   const nothing = unknownExpr();
   const written = argument(context, call, 'Embed(text)');
   if (written === undefined) return nothing;
-  const term = bare(context, context.check(written, scope));
-  const type = wholeType(term);
+  const typed = bare(context, context.check(written, scope));
+  const type = wholeType(typed);
   if (!isBasic(type, 'String') && !isBasic(type, 'Null')) {
     const message = `\`Embed\` takes a String, not ${printItemType(type)}.`;
     context.report('E660', written.span, message);
     return nothing;
   }
-  if (!term.known && !isUnknownOrNull(type)) {
+  if (!typed.known && !isUnknownOrNull(type)) {
     const message = 'This text is known only inside the transaction, too late to embed it.';
     context.report('E707', written.span, message, 'Pass the text as a parameter.');
     return nothing;
   }
-  const text = term.expression;
+  const text = typed.expression;
   const { vectorType } = scope;
   const loops = [...context.loops];
   const ofType = vectorType ? { type: vectorType } : {};

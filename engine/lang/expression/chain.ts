@@ -7,7 +7,7 @@ import { checkSet } from './set-head.js';
 import type { Call, Chain, Path } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import { checkComparison } from '../step/comparison.js';
-import type { ChainPlace, Context, StepChecker } from '../type/context.js';
+import type { ChainPosition, Context, StepChecker } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import {
   checkAddEdge,
@@ -50,7 +50,12 @@ import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { foreignFunctions, functions } from '../function/functions.js';
 
-type HeadChecker = (context: Context, call: Call, scope: Scope, place: ChainPlace) => TypedExpr;
+type HeadChecker = (
+  context: Context,
+  call: Call,
+  scope: Scope,
+  position: ChainPosition,
+) => TypedExpr;
 
 const heads: Record<string, HeadChecker> = {
   N: checkSelection,
@@ -135,17 +140,21 @@ export const stepNames: readonly string[] = Object.keys(steps);
 
 /** Checks a chain. Its pipeline must not be extended afterwards. */
 export function checkChain(context: Context, chain: Chain, scope: Scope): TypedExpr {
-  const place: ChainPlace = { chain, next: 0, comparisons: 0 };
-  let term = checkHead(context, chain, scope, place);
-  context.facts?.head(chain.head, term);
-  for (let step = chain.steps[place.next]; step !== undefined; step = chain.steps[place.next]) {
-    place.next++;
-    const input = term;
-    if (step.kind !== 'call') term = checkShape(context, term, step, scope);
-    else term = checkStep(context, term, step, scope, place);
-    context.facts?.step(step, input, term);
+  const position: ChainPosition = { chain, next: 0, comparisons: 0 };
+  let typed = checkHead(context, chain, scope, position);
+  context.facts?.head(chain.head, typed);
+  for (
+    let step = chain.steps[position.next];
+    step !== undefined;
+    step = chain.steps[position.next]
+  ) {
+    position.next++;
+    const input = typed;
+    if (step.kind !== 'call') typed = checkShape(context, typed, step, scope);
+    else typed = checkStep(context, typed, step, scope, position);
+    context.facts?.step(step, input, typed);
   }
-  return { ...term, growing: false };
+  return { ...typed, growing: false };
 }
 
 function checkStep(
@@ -153,7 +162,7 @@ function checkStep(
   input: TypedExpr,
   call: Call,
   scope: Scope,
-  place: ChainPlace,
+  position: ChainPosition,
 ): TypedExpr {
   const name = call.name.text;
   const step = own(steps, name);
@@ -166,9 +175,9 @@ function checkStep(
   if (call.hops && !isEdgeStep) refuseHops(context, call.hops.span, name);
   // A step with more than the basic syntax is a `walk` step.
   if (step === checkEdgeStep && (call.hops || call.args?.length)) {
-    return checkWalk(context, input, call, scope, place);
+    return checkWalk(context, input, call, scope, position);
   }
-  if (step !== undefined) return step(context, input, call, scope, place);
+  if (step !== undefined) return step(context, input, call, scope, position);
   if (name === 'From' || name === 'To') {
     const message = `\`${name}\` follows \`AddE\`, \`UpsertE\` or a shortest path.`;
     context.report('E601', call.name.span, message);
@@ -188,7 +197,12 @@ function limitOf(call: Call): string {
   return isNumber ? String(value.value.kind === 'integer' && value.value.value) : 'n';
 }
 
-function checkHead(context: Context, chain: Chain, scope: Scope, place: ChainPlace): TypedExpr {
+function checkHead(
+  context: Context,
+  chain: Chain,
+  scope: Scope,
+  position: ChainPosition,
+): TypedExpr {
   const { head } = chain;
   switch (head.kind) {
     case 'item': {
@@ -205,9 +219,9 @@ function checkHead(context: Context, chain: Chain, scope: Scope, place: ChainPla
       return unknownExpr();
     }
     case 'path':
-      return sourceWithout(context, chain, scope, place) ?? checkPathHead(context, head, scope);
+      return sourceWithout(context, chain, scope, position) ?? checkPathHead(context, head, scope);
     case 'call':
-      return checkCallHead(context, head, scope, place);
+      return checkCallHead(context, head, scope, position);
   }
 }
 
@@ -216,7 +230,7 @@ function sourceWithout(
   context: Context,
   { head, steps: [step] }: Chain,
   scope: Scope,
-  place: ChainPlace,
+  position: ChainPosition,
 ): TypedExpr | undefined {
   if (head.kind !== 'path' || head.names.length > 1 || step?.kind !== 'call') return undefined;
   const [{ text, span }] = head.names;
@@ -224,18 +238,23 @@ function sourceWithout(
     return undefined;
   const hint = `Write \`${text}<${step.name.text}>\`.`;
   context.report('E304', span, `\`${text}\` needs a type argument.`, hint);
-  place.next = 1;
+  position.next = 1;
   return unknownExpr();
 }
 
-function checkCallHead(context: Context, call: Call, scope: Scope, place: ChainPlace): TypedExpr {
+function checkCallHead(
+  context: Context,
+  call: Call,
+  scope: Scope,
+  position: ChainPosition,
+): TypedExpr {
   const name = call.name.text;
   // `E()` is Euler's number; `E(id)` is a source without its type.
   const isNumber = name !== 'E' || (call.args ?? []).length === 0;
   const isFunction = call.types === undefined && isNumber;
   if (isFunction && isArithmetic(name)) return checkArithmetic(context, call, scope);
   const head = own(heads, name);
-  if (head !== undefined) return head(context, call, scope, place);
+  if (head !== undefined) return head(context, call, scope, position);
   const step = own(steps, name);
   if (step === checkComparison) {
     const hint = `Name a value first: \`_::{p}::${name}(…)\`.`;
@@ -279,10 +298,10 @@ const needsType = new Set([
 /** Checks a name and its members: `order.customer.email`. */
 function checkPathHead(context: Context, path: Path, scope: Scope): TypedExpr {
   const [first, ...members] = path.names;
-  let term = findName(scope, first.text) ?? missingName(context, first, scope);
-  if (term.parameter !== undefined) context.usedParameters.add(term.parameter);
-  for (const name of members) term = checkMember(context, term, name);
-  return term;
+  let typed = findName(scope, first.text) ?? missingName(context, first, scope);
+  if (typed.parameter !== undefined) context.usedParameters.add(typed.parameter);
+  for (const name of members) typed = checkMember(context, typed, name);
+  return typed;
 }
 
 function missingName(context: Context, name: Name, scope: Scope): TypedExpr {

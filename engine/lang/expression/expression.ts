@@ -97,9 +97,9 @@ function objectTerm(context: Context, expr: ObjectLiteral, scope: Scope): TypedE
     if (types.has(name.text)) {
       context.report('E702', name.span, `Member \`${name.text}\` stands here twice.`, 'Rename it.');
     }
-    const term = printed(context, context.check(value, scope));
-    types.set(name.text, wholeType(term));
-    return { name: name.text, value: term.expression };
+    const typed = printed(context, context.check(value, scope));
+    types.set(name.text, wholeType(typed));
+    return { name: name.text, value: typed.expression };
   });
   const expression: Expression = { kind: 'record', members };
   return { type: { kind: 'record', members: types }, cardinality: 'one', expression };

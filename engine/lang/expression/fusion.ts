@@ -75,8 +75,8 @@ function checkWeights(
 ): Expression | null {
   if (written === undefined) return null;
   const { value } = written;
-  const term = bare(context, checkReadOnly(context, value, scope));
-  const type = wholeType(term);
+  const typed = bare(context, checkReadOnly(context, value, scope));
+  const type = wholeType(typed);
   if (!isUnknownOrNull(type) && !(type.kind === 'list' && isNumber(type.of))) {
     const message = `\`weights\` is a list of numbers, not ${printItemType(type)}.`;
     context.report('E205', value.span, message);
@@ -84,5 +84,5 @@ function checkWeights(
     const message = `${value.items.length} weights for ${count} lists.`;
     context.report('E716', value.span, message, 'Write one weight per list.');
   }
-  return term.expression;
+  return typed.expression;
 }

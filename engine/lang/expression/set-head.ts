@@ -46,9 +46,9 @@ function asIn(first: ItemType, all: ItemType): ItemType {
 }
 
 /** Returns the rows of an argument: the values of a one-name projection; any other shape is dropped. */
-function readRows(context: Context, term: TypedExpr, call: Call): TypedExpr {
-  if (singleMember(term.shape) !== undefined) return toRows(bare(context, term));
-  const { shape, ...items } = term;
+function readRows(context: Context, typed: TypedExpr, call: Call): TypedExpr {
+  if (singleMember(typed.shape) !== undefined) return toRows(bare(context, typed));
+  const { shape, ...items } = typed;
   if (shape !== undefined) {
     const message = `\`${call.name.text}\` drops this ${shape.form}.`;
     context.report('W108', shape.span, message, 'Shape the result.');

@@ -32,12 +32,12 @@ export function formatSource(
   const diagnostics = collector.sorted().filter(({ severity }) => severity === 'error');
   if (diagnostics.length > 0) return { diagnostics };
   const formatter = new Formatter(file, tree);
-  const before = fingerprint(formatter.pieces);
+  const before = fingerprint(formatter.entries);
   let text = formatter.print();
   for (let round = 1; ; round++) {
     const next = readSource(path, text);
     const reader = new Formatter(next, parseFile(next, limits, collectDiagnostics()));
-    assert(fingerprint(reader.pieces) === before, 'formatting keeps tokens and comments');
+    assert(fingerprint(reader.entries) === before, 'formatting keeps tokens and comments');
     const again = reader.print();
     if (again === text || round === roundsMax) return { text };
     text = again;
@@ -45,8 +45,8 @@ export function formatSource(
 }
 
 /** Returns every token and comment in order, without positions. */
-function fingerprint(pieces: readonly TokenWithTrivia[]): string {
-  const parts = pieces.flatMap(({ text, lead, inline, trail }) => [
+function fingerprint(entries: readonly TokenWithTrivia[]): string {
+  const parts = entries.flatMap(({ text, lead, inline, trail }) => [
     ...lead.map((comment) => comment.text),
     ...[inline, text, trail].filter((part) => part !== ''),
   ]);
@@ -54,7 +54,7 @@ function fingerprint(pieces: readonly TokenWithTrivia[]): string {
 }
 
 class Formatter {
-  readonly pieces: readonly TokenWithTrivia[];
+  readonly entries: readonly TokenWithTrivia[];
   readonly #lines: string[] = [];
   /** Index of each token by the offset at which it begins. */
   readonly #at: Map<number, number>;
@@ -64,17 +64,17 @@ class Formatter {
     private readonly tree: SourceTree,
   ) {
     const tokens = tokenise(file, Number.POSITIVE_INFINITY, () => undefined);
-    this.pieces = readTrivia(file.text, tokens);
+    this.entries = readTrivia(file.text, tokens);
     this.#at = new Map(tokens.map(({ start }, at) => [start, at]));
   }
 
   print(): string {
     const items = this.#items();
-    const end = this.pieces.length - 1;
+    const end = this.entries.length - 1;
     let wasQuery = false;
     for (const [at, item] of items.entries()) {
       const isQuery = item.query !== undefined;
-      const lead = leadLines(this.pieces[item.start]!, 0, at === 0);
+      const lead = leadLines(this.entries[item.start]!, 0, at === 0);
       if (at > 0 && (isQuery || wasQuery) && lead[0] !== '') this.#lines.push('');
       this.#lines.push(...lead);
       const next = items[at + 1]?.start ?? end;
@@ -82,14 +82,14 @@ class Formatter {
       else this.#declaration(item.start, next, 0);
       wasQuery = isQuery;
     }
-    this.#lines.push(...commentLines(this.pieces[end]!.lead, 0, items.length === 0));
+    this.#lines.push(...commentLines(this.entries[end]!.lead, 0, items.length === 0));
     return this.#lines.length === 0 ? '' : `${this.#lines.join('\n')}\n`;
   }
 
   /** Returns the items with the indexes of their first tokens, in order. */
   #items(): { start: number; query?: QueryDeclaration }[] {
     const { tree } = this;
-    const place = (offset: number): number => this.#at.get(offset)!;
+    const position = (offset: number): number => this.#at.get(offset)!;
     const blocks = new Set(tree.versions.map(({ span }) => span.start));
     const inBlock = (offset: number): boolean => blocks.has(offset);
     const items = [
@@ -97,18 +97,18 @@ class Formatter {
         start: this.#startOfQuery(query),
         query,
       })),
-      ...tree.versions.map(({ span }) => ({ start: place(span.start) })),
+      ...tree.versions.map(({ span }) => ({ start: position(span.start) })),
       ...tree.types
         .filter(({ version }) => !inBlock(version.span.start))
-        .map(({ declaration }) => ({ start: place(declaration.name.span.start) - 2 })),
-      ...tree.migrations.map(({ from }) => ({ start: place(from.span.start) - 1 })),
+        .map(({ declaration }) => ({ start: position(declaration.name.span.start) - 2 })),
+      ...tree.migrations.map(({ from }) => ({ start: position(from.span.start) - 1 })),
     ];
     return items.sort((a, b) => a.start - b.start);
   }
 
   #text(at: number): string | undefined {
-    const piece = this.pieces[at];
-    return piece?.token.kind === 'symbol' || piece?.token.kind === 'name' ? piece.text : undefined;
+    const entry = this.entries[at];
+    return entry?.token.kind === 'symbol' || entry?.token.kind === 'name' ? entry.text : undefined;
   }
 
   /** Returns the index of the first token of a query: its `QUERY`, or the `#` of its first macro. */
@@ -119,9 +119,9 @@ class Formatter {
   }
 
   #line(from: number, to: number, indent: number, spaced = false): void {
-    const pieces = this.pieces.slice(from, to);
-    const { trail } = pieces.at(-1)!;
-    this.#lines.push(pad(indent) + layOut(pieces, indent, spaced) + (trail && ` ${trail}`));
+    const entries = this.entries.slice(from, to);
+    const { trail } = entries.at(-1)!;
+    this.#lines.push(pad(indent) + layOut(entries, indent, spaced) + (trail && ` ${trail}`));
   }
 
   #query(query: QueryDeclaration, start: number, end: number): void {
@@ -145,9 +145,9 @@ class Formatter {
 
   /** Writes the line that ends with the brace at `open`. */
   #opened(start: number, open: number, indent: number): void {
-    const head = pad(indent) + layOut(this.pieces.slice(start, open), indent, false);
-    const { lead, inline, trail } = this.pieces[open]!;
-    const before = this.pieces[open - 1]!;
+    const head = pad(indent) + layOut(this.entries.slice(start, open), indent, false);
+    const { lead, inline, trail } = this.entries[open]!;
+    const before = this.entries[open - 1]!;
     const brace = `${inline && `${inline} `}{${trail && ` ${trail}`}`;
     const isApart = lead.length > 0 || before.trail !== '';
     if (!isApart) return void this.#lines.push(`${head} ${brace}`);
@@ -156,16 +156,16 @@ class Formatter {
   }
 
   /** Writes the comments above a token; `isTold`: those of an item have been written already. */
-  #lead(at: number, indent: number, isTold: boolean): void {
-    const piece = this.pieces[at]!;
-    if (isTold && indent === 0) return;
-    this.#lines.push(...leadLines(piece, indent, isTold));
+  #lead(at: number, indent: number, isWritten: boolean): void {
+    const entry = this.entries[at]!;
+    if (isWritten && indent === 0) return;
+    this.#lines.push(...leadLines(entry, indent, isWritten));
   }
 
   #findReturn({ returns }: QueryDeclaration, end: number): number | undefined {
     if (returns === undefined) return undefined;
     for (let at = end - 1; at >= 0; at--) {
-      const { token } = this.pieces[at]!;
+      const { token } = this.entries[at]!;
       const isBefore = returns[0] === undefined || token.start < returns[0].span.start;
       if (isBefore && token.kind === 'name' && token.text === 'RETURN') return at;
     }
@@ -203,12 +203,12 @@ class Formatter {
     indent: number,
   ): void {
     let open = this.#at.get(loop.in.span.start)!;
-    while (this.pieces[open]!.token.start < loop.in.span.end) open++;
+    while (this.entries[open]!.token.start < loop.in.span.end) open++;
     this.#opened(start, open, indent);
     const close = end - 1;
     this.#statements(loop.body, indent + indentStep, close);
     this.#lines.push(
-      ...commentLines(this.pieces[close]!.lead, indent + indentStep, loop.body.length === 0),
+      ...commentLines(this.entries[close]!.lead, indent + indentStep, loop.body.length === 0),
     );
     this.#line(close, end, indent);
   }
@@ -227,7 +227,7 @@ class Formatter {
       this.#line(at, starts[i + 1] ?? close, indent + indentStep, true);
     }
     this.#lines.push(
-      ...commentLines(this.pieces[close]!.lead, indent + indentStep, starts.length === 0),
+      ...commentLines(this.entries[close]!.lead, indent + indentStep, starts.length === 0),
     );
     this.#line(close, end, indent);
   }

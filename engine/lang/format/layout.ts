@@ -25,34 +25,34 @@ export const pad = (indent: number): string => ' '.repeat(indent);
 
 /** Returns the text of tokens, without the comments before the first and after the last token. */
 export function layOut(
-  pieces: readonly TokenWithTrivia[],
+  entries: readonly TokenWithTrivia[],
   indent: number,
   spaced: boolean,
 ): string {
-  const nodes = readNodes(pieces);
+  const nodes = readNodes(entries);
   if (spaced) breakAround(nodes);
-  if (isAwkward(nodes)) return verbatim(pieces, indent, spaced);
+  if (isAwkward(nodes)) return verbatim(entries, indent, spaced);
   return best(nodes, indent, indent, spaced);
 }
 
-function readNodes(pieces: readonly TokenWithTrivia[]): Node[] {
+function readNodes(entries: readonly TokenWithTrivia[]): Node[] {
   let at = 0;
   const read = (until: string | undefined): Node[][] => {
     const items: Node[][] = [];
     let item: Node[] = [];
-    for (; at < pieces.length; at++) {
-      const piece = pieces[at]!;
-      if (until !== undefined && isSign(piece, until)) break;
-      const closer = piece.token.kind === 'symbol' ? closers[piece.token.text] : undefined;
+    for (; at < entries.length; at++) {
+      const entry = entries[at]!;
+      if (until !== undefined && isSign(entry, until)) break;
+      const closer = entry.token.kind === 'symbol' ? closers[entry.token.text] : undefined;
       if (closer !== undefined) {
         at++;
         const inner = read(closer);
-        const close = pieces[at]!;
+        const close = entries[at]!;
         const isBroken = inner.length > 0 && firstOf(inner[0]!).begins && closer !== '>';
-        const broken = isBroken || hasComments(inner, piece, close);
-        item.push({ open: piece, items: inner, close, broken });
-      } else item.push(piece);
-      if (until !== undefined && isSign(piece, ',')) {
+        const broken = isBroken || hasComments(inner, entry, close);
+        item.push({ open: entry, items: inner, close, broken });
+      } else item.push(entry);
+      if (until !== undefined && isSign(entry, ',')) {
         items.push(item);
         item = [];
       }
@@ -168,11 +168,11 @@ function inline(nodes: readonly Node[], indent: number, spaced: boolean): string
 
 function joint(
   before: TokenWithTrivia | undefined,
-  piece: TokenWithTrivia,
+  entry: TokenWithTrivia,
   spaced: boolean,
 ): string {
-  if (piece.inline !== '') return before === undefined ? `${piece.inline} ` : ` ${piece.inline} `;
-  return before !== undefined && isApart(before.token, piece.token, spaced) ? ' ' : '';
+  if (entry.inline !== '') return before === undefined ? `${entry.inline} ` : ` ${entry.inline} `;
+  return before !== undefined && isApart(before.token, entry.token, spaced) ? ' ' : '';
 }
 
 function groupText(group: Group, indent: number, spaced: boolean): string {
@@ -201,9 +201,9 @@ function groupText(group: Group, indent: number, spaced: boolean): string {
 }
 
 /** Returns the comments above a token, with at most one blank line at each gap of the author. */
-export function leadLines(piece: TokenWithTrivia, indent: number, isFirst: boolean): string[] {
-  const lines = commentLines(piece.lead, indent, isFirst);
-  if (piece.blank && !(isFirst && lines.length === 0)) lines.push('');
+export function leadLines(entry: TokenWithTrivia, indent: number, isFirst: boolean): string[] {
+  const lines = commentLines(entry.lead, indent, isFirst);
+  if (entry.blank && !(isFirst && lines.length === 0)) lines.push('');
   return lines;
 }
 
@@ -219,24 +219,24 @@ export function commentLines(
 }
 
 /** Writes the author's lines unchanged, each indented by its brackets. */
-function verbatim(pieces: readonly TokenWithTrivia[], indent: number, spaced: boolean): string {
+function verbatim(entries: readonly TokenWithTrivia[], indent: number, spaced: boolean): string {
   let text = '';
   let depth = 0;
-  for (const [at, piece] of pieces.entries()) {
-    const { token } = piece;
+  for (const [at, entry] of entries.entries()) {
+    const { token } = entry;
     const isCloser = token.kind === 'symbol' && /^[)\]}]$/.test(token.text);
     const inner = indent + (depth > 0 ? depth : 1) * indentStep;
     const own = isCloser ? indent + (depth - 1) * indentStep : inner;
     if (isCloser) depth--;
     if (at > 0) {
-      const lines = piece.lead.map((each) => `\n${pad(inner)}${each.text}`);
-      const begins = piece.begins || lines.length > 0;
+      const lines = entry.lead.map((each) => `\n${pad(inner)}${each.text}`);
+      const begins = entry.begins || lines.length > 0;
       text += lines.join('');
-      text += begins ? `\n${pad(own)}` : joint(pieces[at - 1], piece, spaced);
-      if (begins && piece.inline !== '') text += `${piece.inline} `;
+      text += begins ? `\n${pad(own)}` : joint(entries[at - 1], entry, spaced);
+      if (begins && entry.inline !== '') text += `${entry.inline} `;
     }
-    text += piece.text;
-    if (piece.trail !== '' && at < pieces.length - 1) text += ` ${piece.trail}`;
+    text += entry.text;
+    if (entry.trail !== '' && at < entries.length - 1) text += ` ${entry.trail}`;
     if (token.kind === 'symbol' && /^[([{]$/.test(token.text)) depth++;
   }
   return text;

@@ -30,12 +30,12 @@ const newline = /\r\n?|\n/g;
 const linesIn = (text: string): number => text.match(newline)?.length ?? 0;
 
 export function readTrivia(text: string, tokens: readonly Token[]): TokenWithTrivia[] {
-  const pieces: TokenWithTrivia[] = [];
+  const entries: TokenWithTrivia[] = [];
   let end = 0;
   for (const token of tokens) {
     const gap = text.slice(end, token.start);
     const shown = token.kind === 'end' ? '' : text.slice(token.start, token.end);
-    const piece: TokenWithTrivia = {
+    const entry: TokenWithTrivia = {
       token,
       text: shown,
       lead: [],
@@ -44,15 +44,15 @@ export function readTrivia(text: string, tokens: readonly Token[]): TokenWithTri
       trail: '',
       begins: end === 0 || linesIn(gap) > 0,
     };
-    readGap(gap, pieces.at(-1), piece);
-    pieces.push(piece);
+    readGap(gap, entries.at(-1), entry);
+    entries.push(entry);
     end = token.end;
   }
-  return pieces;
+  return entries;
 }
 
 /** Comments on the line of the previous token belong to it; the others belong to the next token. */
-function readGap(gap: string, before: TokenWithTrivia | undefined, piece: TokenWithTrivia): void {
+function readGap(gap: string, before: TokenWithTrivia | undefined, entry: TokenWithTrivia): void {
   let at = 0;
   let isOnLine = before !== undefined;
   for (const match of gap.matchAll(comment)) {
@@ -61,14 +61,14 @@ function readGap(gap: string, before: TokenWithTrivia | undefined, piece: TokenW
     const text = match[0].trimEnd().replaceAll(newline, '\n');
     at = match.index + match[0].length;
     const endsLine = /^[^\S\r\n]*(\r|\n|$)/.test(gap.slice(at));
-    if (isOnLine && endsLine && piece.inline === '') {
+    if (isOnLine && endsLine && entry.inline === '') {
       before!.trail += before!.trail === '' ? text : ` ${text}`;
     } else if (isOnLine && !/[\r\n]/.test(gap)) {
-      piece.inline += piece.inline === '' ? text : ` ${text}`;
+      entry.inline += entry.inline === '' ? text : ` ${text}`;
     } else {
-      piece.lead.push({ text, blank: between > 1 });
+      entry.lead.push({ text, blank: between > 1 });
       isOnLine = false;
     }
   }
-  piece.blank = linesIn(gap.slice(at)) > 1;
+  entry.blank = linesIn(gap.slice(at)) > 1;
 }

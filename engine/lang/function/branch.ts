@@ -26,8 +26,8 @@ export function checkIf(context: Context, call: Call, scope: Scope): TypedExpr {
   const condition = toBoolean(context, asked, scope, 'E659');
   if (context.writes > before) checkReadOnly(context, asked, scope);
   const branches = withOrigins(written.map((expr) => checkBranch(context, expr, scope)));
-  const term = joined(context, call, branches);
-  if (condition === undefined || term === undefined) return unknownExpr();
+  const typed = joined(context, call, branches);
+  if (condition === undefined || typed === undefined) return unknownExpr();
   const [value, otherwise] = branches;
   const nothing: Expression = { kind: 'literal', value: null };
   const expression: Expression = {
@@ -37,7 +37,7 @@ export function checkIf(context: Context, call: Call, scope: Scope): TypedExpr {
     otherwise: otherwise?.expression ?? nothing,
   };
   const isSure = otherwise !== undefined && branches.every((each) => isNeverNull(context, each));
-  return finished(context, term, expression, isSure);
+  return finished(context, typed, expression, isSure);
 }
 
 /** Checks `COALESCE(a, …)`. A lookup without a result inside an argument counts as null. */
@@ -51,10 +51,10 @@ export function checkCoalesce(context: Context, call: Call, scope: Scope): Typed
   if (unreached !== undefined) {
     reportUnreached(context, unreached, 'The value before this is never null.');
   }
-  const term = joined(context, call, branches);
-  if (term === undefined) return unknownExpr();
+  const typed = joined(context, call, branches);
+  if (typed === undefined) return unknownExpr();
   const of = branches.map(({ expression }) => expression);
-  return finished(context, term, { kind: 'coalesce', of }, isNeverNull(context, branches.at(-1)!));
+  return finished(context, typed, { kind: 'coalesce', of }, isNeverNull(context, branches.at(-1)!));
 }
 
 function checkValues(context: Context, call: Call, least: number, most: number, form: string) {
@@ -71,14 +71,14 @@ function reportUnreached(context: Context, expr: Expr, message: string): void {
 }
 
 function checkBranch(context: Context, expr: Expr, scope: Scope): TypedExpr {
-  const term = bare(context, checkReadOnly(context, expr, scope));
-  if (term.shape === undefined) return term;
-  const { shape: _, ...items } = term;
+  const typed = bare(context, checkReadOnly(context, expr, scope));
+  if (typed.shape === undefined) return typed;
+  const { shape: _, ...items } = typed;
   context.report('W108', expr.span, 'The projection is dropped here.', 'Shape the result.');
   return items;
 }
 
-const isNone = (term: TypedExpr): boolean => term.literal?.kind === 'none';
+const isNone = (typed: TypedExpr): boolean => typed.literal?.kind === 'none';
 
 /** Returns the type and the cardinality that all branches share; undefined after a report. */
 function joined(
@@ -86,15 +86,17 @@ function joined(
   call: Call,
   branches: readonly TypedExpr[],
 ): TypedExpr | undefined {
-  const values = branches.filter((term) => !isNone(term));
-  const isAny = (term: TypedExpr) => isList(term) || term.type.kind === 'list';
-  const known = values.filter((term) => isList(term) || !isUnknownOrNull(term.type));
+  const values = branches.filter((typed) => !isNone(typed));
+  const isAny = (typed: TypedExpr) => isList(typed) || typed.type.kind === 'list';
+  const known = values.filter((typed) => isList(typed) || !isUnknownOrNull(typed.type));
   const lists = known.filter(isAny);
   if (lists.length > 0 && lists.length < known.length) {
     return refused(context, call, 'a list', 'a single value');
   }
   const isStream = values.some(isList);
-  const types = isStream ? known.map((term) => toRows(term).type) : known.map((term) => term.type);
+  const types = isStream
+    ? known.map((typed) => toRows(typed).type)
+    : known.map((typed) => typed.type);
   const type = types.length === 0 ? (values[0]?.type ?? scalarType('Null')) : joinedType(types);
   if (type === undefined) {
     const [first, ...rest] = types as [ItemType, ...ItemType[]];
@@ -102,7 +104,7 @@ function joined(
     return refused(context, call, printItemType(first), printItemType(other));
   }
   const cardinality: Cardinality = isStream ? 'many' : 'opt';
-  const isKnown = branches.every((term) => term.known);
+  const isKnown = branches.every((typed) => typed.known);
   const expression: Expression = { kind: 'literal', value: null };
   return { type, cardinality, expression, ...(isKnown && { known: true }) };
 }
@@ -136,17 +138,22 @@ function joinedType(types: readonly ItemType[]): ItemType | undefined {
 }
 
 /** Records of several shapes get the members of all of them; a list that is absent is empty. */
-function finished(context: Context, term: TypedExpr, made: Expression, isSure: boolean): TypedExpr {
-  const type = withAll(term.type);
+function finished(
+  context: Context,
+  typed: TypedExpr,
+  made: Expression,
+  isSure: boolean,
+): TypedExpr {
+  const type = withAll(typed.type);
   const expression =
     type.kind === 'record' ? withMembers(context, made, type.members.keys()) : made;
-  if (isList(term)) {
+  if (isList(typed)) {
     const source = { kind: 'value', of: expression } as const;
     const { expression: rows } = sourceExpr(source, type, 'many');
-    return { ...term, type, expression: rows };
+    return { ...typed, type, expression: rows };
   }
-  const cardinality = term.cardinality === 'opt' && isSure ? 'one' : term.cardinality;
-  return { ...term, type, cardinality, expression };
+  const cardinality = typed.cardinality === 'opt' && isSure ? 'one' : typed.cardinality;
+  return { ...typed, type, cardinality, expression };
 }
 
 function withAll(type: ItemType): ItemType {
@@ -165,10 +172,10 @@ function withMembers(context: Context, of: Expression, names: Iterable<string>):
 }
 
 /** Returns true if a value is never null; a property may be unset. */
-function isNeverNull(context: Context, term: TypedExpr): boolean {
-  if (isList(term)) return !isNullable(context, term.expression);
-  if (term.cardinality === 'opt' || isNone(term)) return false;
-  const { type, expression } = term;
+function isNeverNull(context: Context, typed: TypedExpr): boolean {
+  if (isList(typed)) return !isNullable(context, typed.expression);
+  if (typed.cardinality === 'opt' || isNone(typed)) return false;
+  const { type, expression } = typed;
   if (type.kind === 'element') return expression.kind === 'slot' || isOne(expression);
   return !isNullable(context, expression) && !isBasic(type, 'Null');
 }

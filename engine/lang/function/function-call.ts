@@ -56,10 +56,10 @@ export function checkArguments(
     context.report('E305', call.span, message, `Write \`${form}\`.`);
     return undefined;
   }
-  const terms = args.map(({ value }, i) =>
+  const typedExprs = args.map(({ value }, i) =>
     checkArgument(context, call, value, scope, parameters[i]!),
   );
-  return terms.every((term) => term !== undefined) ? terms : undefined;
+  return typedExprs.every((typed) => typed !== undefined) ? typedExprs : undefined;
 }
 
 function checkArgument(
@@ -70,30 +70,30 @@ function checkArgument(
   parameter: Parameter,
 ): TypedExpr | undefined {
   const name = `\`${call.name.text}\``;
-  const term = single(bare(context, checkReadOnly(context, written, scope)), scope.miss, name);
-  const known = term.known === true;
-  if (parameter === 'date' && term.literal?.kind === 'string') {
-    const value = dateLiteral(term.literal.value, written.span, context.report);
-    return value && { ...term, expression: { kind: 'literal', value } };
+  const typed = single(bare(context, checkReadOnly(context, written, scope)), scope.miss, name);
+  const known = typed.known === true;
+  if (parameter === 'date' && typed.literal?.kind === 'string') {
+    const value = dateLiteral(typed.literal.value, written.span, context.report);
+    return value && { ...typed, expression: { kind: 'literal', value } };
   }
-  if (!suits(parameter, wholeType(term))) {
+  if (!suits(parameter, wholeType(typed))) {
     const code = parameter === 'position' ? 'E633' : 'E205';
-    const got = printItemType(wholeType(term));
+    const got = printItemType(wholeType(typed));
     const hint = got.startsWith('[') && call.name.text === 'LENGTH' ? 'Ask `COUNT`.' : undefined;
     context.report(code, written.span, `${name} takes ${wanted[parameter]}, not ${got}.`, hint);
     return undefined;
   }
-  return isRefused(context, term, written, parameter) ? undefined : { ...term, known };
+  return isRefused(context, typed, written, parameter) ? undefined : { ...typed, known };
 }
 
 /** Reports a literal that every call would reject. Returns true after a report. */
 function isRefused(
   context: Context,
-  term: TypedExpr,
+  typed: TypedExpr,
   { span }: Expr,
   parameter: Parameter,
 ): boolean {
-  const { literal } = term;
+  const { literal } = typed;
   if (parameter === 'position' && literal?.kind === 'integer' && literal.value < 0) {
     context.report('E633', span, 'A bound is an integer from 0 up, not a negative number.');
     return true;
@@ -109,5 +109,5 @@ function isRefused(
   return true;
 }
 
-export const allKnown = (terms: readonly TypedExpr[]): boolean =>
-  terms.every((term) => term.known === true);
+export const allKnown = (typedExprs: readonly TypedExpr[]): boolean =>
+  typedExprs.every((typed) => typed.known === true);

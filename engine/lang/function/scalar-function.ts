@@ -94,10 +94,10 @@ export function checkDateFunction(context: Context, call: Call, scope: Scope): T
 
 function checkScalar(context: Context, call: Call, scope: Scope, signature: Signature) {
   const parameters = parametersFor(signature, call.args?.length ?? 0);
-  const terms = checkArguments(context, call, scope, parameters, signature.form);
-  if (terms === undefined) return undefined;
+  const typedExprs = checkArguments(context, call, scope, parameters, signature.form);
+  if (typedExprs === undefined) return undefined;
   const { type } = scalarExpr(signature.result, { kind: 'now' });
-  const of = terms.map(({ expression }) => expression);
+  const of = typedExprs.map(({ expression }) => expression);
   const result = signature.list ? ({ kind: 'list', of: scalarType('String') } as const) : type;
-  return { type: result, cardinality: 'one' as const, known: allKnown(terms), of };
+  return { type: result, cardinality: 'one' as const, known: allKnown(typedExprs), of };
 }

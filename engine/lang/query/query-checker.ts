@@ -48,10 +48,10 @@ export function checkQuery(
   report: Report,
   options: CheckOptions,
 ): Query | undefined {
-  const { told, tell } = holdWarnings(query, report);
+  const { holding, release } = holdWarnings(query, report);
   try {
-    const planned = planQuery(query, schema, told, options);
-    tell();
+    const planned = planQuery(query, schema, holding, options);
+    release();
     return planned;
   } catch (error) {
     if (error instanceof QueryTooLarge) {
@@ -69,19 +69,22 @@ export function checkQuery(
 /** Warnings that are reported only for a valid query: in an invalid one they may follow from the error. */
 const ofSound = new Set(['W101', 'W102', 'W115']);
 
-/** Holds these warnings back until `tell`, which drops them if the query has an error. */
-function holdWarnings(query: QueryDeclaration, report: Report): { told: Report; tell: () => void } {
+/** Holds these warnings back until `release`, which drops them if the query has an error. */
+function holdWarnings(
+  query: QueryDeclaration,
+  report: Report,
+): { holding: Report; release: () => void } {
   let isSound = !query.faulty;
   const held: Parameters<Report>[] = [];
-  const told: Report = (...said) => {
+  const holding: Report = (...said) => {
     if (ofSound.has(said[0])) held.push(said);
     else report(...said);
     if (said[0].startsWith('E')) isSound = false;
   };
-  const tell = () => {
+  const release = () => {
     if (isSound) for (const said of held) report(...said);
   };
-  return { told, tell };
+  return { holding, release };
 }
 
 function planQuery(
@@ -186,7 +189,7 @@ function createContext(
     writes: 0,
     drops: 0,
     readsGroups: false,
-    places: new Map(),
+    sourceSpans: new Map(),
     bound: new Map(),
     bindings: [],
     get slots() {
@@ -198,9 +201,9 @@ function createContext(
     },
     facts,
     check: (expr, scope) => {
-      const term = checkExpression(context, expr, scope);
-      facts?.value(expr, term, scope);
-      return term;
+      const typed = checkExpression(context, expr, scope);
+      facts?.value(expr, typed, scope);
+      return typed;
     },
   };
   return context;
@@ -221,11 +224,15 @@ const reservedNames = new Map([
 ]);
 
 /** Warns of full scans that can be avoided. */
-function warnSlow({ places, report, schema }: Context, plan: Plan, otherwise: Span): void {
+function warnSlow(
+  { sourceSpans, report, schema }: Context,
+  plan: Plan,
+  otherwise: Span,
+): void {
   for (const { source, what, instead } of slowReads(plan, schema)) {
     // The planner gives the access path to a copy of the scan, which shares `types` with the original.
-    const place = source.kind === 'scan' ? places.get(source.types) : places.get(source);
-    report('W120', place ?? otherwise, what, instead);
+    const position = source.kind === 'scan' ? sourceSpans.get(source.types) : sourceSpans.get(source);
+    report('W120', position ?? otherwise, what, instead);
   }
 }
 
@@ -285,13 +292,13 @@ function warnUnused(context: Context, query: QueryDeclaration, plan: unknown): v
 function keysIn(plan: unknown): Set<number> {
   const keys = new Set<number>();
   const seen = new Set<object>();
-  const look = (part: unknown): void => {
+  const visit = (part: unknown): void => {
     if (typeof part !== 'object' || part === null || seen.has(part)) return;
     seen.add(part);
     const { kind, lets } = part as { kind?: string; lets?: { key: number }[] };
     if (kind === 'with') for (const { key } of lets!) keys.add(key);
-    for (const inner of Object.values(part)) look(inner);
+    for (const inner of Object.values(part)) visit(inner);
   };
-  look(plan);
+  visit(plan);
   return keys;
 }

@@ -18,8 +18,8 @@ import { isNullable, type ItemType } from '../type/type.js';
 /** How a shape leaves the query. `bare`: a one-name projection becomes the value of that name. */
 type Leaving = 'bare' | 'object';
 
-export function inferOutputType(context: Context, term: TypedExpr, leaving: Leaving): OutputType {
-  return new TypeReader(context).whole(term, leaving);
+export function inferOutputType(context: Context, typed: TypedExpr, leaving: Leaving): OutputType {
+  return new TypeReader(context).whole(typed, leaving);
 }
 
 /** Members of every element. */
@@ -48,10 +48,10 @@ class TypeReader {
   constructor(private readonly context: Context) {}
 
   /** Returns the type of a whole value, including lists and nulls. */
-  whole(term: TypedExpr, leaving: Leaving): OutputType {
+  whole(typed: TypedExpr, leaving: Leaving): OutputType {
     const known = this.#wholes[leaving];
-    const found = known.get(term) ?? this.#bounded(this.#read(term, leaving));
-    known.set(term, found);
+    const found = known.get(typed) ?? this.#bounded(this.#read(typed, leaving));
+    known.set(typed, found);
     return found;
   }
 
@@ -73,28 +73,28 @@ class TypeReader {
     return parts;
   }
 
-  #read(term: TypedExpr, leaving: Leaving): OutputType {
-    const { shape } = term;
+  #read(typed: TypedExpr, leaving: Leaving): OutputType {
+    const { shape } = typed;
     const only = leaving === 'bare' ? singleMember(shape) : undefined;
     if (only !== undefined) {
       const of = this.#within(shape!, () => this.whole(only, 'bare'));
-      return this.#spread(term, of);
+      return this.#spread(typed, of);
     }
     if (shape !== undefined) {
-      const record: OutputType = { kind: 'record', members: this.#shaped(term, shape) };
-      return this.#spread(term, record);
+      const record: OutputType = { kind: 'record', members: this.#shaped(typed, shape) };
+      return this.#spread(typed, record);
     }
-    const groups = this.#groups(term.type);
-    if (groups !== undefined && isList(term)) return groups;
-    const item = this.#item(term);
-    if (!isList(term)) return this.#isSure(term) ? item : nullable(item);
-    return { kind: 'list', of: this.#isSureRow(term) ? item : nullable(item) };
+    const groups = this.#groups(typed.type);
+    if (groups !== undefined && isList(typed)) return groups;
+    const item = this.#item(typed);
+    if (!isList(typed)) return this.#isSure(typed) ? item : nullable(item);
+    return { kind: 'list', of: this.#isSureRow(typed) ? item : nullable(item) };
   }
 
   /** Applies the cardinality to the type of a shaped value; null stays null. */
-  #spread(term: TypedExpr, of: OutputType): OutputType {
-    if (isList(term)) return { kind: 'list', of: this.#isSureRow(term) ? of : nullable(of) };
-    return this.#isSure(term) ? of : nullable(of);
+  #spread(typed: TypedExpr, of: OutputType): OutputType {
+    if (isList(typed)) return { kind: 'list', of: this.#isSureRow(typed) ? of : nullable(of) };
+    return this.#isSure(typed) ? of : nullable(of);
   }
 
   #within<T>({ slot }: Shape, read: () => T): T {
@@ -104,13 +104,13 @@ class TypeReader {
     return found;
   }
 
-  #shaped(term: TypedExpr, shape: Shape): OutputMember[] {
+  #shaped(typed: TypedExpr, shape: Shape): OutputMember[] {
     return this.#within(shape, () =>
       shape.members.flatMap((member): OutputMember[] => {
         if (member.kind === 'hidden') return [];
-        if (member.kind === 'spread') return this.#spreadMembers(term.type, member.except);
-        const inner = keepsShape(this.context, member.term) ? 'object' : 'bare';
-        return [{ name: member.name, type: this.whole(member.term, inner) }];
+        if (member.kind === 'spread') return this.#spreadMembers(typed.type, member.except);
+        const inner = keepsShape(this.context, member.typed) ? 'object' : 'bare';
+        return [{ name: member.name, type: this.whole(member.typed, inner) }];
       }),
     );
   }
@@ -217,12 +217,12 @@ class TypeReader {
   }
 
   /** Returns true if a single value is never null. */
-  #isSure(term: TypedExpr): boolean {
-    if (term.cardinality === 'opt') return false;
-    if (term.type.kind === 'element' || term.type.kind === 'record') {
-      return this.#isSureExpression(term.expression, true);
+  #isSure(typed: TypedExpr): boolean {
+    if (typed.cardinality === 'opt') return false;
+    if (typed.type.kind === 'element' || typed.type.kind === 'record') {
+      return this.#isSureExpression(typed.expression, true);
     }
-    return this.#isSureExpression(term.expression, false);
+    return this.#isSureExpression(typed.expression, false);
   }
 
   #isSureExpression(expression: Expression, whole: boolean): boolean {

@@ -45,8 +45,8 @@ export function checkReturns(context: Context, query: QueryDeclaration, scope: S
   for (const expr of returns) {
     if (isNone(expr)) report('E704', expr.span, '`NONE` stands alone.', 'Remove it.');
   }
-  const terms = returns.map((expr) => context.check(expr, scope));
-  const [only] = terms;
+  const typedExprs = returns.map((expr) => context.check(expr, scope));
+  const [only] = typedExprs;
   if (compat && returns.length === 1 && returns[0]!.kind === 'object') {
     const form = buildForm(only!.type);
     const output: Output = {
@@ -58,19 +58,19 @@ export function checkReturns(context: Context, query: QueryDeclaration, scope: S
     return { output, reply: { bare: inferOutputType(context, only!, 'object') }, elements: false };
   }
   const keys = returnKeys(context, returns, scope);
-  const members = terms.map((term, at) => ({ key: keys[at]!, ...leave(context, term) }));
+  const members = typedExprs.map((typed, at) => ({ key: keys[at]!, ...leave(context, typed) }));
   const leaving = compat ? 'bare' : 'object';
-  const types = terms.map((term, at) => {
-    return { name: keys[at]!, type: inferOutputType(context, term, leaving) };
+  const types = typedExprs.map((typed, at) => {
+    return { name: keys[at]!, type: inferOutputType(context, typed, leaving) };
   });
-  const elements = terms.length === 1 && only!.type.kind === 'element' && !only!.shape;
+  const elements = typedExprs.length === 1 && only!.type.kind === 'element' && !only!.shape;
   return { output: { kind: 'object', members }, reply: { members: types }, elements };
 }
 
 /** [compat] A one-name projection returns bare values, otherwise objects with one member. */
-function leave(context: Context, term: TypedExpr): { value: Expression; form?: Form } {
-  if (!context.compat) return { value: projected(context, term).expression };
-  const left = printed(context, term);
+function leave(context: Context, typed: TypedExpr): { value: Expression; form?: Form } {
+  if (!context.compat) return { value: projected(context, typed).expression };
+  const left = printed(context, typed);
   const form = buildForm(wholeType(left));
   return { value: left.expression, ...(form && { form }) };
 }

@@ -61,11 +61,11 @@ function checkBinding(
   { name, value }: Extract<Statement, { kind: 'bind' }>,
   scope: Scope,
 ): PlanStatement | undefined {
-  const { term, keep } = captureExpr(context, context.check(value, scope));
+  const { typed, keep } = captureExpr(context, context.check(value, scope));
   if (!checkName(context, name, scope)) return undefined;
   const slot = context.fresh();
-  const { type, cardinality, shape, uniqueLookup } = term;
-  context.bound.set(slot, term.expression);
+  const { type, cardinality, shape, uniqueLookup } = typed;
+  context.bound.set(slot, typed.expression);
   scope.names.set(name.text, {
     type,
     cardinality,
@@ -73,7 +73,7 @@ function checkBinding(
     ...(shape && { shape }),
     ...(uniqueLookup && { uniqueLookup }),
   });
-  return { kind: 'bind', slot, value: term.expression, ...(keep && { keep }) };
+  return { kind: 'bind', slot, value: typed.expression, ...(keep && { keep }) };
 }
 
 function checkLoop(context: Context, loop: For, scope: Scope): PlanStatement {
@@ -81,7 +81,7 @@ function checkLoop(context: Context, loop: For, scope: Scope): PlanStatement {
   // A loop over values reads them bare; destructuring may need the elements instead.
   const isValue = !loop.destructured && singleMember(written.shape) !== undefined;
   const looped = toRows(isValue ? bare(context, written) : written);
-  const { term: list, keep } = captureExpr(context, looped);
+  const { typed: list, keep } = captureExpr(context, looped);
   // [compat] A selection that is a list here is one element in HelixDB; both can be looped over.
   const isRow = context.compat && list.type.kind === 'element';
   if (!isList(list) && !isUnknownOrNull(list.type) && !isRow) {
@@ -118,8 +118,8 @@ function bindItems(
 ): { slots: number[]; members?: string[] } {
   const { known } = list;
   const item = (slot: number): TypedExpr => {
-    const term = { ...toItem(list), ...valueExpr(list.type, { kind: 'slot', slot }) };
-    return known ? { ...term, known } : term;
+    const typed = { ...toItem(list), ...valueExpr(list.type, { kind: 'slot', slot }) };
+    return known ? { ...typed, known } : typed;
   };
   if (!loop.destructured) {
     const slot = context.fresh();
@@ -141,8 +141,8 @@ function bindItems(
   const slots = loop.names.map((name) => {
     const slot = context.fresh();
     const member = loopMember(context, name, item(slot));
-    const term = valueExpr(wholeType(member), { kind: 'slot', slot });
-    bindLoopName(context, name, known ? { ...term, known } : term, scope);
+    const typed = valueExpr(wholeType(member), { kind: 'slot', slot });
+    bindLoopName(context, name, known ? { ...typed, known } : typed, scope);
     return slot;
   });
   return { slots, members: loop.names.map((name) => storedMember(name.text)) };
@@ -175,7 +175,7 @@ function loopMember(context: Context, name: Name, item: TypedExpr): TypedExpr {
   return unknownExpr();
 }
 
-function bindLoopName(context: Context, name: Name, term: TypedExpr, scope: Scope): void {
+function bindLoopName(context: Context, name: Name, typed: TypedExpr, scope: Scope): void {
   if (isWord(name.text)) {
     const message = `\`${name.text}\` cannot be the name of a value.`;
     context.report('E105', name.span, message, 'Rename it.');
@@ -185,5 +185,5 @@ function bindLoopName(context: Context, name: Name, term: TypedExpr, scope: Scop
     const message = `\`${name.text}\` hides the name outside.`;
     context.report('W107', name.span, message, 'Rename it.');
   }
-  scope.names.set(name.text, term);
+  scope.names.set(name.text, typed);
 }

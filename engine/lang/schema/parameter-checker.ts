@@ -33,8 +33,8 @@ export function declareParameters(context: Context, fields: readonly Field[], sc
     const expression: Expression = isNow
       ? { kind: 'coalesce', of: [value, { kind: 'now' }] }
       : value;
-    const term = valueExpr(held, expression);
-    scope.names.set(name.text, { ...term, known: !isNow, parameter: index });
+    const typed = valueExpr(held, expression);
+    scope.names.set(name.text, { ...typed, known: !isNow, parameter: index });
   }
 }
 

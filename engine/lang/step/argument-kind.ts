@@ -23,18 +23,18 @@ export function numberArgument(
   scope: Scope,
   what: string,
 ): TypedExpr | undefined {
-  const term = single(bare(context, context.check(value, scope)), scope.miss, what);
-  if (isNumber(wholeType(term))) return term;
-  const type = printItemType(wholeType(term));
+  const typed = single(bare(context, context.check(value, scope)), scope.miss, what);
+  if (isNumber(wholeType(typed))) return typed;
+  const type = printItemType(wholeType(typed));
   context.report('E205', value.span, `${what} is a number, not ${type}.`);
   return undefined;
 }
 
 /** Returns the number of results of a search, which must be an integer. */
 export function resultCount(context: Context, value: Expr, scope: Scope): Expression | undefined {
-  const term = numberArgument(context, value, scope, '`k`');
-  if (term?.literal?.kind !== 'float' || Number.isInteger(term.literal.value)) {
-    return term?.expression;
+  const typed = numberArgument(context, value, scope, '`k`');
+  if (typed?.literal?.kind !== 'float' || Number.isInteger(typed.literal.value)) {
+    return typed?.expression;
   }
   context.report('E205', value.span, '`k` is an integral number.');
   return undefined;
@@ -47,20 +47,20 @@ export function vectorArgument(
   scope: Scope,
   type: string,
 ): Expression | undefined {
-  const term = context.check(value, innerScope(scope, { vectorType: type }));
-  if (term.parameter !== undefined) {
-    const parameter = context.parameters[term.parameter]!;
+  const typed = context.check(value, innerScope(scope, { vectorType: type }));
+  if (typed.parameter !== undefined) {
+    const parameter = context.parameters[typed.parameter]!;
     const { type } = parameter;
     const isVector = type.kind === 'list' && type.of.kind === 'scalar' && type.of.name === 'F64';
     if (isVector) parameter.vector = true;
   }
-  const whole = wholeType(term);
+  const whole = wholeType(typed);
   if (whole.kind === 'scalar' && whole.name === 'String') {
     const message = 'A vector is needed here, [F64], not String.';
     context.report('E205', value.span, message, 'Write `Embed(text)`.');
     return undefined;
   }
-  return convert(context, term, vectorType, value.span, 'the vector');
+  return convert(context, typed, vectorType, value.span, 'the vector');
 }
 
 /** Returns an ID, an element, or a list of them; undefined after a report. */
@@ -69,27 +69,27 @@ export function identityArgument(
   value: Expr,
   scope: Scope,
 ): TypedExpr | undefined {
-  const term = readIdentity(context, context.check(value, scope));
-  if (term.literal?.kind === 'string') {
-    const id = idLiteral(term.literal.value, value.span, context.report);
+  const typed = readIdentity(context, context.check(value, scope));
+  if (typed.literal?.kind === 'string') {
+    const id = idLiteral(typed.literal.value, value.span, context.report);
     if (id === undefined) return undefined;
     const expression: Expression = { kind: 'literal', value: id };
     return { type: { kind: 'scalar', name: 'ID' }, cardinality: 'one', expression };
   }
-  const rows = toRows(term);
+  const rows = toRows(typed);
   if (findFamily(rows.type) === 'ID' || isUnknownOrNull(rows.type)) return rows;
   const hint = 'Pass an element, or declare the parameter as `ID`.';
-  const type = printItemType(wholeType(term));
+  const type = printItemType(wholeType(typed));
   context.report('E210', value.span, `An ID is needed here, not ${type}.`, hint);
   return undefined;
 }
 
 /** A one-name projection counts as its value if that is an ID, otherwise as its elements. */
-function readIdentity(context: Context, term: TypedExpr): TypedExpr {
-  if (term.shape === undefined) return term;
-  const only = singleMember(term.shape);
-  if (only !== undefined && findFamily(only.type) === 'ID') return bare(context, term);
-  const { shape: _, ...items } = term;
+function readIdentity(context: Context, typed: TypedExpr): TypedExpr {
+  if (typed.shape === undefined) return typed;
+  const only = singleMember(typed.shape);
+  if (only !== undefined && findFamily(only.type) === 'ID') return bare(context, typed);
+  const { shape: _, ...items } = typed;
   return items;
 }
 
@@ -98,11 +98,11 @@ export function endArgument(
   context: Context,
   call: Call,
   scope: Scope,
-): { term: TypedExpr; value: Expression } | undefined {
+): { typed: TypedExpr; value: Expression } | undefined {
   const written = argument(context, call, `${call.name.text}(element)`);
   if (written === undefined) return undefined;
-  const term = identityArgument(context, written, scope);
-  if (term === undefined) return undefined;
-  const value = single(term, 'error', `\`${call.name.text}\``, true).expression;
-  return { term, value };
+  const typed = identityArgument(context, written, scope);
+  if (typed === undefined) return undefined;
+  const value = single(typed, 'error', `\`${call.name.text}\``, true).expression;
+  return { typed, value };
 }

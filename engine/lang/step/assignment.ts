@@ -24,17 +24,17 @@ export function checkAssignments(
       context.report('E702', name.span, `\`${name.text}\` is set twice.`, 'Remove one.');
     }
     seen.add(name.text);
-    const term = context.check(value, scope);
+    const typed = context.check(value, scope);
     const declaring = types.find((type) => context.schema.property(type, name.text));
     if (declaring === undefined) {
       if (types[0] !== undefined) reportProperty(context, types[0], name);
       continue;
     }
     const property = context.schema.property(declaring, name.text)!;
-    const place = `\`${name.text}\``;
-    const converted = convert(context, term, property.type, value.span, place);
+    const position = `\`${name.text}\``;
+    const converted = convert(context, typed, property.type, value.span, position);
     if (converted === undefined) continue;
-    set.push({ property: name.text, value: converted, unset: term.literal?.kind === 'none' });
+    set.push({ property: name.text, value: converted, unset: typed.literal?.kind === 'none' });
   }
   return set;
 }

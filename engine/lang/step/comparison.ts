@@ -9,7 +9,7 @@ import type { CompareOperator, Expression } from '../../plan/expression.js';
 import { argument } from './call-argument.js';
 import { checkReadOnly } from './read-only.js';
 import type { Call } from '../syntax/ast-expression.js';
-import type { ChainPlace, Context } from '../type/context.js';
+import type { ChainPosition, Context } from '../type/context.js';
 import { dateLiteral, idLiteral, listExpression, single } from '../type/load-conversion.js';
 import { scalarExpr, unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
@@ -25,9 +25,9 @@ export function checkComparison(
   input: TypedExpr,
   call: Call,
   scope: Scope,
-  place: ChainPlace,
+  position: ChainPosition,
 ): TypedExpr {
-  if (++place.comparisons > context.limits.source_depth) {
+  if (++position.comparisons > context.limits.source_depth) {
     const message = `A chain has at most ${context.limits.source_depth} comparisons.`;
     context.report('E005', call.span, message, 'The limit is `limits.source_depth`.');
     return unknownExpr();
@@ -87,7 +87,7 @@ function isIn(pair: Pair): TypedExpr {
     return misfit(pair, left.type, right.type);
   if (item !== undefined && !comparable(left.type, item)) {
     const wantsText = left.type.kind === 'element' || isReadable(left.type);
-    const literals = right.items?.map((term) => readAs(context, term, left.type, span));
+    const literals = right.items?.map((typed) => readAs(context, typed, left.type, span));
     if (literals === undefined || !wantsText || literals.includes('misfit')) {
       return misfit(pair, left.type, item);
     }
@@ -95,7 +95,7 @@ function isIn(pair: Pair): TypedExpr {
     return comparison(pair, listExpression(literals as Expression[]), isList(left));
   }
   const items = right.items ?? [];
-  const isNever = items.length > 0 && items.every((term) => neverHolds(left.type, term));
+  const isNever = items.length > 0 && items.every((typed) => neverHolds(left.type, typed));
   if (isNever) warnConstant(context, left, items[0]!, pair.call);
   return comparison(pair, right.expression, isList(left));
 }
@@ -146,12 +146,12 @@ const isReadable = (type: ItemType): boolean =>
  */
 export function readAs(
   context: Context,
-  term: TypedExpr,
+  typed: TypedExpr,
   type: ItemType,
   span: Span,
 ): Expression | 'misfit' | undefined {
-  if (term.literal?.kind === 'string') {
-    const text = term.literal.value;
+  if (typed.literal?.kind === 'string') {
+    const text = typed.literal.value;
     const isDate = type.kind === 'scalar' && type.name === 'Date';
     if (isDate || findFamily(type) === 'ID') {
       const read = isDate ? dateLiteral : idLiteral;
@@ -159,8 +159,8 @@ export function readAs(
       return value === undefined ? undefined : { kind: 'literal', value };
     }
   }
-  const right: ItemType = isList(term) ? { kind: 'list', of: term.type } : term.type;
-  return comparable(type, right) ? term.expression : 'misfit';
+  const right: ItemType = isList(typed) ? { kind: 'list', of: typed.type } : typed.type;
+  return comparable(type, right) ? typed.expression : 'misfit';
 }
 
 /** Returns true if no value of the type equals the literal: it is out of range, or a fraction. */

@@ -4,9 +4,9 @@ import type { Assignment, End } from '../../plan/expression.js';
 import { argument, asObject, objectArgument, typeArgument } from './call-argument.js';
 import { checkAssignments } from './assignment.js';
 import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
-import type { ChainPlace, Context, StepChecker } from '../type/context.js';
+import type { ChainPosition, Context, StepChecker } from '../type/context.js';
 import { convert } from '../type/load-conversion.js';
-import { edgeEnds, type EndTerm, reportMissingEnds, warnEnd } from './edge-end.js';
+import { edgeEnds, type TypedEnd, reportMissingEnds, warnEnd } from './edge-end.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import { vectorArgument } from './argument-kind.js';
 import { innerScope, type Scope } from '../type/scope.js';
@@ -69,8 +69,8 @@ export function checkAddVectors(context: Context, call: Call, scope: Scope): Typ
   context.writes++;
   const type = typeArgument(context, call, 'vector');
   const written = argument(context, call, 'BatchAddV<Type>(vectors)');
-  const term = written && context.check(written, scope);
-  const vectors = term && convert(context, term, vectorList, written.span, 'the vectors');
+  const typed = written && context.check(written, scope);
+  const vectors = typed && convert(context, typed, vectorList, written.span, 'the vectors');
   if (type === undefined || vectors === undefined) return unknownExpr();
   const expression = { kind: 'addVectors', type: type.text, vectors } as const;
   const items = elements([{ kind: 'vector', name: type.text }]);
@@ -107,17 +107,17 @@ export function checkAddEdge(
   context: Context,
   call: Call,
   scope: Scope,
-  place: ChainPlace,
+  position: ChainPosition,
 ): TypedExpr {
   context.writes++;
   const made = edgeCall(context, call, scope);
-  const ends = edgeEnds(context, place, scope);
-  reportMissingEnds(context, call, ends.written, ['To', 'From'], place);
+  const ends = edgeEnds(context, position, scope);
+  reportMissingEnds(context, call, ends.written, ['To', 'From'], position);
   const { from, to } = ends;
   if (made === undefined) return unknownExpr();
   const { ref, edge, set } = made;
-  if (from) warnEnd(context, edge, 'from', from.term, from.call);
-  if (to) warnEnd(context, edge, 'to', to.term, to.call);
+  if (from) warnEnd(context, edge, 'from', from.typed, from.call);
+  if (to) warnEnd(context, edge, 'to', to.typed, to.call);
   if (from === undefined || to === undefined) return { ...unknownExpr(), type: elements([ref]) };
   const [a, b] = [buildEnd(from), buildEnd(to)];
   const expression = { kind: 'addEdge', type: ref.name, set, from: a, to: b } as const;
@@ -130,18 +130,18 @@ export function checkUpsertEdges(
   context: Context,
   call: Call,
   scope: Scope,
-  place: ChainPlace,
+  position: ChainPosition,
 ): TypedExpr {
   context.writes++;
   const type = typeArgument(context, call, 'edge');
   const object = objectArgument(context, call, 'UpsertE<Type>({property: value})', true);
-  const { from, to, written } = edgeEnds(context, place, scope);
-  reportMissingEnds(context, call, written, ['To', 'From'], place);
+  const { from, to, written } = edgeEnds(context, position, scope);
+  reportMissingEnds(context, call, written, ['To', 'From'], position);
   if (type === undefined) return checkMembers(context, object, scope);
   const ref: TypeRef = { kind: 'edge', name: type.text };
   const edge = context.schema.find('edge', type.text) as EdgeType;
-  if (from) warnEnd(context, edge, 'from', from.term, from.call);
-  if (to) warnEnd(context, edge, 'to', to.term, to.call);
+  if (from) warnEnd(context, edge, 'from', from.typed, from.call);
+  if (to) warnEnd(context, edge, 'to', to.typed, to.call);
   const slot = context.fresh();
   const inner = innerScope(scope, { item: slotExpr(slot, elements([ref]), 'opt') });
   const set = object === undefined ? [] : checkAssignments(context, [ref], object, inner);
@@ -153,20 +153,20 @@ export function checkUpsertEdges(
 }
 
 /** Every element of a stream is an endpoint; a lookup stands for its only element. */
-function buildEnd({ term, value }: EndTerm): End {
-  const many = term.cardinality === 'many';
-  return { value: many ? term.expression : value, many };
+function buildEnd({ typed, value }: TypedEnd): End {
+  const many = typed.cardinality === 'many';
+  return { value: many ? typed.expression : value, many };
 }
 
 /** Checks `x::AddE<L>({…})::To(b)`: one edge per item, where `_` is the endpoint that is not written. */
-export const checkAddEdgeStep: StepChecker = (context, input, call, scope, place) => {
+export const checkAddEdgeStep: StepChecker = (context, input, call, scope, position) => {
   context.writes++;
-  const from = dropShape(context, toRows(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, position.chain);
   const slot = context.fresh();
   const each = innerScope(scope, { item: slotExpr(slot, from.type), miss: scope.miss });
   const made = edgeCall(context, call, each);
-  const ends = edgeEnds(context, place, scope);
-  if (ends.written.size === 0) reportMissingEnds(context, call, ends.written, ['To'], place);
+  const ends = edgeEnds(context, position, scope);
+  if (ends.written.size === 0) reportMissingEnds(context, call, ends.written, ['To'], position);
   if (from.type.kind !== 'element' && !isUnknownOrNull(from.type)) {
     const message = `Edges join elements, not ${printItemType(from.type)}.`;
     context.report('E601', call.name.span, message);
@@ -175,9 +175,9 @@ export const checkAddEdgeStep: StepChecker = (context, input, call, scope, place
   if (made === undefined) return unknownExpr();
   const { ref, edge, set } = made;
   const item: TypedExpr = { ...from };
-  if (ends.from) warnEnd(context, edge, 'from', ends.from.term, ends.from.call);
+  if (ends.from) warnEnd(context, edge, 'from', ends.from.typed, ends.from.call);
   else warnEnd(context, edge, 'from', item, call);
-  if (ends.to) warnEnd(context, edge, 'to', ends.to.term, ends.to.call);
+  if (ends.to) warnEnd(context, edge, 'to', ends.to.typed, ends.to.call);
   else if (ends.from) warnEnd(context, edge, 'to', item, call);
   const step = {
     kind: 'addEdge',

@@ -10,12 +10,12 @@ import { isUnknownOrNull } from '../type/type.js';
 export function checkDropped(context: Context, value: Expr, scope: Scope): Expression {
   context.writes++;
   context.drops++;
-  const term = toRows(context.check(value, innerScope(scope, { miss: 'none' })));
-  if (term.type.kind !== 'element' && !isUnknownOrNull(term.type)) {
-    const message = `\`DROP\` deletes elements; this is ${printItemType(term.type)}.`;
+  const typed = toRows(context.check(value, innerScope(scope, { miss: 'none' })));
+  if (typed.type.kind !== 'element' && !isUnknownOrNull(typed.type)) {
+    const message = `\`DROP\` deletes elements; this is ${printItemType(typed.type)}.`;
     context.report('E628', value.span, message);
-  } else if (term.shape !== undefined) {
+  } else if (typed.shape !== undefined) {
     context.report('W108', value.span, '`DROP` needs no projection.', 'Remove it.');
   }
-  return term.expression;
+  return typed.expression;
 }

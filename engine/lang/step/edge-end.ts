@@ -2,14 +2,14 @@
 import type { EdgeType, TypeRef } from '../../base/schema.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Call, Step } from '../syntax/ast-expression.js';
-import { type ChainPlace, type Context, takeEnds } from '../type/context.js';
+import { type ChainPosition, type Context, takeEnds } from '../type/context.js';
 import { endArgument } from './argument-kind.js';
 import type { Scope } from '../type/scope.js';
 import type { TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 
-export interface EndTerm {
-  term: TypedExpr;
+export interface TypedEnd {
+  typed: TypedExpr;
   /** Exactly one element, or an error at run time. */
   value: Expression;
   call: Call;
@@ -18,11 +18,11 @@ export interface EndTerm {
 /** Returns the endpoints that follow an edge step, each at most once; a second one of a kind is E305. */
 export function edgeEnds(
   context: Context,
-  place: ChainPlace,
+  position: ChainPosition,
   scope: Scope,
-): { from?: EndTerm; to?: EndTerm; written: Set<string> } {
-  const ends: { from?: EndTerm; to?: EndTerm; written: Set<string> } = { written: new Set() };
-  for (const call of takeEnds(place)) {
+): { from?: TypedEnd; to?: TypedEnd; written: Set<string> } {
+  const ends: { from?: TypedEnd; to?: TypedEnd; written: Set<string> } = { written: new Set() };
+  for (const call of takeEnds(position)) {
     const name = call.name.text;
     if (ends.written.has(name)) {
       context.report('E305', call.span, `\`${name}\` stands here twice.`, 'Remove one.');
@@ -40,10 +40,10 @@ export function warnEnd(
   context: Context,
   edge: EdgeType,
   side: 'from' | 'to',
-  term: TypedExpr,
+  typed: TypedExpr,
   call: Call,
 ): void {
-  const { type } = term;
+  const { type } = typed;
   const wanted = edge[side];
   if (type.kind !== 'element' || type.types.some((given) => same(given, wanted))) return;
   const verb = side === 'from' ? 'starts' : 'ends';
@@ -59,16 +59,16 @@ export function reportMissingEnds(
   call: Call,
   written: ReadonlySet<string>,
   needed: readonly ('From' | 'To')[],
-  place: ChainPlace,
+  position: ChainPosition,
 ): void {
   for (const end of needed) {
     if (written.has(end)) continue;
     const code = end === 'To' ? 'E611' : 'E612';
     const message = `\`${call.name.text}\` has no \`${end}\`.`;
     // A step that was meant as an endpoint has its own diagnostic.
-    const { steps } = place.chain;
+    const { steps } = position.chain;
     const isMisspelt = (step: Step) => step.kind === 'call' && /^(from|to)$/.test(step.name.text);
-    if (steps.slice(place.next).some(isMisspelt)) continue;
+    if (steps.slice(position.next).some(isMisspelt)) continue;
     const hint = `Add \`::${end}(…)\`.`;
     context.report(code, call.span, message, hint);
   }

@@ -3,7 +3,7 @@ import type { ElementKind, TypeRef } from '../../base/schema.js';
 import type { Expression, Source } from '../../plan/expression.js';
 import type { Argument, Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { Span } from '../syntax/source.js';
-import type { ChainPlace, Context } from '../type/context.js';
+import type { ChainPosition, Context } from '../type/context.js';
 import { listExpression, single } from '../type/load-conversion.js';
 import { unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
@@ -26,7 +26,7 @@ export function checkSelection(
   context: Context,
   call: Call,
   scope: Scope,
-  place: ChainPlace,
+  position: ChainPosition,
 ): TypedExpr {
   const kind = kindOf[call.name.text]!;
   const types = call.types ?? [];
@@ -46,7 +46,7 @@ export function checkSelection(
   }
   if (args === undefined) {
     const source: Source = { kind: 'scan', types: refs };
-    context.places.set(source.types, call.span);
+    context.sourceSpans.set(source.types, call.span);
     return sourceExpr(source, elements(refs), 'many');
   }
   const { rest, nulls } = withoutNulls(context, call);
@@ -54,7 +54,7 @@ export function checkSelection(
   if (selector === undefined) return unknownExpr();
   if (selector.kind === 'object') {
     const batch = checkBatch(context, refs, selector, scope, nulls);
-    return batch ?? checkLookup(context, type, selector, scope, place);
+    return batch ?? checkLookup(context, type, selector, scope, position);
   }
   if (nulls !== undefined) reportNulls(context, nulls.value.span);
   const id = identityArgument(context, selector, scope);
@@ -113,16 +113,16 @@ function checkBatch(
   const declared = property ? typeOfParameter(property.type) : scalarType('ID');
   // The value is typed at most twice; its reports are kept once.
   const before = context.writes;
-  const term = bare(context, context.check(value, scope));
-  const isBatch = declared.kind !== 'list' && term.type.kind === 'list' && !isList(term);
+  const typed = bare(context, context.check(value, scope));
+  const isBatch = declared.kind !== 'list' && typed.type.kind === 'list' && !isList(typed);
   // HelixQL 2 reads a list of rows as its only row here.
-  const isMany = isBatch || ((isId || nulls !== undefined) && isList(term));
+  const isMany = isBatch || ((isId || nulls !== undefined) && isList(typed));
   if (refs.length === 1 && !isMany && !isId && nulls === undefined) return undefined;
   if (context.writes > before) reportWrites(context, value.span);
   const types = isId ? [...refs] : declaring;
   const values = isMany
-    ? checkList(context, term, declared, value.span)
-    : singletonList(context, term, declared, value.span, scope);
+    ? checkList(context, typed, declared, value.span)
+    : singletonList(context, typed, declared, value.span, scope);
   const isUnique = isId || (types.length === 1 && property?.index === 'unique');
   if (nulls !== undefined && (!isUnique || refs.length > 1)) reportNulls(context, nulls.value.span);
   const isSparse = nulls !== undefined;
@@ -138,37 +138,37 @@ function checkBatch(
   return sourceExpr(source, items, isMany ? 'many' : 'lookup');
 }
 
-function misfit(context: Context, wanted: ItemType, term: TypedExpr, span: Span): undefined {
-  const [a, b] = [printItemType(wanted), printItemType(wholeType(term))];
+function misfit(context: Context, wanted: ItemType, typed: TypedExpr, span: Span): undefined {
+  const [a, b] = [printItemType(wanted), printItemType(wholeType(typed))];
   context.report('E205', span, `${a} is needed here, not ${b}.`);
   return undefined;
 }
 
 function checkList(
   context: Context,
-  term: TypedExpr,
+  typed: TypedExpr,
   declared: ItemType,
   span: Span,
 ): Expression | undefined {
-  if (term.items !== undefined) {
-    const read = term.items.map((item) => readAs(context, item, declared, span));
-    if (read.includes('misfit')) return misfit(context, declared, term, span);
+  if (typed.items !== undefined) {
+    const read = typed.items.map((item) => readAs(context, item, declared, span));
+    if (read.includes('misfit')) return misfit(context, declared, typed, span);
     return read.includes(undefined) ? undefined : listExpression(read as Expression[]);
   }
-  const item = isList(term) ? term.type : (term.type as Extract<ItemType, { kind: 'list' }>).of;
-  return comparable(declared, item) ? term.expression : misfit(context, declared, term, span);
+  const item = isList(typed) ? typed.type : (typed.type as Extract<ItemType, { kind: 'list' }>).of;
+  return comparable(declared, item) ? typed.expression : misfit(context, declared, typed, span);
 }
 
 /** Returns a list of one value. */
 function singletonList(
   context: Context,
-  term: TypedExpr,
+  typed: TypedExpr,
   declared: ItemType,
   span: Span,
   scope: Scope,
 ): Expression | undefined {
-  const one = declared.kind === 'list' ? term : single(term, scope.miss, 'the value');
+  const one = declared.kind === 'list' ? typed : single(typed, scope.miss, 'the value');
   const read = readAs(context, one, declared, span);
-  if (read === 'misfit') return misfit(context, declared, term, span);
+  if (read === 'misfit') return misfit(context, declared, typed, span);
   return read && { kind: 'list', items: [read] };
 }

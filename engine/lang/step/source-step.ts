@@ -5,7 +5,7 @@ import { expectArguments, typeArgument } from './call-argument.js';
 import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import { readAs, warnConstant } from './comparison.js';
-import type { ChainPlace, Context } from '../type/context.js';
+import type { ChainPosition, Context } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import { unknownExpr } from '../type/make-typed.js';
 import { resultCount, vectorArgument } from './argument-kind.js';
@@ -30,7 +30,7 @@ export function checkLookup(
   type: TypeRef,
   selector: ObjectLiteral,
   scope: Scope,
-  place: ChainPlace,
+  position: ChainPosition,
 ): TypedExpr {
   const items = elements([type]);
   const [member, extra] = selector.members;
@@ -50,13 +50,13 @@ export function checkLookup(
   const { index } = property;
   const first = index === 'unique' || (context.compat && index === 'index');
   // A selection before an upsert in the same chain may find nothing: the upsert then creates an element.
-  const miss = upserts(place) ? 'none' : scope.miss;
+  const miss = upserts(position) ? 'none' : scope.miss;
   const source: Source = { kind: 'lookup', type, property: property.name, value, first, miss };
-  context.places.set(source, selector.span);
+  context.sourceSpans.set(source, selector.span);
   const cardinality = !first ? 'lookup' : miss === 'none' ? 'opt' : 'one';
-  const term = sourceExpr(source, items, cardinality);
-  if (index === 'unique') term.uniqueLookup = true;
-  return term;
+  const typed = sourceExpr(source, items, cardinality);
+  if (index === 'unique') typed.uniqueLookup = true;
+  return typed;
 }
 
 function lookupValue(
@@ -65,13 +65,13 @@ function lookupValue(
   member: ObjectLiteral['members'][number],
   scope: Scope,
 ): Expression {
-  const term = bare(context, context.check(member.value, scope));
+  const typed = bare(context, context.check(member.value, scope));
   const nothing: Expression = { kind: 'literal', value: null };
   const isArray = declared.kind === 'list';
-  const one = isArray ? term : single(term, scope.miss, `\`${member.name.text}\``);
+  const one = isArray ? typed : single(typed, scope.miss, `\`${member.name.text}\``);
   const value = readAs(context, one, declared, member.value.span);
   if (value === 'misfit') {
-    const [wanted, got] = [printItemType(declared), printItemType(wholeType(term))];
+    const [wanted, got] = [printItemType(declared), printItemType(wholeType(typed))];
     context.report('E205', member.value.span, `\`${member.name.text}\` is ${wanted}, not ${got}.`);
     return nothing;
   }
@@ -87,8 +87,8 @@ export function reportProperty(context: Context, type: TypeRef, name: Name): voi
   context.report('E202', name.span, message, didYouMean(name.text, names, known));
 }
 
-function upserts(place: ChainPlace): boolean {
-  return place.chain.steps.some(
+function upserts(position: ChainPosition): boolean {
+  return position.chain.steps.some(
     (step) => step.kind === 'call' && /^Upsert[NV]$/.test(step.name.text),
   );
 }
@@ -136,11 +136,11 @@ function textArgument(
   written: NonNullable<Call['args']>[number]['value'],
   scope: Scope,
 ): Expression | undefined {
-  const term = single(bare(context, context.check(written, scope)), scope.miss, 'the text');
-  if (isBasic(wholeType(term), 'String') || isBasic(wholeType(term), 'Null')) {
-    return term.expression;
+  const typed = single(bare(context, context.check(written, scope)), scope.miss, 'the text');
+  if (isBasic(wholeType(typed), 'String') || isBasic(wholeType(typed), 'Null')) {
+    return typed.expression;
   }
-  const type = printItemType(wholeType(term));
+  const type = printItemType(wholeType(typed));
   context.report('E205', written.span, `The text is a String, not ${type}.`);
   return undefined;
 }

@@ -4,7 +4,7 @@ import type { End } from '../../plan/expression.js';
 import { argument, asObject, objectArgument } from './call-argument.js';
 import { checkAssignments } from './assignment.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
-import type { ChainPlace, Context, StepChecker } from '../type/context.js';
+import type { ChainPosition, Context, StepChecker } from '../type/context.js';
 import { edgeEnds, reportMissingEnds, warnEnd } from './edge-end.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import { vectorArgument } from './argument-kind.js';
@@ -17,9 +17,9 @@ import { printItemType } from '../type/type-print.js';
 import { joinHits } from '../type/type-relation.js';
 import { isUnknownOrNull, type ItemType } from '../type/type.js';
 
-export const checkUpdate: StepChecker = (context, input, call, scope, place) => {
+export const checkUpdate: StepChecker = (context, input, call, scope, position) => {
   context.writes++;
-  const from = dropShape(context, toRows(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, position.chain);
   const object = objectArgument(context, call, 'UPDATE({property: value})');
   if (object === undefined) return from;
   if (from.type.kind !== 'element') {
@@ -59,8 +59,13 @@ function upsertType(
   return undefined;
 }
 
-function warnBoundLookup(context: Context, input: TypedExpr, call: Call, place: ChainPlace): void {
-  if (input.uniqueLookup !== true || place.chain.head.kind !== 'path') return;
+function warnBoundLookup(
+  context: Context,
+  input: TypedExpr,
+  call: Call,
+  position: ChainPosition,
+): void {
+  if (input.uniqueLookup !== true || position.chain.head.kind !== 'path') return;
   const message = 'This can never create: the selection before it has failed already.';
   context.report('W110', call.name.span, message, 'Write the selection in the same chain.');
 }
@@ -78,10 +83,10 @@ function checkLoose(context: Context, written: Expr | undefined, scope: Scope): 
   return unknownExpr();
 }
 
-export const checkUpsertNode: StepChecker = (context, input, call, scope, place) => {
+export const checkUpsertNode: StepChecker = (context, input, call, scope, position) => {
   context.writes++;
-  warnBoundLookup(context, input, call, place);
-  const from = dropShape(context, toRows(input), call.name, place.chain);
+  warnBoundLookup(context, input, call, position);
+  const from = dropShape(context, toRows(input), call.name, position.chain);
   const object = objectArgument(context, call, 'UpsertN({property: value})');
   const type = upsertType(context, from, 'node', call);
   if (type === undefined || object === undefined) return checkLoose(context, object, scope);
@@ -92,10 +97,10 @@ export const checkUpsertNode: StepChecker = (context, input, call, scope, place)
   return append(from, step, { type: upserted(context, from), cardinality: 'one' });
 };
 
-export const checkUpsertVector: StepChecker = (context, input, call, scope, place) => {
+export const checkUpsertVector: StepChecker = (context, input, call, scope, position) => {
   context.writes++;
-  warnBoundLookup(context, input, call, place);
-  const from = dropShape(context, toRows(input), call.name, place.chain);
+  warnBoundLookup(context, input, call, position);
+  const from = dropShape(context, toRows(input), call.name, position.chain);
   const form = 'UpsertV(vector, {property: value})';
   const [written, second, ...extra] = call.args ?? [];
   if (written === undefined || extra.length > 0) {
@@ -117,19 +122,19 @@ export const checkUpsertVector: StepChecker = (context, input, call, scope, plac
 };
 
 /** The chain before an edge upsert only names the type; it is not evaluated. */
-export const checkUpsertEdge: StepChecker = (context, input, call, scope, place) => {
+export const checkUpsertEdge: StepChecker = (context, input, call, scope, position) => {
   context.writes++;
   const written = argument(context, call, 'UpsertE({property: value})');
   const object = written && asObject(context, written, 'UpsertE({property: value})');
-  const ends = edgeEnds(context, place, scope);
-  reportMissingEnds(context, call, ends.written, ['To', 'From'], place);
-  const before = dropShape(context, toRows(input), call.name, place.chain);
+  const ends = edgeEnds(context, position, scope);
+  reportMissingEnds(context, call, ends.written, ['To', 'From'], position);
+  const before = dropShape(context, toRows(input), call.name, position.chain);
   const type = upsertType(context, before, 'edge', call);
   if (type === undefined) return checkLoose(context, object, scope);
   const edge = context.schema.find('edge', type.name) as EdgeType;
   const { from, to } = ends;
-  if (from) warnEnd(context, edge, 'from', from.term, from.call);
-  if (to) warnEnd(context, edge, 'to', to.term, to.call);
+  if (from) warnEnd(context, edge, 'from', from.typed, from.call);
+  if (to) warnEnd(context, edge, 'to', to.typed, to.call);
   const slot = context.fresh();
   const item = slotExpr(slot, elements([type]), 'opt');
   const set = object ? checkAssignments(context, [type], object, innerScope(scope, { item })) : [];

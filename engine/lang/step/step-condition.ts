@@ -19,18 +19,18 @@ export function toBoolean(
   scope: Scope,
   code: 'E306' | 'E659',
 ): Expression | undefined {
-  const term = bare(context, context.check(written, scope));
-  if (isBasic(term.type, 'Boolean')) return anyTrue(term);
-  const isStream = term.type.kind === 'element';
+  const typed = bare(context, context.check(written, scope));
+  if (isBasic(typed.type, 'Boolean')) return anyTrue(typed);
+  const isStream = typed.type.kind === 'element';
   const hint = isStream ? 'Ask `EXISTS(…)`.' : 'Add a comparison, such as `::EQ(…)`.';
-  const message = `A condition is needed here, not ${printItemType(term.type)}.`;
+  const message = `A condition is needed here, not ${printItemType(typed.type)}.`;
   context.report(code, written.span, message, hint);
   return undefined;
 }
 
-function anyTrue(term: TypedExpr): Expression {
-  const { expression: left } = term;
-  if (term.cardinality === 'one' || term.cardinality === 'opt') return left;
+function anyTrue(typed: TypedExpr): Expression {
+  const { expression: left } = typed;
+  if (typed.cardinality === 'one' || typed.cardinality === 'opt') return left;
   const right: Expression = { kind: 'literal', value: true };
   return { kind: 'compare', operator: 'EQ', left, right, any: true, f32: false };
 }
@@ -54,8 +54,8 @@ export const checkWhere: StepChecker = (context, input, call, scope) => {
 };
 
 /** Returns one item of a stream, as `_` reads it: with its type and shape only. */
-export function toItem(term: TypedExpr): TypedExpr {
-  const { type, expression, shape } = term;
+export function toItem(typed: TypedExpr): TypedExpr {
+  const { type, expression, shape } = typed;
   return { type, expression, cardinality: 'one', ...(shape && { shape }) };
 }
 

@@ -14,11 +14,11 @@ import { printItemType } from '../type/type-print.js';
 import { isUnknownOrNull } from '../type/type.js';
 
 /** Checks `Out<L>`, `In<L>`, `OutE<L>`, `InE<L>`. */
-export const checkEdgeStep: StepChecker = (context, input, call, scope, place) => {
+export const checkEdgeStep: StepChecker = (context, input, call, scope, position) => {
   const name = call.name.text;
   const direction = name.startsWith('Out') ? 'out' : 'in';
   const kind = name.endsWith('E') ? 'edges' : 'neighbours';
-  const from = dropShape(context, toRows(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, position.chain);
   const types = call.types ?? [];
   if (types.length === 0 || call.args !== undefined) {
     const message = `\`${name}\` takes edge types and at most one condition.`;
@@ -61,7 +61,7 @@ export function reachedTypes(
   const inferred = inferTypes(schema, starts, step);
   if ('types' in inferred) return inferred.types;
   const what = printItemType(from.type);
-  if (inferred.fault === 'kind') {
+  if (inferred.mismatch === 'kind') {
     const needs = step.kind === 'end' ? 'edges' : 'nodes or vectors';
     const message = `\`${call.name.text}\` needs ${needs}, not ${what}.`;
     context.report('E601', call.name.span, message);
@@ -96,9 +96,9 @@ function reportEnds(
 const wrongEnd = { FromN: 'E623', ToN: 'E624', FromV: 'E625', ToV: 'E626' } as const;
 
 /** Checks `FromN`, `ToN`, `FromV`, `ToV`. */
-export const checkEndStep: StepChecker = (context, input, call, scope, place) => {
+export const checkEndStep: StepChecker = (context, input, call, scope, position) => {
   const name = call.name.text as keyof typeof wrongEnd;
-  const from = dropShape(context, toRows(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, position.chain);
   if (call.types !== undefined || call.args !== undefined) {
     const message = `\`${name}\` takes no arguments.`;
     context.report('E305', call.span, message, `Write \`${name}\`.`);
@@ -126,8 +126,8 @@ export function endCardinality(from: TypedExpr): Cardinality {
 }
 
 /** Checks `INTERSECT(_::…)`. */
-export const checkIntersect: StepChecker = (context, input, call, scope, place) => {
-  const from = dropShape(context, toRows(input), call.name, place.chain);
+export const checkIntersect: StepChecker = (context, input, call, scope, position) => {
+  const from = dropShape(context, toRows(input), call.name, position.chain);
   const written = argument(context, call, 'INTERSECT(_::Out<EdgeType>)');
   if (written === undefined) return unknownExpr();
   const slot = context.fresh();

@@ -4,7 +4,7 @@ import type { Expression } from '../../plan/expression.js';
 import type { Groups } from '../../plan/print-form.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
-import type { ChainPlace, Context, StepChecker } from '../type/context.js';
+import type { ChainPosition, Context, StepChecker } from '../type/context.js';
 import { groupShape } from '../type/capture-shape.js';
 import { toId, single } from '../type/load-conversion.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';
@@ -48,23 +48,23 @@ export const checkRange: StepChecker = (context, input, call, scope) => {
     context.report(code, call.span, message, 'Write `RANGE(0, 20)`: from 0, up to but without 20.');
     return { ...from, cardinality: 'many' };
   }
-  const terms = args.map((arg) => checkBound(context, arg.value, scope));
-  const [start, end] = terms.map((term) => term?.literal);
+  const typedExprs = args.map((arg) => checkBound(context, arg.value, scope));
+  const [start, end] = typedExprs.map((typed) => typed?.literal);
   if (start?.kind === 'integer' && end?.kind === 'integer' && end.value <= start.value) {
     context.report('W106', call.span, 'This range is always empty.');
   }
-  if (terms.includes(undefined)) return { ...from, cardinality: 'many' };
-  const [low, high] = terms as [TypedExpr, TypedExpr];
+  if (typedExprs.includes(undefined)) return { ...from, cardinality: 'many' };
+  const [low, high] = typedExprs as [TypedExpr, TypedExpr];
   const step = { kind: 'range', start: low.expression, end: high.expression } as const;
   return append(from, step, many(from));
 };
 
 function checkBound(context: Context, written: Expr, scope: Scope): TypedExpr | undefined {
-  const term = single(bare(context, context.check(written, scope)), scope.miss, '`RANGE`');
-  const isNegative = term.literal?.kind === 'integer' && term.literal.value < 0;
-  if ((isInteger(term.type) || isUnknownOrNull(term.type)) && !isNegative && !isList(term))
-    return term;
-  const got = isNegative ? 'a negative number' : printItemType(wholeType(term));
+  const typed = single(bare(context, context.check(written, scope)), scope.miss, '`RANGE`');
+  const isNegative = typed.literal?.kind === 'integer' && typed.literal.value < 0;
+  if ((isInteger(typed.type) || isUnknownOrNull(typed.type)) && !isNegative && !isList(typed))
+    return typed;
+  const got = isNegative ? 'a negative number' : printItemType(wholeType(typed));
   context.report('E633', written.span, `A bound is an integer from 0 up, not ${got}.`);
   return undefined;
 }
@@ -78,9 +78,9 @@ export const checkFirst: StepChecker = (context, input, call) => {
 };
 
 /** COUNT before grouping changes nothing. For a list property, COUNT is the number of its items. */
-export const checkCount: StepChecker = (context, input, call, _scope, place) => {
+export const checkCount: StepChecker = (context, input, call, _scope, position) => {
   plain(context, call);
-  const following = place.chain.steps[place.next];
+  const following = position.chain.steps[position.next];
   if (following?.kind === 'call' && /^(GROUP|AGGREGATE)_BY$/.test(following.name.text))
     return input;
   const only = singleMember(input.shape);
@@ -119,7 +119,7 @@ export const checkId: StepChecker = (context, input, call) => {
   return unknownExpr();
 };
 
-export const checkGroup: StepChecker = (context, input, call, _scope, place) => {
+export const checkGroup: StepChecker = (context, input, call, _scope, position) => {
   const from = toRows(input);
   const data = call.name.text === 'AGGREGATE_BY';
   const names = groupNames(context, call);
@@ -155,7 +155,7 @@ export const checkGroup: StepChecker = (context, input, call, _scope, place) => 
     ? ({ type: from.type, name: data ? '#rows' : 'data', shape: own.shape } as const)
     : ({ type, name: 'data' } as const);
   const hidden = new Map<string, ItemType>(data ? keys.map((key) => [key.name, key.type]) : []);
-  const groups: Groups = { word: followsCount(place) ? 'Count' : 'Group', data };
+  const groups: Groups = { word: followsCount(position) ? 'Count' : 'Group', data };
   return append(from, step, {
     type: { kind: 'record', members, groups, hidden, items },
     cardinality: 'many',
@@ -163,7 +163,7 @@ export const checkGroup: StepChecker = (context, input, call, _scope, place) => 
 };
 
 /** Returns true if the current step is written `COUNT::GROUP_BY`. */
-function followsCount({ chain, next }: ChainPlace): boolean {
+function followsCount({ chain, next }: ChainPosition): boolean {
   const before = chain.steps[next - 2];
   return before?.kind === 'call' && before.name.text === 'COUNT';
 }

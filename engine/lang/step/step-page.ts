@@ -2,7 +2,7 @@
 // The ORDER becomes part of the step, so that the whole list need not be sorted.
 import type { Expression, Step } from '../../plan/expression.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
-import type { ChainPlace, Context, StepChecker } from '../type/context.js';
+import type { ChainPosition, Context, StepChecker } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
@@ -20,11 +20,11 @@ type SortKey = Extract<Step, { kind: 'order' }>['keys'][number];
 
 const form = 'PAGE(20, after)';
 
-export const checkPage: StepChecker = (context, input, call, scope, place) => {
+export const checkPage: StepChecker = (context, input, call, scope, position) => {
   const from = toRows(input);
   const args = (call.args ?? []).length === 1 ? 1 : 2;
   const [first, second] = expectArguments(context, call, args, form) ?? [];
-  if (refuseStepBehind(context, call, place)) return unknownExpr();
+  if (refuseStepBehind(context, call, position)) return unknownExpr();
   if (first === undefined || isUnknownOrNull(from.type)) return unknownExpr();
   const { type } = from;
   if (type.kind !== 'element' || type.hit !== 'none') {
@@ -58,7 +58,11 @@ export const checkPage: StepChecker = (context, input, call, scope, place) => {
 };
 
 /** Reports a step after PAGE that is not a projection of it; returns true after a report. */
-function refuseStepBehind(context: Context, { name }: Call, { chain, next }: ChainPlace): boolean {
+function refuseStepBehind(
+  context: Context,
+  { name }: Call,
+  { chain, next }: ChainPosition,
+): boolean {
   const step = chain.steps[next];
   if (step?.kind !== 'call') return false;
   if (/^(items|next)$/.test(step.name.text) && !step.args && !step.types) return false;
@@ -69,18 +73,18 @@ function refuseStepBehind(context: Context, { name }: Call, { chain, next }: Cha
 }
 
 function checkPageCount(context: Context, written: Expr, scope: Scope): Expression | undefined {
-  const term = single(bare(context, checkReadOnly(context, written, scope)), scope.miss, '`PAGE`');
-  const type = wholeType(term);
-  if (isInteger(type) || isUnknownOrNull(type)) return term.expression;
+  const typed = single(bare(context, checkReadOnly(context, written, scope)), scope.miss, '`PAGE`');
+  const type = wholeType(typed);
+  if (isInteger(type) || isUnknownOrNull(type)) return typed.expression;
   const message = `The number of items is an integer, not ${printItemType(type)}.`;
   context.report('E205', written.span, message, `Write \`${form}\`.`);
   return undefined;
 }
 
 function checkPosition(context: Context, written: Expr, scope: Scope): Expression | undefined {
-  const term = single(bare(context, checkReadOnly(context, written, scope)), 'none', '`PAGE`');
-  const type = wholeType(term);
-  if (isBasic(type, 'String') || isUnknownOrNull(type)) return term.expression;
+  const typed = single(bare(context, checkReadOnly(context, written, scope)), 'none', '`PAGE`');
+  const type = wholeType(typed);
+  if (isBasic(type, 'String') || isUnknownOrNull(type)) return typed.expression;
   const message = `A position is the String \`next\` of the page before, not ${printItemType(type)}.`;
   context.report('E205', written.span, message, 'Declare `after?: String`.');
   return undefined;

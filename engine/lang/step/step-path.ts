@@ -3,7 +3,7 @@ import type { TypeRef } from '../../base/schema.js';
 import type { Step } from '../../plan/expression.js';
 import { printCount, isDeclared } from './call-argument.js';
 import type { Call } from '../syntax/ast-expression.js';
-import { type ChainPlace, type Context, type StepChecker, takeEnds } from '../type/context.js';
+import { type ChainPosition, type Context, type StepChecker, takeEnds } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';
 import { endArgument } from './argument-kind.js';
@@ -37,11 +37,11 @@ const forms: Record<PathStep['algorithm'], string> = {
 /** Required arguments of a step; a condition may follow them. */
 const counts: Record<PathStep['algorithm'], number> = { bfs: 0, dijkstra: 1, astar: 2 };
 
-export const checkPath: StepChecker = (context, input, call, scope, place) => {
-  const from = dropShape(context, toRows(input), call.name, place.chain);
+export const checkPath: StepChecker = (context, input, call, scope, position) => {
+  const from = dropShape(context, toRows(input), call.name, position.chain);
   const algorithm = algorithms[call.name.text]!;
   const edges = pathEdges(context, call);
-  const end = pathEnd(context, call, scope, place);
+  const end = pathEnd(context, call, scope, position);
   const isBoth = end?.both === true;
   const cost = pathCost(context, call, algorithm, edges, isBoth ? 'both' : 'out', scope);
   if (from.type.kind !== 'element' && !isUnknownOrNull(from.type)) {
@@ -72,8 +72,8 @@ function pathEdges(context: Context, call: Call): string[] {
   return names?.map((name) => name.text) ?? context.schema.names('edge');
 }
 
-function pathEnd(context: Context, call: Call, scope: Scope, place: ChainPlace) {
-  const [first, ...others] = takeEnds(place, true);
+function pathEnd(context: Context, call: Call, scope: Scope, position: ChainPosition) {
+  const [first, ...others] = takeEnds(position, true);
   const isAlone = others.length === 0 || ![first!, ...others].some(isBothEnd);
   if (!isAlone) {
     const message = '`Both` stands alone: the path goes along edges in either direction.';
@@ -129,13 +129,13 @@ function weightCost(
   const slot = context.fresh();
   const item = slotExpr(slot, edgesReached(context, edges, direction));
   const inner = innerScope(scope, { item, miss: 'none' });
-  const term = single(bare(context, context.check(weight.value, inner)), 'none', 'the weight');
-  if (!isNumber(term.type)) {
-    const message = `A weight is a number, not ${printItemType(term.type)}.`;
+  const typed = single(bare(context, context.check(weight.value, inner)), 'none', 'the weight');
+  if (!isNumber(typed.type)) {
+    const message = `A weight is a number, not ${printItemType(typed.type)}.`;
     context.report('E205', weight.value.span, message);
     return undefined;
   }
-  const cost = { weight: { slot, value: term.expression } };
+  const cost = { weight: { slot, value: typed.expression } };
   if (heuristic === undefined) return cost;
   const name = estimateName(context, heuristic, edges);
   return name === undefined ? undefined : { ...cost, heuristic: name };

@@ -82,9 +82,9 @@ const reranked = (from: TypedExpr): TypedExpr['type'] =>
 export const checkRerankRRF: StepChecker = (context, input, call, scope) => {
   const from = toRows(input);
   const k = named(context, call, ['k']).get('k');
-  const term = k && numberArgument(context, k.value, scope, '`k`');
+  const typed = k && numberArgument(context, k.value, scope, '`k`');
   const { shape } = from;
-  const step = { kind: 'rerankRRF', k: term?.expression ?? null } as const;
+  const step = { kind: 'rerankRRF', k: typed?.expression ?? null } as const;
   return append(from, step, {
     type: reranked(from),
     cardinality: 'many',
@@ -116,13 +116,13 @@ export const checkRerankMMR: StepChecker = (context, input, call, scope) => {
 const measures = ['cosine', 'euclidean', 'dotproduct'];
 
 function checkDistance(context: Context, { value }: Argument, scope: Scope) {
-  const term = single(bare(context, context.check(value, scope)), scope.miss, '`distance`');
-  const type = wholeType(term);
-  if (term.literal?.kind === 'string' && !measures.includes(term.literal.value)) {
+  const typed = single(bare(context, context.check(value, scope)), scope.miss, '`distance`');
+  const type = wholeType(typed);
+  if (typed.literal?.kind === 'string' && !measures.includes(typed.literal.value)) {
     const hint = `There are ${measures.map((name) => `"${name}"`).join(', ')}.`;
-    context.report('E206', value.span, `"${term.literal.value}" is no distance.`, hint);
+    context.report('E206', value.span, `"${typed.literal.value}" is no distance.`, hint);
   } else if (!isBasic(type, 'String') && !isBasic(type, 'Null')) {
     context.report('E205', value.span, `A distance is a String, not ${printItemType(type)}.`);
   }
-  return term.expression;
+  return typed.expression;
 }

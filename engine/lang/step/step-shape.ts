@@ -125,8 +125,8 @@ function projectionMembers(
     noteName(context, names, name, written.name);
     const source = sourceName(written);
     if (source !== undefined) sources.add(source === 'ID' ? 'id' : source);
-    const term = withLets(memberTerm(context, item, written, scope), of, lets);
-    members.push({ kind: 'value', name, term });
+    const typed = withLets(memberTerm(context, item, written, scope), of, lets);
+    members.push({ kind: 'value', name, typed });
   }
   // [compat] `{alias: ID, ..}` also prints `id`.
   if (context.compat) sources.delete('id');
@@ -164,12 +164,12 @@ function bindMember(
   const slot = context.fresh();
   const key = context.fresh();
   const read: Expression = { kind: 'slot', slot };
-  const term: TypedExpr = { type, cardinality, expression: read, ...(shape && { shape }) };
+  const typed: TypedExpr = { type, cardinality, expression: read, ...(shape && { shape }) };
   const bound: Let = { slot, key, value: expression };
   lets.push(bound);
   context.bindings.push({ ...bound, name });
-  scope.names.set(name.text, term);
-  return { kind: 'hidden', name: name.text, term: withLets(term, of, lets) };
+  scope.names.set(name.text, typed);
+  return { kind: 'hidden', name: name.text, typed: withLets(typed, of, lets) };
 }
 
 type MemberItem = Extract<ProjectionItem, { kind: 'member' }>;

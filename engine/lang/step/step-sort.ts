@@ -35,7 +35,8 @@ export const checkOrder: StepChecker = (context, input, call, scope) => {
   const slot = context.fresh();
   const item = { ...toItem(from), ...slotExpr(slot, from.type) };
   const inner = innerScope(scope, { item, miss: 'none' });
-  const isPlain = args.length === 1 && call.nulls?.every((place) => place === undefined) !== false;
+  const isPlain =
+    args.length === 1 && call.nulls?.every((position) => position === undefined) !== false;
   const keys = args.map((arg, i): SortKey => {
     const direction = directions[i] ?? directions[0];
     const nothing = { descending: false, nullsFirst: false };
@@ -54,9 +55,9 @@ function readDirections(context: Context, call: Call): Omit<SortKey, 'value'>[] 
     const message = '`ORDER` takes a direction, `<Asc>` or `<Desc>`.';
     context.report(code, faulty?.span ?? call.name.span, message, `Write \`${form}\`.`);
   }
-  const place = nulls.find((each) => each && each.text !== 'FIRST' && each.text !== 'LAST');
-  if (place !== undefined) {
-    context.report('E206', place.span, '`NULLS` come `FIRST` or `LAST`.');
+  const position = nulls.find((each) => each && each.text !== 'FIRST' && each.text !== 'LAST');
+  if (position !== undefined) {
+    context.report('E206', position.span, '`NULLS` come `FIRST` or `LAST`.');
   }
   return (types ?? []).map(({ text }, i) => ({
     descending: text === 'Desc',

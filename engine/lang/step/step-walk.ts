@@ -30,9 +30,9 @@ type WalkStep = Extract<Step, { kind: 'walk' }>;
 const hopMost = 2 ** 32 - 1;
 
 /** Checks `Both<L>`, `BothE<L>`, and any edge step with a condition or repetition. */
-export const checkWalk: StepChecker = (context, input, call, scope, place) => {
+export const checkWalk: StepChecker = (context, input, call, scope, position) => {
   const name = call.name.text;
-  const from = dropShape(context, toRows(input), call.name, place.chain);
+  const from = dropShape(context, toRows(input), call.name, position.chain);
   const types = call.types ?? [];
   const [written, extra] = call.args ?? [];
   if (types.length === 0 || extra || written?.name || (call.args && !written)) {
@@ -169,11 +169,11 @@ function checkHops(context: Context, { low, high, span }: HopBounds, scope: Scop
     return { plan: { min, max: literal(most) }, most };
   }
   const isName = high.kind === 'chain' && high.head.kind === 'path' && high.steps.length === 0;
-  const term = single(bare(context, context.check(high, scope)), scope.miss, 'the bound');
+  const typed = single(bare(context, context.check(high, scope)), scope.miss, 'the bound');
   const isFit =
-    isName && !isList(term) && (isInteger(term.type) || isUnknownOrNull(wholeType(term)));
+    isName && !isList(typed) && (isInteger(typed.type) || isUnknownOrNull(wholeType(typed)));
   if (!isFit) reportBound(context, high.span);
-  return { plan: { min, max: term.expression }, most: Number.POSITIVE_INFINITY };
+  return { plan: { min, max: typed.expression }, most: Number.POSITIVE_INFINITY };
 }
 
 const literal = (value: number): Expression => ({ kind: 'literal', value });
@@ -237,7 +237,7 @@ const ends = { out: 'to', in: 'from', both: 'other' } as const;
 /**
  * Checks `Other`: the endpoint from which the edge was not reached. A property of that name has precedence.
  */
-export const checkOther: StepChecker = (context, input, call, scope, place) => {
+export const checkOther: StepChecker = (context, input, call, scope, position) => {
   const { name } = call;
   const isPlain = call.types === undefined && call.args === undefined;
   if (isPlain && hasMember(context, input, name.text)) {
@@ -248,7 +248,7 @@ export const checkOther: StepChecker = (context, input, call, scope, place) => {
   if (!isPlain) {
     context.report('E305', call.span, '`Other` takes no arguments.', 'Write `Other`.');
   }
-  const from = dropShape(context, toRows(input), name, place.chain);
+  const from = dropShape(context, toRows(input), name, position.chain);
   if (isUnknownOrNull(from.type)) return unknownExpr();
   const { type } = from;
   if (type.kind !== 'element' || !type.types.some(({ kind }) => kind === 'edge')) {

@@ -177,8 +177,8 @@ function parseDirections(cursor: Cursor, call: Call): void {
       const direction = expectName(cursor, '`Asc` or `Desc`');
       const isPlaced = isName(cursor, 'NULLS');
       if (isPlaced) next(cursor);
-      const place = isPlaced ? expectName(cursor, '`FIRST` or `LAST`') : undefined;
-      nulls.push(place);
+      const position = isPlaced ? expectName(cursor, '`FIRST` or `LAST`') : undefined;
+      nulls.push(position);
       return direction;
     });
   const recover = () => {

@@ -34,7 +34,7 @@ export function parseFile(
     return tree;
   }
   const lexical: Parameters<Report>[] = [];
-  const written = tokenise(file, limits.source_name, (...fault) => lexical.push(fault));
+  const written = tokenise(file, limits.source_name, (...failure) => lexical.push(failure));
   const tokens = before === undefined ? written : [...before(written), ...written];
   const cursor: Cursor = {
     tokens,
@@ -52,7 +52,7 @@ export function parseFile(
   const recover = () => {
     while (!startsItem(cursor)) next(cursor);
   };
-  let told = 0;
+  let reported = 0;
   while (peek(cursor).kind !== 'end') {
     const { length } = tree.queries;
     const isQuery = isName(cursor, 'QUERY') || isSymbol(cursor, '#');
@@ -65,13 +65,13 @@ export function parseFile(
     else if (!isQuery) for (const name of cursor.lost) lost.add(name);
     // A token that the lexer could not read belongs to the item that was just parsed.
     const { start } = peek(cursor);
-    const from = told;
-    for (; told < lexical.length && lexical[told]![1].start < start; told++)
-      if (!follows(cursor, lexical[told]!)) cursor.report(...lexical[told]!);
-    if (told > from && tree.queries.length > length) tree.queries.at(-1)!.faulty = true;
+    const from = reported;
+    for (; reported < lexical.length && lexical[reported]![1].start < start; reported++)
+      if (!follows(cursor, lexical[reported]!)) cursor.report(...lexical[reported]!);
+    if (reported > from && tree.queries.length > length) tree.queries.at(-1)!.faulty = true;
     cursor.report = report;
   }
-  for (const fault of lexical.slice(told)) report(...fault);
+  for (const failure of lexical.slice(reported)) report(...failure);
   return tree;
 }
 
@@ -85,17 +85,17 @@ function parseTopLevel(
   const { start } = peek(cursor);
   while (isSymbol(cursor, '#')) macros.push(parseMacro(cursor));
   if (macros.length > 0 || isName(cursor, 'QUERY')) {
-    let faults = 0;
+    let errors = 0;
     const named = (name: string) => {
       const report = collector.in(file, name);
-      cursor.report = (...fault) => {
-        faults++;
-        report(...fault);
+      cursor.report = (...failure) => {
+        errors++;
+        report(...failure);
       };
     };
     const query = parseQuery(cursor, macros, start, named);
     tree.queries.push(query);
-    query.faulty = faults > 0 || !startsItem(cursor);
+    query.faulty = errors > 0 || !startsItem(cursor);
     if (!startsItem(cursor)) passRest(cursor, tree);
   } else if (isName(cursor, 'schema')) {
     const version = parseVersion(cursor);

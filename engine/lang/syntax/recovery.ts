@@ -33,24 +33,24 @@ export function guarded<T>(
     return parse();
   } catch (error) {
     if (error !== parseFailure) throw error;
-    const fault = cursor.index;
+    const failure = cursor.index;
     try {
       recover();
     } finally {
       cursor.open = open;
-      loseNames(cursor, index, fault);
+      loseNames(cursor, index, failure);
     }
     return undefined;
   }
 }
 
 /** Records the names in the skipped tokens of the part that begins at `index` and has an error at `fault`. */
-function loseNames(cursor: Cursor, index: number, fault: number): void {
+function loseNames(cursor: Cursor, index: number, failure: number): void {
   for (let at = index; at < cursor.index; at++) {
     const { kind, text, start } = cursor.tokens[at]!;
     if (kind === 'name') cursor.lost.add(text);
     // A symbol that is the error itself stays reported.
-    else if (kind === 'faulty' && at > fault) cursor.unread.add(start);
+    else if (kind === 'faulty' && at > failure) cursor.unread.add(start);
   }
 }
 

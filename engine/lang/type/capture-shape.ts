@@ -9,10 +9,10 @@ import type { Context } from './context.js';
 import type { Shape, ShapeMember, TypedExpr } from './typed-expression.js';
 
 /** Returns the expression as a binding stores it; `keep` computes the values that its shape needs. */
-export function captureExpr(context: Context, term: TypedExpr): { term: TypedExpr; keep?: Keep } {
-  if (!context.changes || term.shape === undefined) return { term };
-  const { shape, keep } = captureShape(context, term.shape, isComputed);
-  return keep === undefined ? { term } : { term: { ...term, shape }, keep };
+export function captureExpr(context: Context, typed: TypedExpr): { typed: TypedExpr; keep?: Keep } {
+  if (!context.changes || typed.shape === undefined) return { typed };
+  const { shape, keep } = captureShape(context, typed.shape, isComputed);
+  return keep === undefined ? { typed } : { typed: { ...typed, shape }, keep };
 }
 
 /** Returns the shape of the items of groups, which can be used wherever the groups go. */
@@ -29,20 +29,20 @@ export function groupShape(context: Context, shape: Shape): { shape: Shape; keep
 function captureShape(
   context: Context,
   shape: Shape,
-  isKept: (value: Expression, slot: number) => boolean,
+  isCaptured: (value: Expression, slot: number) => boolean,
 ): { shape: Shape; keep?: Keep } {
   const keeps: Keep['members'] = [];
   const members = shape.members.map((member): ShapeMember => {
     if (member.kind === 'spread') return member;
-    const { term } = member;
-    const inner = term.shape && captureShape(context, term.shape, isKept);
-    if (!isKept(term.expression, shape.slot) && inner?.keep === undefined) return member;
+    const { typed } = member;
+    const inner = typed.shape && captureShape(context, typed.shape, isCaptured);
+    if (!isCaptured(typed.expression, shape.slot) && inner?.keep === undefined) return member;
     const key = context.fresh();
-    const value = term.expression;
+    const value = typed.expression;
     keeps.push({ key, value, ...(inner?.keep && { inner: inner.keep }) });
     const of: Expression = { kind: 'slot', slot: shape.slot };
     const expression: Expression = { kind: 'kept', key, of, value };
-    return { ...member, term: { ...term, expression, ...(inner && { shape: inner.shape }) } };
+    return { ...member, typed: { ...typed, expression, ...(inner && { shape: inner.shape }) } };
   });
   if (keeps.length === 0) return { shape };
   return { shape: { ...shape, members }, keep: { slot: shape.slot, members: keeps } };

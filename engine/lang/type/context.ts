@@ -22,7 +22,7 @@ export interface Context extends SlotSupply {
   readonly usedParameters: Set<number>;
   readonly embeds: EmbedSite[];
   /** Positions of sources that may read a whole type; for scans the key is their list of types. */
-  readonly places: Map<object, Span>;
+  readonly sourceSpans: Map<object, Span>;
   /** FOR statements around the current one whose lists are known before the transaction. */
   readonly loops: EmbedSite['loops'];
   /** True if the query creates, changes or deletes anything. */
@@ -44,7 +44,7 @@ export interface Context extends SlotSupply {
 }
 
 /** The chain being checked. A checker that consumes several steps advances `next`. */
-export interface ChainPlace {
+export interface ChainPosition {
   readonly chain: Chain;
   /** Index of the step after the current one. */
   next: number;
@@ -57,18 +57,18 @@ export type StepChecker = (
   input: TypedExpr,
   call: Call,
   scope: Scope,
-  place: ChainPlace,
+  position: ChainPosition,
 ) => TypedExpr;
 
 const edgeEnds = new Set(['From', 'To']);
 const pathEnds = new Set(['From', 'To', 'Both']);
 
 /** Consumes the following `::From(…)` and `::To(…)`, and for a path also `::Both(…)`. */
-export function takeEnds(place: ChainPlace, isPath = false): Call[] {
+export function takeEnds(position: ChainPosition, isPath = false): Call[] {
   const names = isPath ? pathEnds : edgeEnds;
   const ends: Call[] = [];
-  for (; ; place.next++) {
-    const step = place.chain.steps[place.next];
+  for (; ; position.next++) {
+    const step = position.chain.steps[position.next];
     if (step?.kind !== 'call' || !names.has(step.name.text)) return ends;
     // `Both` with a type is the traversal step.
     if (step.name.text === 'Both' && step.types !== undefined) return ends;

@@ -11,15 +11,15 @@ const wayOf = ({ type }: TypedExpr) => (type.kind === 'element' ? type.reached?.
  * Returns the expressions unchanged, or with origins if all their edges were traversed but not in one
  * direction.
  */
-export function withOrigins(terms: readonly TypedExpr[]): readonly TypedExpr[] {
-  const ways = new Set(terms.filter(isElement).map(wayOf));
-  if (ways.size < 2 || ways.has(undefined)) return terms;
-  return terms.map((term) => {
-    const way = wayOf(term);
-    if (way === undefined || way === 'both' || term.type.kind !== 'element') return term;
+export function withOrigins(typedExprs: readonly TypedExpr[]): readonly TypedExpr[] {
+  const ways = new Set(typedExprs.filter(isElement).map(wayOf));
+  if (ways.size < 2 || ways.has(undefined)) return typedExprs;
+  return typedExprs.map((typed) => {
+    const way = wayOf(typed);
+    if (way === undefined || way === 'both' || typed.type.kind !== 'element') return typed;
     const step = { kind: 'origin', end: way === 'out' ? 'from' : 'to' } as const;
-    const reached = { way: 'both', far: term.type.reached!.far } as const;
-    const type: ItemType = { ...term.type, reached };
-    return append(term, step, { type, cardinality: sameCardinality(term) });
+    const reached = { way: 'both', far: typed.type.reached!.far } as const;
+    const type: ItemType = { ...typed.type, reached };
+    return append(typed, step, { type, cardinality: sameCardinality(typed) });
   });
 }

@@ -10,18 +10,18 @@ export type Let = Extract<Expression, { kind: 'with' }>['lets'][number];
 /**
  * Returns the expression with the names that it reads for the item `of`, also in the members of its shape.
  */
-export function withLets(term: TypedExpr, of: Expression, lets: readonly Let[]): TypedExpr {
-  if (lets.length === 0) return term;
-  const expression = given(term.expression, of, lets);
-  const { shape } = term;
-  if (shape === undefined) return expression === term.expression ? term : { ...term, expression };
-  return { ...term, expression, shape: shapeWithLets(shape, of, lets) };
+export function withLets(typed: TypedExpr, of: Expression, lets: readonly Let[]): TypedExpr {
+  if (lets.length === 0) return typed;
+  const expression = given(typed.expression, of, lets);
+  const { shape } = typed;
+  if (shape === undefined) return expression === typed.expression ? typed : { ...typed, expression };
+  return { ...typed, expression, shape: shapeWithLets(shape, of, lets) };
 }
 
 function shapeWithLets(shape: Shape, of: Expression, lets: readonly Let[]): Shape {
   const members = shape.members.map(
     (member): ShapeMember =>
-      member.kind === 'spread' ? member : { ...member, term: withLets(member.term, of, lets) },
+      member.kind === 'spread' ? member : { ...member, typed: withLets(member.typed, of, lets) },
   );
   return { ...shape, members };
 }

@@ -86,15 +86,15 @@ export function idLiteral(text: string, span: Span, report: Report): Uuid | unde
 
 /** Takes one value of a list where a single one is needed; `strict` also rejects null. */
 export function single(
-  term: TypedExpr,
+  typed: TypedExpr,
   miss: 'error' | 'none',
-  place: string,
+  receiver: string,
   strict = false,
 ): TypedExpr {
-  if (!isList(term) && !(strict && term.cardinality === 'opt')) return term;
-  const expression: Expression = { kind: 'single', of: term.expression, miss, place };
+  if (!isList(typed) && !(strict && typed.cardinality === 'opt')) return typed;
+  const expression: Expression = { kind: 'single', of: typed.expression, miss, place: receiver };
   const cardinality = miss === 'none' ? 'opt' : 'one';
-  return { type: term.type, cardinality, expression };
+  return { type: typed.type, cardinality, expression };
 }
 
 /**
@@ -106,20 +106,20 @@ export function convert(
   value: TypedExpr,
   type: PropertyType,
   span: Span,
-  place: string,
+  receiver: string,
 ): Expression | undefined {
   const { report } = context;
-  const term = bare(context, value);
-  if (term.literal !== undefined) {
-    const converted = literalAs(term.literal, type, span, report);
+  const typed = bare(context, value);
+  if (typed.literal !== undefined) {
+    const converted = literalAs(typed.literal, type, span, report);
     return converted === undefined ? undefined : { kind: 'literal', value: converted };
   }
-  if (type.kind === 'list' && term.items !== undefined) {
-    return convertItems(context, term.items, type.of, span, place);
+  if (type.kind === 'list' && typed.items !== undefined) {
+    return convertItems(context, typed.items, type.of, span, receiver);
   }
   const isStream =
-    type.kind === 'list' && !(type.of.kind === 'scalar' && term.type.kind === 'list');
-  const one = isStream ? term : single(term, 'error', place);
+    type.kind === 'list' && !(type.of.kind === 'scalar' && typed.type.kind === 'list');
+  const one = isStream ? typed : single(typed, 'error', receiver);
   const whole = wholeType(one);
   if (!fits(whole, type)) {
     reportMisfit(context.report, whole, type, span);
@@ -133,9 +133,9 @@ function convertItems(
   items: TypedExpr[],
   type: PropertyType,
   span: Span,
-  place: string,
+  receiver: string,
 ): Expression | undefined {
-  const converted = items.map((item) => convert(context, item, type, span, place));
+  const converted = items.map((item) => convert(context, item, type, span, receiver));
   if (converted.includes(undefined)) return undefined;
   return listExpression(converted as Expression[]);
 }
@@ -148,31 +148,31 @@ export function listExpression(items: Expression[]): Expression {
 }
 
 /** Elements stored as IDs become their ids. */
-function convertToIds(context: Context, term: TypedExpr, type: PropertyType): Expression {
+function convertToIds(context: Context, typed: TypedExpr, type: PropertyType): Expression {
   if (type.kind === 'scalar') {
-    if (term.type.kind !== 'element') return term.expression;
-    return { kind: 'property', of: term.expression, name: 'id' };
+    if (typed.type.kind !== 'element') return typed.expression;
+    return { kind: 'property', of: typed.expression, name: 'id' };
   }
-  const rows = toRows(term);
-  if (rows.type.kind !== 'element') return term.expression;
+  const rows = toRows(typed);
+  if (rows.type.kind !== 'element') return typed.expression;
   return toId(context, rows).expression;
 }
 
 /** Returns the id of each element. */
-export function toId(context: Context, term: TypedExpr): TypedExpr {
+export function toId(context: Context, typed: TypedExpr): TypedExpr {
   const type: ItemType = {
     kind: 'scalar',
     name: 'ID',
-    ...(isNullable(term.type) && { sparse: true }),
+    ...(isNullable(typed.type) && { sparse: true }),
   };
-  if (!isList(term)) {
-    const expression: Expression = { kind: 'property', of: term.expression, name: 'id' };
-    return { type, cardinality: term.cardinality, expression };
+  if (!isList(typed)) {
+    const expression: Expression = { kind: 'property', of: typed.expression, name: 'id' };
+    return { type, cardinality: typed.cardinality, expression };
   }
   const slot = context.fresh();
   const of: Expression = { kind: 'slot', slot };
   const value = { slot, value: { kind: 'property', of, name: 'id' } as const };
-  return append(term, { kind: 'map', value }, { type, cardinality: term.cardinality });
+  return append(typed, { kind: 'map', value }, { type, cardinality: typed.cardinality });
 }
 
 function reportMisfit(report: Report, type: ItemType, target: PropertyType, span: Span): void {

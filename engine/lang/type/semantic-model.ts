@@ -5,23 +5,23 @@ import type { Scope } from './scope.js';
 import type { TypedExpr } from './typed-expression.js';
 
 export interface Facts {
-  value(expr: Expr, term: TypedExpr, scope: Scope): void;
-  head(head: Chain['head'], term: TypedExpr): void;
+  value(expr: Expr, typed: TypedExpr, scope: Scope): void;
+  head(head: Chain['head'], typed: TypedExpr): void;
   step(step: Step, input: TypedExpr, output: TypedExpr): void;
 }
 
 /** Stores what the checker reports; for each node the last report counts. */
 export class SemanticModel implements Facts {
-  readonly values = new Map<Expr, { term: TypedExpr; scope: Scope }>();
+  readonly values = new Map<Expr, { typed: TypedExpr; scope: Scope }>();
   readonly heads = new Map<Chain['head'], TypedExpr>();
   readonly steps = new Map<Step, { input: TypedExpr; output: TypedExpr }>();
 
-  value(expr: Expr, term: TypedExpr, scope: Scope): void {
-    this.values.set(expr, { term, scope });
+  value(expr: Expr, typed: TypedExpr, scope: Scope): void {
+    this.values.set(expr, { typed, scope });
   }
 
-  head(head: Chain['head'], term: TypedExpr): void {
-    this.heads.set(head, term);
+  head(head: Chain['head'], typed: TypedExpr): void {
+    this.heads.set(head, typed);
   }
 
   step(step: Step, input: TypedExpr, output: TypedExpr): void {
@@ -29,9 +29,9 @@ export class SemanticModel implements Facts {
   }
 
   /** Repeats all results to another receiver. */
-  tell(to: Facts): void {
-    for (const [expr, { term, scope }] of this.values) to.value(expr, term, scope);
-    for (const [head, term] of this.heads) to.head(head, term);
+  replay(to: Facts): void {
+    for (const [expr, { typed, scope }] of this.values) to.value(expr, typed, scope);
+    for (const [head, typed] of this.heads) to.head(head, typed);
     for (const [step, { input, output }] of this.steps) to.step(step, input, output);
   }
 }

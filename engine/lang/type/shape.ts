@@ -23,7 +23,7 @@ import { isBasic, isNullable, type ItemType, scalarType, unknownType } from './t
 export function findMember(context: Context, item: TypedExpr, name: string): TypedExpr | undefined {
   const shaped = item.shape?.members.find((m) => m.kind !== 'spread' && m.name === name);
   if (shaped !== undefined && shaped.kind !== 'spread') {
-    return instantiate(context, item.shape!, shaped.term, item);
+    return instantiate(context, item.shape!, shaped.typed, item);
   }
   const { type } = item;
   if (type.kind === 'scalar' && type.name === 'Null') return unknownExpr();
@@ -31,9 +31,9 @@ export function findMember(context: Context, item: TypedExpr, name: string): Typ
   const found = isBasic(type, 'Unknown') ? unknownType : memberType(context, type, name);
   if (found === undefined) return groupMember(context, item, name);
   const stored = storedName(context, type, name);
-  const term = valueExpr(found, { kind: 'property', of: item.expression, name: stored });
-  if (item.known) term.known = true;
-  return term;
+  const typed = valueExpr(found, { kind: 'property', of: item.expression, name: stored });
+  if (item.known) typed.known = true;
+  return typed;
 }
 
 /** Returns the items of a group, a key that is not printed, or the values of a property of the items. */
@@ -158,77 +158,77 @@ function instantiate(
 
 function replaceSlot(
   context: Context,
-  term: TypedExpr,
+  typed: TypedExpr,
   values: ReadonlyMap<number, Expression>,
 ): TypedExpr {
-  const expression = substitute(term.expression, values, context);
-  const { shape, ...rest } = term;
+  const expression = substitute(typed.expression, values, context);
+  const { shape, ...rest } = typed;
   if (shape === undefined) return { ...rest, expression, growing: false };
   const slot = context.fresh();
   const inner = new Map([...values, [shape.slot, { kind: 'slot', slot } as const]]);
   const members = shape.members.map((m): ShapeMember => {
-    return m.kind === 'spread' ? m : { ...m, term: replaceSlot(context, m.term, inner) };
+    return m.kind === 'spread' ? m : { ...m, typed: replaceSlot(context, m.typed, inner) };
   });
   return { ...rest, expression, growing: false, shape: { ...shape, slot, members } };
 }
 
 /** Returns the value without its shape: the bare value or list of values of a one-name projection. */
-export function bare(context: Context, term: TypedExpr): TypedExpr {
-  const only = singleMember(term.shape);
-  if (only === undefined) return term;
+export function bare(context: Context, typed: TypedExpr): TypedExpr {
+  const only = singleMember(typed.shape);
+  if (only === undefined) return typed;
   context.spend();
-  const { shape, ...items } = term;
-  if (!isList(term)) return printed(context, instantiate(context, shape!, only, items));
+  const { shape, ...items } = typed;
+  if (!isList(typed)) return printed(context, instantiate(context, shape!, only, items));
   const value = printed(context, only);
   const step = { kind: 'map', value: { slot: shape!.slot, value: value.expression } } as const;
   return append(items, step, { type: wholeType(value), cardinality: 'many' });
 }
 
 /** Returns the value as a part of a record or list: shaped, one-name projections bare. */
-export function printed(context: Context, term: TypedExpr): TypedExpr {
-  if (term.shape === undefined) return term;
-  return singleMember(term.shape) === undefined ? projected(context, term) : bare(context, term);
+export function printed(context: Context, typed: TypedExpr): TypedExpr {
+  if (typed.shape === undefined) return typed;
+  return singleMember(typed.shape) === undefined ? projected(context, typed) : bare(context, typed);
 }
 
 /**
  * Returns a member of a projection. [compat] A traversal from the item keeps its shape: `{titles:
  * _::Out<W>::{title}}` are objects. A name of the item itself is its value.
  */
-function nested(context: Context, term: TypedExpr): TypedExpr {
-  return keepsShape(context, term) ? projected(context, term) : printed(context, term);
+function nested(context: Context, typed: TypedExpr): TypedExpr {
+  return keepsShape(context, typed) ? projected(context, typed) : printed(context, typed);
 }
 
 /** Returns true if a member of a projection is an object even with only one name. */
-export function keepsShape({ compat }: Context, term: TypedExpr): boolean {
-  return compat && (isList(term) || term.expression.kind !== 'slot');
+export function keepsShape({ compat }: Context, typed: TypedExpr): boolean {
+  return compat && (isList(typed) || typed.expression.kind !== 'slot');
 }
 
 /** Applies the shape: objects with its members. */
-export function projected(context: Context, term: TypedExpr): TypedExpr {
-  const { shape } = term;
-  if (shape === undefined) return term;
+export function projected(context: Context, typed: TypedExpr): TypedExpr {
+  const { shape } = typed;
+  if (shape === undefined) return typed;
   context.spend();
   const types = new Map<string, ItemType>();
   const partial = new Set<string>();
   const members: Member[] = [];
   for (const member of shape.members) {
     if (member.kind === 'spread') {
-      members.push(...spreadMembers(context, term, member.except, types));
-      for (const name of ofSome(context, term))
+      members.push(...spreadMembers(context, typed, member.except, types));
+      for (const name of ofSome(context, typed))
         if (!member.except.includes(name)) partial.add(name);
       continue;
     }
     if (member.kind === 'hidden') continue;
-    const value = nested(context, member.term);
+    const value = nested(context, member.typed);
     types.set(member.name, wholeType(value));
     members.push({ kind: 'value', name: member.name, value: value.expression });
   }
   const { slot } = shape;
-  const expression: Expression = { kind: 'project', of: term.expression, slot, members };
-  const sparse = isNullable(term.type) && ({ sparse: true } as const);
+  const expression: Expression = { kind: 'project', of: typed.expression, slot, members };
+  const sparse = isNullable(typed.type) && ({ sparse: true } as const);
   const parts = partial.size > 0 && { partial };
   const type: ItemType = { kind: 'record', members: types, ...sparse, ...parts };
-  return { type, cardinality: term.cardinality, expression };
+  return { type, cardinality: typed.cardinality, expression };
 }
 
 /** Returns the names that only some of the types have: `..` prints them for those types. */
@@ -241,12 +241,12 @@ function ofSome({ schema }: Context, { type }: TypedExpr): string[] {
 /** `..` of an element is expanded by the executor, which knows its type; of a record it is expanded here. */
 function spreadMembers(
   context: Context,
-  term: TypedExpr,
+  typed: TypedExpr,
   except: string[],
   types: Map<string, ItemType>,
 ): Member[] {
-  const { type, shape } = term;
-  const names = memberNames(context, { ...term, shape: undefined } as TypedExpr);
+  const { type, shape } = typed;
+  const names = memberNames(context, { ...typed, shape: undefined } as TypedExpr);
   const rest = names.filter((name) => !except.includes(name) && name !== 'data');
   for (const name of rest) types.set(name, memberType(context, type, name) ?? unknownType);
   if (type.kind !== 'record') return [{ kind: 'spread', except }];

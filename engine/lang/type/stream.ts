@@ -13,9 +13,9 @@ export function sourceExpr(source: Source, type: ItemType, cardinality: Cardinal
 }
 
 /** Returns the expression as rows: a list of scalars that is one value is expanded into its items. */
-export function toRows(term: TypedExpr): TypedExpr {
-  if (isList(term) || term.type.kind !== 'list') return term;
-  const { type, expression } = term;
+export function toRows(typed: TypedExpr): TypedExpr {
+  if (isList(typed) || typed.type.kind !== 'list') return typed;
+  const { type, expression } = typed;
   // The row of this pipeline is the list, so a source must expand it before the next step.
   if (expression.kind === 'pipeline') {
     return sourceExpr({ kind: 'value', of: expression }, type.of, 'many');

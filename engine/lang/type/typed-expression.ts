@@ -43,21 +43,21 @@ export interface Shape {
 }
 
 export type ShapeMember =
-  | { kind: 'value'; name: string; term: TypedExpr }
+  | { kind: 'value'; name: string; typed: TypedExpr }
   /** Not printed: a name for later members and later steps. */
-  | { kind: 'hidden'; name: string; term: TypedExpr }
+  | { kind: 'hidden'; name: string; typed: TypedExpr }
   | { kind: 'spread'; except: string[] };
 
-export function isList(term: TypedExpr): boolean {
-  return term.cardinality === 'many' || term.cardinality === 'lookup';
+export function isList(typed: TypedExpr): boolean {
+  return typed.cardinality === 'many' || typed.cardinality === 'lookup';
 }
 
 /** Returns the type of the whole value, including lists. */
-export function wholeType(term: TypedExpr): ItemType {
-  return isList(term) ? { kind: 'list', of: term.type } : term.type;
+export function wholeType(typed: TypedExpr): ItemType {
+  return isList(typed) ? { kind: 'list', of: typed.type } : typed.type;
 }
 
 /** Returns the cardinality after a step that preserves it: a lookup becomes a plain list. */
-export function sameCardinality(term: TypedExpr): Cardinality {
-  return term.cardinality === 'lookup' ? 'many' : term.cardinality;
+export function sameCardinality(typed: TypedExpr): Cardinality {
+  return typed.cardinality === 'lookup' ? 'many' : typed.cardinality;
 }

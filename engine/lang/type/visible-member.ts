@@ -5,7 +5,7 @@ import type { Shape, TypedExpr } from './typed-expression.js';
 export function singleMember(shape: Shape | undefined): TypedExpr | undefined {
   if (shape === undefined || shape.form === 'exclusion') return undefined;
   const [member, ...others] = shape.members.filter(({ kind }) => kind !== 'hidden');
-  return member?.kind === 'value' && others.length === 0 ? member.term : undefined;
+  return member?.kind === 'value' && others.length === 0 ? member.typed : undefined;
 }
 
 /** Returns true if the name is a member of a group that is not printed. */

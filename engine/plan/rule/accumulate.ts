@@ -29,8 +29,8 @@ function accumulated(plan: Plan, slot: number): Plan | undefined {
   const held = slotsOfGroups(findUses(plan), slot);
   if (held === undefined) return undefined;
   const keeper: Keeper = { held, group: slot, parameters: plan.parameters, kept: [] };
-  const look = rewriter((part) => replaced(keeper, part) ?? part);
-  const read = { ...plan, statements: look(plan.statements), output: look(plan.output) };
+  const rewrite = rewriter((part) => replaced(keeper, part) ?? part);
+  const read = { ...plan, statements: rewrite(plan.statements), output: rewrite(plan.output) };
   if (itemsLeft(findUses(read), held)) return undefined;
   const mark = rewriter((part) => {
     const isIt = part.kind === 'group' && part.slot === slot;

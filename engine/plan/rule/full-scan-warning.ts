@@ -37,21 +37,21 @@ export function slowReads({ statements, output }: Plan, declarations: Declaratio
   const found = new Map<Source, SlowRead>();
   const written = new Map<Source, Source>();
   const spare = readInstead(statements, output);
-  const look = rewriter((part) => {
+  const visit = rewriter((part) => {
     if (part.kind !== 'pipeline') return part;
     const read = spare.has(part.source) ? undefined : slowRead(part, declarations);
     if (read !== undefined && !found.has(read.source)) found.set(read.source, read);
     for (const { source } of readFor(part)) written.set(source, part.source);
     return part;
   });
-  look([statements, output]);
+  visit([statements, output]);
   // The source that a path reads first has no position in the query, so the position of the source
   // with the path is used.
-  const placeOf = (source: Source): Source => {
+  const sourceAt = (source: Source): Source => {
     const outer = written.get(source);
-    return outer === undefined ? source : placeOf(outer);
+    return outer === undefined ? source : sourceAt(outer);
   };
-  return [...found.values()].map((read) => ({ ...read, source: placeOf(read.source) }));
+  return [...found.values()].map((read) => ({ ...read, source: sourceAt(read.source) }));
 }
 
 /** Returns the sources that are read only where that is cheaper than the sources of the query. */

@@ -49,8 +49,8 @@ export function optimize(plan: Plan, declarations: Declarations): Plan {
   const kept = accumulate({ ...inlined, ...counted, slotCount: planning.slots });
   if (plan.writes) return kept;
   const bound = slotsBound(statements);
-  const asked = planSemiJoins(planning, readsOf(kept), bound);
-  return { ...kept, ...hoistInvariants(asked, bound), slotCount: planning.slots };
+  const joined = planSemiJoins(planning, readsOf(kept), bound);
+  return { ...kept, ...hoistInvariants(joined, bound), slotCount: planning.slots };
 }
 
 function planPart(planning: Planning, part: Part): Part {

@@ -29,9 +29,9 @@ export function planSemiJoins<T>(planning: Planning, value: T, bound: ReadonlySe
 }
 
 /** Returns the slot of the element that a traversal begins at. */
-function findStart(asked: Expression): number | undefined {
-  if (asked.kind === 'property') return findStart(asked.of);
-  if (asked.kind !== 'pipeline' || asked.source.kind !== 'value') return undefined;
-  const { of } = asked.source;
+function findStart(operand: Expression): number | undefined {
+  if (operand.kind === 'property') return findStart(operand.of);
+  if (operand.kind !== 'pipeline' || operand.source.kind !== 'value') return undefined;
+  const { of } = operand.source;
   return of.kind === 'slot' ? of.slot : undefined;
 }

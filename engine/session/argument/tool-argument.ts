@@ -10,7 +10,7 @@ export interface Arguments {
   /** Name of the tool, for messages. */
   readonly owner: string;
   /** Objects that may contain the arguments; an earlier object wins. */
-  readonly places: readonly JsonView[];
+  readonly objects: readonly JsonView[];
   /** JSON Pointer of the object that should contain the arguments. */
   readonly path: string;
 }
@@ -18,9 +18,9 @@ export interface Arguments {
 /** Pointer to the object where tools look first. */
 export const dataPath = '/data';
 
-export function find({ places }: Arguments, name: string): JsonView | undefined {
-  for (const place of places) {
-    const view = place.member(name);
+export function find({ objects }: Arguments, name: string): JsonView | undefined {
+  for (const object of objects) {
+    const view = object.member(name);
     if (view !== undefined) return view;
   }
   return undefined;
@@ -28,7 +28,7 @@ export function find({ places }: Arguments, name: string): JsonView | undefined 
 
 /** Returns arguments that are all in one object. */
 export function inside(owner: string, view: JsonView): Arguments {
-  return { owner, places: [view], path: view.path };
+  return { owner, objects: [view], path: view.path };
 }
 
 export function wrongKind(
@@ -42,7 +42,9 @@ export function wrongKind(
 
 /** Fails PARAM_MISSING; the hint names a similar member that was sent. */
 export function missing(args: Arguments, name: string, type: string): never {
-  const sent = args.places.flatMap((place) => (place.kind === 'object' ? place.names(100) : []));
+  const sent = args.objects.flatMap((object) =>
+    object.kind === 'object' ? object.names(100) : [],
+  );
   const near = nearestName(name, sent);
   const hint = near && `\`${excerpt(near)}\` was sent. Did you mean \`${name}\`?`;
   const path = `${args.path}/${name}`;

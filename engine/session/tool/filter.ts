@@ -30,12 +30,12 @@ export interface Filter {
  * Returns the filter of a call: all layers in `data` or at top level, combined by AND. The item is in slot 0.
  */
 export function parseFilter(
-  places: readonly JsonView[],
+  objects: readonly JsonView[],
   vocabulary: Vocabulary,
   limits: Limits,
 ): Filter {
   const compiler = new FilterCompiler(vocabulary, limits);
-  const condition = compiler.layers(places, 0, 1);
+  const condition = compiler.layers(objects, 0, 1);
   return { condition, slotCount: compiler.slotCount, reaches: compiler.reaches };
 }
 
@@ -50,11 +50,11 @@ class FilterCompiler {
   ) {}
 
   /** Returns the layers named `filter` and `filters` in the given objects, combined by AND. */
-  layers(places: readonly JsonView[], slot: number, depth: number): Expression | undefined {
+  layers(objects: readonly JsonView[], slot: number, depth: number): Expression | undefined {
     const found: (Expression | undefined)[] = [];
-    for (const place of places) {
+    for (const object of objects) {
       for (const name of placements) {
-        const view = place.member(name);
+        const view = object.member(name);
         if (view !== undefined && view.kind !== 'null') found.push(this.#layer(view, slot, depth));
       }
     }
@@ -124,21 +124,21 @@ class FilterCompiler {
     const { text: tool, path } = requiredText(inside('A traversal filter', view), 'tool_name');
     const args = optional(inside(tool, view), 'args');
     if (args !== undefined && args.kind !== 'object') wrongKind('args', 'an object', args);
-    const places = args === undefined ? [] : [args];
-    const inner = [...places, view];
+    const objects = args === undefined ? [] : [args];
+    const inner = [...objects, view];
     if (tool === 'filter_items') return this.layers(inner, slot, depth + 1);
     if (!isStepTool(tool)) {
       const hint = `Allowed here: ${[...stepTools, 'filter_items'].join(', ')}.`;
       fail('UNKNOWN_TOOL', { tool: excerpt(tool) }, { path, hint });
     }
-    const owned: Arguments = { owner: tool, places, path: `${view.path}/args` };
+    const owned: Arguments = { owner: tool, objects, path: `${view.path}/args` };
     const step = parseStep(tool, owned, this.vocabulary);
     this.reaches = true;
     return reaches(slot, step, this.#inner(inner, slot + 1, depth + 1), slot + 1);
   }
 
-  #inner(places: readonly JsonView[], slot: number, depth: number) {
-    const condition = this.layers(places, slot, depth);
+  #inner(objects: readonly JsonView[], slot: number, depth: number) {
+    const condition = this.layers(objects, slot, depth);
     if (condition !== undefined) this.slotCount = Math.max(this.slotCount, slot + 1);
     return condition;
   }

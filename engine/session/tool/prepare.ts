@@ -92,5 +92,5 @@ function findArguments(
 ): Arguments {
   if (data !== undefined && data.kind !== 'object')
     wrongKind(path.slice(path.lastIndexOf('/') + 1), 'an object', data);
-  return { owner, places: data === undefined ? [body] : [data, body], path };
+  return { owner, objects: data === undefined ? [body] : [data, body], path };
 }

@@ -24,7 +24,7 @@ export function callQuery(query: Query, args: Arguments, { limits, program }: To
   const data = includeData(args);
   // Decoding reads only the members and the path of an object.
   const parameters = { path: args.path, member: (name: string) => find(args, name) } as JsonView;
-  const decoding = { owner: query.name, limits, strict: false, prefix: args.path, faults: [] };
+  const decoding = { owner: query.name, limits, strict: false, prefix: args.path, errors: [] };
   const values = decodeArguments(parameters, query.plan.parameters, decoding);
   // [compat] The query returns the same as outside of sessions, and the traversal stays.
   if (!query.elements || program.compat)

@@ -76,9 +76,9 @@ function searchPlan(args: Arguments, source: Source, steps: Step[], cost: CostCl
 function readVector(args: Arguments, limits: Limits): Float64Array {
   const view = required(args, 'vector', '[F64]');
   const prefix = view.path.slice(0, view.path.lastIndexOf('/'));
-  const decoding: Decoding = { owner: args.owner, limits, strict: false, prefix, faults: [] };
+  const decoding: Decoding = { owner: args.owner, limits, strict: false, prefix, errors: [] };
   const vector = decodeVector(view, decoding);
-  throwErrors(decoding.faults);
+  throwErrors(decoding.errors);
   return vector!;
 }
 

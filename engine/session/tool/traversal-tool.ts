@@ -34,7 +34,7 @@ export function stepTool(tool: StepTool): Tool {
 
 /** Keeps the items that pass every filter layer of the call. */
 export const filterItems: Tool = (args, caller, { vocabulary, limits }) => {
-  const { condition, slotCount, reaches } = parseFilter(args.places, vocabulary, limits);
+  const { condition, slotCount, reaches } = parseFilter(args.objects, vocabulary, limits);
   const steps: Step[] =
     condition === undefined ? [] : [{ kind: 'where', condition: { slot: 0, value: condition } }];
   return overItems(args, caller, steps, reaches ? estimateReachCost : estimateCost, slotCount);

@@ -62,7 +62,7 @@ export class RecordReader {
       }
       putWord(writer.bytes, table + 4 * slot, writer.length - batch.recordStart);
     }
-    if (decoding.faults.length > 0) return;
+    if (decoding.errors.length > 0) return;
     const size = writer.length - batch.recordStart;
     const max = this.options.limits.element_bytes;
     if (size > max) fail('VALUE_TOO_LARGE', { param: 'element', size, max });

@@ -165,14 +165,14 @@ export class RowReader {
   }
 
   #decodingOf({ name }: Label): Decoding {
-    return { owner: name, limits: this.options.limits, strict: true, prefix: '', faults: [] };
+    return { owner: name, limits: this.options.limits, strict: true, prefix: '', errors: [] };
   }
 
   /** Writes the properties and commits the row to the batch. */
   #close(bytes: Uint8Array, parts: RowParts, decoding: Decoding, ordinal: number): void {
     const { form } = parts;
     this.#records.read(bytes, form, parts.fields, decoding);
-    throwErrors(decoding.faults);
+    throwErrors(decoding.errors);
     const { upsert } = this.#keysOf(form.label);
     if (upsert) this.#upsert(upsert, parts);
     this.batch.closeRow(ordinal);
@@ -326,7 +326,7 @@ export class RowReader {
     const key = this.#keysOf(label)[end];
     if (key !== undefined) {
       const value = decodeValue(view, key.type, decoding) as Scalar | null;
-      throwErrors(decoding.faults);
+      throwErrors(decoding.errors);
       if (value !== null) return this.batch.endByKey(prefixOf(key, value));
       return fail('PARAM_MISSING', { owner: label.name, param: end, type: printType(key.type) });
     }
@@ -360,7 +360,7 @@ export class RowReader {
     const values = root.member('values');
     if (values !== undefined) {
       const vector = decodeVector(values, decoding);
-      throwErrors(decoding.faults);
+      throwErrors(decoding.errors);
       batch.vector(vector!);
       return;
     }
