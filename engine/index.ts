@@ -90,7 +90,7 @@ export { visible } from './base/text/visible.js';
 export { createEmbedder } from './embed/create-embedder.js';
 export { modelDestination, checkModel } from './embed/model-check.js';
 export { type Compilation, type Source, compile } from './lang/compile.js';
-export { type AdHocCompilation, compileAdHoc } from './lang/ad-hoc.js';
+export { type AdHocCompilation, compileAdHoc } from './lang/compile-ad-hoc.js';
 export { type Analysis, analyze } from './lang/analysis/analyze.js';
 export { type Completion, complete } from './lang/analysis/complete.js';
 export { CompileCache as Memo } from './lang/compile-cache.js';

@@ -7,7 +7,7 @@ import type { Argument } from '../json/decoded-argument.js';
 import { decodeArguments, scanBody } from '../json/decode.js';
 import { describe } from '../json/validation-error.js';
 import type { JsonView } from '../json/view.js';
-import { type AdHocCompilation, compileAdHoc } from '../lang/ad-hoc.js';
+import { type AdHocCompilation, compileAdHoc } from '../lang/compile-ad-hoc.js';
 import type { Diagnostic } from '../lang/syntax/diagnostic.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';

@@ -8,7 +8,7 @@ import type { Schema } from '../base/schema.js';
 import type { Query } from '../plan/plan.js';
 import type { QueryDeclaration, SourceTree } from './syntax/ast-query.js';
 import type { Collector, Report } from './syntax/diagnostic.js';
-import type { SourceFile } from './syntax/source.js';
+import type { SourceFile } from './syntax/source-file.js';
 import { SemanticModel, type Facts } from './type/semantic-model.js';
 import { indexSchema, type SchemaIndex } from './type/schema-index.js';
 

@@ -20,7 +20,7 @@ import { type CheckOptions, checkQuery } from './query/query-checker.js';
 import { buildSchema, type Declared } from './schema/schema-checker.js';
 import type { Facts } from './type/semantic-model.js';
 import { indexSchema, type SchemaIndex } from './type/schema-index.js';
-import { findPosition, readSource, type SourceFile } from './syntax/source.js';
+import { findPosition, readSource, type SourceFile } from './syntax/source-file.js';
 
 export interface Source {
   path: string;

@@ -2,7 +2,7 @@
 // edges and from constants for conditions. The estimates are only shown; no decision depends on
 // them.
 import type { TypeRef } from '../base/schema.js';
-import { stepsLeft } from './access.js';
+import { stepsLeft } from './access-path.js';
 import type { AccessPath, Expression, Pipeline, Source, Step } from './expression.js';
 
 export interface Statistics {

@@ -3,9 +3,9 @@
 // step.
 import { estimateRows, rowsWithout, type Statistics } from './estimate.js';
 import type { Pipeline, Source, Step } from './expression.js';
-import { stepsLeft } from './access.js';
+import { stepsLeft } from './access-path.js';
 import type { CostClass, Plan } from './plan.js';
-import { stepPrinter } from './print.js';
+import { stepPrinter } from './print-plan.js';
 
 /** Measurements of a step (`?profile=1`). `micros` includes the steps before it. */
 export interface Measured {

@@ -1,5 +1,5 @@
 // The result of compiling a set of sources: the schema, its queries and its migrations. Plain data.
-import type { Migration } from '../base/migration.js';
+import type { Migration } from '../base/migration-rule.js';
 import type { Schema } from '../base/schema.js';
 import type { Query } from './plan.js';
 

@@ -2,7 +2,7 @@
 // one sharded type with the queries about it.
 // Invariant: the main database cannot store an element of a sharded type, and a shard can store
 // nothing else.
-import type { Migration } from '../base/migration.js';
+import type { Migration } from '../base/migration-rule.js';
 import type { Schema } from '../base/schema.js';
 import type { Program } from './program.js';
 

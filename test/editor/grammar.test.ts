@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { Analysis, collectFindings } from '../../engine/lang/analysis/analyze.js';
 import type { Occurrence } from '../../engine/lang/analysis/occurrence.js';
 import { type Token, tokenise } from '../../engine/lang/syntax/lexer.js';
-import { readSource } from '../../engine/lang/syntax/source.js';
+import { readSource } from '../../engine/lang/syntax/source-file.js';
 import { root } from '../support/project.js';
 import { corpusProjects } from '../support/source-mutation.js';
 import { trackedFiles } from '../support/source-tree.js';

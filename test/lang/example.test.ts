@@ -1,7 +1,7 @@
 // The worked examples of the language: all compile, in both modes; the faulty one gives exactly its
 // diagnostics.
 import { expect, test } from 'vitest';
-import { printPlan } from '../../engine/plan/print.js';
+import { printPlan } from '../../engine/plan/print-plan.js';
 import { compileGarden, examplesText, planLines, queryOf } from './garden.js';
 
 for (const compat of [false, true]) {

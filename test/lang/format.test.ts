@@ -7,7 +7,7 @@ import { defaultLimits } from '../../engine/base/limits.js';
 import { compile } from '../../engine/lang/compile.js';
 import { formatSource } from '../../engine/lang/format/format.js';
 import { type Token, tokenise } from '../../engine/lang/syntax/lexer.js';
-import { readSource } from '../../engine/lang/syntax/source.js';
+import { readSource } from '../../engine/lang/syntax/source-file.js';
 import { blocksOf, readManual } from '../support/page.js';
 import { root } from '../support/project.js';
 import { Random } from '../support/random.js';

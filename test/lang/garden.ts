@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Compilation, compile } from '../../engine/lang/compile.js';
 import type { Plan, Query } from '../../engine/plan/plan.js';
-import { printPlan } from '../../engine/plan/print.js';
+import { printPlan } from '../../engine/plan/print-plan.js';
 
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 

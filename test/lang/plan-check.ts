@@ -2,7 +2,7 @@
 // they are read, parameters exist, and the plan is data that can be sent to another thread.
 import { expect } from 'vitest';
 import type { Plan, Statement } from '../../engine/plan/plan.js';
-import { printPlan } from '../../engine/plan/print.js';
+import { printPlan } from '../../engine/plan/print-plan.js';
 
 export function checkPlan(plan: Plan): void {
   const bound = new Set<number>();

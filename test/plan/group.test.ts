@@ -1,7 +1,7 @@
 // Groups that keep what is read of their items instead of all: the answers are those of the plan as
 // written, errors included, and the memory is that of the groups.
 import { afterAll, describe, expect, test } from 'vitest';
-import { printPlan } from '../../engine/plan/print.js';
+import { printPlan } from '../../engine/plan/print-plan.js';
 import type { WriteView } from '../../engine/storage/table/view-types.js';
 import { compileShop, Shop } from './shop.js';
 

@@ -2,7 +2,7 @@
 // the error, whether their plans are as written or planned.
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { printPlan } from '../../engine/plan/print.js';
+import { printPlan } from '../../engine/plan/print-plan.js';
 import { compileShop, parameterText, queryBody, Shop } from './shop.js';
 
 const shop = new Shop();

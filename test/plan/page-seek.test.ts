@@ -1,7 +1,7 @@
 // Pages that begin at their position: each is, position included, the page of the plan as written, from
 // any position that any page gave, also of elements that are gone; and costs what is on it.
 import { afterAll, expect, test } from 'vitest';
-import { printPlan } from '../../engine/plan/print.js';
+import { printPlan } from '../../engine/plan/print-plan.js';
 import type { Query } from '../../engine/plan/plan.js';
 import { compileShop, Shop } from './shop.js';
 

@@ -1,7 +1,7 @@
 // Every rule of the planner, and where it must not apply: printed plans of short queries on the
 // shop.
 import { expect, test } from 'vitest';
-import { printPlan } from '../../engine/plan/print.js';
+import { printPlan } from '../../engine/plan/print-plan.js';
 import { compileShop, parameterText } from './shop.js';
 
 const cases: [name: string, body: string, plan: string[]][] = [

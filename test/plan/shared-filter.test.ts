@@ -1,7 +1,7 @@
 // One filter for all searches of a fusion is found out once: the answers are those of each search with
 // its own, also where the fusion runs anew for every item with another filter.
 import { afterAll, expect, test } from 'vitest';
-import { printPlan } from '../../engine/plan/print.js';
+import { printPlan } from '../../engine/plan/print-plan.js';
 import { compileShop, Shop } from './shop.js';
 
 const words = ['sun', 'rose', 'fern', 'soil'];

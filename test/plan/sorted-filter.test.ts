@@ -1,7 +1,7 @@
 // The first rows in one index's order of what a condition on another lets through: the answers of the plan
 // as written, whatever the values have to do with each other, and cost that of what is answered.
 import { afterAll, expect, test } from 'vitest';
-import { printPlan } from '../../engine/plan/print.js';
+import { printPlan } from '../../engine/plan/print-plan.js';
 import { compileShop, Shop } from './shop.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';

@@ -4,7 +4,7 @@ import { toInstant } from '../../engine/base/date.js';
 import { type Scalar, Uuid } from '../../engine/base/value.js';
 import { check } from '../../engine/storage/check/check.js';
 import { convertScalar } from '../../engine/storage/schema/cast.js';
-import type { Migration } from '../../engine/base/migration.js';
+import type { Migration } from '../../engine/base/migration-rule.js';
 import { fromOf, labelOf } from '../../engine/storage/record/record.js';
 import { edge, node, vector } from './support/declare.js';
 import { Documents, add, apply, lookup, open, read, refused, schema } from './support/evolve.js';

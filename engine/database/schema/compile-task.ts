@@ -1,6 +1,6 @@
 // Runs on the compiler thread, so that serving threads stay responsive.
 // Invariant: this thread loads nothing native, so that it may be terminated at any time.
-import { compileAdHoc } from '../../lang/ad-hoc.js';
+import { compileAdHoc } from '../../lang/compile-ad-hoc.js';
 import { type CompileOptions, compile, type Source } from '../../lang/compile.js';
 import type { Limits } from '../../base/limits.js';
 import type { Diagnostic } from '../../lang/syntax/diagnostic.js';

@@ -4,7 +4,7 @@
 import { fail } from '../../base/errors.js';
 import { TaskThread } from '../../system/task-thread.js';
 import type { Limits } from '../../base/limits.js';
-import type { AdHocCompilation } from '../../lang/ad-hoc.js';
+import type { AdHocCompilation } from '../../lang/compile-ad-hoc.js';
 import { type Compilation, compile, type Source } from '../../lang/compile.js';
 import type { Program } from '../../plan/program.js';
 import { unpack } from '../call/serialize-plan.js';

@@ -9,7 +9,7 @@ import { findName, type Scope, visibleNames } from '../type/scope.js';
 import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import type { Source } from '../compile.js';
-import type { Span } from '../syntax/source.js';
+import type { Span } from '../syntax/source-file.js';
 import { scalarNames } from '../schema/schema-checker.js';
 import { type AnalyzeOptions, type Findings, collectFindings } from './analyze.js';
 import { printValueType } from './occurrence.js';

@@ -6,7 +6,7 @@ import type { Chain, Expr, ProjectionItem, Step } from '../syntax/ast-expression
 import type { Name } from '../syntax/ast-literal.js';
 import type { QueryDeclaration, SourceTree, Statement } from '../syntax/ast-query.js';
 import type { Field, TypeNode } from '../syntax/ast-schema.js';
-import type { SourceFile, Span } from '../syntax/source.js';
+import type { SourceFile, Span } from '../syntax/source-file.js';
 import type { SemanticModel } from '../type/semantic-model.js';
 import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';

@@ -3,7 +3,7 @@
 import { defaultLimits } from '../../base/limits.js';
 import type { SourceTree } from '../syntax/ast-query.js';
 import { type Token, tokenise } from '../syntax/lexer.js';
-import type { SourceFile, Span } from '../syntax/source.js';
+import type { SourceFile, Span } from '../syntax/source-file.js';
 
 export interface OutlineItem {
   name: string;

@@ -6,7 +6,7 @@ import { checkFusion } from './fusion.js';
 import { checkSet } from './set-head.js';
 import type { Call, Chain, Path } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
-import { checkComparison } from '../step/comparison.js';
+import { checkComparison } from '../step/step-compare.js';
 import type { ChainPosition, Context, StepChecker } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import {

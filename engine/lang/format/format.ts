@@ -7,7 +7,7 @@ import type { QueryDeclaration, SourceTree, Statement } from '../syntax/ast-quer
 import { collectDiagnostics, type Diagnostic } from '../syntax/diagnostic.js';
 import { tokenise } from '../syntax/lexer.js';
 import { parseFile } from '../syntax/parser.js';
-import { readSource, type SourceFile } from '../syntax/source.js';
+import { readSource, type SourceFile } from '../syntax/source-file.js';
 import { commentLines, layOut, leadLines, pad } from './layout.js';
 import { type TokenWithTrivia, readTrivia } from './token-trivia.js';
 

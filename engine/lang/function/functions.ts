@@ -3,7 +3,7 @@ import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import type { Scope } from '../type/scope.js';
 import type { TypedExpr } from '../type/typed-expression.js';
-import { checkCoalesce, checkIf } from './branch.js';
+import { checkCoalesce, checkIf } from './branch-function.js';
 import {
   checkDateFunction,
   checkTextFunction,

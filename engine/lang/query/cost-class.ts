@@ -1,6 +1,6 @@
 // Estimates the cost class of a plan from its structure alone: A runs inline, B is batched, C occupies a
 // reader for a long time, W writes. Measurements at run time correct the estimate.
-import { stepsLeft } from '../../plan/access.js';
+import { stepsLeft } from '../../plan/access-path.js';
 import type { AccessPath, Pipeline, Source } from '../../plan/expression.js';
 import type { CostClass, Plan } from '../../plan/plan.js';
 import { printedSize } from './printed-size.js';

@@ -8,7 +8,7 @@ import {
   findType,
   typesOf,
 } from '../../base/schema.js';
-import type { FieldRule, Migration, TypeMigration } from '../../base/migration.js';
+import type { FieldRule, Migration, TypeMigration } from '../../base/migration-rule.js';
 import type { Mapping, MappingRule, MigrationDeclaration } from '../syntax/ast-schema.js';
 import type { Report } from '../syntax/diagnostic.js';
 import { defaultValue, findScalar } from './schema-checker.js';

@@ -1,7 +1,7 @@
 // Checks expressions that must not write, because they may be evaluated never, once or in another order than
 // written.
 import type { Expr } from '../syntax/ast-expression.js';
-import type { Span } from '../syntax/source.js';
+import type { Span } from '../syntax/source-file.js';
 import type { Context } from '../type/context.js';
 import type { Scope } from '../type/scope.js';
 import type { TypedExpr } from '../type/typed-expression.js';

@@ -2,7 +2,7 @@
 import type { ElementKind, TypeRef } from '../../base/schema.js';
 import type { Expression, Source } from '../../plan/expression.js';
 import type { Argument, Call, ObjectLiteral } from '../syntax/ast-expression.js';
-import type { Span } from '../syntax/source.js';
+import type { Span } from '../syntax/source-file.js';
 import type { ChainPosition, Context } from '../type/context.js';
 import { listExpression, single } from '../type/load-conversion.js';
 import { unknownExpr } from '../type/make-typed.js';
@@ -15,7 +15,7 @@ import { comparable } from '../type/type-relation.js';
 import { typeOfParameter } from '../type/parameter-type.js';
 import { type ItemType, scalarType } from '../type/type.js';
 import { expectArguments, isDeclared, typeArgument } from './call-argument.js';
-import { readAs } from './comparison.js';
+import { readAs } from './step-compare.js';
 import { identityArgument } from './argument-kind.js';
 import { reportWrites } from './read-only.js';
 import { checkLookup, elements, reportProperty } from './source-step.js';

@@ -4,7 +4,7 @@ import type { Expression, Source } from '../../plan/expression.js';
 import { expectArguments, typeArgument } from './call-argument.js';
 import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
-import { readAs, warnConstant } from './comparison.js';
+import { readAs, warnConstant } from './step-compare.js';
 import type { ChainPosition, Context } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import { unknownExpr } from '../type/make-typed.js';

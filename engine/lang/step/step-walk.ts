@@ -4,7 +4,7 @@ import type { TypeRef } from '../../base/schema.js';
 import type { Expression, Step } from '../../plan/expression.js';
 import { inferTypes } from '../../plan/infer-types.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
-import type { Span } from '../syntax/source.js';
+import type { Span } from '../syntax/source-file.js';
 import type { Context, StepChecker } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';

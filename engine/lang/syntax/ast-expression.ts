@@ -1,7 +1,7 @@
 // Syntax tree of expressions, with positions, before any name is resolved. Calls are general: a name with
 // type arguments and arguments. The checker decides which calls exist and what they accept.
 import type { Faulty, Literal, Name } from './ast-literal.js';
-import type { Span } from './source.js';
+import type { Span } from './source-file.js';
 
 export type Expr =
   | Literal

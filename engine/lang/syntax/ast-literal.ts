@@ -1,5 +1,5 @@
 // Names and literals of the syntax tree, used in declarations and queries.
-import type { Span } from './source.js';
+import type { Span } from './source-file.js';
 
 export interface Name {
   text: string;

@@ -2,7 +2,7 @@
 import type { Expr } from './ast-expression.js';
 import type { Name } from './ast-literal.js';
 import type { Field, MigrationDeclaration, TypeDeclaration, Version } from './ast-schema.js';
-import type { Span } from './source.js';
+import type { Span } from './source-file.js';
 
 export interface QueryDeclaration {
   name: Name;

@@ -2,7 +2,7 @@
 import type { ElementKind } from '../../base/schema.js';
 import type { Faulty, Literal, Name } from './ast-literal.js';
 import type { Expr } from './ast-expression.js';
-import type { Span } from './source.js';
+import type { Span } from './source-file.js';
 
 export type TypeNode =
   | { kind: 'name'; name: Name; span: Span }

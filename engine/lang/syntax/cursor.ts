@@ -4,7 +4,7 @@ import type { Limits } from '../../base/limits.js';
 import type { Name } from './ast-literal.js';
 import type { Report } from './diagnostic.js';
 import type { Token } from './lexer.js';
-import type { Span } from './source.js';
+import type { Span } from './source-file.js';
 
 export interface Cursor {
   readonly tokens: readonly Token[];

@@ -1,7 +1,7 @@
 // Diagnostics: the compiler's reports about sources, their collection and their printing. The first letter of
 // a code is its severity.
 import { visible } from '../../base/text/visible.js';
-import { readLine, findPosition, type SourceFile, type Span } from './source.js';
+import { readLine, findPosition, type SourceFile, type Span } from './source-file.js';
 
 export interface Diagnostic {
   code: string;

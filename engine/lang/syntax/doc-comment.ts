@@ -1,6 +1,6 @@
 // Finds the source text of a query and its documentation: the `//` lines directly above `QUERY` or its
 // macros. Reads the text, because comments are not tokens.
-import type { SourceFile } from './source.js';
+import type { SourceFile } from './source-file.js';
 
 const header = /(?:#\s*\[[^\]\n]*\]\s*)*QUERY\s+$/;
 /** Matches the start of the next declaration, or of the comment above it. */

@@ -3,7 +3,7 @@
 import { compactInteger } from '../../base/integer.js';
 import type { Report } from './diagnostic.js';
 import { dialectHint } from './dialect-hints.js';
-import { lineEnd, type SourceFile } from './source.js';
+import { lineEnd, type SourceFile } from './source-file.js';
 
 /** `faulty` replaces a malformed literal or a foreign symbol, which has been reported. */
 export type TokenKind = 'name' | 'string' | 'integer' | 'float' | 'symbol' | 'faulty' | 'end';

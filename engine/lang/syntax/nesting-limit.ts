@@ -4,7 +4,7 @@
 import type { Chain, Path, Step } from './ast-expression.js';
 import type { Cursor } from './cursor.js';
 import { parseFailure } from './expect.js';
-import type { Span } from './source.js';
+import type { Span } from './source-file.js';
 
 /** Steps whose value contains nothing of their input. */
 const plain = new Set(

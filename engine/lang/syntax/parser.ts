@@ -12,7 +12,7 @@ import { type Token, tokenise } from './lexer.js';
 import { parseMacro, parseQuery } from './parser-query.js';
 import { parseBlock, parseDeclaration, parseMigration, parseVersion } from './parser-schema.js';
 import { guarded, startsItem } from './recovery.js';
-import type { SourceFile } from './source.js';
+import type { SourceFile } from './source-file.js';
 
 /** `before`: tokens that are read as if they preceded the others. */
 export function parseFile(

@@ -6,7 +6,7 @@ import type { Call, Chain, Expr } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import type { Report } from '../syntax/diagnostic.js';
 import type { Facts } from './semantic-model.js';
-import type { Span } from '../syntax/source.js';
+import type { Span } from '../syntax/source-file.js';
 import type { Let } from './lets.js';
 import type { SchemaIndex } from './schema-index.js';
 import type { Scope } from './scope.js';

@@ -10,7 +10,7 @@ import type { LiteralValue } from '../syntax/ast-literal.js';
 import type { Context } from './context.js';
 import type { Report } from '../syntax/diagnostic.js';
 import { bare } from './shape.js';
-import type { Span } from '../syntax/source.js';
+import type { Span } from '../syntax/source-file.js';
 import { append, toRows } from './stream.js';
 import { isList, type TypedExpr, wholeType } from './typed-expression.js';
 import { printItemType } from './type-print.js';

@@ -2,7 +2,7 @@
 // computes it.
 import type { Expression } from '../../plan/expression.js';
 import type { LiteralValue } from '../syntax/ast-literal.js';
-import type { Span } from '../syntax/source.js';
+import type { Span } from '../syntax/source-file.js';
 import type { ItemType } from './type.js';
 
 /** `lookup` is a list that stands for its only item where one value is needed. */

@@ -3,7 +3,7 @@ import type { CostClass, Output } from '../../plan/plan.js';
 import type { Source, Step } from '../../plan/expression.js';
 import type { Arguments } from '../argument/tool-argument.js';
 import { requiredText } from '../argument/argument-value.js';
-import { parseFilter } from './filter.js';
+import { parseFilter } from './filter-layer.js';
 import { lengthOf } from '../session.js';
 import {
   estimateCost,

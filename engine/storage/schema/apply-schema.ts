@@ -14,7 +14,7 @@ import {
 import { type DocumentIndex, textsOf } from '../record/text-document.js';
 import type { Env } from '../table/env.js';
 import { scanList } from '../graph/label-bitmap.js';
-import type { Migration } from '../../base/migration.js';
+import type { Migration } from '../../base/migration-rule.js';
 import { planMigration } from './migration-plan.js';
 import { rewriteElements } from './migration.js';
 import { metaKey, readTotal } from '../table/meta.js';

@@ -4,7 +4,7 @@
 // A type mapped to a free name keeps its label id, so only its records change. A type mapped to the name of
 // another type is merged into that type: its elements move to the other label.
 // Invariant: no two labels of a kind have one name.
-import type { Migration, TypeMigration } from '../../base/migration.js';
+import type { Migration, TypeMigration } from '../../base/migration-rule.js';
 import type { Schema, TypeRef } from '../../base/schema.js';
 import { fail } from '../../base/errors.js';
 import type { CatalogLabel, StoredCatalog } from '../catalog/catalog-record.js';

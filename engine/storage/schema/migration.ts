@@ -10,7 +10,7 @@ import { readAdjacency, writeAdjacency } from '../graph/adjacency.js';
 import { convertScalar } from './cast.js';
 import { type DocumentIndex, textsOf } from '../record/text-document.js';
 import { addAllToList, removeFromList, scanList } from '../graph/label-bitmap.js';
-import type { FieldRule } from '../../base/migration.js';
+import type { FieldRule } from '../../base/migration-rule.js';
 import type { Move } from './migration-plan.js';
 import { decodeProperty, fromOf, toOf } from '../record/record.js';
 import { encodeRecord, headOf } from '../record/record-writer.js';

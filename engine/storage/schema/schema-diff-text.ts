@@ -3,7 +3,7 @@ import { ByteWriter } from '../../base/bytes.js';
 import { printType } from '../../base/schema.js';
 import type { CatalogField, CatalogLabel, StoredCatalog } from '../catalog/catalog-record.js';
 import { printScalar } from '../record/fragment.js';
-import type { FieldRule, Migration } from '../../base/migration.js';
+import type { FieldRule, Migration } from '../../base/migration-rule.js';
 
 const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
 const nameOf = ({ kind, name }: Pick<CatalogLabel, 'kind' | 'name'>) => `${letters[kind]}::${name}`;

@@ -4,7 +4,7 @@ import { defaultLimits } from '../../../engine/base/limits.js';
 import type { Schema } from '../../../engine/base/schema.js';
 import type { Scalar, ScalarList } from '../../../engine/base/value.js';
 import type { DocumentIndex } from '../../../engine/storage/record/text-document.js';
-import type { Migration } from '../../../engine/base/migration.js';
+import type { Migration } from '../../../engine/base/migration-rule.js';
 import { type Storage, openStorage } from '../../../engine/storage/open-storage.js';
 import { decodeProperty, labelOf } from '../../../engine/storage/record/record.js';
 import { freshFolder, labelNamed, values, write } from './garden.js';

@@ -8,7 +8,7 @@ import { decodeParameters } from '../../../engine/json/decode.js';
 import { compile } from '../../../engine/lang/compile.js';
 import type { ReplyType } from '../../../engine/plan/output-type.js';
 import type { Plan, Query } from '../../../engine/plan/plan.js';
-import { printPlan } from '../../../engine/plan/print.js';
+import { printPlan } from '../../../engine/plan/print-plan.js';
 import type { Program } from '../../../engine/plan/program.js';
 import { LoneEngine } from '../server/lone-engine.js';
 import { type OracleAnswer, runOracle } from './oracle.js';

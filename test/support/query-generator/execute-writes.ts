@@ -4,7 +4,7 @@ import { TrellisError } from '../../../engine/base/errors.js';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import { decodeParameters } from '../../../engine/json/decode.js';
 import type { Plan, Query } from '../../../engine/plan/plan.js';
-import { printPlan } from '../../../engine/plan/print.js';
+import { printPlan } from '../../../engine/plan/print-plan.js';
 import { difference } from '../oracle/oracle-match.js';
 import type { Tree } from '../oracle/oracle-print.js';
 import { treeOf } from '../oracle/oracle-print.js';

@@ -3,7 +3,7 @@ import { TrellisError } from '../../../engine/base/errors.js';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import { decodeParameters } from '../../../engine/json/decode.js';
 import type { Plan, Query } from '../../../engine/plan/plan.js';
-import { printPlan } from '../../../engine/plan/print.js';
+import { printPlan } from '../../../engine/plan/print-plan.js';
 import { difference } from '../oracle/oracle-match.js';
 import type { Value } from '../oracle/oracle-value.js';
 import { mismatch } from '../reply-conforms.js';

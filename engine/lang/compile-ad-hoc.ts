@@ -8,7 +8,7 @@ import type { SourceTree } from './syntax/ast-query.js';
 import { collectDiagnostics, type Diagnostic, type Report } from './syntax/diagnostic.js';
 import type { Token } from './syntax/lexer.js';
 import { parseFile } from './syntax/parser.js';
-import { readSource } from './syntax/source.js';
+import { readSource } from './syntax/source-file.js';
 import { indexSchema } from './type/schema-index.js';
 
 /** Name of the text in diagnostics. */

@@ -11,7 +11,7 @@ import type { JsonView } from '../../json/view.js';
 import type { Expression, SessionTest, Step } from '../../plan/expression.js';
 import { type Arguments, inside, missing, optional, wrongKind } from '../argument/tool-argument.js';
 import { requiredText, readText } from '../argument/argument-value.js';
-import { buildCases } from '../argument/operand.js';
+import { buildCases } from '../argument/filter-operand.js';
 import { isStepTool, parseStep, stepTools } from './step-tool.js';
 import { findMeaning, type Vocabulary } from '../argument/vocabulary.js';
 

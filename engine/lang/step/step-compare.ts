@@ -14,7 +14,7 @@ import { dateLiteral, idLiteral, listExpression, single } from '../type/load-con
 import { scalarExpr, unknownExpr } from '../type/make-typed.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
-import type { Span } from '../syntax/source.js';
+import type { Span } from '../syntax/source-file.js';
 import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { comparable, findFamily, isInteger } from '../type/type-relation.js';

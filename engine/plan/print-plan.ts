@@ -6,7 +6,7 @@ import { type GivenDefault, printType, type TypeRef } from '../base/schema.js';
 import { Instant, Uuid } from '../base/value.js';
 import type { Assignment, End, Expression, Member, Pipeline, Source, Step } from './expression.js';
 import type { EmbedSite, Keep, Output, Parameter, Plan, Statement } from './plan.js';
-import { stepsLeft } from './access.js';
+import { stepsLeft } from './access-path.js';
 import { printKept, printPath, printSeek } from './print-access.js';
 
 /**
