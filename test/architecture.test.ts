@@ -1,7 +1,7 @@
-// The rules of the code base as tests: which folder may import which, how long things may be, which names and calls
-// are banned, and that every error code, failpoint and limit of the compiled module is covered.
+// The rules of the code base as tests: which folder may import which, how long things may be, which calls are banned,
+// and that every error code, failpoint and limit of the compiled module is covered. Names: file-names.test.ts.
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../engine/base/errors.js';
 import { caseFiles } from './support/corpus/case.js';
@@ -173,46 +173,6 @@ describe('imports', () => {
   });
 });
 
-/** Files that projects of users contain. */
-const isMadeByUsers = new Set(['trellis.gen.ts', 'load.mjs']);
-
-const isComment = /^\s*(\/\/|\*|\/\*)/;
-
-/** Folders with comment lines of more than 110 columns. The list may only become shorter. */
-const hasWideComments = new Set<string>([@WIDE@]);
-
-const ruleAndExecutor = 'a rule of the planner and the part of the executor that carries it out';
-const expressionFamily = 'the type or the syntax, and the file of the executor for it';
-const command = 'a command, and what it starts';
-const page = 'the explorer is a program of its own, for browsers';
-
-/** File names that stand in two folders, and why. */
-const namedTwice: Record<string, Record<string, string>> = {
-  engine: {
-    'accumulate.ts': ruleAndExecutor,
-    'page-seek.ts': ruleAndExecutor,
-    'reverse-traversal.ts': ruleAndExecutor,
-    'semi-join.ts': ruleAndExecutor,
-    'date.ts': expressionFamily,
-    'value.ts': expressionFamily,
-    'expression.ts': expressionFamily,
-    'source.ts': expressionFamily,
-  },
-  server: {
-    'config.ts': command,
-    'explain.ts': command,
-    'keys.ts': command,
-    'openapi.ts': command,
-    'repl.ts': command,
-    'colour.ts': page,
-    'lossless-json.ts': page,
-    'program.ts': page,
-    'router.ts': page,
-    'session.ts': page,
-    'status.ts': page,
-  },
-};
-
 describe('size and form', () => {
   test('files have at most 500 lines of at most 100 columns', () => {
     list(
@@ -278,55 +238,6 @@ describe('size and form', () => {
         )
         .map(([path, count]) => `${path} exports ${count} names`),
     );
-  });
-
-  test('comment lines have at most 110 columns', () => {
-    list(
-      [...all, ...wasm]
-        .filter(({ path }) => !hasWideComments.has(dirname(path)))
-        .flatMap((file) =>
-          file.lines.flatMap((line, i) =>
-            isComment.test(line) && line.length > 110
-              ? [`${file.path}:${i + 1} has ${line.length} columns`]
-              : [],
-          ),
-        ),
-    );
-  });
-
-  test('files that comments mention exist', () => {
-    const names = new Set(trackedFiles().map((path) => basename(path)));
-    const mentioned = /(?<![\w*/<{.$-])([A-Za-z0-9][\w./-]*\.(?:ts|tsx|cts|mjs|md))\b/g;
-    list(
-      [...all, ...wasm].flatMap((file) =>
-        file.lines.flatMap((line, i) =>
-          isComment.test(line)
-            ? [...line.matchAll(mentioned)]
-                .map(([, name]) => name!)
-                .filter((name) => !names.has(basename(name)) && !isMadeByUsers.has(basename(name)))
-                .map((name) => `${file.path}:${i + 1} mentions ${name}`)
-            : [],
-        ),
-      ),
-    );
-  });
-
-  test.each(['engine', 'server'])('no file name occurs twice in %s', (folder) => {
-    const files = new Map<string, string[]>();
-    for (const path of trackedFiles()) {
-      if (!path.startsWith(`${folder}/`) || !/\.tsx?$/.test(path)) continue;
-      files.set(basename(path), [...(files.get(basename(path)) ?? []), path]);
-    }
-    const twins = [...files].filter(
-      ([name, paths]) => paths.length > 1 && !/^(index|types)\.ts$/.test(name),
-    );
-    list(
-      twins
-        .filter(([name]) => !(name in namedTwice[folder]!))
-        .map(([name, paths]) => `${name}: ${paths.join(', ')}`),
-    );
-    const names = new Set(twins.map(([name]) => name));
-    list(Object.keys(namedTwice[folder]!).filter((name) => !names.has(name)));
   });
 
   test('every file begins with a comment', () => {

@@ -1,5 +1,5 @@
-// Types and histograms of the numbers on /metrics. A sample is printed with the help text of its family, so a name
-// without a definition does not pass the type check. Prometheus defines the form of a histogram.
+// Types and histograms of the numbers on /metrics. A sample is printed with the help text of its family, so
+// a name without a definition does not pass the type check. Prometheus defines the form of a histogram.
 // Invariant: one thread writes the cells of a histogram; other threads may read them.
 
 type FamilyType = 'counter' | 'gauge' | 'histogram';

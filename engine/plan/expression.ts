@@ -426,7 +426,7 @@ export type Step =
       one: boolean;
     };
 
-// How a scan finds its rows for less than reading its whole type: see access.ts.
+// How a scan finds its rows for less than reading its whole type: see access-path.ts.
 
 /**
  * A bound of an index range. A bound that is null at run time accepts nothing, except an equal bound on a
@@ -436,7 +436,7 @@ export interface Bound {
   value: Expression;
   inclusive: boolean;
   /**
-   * Bounded part of the property: `beginning` of a text, `YEAR` of a date, or a time unit for its first instant.
+   * Bounded part: `beginning` of a text, `YEAR` of a date, or a time unit for its first instant.
    */
   part?: string;
 }

@@ -1,4 +1,4 @@
-// The client as it is shipped: one small file that any runtime can load (client.md 9, P10).
+// The client as it is shipped: one small file that any runtime can load.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

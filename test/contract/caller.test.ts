@@ -1,5 +1,5 @@
 // The functions of a generated module over a connection and over an embedded database: the same file,
-// the same answers, the same errors (client.md 9, P06, P14).
+// the same answers, the same errors.
 import { writeFileSync } from 'node:fs';
 import { connect as dial, createServer } from 'node:net';
 import { join } from 'node:path';

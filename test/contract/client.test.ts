@@ -1,4 +1,4 @@
-// `trellisdb/client` against a scripted server (client.md 5, P06, P11, P12): what is sent again and
+// `trellisdb/client` against a scripted server: what is sent again and
 // what is not, exact integers, deadlines.
 import { getEventListeners } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';

@@ -1,4 +1,4 @@
-// What callers rely on (client.md 6): an addition is no change of it, everything else is told by the
+// What callers rely on: an addition is no change of it, everything else is told by the
 // name of the query or type that it is about.
 import { expect, test } from 'vitest';
 import { computeContract } from '../../engine/contract/contract-hash.js';

@@ -1,5 +1,5 @@
 // What others say of what is generated and published: two validators of OpenAPI, three versions of
-// TypeScript, publint and others (client.md 9: P02, P04, P07, P15). Their packages are installed by long tests only.
+// TypeScript, publint and others. Their packages are installed by long tests only.
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

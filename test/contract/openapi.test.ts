@@ -1,4 +1,4 @@
-// `/openapi.json`, `trellis types` and `trellis openapi` through the real program (client.md 3, 4).
+// `/openapi.json`, `trellis types` and `trellis openapi` through the real program.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,6 +1,5 @@
 // What `/openapi.json` says of requests, held against every call of the conformance cases, whose answers
-// a real server gives: what it takes is of the schema, what it refuses for its shape is not (client.md
-// 9, P08).
+// a real server gives: what it takes is of the schema, what it refuses for its shape is not.
 import Schema from 'typebox/schema';
 import { expect, test } from 'vitest';
 import type { JsonSchema } from '../../engine/contract/json-schema.js';

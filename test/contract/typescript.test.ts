@@ -1,5 +1,5 @@
 // The generated TypeScript: it compiles under the strictest rules, says what is wrong at its place,
-// and is the same in every run (client.md 9, P02, P03, P05).
+// and is the same in every run.
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';

@@ -1,4 +1,4 @@
-// An embedding provider on this machine that speaks all four shapes (operations.md 10), checks
+// An embedding provider on this machine that speaks all four shapes, checks
 // credentials, and can be told to fail. Its vectors are small and follow from the text:
 // [characters, vowels, 1].
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

@@ -1,4 +1,4 @@
-// The formatter (tooling.md 7, W10) over every source there is, with layouts and comments at random: the
+// The formatter over every source there is, with layouts and comments at random: the
 // same tokens, the same comments, the same program, and nothing left to do the second time.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// The library: schema and data of the dialogues (sessions.md 10), and a bench that plays a client
+// The library: schema and data of the dialogues, and a bench that plays a client
 // of the `mcp/` endpoints.
 import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';

@@ -1,7 +1,7 @@
 // Computes completions at a position. The word there is replaced by a name that does not exist, and open
 // brackets are closed. The checker then reports in which role it met that name.
 import { elementMember, elementMembers } from '../type/schema-index.js';
-import { headNames, stepNames } from '../expression/chain.js';
+import { headNames, stepNames } from '../expression/check-chain.js';
 import type { ElementKind } from '../../base/schema.js';
 import type { Call, Chain, Expr } from '../syntax/ast-expression.js';
 import type { TypeNode } from '../syntax/ast-schema.js';

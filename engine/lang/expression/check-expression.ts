@@ -1,9 +1,9 @@
-// Checks expressions: literals, arrays, objects, negation. Chains are in chain.ts.
+// Checks expressions: literals, arrays, objects, negation. Chains are in check-chain.ts.
 import { unreachable } from '../../base/assert.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Expr, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { LiteralValue } from '../syntax/ast-literal.js';
-import { checkChain } from './chain.js';
+import { checkChain } from './check-chain.js';
 import type { Context } from '../type/context.js';
 import { listExpression } from '../type/load-conversion.js';
 import { scalarExpr, unknownExpr } from '../type/make-typed.js';

@@ -224,14 +224,11 @@ const reservedNames = new Map([
 ]);
 
 /** Warns of full scans that can be avoided. */
-function warnSlow(
-  { sourceSpans, report, schema }: Context,
-  plan: Plan,
-  otherwise: Span,
-): void {
+function warnSlow({ sourceSpans, report, schema }: Context, plan: Plan, otherwise: Span): void {
   for (const { source, what, instead } of slowReads(plan, schema)) {
     // The planner gives the access path to a copy of the scan, which shares `types` with the original.
-    const position = source.kind === 'scan' ? sourceSpans.get(source.types) : sourceSpans.get(source);
+    const position =
+      source.kind === 'scan' ? sourceSpans.get(source.types) : sourceSpans.get(source);
     report('W120', position ?? otherwise, what, instead);
   }
 }

@@ -14,7 +14,8 @@ export function withLets(typed: TypedExpr, of: Expression, lets: readonly Let[])
   if (lets.length === 0) return typed;
   const expression = given(typed.expression, of, lets);
   const { shape } = typed;
-  if (shape === undefined) return expression === typed.expression ? typed : { ...typed, expression };
+  if (shape === undefined)
+    return expression === typed.expression ? typed : { ...typed, expression };
   return { ...typed, expression, shape: shapeWithLets(shape, of, lets) };
 }
 
