@@ -1,6 +1,9 @@
-// `npm run bench -- NAME [ARGS]`: each benchmark is a module below this folder that exports `run(args)`.
-import { existsSync, readFileSync } from 'node:fs';
+// `npm run bench -- NAME [ARGS]`: each benchmark is a module below this folder that exports `run(args)`. With `--save`
+// its tables are written to results/NAME.json, the source of the figures in README.md and in the manual.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { printedTables } from './support/table.js';
 
 interface Bench {
   run(args: string[]): Promise<void>;
@@ -56,26 +59,42 @@ function ticks(): { all: number; own: number } | undefined {
   return { all: user! + nice! + system! + irq! + softirq!, own };
 }
 
-/** How quiet the machine was: figures taken beside other work mean little. */
-function printOthers(before: ReturnType<typeof ticks>, seconds: number): void {
+/** Percent of the processors that other processes used: figures of a busy machine mean little. */
+function othersPercent(before: ReturnType<typeof ticks>, seconds: number): string | undefined {
   const after = ticks();
-  if (before === undefined || after === undefined) return;
+  if (before === undefined || after === undefined) return undefined;
   const others = (after.all - before.all - (after.own - before.own)) / 100;
-  const share = Math.max(0, others / seconds / cpus().length) * 100;
-  console.log(`\nOther processes used ${share.toFixed(0)} % of the processors meanwhile.`);
+  return (Math.max(0, others / seconds / cpus().length) * 100).toFixed(0);
 }
 
-const [name, ...args] = process.argv.slice(2);
+/** Writes results/NAME.json: what was measured, when, on which machine, with which load and commit. */
+function saveResult(bench: string, machine: string, date: string, others?: string): void {
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+  const load = others === undefined ? 'unknown' : `${others} % used by other processes`;
+  const result = { bench, date, machine, load, commit, tables: printedTables };
+  const path = new URL(`../../bench/results/${bench}.json`, import.meta.url);
+  writeFileSync(path, `${JSON.stringify(result, undefined, 2)}\n`);
+  console.log(`Saved in bench/results/${bench}.json.`);
+}
+
+const given = process.argv.slice(2);
+const isSaved = given.includes('--save');
+const [name, ...args] = given.filter((arg) => arg !== '--save');
 if (name === undefined || !Object.hasOwn(modules, name)) {
   console.error(`Usage: npm run bench -- ${Object.keys(modules).join('|')} [ARGS]`);
   process.exitCode = 1;
 } else {
   const model = cpus()[0]?.model.trim() ?? 'unknown processor';
+  const machine = `${cpus().length} x ${model}, Node ${process.versions.node}`;
   const day = new Date().toISOString().slice(0, 10);
-  console.log(`${name}: ${cpus().length} x ${model}, Node ${process.versions.node}, ${day}\n`);
+  console.log(`${name}: ${machine}, ${day}\n`);
   const bench = (await import(new URL(`./${modules[name]!}.js`, import.meta.url).href)) as Bench;
   const before = ticks();
   const started = performance.now();
   await bench.run(args);
-  printOthers(before, (performance.now() - started) / 1000);
+  const others = othersPercent(before, (performance.now() - started) / 1000);
+  if (others !== undefined) {
+    console.log(`\nOther processes used ${others} % of the processors meanwhile.`);
+  }
+  if (isSaved) saveResult(name, machine, day, others);
 }

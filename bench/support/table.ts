@@ -1,6 +1,17 @@
-// A Markdown table of a benchmark: one row per measurement, numbers aligned right.
+// A Markdown table of a benchmark: one row per measurement, numbers aligned right. Keeps every table that was
+// printed, for the result file of the benchmark.
 
 export type Cell = string | number;
+
+/** A table with its numbers as they were measured. */
+export interface ResultTable {
+  title: string;
+  columns: readonly string[];
+  rows: readonly (readonly Cell[])[];
+}
+
+/** Every table that this process has printed, in order. */
+export const printedTables: ResultTable[] = [];
 
 /** 12345.6 -> "12,346", 3.14159 -> "3.14", texts as they are. */
 export function printCell(cell: Cell): string {
@@ -15,6 +26,7 @@ export function printCell(cell: Cell): string {
 
 /** `columns` are headings; the first is aligned left. */
 export function printTable(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  printedTables.push({ title: '', columns, rows });
   const texts = [columns, ...rows.map((row) => row.map(printCell))];
   const widths = columns.map((_, i) => Math.max(...texts.map((row) => row[i]!.length), 3));
   const line = (row: readonly string[]) =>

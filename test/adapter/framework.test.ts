@@ -39,6 +39,8 @@ QUERY count() => RETURN V<Chunk>::COUNT
 `,
 };
 
+const guides = 'server/docs/guides/integrations';
+
 /** The block of a page that imports a package, for this server, without its imports of types only. */
 function exampleOf(page: string, imported: string, port: number): string {
   const text = readFileSync(join(root, page), 'utf8');
@@ -96,7 +98,7 @@ describe.skipIf(typeof found === 'string')('Node 22', () => {
   }
 
   test('W16 the AI SDK has each query as a tool', async () => {
-    const example = exampleOf('server/mcp/README.md', '@ai-sdk/mcp', server.port);
+    const example = exampleOf(`${guides}/ai-sdk.md`, '@ai-sdk/mcp', server.port);
     const print = `
       const [{ tools }, { prompt }] = model.doGenerateCalls;
       const { description, inputSchema } = tools.find(({ name }) => name === 'worksOf');
@@ -113,7 +115,7 @@ describe.skipIf(typeof found === 'string')('Node 22', () => {
   });
 
   test('W16 LangChain has each query as a tool, and is told of errors', async () => {
-    const example = exampleOf('server/mcp/README.md', '@langchain/mcp-adapters', server.port);
+    const example = exampleOf(`${guides}/langchain.md`, '@langchain/mcp-adapters', server.port);
     const [before, after] = example.split('await client.close()');
     const use = `
       const tool = tools.find(({ name }) => name === 'worksOf');
@@ -128,7 +130,7 @@ describe.skipIf(typeof found === 'string')('Node 22', () => {
   });
 
   test('W16 Mastra stores and finds vectors', async () => {
-    const example = exampleOf('server/integrations/README.md', 'trellisdb/mastra', server.port);
+    const example = exampleOf(`${guides}/mastra.md`, 'trellisdb/mastra', server.port);
     const print = `
       import { MastraVector } from '@mastra/core/vector';
       const stats = await store.describeIndex({ indexName: 'Chunk' });
@@ -152,7 +154,7 @@ describe.skipIf(typeof found === 'string')('Node 22', () => {
   });
 
   test('W16 the types of the Mastra adapter are those of its framework', async () => {
-    const example = exampleOf('server/integrations/README.md', 'trellisdb/mastra', server.port);
+    const example = exampleOf(`${guides}/mastra.md`, 'trellisdb/mastra', server.port);
     const file = join(folder, 'mastra-types.mts');
     const use = `import type { MastraVector } from '@mastra/core/vector';
 const any: MastraVector<Filter> = store;
