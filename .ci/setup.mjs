@@ -256,14 +256,14 @@ const program = {
 };
 /** Milliseconds of a run whose code is kept. */
 const typical = '2_000';
-/** By file, or by text: what lanes and fronts are made of is nearly the same, and one bundle. */
+/** By file, or by text: reader, writer and HTTP threads share nearly all of their code, so they are one bundle. */
 const bundles = {
   main: 'server/main.js',
   threads: `
     export { default as lane } from './engine/database/lane/thread-main.js';
     import { parentPort, workerData } from 'node:worker_threads';
-    import { serveFront } from './server/http-threads/http-thread.js';
-    export const front = () => serveFront(parentPort, workerData);`,
+    import { runHttpThread } from './server/http-threads/http-thread.js';
+    export const httpThread = () => runHttpThread(parentPort, workerData);`,
   'compile-task': 'engine/database/schema/compile-task.js',
   'answer-task': 'engine/embed/answer-task.js',
   'log-thread': 'engine/cluster/role/log-thread.js',
@@ -277,7 +277,7 @@ const programs = [
     'default',
     `['serve', 'dev'].includes(process.argv[2]) ? ${typical} : undefined`,
   ],
-  ['http-thread-entry.js', 'threads', 'front()', typical],
+  ['http-thread-entry.js', 'threads', 'httpThread()', typical],
   ['worker.cjs', 'threads', 'lane', typical],
   ['compile-thread.cjs', 'compile-task', 'default', 'undefined'],
   ['answer-thread.cjs', 'answer-task', 'default', 'undefined'],

@@ -1,5 +1,5 @@
 // How a server grows with the threads that take its connections: requests a wall second and a second of
-// processor time with 1, 2, 3 ... fronts, on the machine as it is and beside busy processes of equal
+// processor time with 1, 2, 3 ... HTTP threads, on the machine as it is and beside busy processes of equal
 // priority. All servers run at once and are asked in turn, so that they meet the same machine.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';

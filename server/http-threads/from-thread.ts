@@ -1,9 +1,10 @@
-// The main thread's side of one front: the requests that it passes on, as if they had come here.
-// Invariant: a front that has ended has no request under way.
+// Receives the requests that one HTTP thread forwards, and passes them to the main thread's receiver as if
+// they had arrived on the main thread. Runs on the main thread.
+// Invariant: an HTTP thread that has ended has no request in progress.
 import { sharedOriginMs } from '../../engine/index.js';
 import { type Receiver, guarded } from '../http/transport.js';
 import { ForwardedExchange } from './main-exchange.js';
-import { type Batch, type FrontItem, type MainItem, Outbox, type ToFront } from './messages.js';
+import { type Batch, type ThreadItem, type MainItem, Outbox, type ToThread } from './messages.js';
 
 export class ThreadLink {
   readonly #exchanges = new Map<number, ForwardedExchange>();
@@ -14,12 +15,12 @@ export class ThreadLink {
 
   constructor(
     private readonly receiver: Receiver,
-    port: { postMessage(message: ToFront, transfer?: readonly ArrayBuffer[]): void },
+    port: { postMessage(message: ToThread, transfer?: readonly ArrayBuffer[]): void },
   ) {
     this.#outbox = new Outbox(port);
   }
 
-  receive({ items, bytes }: Batch<FrontItem>): void {
+  receive({ items, bytes }: Batch<ThreadItem>): void {
     for (const item of items) {
       const id = item[1];
       switch (item[0]) {
@@ -62,7 +63,7 @@ export class ThreadLink {
     guarded(this.receiver, exchange, () => this.receiver.complete(exchange, body));
   }
 
-  #refuse(id: number, [, , error, bytesIn]: Extract<FrontItem, ['refuse', ...unknown[]]>): void {
+  #refuse(id: number, [, , error, bytesIn]: Extract<ThreadItem, ['refuse', ...unknown[]]>): void {
     const exchange = this.#exchanges.get(id);
     if (exchange === undefined || exchange.settled) return;
     exchange.bytesIn = bytesIn;
@@ -79,7 +80,7 @@ export class ThreadLink {
     this.receiver.gone(exchange);
   }
 
-  /** The front has ended, and its connections with it. */
+  /** Called when the HTTP thread has ended and its connections are closed. */
   end(): void {
     for (const id of [...this.#exchanges.keys()]) this.#lose(id);
   }

@@ -1,6 +1,6 @@
-// The head of a request as one text, for the way to the main thread: every field that an exchange keeps,
-// one a line. Invariant: what is read is what was written; no field of a head holds a line feed, since
-// the transport refuses those.
+// Encodes the header of a request as one text for the main thread: one line for each field of an exchange.
+// Invariant: decoding returns what was encoded. No field contains a line feed, because the transport
+// refuses it.
 import type { Exchange } from '../http/exchange.js';
 
 const texts = [
@@ -45,11 +45,11 @@ export function writeHead(exchange: Exchange): string {
   for (const name of texts) text += `\n${exchange[name]}`;
   for (const name of counts) text += `\n${exchange[name]}`;
   text += exchange.forwarded ? '\n1' : '\n';
-  // An empty key is not the same as none.
+  // An empty idempotency key differs from a missing one.
   return idempotencyKey === undefined ? text : `${text}\n${idempotencyKey}`;
 }
 
-/** Fills the fields, and gives the peer's address. */
+/** Sets the fields of `exchange`. Returns the address of the client. */
 export function readHead(text: string, exchange: Exchange): string {
   const lines = text.split('\n');
   let at = 1;

@@ -1,15 +1,16 @@
-// Watches the heap of this thread. A thread whose heap is full is ended by V8 from outside: nothing of its
-// own runs any more, its connections stay open, and Node ends a process with a loop that has open handles.
-// So a thread that has connections gives up while it still can. Invariant: it gives up once.
+// Watches the heap of an HTTP thread. V8 terminates a thread whose heap is full: its handlers do not run,
+// its connections stay open, and Node aborts the process because the event loop has open handles. So the
+// thread ends itself before.
+// Invariant: `giveUp` is called at most once.
 import { getHeapSpaceStatistics } from 'node:v8';
 import { resourceLimits } from 'node:worker_threads';
 
-/** Much less than it takes to fill what is left, by requests of the size that fronts answer. */
+/** Much shorter than the time in which short reads could fill the rest of the heap. */
 const pollIntervalMs = 50;
-/** Of the most that V8 gives to a thread. */
+/** Used share of the heap limit of the thread at which it gives up. */
 const shareMax = 0.7;
 
-/** Bytes of what has outlived its youth: that alone is bounded, and the end of the thread. */
+/** Returns the bytes of the old generation. Only this part of the heap has a limit that ends the thread. */
 function oldBytes(): number {
   let sum = 0;
   for (const { space_name: name, space_used_size: used } of getHeapSpaceStatistics()) {
@@ -19,12 +20,12 @@ function oldBytes(): number {
 }
 
 export function guardHeap(giveUp: (why: string) => void): void {
-  const most = (resourceLimits.maxOldGenerationSizeMb ?? Number.POSITIVE_INFINITY) * 2 ** 20;
+  const max = (resourceLimits.maxOldGenerationSizeMb ?? Number.POSITIVE_INFINITY) * 2 ** 20;
   const timer = setInterval(() => {
     const used = oldBytes();
-    if (used < most * shareMax) return;
+    if (used < max * shareMax) return;
     clearInterval(timer);
-    giveUp(`its heap is nearly full: ${used} of ${most} bytes`);
+    giveUp(`its heap is nearly full: ${used} of ${max} bytes`);
   }, pollIntervalMs);
   timer.unref();
 }

@@ -1,6 +1,6 @@
-// The entry of a front, compiled file by file.
+// Entry point of an HTTP thread when the sources are compiled file by file.
 import { parentPort, workerData } from 'node:worker_threads';
-import { serveFront } from './http-thread.js';
-import type { FrontSetup } from './setup.js';
+import { runHttpThread } from './http-thread.js';
+import type { HttpThreadSetup } from './setup.js';
 
-serveFront(parentPort!, workerData as FrontSetup);
+runHttpThread(parentPort!, workerData as HttpThreadSetup);

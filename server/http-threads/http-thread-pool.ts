@@ -1,6 +1,7 @@
-// The fronts of a server: starts them, deals them connections, keeps them told, replaces one that has
-// ended. Invariant: what all fronts share (keys, whether queries are answered) is changed in shared words
-// before anybody is told; a front is dealt connections only while it can take them.
+// Starts the HTTP threads of a server, distributes connections to them, sends them new keys, and replaces a
+// thread that has ended. Runs on the main thread.
+// Invariant: a change of shared state (the keys, whether queries are answered) is written to shared memory
+// before it is reported to anyone. A thread gets connections only while it accepts them.
 import { setTimeout } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { type Attachment, startThread } from '../../engine/index.js';
@@ -10,7 +11,7 @@ import type { SharedRates } from '../auth/rate-limiter.js';
 import type { SecurityRules } from '../auth/request-guard.js';
 import { forgetShares, shareBuffer } from '../http/byte-shares.js';
 import type { SharedListener, Receiver, TransportOptions } from '../http/transport.js';
-import { FrontFigures } from '../telemetry/thread-metrics.js';
+import { ThreadMetrics } from '../telemetry/thread-metrics.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { RequestLog } from '../telemetry/request-log.js';
@@ -19,78 +20,78 @@ import type { McpMetrics } from '../mcp/message/metrics.js';
 import type { CallTemplateCache } from '../mcp/tool/call-template-cache.js';
 import { ThreadLink } from './from-thread.js';
 import type { ToolRules } from './mcp-tools.js';
-import type { FrontSetup, FrontTelling } from './setup.js';
+import type { HttpThreadSetup, ReportingRules } from './setup.js';
 import { SharedCounts } from './shared-counts.js';
 import { SharedState } from './shared-state.js';
-import type { FromFront, ToFront } from './messages.js';
+import type { FromThread, ToThread } from './messages.js';
 
-/** Between two starts of a front that ends at once; it doubles. */
+/** Delay before the restart of a thread that ended during its start. The delay doubles with each failure. */
 const pauseMs = 50;
 const pauseMsMax = 5_000;
-/** A front that is busy for longer is not waited for. */
+/** `close` waits this long for the threads. */
 const closeMs = 2_000;
 
-export interface FrontsOptions {
-  /** The main thread is one of them. */
+export interface HttpThreadPoolOptions {
+  /** Number of threads that serve HTTP, including the main thread. */
   count: number;
   receiver: Receiver;
   security: SecurityRules;
   accepted: Accepted;
   rates: SharedRates;
-  telling: Omit<FrontTelling, 'answers'>;
-  /** Told of every request that was answered, for whoever develops. */
+  telling: Omit<ReportingRules, 'answers'>;
+  /** Called after every answered request. Set by `trellis dev`. */
   onAnswered: ((call: AnsweredCall) => void) | undefined;
   transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls'>;
   metrics: Metrics;
-  mcp: FrontMcp;
+  mcp: HttpThreadMcp;
   requestLog: RequestLog;
   log: Log;
   failpoint: string | undefined;
 }
 
-/** What fronts have to do with tools. */
-export interface FrontMcp {
+/** What the HTTP threads need to answer MCP tool calls. */
+export interface HttpThreadMcp {
   rules: ToolRules;
   familiar: CallTemplateCache;
   metrics: McpMetrics;
 }
 
-/** One front that has been started. */
+/** A started HTTP thread. */
 interface HttpThreadHandle {
   worker: Worker;
   link: ThreadLink;
-  /** While it is dealt connections. */
+  /** Descriptor of its listener while the thread gets connections. */
   descriptor: number | undefined;
   hasServed: boolean;
-  /** Of queries, and of tools. */
-  figures: [FrontFigures, FrontFigures] | undefined;
+  /** Metrics of queries, and of tools. */
+  figures: [ThreadMetrics, ThreadMetrics] | undefined;
   ended: Promise<void>;
 }
 
 export class HttpThreadPool {
   readonly counts: SharedCounts;
-  /** What each caller holds of bodies and answers. */
+  /** Buffered bytes of bodies and responses by caller, shared by all threads. */
   readonly shares: SharedArrayBuffer;
   readonly #words = new SharedState();
-  readonly #fronts = new Set<HttpThreadHandle>();
+  readonly #threads = new Set<HttpThreadHandle>();
   #keys: { version: number; list: KeyList } = { version: 0, list: { keys: [], needed: false } };
   #listener: SharedListener | undefined;
   #attach: (() => Attachment) | undefined;
   #isClosing = false;
   restarts = 0;
 
-  constructor(private readonly options: FrontsOptions) {
+  constructor(private readonly options: HttpThreadPoolOptions) {
     this.counts = new SharedCounts(options.count);
     this.shares = shareBuffer(options.count);
     options.mcp.familiar.onLearned = (pattern) => {
-      for (const { worker } of this.#fronts) post(worker, { kind: 'calls', patterns: [pattern] });
+      for (const { worker } of this.#threads) post(worker, { kind: 'calls', patterns: [pattern] });
     };
   }
 
-  /** Those that take connections, the main thread among them. */
+  /** Number of threads that accept connections, including the main thread. */
   get serving(): number {
     let count = 1;
-    for (const { descriptor } of this.#fronts) if (descriptor !== undefined) count++;
+    for (const { descriptor } of this.#threads) if (descriptor !== undefined) count++;
     return count;
   }
 
@@ -98,23 +99,23 @@ export class HttpThreadPool {
     this.#words.isOpen = isOpen;
   }
 
-  /** When this resolves or before, no front answers by an older list. */
+  /** Publishes a new list of keys. After this call no thread answers by an older list. */
   adoptKeys(list: KeyList): void {
     this.#keys = { version: this.#words.countKeys(), list };
-    for (const { worker } of this.#fronts) post(worker, { kind: 'keys', ...this.#keys });
+    for (const { worker } of this.#threads) post(worker, { kind: 'keys', ...this.#keys });
   }
 
-  /** Resolves when every front takes connections, or has ended and is being replaced. */
+  /** Resolves when every thread accepts connections, or has ended and is being replaced. */
   async start(listener: SharedListener, attach: () => Attachment): Promise<void> {
     this.#listener = listener;
     this.#attach = attach;
-    // Its own share: it stands in the row as the others do.
+    // The main thread gets its share of the connections, too.
     listener.distributeTo(listener.descriptor);
     const rows = Array.from({ length: this.options.count - 1 }, (_, i) => i + 1);
     await Promise.all(rows.map((row) => this.#start(row, 0)));
   }
 
-  #setupOf(row: number, attachment: Attachment): FrontSetup {
+  #setupOf(row: number, attachment: Attachment): HttpThreadSetup {
     const { count, security, accepted, rates, telling, transport } = this.options;
     return {
       row,
@@ -134,7 +135,7 @@ export class HttpThreadPool {
       transport: { ...transport, ...placeOf(this.#listener!) },
       addOn: this.#listener!.addOn,
       attachment,
-      // One row's alone: so that a test sees whom its end costs.
+      // Only one thread has the failpoint, so a test can tell which connections are lost with it.
       failpoint: row === 1 ? this.options.failpoint : undefined,
     };
   }
@@ -151,7 +152,7 @@ export class HttpThreadPool {
     }
   }
 
-  /** `failures`: how often in a row a front of this row has ended before it took connections. */
+  /** `failures`: number of consecutive threads of this row that ended before they accepted connections. */
   async #startOne(row: number, failures: number): Promise<void> {
     const attachment = this.#attach!();
     const worker = this.#thread(row, attachment);
@@ -159,55 +160,55 @@ export class HttpThreadPool {
     return new Promise((resolve) => {
       const ended = new Promise<void>((gone) => worker.once('exit', () => gone()));
       const fresh = { descriptor: undefined, hasServed: false, figures: undefined };
-      const front: HttpThreadHandle = { worker, link, ended, ...fresh };
-      this.#fronts.add(front);
-      worker.on('message', (message: FromFront) => this.#receive(front, message, resolve));
+      const thread: HttpThreadHandle = { worker, link, ended, ...fresh };
+      this.#threads.add(thread);
+      worker.on('message', (message: FromThread) => this.#receive(thread, message, resolve));
       worker.on('error', (error) => this.options.log('error', 'HTTP thread failed', { error }));
       void ended.then(() => {
-        this.#forget(front, row);
+        this.#forget(thread, row);
         resolve();
-        if (!this.#isClosing) void this.#replace(row, front.hasServed ? 0 : failures + 1);
+        if (!this.#isClosing) void this.#replace(row, thread.hasServed ? 0 : failures + 1);
       });
     });
   }
 
-  #receive(front: HttpThreadHandle, message: FromFront, onReady: () => void): void {
+  #receive(thread: HttpThreadHandle, message: FromThread, onReady: () => void): void {
     const { log, metrics, mcp, requestLog } = this.options;
     switch (message.kind) {
       case 'batch':
-        return front.link.receive(message);
+        return thread.link.receive(message);
       case 'figures': {
         const { names, buffer, tools } = message;
-        this.#unfollow(front);
-        front.figures = [
-          new FrontFigures(names, buffer),
-          new FrontFigures(tools.names, tools.buffer),
+        this.#unfollow(thread);
+        thread.figures = [
+          new ThreadMetrics(names, buffer),
+          new ThreadMetrics(tools.names, tools.buffer),
         ];
-        metrics.follow(front.figures[0]);
-        return mcp.metrics.follow(front.figures[1]);
+        metrics.follow(thread.figures[0]);
+        return mcp.metrics.follow(thread.figures[1]);
       }
       case 'ended':
         return requestLog.tell(message.request, message.logDecision);
       case 'answered':
         return this.options.onAnswered?.(message.call);
       case 'ready':
-        if (!this.#isClosing) this.#deal(front, message.descriptor);
+        if (!this.#isClosing) this.#deal(thread, message.descriptor);
         return onReady();
       case 'defect':
         return log('error', 'request failed: internal error', { error: message.error });
       case 'failed':
         log('error', 'HTTP thread failed', { error: message.error });
-        return this.#close(front);
+        return this.#close(thread);
     }
   }
 
-  #deal(front: HttpThreadHandle, descriptor: number): void {
-    front.descriptor = descriptor;
-    front.hasServed = true;
+  #deal(thread: HttpThreadHandle, descriptor: number): void {
+    thread.descriptor = descriptor;
+    thread.hasServed = true;
     this.#listener!.distributeTo(descriptor);
-    // It may have been started before the last change of the keys.
-    post(front.worker, { kind: 'keys', ...this.#keys });
-    post(front.worker, { kind: 'calls', patterns: this.options.mcp.familiar.patterns });
+    // The keys may have changed since the thread was started.
+    post(thread.worker, { kind: 'keys', ...this.#keys });
+    post(thread.worker, { kind: 'calls', patterns: this.options.mcp.familiar.patterns });
   }
 
   #unfollow({ figures }: HttpThreadHandle): void {
@@ -216,20 +217,20 @@ export class HttpThreadPool {
     this.options.mcp.metrics.unfollow(figures[1]);
   }
 
-  /** No more connections for a front, and then its end. */
-  #close(front: HttpThreadHandle): void {
-    if (front.descriptor !== undefined) this.#listener!.dealNoMore(front.descriptor);
-    front.descriptor = undefined;
-    post(front.worker, { kind: 'close' });
+  /** Stops new connections for a thread and ends it. */
+  #close(thread: HttpThreadHandle): void {
+    if (thread.descriptor !== undefined) this.#listener!.dealNoMore(thread.descriptor);
+    thread.descriptor = undefined;
+    post(thread.worker, { kind: 'close' });
   }
 
-  #forget(front: HttpThreadHandle, row: number): void {
-    this.#fronts.delete(front);
-    if (front.descriptor !== undefined) this.#listener!.dealNoMore(front.descriptor);
-    this.#unfollow(front);
+  #forget(thread: HttpThreadHandle, row: number): void {
+    this.#threads.delete(thread);
+    if (thread.descriptor !== undefined) this.#listener!.dealNoMore(thread.descriptor);
+    this.#unfollow(thread);
     this.counts.forget(row);
     forgetShares(this.shares, row);
-    front.link.end();
+    thread.link.end();
   }
 
   async #replace(row: number, failures: number): Promise<void> {
@@ -244,30 +245,33 @@ export class HttpThreadPool {
     await setTimeout(Math.min(pauseMs * 2 ** failures, pauseMsMax), undefined, { ref: false });
   }
 
-  /** Resolves at the end of the first attempt; others follow by themselves. */
+  /**
+   * Starts a thread. Resolves after the first attempt; after a failure further attempts follow in the
+   * background.
+   */
   async #start(row: number, failures: number): Promise<void> {
     if (this.#isClosing) return;
     try {
       await this.#startOne(row, failures);
     } catch (error) {
-      // The database gives no attachment while it opens its file again, or when it has lost it.
+      // `attach` fails while the database reopens its file, and when the file is gone.
       this.options.log('warn', 'HTTP thread could not be started', { error });
       void this.#pause(failures + 1).then(() => this.#start(row, failures + 1));
     }
   }
 
-  /** Ends all fronts, and with them their connections. */
+  /** Ends all threads and closes their connections. Waits at most `closeMs`. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.isOpen = false;
-    const fronts = [...this.#fronts];
-    for (const front of fronts) this.#close(front);
+    const threads = [...this.#threads];
+    for (const thread of threads) this.#close(thread);
     const late = setTimeout(closeMs, undefined, { ref: false });
-    await Promise.race([Promise.all(fronts.map(({ ended }) => ended)), late]);
+    await Promise.race([Promise.all(threads.map(({ ended }) => ended)), late]);
   }
 }
 
-function post(worker: Worker, message: ToFront): void {
+function post(worker: Worker, message: ToThread): void {
   worker.postMessage(message);
 }
 

@@ -1,6 +1,7 @@
-// A front: a thread that takes its share of the connections, answers short reads, and passes all else on.
-// Invariant: its transport is closed before the thread ends, however the thread ends by itself: Node ends
-// a process with a thread whose loop has open handles. So nobody ends it from outside.
+// An HTTP thread: accepts its share of the connections, answers short reads, and forwards all other
+// requests to the main thread.
+// Invariant: the thread closes its transport before it ends. Node aborts a process when a thread with open
+// handles in its event loop is terminated, so no other thread terminates this one.
 import type { MessagePort } from 'node:worker_threads';
 import { Attached, armFailpoint, assert, failpoint } from '../../engine/index.js';
 import { Accepted } from '../auth/accepted-credentials.js';
@@ -9,13 +10,13 @@ import { loadUws, openUwsTransport } from '../http/uws-transport.js';
 import { Forwarder } from './to-main.js';
 import { ThreadRequestHandler } from './thread-request-handler.js';
 import { guardHeap } from './heap-guard.js';
-import type { FrontSetup } from './setup.js';
+import type { HttpThreadSetup } from './setup.js';
 import { SharedCounts } from './shared-counts.js';
 import { SharedState } from './shared-state.js';
-import { type FrontItem, type FromFront, Outbox, type ToFront } from './messages.js';
+import { type ThreadItem, type FromThread, Outbox, type ToThread } from './messages.js';
 
-/** Serves until the main thread says that it is enough, and ends the thread. */
-export function serveFront(port: MessagePort, setup: FrontSetup): void {
+/** Serves HTTP until the main thread sends `close`, then ends the thread. */
+export function runHttpThread(port: MessagePort, setup: HttpThreadSetup): void {
   void new HttpThread(port, setup).serve();
 }
 
@@ -28,11 +29,11 @@ class HttpThread {
 
   constructor(
     private readonly port: MessagePort,
-    private readonly setup: FrontSetup,
+    private readonly setup: HttpThreadSetup,
   ) {
     const { row, rows, attachment, rates } = setup;
     this.#counts = new SharedCounts(rows, setup.counts);
-    this.#forwarder = new Forwarder(new Outbox<FrontItem>(port), (query, micros) =>
+    this.#forwarder = new Forwarder(new Outbox<ThreadItem>(port), (query, micros) =>
       this.#attached.learn(query, micros),
     );
     this.#desk = new ThreadRequestHandler({
@@ -55,13 +56,13 @@ class HttpThread {
     });
   }
 
-  #post(message: FromFront): void {
+  #post(message: FromThread): void {
     this.port.postMessage(message);
   }
 
   async serve(): Promise<void> {
     const addOn = loadUws([this.setup.addOn]);
-    assert(addOn, 'the main thread has loaded what its fronts load');
+    assert(addOn, 'the main thread has loaded the same add-on');
     await this.#attached.ready;
     this.#desk.begin(this.#attached);
     const transport = openUwsTransport(addOn, {
@@ -81,12 +82,12 @@ class HttpThread {
     process.on('uncaughtException', (error) => this.#giveUp(error));
     guardHeap((error) => this.#giveUp(error));
     armFailpoint(this.setup.failpoint);
-    this.port.on('message', (message: ToFront) => this.#receive(message, closeTransport));
+    this.port.on('message', (message: ToThread) => this.#receive(message, closeTransport));
     this.#post({ kind: 'ready', descriptor: transport.descriptor });
   }
 
-  #receive(message: ToFront, closeTransport: () => void): void {
-    failpoint('frontMessage');
+  #receive(message: ToThread, closeTransport: () => void): void {
+    failpoint('httpThreadMessage');
     switch (message.kind) {
       case 'batch':
         return this.#forwarder.receive(message);
@@ -99,7 +100,10 @@ class HttpThread {
     }
   }
 
-  /** Connections that were dealt before the main thread ceased to are taken first. */
+  /**
+   * Waits two turns of the event loop, so that connections already assigned to this thread are accepted
+   * first.
+   */
   #close(closeTransport: () => void): void {
     setImmediate(() =>
       setImmediate(() => {

@@ -1,6 +1,6 @@
-// A request that came to a front and is answered by the main thread: the main thread's side of it. Its
-// receiver cannot tell it from one that came here. Invariant: what is said about it goes to its front in
-// the order in which it was said.
+// A request that arrived on an HTTP thread and is answered by the main thread. The receiver handles it like
+// a request that arrived on the main thread.
+// Invariant: messages about the request reach the HTTP thread in the order of the calls.
 import { type AnswerStream, Exchange } from '../http/exchange.js';
 import { type HeaderList, jsonHeaders, noHeaders } from '../http/header-list.js';
 import { readHead } from './head-codec.js';
@@ -9,9 +9,9 @@ import type { AnswerHead, MainItem, Outbox } from './messages.js';
 export class ForwardedExchange extends Exchange {
   readonly #peer: string;
   #isLetGo = false;
-  /** While the answer is sent piece by piece. */
+  /** The stream of the response, while it is open. */
   openStream: AnswerStream | undefined;
-  /** Its receiver takes the body. */
+  /** Whether the receiver wants the body. */
   takesBody = false;
 
   constructor(
@@ -19,7 +19,7 @@ export class ForwardedExchange extends Exchange {
     head: string,
     startedAt: number,
     private readonly outbox: Outbox<MainItem>,
-    /** Nothing more will be heard of it, or said. */
+    /** Called with the id after the last message about the request. */
     private readonly onEnd: (id: number) => void,
   ) {
     super();
@@ -31,7 +31,7 @@ export class ForwardedExchange extends Exchange {
     return this.#peer;
   }
 
-  /** The front has done so when it passed the request on. */
+  /** Does nothing: the HTTP thread did this when it forwarded the request. */
   keepAlive(): void {}
 
   allowDisconnect(): void {

@@ -1,6 +1,7 @@
-// Calls of tools that a front answers by itself: of queries that read, in messages that differ from one that
-// the main thread has read as a whole in their id and their arguments only. Invariant: an answer that is given
-// here is the main thread's, to the byte; what is refused, cut or in doubt is not answered here.
+// Answers MCP tool calls on an HTTP thread. The tool must be a query that only reads, and the message may
+// differ only in its id and its arguments from a message that the main thread has parsed completely.
+// Invariant: a response is byte for byte the response of the main thread. Errors, truncated results and
+// doubtful cases are left to the main thread.
 import type { Attached, DecodePath, Limits, Query } from '../../engine/index.js';
 import type { Caller } from '../auth/keys.js';
 import { mayCall } from '../auth/permissions.js';
@@ -14,14 +15,14 @@ import {
 } from '../mcp/tool/call-template-cache.js';
 import { outputOfBytes, widePlacesOf } from '../mcp/tool/output.js';
 import { type Exposed, isExposed } from '../mcp/tool/toolset.js';
-import { FrontFigures } from '../telemetry/thread-metrics.js';
+import { ThreadMetrics } from '../telemetry/thread-metrics.js';
 
-/** How tools are served. */
+/** Settings of the tools. */
 export interface ToolRules {
   enabled: boolean;
   version: string;
   exposed: Exposed;
-  /** Characters of an answer. */
+  /** Maximum length of a result, in characters. */
   outputChars: number;
   bodyBytes: number;
   limits: Limits;
@@ -29,25 +30,25 @@ export interface ToolRules {
 
 const eras = ['legacy', 'modern'] as const;
 
-interface FrontTool {
+interface ThreadTool {
   query: Query;
-  /** Its place among the counts; those of the eras stand side by side. */
+  /** Index of its first counter. There is one counter for each protocol style. */
   place: number;
-  /** Where its replies may hold integers that do not fit into 53 bits; known with the first call. */
+  /** Paths of reply values that may be integers beyond 53 bits. Computed at the first call. */
   places: DecodePath | undefined;
 }
 
-/** A call whose tool the caller may use. */
+/** A call of a tool that the caller may use. */
 export interface FoundCall {
   call: TemplateMatch;
-  tool: FrontTool;
+  tool: ThreadTool;
 }
 
 export class ThreadMcpTools {
   readonly #familiar: CallTemplateCache;
   readonly #forms: ResultForms;
-  #tools = new Map<string, FrontTool>();
-  #figures = new FrontFigures([]);
+  #tools = new Map<string, ThreadTool>();
+  #figures = new ThreadMetrics([]);
   #knowsAny = false;
 
   constructor(private readonly rules: ToolRules) {
@@ -55,7 +56,7 @@ export class ThreadMcpTools {
     this.#forms = resultFormsOf(rules.version);
   }
 
-  /** Whether any call can be answered here. */
+  /** True if any call can be answered on this thread. */
   get isOpen(): boolean {
     return this.#knowsAny && this.#tools.size > 0;
   }
@@ -65,17 +66,17 @@ export class ThreadMcpTools {
     this.#knowsAny ||= patterns.length > 0;
   }
 
-  /** The queries of another program; gives where calls are counted from now on. */
-  adopt(queries: readonly Query[]): FrontFigures {
+  /** Replaces the queries after a reload. Returns the metrics that count calls from now on. */
+  adopt(queries: readonly Query[]): ThreadMetrics {
     const { enabled, exposed } = this.rules;
     const reading = queries.filter((query) => !query.plan.writes && isExposed(query, exposed));
-    // What is not counted by itself is the main thread's.
+    // Tools beyond `toolsMax` have no counter of their own, so the main thread answers them.
     const tools = enabled ? reading.slice(0, toolsMax) : [];
     this.#tools = new Map(
       tools.map((query, i) => [query.name, { query, place: i * eras.length, places: undefined }]),
     );
     const labels = tools.flatMap(({ name }) => eras.map((era) => toolLabel(era, name)));
-    return (this.#figures = new FrontFigures(labels));
+    return (this.#figures = new ThreadMetrics(labels));
   }
 
   find(body: Uint8Array, exchange: Exchange, caller: Caller | undefined): FoundCall | undefined {
@@ -85,7 +86,7 @@ export class ThreadMcpTools {
     return tool !== undefined && mayCall(caller, tool.query) ? { call, tool } : undefined;
   }
 
-  /** The message around a query's reply; undefined for one that is to be cut. */
+  /** Returns the message for a reply of the query, or undefined if the result must be truncated. */
   answer({ call, tool }: FoundCall, reply: Uint8Array, attached: Attached): Uint8Array | undefined {
     const places = (tool.places ??= placesOf(attached, call.name));
     if (places === undefined) return undefined;
@@ -102,7 +103,7 @@ export class ThreadMcpTools {
   }
 }
 
-/** Undefined while the program changes. */
+/** Returns the paths of wide integers in replies of a query, or undefined during a reload. */
 function placesOf(attached: Attached, name: string): DecodePath | undefined {
   const known = attached.replyOf(name);
   return known && widePlacesOf(known.schema, known.reply);

@@ -1,25 +1,25 @@
-// What a front and the main thread tell each other. Everything that arises in one turn of the event loop
-// goes as one message: a list of small tuples, and the bytes of all bodies end to end in one buffer that
-// is handed over. Invariant: items keep their order, in both directions.
+// Defines the messages between an HTTP thread and the main thread. All items of one turn of the event loop
+// are one message: a list of small tuples, and one transferred buffer with the bytes of all bodies.
+// Invariant: items keep their order, in both directions.
 import type { MessagePort } from 'node:worker_threads';
 import type { ErrorData } from '../../engine/index.js';
 import type { KeyList } from '../auth/keys.js';
 import type { HeaderList } from '../http/header-list.js';
 import type { CallTemplate } from '../mcp/tool/call-template-cache.js';
-import type { EndedRequest, Verdict } from '../telemetry/request-log.js';
+import type { EndedRequest, LogDecision } from '../telemetry/request-log.js';
 import type { AnsweredCall } from '../pipeline/request-pipeline.js';
 
-/** Where a body stands in the buffer of its message. */
+/** Position of a body in the buffer of its message, in bytes. */
 type Span = [start: number, end: number];
 
-/** About one request, by the number that its front gave it. */
-export type FrontItem =
-  /** A head with sound framing, as head-codec.ts writes it. */
+/** An item about one request. The HTTP thread numbers its requests. */
+export type ThreadItem =
+  /** A request header with valid framing, in the form of head-codec.ts. */
   | ['head', id: number, head: string, startedAt: number, rated: number]
-  /** The whole body. */
+  /** The complete body. */
   | ['body', id: number, ...span: Span]
   | ['refuse', id: number, error: ErrorData, bytesIn: number]
-  /** Its framing is not sound: nothing more is judged of it. */
+  /** A request header with invalid framing. The main thread refuses it with this error. */
   | ['unsound', id: number, head: string, startedAt: number, error: ErrorData]
   | ['gone', id: number];
 
@@ -28,10 +28,10 @@ export type MainItem =
   | ['stream', id: number, head: AnswerHead]
   | ['write', id: number, text: string]
   | ['end', id: number]
-  /** From now on a client that has stopped sending has gone. */
+  /** From now on, the end of the client's half of the connection cancels the request. */
   | ['letGo', id: number];
 
-/** `more`: the fields that were added before the answer was known. */
+/** `more`: header fields that were added before the response was known. */
 export type AnswerHead = [
   requestId: string,
   status: string,
@@ -45,36 +45,36 @@ export interface Batch<Item> {
   bytes: ArrayBuffer;
 }
 
-/** Where answers are counted. */
+/** Shared memory with the metrics of a thread, and the routes or tools that it counts. */
 export interface FiguresAt {
   names: readonly string[];
   buffer: SharedArrayBuffer;
 }
 
-export type FromFront =
-  | Batch<FrontItem>
-  /** It may be dealt connections. */
+export type FromThread =
+  | Batch<ThreadItem>
+  /** The thread accepts connections on this descriptor. */
   | { kind: 'ready'; descriptor: number }
-  /** Where answers are counted from now on (telemetry/thread-metrics.ts). */
+  /** The thread counts its responses here from now on (telemetry/thread-metrics.ts). */
   | ({ kind: 'figures'; tools: FiguresAt } & FiguresAt)
-  | { kind: 'ended'; request: EndedRequest; logDecision: Verdict }
+  | { kind: 'ended'; request: EndedRequest; logDecision: LogDecision }
   | { kind: 'answered'; call: AnsweredCall }
-  /** It cannot go on, and ends when it is dealt no more connections. */
+  /** The thread cannot continue. It ends when it gets no more connections. */
   | { kind: 'failed'; error: unknown }
   | { kind: 'defect'; error: unknown };
 
-export type ToFront =
+export type ToThread =
   | Batch<MainItem>
   | { kind: 'keys'; version: number; list: KeyList }
-  /** Messages of which only id and arguments need be read from now on. */
+  /** Templates of messages. In a matching message only the id and the arguments are parsed. */
   | { kind: 'calls'; patterns: readonly CallTemplate[] }
-  /** Ends its connections, then itself. No more are dealt to it. */
+  /** The thread closes its connections and ends. It gets no new connections. */
   | { kind: 'close' };
 
-/** Bytes that wait for the end of the turn at most. */
+/** Bytes of bodies that may wait for the end of the turn. */
 const waitingMax = 256 * 1024;
 
-/** Collects items, and sends them when the turn ends. */
+/** Collects items and sends them at the end of the turn of the event loop. */
 export class Outbox<Item> {
   #items: Item[] = [];
   #bodies: Uint8Array[] = [];
@@ -93,7 +93,7 @@ export class Outbox<Item> {
     });
   }
 
-  /** Where in the buffer these bytes will stand: for the item that is added next. */
+  /** Adds a body to the next message. Returns its position in the buffer, for the item that is added next. */
   keep(body: Uint8Array): Span {
     if (this.#size > waitingMax) this.flush();
     const start = this.#size;

@@ -1,35 +1,35 @@
-// What a front is given when it starts.
+// Defines what the main thread passes to an HTTP thread at its start.
 import type { Attachment } from '../../engine/index.js';
 import type { KeyList } from '../auth/keys.js';
 import type { SecurityRules } from '../auth/request-guard.js';
 import type { TransportOptions } from '../http/transport.js';
-import type { TellingRules } from '../telemetry/request-log.js';
+import type { LogThresholds } from '../telemetry/request-log.js';
 import type { ToolRules } from './mcp-tools.js';
 
-/** What of its answers a front tells the main thread, each by a message of its own. */
-export interface FrontTelling extends TellingRules {
-  /** With what was sent, for the log. */
+/** Which responses an HTTP thread reports to the main thread. Each one is a separate message. */
+export interface ReportingRules extends LogThresholds {
+  /** Includes the request body, for the log. */
   values: boolean;
-  /** Every answer. */
+  /** Reports every response. */
   answers: boolean;
 }
 
-export interface FrontSetup {
-  /** Its row among the counts; the main thread has 0. */
+export interface HttpThreadSetup {
+  /** Row of this thread in the shared counts. The main thread has row 0. */
   row: number;
   rows: number;
   counts: SharedArrayBuffer;
   shares: SharedArrayBuffer;
   words: SharedArrayBuffer;
   rates: { rate_per_key: SharedArrayBuffer; rate_per_address: SharedArrayBuffer };
-  /** Of credentials that were accepted lately. */
+  /** Hashes of recently accepted credentials. */
   accepted: SharedArrayBuffer;
   keys: { version: number; list: KeyList };
   security: SecurityRules;
-  telling: FrontTelling;
+  telling: ReportingRules;
   tools: ToolRules;
   transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls' | 'onSocket' | 'port'>;
-  /** Package of the transport's add-on. */
+  /** Name of the package with the native add-on of the transport. */
   addOn: string;
   attachment: Attachment;
   failpoint: string | undefined;

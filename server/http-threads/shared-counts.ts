@@ -1,15 +1,18 @@
-// What the transports of all threads count, in shared memory: limits of connections and of buffered bytes
-// are those of the server, not of a thread. Invariant: each row has one writer; what a thread held that
-// has ended is held no more.
+// Counts of the transports of all threads, in shared memory. Limits of connections and of buffered bytes
+// hold for the whole server, not for each thread.
+// Invariant: each row has one writer. When a thread ends, its connections and buffered bytes are no longer
+// counted.
 import { sharedOriginMs } from '../../engine/index.js';
 import { type TransportCounts, freshCounts } from '../http/transport.js';
 
 type CountName = keyof TransportCounts;
 
 const names = Object.keys(freshCounts()) as CountName[];
-/** Counts, and the time of the last request; no two rows share a line of a processor's cache. */
+/**
+ * Cells of a row: the counts, and the time of the last request. Rows do not share a cache line of the CPU.
+ */
 const width = 16;
-/** What ends with the thread. */
+/** Counts that become 0 when the thread ends. */
 const held: readonly CountName[] = ['connections', 'bufferedBodyBytes', 'bufferedResponseBytes'];
 
 export class SharedCounts {
@@ -24,7 +27,7 @@ export class SharedCounts {
     this.#rows = rows;
   }
 
-  /** The counts of one thread. */
+  /** Returns the counts of one thread. */
   of(row: number): TransportCounts {
     const cells = this.#cells;
     const counts = freshCounts();
@@ -47,25 +50,25 @@ export class SharedCounts {
     return sum;
   }
 
-  /** All counts, as sums. */
+  /** Returns the sums over all threads. */
   totals(): TransportCounts {
     const counts = freshCounts();
     for (const name of names) counts[name] = this.total(name);
     return counts;
   }
 
-  /** The thread of this row has ended. */
+  /** Called when the thread of this row has ended. */
   forget(row: number): void {
     const counts = this.of(row);
     for (const name of held) counts[name] = 0;
   }
 
-  /** Notes that a thread was asked for something, at a time of its performance.now(). */
+  /** Records a request. `at` is performance.now() of its thread. */
   hear(row: number, at: number): void {
     this.#cells[row * width + names.length] = at + sharedOriginMs;
   }
 
-  /** When any thread was asked last, as performance.now() of this one. */
+  /** Time of the last request of any thread, as performance.now() of the calling thread. */
   get lastRequestAt(): number {
     let latest = 0;
     for (let row = 0; row < this.#rows; row++) {

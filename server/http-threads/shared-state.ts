@@ -1,9 +1,10 @@
-// Two words that all fronts look at before they answer by themselves. Invariant: the main thread changes
-// a word before it says to anybody that what stands behind it has changed, so that no front answers by
-// what holds no more.
+// Two words in shared memory that every HTTP thread reads before it answers a request. The main thread
+// writes them.
+// Invariant: the main thread changes a word before it reports the change to anyone, so no HTTP thread
+// answers by an outdated state.
 //
-//   word 0   1 while queries are answered; else the main thread says why not
-//   word 1   version of the list of keys in force
+//   word 0   1 while queries are answered; otherwise the main thread answers with the reason
+//   word 1   version of the current list of keys
 export class SharedState {
   readonly #words: Int32Array;
 
@@ -23,7 +24,10 @@ export class SharedState {
     return Atomics.load(this.#words, 1);
   }
 
-  /** The keys in force have changed: no front judges by those it knows. */
+  /**
+   * Counts a change of the keys and returns the new version. HTTP threads stop using their copy of the
+   * list.
+   */
   countKeys(): number {
     return Atomics.add(this.#words, 1, 1) + 1;
   }

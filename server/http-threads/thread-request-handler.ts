@@ -1,9 +1,9 @@
-// Receives every request that came to a front. A short read whose caller may make it is made here, and
-// answered, as a query or as a tool; all else is passed on to the main thread as it came, and so is every
-// request that is to be refused for what its head says.
+// Receives every request of an HTTP thread. Runs and answers short reads of callers with permission, as a
+// query or as an MCP tool. Forwards every other request to the main thread unchanged, also each request
+// that its header refuses.
 //
-// Invariant: an answer is given here only while queries are answered at all, to a caller whose key is in
-// force, within the rates of all threads together.
+// Invariant: the thread answers only while queries are answered, only callers with a current key, and
+// within the rates of all threads together.
 import {
   type Attached,
   type ErrorCode,
@@ -22,33 +22,33 @@ import { jsonHeaders } from '../http/header-list.js';
 import { errorBody, errorHeaders, isServerFault, statusOf } from '../http/http-error.js';
 import { okStatus } from '../http/status-line.js';
 import type { Receiver } from '../http/transport.js';
-import { FrontFigures } from '../telemetry/thread-metrics.js';
+import { ThreadMetrics } from '../telemetry/thread-metrics.js';
 import { sentBody, shouldLog } from '../telemetry/request-log.js';
 import { RequestIds } from '../pipeline/request-id.js';
 import type { Forwarder } from './to-main.js';
 import { type FoundCall, ThreadMcpTools, type ToolRules } from './mcp-tools.js';
-import type { FrontTelling } from './setup.js';
+import type { ReportingRules } from './setup.js';
 import type { SharedState } from './shared-state.js';
-import type { FromFront } from './messages.js';
+import type { FromThread } from './messages.js';
 
-/** The body of a longer one is decoded in a lane, whatever it asks for. */
+/** A longer body is always decoded on a reader thread. */
 const shortBodyMax = 32_768;
 
 const mains: ReadonlySet<ErrorCode> = new Set(['INTERNAL', 'QUERY_TIMEOUT']);
 
-/** A query, or tools, that may be answered here. */
+/** A route that this thread may answer: a query, or `POST /mcp`. */
 interface ShortRoute {
-  /** Undefined for tools: which it is the body says. */
+  /** Undefined for tools: the body names the query. */
   query: string | undefined;
-  /** As in metrics. */
+  /** Name of the route in metrics. */
   label: string;
-  /** Among the counts. */
+  /** Index of its metrics. */
   place: number;
 }
 
 const toolPath = '/mcp';
 
-/** What is remembered between the head and the body of a request that may be answered here. */
+/** State between the header and the body of a request that this thread may answer. */
 class ThreadRequestContext {
   constructor(
     readonly route: ShortRoute,
@@ -56,28 +56,28 @@ class ThreadRequestContext {
   ) {}
 }
 
-/** What was asked for, and by which bytes. */
+/** The query and its arguments. */
 interface Asked {
   sent: Uint8Array;
   query: string;
-  /** Its arguments, as JSON text. */
+  /** Arguments of the query, as JSON text. */
   args: Uint8Array;
-  /** The call of a tool that it is. */
+  /** The tool call, if the request is one. */
   call?: FoundCall;
 }
 
 const anyAccess = { access: 'any' } as const;
 const readOf = (query: string) => ({ access: 'read', query }) as const;
 
-export interface FrontDeskOptions {
+export interface ThreadRequestHandlerOptions {
   words: SharedState;
   keys: { version: number; list: KeyList };
   security: Omit<SecurityOptions, 'keys' | 'onAuthFailure'>;
-  telling: FrontTelling;
+  telling: ReportingRules;
   tools: ToolRules;
   forwarder: Forwarder;
-  post: (message: FromFront) => void;
-  /** Hears of every request, with the time of its head. */
+  post: (message: FromThread) => void;
+  /** Called for every request with the time of its header. */
   hear: (startedAt: number) => void;
 }
 
@@ -87,25 +87,26 @@ export class ThreadRequestHandler implements Receiver, Keys {
   #keys: KeyTable;
   #keysVersion: number;
   readonly #tools: ThreadMcpTools;
-  /** By path. */
+  /** Routes by path. */
   #routes = new Map<string, ShortRoute>();
-  #figures = new FrontFigures([]);
+  #figures = new ThreadMetrics([]);
   #attached: Attached | undefined;
   #work: Exchange['work'];
   readonly #onWork = (cost: Exchange['work']): void => {
     this.#work = cost;
   };
 
-  /** Of one that is passed on, too: what it holds is held here. */
+  /** Also called for a forwarded request, because this thread holds its connection. */
   readonly #holderOf = (exchange: Exchange): string =>
     this.#security.know(exchange)?.keyId ?? this.#security.source(exchange);
 
-  constructor(private readonly options: FrontDeskOptions) {
+  constructor(private readonly options: ThreadRequestHandlerOptions) {
     const { keys, security } = options;
     this.#keys = new KeyTable(keys.list);
     this.#keysVersion = keys.version;
     this.#tools = new ThreadMcpTools(options.tools);
-    // Who is refused here is passed on: the main thread counts, and alone looks at keys that are new.
+    // Refused callers are forwarded: the main thread counts them, and only the main thread checks unknown
+    // keys.
     this.#security = new RequestGuard({
       ...security,
       keys: this,
@@ -114,13 +115,13 @@ export class ThreadRequestHandler implements Receiver, Keys {
     });
   }
 
-  /** From now on reads are made there. */
+  /** Starts answering: reads run on `attached` from now on. */
   begin(attached: Attached): void {
     this.#attached = attached;
   }
 
   adopt(queries: readonly Query[]): void {
-    this.#figures = new FrontFigures([...queries.map(({ name }) => name), toolPath]);
+    this.#figures = new ThreadMetrics([...queries.map(({ name }) => name), toolPath]);
     const { names, buffer } = this.#figures;
     const tools = this.#tools.adopt(queries);
     const toolFigures = { names: tools.names, buffer: tools.buffer };
@@ -159,7 +160,7 @@ export class ThreadRequestHandler implements Receiver, Keys {
     return true;
   }
 
-  /** The route of a request that may be answered here, by all that its head says. */
+  /** Returns the route if the header allows an answer on this thread, else undefined. */
   #routeOf(exchange: Exchange): ShortRoute | undefined {
     const { words } = this.options;
     if (exchange.method !== 'POST' || !words.isOpen || !isPlain(exchange)) return undefined;
@@ -176,7 +177,7 @@ export class ThreadRequestHandler implements Receiver, Keys {
       security.checkProtectedMode(exchange);
       const caller = security.authenticate(exchange);
       const { query } = route;
-      // What a tool reads is looked at when it is known which it is.
+      // Permission for a tool is checked when the body has named it.
       security.checkAccess(exchange, caller, query === undefined ? anyAccess : readOf(query));
       exchange.context = new ThreadRequestContext(route, caller);
       return true;
@@ -197,7 +198,7 @@ export class ThreadRequestHandler implements Receiver, Keys {
     this.options.forwarder.complete(exchange, body);
   }
 
-  /** Undefined for what only the main thread can tell. */
+  /** Returns undefined if only the main thread can decide. */
   #askedBy(
     exchange: Exchange,
     { route, caller }: ThreadRequestContext,
@@ -210,7 +211,7 @@ export class ThreadRequestHandler implements Receiver, Keys {
     return { sent: body, query: name, args, call: found };
   }
 
-  /** Whether the read was made: false for one that the main thread is to make. */
+  /** Returns true if the read ran here, and false if the main thread must run it. */
   #readHere(exchange: Exchange, visit: ThreadRequestContext, asked: Asked): boolean {
     const attached = this.#attached;
     if (attached === undefined) return false;
@@ -221,8 +222,8 @@ export class ThreadRequestHandler implements Receiver, Keys {
       const reply = attached.readShort(query, args, this.#onWork);
       answer = reply && call ? this.#tools.answer(call, reply, attached) : reply;
     } catch (error) {
-      // Defects are the main thread's to meet and to tell of, deadlines to keep and to count, and what a
-      // tool refuses to put into the words of its protocol.
+      // The main thread repeats the call: it reports defects, counts timeouts, and prints the errors of tools
+      // in the form of the protocol.
       if (!(error instanceof TrellisError) || mains.has(error.code) || call) return false;
       this.#fail(exchange, visit, asked, error.data);
       return true;
@@ -285,7 +286,7 @@ export class ThreadRequestHandler implements Receiver, Keys {
   refuse(exchange: Exchange, error: ErrorData): void {
     const { forwarder } = this.options;
     const { context: memo } = exchange;
-    // Judged neither here nor there: its framing is not sound.
+    // The framing is invalid, so neither thread reads the request.
     if (memo === undefined) return forwarder.openUnsound(exchange, error);
     if (memo instanceof ThreadRequestContext) forwarder.open(exchange);
     forwarder.refuse(exchange, error);
@@ -302,7 +303,7 @@ export class ThreadRequestHandler implements Receiver, Keys {
   }
 }
 
-/** Whether a head asks for nothing but a query's answer. */
+/** True if the header asks for nothing but the reply of a query. */
 function isPlain(exchange: Exchange): boolean {
   const { contentType, idempotencyKey } = exchange;
   return (

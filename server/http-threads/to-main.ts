@@ -1,20 +1,20 @@
-// A front's side of the requests that it passes on to the main thread: heads as they come, bodies when
-// they are whole, answers as they come back. Invariant: a request that was passed on is answered as the
-// main thread says, and by nobody else.
+// Forwards requests from an HTTP thread to the main thread: each header when it arrives, each body when it
+// is complete. Sends the responses of the main thread to the clients. Runs on the HTTP thread.
+// Invariant: only the main thread answers a request that was forwarded.
 import { type ErrorData, sharedOriginMs } from '../../engine/index.js';
 import type { AnswerStream, Exchange } from '../http/exchange.js';
 import { jsonHeaders, noHeaders } from '../http/header-list.js';
 import { writeHead } from './head-codec.js';
-import type { AnswerHead, Batch, FrontItem, MainItem, Outbox } from './messages.js';
+import type { AnswerHead, Batch, ThreadItem, MainItem, Outbox } from './messages.js';
 
-/** What is remembered of an exchange that was passed on. */
+/** State of a forwarded request. */
 class Passed {
   stream: AnswerStream | undefined;
 
   constructor(
     readonly id: number,
     readonly exchange: Exchange,
-    /** The short read that it might have been. */
+    /** Name of the query, if it could be a short read. */
     readonly query: string | undefined,
   ) {}
 }
@@ -22,23 +22,23 @@ class Passed {
 export class Forwarder {
   readonly #passed = new Map<number, Passed>();
   #lastId = 0;
-  /** Passed on, not answered, and no stream. */
+  /** Number of forwarded requests without a response. */
   waiting = 0;
 
-  /** `onCost` hears what a query took that was passed on though it might have been short. */
+  /** `onCost` is called with the duration of a forwarded query that could be a short read. */
   constructor(
-    private readonly outbox: Outbox<FrontItem>,
+    private readonly outbox: Outbox<ThreadItem>,
     private readonly onCost: (query: string, micros: number) => void,
   ) {}
 
-  /** Passes a head on. `query`: the short read that it might have been. */
+  /** Forwards a request header. `query`: name of the query, if it could be a short read. */
   open(exchange: Exchange, query?: string): void {
     const id = this.#take(exchange, query);
     const startedAt = exchange.startedAt + sharedOriginMs;
     this.outbox.add(['head', id, writeHead(exchange), startedAt, exchange.rated]);
   }
 
-  /** Passes on a head that is not sound. */
+  /** Forwards a request header with invalid framing. */
   openUnsound(exchange: Exchange, error: ErrorData): void {
     const id = this.#take(exchange);
     const startedAt = exchange.startedAt + sharedOriginMs;
@@ -49,7 +49,7 @@ export class Forwarder {
     const passed = new Passed(++this.#lastId, exchange, query);
     this.#passed.set(passed.id, passed);
     this.waiting++;
-    // The main thread adds its own.
+    // The main thread adds its header fields.
     exchange.headers = noHeaders;
     exchange.context = passed;
     return passed.id;
@@ -62,7 +62,7 @@ export class Forwarder {
     exchange.keepAlive();
   }
 
-  /** The transport refuses: with the error that the main thread finds, if it finds one before. */
+  /** Forwards a refusal of the transport. An earlier error of the main thread takes precedence. */
   refuse(exchange: Exchange, error: ErrorData): void {
     const { id } = exchange.context as Passed;
     this.outbox.add(['refuse', id, error, exchange.bytesIn]);

@@ -23,7 +23,7 @@ const bareDigest =
 export interface DoorOptions extends Pick<SecurityOptions, 'isNode'> {
   config: Config;
   /** Other threads take connections, too. */
-  hasFronts: boolean;
+  hasHttpThreads: boolean;
   log: Log;
   /** Pages of this machine may call. */
   loopbackOrigins: boolean;
@@ -45,7 +45,7 @@ export class Door {
 
   /** Fails CONFIG_INVALID. */
   constructor(private readonly options: DoorOptions) {
-    const { config, log, isNode, hasFronts } = options;
+    const { config, log, isNode, hasHttpThreads: hasFronts } = options;
     this.keys = new Keyring(config.keysFile, config.auth.api_key);
     if (isBareDigest(config.auth.api_key)) log('warn', bareDigest);
     this.#use = new KeyUse(config.keysFile, this.accepted);

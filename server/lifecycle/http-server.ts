@@ -70,7 +70,7 @@ export class HttpServer {
   /** Who may have a tenant that is not here. */
   readonly #otherMembers: readonly Member[];
   readonly #runtime = new RuntimeMetrics();
-  #fronts: HttpThreadPool | undefined;
+  #threadPool: HttpThreadPool | undefined;
   #reception!: RequestPipeline;
   #transport!: Transport;
   #maintenance: NodeJS.Timeout | undefined;
@@ -83,10 +83,10 @@ export class HttpServer {
     this.#door = new Door({
       config,
       log: options.log,
-      hasFronts: this.#frontsWanted > 1,
+      hasHttpThreads: this.#httpThreadCount > 1,
       loopbackOrigins: options.onAnswered !== undefined,
       isNode: (exchange) => this.#isNode(exchange, true),
-      onKeys: () => this.#fronts?.adoptKeys(this.keys.list),
+      onKeys: () => this.#threadPool?.adoptKeys(this.keys.list),
       onRefused: (reason) => this.metrics.authFailures.add(reason),
     });
     const shared = {
@@ -129,7 +129,7 @@ export class HttpServer {
 
   set phase(phase: ServerPhase) {
     this.#phase = phase;
-    if (this.#fronts !== undefined) this.#fronts.isOpen = phase === 'serving';
+    if (this.#threadPool !== undefined) this.#threadPool.isOpen = phase === 'serving';
   }
 
   /** Opens the listener; health routes answer from now on. Fails PORT_IN_USE. Gives the port. */
@@ -152,11 +152,11 @@ export class HttpServer {
       idleMs: config.server.idle_time,
       ...(tls && { tls }),
     };
-    const fronts = this.#frontsWanted > 1 ? this.#makeFronts(shared) : undefined;
-    const counting = fronts && {
-      counts: fronts.counts.of(0),
-      total: (name: keyof TransportCounts) => fronts.counts.total(name),
-      shares: { buffer: fronts.shares, row: 0 },
+    const pool = this.#httpThreadCount > 1 ? this.#makeThreadPool(shared) : undefined;
+    const counting = pool && {
+      counts: pool.counts.of(0),
+      total: (name: keyof TransportCounts) => pool.counts.total(name),
+      shares: { buffer: pool.shares, row: 0 },
     };
     this.#transport = await openTransport(
       config.server.transport,
@@ -175,7 +175,7 @@ export class HttpServer {
     const { config, log } = this.options;
     const { connections } = config.limits;
     const databases = 1 + (this.#tenants === undefined ? 0 : config.databases.size);
-    const threads = config.server.workers + this.#frontsWanted;
+    const threads = config.server.workers + this.#httpThreadCount;
     const files = openFilesMax();
     const most = connectionsBelow(files, connections, { threads, databases });
     const fields = { open_files: files, connections: most };
@@ -188,7 +188,7 @@ export class HttpServer {
   }
 
   /** Whoever develops is one caller: more threads are only started if they are asked for. */
-  get #frontsWanted(): number {
+  get #httpThreadCount(): number {
     // How far a node is, and whose a request is, the main thread knows.
     if (this.options.config.cluster.log !== '' || this.#hasTenants) return 1;
     const isDeveloping =
@@ -205,12 +205,12 @@ export class HttpServer {
     return this.options.config.settings.get(key)!.source !== 'default';
   }
 
-  #makeFronts(
+  #makeThreadPool(
     transport: ConstructorParameters<typeof HttpThreadPool>[0]['transport'],
   ): HttpThreadPool {
     const { config, log } = this.options;
-    this.#fronts = new HttpThreadPool({
-      count: this.#frontsWanted,
+    this.#threadPool = new HttpThreadPool({
+      count: this.#httpThreadCount,
       receiver: this.#reception,
       security: this.#door.rules,
       accepted: this.#door.accepted,
@@ -223,13 +223,13 @@ export class HttpServer {
       onAnswered: this.options.onAnswered,
       transport,
       metrics: this.metrics,
-      mcp: this.#main.mcp.forFronts,
+      mcp: this.#main.mcp.forHttpThreads,
       requestLog: this.#main.requestLog,
       log,
       failpoint: config.failpoint,
     });
-    this.#fronts.adoptKeys(this.keys.list);
-    return this.#fronts;
+    this.#threadPool.adoptKeys(this.keys.list);
+    return this.#threadPool;
   }
 
   /** `once`: it is judged for good, and the same proof is refused from now on. */
@@ -242,12 +242,12 @@ export class HttpServer {
   }
 
   /** Resolves when connections are dealt to all threads that the configuration asks for. */
-  async startFronts(): Promise<void> {
+  async startHttpThreads(): Promise<void> {
     const { log } = this.options;
     const database = this.#main.database();
-    if (this.#fronts === undefined) return;
+    if (this.#threadPool === undefined) return;
     if (canDeal(this.#transport)) {
-      return this.#fronts.start(this.#transport, () => database.attachment());
+      return this.#threadPool.start(this.#transport, () => database.attachment());
     }
     if (this.#hasSet('server.http_threads')) {
       log('warn', 'server.http_threads needs uWebSockets.js: one thread takes all connections');
@@ -342,7 +342,8 @@ export class HttpServer {
     this.#tenants?.runMaintenance(lapsed);
     this.#tellPipelining();
     const { exit_when_idle: most } = this.options.config.server;
-    if (this.#fronts !== undefined) this.#reception.markActive(this.#fronts.counts.lastRequestAt);
+    if (this.#threadPool !== undefined)
+      this.#reception.markActive(this.#threadPool.counts.lastRequestAt);
     const isNeeded = this.phase !== 'serving' || this.#listeners > 0;
     if (most > 0 && !isNeeded && this.#reception.idleMs > most) this.options.onIdle?.();
   }
@@ -389,15 +390,15 @@ export class HttpServer {
 
   /** Of all threads that take connections. */
   get #counts(): TransportCounts {
-    return this.#fronts?.counts.totals() ?? this.#transport.counts;
+    return this.#threadPool?.counts.totals() ?? this.#transport.counts;
   }
 
   #samples(): ServerSample[] {
     const counts = this.#counts;
     const samples: ServerSample[] = [
       { name: 'build_info', labels: this.#buildLabels(), value: 1 },
-      { name: 'http_threads', value: this.#fronts?.serving ?? 1 },
-      { name: 'http_thread_restarts_total', value: this.#fronts?.restarts ?? 0 },
+      { name: 'http_threads', value: this.#threadPool?.serving ?? 1 },
+      { name: 'http_thread_restarts_total', value: this.#threadPool?.restarts ?? 0 },
       { name: 'requests_in_flight', value: this.inFlight },
       { name: 'connections', value: counts.connections },
       { name: 'connections_max', value: this.#connectionsMax },
@@ -436,8 +437,8 @@ export class HttpServer {
     clearInterval(this.#maintenance);
     this.#runtime.stop();
     this.#door.close();
-    // Without fronts nothing is waited for: the listener is closed when this returns.
-    if (this.#fronts !== undefined) await this.#fronts.close();
+    // With one thread there is nothing to wait for: the listener is closed when this returns.
+    if (this.#threadPool !== undefined) await this.#threadPool.close();
     this.#transport?.close();
   }
 

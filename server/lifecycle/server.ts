@@ -301,7 +301,7 @@ class Server {
     for (const warning of warnings) log('warn', warning);
     this.dev?.writeTypes(program, this.sources.list().used.length);
     await this.#app.beginTenants(port);
-    await this.#app.startFronts();
+    await this.#app.startHttpThreads();
     if (this.#stopping) return;
     this.#app.phase = 'serving';
     const url = urlOf(config, port);

@@ -5,7 +5,7 @@ import type { Database, Limits, Program } from '../../engine/index.js';
 import type { Caller } from '../auth/keys.js';
 import type { ConfigValues } from '../config/config-schema.js';
 import type { SessionService } from '../handlers/sessions.js';
-import type { FrontMcp } from '../http-threads/http-thread-pool.js';
+import type { HttpThreadMcp } from '../http-threads/http-thread-pool.js';
 import type { ServerSample } from '../telemetry/metric-definitions.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { CallOnLeader } from '../cluster/forward/consistency.js';
@@ -50,7 +50,7 @@ export interface McpServerOptions {
 export class McpServer {
   readonly endpoint: Endpoint;
   /** For other threads that answer calls of tools. */
-  readonly forFronts: FrontMcp;
+  readonly forHttpThreads: HttpThreadMcp;
   readonly #metrics = new McpMetrics();
   readonly #streams: Subscriptions;
   #prompts: readonly Prompt[] = [];
@@ -81,7 +81,7 @@ export class McpServer {
       bodyBytes: mcp.body_bytes,
       limits,
     };
-    this.forFronts = { rules, familiar, metrics: this.#metrics };
+    this.forHttpThreads = { rules, familiar, metrics: this.#metrics };
     this.endpoint = mcpEndpoint({
       version,
       enabled: rules.enabled,

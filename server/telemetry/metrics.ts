@@ -9,7 +9,7 @@ import {
   type Sample,
 } from '../../engine/index.js';
 import { type CounterName, type ServerSample, families } from './metric-definitions.js';
-import type { FrontFigures, RouteFigures } from './thread-metrics.js';
+import type { ThreadMetrics, RouteFigures } from './thread-metrics.js';
 import { Tally } from './route-histogram.js';
 
 type Labels = Record<string, string>;
@@ -159,7 +159,7 @@ class EmbeddingMetrics {
 export class Metrics {
   readonly #routes = new Map<string, RouteMetrics>();
   /** Of the threads that answer by themselves. */
-  readonly #others = new Set<FrontFigures>();
+  readonly #others = new Set<ThreadMetrics>();
   readonly #rejected = new LabelledCounter('request_errors_total', 'code');
   readonly #limitHits = new LabelledCounter('limit_hits_total', 'limit');
   readonly shares = new LabelledCounter('share_exceeded_total', 'what');
@@ -188,12 +188,12 @@ export class Metrics {
   }
 
   /** Counts from now on what another thread answers. */
-  follow(other: FrontFigures): void {
+  follow(other: ThreadMetrics): void {
     this.#others.add(other);
   }
 
   /** The other thread adds nothing to these numbers any more. */
-  unfollow(other: FrontFigures): void {
+  unfollow(other: ThreadMetrics): void {
     if (!this.#others.delete(other)) return;
     for (const [name, figures] of other.answered()) this.route(name).take(figures);
     for (const [code, count] of other.rejected()) this.reject(code, count);

@@ -48,13 +48,13 @@ export interface EndedRequest {
 }
 
 /** What is thought of it. */
-export interface Verdict {
+export interface LogDecision {
   slow: boolean;
   /** It gets a line of the log in any case. */
   isChosen: boolean;
 }
 
-export interface TellingRules {
+export interface LogThresholds {
   /** Requests slower than this are logged. */
   slowMs: number;
   /** Share of requests that get a log line, 0 to 1. */
@@ -63,12 +63,12 @@ export interface TellingRules {
 
 /** Undefined for a request that nobody is told of. `broken`: by a fault of the server. */
 export function shouldLog(
-  { slowMs, accessShare }: TellingRules,
+  { slowMs, accessShare }: LogThresholds,
   ms: number,
   work: Work | undefined,
   code?: ErrorCode,
   broken = false,
-): Verdict | undefined {
+): LogDecision | undefined {
   // Slow, cancelled, or a lot of work though it was quick (operations.md 9.3).
   const slow = ms >= slowMs || code === 'QUERY_TIMEOUT' || (work?.visits ?? 0) > quietVisitsMax;
   const isChosen = broken || (accessShare > 0 && Math.random() < accessShare);
@@ -89,7 +89,7 @@ export class RequestLog {
     return this.values !== undefined;
   }
 
-  tell(request: EndedRequest, { slow, isChosen }: Verdict): void {
+  tell(request: EndedRequest, { slow, isChosen }: LogDecision): void {
     const { requestId, route, query, status, code, ms, work, keyId, traceparent } = request;
     const entry = {
       request_id: requestId,

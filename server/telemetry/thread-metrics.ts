@@ -58,7 +58,7 @@ export class RouteFigures {
   }
 }
 
-export class FrontFigures {
+export class ThreadMetrics {
   readonly #routes: RouteFigures[];
   readonly #byName: ReadonlyMap<string, RouteFigures>;
   readonly #rejected: Float64Array;

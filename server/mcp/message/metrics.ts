@@ -2,7 +2,7 @@
 // names of tools, a bounded number of them.
 import { Histogram } from '../../../engine/index.js';
 import type { ServerSample } from '../../telemetry/metric-definitions.js';
-import type { FrontFigures, RouteFigures } from '../../telemetry/thread-metrics.js';
+import type { ThreadMetrics, RouteFigures } from '../../telemetry/thread-metrics.js';
 import type { ProtocolStyle } from './protocol-version.js';
 
 /** Maximum number of tools with separate counters. */
@@ -22,7 +22,7 @@ export class McpMetrics {
   readonly #requests = new Map<string, Map<string, Map<string, Counted>>>();
   readonly #tools = new Map<string, Histogram>();
   /** Calls that other threads answered, by protocol style and tool (`toolLabel`). */
-  readonly #others = new Set<FrontFigures>();
+  readonly #others = new Set<ThreadMetrics>();
   #cuts = 0;
 
   request(
@@ -56,12 +56,12 @@ export class McpMetrics {
   }
 
   /** Counts from now on what another thread answers. */
-  follow(other: FrontFigures): void {
+  follow(other: ThreadMetrics): void {
     this.#others.add(other);
   }
 
   /** Stops counting another thread. Its numbers so far stay. */
-  unfollow(other: FrontFigures): void {
+  unfollow(other: ThreadMetrics): void {
     if (!this.#others.delete(other)) return;
     for (const [label, figures] of other.answered()) this.#take(label, figures);
   }

@@ -47,7 +47,7 @@ const elsewhere: Record<string, string> = {
   C6: 'test/cluster/converge.test.ts',
   C7: 'test/cluster/nodes/roles.test.ts',
   follow: 'test/cluster/nodes/full-disk.test.ts',
-  frontMessage: 'test/conformance/front-fail.test.ts',
+  httpThreadMessage: 'test/conformance/http-thread-failure.test.ts',
 };
 
 /** Runs until the armed place has killed the process; false when it never passes there. */

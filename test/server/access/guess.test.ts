@@ -8,7 +8,7 @@ import { type KeyList, KeyTable } from '../../../server/auth/keys.js';
 import { sourceOf } from '../../../server/http/address.js';
 import { expectFigure } from '../../support/run/figure.js';
 import type { Connection } from '../../support/server/http.js';
-import { Fronts, admin } from '../../conformance/fronts.js';
+import { HttpThreadServer, admin } from '../../conformance/http-thread-server.js';
 import { type RunningApp, startApp, transports } from '../running-app.js';
 
 const right = 'the right one, known to few';
@@ -135,15 +135,15 @@ describe.each(transports)('guesses on %s', (transport) => {
 });
 
 describe('several threads that take connections', () => {
-  let fronts: Fronts | undefined;
-  afterAll(() => fronts?.dispose());
+  let subject: HttpThreadServer | undefined;
+  afterAll(() => subject?.dispose());
 
   test('A25: count guesses together, and let the accepted key pass amid them', async () => {
-    fronts = await Fronts.start();
+    subject = await HttpThreadServer.start();
     const key = admin['x-api-key'];
-    const open = Array.from({ length: 6 }, (_, i) => fronts!.at(i));
+    const open = Array.from({ length: 6 }, (_, i) => subject!.at(i));
     const statusOn = async (to: Connection, shown: string): Promise<number> =>
-      (await fronts!.call(to, 'value', {}, { 'x-api-key': shown })).status;
+      (await subject!.call(to, 'value', {}, { 'x-api-key': shown })).status;
     for (const connection of open) expect(await statusOn(connection, key)).toBe(200);
     const began = performance.now();
     let wrong = 0;

@@ -1,4 +1,4 @@
-// A server with three fronts, and connections dealt out to them in turn, for the tests of fronts.
+// A server with three HTTP threads, and connections dealt out to them in turn, for the tests of HTTP threads.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection, type Reply } from '../support/server/http.js';
@@ -16,14 +16,14 @@ QUERY version() => RETURN ${version}
 export const admin = { 'x-api-key': 'root-of-the-tests' };
 export const connectionsMax = 40;
 
-export class Fronts {
+export class HttpThreadServer {
   private constructor(
     readonly server: Server,
-    /** More than there are fronts. */
+    /** More than there are HTTP threads. */
     public open: Connection[],
   ) {}
 
-  static async start(failpoint?: string): Promise<Fronts> {
+  static async start(failpoint?: string): Promise<HttpThreadServer> {
     const server = await startServer({
       sources: { 'main.hx': source(1) },
       config: {
@@ -36,10 +36,10 @@ export class Fronts {
         ...(failpoint && { TRELLIS_FAILPOINT: failpoint }),
       },
     });
-    const fronts = new Fronts(server, []);
-    fronts.open = await fronts.connect(6);
-    await fronts.call(fronts.at(0), 'start');
-    return fronts;
+    const subject = new HttpThreadServer(server, []);
+    subject.open = await subject.connect(6);
+    await subject.call(subject.at(0), 'start');
+    return subject;
   }
 
   connect(count: number): Promise<Connection[]> {

@@ -1,4 +1,4 @@
-// The parts that fronts share with the main thread: heads that travel whole, messages that all arrive,
+// The parts that HTTP threads share with the main thread: heads that travel whole, messages that all arrive,
 // rates and counts that are those of all threads together; and how a thread with connections ends.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,12 +13,12 @@ import { writeHead } from '../../server/http-threads/head-codec.js';
 import { SharedCounts } from '../../server/http-threads/shared-counts.js';
 import {
   type Batch,
-  type FrontItem,
+  type ThreadItem,
   type MainItem,
   Outbox,
 } from '../../server/http-threads/messages.js';
 import { keepHeader } from '../../server/http/exchange.js';
-import { FrontFigures } from '../../server/telemetry/thread-metrics.js';
+import { ThreadMetrics } from '../../server/telemetry/thread-metrics.js';
 import { Metrics } from '../../server/telemetry/metrics.js';
 import { hasUws } from '../support/server/has-uws.js';
 import { Random } from '../support/random.js';
@@ -64,7 +64,7 @@ describe('heads on their way to the main thread', () => {
   });
 });
 
-describe('messages between a front and the main thread', () => {
+describe('messages between an HTTP thread and the main thread', () => {
   it('all arrive, whole and in their order, whatever bursts and pauses they come in', async () => {
     const count = long ? 10_000_000 : 100_000;
     // Sends back what it hears; its own bursts are not those that came.
@@ -89,7 +89,7 @@ describe('messages between a front and the main thread', () => {
       });
     `);
     const random = new Random(41);
-    const box = new Outbox<FrontItem>(thread);
+    const box = new Outbox<ThreadItem>(thread);
     const pool = Buffer.alloc(4096, 'body');
     const lengths: number[] = [];
     let [sent, heard] = [0, 0];
@@ -219,10 +219,10 @@ describe('rates of all threads', () => {
 describe('counts of all threads', () => {
   it('are sums, and hold nothing of a thread that has ended', () => {
     const counts = new SharedCounts(3);
-    const [main, front, other] = [0, 1, 2].map((row) => counts.of(row));
+    const [main, thread, other] = [0, 1, 2].map((row) => counts.of(row));
     main!.connections += 2;
-    front!.connections += 5;
-    front!.aborted += 3;
+    thread!.connections += 5;
+    thread!.aborted += 3;
     other!.bufferedBodyBytes += 100;
     expect(new SharedCounts(3, counts.buffer).totals()).toMatchObject({
       connections: 7,
@@ -236,7 +236,7 @@ describe('counts of all threads', () => {
 
   it('of answers stay when their thread has another program, or is gone', () => {
     const metrics = new Metrics();
-    const figures = new FrontFigures(['a', 'b']);
+    const figures = new ThreadMetrics(['a', 'b']);
     const seen = () =>
       metrics
         .samples()
@@ -247,7 +247,7 @@ describe('counts of all threads', () => {
         .filter((line) => !line.endsWith(' 0'));
     metrics.route('a').record('200 OK', 0.001, 1, 2);
     metrics.route('b');
-    const followed = new FrontFigures(figures.names, figures.buffer);
+    const followed = new ThreadMetrics(figures.names, figures.buffer);
     metrics.follow(followed);
     figures.at(0).record('200 OK', 0.002, 10, 20);
     figures.at(1).record('404 Not Found', 0.002, 10, 20);

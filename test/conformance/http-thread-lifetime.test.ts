@@ -1,4 +1,4 @@
-// What holds over all fronts of a server together: acknowledged writes are read wherever one reads, the
+// What holds over all HTTP threads of a server together: acknowledged writes are read wherever one reads, the
 // program changes on all at once, a revoked key is refused by all, numbers are sums.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,26 +7,26 @@ import { makeKey } from '../../server/auth/key-record.js';
 import { hasUws } from '../support/server/has-uws.js';
 import { type Connection, ConnectionClosed, type Reply } from '../support/server/http.js';
 import type { Server } from '../support/server/server.js';
-import { admin, connectionsMax, Fronts } from './fronts.js';
+import { admin, connectionsMax, HttpThreadServer } from './http-thread-server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 
-describe.skipIf(!hasUws)('fronts', () => {
-  let fronts: Fronts;
+describe.skipIf(!hasUws)('HTTP threads', () => {
+  let subject: HttpThreadServer;
   let server: Server;
   let open: Connection[];
   beforeAll(async () => {
-    fronts = await Fronts.start();
-    ({ server, open } = fronts);
+    subject = await HttpThreadServer.start();
+    ({ server, open } = subject);
   });
-  afterAll(() => fronts.dispose());
+  afterAll(() => subject.dispose());
 
-  const call: Fronts['call'] = (...asked) => fronts.call(...asked);
-  const figure: Fronts['figure'] = (line) => fronts.figure(line);
+  const call: HttpThreadServer['call'] = (...asked) => subject.call(...asked);
+  const figure: HttpThreadServer['figure'] = (line) => subject.figure(line);
 
   it('read every acknowledged write, whichever connection it came by', async () => {
     for (let value = 1; value <= (long ? 5_000 : 40); value++) {
-      await call(fronts.at(value), 'set', { value });
+      await call(subject.at(value), 'set', { value });
       const replies = await Promise.all(open.map((one) => call(one, 'value')));
       const texts = new Set(replies.map(({ text }) => text));
       expect([...texts]).toEqual([`{"c":{"value":${value}}}`]);
@@ -41,7 +41,7 @@ describe.skipIf(!hasUws)('fronts', () => {
       /query_duration_seconds_count\{query="value"\} (\d+)/,
       /query_duration_seconds_count\{query="cell"\} (\d+)/,
     ];
-    const read = () => fronts.figures(lines);
+    const read = () => subject.figures(lines);
     const before = await read();
     for (let round = 0; round < 10; round++) {
       await Promise.all(open.map((one) => call(one, 'value')));
@@ -81,7 +81,7 @@ describe.skipIf(!hasUws)('fronts', () => {
       let [begun, done] = [0, 0];
       const reload = async () => {
         begun = performance.now();
-        await fronts.change(version);
+        await subject.change(version);
         done = performance.now();
         await new Promise((resolve) => setTimeout(resolve, 20));
       };
@@ -124,7 +124,7 @@ describe.skipIf(!hasUws)('fronts', () => {
   });
 
   it('take as many connections as all together may', async () => {
-    const more = await fronts.connect(connectionsMax);
+    const more = await subject.connect(connectionsMax);
     const statuses = await Promise.all(
       more.map((one) =>
         call(one, 'value').then(

@@ -1,4 +1,4 @@
-// A server with three fronts answers the same: framing here, everything in the long run.
+// A server with three HTTP threads answers the same: framing here, everything in the long run.
 import { declareCorpus } from '../support/corpus/corpus.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';

@@ -1,4 +1,4 @@
-// Calls of tools that fronts answer by themselves: to the byte what the main thread answers, of every kind
+// Calls of tools that HTTP threads answer by themselves: to the byte what the main thread answers, of every kind
 // of reply, to those who may call only, by the program in force, and counted as one.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ function requestOf({ tool, args, id = 1, isModern = false, isIdLast = false }: C
   return { body: JSON.stringify(message), headers: isModern ? head : {} };
 }
 
-describe.skipIf(!hasUws)('tools on fronts', () => {
+describe.skipIf(!hasUws)('tools on HTTP threads', () => {
   let server: Server;
   let open: Connection[];
   const calls: Call[] = [
@@ -77,7 +77,10 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
     server = await startServer({
       sources: { 'main.hx': source('one') },
       config: { 'server.http_threads': 3, 'server.watch': false, 'mcp.max_output_chars': 6_000 },
-      env: { TRELLIS_API_KEY: 'root-of-the-tests', TRELLIS_FAILPOINT: 'frontMessage@600:throw' },
+      env: {
+        TRELLIS_API_KEY: 'root-of-the-tests',
+        TRELLIS_FAILPOINT: 'httpThreadMessage@600:throw',
+      },
     });
     const { port } = server;
     open = await Promise.all(Array.from({ length: 6 }, () => Connection.open(port)));
@@ -175,7 +178,7 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
     }
   });
 
-  it('are passed on where their head asks for more, so that a front comes to its 600th message', async () => {
+  it('are passed on where their head asks for more, so that an HTTP thread comes to its 600th message', async () => {
     const before = await restarts();
     const lost = async (one: Connection): Promise<boolean> => {
       for (let i = 0; i < 700; i++) {
@@ -190,7 +193,7 @@ describe.skipIf(!hasUws)('tools on fronts', () => {
     const gone = await Promise.all(open.map(lost));
     expect(gone).toContain(true);
     await expect.poll(restarts).toBeGreaterThan(before);
-    // Those that are left, and fresh ones of the front that takes its place, which knows the calls, too.
+    // Those that are left, and fresh ones of the HTTP thread that takes its place, which knows the calls, too.
     const { port } = server;
     open = await Promise.all(
       open.map((one, i) => (gone[i] ? Connection.open(port) : Promise.resolve(one))),

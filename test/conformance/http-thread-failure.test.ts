@@ -1,22 +1,22 @@
-// A front that fails takes only its own connections with it, is replaced, and breaks no promise.
+// An HTTP thread that fails takes only its own connections with it, is replaced, and breaks no promise.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasUws } from '../support/server/has-uws.js';
 import { Connection, ConnectionClosed } from '../support/server/http.js';
-import { admin, Fronts } from './fronts.js';
+import { admin, HttpThreadServer } from './http-thread-server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 
-describe.skipIf(!hasUws)('fronts that fail', () => {
-  let fronts: Fronts;
+describe.skipIf(!hasUws)('HTTP threads that fail', () => {
+  let subject: HttpThreadServer;
   beforeAll(async () => {
     // One of them, and each that takes its place, at its 150th message.
-    fronts = await Fronts.start('frontMessage@150:throw');
+    subject = await HttpThreadServer.start('httpThreadMessage@150:throw');
   });
-  afterAll(() => fronts.dispose());
+  afterAll(() => subject.dispose());
 
-  const restarts = () => fronts.figure(/trellis_http_thread_restarts_total (\d+)/);
+  const restarts = () => subject.figure(/trellis_http_thread_restarts_total (\d+)/);
 
-  /** Whether it went with its front; what is passed on brings a message to that. */
+  /** Whether it went with its HTTP thread; what is passed on brings a message to that. */
   async function isLost(one: Connection): Promise<boolean> {
     try {
       const { status } = await one.request({ path: 'nothing', headers: admin });
@@ -28,12 +28,12 @@ describe.skipIf(!hasUws)('fronts that fail', () => {
     }
   }
 
-  /** Calls on all connections until a front has failed; those that went with it. */
+  /** Calls on all connections until an HTTP thread has failed; those that went with it. */
   async function failOne(): Promise<Set<Connection>> {
     const lost = new Set<Connection>();
     const look = () =>
       Promise.all(
-        fronts.open.map(async (one) => {
+        subject.open.map(async (one) => {
           if (!lost.has(one) && (await isLost(one))) lost.add(one);
         }),
       );
@@ -46,20 +46,20 @@ describe.skipIf(!hasUws)('fronts that fail', () => {
   it('take only their own connections with them, and are replaced', async () => {
     for (let ends = 1; ends <= (long ? 12 : 2); ends++) {
       const lost = await failOne();
-      expect(lost.size).toBeLessThanOrEqual(fronts.open.length / 2);
+      expect(lost.size).toBeLessThanOrEqual(subject.open.length / 2);
       await expect.poll(restarts).toBe(ends);
-      await expect.poll(() => fronts.figure(/trellis_http_threads (\d+)/)).toBe(3);
-      const kept = fronts.open.filter((one) => !lost.has(one));
+      await expect.poll(() => subject.figure(/trellis_http_threads (\d+)/)).toBe(3);
+      const kept = subject.open.filter((one) => !lost.has(one));
       expect(await Promise.all(kept.map(isLost))).toEqual(kept.map(() => false));
       // Dealt out in turn: its successor has some of them.
       for (const one of kept) one.close();
-      fronts.open = await fronts.connect(6);
+      subject.open = await subject.connect(6);
     }
-    expect(fronts.server.stderr).toContain('HTTP thread restarted');
+    expect(subject.server.stderr).toContain('HTTP thread restarted');
   });
 
   it('keep every promise while programs change', async () => {
-    const { open, server } = fronts;
+    const { open, server } = subject;
     const wanted = long ? 24 : 2;
     const ends = (await restarts()) + wanted;
     let [sent, acked, version, isOver] = [1000, 0, 100, false];
@@ -68,14 +68,14 @@ describe.skipIf(!hasUws)('fronts that fail', () => {
       (own: Connection[]) =>
       async (place: number, path: string, body = {}) => {
         try {
-          return await fronts.call(own[place]!, path, body);
+          return await subject.call(own[place]!, path, body);
         } catch (error) {
           if (!(error instanceof ConnectionClosed)) throw error;
           own[place] = await Connection.open(server.port);
           return undefined;
         }
       };
-    const dealt = () => fronts.connect(open.length);
+    const dealt = () => subject.connect(open.length);
     const all = [await dealt(), await dealt(), await dealt()] as const;
     const [ask, askWriting, askChanged] = [asker(all[0]), asker(all[1]), asker(all[2])];
     const write = async (): Promise<void> => {
@@ -100,7 +100,7 @@ describe.skipIf(!hasUws)('fronts that fail', () => {
     };
     const change = async (): Promise<void> => {
       for (let round = 0; round < wanted || (await restarts()) < ends; round++) {
-        await fronts.change(++version);
+        await subject.change(++version);
         const seen = await Promise.all(open.map((_, place) => askChanged(place, 'version')));
         const texts = new Set(seen.flatMap((one) => (one === undefined ? [] : [one.text])));
         expect([...texts]).toEqual([`{"data":${version}}`]);
