@@ -1,4 +1,4 @@
-// Scratch memory of one thread inside a segment (a "lane"). It is taken from the header's table and released
+// Scratch memory of one thread inside a segment (parameter `lane`). It is taken from the header's table and released
 // when the thread ends, so that many short-lived threads share a few.
 // Invariant: no two threads use one scratch memory at the same time.
 import { allocate, lock, mark, unlock } from './memory';

@@ -19,7 +19,7 @@ describe('ballast', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
 
-  it('takes its place on the disk after a while', async () => {
+  it('reserves its disk space after a while', async () => {
     const folder = freshFolder();
     keepBallast(folder, bytes, 0);
     vi.advanceTimersByTime(delayMs - 1);
@@ -34,7 +34,7 @@ describe('ballast', () => {
     expect(readdirSync(folder)).toEqual(['ballast']);
   });
 
-  it('leaves a file that is there alone, and writes none that is not wanted', async () => {
+  it('keeps an existing file, and writes none that is not configured', async () => {
     const folder = freshFolder();
     writeFileSync(join(folder, 'ballast'), Buffer.alloc(bytes + 1));
     keepBallast(folder, bytes, 0);
@@ -46,7 +46,7 @@ describe('ballast', () => {
     expect(readdirSync(empty)).toEqual([]);
   });
 
-  it('is not written where it would take the room that must stay free', async () => {
+  it('is not written if it would take space that must stay free', async () => {
     const folder = freshFolder();
     keepBallast(folder, bytes, 2 ** 60);
     vi.advanceTimersByTime(delayMs);
@@ -54,7 +54,7 @@ describe('ballast', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is given up when the database closes, before and while it is written', async () => {
+  it('is abandoned when the database closes, before and while it is written', async () => {
     const early = freshFolder();
     keepBallast(early, bytes, 0).stop();
     const late = freshFolder();

@@ -97,7 +97,7 @@ describe.each(Object.entries(samples))('%s', (type, sample) => {
     );
   });
 
-  it('has keys that order by value before what follows them', () => {
+  it('has keys that sort by value before their suffix', () => {
     fc.assert(
       fc.property(sample, sample, fc.uint8Array({ minLength: 4, maxLength: 4 }), (a, b, id) => {
         fc.pre(compareValues(a, b) < 0);

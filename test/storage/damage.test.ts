@@ -147,7 +147,7 @@ describe('a damaged file (T6)', () => {
     },
   );
 
-  it('is told when it was cut anywhere', { timeout: 600_000 }, async () => {
+  it('is detected when it was truncated anywhere', { timeout: 600_000 }, async () => {
     for (let seed = 1; seed <= rounds / 10; seed++) {
       put(cleanly);
       const size = new Random(seed).below(cleanly['graph/data.mdb'].length);
@@ -168,7 +168,7 @@ describe('a damaged file (T6)', () => {
     },
   );
 
-  it('is told when it is that of another database', async () => {
+  it('is detected when it belongs to another database', async () => {
     const other = freshFolder();
     const strange = openDataDirectory(other);
     openGarden(join(other, 'graph')).close();

@@ -46,7 +46,7 @@ function damage(path: string, offset: number, bytes: Uint8Array): void {
 }
 
 describe('a data directory', () => {
-  it('is made once, remembers who it is, and how it was left', () => {
+  it('is created once, keeps its identity, and records how it was closed', () => {
     const path = join(freshFolder(), 'deep', 'data');
     const first = openDataDirectory(path);
     expect(first.wasClean).toBe(true);
@@ -169,7 +169,7 @@ describe('a data directory', () => {
     expect(() => openDataDirectory(join(path, 'below'))).toThrowError(withCode('DATA_DIR_BAD'));
   });
 
-  it('is refused with a newer minor format, and stays as it is', () => {
+  it('is refused with a newer minor format, and stays unchanged', () => {
     const path = filled();
     mkdirSync(join(path, 'vec'));
     const file = join(path, 'MANIFEST.json');
@@ -211,7 +211,7 @@ describe('the lock', () => {
 });
 
 describe('reading the data file', () => {
-  it('tells rows that are damaged from pages that are gone', async () => {
+  it('distinguishes damaged rows from lost pages', async () => {
     const { probeData } = (await import(
       `${await compileStorage()}/storage/folder/preopen-check.js`
     )) as typeof Probe;
@@ -231,7 +231,7 @@ describe('reading the data file', () => {
     expect(broken).toContainEqual(expect.stringContaining('is beyond the end of the file'));
   });
 
-  it('is not needed to tell a sound file whose last pages were never written', () => {
+  it('is not needed for a sound file whose last pages were never written', () => {
     const path = freshFolder();
     const directory = openDataDirectory(path);
     const storage = openGarden(join(path, 'graph'));
@@ -262,7 +262,7 @@ describe('reading the data file', () => {
 });
 
 describe('damage inside values', () => {
-  it('shows where a whole value, checksum and all, turns up under another key', () => {
+  it('is detected when a whole value with its checksum is under another key', () => {
     const path = filled();
     const graph = join(path, 'graph');
     const before = openGarden(graph);

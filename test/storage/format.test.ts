@@ -79,12 +79,12 @@ function recipe(): unknown {
   };
 }
 
-describe('a data directory of an earlier day (T22)', () => {
+describe('a data directory of an earlier version (T22)', () => {
   const names = readdirSync(golden).filter((name) => name.startsWith('format-'));
 
   const isRefused = (name: string): boolean => name.startsWith('format-1.');
 
-  it('is kept of every format that there was', () => {
+  it('exists for every earlier format', () => {
     const { major, minor } = storageFormat;
     expect(names.some((name) => name.startsWith(`format-${major}.${minor}`))).toBe(true);
     for (const name of names) {

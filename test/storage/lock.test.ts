@@ -240,7 +240,7 @@ describe('a directory on a shared volume', () => {
 
 const locked = { code: 'DATA_LOCKED' };
 
-describe('a LOCK that the kernel does not vouch for', () => {
+describe('a LOCK without a kernel lock', () => {
   const parent = process.ppid;
   const startOf = (pid: number): string => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

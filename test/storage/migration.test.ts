@@ -77,7 +77,7 @@ describe('a migration', () => {
     storage.close();
   });
 
-  it('renames, swaps and merges types of every kind, with everything that hangs on them', () => {
+  it('renames, swaps and merges types of every kind with all dependent data', () => {
     const one = schema(1, {
       nodes: [
         node('A', { t: 'String' }),

@@ -13,7 +13,7 @@ const numRuns = process.env.TRELLIS_TEST_LONG === '1' ? 150 : 15;
 
 type Act = { kind: 'create' | 'update' | 'remove' | 'nothing'; which: number };
 
-describe('kept records', () => {
+describe('cached records', () => {
   const gardener = labelNamed(storage, 'Gardener');
   const act: fc.Arbitrary<Act> = fc.record({
     kind: fc.constantFrom('create', 'update', 'update', 'remove', 'nothing'),
@@ -50,7 +50,7 @@ describe('kept records', () => {
 });
 
 describe('a record cache', () => {
-  it('reads once, and again when the data are others', () => {
+  it('reads each record once per commit', () => {
     let reads = 0;
     const bytes = Uint8Array.of(1, 2, 3);
     const cache = new RecordCache((id) => {
@@ -67,7 +67,7 @@ describe('a record cache', () => {
     expect(reads).toBe(4);
   });
 
-  it('gives back what it was given, however many and however long', () => {
+  it('returns every record unchanged', () => {
     const random = new Random(3);
     const bytesOf = (id: number): Uint8Array =>
       new Uint8Array(id % 97 === 0 ? 70_000 : id % 131).fill(id & 255);
@@ -85,7 +85,7 @@ describe('a record cache', () => {
     for (const [id, record] of held) expect(Buffer.compare(record, bytesOf(id))).toBe(0);
   });
 
-  it('holds a bounded number of bytes, the latest ones', () => {
+  it('holds a bounded number of bytes, the newest records', () => {
     let reads = 0;
     const cache = new RecordCache((id) => {
       reads++;

@@ -58,7 +58,7 @@ describe.each(kinds)('$name', ({ least, most, count }) => {
     const env = openEnv(freshFolder());
     const put = (i: number): void => env[table].put(keyOf[table](i), value());
 
-    it('stays dense under updates and deletes, and says the same', () => {
+    it('stays dense under updates and deletes, with equal content', () => {
       env.transact(() => {
         for (let i = 0; i < count; i++) put(i);
         return true;
@@ -91,7 +91,7 @@ describe.each(kinds)('$name', ({ least, most, count }) => {
   });
 });
 
-it('a repacker that is asked for nothing writes nothing', () => {
+it('a repacker without due work writes nothing', () => {
   const env = openEnv(freshFolder());
   env.transact(() => {
     for (let i = 1; i < 9000; i++) env.records.append(i, new Uint8Array(100));

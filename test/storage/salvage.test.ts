@@ -73,7 +73,7 @@ function pagesByTable(): Map<string, number[]> {
 }
 
 describe('what can be read of a damaged file', () => {
-  it('is everything of a sound one', () => {
+  it('contains all rows of a sound file', () => {
     const { rows, account } = saved(good)!;
     expect(account).toMatchObject({ count: all.size, lost: 0, isWhole: true });
     expect(rows).toEqual(rowsOf(sound));
@@ -105,7 +105,7 @@ describe('what can be read of a damaged file', () => {
     },
   );
 
-  it('is what stands below a page that leads there, too', () => {
+  it('contains the rows below an orphaned branch page', () => {
     const roots = newestOf(metasOf(new PageFile(join(source, 'graph/data.mdb'))));
     const file = new PageFile(join(source, 'graph/data.mdb'));
     const tables = tablesOf(roots, new PageWalk(file, roots.lastPage), () => undefined);
@@ -120,7 +120,7 @@ describe('what can be read of a damaged file', () => {
     expect(account.lines[0]).toContain(`records: page ${root}`);
   });
 
-  it('names the elements of a page that is gone', () => {
+  it('names the elements of a lost page', () => {
     const leaf = pagesByTable().get('records')!.at(-1)!;
     const bytes = Buffer.from(good);
     bytes.fill(0, leaf * pageSize, (leaf + 1) * pageSize);
@@ -131,7 +131,7 @@ describe('what can be read of a damaged file', () => {
   });
 });
 
-describe('a data file made anew', () => {
+describe('a rebuilt data file', () => {
   const derived: TableName[] = ['index', 'uuid', 'labels', 'out', 'in', 'derived'];
   const pages = pagesByTable();
 
@@ -175,7 +175,7 @@ describe('a data file made anew', () => {
     },
   );
 
-  it('is refused where rows are lost, and the old one stays', () => {
+  it('is refused if rows are lost, and the old file stays', () => {
     const path = damaged(pages.get('records')!.at(-1)!);
     const before = readFileSync(join(path, 'graph/data.mdb'));
     const opened = openDataDirectory(path);

@@ -137,7 +137,7 @@ class World {
   }
 }
 
-it('is what each snapshot says, however far behind it is', async () => {
+it('equals the data of each snapshot, however old', async () => {
   const world = new World();
   const first = { which: 0, other: 0, looks: 0, again: 0 } as const;
   for (let i = 0; i < 5; i++) world.do({ ...first, kind: 'create' });
@@ -157,7 +157,7 @@ it('is what each snapshot says, however far behind it is', async () => {
   await world.threads.close();
 }, 600_000);
 
-it('is kept: after a commit that touches one element, only what is its own is read again', async () => {
+it('stays after a commit except for the changed element', async () => {
   const { writer, seeing, close } = openThreads(1);
   const [gardener, follows] = ['Gardener', 'Follows'].map((name) => labelNamed(writer, name));
   const ids: number[] = [];
@@ -199,7 +199,7 @@ it('is kept: after a commit that touches one element, only what is its own is re
   await close();
 });
 
-it('a thread that begins amid a commit keeps nothing from it', () => {
+it('a thread that starts during a commit caches nothing of it', () => {
   const words = sharedWords();
   const [writer, reader] = [new InvalidationQueue(words), new InvalidationQueue(words).since()];
   const dropped: number[] = [];
@@ -229,7 +229,7 @@ it('a thread that begins amid a commit keeps nothing from it', () => {
   expect(move(11)).toBe(false);
 });
 
-it('tells of all that differs or that it does not know: any order of writing, looking', async () => {
+it('reports every changed element or returns false, in any order of writes and reads', async () => {
   const property = fc.asyncProperty(fc.nat(), async (seed) => {
     await nextTurn();
     const random = new Random(seed);
@@ -278,7 +278,7 @@ it('tells of all that differs or that it does not know: any order of writing, lo
   await fc.assert(property, { numRuns: long ? 500 : 60 });
 });
 
-it('places of ids are those that were given last, removed ones none', async () => {
+it('an id has its last word, a removed id none', async () => {
   const property = fc.asyncProperty(fc.nat(), async (seed) => {
     await nextTurn();
     const random = new Random(seed);

@@ -60,7 +60,7 @@ it.each([
   expect(longestYet).toBeLessThanOrEqual(Math.max(16, 4 * (1 + live * longest) + 2 * longest));
 });
 
-it('there is room for so many, and again when some were dropped', () => {
+it('a full arena has space again after drops', () => {
   const arena = new Lists(16, 1000);
   let count = 0;
   while (arena.add(count + 1, 9) > 0) count++;
@@ -71,7 +71,7 @@ it('there is room for so many, and again when some were dropped', () => {
 });
 
 /** Changed again and again, as `since` says; what was read before is asked for after each change. */
-it('caches stay as long as they are while the same elements are changed', () => {
+it('caches do not grow while the same elements are changed', () => {
   let changed: number[] = [];
   const since = {
     move(_commits: number, drop: (id: number) => void): boolean {

@@ -34,7 +34,7 @@ const code = (code: string, args?: object) =>
   expect.objectContaining({ data: expect.objectContaining({ code, ...(args && { args }) }) });
 
 describe('a request', () => {
-  it('gives rising ids and uuids, and sees its own writes', () => {
+  it('assigns ascending ids and uuids, and sees its own writes', () => {
     const ids = write(storage, (view) => {
       const a = view.createNode(gardener, values({ email: 'one@x', city: 'Lund' }));
       const b = view.createNode(gardener, values({}));
@@ -56,7 +56,7 @@ describe('a request', () => {
     expect(view.record(999_999)).toBeUndefined();
   });
 
-  it('that throws leaves nothing, its neighbours in the group stay', () => {
+  it('that throws changes nothing, and the others of its group are committed', () => {
     const before = storage.reader().count(plant.id);
     const failing = (view: WriteView) => {
       const id = view.createNode(plant, values({ species: 'rose' }));
@@ -79,7 +79,7 @@ describe('a request', () => {
     expect(check(storage.env)).toEqual([]);
   });
 
-  it('may be the only one and fail: nothing is committed', () => {
+  it('that fails alone in its group commits nothing', () => {
     const before = storage.committedSeq();
     expect(() =>
       write(storage, () => {
@@ -147,7 +147,7 @@ describe('unique values', () => {
     expect(check(storage.env)).toEqual([]);
   });
 
-  it('are free again when the element goes', () => {
+  it('are free again when the element is removed', () => {
     const [a] = storage.reader().lookup(email, 'q@x');
     write(storage, (view) => {
       view.remove(a!);
@@ -170,7 +170,7 @@ describe('unique values', () => {
 });
 
 describe('ends of edges', () => {
-  it('are what records say, however they are named, as long as they are there', () => {
+  it('equal the records, by id or uuid, while the elements exist', () => {
     const made = write(storage, (view) =>
       Array.from({ length: 200 }, (_, i) =>
         view.createNode(i % 3 === 0 ? gardener : plant, values({})),
@@ -250,7 +250,7 @@ describe('vectors', () => {
     ]);
   });
 
-  it('are rounded to 32 bits where the type says so, before anything sees them', () => {
+  it('are rounded to 32 bits before any read, if the type stores f32', () => {
     const path = freshFolder();
     openGarden(path).close();
     const vectorTypes = { Note: { store: 'f32', dimensions: 2 } } as const;
@@ -283,7 +283,7 @@ describe('vectors', () => {
 });
 
 describe('derived data', () => {
-  it('is scanned in order, in many pieces, and may be changed meanwhile', () => {
+  it('is scanned in order, in many batches, and may be changed meanwhile', () => {
     const key = (n: number) => Uint8Array.of(9, n >>> 8, n & 255);
     write(storage, (view) => {
       for (let n = 0; n < 300; n++) view.putDerived(key(n), Uint8Array.of(n & 255));
@@ -344,7 +344,7 @@ describe('a group', () => {
 });
 
 describe('reopening', () => {
-  it('goes on with rising ids and uuids', () => {
+  it('continues with ascending ids and uuids', () => {
     const path = freshFolder();
     const first = openGarden(path);
     const a = write(first, (view) => view.createNode(labelNamed(first, 'Plant'), values({})), 2e12);

@@ -60,7 +60,7 @@ function step(random: Random, view: WriteView, label: Label, documents: Document
 }
 
 describe('keyword index of a group', () => {
-  it('is as a recount makes it, with requests undone between', () => {
+  it('equals a recount, with undone requests in between', () => {
     const storage = openStorage(freshFolder(), { limits: defaultLimits, mode: 'create' });
     const schema = { version: 1, nodes: [node('A'), node('B')], edges: [], vectors: [] };
     storage.applySchema({ schema, olderSchemas: [], migrations: [] }, { nowMs: 0 });
@@ -96,7 +96,7 @@ describe('keyword index of a group', () => {
     storage.close();
   });
 
-  it('is as a recount makes it when many documents go at once, of lists of many blocks', () => {
+  it('equals a recount when many documents of long lists are removed together', () => {
     const random = new Random(32);
     for (const share of [0.001, 0.02, 0.5, 0.95, 1]) {
       const storage = openStorage(freshFolder(), { limits: defaultLimits, mode: 'create' });

@@ -12,7 +12,7 @@ QUERY drop(key: String) => DROP N<Item>({ key: key }) RETURN NONE
 QUERY find(words: String) => i <- SearchBM25<Item>(words, 9) RETURN i::{key}
 `;
 
-it('makes the keyword index anew when keyword search comes back', async () => {
+it('rebuilds the keyword index when keyword search is turned on again', async () => {
   const server = await startServer({ sources: { 'main.hx': source } });
   const call = async (name: string, body: object) => {
     const headers = { 'Content-Type': 'application/json' };

@@ -155,7 +155,7 @@ describe('search', () => {
     expect(view.entries()).toEqual([]);
   });
 
-  it('stores the same, however it came about', () => {
+  it('stores equal bytes for every order of changes', () => {
     const view = derivedMemory();
     const rebuilt = derivedMemory();
     const texts = (id: number): string[] => [
@@ -169,7 +169,7 @@ describe('search', () => {
       expect(index.search(view, 1, q, 50)).toEqual(index.search(rebuilt, 1, q, 50));
   });
 
-  it('is found out when a stored value is not what a recount gives', () => {
+  it('is detected when a stored value differs from a recount', () => {
     const documents = new Map<number, string[]>();
     for (let id = 1; id <= 300; id++) documents.set(id, [`common ${id % 7 === 0 ? 'rare' : 'x'}`]);
     const view = derivedMemory();
@@ -215,7 +215,7 @@ describe('search', () => {
     expect(twice!.score).toBeCloseTo(2 * once!.score, 12);
   });
 
-  it('takes terms of any length and tells long ones apart', () => {
+  it('accepts terms of any length and distinguishes long ones', () => {
     const view = derivedMemory();
     const terms = ['x'.repeat(5000), `${'x'.repeat(5000)}y`, '語'.repeat(3000)];
     for (const [i, term] of terms.entries()) index.add(view, 1, i + 1, [term]);
@@ -250,7 +250,7 @@ describe('search', () => {
     expect(view.entries()).toEqual([]);
   });
 
-  it('refuses to forget what it never knew', () => {
+  it('refuses to remove a document that it does not contain', () => {
     const view = derivedMemory();
     index.add(view, 1, 1, ['fern']);
     expect(() => index.remove(view, 1, 2, ['fern'])).toThrow('a removed document has no postings');

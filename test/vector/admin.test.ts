@@ -127,7 +127,7 @@ describe('recall', () => {
   });
 });
 
-describe('a changed choice is followed', () => {
+describe('a changed configuration takes effect', () => {
   test.each([
     ['layout = "compact"', { layout_used: 'compact', graph: true }, 0.9],
     ['resident = false', { layout_used: 'compact', resident: false, graph: true }, 0.9],
@@ -184,7 +184,7 @@ describe('a changed choice is followed', () => {
 const recallOfDoc = async (): Promise<number> =>
   (await server.client.post('_admin/recall?type=Doc&samples=100&k=10')).recall[0].recall;
 
-describe('a snapshot that is not in order is refused, and the index built again', () => {
+describe('an invalid snapshot is refused, and the index rebuilt', () => {
   const random = randomFrom(9);
   beforeAll(() => restartWith('layout = "fast"'), 60_000);
   const damages: [string, (bytes: Buffer) => Buffer][] = [

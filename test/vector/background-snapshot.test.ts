@@ -152,7 +152,7 @@ test('T18 writes go on while snapshots are made, and a kill loses nothing', asyn
   expect(await httpRecall(server, model, queries)).toBeGreaterThanOrEqual(0.97);
 }, 900_000);
 
-test('whatever was added is its own nearest, whatever was dropped is gone', async () => {
+test('every added vector is its own nearest, every dropped one is gone', async () => {
   const numbers = new Set(model.keys());
   for (const no of [...model.keys()].slice(-200)) {
     const { v } = await server.client.post('like', { vec: [...model.get(no)!], k: 1 });

@@ -86,7 +86,7 @@ describe.each<[Metric, Layout, number]>([
   });
 });
 
-test('slots that are taken again are found by their new vectors', () => {
+test('reused slots are found by their new vectors', () => {
   const rows = clustered(3_000, 40, { seed: 4, clusters: 30 });
   const index = indexOf(rows);
   const vectors = asMap(rows);

@@ -35,7 +35,7 @@ function tokenFrom(random: () => number): string {
 }
 
 describe('floats', () => {
-  test('fuzzed tokens are read as Number reads them, or left', () => {
+  test('fuzzed tokens are parsed as Number parses them, or left', () => {
     const random = randomFrom(61);
     let sure = 0;
     let total = 0;

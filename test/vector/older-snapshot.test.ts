@@ -98,7 +98,7 @@ test('after rounds in which only another type changed', async () => {
   await expectReplay(40);
 });
 
-test('a type at rest gives its older file up before the log becomes long', async () => {
+test('a type without changes replaces its older file before the log becomes long', async () => {
   const rounds = 6;
   await db.close();
   const { open } = await built<typeof import('../../engine/index.js')>('engine/index.js');

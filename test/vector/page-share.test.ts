@@ -62,7 +62,7 @@ describe.each(Object.entries(helpers))('a snapshot read with the help of %s', (_
     }
   });
 
-  it('is refused where a byte of any piece is another', () => {
+  it('is refused if a byte of any chunk differs', () => {
     const bytes = readFileSync(path);
     const file = join(folder, 'Damaged.snap');
     const pages = Math.floor((bytes.length - 4096) / 4104);
@@ -83,7 +83,7 @@ it('a snapshot that is cut while it is read is refused', () => {
   expect(reason).toBe('it is truncated');
 });
 
-it('a snapshot that is gone when it is read is refused', () => {
+it('a snapshot that is deleted during the read is refused', () => {
   const file = join(folder, 'Gone.snap');
   writeFileSync(file, readFileSync(path));
   expect(read(() => rmSync(file), file).reason).toBe('it cannot be read');

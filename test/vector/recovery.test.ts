@@ -22,17 +22,17 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => server?.dispose());
 
-test('large requests are found as soon as they are answered', async () => {
+test('vectors of large requests are found after the response', async () => {
   expect(await httpRecall(server, model, queries)).toBeGreaterThanOrEqual(0.97);
 });
 
-test('a stop leaves a snapshot that the next start takes', async () => {
+test('a stop writes a snapshot that the next start loads', async () => {
   await server.restart();
   expect(server.stderr).not.toContain('rebuilding vector index');
   expect(await httpRecall(server, model, queries)).toBeGreaterThanOrEqual(0.97);
 });
 
-test('without a snapshot the index is built again, and says how far it is', async () => {
+test('without a snapshot the index is rebuilt and reports its progress', async () => {
   await server.stop();
   removeSnapshots(server);
   await server.start();

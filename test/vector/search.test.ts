@@ -70,7 +70,7 @@ describe('the graph finds what brute force finds', () => {
   });
 });
 
-describe('whatever the lengths, by inner products', () => {
+describe('by inner products, for all lengths', () => {
   // More of them: recall/inner-products.test.ts.
   test('equal', () => {
     const vectors = clustered(long ? 4000 : 1200, 32, { seed: 41 });
@@ -139,7 +139,7 @@ describe('awkward data', () => {
     expect(recallOf(index, asMap(vectors), others)).toBeGreaterThanOrEqual(0.95);
   });
 
-  test('equally near vectors go by age, whatever slots they took', () => {
+  test('equally near vectors are ordered by age, not by slot', () => {
     const vectors = clustered(1200, 24, { seed: 17 });
     for (const count of [40, 1200]) {
       const index = indexOf(vectors.slice(0, count), { metric: 'l2' });
@@ -163,7 +163,7 @@ describe('awkward data', () => {
     expect(recallOf(index, asMap(vectors), queries)).toBeGreaterThanOrEqual(0.9);
   });
 
-  test('extreme sizes neither fail nor lose vectors', () => {
+  test('extreme lengths neither fail nor lose vectors', () => {
     for (const size of [1e-30, 1e30, 3e38]) {
       for (const metric of metrics) {
         const vectors = clustered(1100, 16, { seed: 12 }).map((v) =>

@@ -30,7 +30,7 @@ describe('churn over HTTP', () => {
   }, 60_000);
   afterAll(() => server?.dispose());
 
-  test('each add is found at once on every worker, each drop is gone', async () => {
+  test('each added vector is found on every worker after the response, each dropped one is gone', async () => {
     const readers = Array.from({ length: 6 }, () => new Client(server.port));
     const random = randomFrom(82);
     const lost: string[] = [];
@@ -115,7 +115,7 @@ describe.skipIf(!existsSync(face))('several segments', () => {
     }
   }
 
-  test('a full one opens the next; snapshots and the log hold them all', async () => {
+  test('a full segment opens the next; snapshots and the log contain all of them', async () => {
     let db = await openSmall();
     for (let at = 0; at < vectors.length; at += 300) {
       const rows = vectors.slice(at, at + 300).map((vec, i) => ({ no: at + i, vec: [...vec] }));

@@ -45,7 +45,7 @@ describe.each<Metric>(['l2', 'dot', 'cosine'])('%s', (metric) => {
 
 const mixed = kinds[4]![1];
 
-test('many at once go where they belong, replaced ones move', () => {
+test('many vectors go to their segments, replaced ones move', () => {
   const vectors = dataOf(mixed);
   const index = createVectorIndex('Test', { ...defaults, metric: 'l2' });
   const model = asMap(vectors);
@@ -66,7 +66,7 @@ test('many at once go where they belong, replaced ones move', () => {
   expect(index.count).toBe(0);
 });
 
-test('a segment of extreme queries answers', () => {
+test('a segment answers extreme queries', () => {
   const index = indexOf(
     dataOf(() => 1),
     { metric: 'l2' },
@@ -79,7 +79,7 @@ test('a segment of extreme queries answers', () => {
   }
 });
 
-test('an image holds what older segments took while it was made', () => {
+test('a snapshot contains the changes of older segments during its copy', () => {
   const folder = mkdtempSync(join(tmpdir(), 'image-'));
   const path = join(folder, 'Test.snap');
   const identity = { dbUuid: '0190a1b2-0000-7000-8000-000000000001', typeId: 7 };

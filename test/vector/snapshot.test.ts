@@ -25,7 +25,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('round trip', () => {
-  test('the same answers, and it goes on living', () => {
+  test('equal results, and the index can still change', () => {
     const read = readSnapshot(path, 'Test', defaults, expected);
     expect(read.reason).toBeUndefined();
     const copy = read.index!;
@@ -53,7 +53,7 @@ describe('refusals', () => {
     expect(read.reason).toBeTruthy();
   });
 
-  test('the memory format before: graphs of inner products are made again, others are served', () => {
+  test('the former memory format: graphs of inner products are rebuilt, others are served', () => {
     for (const metric of ['dot', 'l2', 'cosine'] as const) {
       const older = indexOf(vectors, { metric });
       for (const { header } of older.segments) header[H_VERSION >> 2] = FORMAT_VERSION_SQUARED;

@@ -20,7 +20,7 @@ test('the snapshot thread gets the sequence of the last finished change', () => 
   snapshot.end();
 });
 
-test('who is told to give up does so at its next tick', () => {
+test('a cancelled snapshot stops at its next tick', () => {
   const buffer = createStillnessBuffer(1);
   const snapshot = snapshotLatchOf(buffer);
   snapshot.tick();
@@ -28,7 +28,7 @@ test('who is told to give up does so at its next tick', () => {
   expect(() => snapshot.tick()).toThrow();
 });
 
-test('a snapshot thread that shows no life loses its image, and the writer goes on', () => {
+test('a snapshot thread that hangs loses its snapshot, and the writer continues', () => {
   const buffer = createStillnessBuffer(1);
   const writer = new WriterLatch(buffer, 20);
   const snapshot = snapshotLatchOf(buffer);

@@ -42,7 +42,7 @@ const load = async (): Promise<typeof import('../../engine/vector/shared-index.j
   (await import(module.href)) as typeof import('../../engine/vector/shared-index.js');
 
 describe.skipIf(!built)('threads', () => {
-  test('searches go on while a writer puts, replaces, deletes and tidies', async () => {
+  test('searches continue while a writer puts, replaces, deletes and maintains', async () => {
     const { createVectorIndex } = await load();
     const vectors = clustered(3000, 64, { seed: 41 });
     const stop = new Int32Array(new SharedArrayBuffer(4));

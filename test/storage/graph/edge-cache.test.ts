@@ -54,7 +54,7 @@ it('lists are those of the snapshot after every commit', () => {
   );
 });
 
-it('gives back what it was given, however many and however long, and holds a bounded part', () => {
+it('returns every list unchanged and caches a bounded part', () => {
   const random = new Random(3);
   const listOf = (id: number): Uint32Array => {
     const list = new Uint32Array(id % 997 === 0 ? 140_000 : 2 + 2 * (id % 901));

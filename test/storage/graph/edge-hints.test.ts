@@ -11,7 +11,7 @@ const env = openEnv(freshFolder());
 afterAll(() => env.close());
 
 describe('hints of elements without edges', () => {
-  it('tell of each new element once, by direction and label', () => {
+  it('are taken once for each new element, direction and label', () => {
     const hints = new NoEdgesHint(100);
     const out = hints.bitsFor('out', 1, 200);
     expect([99, 100, 150, 100, 200, 200].map((id) => out.take(id))).toEqual([
@@ -33,14 +33,14 @@ describe('hints of elements without edges', () => {
     ]);
   });
 
-  it('know nothing of elements before the first', () => {
+  it('are false for elements before the first one', () => {
     const bits = new NoEdgesHint(10_000).bitsFor('in', 1, 500);
     expect(bits.take(500)).toBe(false);
   });
 });
 
 describe('edges of loads', () => {
-  it('are written whatever the hints say', () => {
+  it('are written even if hints are wrong', () => {
     const random = randomOf(1);
     const lists = new Map<number, number[]>();
     let hints = new NoEdgesHint(1);

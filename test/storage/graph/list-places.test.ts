@@ -17,7 +17,7 @@ const isLong = process.env.TRELLIS_TEST_LONG === '1';
 const idsFrom = (view: ReadView, label: number, skip?: number): Uint32Array =>
   joinWords([...view.scan(label, skip)]);
 
-it('a page begins where it stands in the list, after every commit', () => {
+it('a page begins at its position in the list after every commit', () => {
   const labels = ['Gardener', 'Plant'].map((name) => labelNamed(storage, name));
   const [often, seldom] = [storage.reader(), storage.reader()];
   const act = fc.record({
@@ -68,7 +68,7 @@ it('a page begins where it stands in the list, after every commit', () => {
   );
 });
 
-it('what nobody has counted holds for one commit', () => {
+it('blocks without a removal count are valid for one commit', () => {
   const env = openEnv(join(freshFolder(), 'graph'));
   const put = (...ids: number[]): void =>
     env.transact(() => {

@@ -134,7 +134,7 @@ async function loadAlone(
   return { path, isCut };
 }
 
-describe('edges that are not listed at once', () => {
+describe('edges whose adjacency is deferred', () => {
   const pieces = piecesOf(1, 8);
   const wanted = plainLists(pieces);
 
@@ -157,7 +157,7 @@ describe('edges that are not listed at once', () => {
     expect([oldestDeferredEdge(storage.env), [...check(storage.env)]]).toEqual([0, []]);
   });
 
-  it('are listed by whoever opens the data after a cut, at every step', async () => {
+  it('are listed when the data are opened after a crash at any step', async () => {
     let cuts = 0;
     const rooms = [{ edges: 400, elements: 25 }];
     if (isLong) rooms.push({ edges: 900, elements: 1000 }, { edges: 1e6, elements: 9 });
@@ -188,7 +188,7 @@ describe('edges that are not listed at once', () => {
     return known.get(count)!;
   }
 
-  it('are listed again after a cut of the listing itself, at every step', async () => {
+  it('are listed again after a crash during the listing, at any step', async () => {
     const { path } = await loadAlone(pieces, { edges: 1e6, elements: 9 }, 'listEdges@5:throw');
     let storage: Storage | undefined;
     let cuts = 0;
@@ -220,7 +220,7 @@ describe('edges that are not listed at once', () => {
     expect(listsOf(storage)).toEqual(wanted);
   });
 
-  it('are not listed by whoever may not write, which is told so', async () => {
+  it('are not listed by a read-only opener, which fails', async () => {
     const { path } = await loadAlone(pieces, { edges: 1e6, elements: 9 }, 'listEdges@3:throw');
     const permit = new WriteFence(undefined, undefined, 'the configuration says so');
     const open = (): Storage =>

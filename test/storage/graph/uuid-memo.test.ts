@@ -22,8 +22,8 @@ afterAll(() => storage.close());
 const text = (uuid: Uint8Array): string => Buffer.from(uuid).toString('hex');
 const bytes = (uuid: string): Uint8Array => Uint8Array.from(Buffer.from(uuid, 'hex'));
 
-describe('ids that the writer remembers', () => {
-  it('are those of the table, through drops, requests undone and transactions that never were', () => {
+describe('the uuid cache of the writer', () => {
+  it('equals the table after drops, undone requests and failed transactions', () => {
     const random = randomOf(7);
     const pick = (below: number): number => Math.floor(random() * below);
     /** What is there, and all uuids that ever were. */
@@ -86,7 +86,7 @@ describe('ids that the writer remembers', () => {
     void plain.close();
   });
 
-  it('are found by the table when they were forgotten', () => {
+  it('lets the table answer for ids that it dropped', () => {
     const id = write(storage, (view) => view.createNode(plant, values({})));
     const uuid = storage
       .reader()
@@ -101,7 +101,7 @@ describe('ids that the writer remembers', () => {
     expect(storage.reader().idOf(uuid)).toBe(id);
   });
 
-  it('are nothing to a thread that reads, and nothing after commits of others', () => {
+  it('is empty for reading threads, and after commits of other processes', () => {
     const other = openStorage(folder, { limits: defaultLimits, mode: 'attach' });
     const uuidOf = (id: number): Uint8Array =>
       storage
@@ -139,7 +139,7 @@ describe('ids that the writer remembers', () => {
     void other.close();
   });
 
-  it('are right or unknown, however many there are', () => {
+  it('returns the right id or none, for any number of ids', () => {
     const memo = new UuidCache();
     memo.begin(1);
     const count = isLong ? 1_000_000 : 20_000;

@@ -46,8 +46,8 @@ const told = ({ entries, rows, broken }: DataFaults) => {
 const isTwofold = ({ broken }: DataFaults): boolean =>
   broken.some((line) => line.includes('two places'));
 
-describe('a file that is read in parts', () => {
-  it('is deep enough for it', () => {
+describe('a file that several threads check in shares', () => {
+  it('has a tree deep enough to share', () => {
     const file = new PageFile(path);
     const meta = newestOf(metasOf(file));
     const depths = [...tablesOf(meta, new PageWalk(file, meta.lastPage), () => undefined).values()];
@@ -56,7 +56,7 @@ describe('a file that is read in parts', () => {
     expect(depths.filter(({ depth }) => depth === 2).length).toBeGreaterThan(2);
   });
 
-  it('is sound when it is', () => {
+  it('passes if it is sound', () => {
     const whole = checkData(path);
     expect(whole).toMatchObject({ rows: [], broken: [] });
     for (const of of [2, 3, 7, 40]) expect(inParts(of), `${of}`).toEqual(whole);
@@ -83,7 +83,7 @@ describe('a file that is read in parts', () => {
     expect(damaged).toBeGreaterThan(0);
   });
 
-  it('is read so by the child of a start', { timeout: 60_000 }, async () => {
+  it('is checked in shares by the child process of a start', { timeout: 60_000 }, async () => {
     // Worth several threads by its size, of which nearly all is a hole that takes no room.
     truncateSync(path, 2 ** 27);
     expect(await probeData(graph)).toEqual(checkData(path));

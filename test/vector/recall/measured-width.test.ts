@@ -181,7 +181,7 @@ test.each(long ? [256, 1024] : [1024])('many of %i hashed numbers', async (dimen
   await nextTurn();
 });
 
-test('a width that is told is kept to, and an image keeps what was measured', async () => {
+test('an explicit width takes precedence, and a snapshot keeps the calibrated one', async () => {
   const made = await make(hard);
   const { index } = made;
   const measured = index.calibratedWidth;
@@ -195,7 +195,7 @@ test('a width that is told is kept to, and an image keeps what was measured', as
   next.close();
 });
 
-test('what was measured is measured again when a third of the vectors has changed', async () => {
+test('the width is calibrated again when a third of the vectors has changed', async () => {
   const rows = rowsOf({ ...hard, dimension: 16, count: 2000 }, 0);
   const index = indexOf(rows.slice(0, 1200), { metric: 'dot', efSearch: defaultEf });
   expect(index.calibratedWidth).toBe(0);
@@ -225,7 +225,7 @@ function restarted(index: SharedIndex): SharedIndex {
   return read.index!;
 }
 
-test('a measurement that a stop has cut off, wherever it was, is made after it', async () => {
+test('a calibration that a stop interrupts anywhere runs again', async () => {
   const rows = rowsOf({ ...hard, dimension: 16, count: 2000 }, 0);
   const grown = async (): Promise<SharedIndex> => {
     const index = indexOf(rows.slice(0, 1200), { metric: 'dot', efSearch: defaultEf });
@@ -251,7 +251,7 @@ test('a measurement that a stop has cut off, wherever it was, is made after it',
   }
 });
 
-test('an index of equal vectors, or of zeros, is measured to an end and searched', async () => {
+test('an index of equal or zero vectors is calibrated and searched', async () => {
   for (const row of [Float64Array.of(0, 0, 0, 0), Float64Array.of(1, 2, 0, 4)]) {
     const rows = Array.from({ length: 1300 }, () => row);
     for (const metric of ['dot', 'l2', 'cosine'] as const) {
