@@ -92,7 +92,7 @@ export class Journey {
   }
 
   #reloads(): number {
-    return this.#log.match(/sources (reloaded|were not reloaded)/g)?.length ?? 0;
+    return this.#log.match(/sources reloaded|reload failed/g)?.length ?? 0;
   }
 
   async #until(isThere: () => boolean, what: string): Promise<void> {
