@@ -149,27 +149,17 @@ await step(
   },
 );
 await module;
-/** Declarations of what the package shows, with all that these name, and no others. */
+/** Declarations of what the package exports, with all that these name, and no others. */
 await step(
   'gathering declarations',
   'dist/types/.stamp',
-  [at('.ci/setup.mjs'), at('dist/.stamp')].filter(existsSync),
-  () => {
-    rmSync(at('dist/types'), { recursive: true, force: true });
-    const seen = new Set();
-    const take = (path) => {
-      if (seen.has(path)) return;
-      seen.add(path);
-      const text = readFileSync(at('dist', path), 'utf8').replace(
-        /\n\/\/# sourceMappingURL=.*\s*$/,
-        '\n',
-      );
-      mkdirSync(dirname(at('dist/types', path)), { recursive: true });
-      writeFileSync(at('dist/types', path), text);
-      for (const [, name] of text.matchAll(/(?:from |import\()["'](\.[^"']+)\.js["']/g))
-        take(relative(at('dist'), join(at('dist', dirname(path)), `${name}.d.ts`)));
-    };
-    for (const entry of ['engine/index.d.ts', 'server/client/client.d.ts']) take(entry);
+  [at('.ci/setup.mjs'), at('.ci/declarations.mjs'), at('dist/.stamp')].filter(existsSync),
+  async () => {
+    const { gatherDeclarations } = await import('./declarations.mjs');
+    gatherDeclarations(at('dist'), at('dist/types'), [
+      'engine/public.d.ts',
+      'server/client/client.d.ts',
+    ]);
   },
 );
 /** The file by which a program is started. */
@@ -310,11 +300,13 @@ await step(
     await build({
       ...shared,
       plugins: [used],
-      entryPoints: [
-        'dist/engine/index.js',
-        'dist/engine/storage/folder/preopen-check-child.js',
-      ].map((path) => at(path)),
+      entryPoints: {
+        index: at('dist/engine/public.js'),
+        'preopen-check-child': at('dist/engine/storage/folder/preopen-check-child.js'),
+      },
       entryNames: '[name]',
+      // Node prints the line of an error that nobody catches: a short one.
+      lineLimit: 120,
       outdir: at('dist/bin'),
       splitting: true,
       format: 'esm',

@@ -62,7 +62,9 @@ const mayImport: Record<string, string[]> = {
 
 /** What others import by its own name: a program, and a page in a browser. */
 const isFace = (path: string): boolean =>
-  path === 'engine/index.ts' || path === 'server/client/client.ts';
+  path === 'engine/internal.ts' ||
+  path === 'engine/public.ts' ||
+  path === 'server/client/client.ts';
 
 const roomOf = (path: string): string =>
   path.startsWith('engine/')
@@ -79,7 +81,8 @@ function importFault(file: SourceFile, from: string): string | undefined {
   // The client for browsers has none of the engine but how values are written.
   const isWritten = from === 'engine/json/json-text.ts' && file.path.startsWith('server/client/');
   if (isWritten) return undefined;
-  if (room === 'server') return from === 'engine/index.ts' ? undefined : 'only engine/index.ts';
+  if (room === 'server')
+    return from === 'engine/internal.ts' ? undefined : 'only engine/internal.ts';
   if (room === 'face') return from.startsWith('engine/') ? undefined : 'nothing outside the engine';
   if (target === 'wasm' && from !== 'wasm/layout.ts') return 'of wasm only layout.ts';
   return mayImport[room]?.includes(target) ? undefined : `${room} may not import ${target}`;

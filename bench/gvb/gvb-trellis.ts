@@ -2,7 +2,7 @@
 // form. The same data directory is then served over HTTP.
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { open } from '../../engine/index.js';
+import { open } from '../../engine/internal.js';
 import { cacheFolder, printLoad } from '../support/bench-cache.js';
 import type { GvbContender, Workload } from './gvb-contender.js';
 import type { GvbData, GvbRequest } from './gvb-data.js';

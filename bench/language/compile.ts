@@ -2,7 +2,7 @@
 // warm, and how long it takes from the save of a source until a running server answers with the new program.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { compile, defaultLimits } from '../../engine/index.js';
+import { compile, defaultLimits } from '../../engine/internal.js';
 import { numberOption } from '../support/bench-option.js';
 import { startBenchServer } from '../support/load.js';
 import { type Cell, printTable } from '../support/table.js';

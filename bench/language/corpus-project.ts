@@ -7,7 +7,7 @@ import {
   type ParameterType,
   TrellisError,
   errorMessage,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { type Config, loadConfig } from '../../server/config/config.js';
 import { type Compiled, loadProgram, programOptions } from '../../server/project/program.js';
 

@@ -1,7 +1,7 @@
 // Whether answers are of the types that the compiler says queries return: against the JSON Schema that is
 // printed from them, by a validator that knows nothing of the compiler.
 import Schema from 'typebox/schema';
-import { type JsonSchema, type Program, type Query, ReplySchemas } from '../../engine/index.js';
+import { type JsonSchema, type Program, type Query, ReplySchemas } from '../../engine/internal.js';
 
 export class ReplyCheck {
   readonly #validators = new Map<string, ReturnType<typeof Schema.Compile>>();

@@ -9,7 +9,7 @@ import {
   TrellisError,
   compile,
   openDatabase,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { Config } from '../../server/config/config.js';
 import { databaseOptions } from '../../server/config/database-options.js';
 import { statusOf } from '../../server/http/http-error.js';

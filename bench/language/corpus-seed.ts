@@ -1,6 +1,6 @@
 // Data for an outside project before its queries are run: a query that creates each of its types, added to its
 // sources, and which type the query's own ids must be of, read off the plans.
-import type { ElementType, PropertyType, Query, Schema, Source } from '../../engine/index.js';
+import type { ElementType, PropertyType, Query, Schema, Source } from '../../engine/internal.js';
 
 /** Names that no project uses. */
 const prefix = 'trellisCorpusSeed';

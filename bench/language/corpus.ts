@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { countUnknown } from '../../engine/index.js';
+import { countUnknown } from '../../engine/internal.js';
 import { type CorpusProject, findProjects, readProject } from './corpus-project.js';
 import { type RunCounts, runQueries } from './corpus-run.js';
 import { type Cell, printTable } from '../support/table.js';

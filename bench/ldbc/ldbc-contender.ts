@@ -2,7 +2,7 @@
 // its data between runs, and answers a query with rows as expected.json has them.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { open } from '../../engine/index.js';
+import { open } from '../../engine/internal.js';
 import { importSeconds } from '../import/import-run.js';
 import { cacheFolder, printLoad } from '../support/bench-cache.js';
 import { type Statement, openKuzu } from '../peer/kuzu-peer.js';
@@ -82,7 +82,7 @@ function tablesOf({ nodes, edges }: LdbcFolder): string[] {
   const properties = ({ columns }: TypeFile): string[] =>
     [...columns].map(([name, kind]) => `${name} ${kinds[kind]}`);
   const copy = ({ type, path, delimiter }: TypeFile): string =>
-    `COPY ${type} FROM '${path}' (HEADER=true, DELIM='${delimiter}')`;
+    `COPY ${type} FROM '${path}' (HEADER=true, DELIM='${delimiter}', QUOTE='"')`;
   const typesIn = new Set(nodes.map(({ type }) => type));
   return [
     ...Object.keys(nodeProperties).flatMap((type) => {

@@ -77,6 +77,8 @@ async function timeQuery(
 ): Promise<{ rows: Cell[][]; ratios: number[] | undefined }> {
   const wrong: number[] = [];
   for (const contender of contenders) wrong.push(await checkAnswers(contender, query, calls));
+  // The figures are still printed; the process ends with status 1.
+  if (wrong.some((count) => count > 0)) process.exitCode = 1;
   const time = (contender: LdbcContender): Promise<Timing> =>
     sideBySide((n) => contender.run(query, calls[n % calls.length]!.args), 1, seconds);
   const timings = await interleave(contenders, rounds, time);

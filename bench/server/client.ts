@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { open } from '../../engine/index.js';
+import { open } from '../../engine/internal.js';
 import { bind, connect } from '../../server/client/client.js';
 import { numberOption } from '../support/bench-option.js';
 import { startBenchServer } from '../support/load.js';

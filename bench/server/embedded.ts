@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EmbeddedDatabase, open } from '../../engine/index.js';
+import { type EmbeddedDatabase, open } from '../../engine/internal.js';
 import { numberOption } from '../support/bench-option.js';
 import {
   type Task,

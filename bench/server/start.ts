@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { open } from '../../engine/index.js';
+import { open } from '../../engine/internal.js';
 import { numberOption } from '../support/bench-option.js';
 import { endProcess, readyUrl } from '../support/load.js';
 import { median, percentile } from '../support/sample-times.js';

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EmbeddedDatabase, open } from '../../engine/index.js';
+import { type EmbeddedDatabase, open } from '../../engine/internal.js';
 import { listOption, numberOption } from '../support/bench-option.js';
 import { median } from '../support/sample-times.js';
 import { randomOf } from '../support/seeded-random.js';

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { type EmbeddedDatabase, open } from '../../engine/index.js';
+import { type EmbeddedDatabase, open } from '../../engine/internal.js';
 import { numberOption } from '../support/bench-option.js';
 import { dataSets } from '../support/data-set.js';
 import { interleave, oneByOne } from '../support/sample-times.js';

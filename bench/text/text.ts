@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { type EmbeddedDatabase, open } from '../../engine/index.js';
+import { type EmbeddedDatabase, open } from '../../engine/internal.js';
 import { numberOption } from '../support/bench-option.js';
 import { requestBytes, sendHttp } from '../support/http-client.js';
 import { startBenchServer } from '../support/load.js';

@@ -1,7 +1,7 @@
 // TrellisDB, SurrealDB and Kuzu as contenders of the traversal benchmark. Each answers with a number:
 // the rows it returned, or the steps of the path, so that every answer can be checked.
 import { join } from 'node:path';
-import { type EmbeddedDatabase, TrellisError, open } from '../../engine/index.js';
+import { type EmbeddedDatabase, TrellisError, open } from '../../engine/internal.js';
 import { cacheFolder, timeLoad } from '../support/bench-cache.js';
 import { type Column, openKuzu } from '../peer/kuzu-peer.js';
 import { insertRows, openSurreal } from '../peer/surreal-peer.js';

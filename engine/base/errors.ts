@@ -1,7 +1,8 @@
 // The catalogue of run-time errors: for each code the message, the hint and whether a retry may
-// help. Errors cross threads as `{ code, args, ... }` data. Only http-error.ts knows the HTTP
-// status of a code.
+// help. Errors cross threads as `{ code, args, ... }` data. `error-status.ts` has the HTTP status of
+// each code.
 
+import { errorStatuses } from './error/error-status.js';
 import { findShortage } from './os/shortage.js';
 import { visible } from './text/visible.js';
 
@@ -299,11 +300,29 @@ const table = {
   LISTEN_FAILED: { message: 'Cannot listen on {place}: {cause} ({errno}).' },
 } satisfies Record<string, Entry>;
 
+/**
+ * The name of a kind of error, stable over versions.
+ *
+ * @example
+ * const retryLater: ErrorCode[] = ['OVERLOADED', 'QUERY_TIMEOUT'];
+ */
 export type ErrorCode = keyof typeof table;
 
+/**
+ * All codes of the catalogue, in its order.
+ *
+ * @example
+ * console.log(errorCodes.includes('UNIQUE_VIOLATION')); // true
+ */
 export const errorCodes = Object.keys(table) as ErrorCode[];
 
-/** Data of an error: threads exchange it, and replies are printed from it. */
+/**
+ * Data of an error, `error.data`: threads exchange it, and replies are printed from it.
+ *
+ * @example
+ * const data: ErrorData = { code: 'NOT_FOUND', args: { name: 'people', kind: 'query' } };
+ * throw new TrellisError(data);
+ */
 export interface ErrorData {
   code: ErrorCode;
   args: ErrorArgs;
@@ -352,12 +371,35 @@ export function isRetryable(code: ErrorCode): boolean {
   return (table[code] as Entry).retryable === true;
 }
 
-/** The only error class that input can cause. */
+export type ErrorStatus = (typeof errorStatuses)[keyof typeof errorStatuses] | 400;
+const statuses: Partial<Record<ErrorCode, ErrorStatus>> = errorStatuses;
+
+/** The HTTP status of an error, in the server and in a web framework. */
+export function errorStatus(code: ErrorCode): ErrorStatus {
+  return statuses[code] ?? 400;
+}
+
+/** What all classes of TrellisDB's errors have: that of the engine, that of the client, copies of both. */
+const brand: unique symbol = Symbol.for('trellisdb.TrellisError');
+
+/**
+ * The error that every failed call throws. `code` says what happened, `hint` what to do, `status` is the HTTP
+ * status, which web frameworks send. The `instanceof` of this class knows errors of `trellisdb/client` too.
+ *
+ * @example
+ * try {
+ *   await db.call('add', { name: 'Ada' });
+ * } catch (error) {
+ *   if (error instanceof TrellisError && error.code === 'UNIQUE_VIOLATION') console.log(error.hint);
+ *   else throw error;
+ * }
+ */
 export class TrellisError extends Error {
   override readonly name = 'TrellisError';
   /**
    * Creates the error without a stack trace unless its code is INTERNAL. An expected error
-   * describes the call, and a trace costs more than everything else in it.
+   * describes the call, and a trace costs more than everything else in it. `throwAtCaller` makes
+   * the trace where an error leaves the engine.
    */
   constructor(readonly data: ErrorData) {
     const depth = Error.stackTraceLimit;
@@ -365,10 +407,41 @@ export class TrellisError extends Error {
     super(errorMessage(data));
     Error.stackTraceLimit = depth;
   }
+  get [brand](): true {
+    return true;
+  }
   get code(): ErrorCode {
     return this.data.code;
   }
+  get args(): ErrorArgs {
+    return this.data.args;
+  }
+  /** What to do about it; undefined where the catalogue has no advice. */
+  get hint(): string | undefined {
+    return errorHint(this.data);
+  }
+  /** JSON Pointer to the wrong value in the arguments. */
+  get path(): string | undefined {
+    return this.data.path;
+  }
+  /** All faults of one call, where it has several; at most 8. */
+  get errors(): readonly ErrorData[] | undefined {
+    return this.data.errors;
+  }
+  get status(): ErrorStatus {
+    return errorStatus(this.data.code);
+  }
+  get retryable(): boolean {
+    return isRetryable(this.data.code);
+  }
 }
+
+function isBranded(this: { prototype: object }, value: unknown): boolean {
+  if (!Object.hasOwn(this.prototype, brand))
+    return Function.prototype[Symbol.hasInstance].call(this as () => void, value);
+  return typeof value === 'object' && value !== null && brand in value;
+}
+Object.defineProperty(TrellisError, Symbol.hasInstance, { value: isBranded });
 
 /** Throws a TrellisError with `code`. `extra` may add a path, a hint and further errors. */
 export function fail(

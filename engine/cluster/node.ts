@@ -11,7 +11,12 @@ import type { ClusterSample } from './families.js';
  */
 export type ClusterRole = 'joining' | 'follower' | 'leader' | 'lost';
 
-/** Position of a node in the log. Printed as `epoch.seq`. */
+/**
+ * Position of a node in the log. Printed as `epoch.seq`.
+ *
+ * @example
+ * const position: ClusterPosition = db.cluster.position; // { epoch: 1, seq: 42 }
+ */
 export interface ClusterPosition {
   epoch: number;
   seq: number;
@@ -49,6 +54,13 @@ export interface RoleChange {
   reason: 'opened' | 'promoted' | 'deposed' | 'stepped_down' | 'unknown_append' | 'fault' | 'heard';
 }
 
+/**
+ * This process as a node of its cluster: `db.cluster`.
+ *
+ * @example
+ * const node: ClusterNode | undefined = db.cluster;
+ * if (node?.role === 'follower') console.log(node.leader?.address, node.lagMs);
+ */
 export interface ClusterNode {
   /** Name of the replicated log. */
   readonly name: string;

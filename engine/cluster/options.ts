@@ -3,6 +3,12 @@
 
 export type ReadMode = 'local' | 'session' | 'strong';
 
+/**
+ * The option `cluster` of `open`, of which `log`, `node` and `advertise` are needed.
+ *
+ * @example
+ * const cluster: Partial<ClusterOptions> = { log: 'nats://a:4222', node: 'a', advertise: 'http://a:6969' };
+ */
 export interface ClusterOptions {
   /**
    * Address of the log: `nats://a:4222,b:4222`, `tls://…`, `s3://bucket/prefix` (experimental), or a module

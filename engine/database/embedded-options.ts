@@ -13,6 +13,16 @@ type Place = Pick<ClusterOptions, 'log' | 'node' | 'advertise'>;
 
 type Nested = 'program' | 'limits' | 'vectors' | 'snapshot' | 'cluster';
 
+/**
+ * What `open` takes. `dataDir` and `sources` are needed; everything else has a default.
+ *
+ * @example
+ * const options: OpenOptions = {
+ *   dataDir: './data',
+ *   sources: [{ path: 'app.hx', text: 'QUERY hello(name: String) => RETURN name' }],
+ *   limits: { query_time: 2_000 },
+ * };
+ */
 export interface OpenOptions extends Partial<Omit<DatabaseOptions, Nested>> {
   dataDir: string;
   /** HelixQL source texts. `path` names them in diagnostics. */
@@ -35,6 +45,11 @@ export interface OpenOptions extends Partial<Omit<DatabaseOptions, Nested>> {
 
 const bytes = integer(0, Number.MAX_SAFE_INTEGER);
 
+const sourceList = list(shape({ path: text, text: source }, ['path', 'text']));
+
+/** Fails PARAM_MISSING, PARAM_TYPE, UNKNOWN_MEMBER. */
+export const checkSources = (sources: unknown): void => sourceList(sources, 'sources');
+
 const indexMembers = {
   metric: choice('cosine', 'dot', 'l2'),
   m: integer(2, 128),
@@ -51,7 +66,7 @@ const limits = Object.entries(limitTable).map(([name, { hardMax }]) => [name, in
 const check = shape(
   {
     dataDir: text,
-    sources: list(shape({ path: text, text: source }, ['path', 'text'])),
+    sources: sourceList,
     compat: choice('trellis', 'helix-2'),
     int64: choice('bigint', 'string'),
     environment: record(() => undefined),

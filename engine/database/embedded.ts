@@ -2,6 +2,8 @@
 // through the writer thread, and are durable when their promise resolves. Compiler, plans and results are the
 // same as over HTTP.
 import { fail } from '../base/errors.js';
+import { throwAtCaller } from './attach/throw-at-caller.js';
+import type { Limits } from '../base/limits.js';
 import { statisticsOf } from '../exec/statistics.js';
 import { explain } from '../plan/explain.js';
 import { adHocName, readAdHocCall } from './ad-hoc.js';
@@ -10,11 +12,25 @@ import { compile } from '../lang/compile.js';
 import { type Diagnostic, printDiagnostic } from '../lang/syntax/diagnostic.js';
 import type { Attachment } from './attach/attachment.js';
 import { type AnyQueries, type Calls, callsOf } from './attach/query-caller.js';
-import type { Database } from './database.js';
-import { type OpenOptions, completeOptions } from './embedded-options.js';
+import type { ClusterNode } from '../cluster/node.js';
+import type { Program } from '../plan/program.js';
+import type { Database, DatabaseStatus } from './database.js';
+import type { DatabaseSample } from './metrics/definitions.js';
+import { type OpenOptions, checkSources, completeOptions } from './embedded-options.js';
 import { openDatabase } from './database-impl.js';
 
+/**
+ * A database that is open inside this process, as `open` gives it: `call` and `callBytes` run the queries of its
+ * program, the other methods look after it.
+ *
+ * @example
+ * const db: EmbeddedDatabase = await open({ dataDir: './data', sources });
+ * await db.backUp('./backup');
+ * console.log(db.status().phase); // serving
+ */
 export type EmbeddedDatabase<Q = AnyQueries> = Calls<Q> & EmbeddedParts;
+
+type ProgramOptions = Pick<OpenOptions, 'sources' | 'compat'>;
 
 interface EmbeddedParts {
   /**
@@ -22,9 +38,28 @@ interface EmbeddedParts {
    * transfer list.
    */
   attachment(): Attachment;
-  /** The full interface: session plans, reload, status, metrics. */
-  readonly database: Database;
+  /**
+   * Compiles the sources and switches to them, on all threads and nodes at the same time. Additive schema changes are
+   * applied; others fail SCHEMA_INCOMPATIBLE. Fails SOURCE_INVALID; in a cluster NOT_LEADER on all nodes but one.
+   */
+  reload(sources: OpenOptions['sources']): Promise<void>;
+  /** Copies the newest commit to the new folder `to` while reads and writes continue; resolves with its size. */
+  backUp(to: string): Promise<{ bytes: number }>;
+  /** Writes snapshots of the vector indexes now, which shortens the next start. */
+  snapshot(): Promise<void>;
+  /** Whether the database serves, and why it takes no writes where it takes none. */
+  status(): DatabaseStatus;
+  /** Counters and gauges, those that a server prints at /metrics. */
+  metrics(): DatabaseSample[];
+  /** This node of a cluster: its role, position and lag; undefined for a database of one process. */
+  readonly cluster: ClusterNode | undefined;
+  /** Finishes the writes that wait, writes snapshots, closes the files. */
   close(): Promise<void>;
+  /**
+   * Everything that the server uses; it changes without notice.
+   * @internal
+   */
+  readonly database: Database;
 }
 
 /**
@@ -52,18 +87,34 @@ function forget(database: Database): void {
 }
 
 /**
- * Opens a database inside this process. Fails SOURCE_INVALID with the code frames of all errors, and
- * PARAM_MISSING, PARAM_TYPE, PARAM_RANGE, PARAM_VALUE or UNKNOWN_MEMBER with the name of an option.
+ * Opens a database inside this process, and creates `dataDir` where it is missing. A wrong source fails SOURCE_INVALID
+ * with a picture of every fault. A wrong option fails PARAM_MISSING, PARAM_TYPE, PARAM_RANGE, PARAM_VALUE or
+ * UNKNOWN_MEMBER. Data that another process has open fail DATA_LOCKED.
+ *
+ * @example
+ * const text = 'N::Person { name: String }  QUERY people() => p <- N<Person> RETURN p::{name}';
+ * const db = await open({ dataDir: './data', sources: [{ path: 'app.hx', text }] });
+ * console.log(await db.call('people')); // { p: [] }
+ * await db.close();
  */
 export async function open<Q = AnyQueries>(options: OpenOptions): Promise<EmbeddedDatabase<Q>> {
+  try {
+    // The types are those of the generated file, which nothing compares with the program here.
+    return (await openEmbedded(options)) as EmbeddedDatabase<Q>;
+  } catch (error) {
+    return throwAtCaller(error, open);
+  }
+}
+
+async function openEmbedded(options: OpenOptions): Promise<EmbeddedDatabase> {
   const complete = completeOptions(options);
-  const { sources, compat, int64 } = options;
-  const compiled = compile(sources, { compat: compat === 'helix-2', limits: complete.limits });
-  if (compiled.program === undefined) refuse(compiled.diagnostics, sources);
-  const database = await openDatabase({ ...complete, program: compiled.program });
+  const database = await openDatabase({
+    ...complete,
+    program: compileOrFail(options, complete.limits),
+  });
   remember(database);
   const calls = callsOf({
-    int64,
+    int64: options.int64,
     program: () => database.program,
     send: (name, body) =>
       name === adHocName ? callAdHoc(database, body, complete) : database.call(name, body),
@@ -73,17 +124,40 @@ export async function open<Q = AnyQueries>(options: OpenOptions): Promise<Embedd
       return query && { schema, reply: query.output };
     },
   });
-  const embedded: EmbeddedDatabase = {
-    ...calls,
-    database,
-    attachment: () => database.attachment(),
-    close: () => database.close().finally(() => forget(database)),
-  };
-  // The types come from the generated file. Nothing checks that they belong to this program.
-  return embedded as EmbeddedDatabase<Q>;
+  return { ...calls, ...partsOf(database, options, complete.limits) };
 }
 
-/** Runs an ad hoc query. The process that opened the database may run any query. */
+function partsOf(database: Database, { compat }: OpenOptions, limits: Limits): EmbeddedParts {
+  const parts: EmbeddedParts = {
+    database,
+    attachment: () => database.attachment(),
+    reload: async (sources) => {
+      try {
+        checkSources(sources);
+        const program = compileOrFail({ sources, compat }, limits);
+        const archive = database.cluster && { compat: compat === 'helix-2', sources };
+        await database.reload(program, archive);
+      } catch (error) {
+        throwAtCaller(error, parts.reload);
+      }
+    },
+    backUp: async (to) => {
+      try {
+        return await database.backUp(to);
+      } catch (error) {
+        return throwAtCaller(error, parts.backUp);
+      }
+    },
+    snapshot: () => database.snapshot(),
+    status: () => database.status(),
+    metrics: () => database.metrics(),
+    cluster: database.cluster,
+    close: () => database.close().finally(() => forget(database)),
+  };
+  return parts;
+}
+
+/** Runs a query that the caller brings: the program that opened the database may run any query. */
 function callAdHoc(
   database: Database,
   body: Uint8Array,
@@ -99,6 +173,12 @@ function callAdHoc(
 }
 
 const encoder = new TextEncoder();
+
+/** The program of the sources. Fails SOURCE_INVALID. */
+export function compileOrFail({ sources, compat }: ProgramOptions, limits: Limits): Program {
+  const { program, diagnostics } = compile(sources, { compat: compat === 'helix-2', limits });
+  return program ?? refuse(diagnostics, sources);
+}
 
 function refuse(diagnostics: readonly Diagnostic[], sources: OpenOptions['sources']): never {
   const pictures = diagnostics

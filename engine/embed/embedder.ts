@@ -18,6 +18,14 @@ export interface EmbedderOptions {
   onCached?: (texts: number) => void;
 }
 
+/**
+ * An embedding model of your own, for the option `embedder` of `open`.
+ *
+ * @example
+ * const embedder: Embedder = {
+ *   embed: async (model, texts) => texts.map((text) => Float64Array.of(text.length, 1)),
+ * };
+ */
 export interface Embedder {
   /**
    * Returns the vectors of `texts` in order, by the model `provider:name[:task]`. Undefined as model fails

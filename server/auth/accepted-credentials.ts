@@ -4,7 +4,7 @@
 //
 // The table holds as many credentials as it has places. Two threads that write the same place at once may lose one
 // of the two: its owner is then looked at as if it came for the first time.
-import { sharedOriginMs } from '../../engine/index.js';
+import { sharedOriginMs } from '../../engine/internal.js';
 
 const minuteMs = 60_000;
 /** Minutes for which an accepted credential is one. */

@@ -1,7 +1,7 @@
 // Judges what requests show to say who they are, at the price of one look-up at most (access.md 3.1). A credential
 // that was accepted lately is looked up at once. Any other is counted first, by its source and over all: beyond the
 // bound nobody looks at it, so that a flood of guesses finds nothing, and right ones pass amid it.
-import { wallMs } from '../../engine/index.js';
+import { wallMs } from '../../engine/internal.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Accepted } from './accepted-credentials.js';
 import { digestOf, shownBy } from './credential.js';

@@ -1,6 +1,6 @@
 // The one key of the configuration, `auth.api_key`, usually given as TRELLIS_API_KEY: the key itself, or
 // `sha256:` and the digest of one.
-import { fail } from '../../engine/index.js';
+import { fail } from '../../engine/internal.js';
 import { digestOf } from './credential.js';
 
 const prefix = 'sha256:';

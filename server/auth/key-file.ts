@@ -14,7 +14,7 @@ import {
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { Check } from 'typebox/schema';
-import { fail, throwShortage, holdThread, makeFolder, syncPath } from '../../engine/index.js';
+import { fail, throwShortage, holdThread, makeFolder, syncPath } from '../../engine/internal.js';
 import { type KeyRecord, recordsSchema as keys } from './key-record.js';
 
 const text = { type: 'string' } as const;

@@ -1,7 +1,7 @@
 // When each key was last used, to the minute, in a file beside the key file: for `trellis keys list`, and for whoever
 // looks for keys that nobody needs. Invariant: it decides nothing; a file that is lost or damaged is begun anew.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { wallMs } from '../../engine/index.js';
+import { wallMs } from '../../engine/internal.js';
 import type { Accepted } from './accepted-credentials.js';
 import type { KeyList } from './keys.js';
 

@@ -1,5 +1,5 @@
 // What a caller may call, for doors that show each caller only that: nothing else is told of.
-import type { Query } from '../../engine/index.js';
+import type { Query } from '../../engine/internal.js';
 import { type Caller, scopeNames } from './keys.js';
 
 /** Limited to some queries: neither the graph behind them nor walks through it are theirs. */

@@ -1,5 +1,5 @@
 // At most so many events a second and source. Invariant: what is counted goes by a clock that nobody sets.
-import { sharedOriginMs } from '../../engine/index.js';
+import { sharedOriginMs } from '../../engine/internal.js';
 
 export interface Rate {
   /** Counts an event; false when it is one too many. `now`: performance.now(). */

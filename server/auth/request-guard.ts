@@ -1,7 +1,7 @@
 // Who may speak to the server at all (http.md 8): Host, Origin, protected mode, API keys, rates.
 // Each check throws the error it stands for; the order in which they run is that of request-pipeline.ts.
 import { isIP } from 'node:net';
-import { excerpt, fail } from '../../engine/index.js';
+import { excerpt, fail } from '../../engine/internal.js';
 import { isLoopback, sourceOf } from '../http/address.js';
 import type { Exchange } from '../http/exchange.js';
 import type { HeaderList } from '../http/header-list.js';

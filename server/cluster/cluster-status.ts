@@ -5,7 +5,7 @@ import {
   errorMessage,
   printKey,
   printPosition,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 
 export interface ClusterStatus {
   node: string;

@@ -5,7 +5,7 @@
 // request says. Invariant: a proof is good for one request, once, and for some minutes by the clock of whoever gave the
 // challenge; a node is proved for one greeting alone.
 import { createHash, createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
-import { keyFor, keyIdOf, printKey } from '../../engine/index.js';
+import { keyFor, keyIdOf, printKey } from '../../engine/internal.js';
 
 const goodForMs = 600_000;
 

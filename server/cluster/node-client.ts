@@ -3,7 +3,7 @@
 // this process, and nothing is told to an address whose owner nobody vouches for; an answer has a bound.
 import { type Agent as PlainAgent, request as requestPlain } from 'node:http';
 import { type Agent as TlsAgent, request as requestTls } from 'node:https';
-import { fail } from '../../engine/index.js';
+import { fail } from '../../engine/internal.js';
 import type { NodeProof, Peer, SignedHead } from './node-auth.js';
 import { isLoopback } from '../http/address.js';
 import type { Exchange } from '../http/exchange.js';

@@ -2,7 +2,7 @@
 // all of them know they sign what they write to the log; by the newest that both know a node proves itself to another.
 // Invariant: it is read only where nobody but its owner can.
 import { readFileSync, statSync } from 'node:fs';
-import { fail, keyIdsOf } from '../../engine/index.js';
+import { fail, keyIdsOf } from '../../engine/internal.js';
 
 /** Oldest first, one at least. Fails CONFIG_INVALID. */
 export function readSecrets(path: string): string[] {

@@ -2,7 +2,7 @@
 // rendezvous hashing (Thaler, Ravishankar, 1998), so that leaders spread evenly and few move when a member
 // comes or goes. Invariant: a leader hands over to a better place only when that one follows closely.
 import { createHash } from 'node:crypto';
-import { type ClusterNode, fail } from '../../engine/index.js';
+import { type ClusterNode, fail } from '../../engine/internal.js';
 import type { NodeClient } from './node-client.js';
 
 export interface Member {

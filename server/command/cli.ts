@@ -1,6 +1,6 @@
 // The table of all commands of `trellis`, and the function that runs one and returns its exit code. Each
 // command is in its own file.
-import { excerpt, fail, nearestName } from '../../engine/index.js';
+import { excerpt, fail, nearestName } from '../../engine/internal.js';
 import { exitCodes, reportFailure } from '../lifecycle/exit-code.js';
 import type { Command } from '../terminal/command.js';
 import { helpOf, parseCommandLine } from '../terminal/parse-flags.js';

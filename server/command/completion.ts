@@ -1,6 +1,6 @@
 // `trellis completion SHELL` prints a completion script. At each completion the script runs
 // `trellis __complete WORDS`, which prints the possible words.
-import { excerpt, fail } from '../../engine/index.js';
+import { excerpt, fail } from '../../engine/internal.js';
 import { printLine } from '../telemetry/log.js';
 import { exitCodes } from '../lifecycle/exit-code.js';
 import { configFromArguments } from './support/cli-config.js';

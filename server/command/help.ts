@@ -1,5 +1,5 @@
 // `trellis help` prints all commands, one sentence each; `trellis help COMMAND` prints the flags of one.
-import { excerpt, fail, nearestName } from '../../engine/index.js';
+import { excerpt, fail, nearestName } from '../../engine/internal.js';
 import { exitCodes } from '../lifecycle/exit-code.js';
 import { packageVersion } from '../lifecycle/program-file.js';
 import type { Command } from '../terminal/command.js';

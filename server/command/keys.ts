@@ -1,6 +1,6 @@
 // `trellis keys add|list|rotate|revoke` changes the key file. A running server reads the file again after a
 // change.
-import { excerpt, fail, wallMs } from '../../engine/index.js';
+import { excerpt, fail, wallMs } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import { exitCodes } from '../lifecycle/exit-code.js';
 import { changeKeyFile, readKeyFile } from '../auth/key-file.js';

@@ -1,6 +1,6 @@
 // `trellis tenants add|list|drop`: changes which tenants there are. A running server is asked and needs no restart;
 // otherwise the file in the data directory is changed.
-import { excerpt, fail } from '../../engine/index.js';
+import { excerpt, fail } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import { isConfiguredTenant } from '../config/tenant-config.js';
 import { addToTenantFile, dropFromTenantFile, readTenantFile } from '../config/tenant-file.js';

@@ -2,7 +2,7 @@
 // without `cluster.log` there is none, and nothing of a cluster is loaded.
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type ClusterOptions, fail } from '../../engine/index.js';
+import { type ClusterOptions, fail } from '../../engine/internal.js';
 import { readSecrets } from '../cluster/node-secrets.js';
 import { isLoopback } from '../http/address.js';
 import type { Config } from './config.js';

@@ -2,7 +2,7 @@
 // else about keys, the text of messages included, is read off this schema. Times are milliseconds
 // and sizes bytes once they have been read.
 import type { XStatic } from 'typebox/schema';
-import { limitTable, type Limits } from '../../engine/index.js';
+import { limitTable, type Limits } from '../../engine/internal.js';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;

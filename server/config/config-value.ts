@@ -1,7 +1,7 @@
 // Values of the configuration: from TOML values or texts to checked values, and what a message says
 // is allowed.
 import { Check } from 'typebox/schema';
-import { excerpt, fail } from '../../engine/index.js';
+import { excerpt, fail } from '../../engine/internal.js';
 import type { KeySchema } from './config-schema.js';
 
 const multiples: Record<string, Record<string, number>> = {

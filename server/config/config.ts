@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { type Limits, type ShardIndex, fail, nearestName } from '../../engine/index.js';
+import { type Limits, type ShardIndex, fail, nearestName } from '../../engine/internal.js';
 import { type ConfigValues, type VectorTypeConfig, keySchemas, schemaOf } from './config-schema.js';
 import { readValue } from './config-value.js';
 import { type HelixConfig, ignoredNote, readHelixJson, readHelixToml } from './helix-config.js';

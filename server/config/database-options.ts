@@ -6,7 +6,7 @@ import {
   type IndexOptions,
   type Program,
   createEmbedder,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { clusterOptions } from './cluster-options.js';
 import { memoryBytes } from './memory.js';
 import type { Config } from './config.js';

@@ -1,6 +1,6 @@
 // HelixDB's configuration files as keys of ours (operations.md 2): helix.toml with its instances,
 // and config.hx.json.
-import { excerpt, fail } from '../../engine/index.js';
+import { excerpt, fail } from '../../engine/internal.js';
 import { isTable, type Table } from './toml.js';
 
 export interface HelixConfig {

@@ -1,7 +1,7 @@
 // What a log that is not on this machine has to be asked by: credentials, and TLS whose roots somebody has named.
 // Invariant: a node writes to no log, and follows none, that any machine of the network could write to, unless the
 // operator has said so in `cluster.insecure`.
-import { fail } from '../../engine/index.js';
+import { fail } from '../../engine/internal.js';
 import { isLoopback } from '../http/address.js';
 import type { Config } from './config.js';
 

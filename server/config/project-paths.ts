@@ -3,7 +3,7 @@
 // fetched from elsewhere is data. Invariant: looks only, and for every command alike.
 import { type Dirent, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { fail } from '../../engine/index.js';
+import { fail } from '../../engine/internal.js';
 import { isMissing, liesInside } from '../folder/contained-path.js';
 import { socketPathOf } from '../http/listen-socket.js';
 import type { Config } from './config.js';

@@ -2,7 +2,7 @@
 // leave room for the others. Invariant: nothing that is written by name, data, backups, a log, is a place
 // of another database.
 import { join } from 'node:path';
-import { type Program, fail, mainProgram, shardProgram } from '../../engine/index.js';
+import { type Program, fail, mainProgram, shardProgram } from '../../engine/internal.js';
 import { type Config, shardName } from './config.js';
 
 /** Fails TENANT_UNKNOWN. */

@@ -14,7 +14,7 @@ import {
   removeLargeFolder,
   replaceFile,
   throwShortage,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 
 const fileSchema = {
   type: 'object',

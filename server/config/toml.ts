@@ -1,7 +1,7 @@
 // Configuration files as flat keys: `[server] port = 1` becomes `server.port`. The only importer of
 // the TOML parser.
 import { TomlError, parse } from 'smol-toml';
-import { fail } from '../../engine/index.js';
+import { fail } from '../../engine/internal.js';
 
 export type Table = Record<string, unknown>;
 

@@ -2,7 +2,7 @@
 // A server has one, and one more per tenant. Invariant: nothing here is shared by two databases: what a
 // house answers, counts and remembers is of its own data.
 import { randomBytes } from 'node:crypto';
-import { type Database, type ErrorData, TrellisError } from '../../engine/index.js';
+import { type Database, type ErrorData, TrellisError } from '../../engine/internal.js';
 import type { Keyring } from '../auth/keys.js';
 import type { RequestGuard } from '../auth/request-guard.js';
 import { type Config, shardName } from '../config/config.js';

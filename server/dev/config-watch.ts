@@ -2,7 +2,7 @@
 // start.
 import { unwatchFile, watchFile } from 'node:fs';
 import { join } from 'node:path';
-import { TrellisError, errorMessage } from '../../engine/index.js';
+import { TrellisError, errorMessage } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import { printConfig } from '../config/secrets.js';
 

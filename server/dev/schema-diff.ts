@@ -1,6 +1,6 @@
 // Lists what a new version of the sources changes for data and for clients, one line a change.
-import type { ElementType, ParameterType, Program, Query } from '../../engine/index.js';
-import { printType } from '../../engine/index.js';
+import type { ElementType, ParameterType, Program, Query } from '../../engine/internal.js';
+import { printType } from '../../engine/internal.js';
 
 /** Returns the changes from the old program to the new one: types first, then queries. */
 export function programChanges(before: Program, after: Program): string[] {

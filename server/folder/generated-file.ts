@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { fail } from '../../engine/index.js';
+import { fail } from '../../engine/internal.js';
 import { isWithin, realPlace } from './contained-path.js';
 
 export interface OwnFileRules {

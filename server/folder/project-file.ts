@@ -3,7 +3,7 @@
 // Invariant: only files inside the real project folder are read. A link inside the folder is followed, as in
 // a mounted ConfigMap, whose files are links to `..data`. A link that leads out is refused.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
-import { fail, throwShortage } from '../../engine/index.js';
+import { fail, throwShortage } from '../../engine/internal.js';
 import { isMissing, isWithin } from './contained-path.js';
 
 /**

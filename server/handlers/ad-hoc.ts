@@ -8,7 +8,7 @@ import {
   type Limits,
   prepareAdHocCall,
   readAdHocCall,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { Exchange } from '../http/exchange.js';
 import type { RouteMetrics } from '../telemetry/metrics.js';
 import type { Forwarded } from '../cluster/forward/precomputed-embeddings.js';

@@ -1,7 +1,7 @@
 // Everything that is no query: health, version, metrics, slow requests, introspection, explorer,
 // operator actions. Each is an endpoint like any other; what it needs of the running server is
 // given as functions.
-import { type Database, fail, lookPlan, storageFormat } from '../../engine/index.js';
+import { type Database, fail, lookPlan, storageFormat } from '../../engine/internal.js';
 import { explorerRoutes } from './helix-dashboard.js';
 import { liveBody, type Readiness, readyReply } from './health.js';
 import type { HeaderList } from '../http/header-list.js';

@@ -11,7 +11,7 @@ import {
   describeJson,
   fail,
   scanBody,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { CheckReport } from '../project/check-report.js';
 
 export interface CheckOptions {

@@ -4,7 +4,7 @@ import {
   type ErrorData,
   errorMessage,
   isRetryable,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { ClusterStatus } from '../cluster/cluster-status.js';
 import { jsonHeaders } from '../http/header-list.js';
 import { statusOf } from '../http/http-error.js';

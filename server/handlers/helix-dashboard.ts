@@ -1,6 +1,6 @@
 // The four read-only routes of HelixDB's dashboard (http.md 9): what the query string asks to see.
 // Looking is the engine's, in a reading thread and within the limits of a query.
-import { type Look, excerpt, fail, parseUuid } from '../../engine/index.js';
+import { type Look, excerpt, fail, parseUuid } from '../../engine/internal.js';
 
 const itemsMax = 10_000;
 

@@ -9,7 +9,7 @@ import {
   TrellisError,
   excerpt,
   fail,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { ImportReply } from '../import/remote-import.js';
 import { type Part, RunningImport, placeOf } from './import-job.js';
 

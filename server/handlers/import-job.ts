@@ -10,7 +10,7 @@ import {
   excerpt,
   fail,
   type BulkLoad,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { ImportReply } from '../import/remote-import.js';
 
 const rejectsMax = 1_000;

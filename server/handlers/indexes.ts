@@ -1,6 +1,6 @@
 // What operators see of the indexes: `GET /_admin/indexes` and `POST /_admin/recall`. Members are in
 // snake_case, as everywhere over HTTP.
-import { type Database, excerpt, fail } from '../../engine/index.js';
+import { type Database, excerpt, fail } from '../../engine/internal.js';
 
 const samplesStandard = 100;
 const samplesMax = 10_000;

@@ -6,7 +6,7 @@ import {
   type Program,
   type Property,
   emptySchema,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { scopeNames } from '../auth/keys.js';
 
 /** HelixDB's spelling of a type: `Array(F64)`, `{name: String}`. */

@@ -1,7 +1,7 @@
 // `GET /openapi.json`: the document of the program in force, made once for all who see the same queries; that
 // of many queries in another thread, while this one serves. Invariants: its tag is that of its bytes, so
 // that a key with fewer queries has another one; who asks while it is made waits for the same one.
-import type { Database, OpenApiText, Program } from '../../engine/index.js';
+import type { Database, OpenApiText, Program } from '../../engine/internal.js';
 import { type Caller, scopeNames } from '../auth/keys.js';
 import { isScoped } from '../auth/permissions.js';
 import type { Exchange } from '../http/exchange.js';

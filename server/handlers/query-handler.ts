@@ -11,7 +11,7 @@ import {
   excerpt,
   fail,
   findTool,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { Exchange } from '../http/exchange.js';
 import { explanationBody } from './explain.js';
 import type { Caller } from '../auth/keys.js';

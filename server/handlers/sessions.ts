@@ -23,7 +23,7 @@ import {
   unreachable,
   type Work,
   copyWindow,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { ServerSample } from '../telemetry/metric-definitions.js';
 import { itemsIn, queryBody } from '../cluster/forward/session-on-leader.js';
 

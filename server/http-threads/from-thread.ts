@@ -1,7 +1,7 @@
 // Receives the requests that one HTTP thread forwards, and passes them to the main thread's receiver as if
 // they had arrived on the main thread. Runs on the main thread.
 // Invariant: an HTTP thread that has ended has no request in progress.
-import { sharedOriginMs } from '../../engine/index.js';
+import { sharedOriginMs } from '../../engine/internal.js';
 import { type Receiver, guarded } from '../http/transport.js';
 import { ForwardedExchange } from './main-exchange.js';
 import { type Batch, type ThreadItem, type MainItem, Outbox, type ToThread } from './messages.js';

@@ -4,7 +4,7 @@
 // before it is reported to anyone. A thread gets connections only while it accepts them.
 import { setTimeout } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import { type Attachment, startThread } from '../../engine/index.js';
+import { type Attachment, startThread } from '../../engine/internal.js';
 import type { Accepted } from '../auth/accepted-credentials.js';
 import type { KeyList } from '../auth/keys.js';
 import type { SharedRates } from '../auth/rate-limiter.js';

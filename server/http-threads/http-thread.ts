@@ -3,7 +3,7 @@
 // Invariant: the thread closes its transport before it ends. Node aborts a process when a thread with open
 // handles in its event loop is terminated, so no other thread terminates this one.
 import type { MessagePort } from 'node:worker_threads';
-import { Attached, armFailpoint, assert, failpoint } from '../../engine/index.js';
+import { Attached, armFailpoint, assert, failpoint } from '../../engine/internal.js';
 import { Accepted } from '../auth/accepted-credentials.js';
 import { SharedRate } from '../auth/rate-limiter.js';
 import { loadUws, openUwsTransport } from '../http/uws-transport.js';

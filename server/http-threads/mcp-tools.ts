@@ -2,7 +2,7 @@
 // differ only in its id and its arguments from a message that the main thread has parsed completely.
 // Invariant: a response is byte for byte the response of the main thread. Errors, truncated results and
 // doubtful cases are left to the main thread.
-import type { Attached, DecodePath, Limits, Query } from '../../engine/index.js';
+import type { Attached, DecodePath, Limits, Query } from '../../engine/internal.js';
 import type { Caller } from '../auth/keys.js';
 import { mayCall } from '../auth/permissions.js';
 import type { Exchange } from '../http/exchange.js';

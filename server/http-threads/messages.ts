@@ -2,7 +2,7 @@
 // are one message: a list of small tuples, and one transferred buffer with the bytes of all bodies.
 // Invariant: items keep their order, in both directions.
 import type { MessagePort } from 'node:worker_threads';
-import type { ErrorData } from '../../engine/index.js';
+import type { ErrorData } from '../../engine/internal.js';
 import type { KeyList } from '../auth/keys.js';
 import type { HeaderList } from '../http/header-list.js';
 import type { CallTemplate } from '../mcp/tool/call-template-cache.js';

@@ -1,5 +1,5 @@
 // Defines what the main thread passes to an HTTP thread at its start.
-import type { Attachment } from '../../engine/index.js';
+import type { Attachment } from '../../engine/internal.js';
 import type { KeyList } from '../auth/keys.js';
 import type { SecurityRules } from '../auth/request-guard.js';
 import type { TransportOptions } from '../http/transport.js';

@@ -2,7 +2,7 @@
 // hold for the whole server, not for each thread.
 // Invariant: each row has one writer. When a thread ends, its connections and buffered bytes are no longer
 // counted.
-import { sharedOriginMs } from '../../engine/index.js';
+import { sharedOriginMs } from '../../engine/internal.js';
 import { type TransportCounts, freshCounts } from '../http/transport.js';
 
 type CountName = keyof TransportCounts;

@@ -11,7 +11,7 @@ import {
   type Query,
   TrellisError,
   toErrorData,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { Credential } from '../auth/credential.js';
 import { type Caller, type KeyList, KeyTable, type Keys } from '../auth/keys.js';
 import { RequestGuard, type SecurityOptions } from '../auth/request-guard.js';

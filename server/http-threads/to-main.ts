@@ -1,7 +1,7 @@
 // Forwards requests from an HTTP thread to the main thread: each header when it arrives, each body when it
 // is complete. Sends the responses of the main thread to the clients. Runs on the HTTP thread.
 // Invariant: only the main thread answers a request that was forwarded.
-import { type ErrorData, sharedOriginMs } from '../../engine/index.js';
+import { type ErrorData, sharedOriginMs } from '../../engine/internal.js';
 import type { AnswerStream, Exchange } from '../http/exchange.js';
 import { jsonHeaders, noHeaders } from '../http/header-list.js';
 import { writeHead } from './head-codec.js';

@@ -5,7 +5,7 @@
 // Only what is long, or comes in pieces, is counted: for other requests nothing is done. A caller for whom a row has
 // no place is not counted there.
 import { createHash } from 'node:crypto';
-import { type ErrorData, sharedOriginMs } from '../../engine/index.js';
+import { type ErrorData, sharedOriginMs } from '../../engine/internal.js';
 import type { Exchange } from './exchange.js';
 import type { TransportOptions } from './transport.js';
 

@@ -2,7 +2,7 @@
 // exchanges, everyone else sees only this class. Owns the header fields that mean something here
 // (http.md 3.8); other headers are never kept. Invariant: after `settled` nothing is sent, and
 // `send` or `stream` is called at most once.
-import type { ClusterPosition, ShardReading } from '../../engine/index.js';
+import type { ClusterPosition, ShardReading } from '../../engine/internal.js';
 import { sourceOf } from './address.js';
 import { type HeaderList, noHeaders } from './header-list.js';
 

@@ -1,119 +1,46 @@
-// From errors to answers: the only file that knows status codes. Owns the form of an error body
-// (http.md 5.1).
+// From errors to HTTP responses. Owns the status lines and the form of an error body (http.md 5.1).
 import {
   type ErrorArgs,
   type ErrorCode,
   type ErrorData,
+  type ErrorStatus,
   errorHint,
   errorMessage,
+  errorStatus,
   isRetryable,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 
 import { type HeaderList, jsonHeaders, noHeaders } from './header-list.js';
 import { okStatus } from './status-line.js';
 
 const bad = '400 Bad Request';
-const forbidden = '403 Forbidden';
-const missing = '404 Not Found';
-const conflict = '409 Conflict';
-const large = '413 Payload Too Large';
-const media = '415 Unsupported Media Type';
 const many = '429 Too Many Requests';
 const internal = '500 Internal Server Error';
 const unavailable = '503 Service Unavailable';
-const late = '504 Gateway Timeout';
-const full = '507 Insufficient Storage';
 
-/** Codes that are not listed are faults of the request. */
-const statuses: Partial<Record<ErrorCode, string>> = {
-  HOST_NOT_ALLOWED: forbidden,
-  ORIGIN_NOT_ALLOWED: forbidden,
-  PROTECTED_MODE: forbidden,
-  FEATURE_DISABLED: forbidden,
-  NOT_FOUND: missing,
-  TENANT_UNKNOWN: missing,
-  SHARD_MISSING: unavailable,
-  TENANT_CLOSED: unavailable,
-  METHOD_NOT_ALLOWED: '405 Method Not Allowed',
-  BODY_TOO_LARGE: large,
-  UNSUPPORTED_MEDIA_TYPE: media,
-  UNSUPPORTED_ENCODING: media,
-  API_KEY_REQUIRED: '401 Unauthorized',
-  INVALID_API_KEY: forbidden,
-  FORBIDDEN: forbidden,
-  RATE_LIMITED: many,
-  SHARE_EXCEEDED: many,
-  VECTOR_CAPACITY: full,
-  VECTORS_SKIPPED: unavailable,
-  NO_VALUE_FOUND: missing,
-  NO_PATH: missing,
-  EXPECTED_ONE: conflict,
-  UNIQUE_VIOLATION: conflict,
-  CONNECTION_NOT_FOUND: missing,
-  SESSION_ELSEWHERE: '421 Misdirected Request',
-  TOO_MANY_SESSIONS: many,
-  IDEMPOTENCY_MISMATCH: conflict,
-  SESSION_BUSY: many,
-  RESULT_TOO_LARGE: large,
-  QUERY_MEMORY: large,
-  QUERY_WORK: large,
-  TXN_TOO_LARGE: large,
-  DROP_TOO_LARGE: large,
-  QUERY_TIMEOUT: late,
-  OVERLOADED: unavailable,
-  RESOURCE_EXHAUSTED: unavailable,
-  SCHEMA_CHANGED: unavailable,
-  NOT_READY: unavailable,
-  SHUTTING_DOWN: unavailable,
-  READ_ONLY: unavailable,
-  STORAGE_LOST: unavailable,
-  INSUFFICIENT_STORAGE: full,
-  NO_LEADER: unavailable,
-  NOT_LEADER: unavailable,
-  NODE_LEADS: conflict,
-  NODE_LEFT: unavailable,
-  NODE_NAME_TAKEN: unavailable,
-  NODE_DIFFERS: unavailable,
-  OUTCOME_UNKNOWN: unavailable,
-  REPLICA_BEHIND: unavailable,
-  PROGRAM_CHANGED: conflict,
-  SCHEMA_AHEAD: unavailable,
-  DIVERGED: unavailable,
-  LOG_LOST: unavailable,
-  LOG_UNTRUSTED: unavailable,
-  LOG_TRUNCATED: unavailable,
-  LOG_UNAVAILABLE: unavailable,
-  LOG_FULL: full,
-  EMBEDDING_NOT_CONFIGURED: internal,
-  EMBEDDING_FAILED: internal,
-  EMBEDDING_UNAVAILABLE: unavailable,
-  EMBEDDING_TIMEOUT: late,
-  DATA_CORRUPT: internal,
-  INTERNAL: internal,
-  CONFIG_INVALID: internal,
-  SOURCE_INVALID: internal,
-  SCHEMA_INCOMPATIBLE: conflict,
-  IMPORT_KNOWN: conflict,
-  ROW_REFUSED: bad,
-  DATA_DIR_BAD: internal,
-  FILE_UNUSABLE: internal,
-  DATA_LOCKED: internal,
-  SERVER_UNREACHABLE: internal,
-  FORMAT_TOO_NEW: unavailable,
-  LOG_UNSAFE: internal,
-  PORT_IN_USE: internal,
-  LISTEN_FAILED: internal,
+const statusLines: Record<ErrorStatus, string> = {
+  400: bad,
+  401: '401 Unauthorized',
+  403: '403 Forbidden',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  409: '409 Conflict',
+  413: '413 Payload Too Large',
+  415: '415 Unsupported Media Type',
+  421: '421 Misdirected Request',
+  429: many,
+  500: internal,
+  503: unavailable,
+  504: '504 Gateway Timeout',
+  507: '507 Insufficient Storage',
 };
 
-/** Status lines of all that a query can answer, success first. */
-export const queryStatuses: readonly string[] = [
-  okStatus,
-  ...new Set([bad, ...Object.values(statuses)]),
-];
+/** Status lines of all responses of a query, success first. */
+export const queryStatuses: readonly string[] = [okStatus, ...Object.values(statusLines)];
 
 /** Status line text of an error, e.g. `404 Not Found`. */
 export function statusOf(code: ErrorCode): string {
-  return statuses[code] ?? bad;
+  return statusLines[errorStatus(code)];
 }
 
 export function isServerFault(code: ErrorCode): boolean {

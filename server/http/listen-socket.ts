@@ -3,7 +3,7 @@
 // removed.
 import { chmodSync, existsSync, rmSync, statSync } from 'node:fs';
 import { type ListenOptions, connect, createServer } from 'node:net';
-import { fail } from '../../engine/index.js';
+import { fail } from '../../engine/internal.js';
 
 /** A path is kept with its end in 108 bytes, and copied there unchecked by one transport. */
 const socketPathMax = 107;

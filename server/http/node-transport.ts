@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { Server as TlsServer, createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { TrellisError } from '../../engine/index.js';
+import { TrellisError } from '../../engine/internal.js';
 import { plainAddress, socketPeer } from './address.js';
 import { ByteShares, type Holding, longBytes } from './byte-shares.js';
 import { CountedConnections } from './connection-share.js';

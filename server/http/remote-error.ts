@@ -1,7 +1,7 @@
 // What another server of this program has answered: a node of the cluster, or the one of this machine that a
 // command asks. Invariant: an answer of some other program, or an error that only a newer version knows, is
 // told as if nobody had answered there, never as a fault of this process.
-import { type ErrorData, TrellisError, errorCodes } from '../../engine/index.js';
+import { type ErrorData, TrellisError, errorCodes } from '../../engine/internal.js';
 
 const nobody: ErrorData = { code: 'NO_LEADER', args: {} };
 const known: ReadonlySet<unknown> = new Set(errorCodes);

@@ -2,7 +2,7 @@
 // sends answers. Two exist: http.ts (uWebSockets.js) and node-transport.ts (Node's own); everything
 // above sees only this file.
 import { networkInterfaces } from 'node:os';
-import type { ErrorData } from '../../engine/index.js';
+import type { ErrorData } from '../../engine/internal.js';
 import type { Exchange } from './exchange.js';
 
 /**

@@ -1,6 +1,6 @@
 // Converts a CSV cell to JSON for a row of a bulk load, by the declared type of its column. Returns the
 // reason if the cell does not fit.
-import type { PropertyType } from '../../engine/index.js';
+import type { PropertyType } from '../../engine/internal.js';
 import type { ReadDate } from './csv-date.js';
 
 /** What a row needs in place of a cell that cannot be meant as it stands. */

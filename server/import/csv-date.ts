@@ -1,6 +1,6 @@
 // Dates in cells of CSV. Digits alone may be a day, seconds or milliseconds: what they are is said by
 // `--date-format`, never guessed.
-import { excerpt, fail } from '../../engine/index.js';
+import { excerpt, fail } from '../../engine/internal.js';
 
 /** The date of a cell as RFC 3339, undefined when it is none; then `allowed` says what it should be. */
 export type ReadDate = (cell: string) => { date?: string | undefined; allowed: string };

@@ -7,7 +7,7 @@ import {
   type PropertyType,
   excerpt,
   nearestName,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { ReadDate } from './csv-date.js';
 import { type Plain, type Print, bare, plainOf, printOf } from './csv-cell.js';
 

@@ -7,7 +7,7 @@
 // Invariant: every line of the file belongs to exactly one record, and the work is linear in the bytes: a
 // scan that fails ends at the quote of a later record.
 import { isUtf8 } from 'node:buffer';
-import { fail } from '../../engine/index.js';
+import { fail } from '../../engine/internal.js';
 
 /** Maximum number of records in a slab. A slab has a maximum number of cells, too. */
 const slabRecords = 64;

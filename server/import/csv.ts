@@ -2,7 +2,7 @@
 // the declared type of its column; an empty cell without quotes is an unset property.
 //
 // Invariant: a record that cannot be meant as it stands is a row that is refused.
-import { excerpt } from '../../engine/index.js';
+import { excerpt } from '../../engine/internal.js';
 import type { Refusal } from './csv-cell.js';
 import { type CellUse, type CsvForm, CsvHeader, type RowShape } from './csv-header.js';
 import { CsvRecords, type Fault, type Slab } from './csv-records.js';

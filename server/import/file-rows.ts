@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { LoadedFile } from '../../engine/index.js';
+import type { LoadedFile } from '../../engine/internal.js';
 import type { ImportFile } from './import-file.js';
 
 const bytesRead = 256 * 1024;

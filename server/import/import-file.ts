@@ -10,7 +10,7 @@ import {
   type Schema,
   excerpt,
   fail,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { dateReader, plainDate } from './csv-date.js';
 import { type CsvForm, isNeo4j } from './csv-header.js';
 import { type FileSettings, type ImportMap, fits, kinds } from './import-map.js';

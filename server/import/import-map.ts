@@ -7,7 +7,7 @@
 //   columns = { id = "ldbcId" }
 import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { type ElementKind, excerpt, fail, nearestName } from '../../engine/index.js';
+import { type ElementKind, excerpt, fail, nearestName } from '../../engine/internal.js';
 import { type Table, isTable, parseToml } from '../config/toml.js';
 
 /** What may be said of files, by flags or in a mapping. */

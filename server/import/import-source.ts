@@ -2,7 +2,7 @@
 // to its file.
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
-import type { Schema } from '../../engine/index.js';
+import type { Schema } from '../../engine/internal.js';
 import { CsvReader } from './csv.js';
 import type { ImportFile } from './import-file.js';
 

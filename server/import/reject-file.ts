@@ -1,7 +1,7 @@
 // Refused rows as NDJSON, with their file and line; the file is made when there is one, and holds those
 // of one run. Counts them by reason. Invariant: nothing but such a file is written over.
 import { appendFileSync, closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
-import { type FedRow, errorMessage, fail } from '../../engine/index.js';
+import { type FedRow, errorMessage, fail } from '../../engine/internal.js';
 import { shownPath } from '../terminal/format.js';
 import type { ImportSource } from './import-source.js';
 

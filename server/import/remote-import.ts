@@ -7,7 +7,7 @@ import {
   TrellisError,
   excerpt,
   fail,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { parseRemoteJson } from '../http/remote-error.js';
 import type { ImportTarget } from './import-target.js';
 

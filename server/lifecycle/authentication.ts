@@ -1,7 +1,7 @@
 // Who may come in: the keys of a server, what judges requests by them, and what is noted of it. Of the main thread,
 // for all databases of the server.
 import { resolve } from 'node:path';
-import { wallMs } from '../../engine/index.js';
+import { wallMs } from '../../engine/internal.js';
 import { Accepted } from '../auth/accepted-credentials.js';
 import { isBareDigest } from '../auth/environment-key.js';
 import type { Refusal } from '../auth/authenticator.js';

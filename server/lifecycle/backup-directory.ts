@@ -1,7 +1,7 @@
 // Where backups go: folders inside `backup.dir`, nowhere else, whoever asks.
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { excerpt, fail, wallMs } from '../../engine/index.js';
+import { excerpt, fail, wallMs } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import { liesInside } from '../folder/contained-path.js';
 

@@ -9,7 +9,7 @@ import {
   fail,
   printPosition,
   scanBody,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { addressOf } from '../config/cluster-options.js';
 import type { Config } from '../config/config.js';
 import { programFor } from '../config/tenant-config.js';

@@ -1,7 +1,7 @@
 // What `trellis dev` adds to a server: a screen with keys at a terminal, a line for each request,
 // and a look at trellis.toml.
 import { basename, resolve } from 'node:path';
-import { errorHint, errorMessage, type Program, TrellisError } from '../../engine/index.js';
+import { errorHint, errorMessage, type Program, TrellisError } from '../../engine/internal.js';
 import { type Config, processEnvironment } from '../config/config.js';
 import { watchConfig } from '../dev/config-watch.js';
 import { RequestLines } from '../dev/request-printer.js';

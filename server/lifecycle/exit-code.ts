@@ -7,7 +7,7 @@ import {
   errorHint,
   errorMessage,
   isFullDisk,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { isServerFault } from '../http/http-error.js';
 import { shownPath } from '../terminal/format.js';
 import { printErrorLine } from '../telemetry/log.js';

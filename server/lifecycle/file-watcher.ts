@@ -5,7 +5,7 @@
 // may be missing or late on some file systems, so a look every few seconds stands behind it.
 import { type FSWatcher, type Stats, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
-import { toErrorData } from '../../engine/index.js';
+import { toErrorData } from '../../engine/internal.js';
 
 /** A save is one change; editors write all of it within a few milliseconds. */
 const quietMs = 20;

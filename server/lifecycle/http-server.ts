@@ -2,7 +2,7 @@
 // that may still be opening. Owns the phase the server is in; serve.ts moves it from phase to
 // phase.
 import { basename } from 'node:path';
-import type { Database, Program } from '../../engine/index.js';
+import type { Database, Program } from '../../engine/internal.js';
 import { HttpThreadPool } from '../http-threads/http-thread-pool.js';
 import { DatabaseService } from '../database/database-service.js';
 import type { Exchange } from '../http/exchange.js';

@@ -1,7 +1,7 @@
 // Where the program itself lies: compiled file by file, or bundled into one folder.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { fail } from '../../engine/index.js';
+import { fail } from '../../engine/internal.js';
 
 /** The file to run for another process of this program. */
 export function programFile(): string {

@@ -8,7 +8,7 @@ import {
   toErrorData,
   errorHint,
   errorMessage,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { programChanges } from '../dev/schema-diff.js';
 import type { Log } from '../telemetry/log.js';
 import { compileInWorker } from '../project/compile-in-worker.js';

@@ -8,7 +8,7 @@ import {
   TrellisError,
   armFailpoint,
   fail,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { Action } from '../handlers/admin-handler.js';
 import { HttpServer } from './http-server.js';
 import { ClusterKeys } from '../cluster/membership/keys.js';

@@ -1,5 +1,5 @@
 // `POST /_admin/tenants`: lists, adds and drops the tenants of a running server.
-import { describeJson, fail, scanBody } from '../../engine/index.js';
+import { describeJson, fail, scanBody } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import type { TenantState, Tenants } from '../database/tenant/tenant-databases.js';
 

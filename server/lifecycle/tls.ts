@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { fail, throwShortage, wallMs } from '../../engine/index.js';
+import { fail, throwShortage, wallMs } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import type { Log } from '../telemetry/log.js';
 

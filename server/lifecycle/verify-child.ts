@@ -9,7 +9,7 @@ import {
   keepWorkingDirectory,
   refuseKilled,
   runChild,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { programFile } from './program-file.js';
 
 /** How `trellis verify` ends. */

@@ -1,5 +1,5 @@
 // What an editor asks about a whole file, answered from the analysis of its project.
-import { formatSource, type Occurrence, type OutlineItem } from '../../engine/index.js';
+import { formatSource, type Occurrence, type OutlineItem } from '../../engine/internal.js';
 import type { Place, Project } from './project.js';
 
 type Json = unknown;

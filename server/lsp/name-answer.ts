@@ -5,7 +5,7 @@ import {
   explain,
   type Occurrence,
   printExplanation,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { Position, Range } from './position.js';
 import type { Place } from './project.js';
 

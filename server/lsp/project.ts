@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { type Analysis, analyze, type Limits, Memo, type Source } from '../../engine/index.js';
+import { type Analysis, analyze, type Limits, Memo, type Source } from '../../engine/internal.js';
 import { type Config, loadConfig } from '../config/config.js';
 import { readSources } from '../project/project.js';
 import { TextPlaces } from './position.js';

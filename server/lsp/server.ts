@@ -1,7 +1,7 @@
 // The language server: one session with an editor. Owns the documents that are open and the projects they
 // belong to. Invariant: every request is answered, whatever it asks; nothing that an editor sends ends
 // the process but `exit`.
-import { DefectError } from '../../engine/index.js';
+import { DefectError } from '../../engine/internal.js';
 import { codeActions } from './code-action.js';
 import * as file from './file-answer.js';
 import { FrameReader, frameOf } from './frame.js';

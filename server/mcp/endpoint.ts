@@ -1,7 +1,7 @@
 // `POST /mcp` as an endpoint: frame, era, method, answer, in the order of checks that mcp.md 3.1
 // gives. Invariant: from the JSON on every answer is JSON-RPC; what comes before is answered as on
 // every other path.
-import { fail, type Limits, TrellisError } from '../../engine/index.js';
+import { fail, type Limits, TrellisError } from '../../engine/internal.js';
 import type { Caller } from '../auth/keys.js';
 import { readingOnly } from '../auth/permissions.js';
 import type { Exchange } from '../http/exchange.js';

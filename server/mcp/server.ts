@@ -1,7 +1,7 @@
 // The MCP server of one database: tools of the current program, resources, prompts, streams and the endpoint.
 // The database may still be opening. Owns the tools, which are rebuilt when the program changes, and the
 // prompts of the project, which are read again then.
-import type { Database, Limits, Program } from '../../engine/index.js';
+import type { Database, Limits, Program } from '../../engine/internal.js';
 import type { Caller } from '../auth/keys.js';
 import type { ConfigValues } from '../config/config-schema.js';
 import type { SessionService } from '../handlers/sessions.js';

@@ -7,7 +7,7 @@ import {
   type OpenApiText,
   buildOpenApi,
   type Program,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { adminPaths, graphPaths, openPaths } from './built-in-paths.js';
 import { walkPaths } from './session-paths.js';
 

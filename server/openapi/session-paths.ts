@@ -6,7 +6,7 @@ import {
   parametersSchema,
   type Program,
   type Query,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { type Paths, told } from './built-in-paths.js';
 import { walkForms } from './session-tools.js';
 

@@ -1,7 +1,7 @@
 // The tools of a walk: what each does, what it takes, and under which name it answers. One table for all who
 // tell callers of them: the tools of agents, and the paths of `/mcp/`. Invariant: what is required
 // here the tool itself refuses to miss.
-import type { Schema } from '../../engine/index.js';
+import type { Schema } from '../../engine/internal.js';
 
 /** A JSON Schema. */
 type Property = Readonly<Record<string, unknown>>;

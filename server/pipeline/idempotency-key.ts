@@ -1,6 +1,6 @@
 // `Idempotency-Key`: what it must look like, and whose it is. Invariant: a write whose door keeps no answers is
 // refused under a key, instead of being done once more by a repeat.
-import { fail } from '../../engine/index.js';
+import { fail } from '../../engine/internal.js';
 import type { Caller } from '../auth/keys.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Endpoint } from './router.js';

@@ -8,7 +8,7 @@ import {
   toErrorData,
   excerpt,
   fail,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { type Exchange, hasBody } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
 import { jsonHeaders } from '../http/header-list.js';

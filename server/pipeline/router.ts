@@ -1,7 +1,7 @@
 // Which paths and methods there are (http.md 2, 3.3, 3.4). A table from path to endpoints, rebuilt
 // when the queries change. Invariant: paths are compared byte for byte, by own key of a Map: no
 // name of a prototype is a route.
-import { type ErrorData, excerpt, fail, nearestName } from '../../engine/index.js';
+import { type ErrorData, excerpt, fail, nearestName } from '../../engine/internal.js';
 import type { AnswerStream, Exchange } from '../http/exchange.js';
 import type { HeaderList } from '../http/header-list.js';
 import { type Caller, scopeNames } from '../auth/keys.js';

@@ -1,6 +1,6 @@
 // The result of `trellis check` and the reply of `POST /_admin/check`: diagnostics of the sources, and what
 // their schema would change in the stored data. Prints the part about data.
-import type { Diagnostic, SchemaPreview } from '../../engine/index.js';
+import type { Diagnostic, SchemaPreview } from '../../engine/internal.js';
 
 /** Effect of the schema on the stored data. `unknown` has the reason in `message`. */
 export type DataReport = SchemaPreview | { status: 'unknown'; code: string; message: string };

@@ -1,5 +1,5 @@
 // From a project's files to a program while a server of it runs.
-import { programCompiler } from '../../engine/index.js';
+import { programCompiler } from '../../engine/internal.js';
 import { rulesOf } from './compile-options.js';
 import type { Compiled, ProgramOptions } from './program.js';
 import { readSources } from './project.js';

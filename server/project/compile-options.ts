@@ -1,5 +1,5 @@
 // What decides how the sources of a project are compiled, wherever they come from: its files, or a request.
-import type { Limits } from '../../engine/index.js';
+import type { Limits } from '../../engine/internal.js';
 
 interface CompileRules {
   compat: boolean;

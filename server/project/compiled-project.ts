@@ -1,5 +1,5 @@
 // A project that has to compile: for commands that say what its queries are.
-import { type Program, type Source, fail } from '../../engine/index.js';
+import { type Program, type Source, fail } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import { printErrorLine } from '../telemetry/log.js';
 import { counted } from '../terminal/format.js';

@@ -1,6 +1,6 @@
 // Whether the queries of a project can embed what they want to, and which hosts get which credentials: said when
 // the server starts, not by the first call.
-import { type Program, modelDestination, checkModel } from '../../engine/index.js';
+import { type Program, modelDestination, checkModel } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import { counted } from '../terminal/format.js';
 

@@ -3,7 +3,7 @@
 // Invariant: existing files are never overwritten.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { excerpt, fail, nearestName } from '../../engine/index.js';
+import { excerpt, fail, nearestName } from '../../engine/internal.js';
 import { keySchemas } from '../config/config-schema.js';
 import { isThere } from '../folder/contained-path.js';
 import type { Command } from '../terminal/command.js';

@@ -9,7 +9,7 @@ import {
   type SourceArchive,
   compile,
   printDiagnostic,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { type Config, processEnvironment } from '../config/config.js';
 import { colourCodeFrame, painterFor } from '../terminal/colour.js';
 import { shownPath } from '../terminal/format.js';

@@ -4,7 +4,7 @@
 // program is never compiled from a part of its sources, nor from files of another project.
 import { type Dirent, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { type Source, fail, throwShortage } from '../../engine/index.js';
+import { type Source, fail, throwShortage } from '../../engine/internal.js';
 import { isWithin } from '../folder/contained-path.js';
 import { leadsOut } from '../folder/project-file.js';
 import { shownPath } from '../terminal/format.js';

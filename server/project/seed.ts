@@ -11,7 +11,7 @@ import {
   excerpt,
   fail,
   nearestName,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { readProjectFile } from '../folder/project-file.js';
 
 const seedName = 'seed.ndjson';

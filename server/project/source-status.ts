@@ -1,7 +1,7 @@
 // The sources as the server knows them: the set in use, and the last set that was refused, until one is
 // accepted again. For the page Source; nothing here decides anything. Invariant: what is in use is what
 // the running program was compiled from.
-import type { Diagnostic, Source } from '../../engine/index.js';
+import type { Diagnostic, Source } from '../../engine/internal.js';
 import type { Compiled } from './program.js';
 
 interface SourceFile {

@@ -11,7 +11,7 @@ import {
   printSplitTypeScript,
   printTypeScript,
   TrellisError,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import { type OwnFileRules, makeOwnFolder, writeOwnFile } from '../folder/generated-file.js';
 

@@ -1,6 +1,12 @@
 // Converts typed arguments such as `person=newton` to the JSON of a call, by the declared types. A value that
 // does not fit its type is sent as text: the decoder of the call reports the error, as over HTTP.
-import { excerpt, fail, nearestName, type ParameterType, type Query } from '../../engine/index.js';
+import {
+  excerpt,
+  fail,
+  nearestName,
+  type ParameterType,
+  type Query,
+} from '../../engine/internal.js';
 
 const numberForm = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const wordForm = /^([A-Za-z]\w*)=(.*)$/s;

@@ -7,7 +7,7 @@ import {
   scanBody,
   type Database,
   type Program,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import { databaseOptions } from '../config/database-options.js';
 import { explanationBody } from '../handlers/explain.js';

@@ -12,7 +12,7 @@ import {
   type Program,
   type Property,
   type Source,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { printLine } from '../telemetry/log.js';
 import { reportFailure } from '../lifecycle/exit-code.js';
 import { argumentsText, splitWords } from './parse-arguments.js';

@@ -8,7 +8,7 @@ import {
   printDiagnostic,
   type Program,
   type Query,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { processEnvironment } from '../config/config.js';
 import { printErrorLine } from '../telemetry/log.js';
 import { colourCodeFrame, painterFor } from '../terminal/colour.js';

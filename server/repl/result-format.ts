@@ -1,5 +1,5 @@
 // Formats replies: tables for people, NDJSON and CSV for programs.
-import { visible } from '../../engine/index.js';
+import { visible } from '../../engine/internal.js';
 import { Digits, isRecord, printJson, readJson, type Value } from './lossless-json.js';
 
 export type ResultFormat = 'table' | 'json' | 'ndjson' | 'csv';

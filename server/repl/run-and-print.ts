@@ -1,5 +1,5 @@
 // Runs a query and prints its result, for `trellis query` and for the shell.
-import { explain, type Explanation, type Plan, printExplanation } from '../../engine/index.js';
+import { explain, type Explanation, type Plan, printExplanation } from '../../engine/internal.js';
 import { printLine } from '../telemetry/log.js';
 import { counted } from '../terminal/format.js';
 import { type ResultFormat, printAnswer } from './result-format.js';

@@ -15,7 +15,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { fail, wallMs } from '../../engine/index.js';
+import { fail, wallMs } from '../../engine/internal.js';
 
 export interface AuditFileOptions {
   path: string;

@@ -2,7 +2,7 @@
 // writer of the console. Keys never come here, bodies and parameter values only where `log.parameters`
 // says so; characters that could forge or garble a line are escaped.
 
-import { visible } from '../../engine/index.js';
+import { visible } from '../../engine/internal.js';
 
 const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];

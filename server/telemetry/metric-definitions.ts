@@ -10,7 +10,7 @@ import {
   formerly,
   gauge,
   histogram,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 
 const serverFamilies = {
   build_info: gauge('Always 1. The labels identify the build.'),

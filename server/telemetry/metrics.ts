@@ -7,7 +7,7 @@ import {
   Histogram,
   type LimitName,
   type Sample,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { type CounterName, type ServerSample, families } from './metric-definitions.js';
 import type { ThreadMetrics, RouteFigures } from './thread-metrics.js';
 import { Tally } from './route-histogram.js';

@@ -2,7 +2,7 @@
 // to the hard one as it starts. Invariant: connections leave enough for what the server opens besides:
 // threads, child processes, backups, calls to others.
 import { readFileSync, readdirSync } from 'node:fs';
-import { fail } from '../../engine/index.js';
+import { fail } from '../../engine/internal.js';
 
 /** Open file descriptors of this process, where the system tells. */
 export function openFiles(): number | undefined {

@@ -1,6 +1,6 @@
 // Which requests that ended are told of, and telling: slow ones in the list of slow requests, those and
 // a share of all others in the log. Invariant: names, sizes and times; values only where `log.parameters` says so.
-import { type ErrorCode, excerpt, wallMs } from '../../engine/index.js';
+import { type ErrorCode, excerpt, wallMs } from '../../engine/internal.js';
 import type { Log } from './log.js';
 import { type SentValues, keptOf } from './logged-parameters.js';
 import type { SlowLog } from './slow-log.js';

@@ -5,7 +5,7 @@ import {
   constants,
   monitorEventLoopDelay,
 } from 'node:perf_hooks';
-import { Histogram, wallMs } from '../../engine/index.js';
+import { Histogram, wallMs } from '../../engine/internal.js';
 import type { ServerSample } from './metric-definitions.js';
 import { openFiles, openFilesMax } from './open-files.js';
 import { linesLost } from './standard-error.js';

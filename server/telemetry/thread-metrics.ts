@@ -7,7 +7,7 @@ import {
   countCells,
   errorCodes,
   secondBounds,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { queryStatuses } from '../http/http-error.js';
 import { Tally, tallyCells } from './route-histogram.js';
 

@@ -1,5 +1,5 @@
 // What a shell offers for the last word of a line: commands, their words and flags, and the names of a project.
-import type { Program } from '../../engine/index.js';
+import type { Program } from '../../engine/internal.js';
 import type { Command } from './command.js';
 
 /** Values of flags and words that are one of a few. */

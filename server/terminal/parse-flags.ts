@@ -1,7 +1,7 @@
 // Parses command lines by the declarations of the commands, and prints help from the same declarations.
 // Suggests the nearest name for a mistyped flag.
 import { parseArgs } from 'node:util';
-import { excerpt, fail, nearestName } from '../../engine/index.js';
+import { excerpt, fail, nearestName } from '../../engine/internal.js';
 import { printErrorLine } from '../telemetry/log.js';
 import type { Command, CommandLine, Flags } from './command.js';
 

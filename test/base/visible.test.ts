@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { extractMessage } from '../../engine/embed/provider-response.js';
 import { type TrellisError, errorMessage, excerpt, fail } from '../../engine/base/errors.js';
 import { visible } from '../../engine/base/text/visible.js';
-import { defaultLimits, printDiagnostic } from '../../engine/index.js';
+import { defaultLimits, printDiagnostic } from '../../engine/internal.js';
 import { compile } from '../../engine/lang/compile.js';
 import { createLog } from '../../server/telemetry/log.js';
 import { printAnswer } from '../../server/repl/result-format.js';

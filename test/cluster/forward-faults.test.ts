@@ -4,7 +4,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type ClusterNode, type ClusterPosition, TrellisError } from '../../engine/index.js';
+import { type ClusterNode, type ClusterPosition, TrellisError } from '../../engine/internal.js';
 import { NodeProof } from '../../server/cluster/node-auth.js';
 import type { Exchange } from '../../server/http/exchange.js';
 import type { ClusterCounts } from '../../server/cluster/cluster-counts.js';

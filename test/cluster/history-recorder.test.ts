@@ -214,7 +214,7 @@ describe('a store of one process', () => {
       if (path === 'engine/cluster/log/drivers.ts') return;
       for (const { from, typeOnly } of files.get(path)?.imports ?? []) if (!typeOnly) visit(from);
     };
-    visit('engine/index.ts');
+    visit('engine/internal.ts');
     expect(met.has('engine/cluster/log/drivers.ts')).toBe(true);
     const clients = [...met].filter((path) =>
       /^@nats-io|log-thread|log\/(jetstream|s3)/.test(path),

@@ -1,7 +1,7 @@
 // K26: for which backups a log is kept: the two newest of it, and none of an earlier log of the same data, however
 // their sequences fit.
 import { expect, test } from 'vitest';
-import type { ClusterNode } from '../../engine/index.js';
+import type { ClusterNode } from '../../engine/internal.js';
 import {
   ClusterSettings,
   type Mark,

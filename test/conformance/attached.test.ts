@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { EmbeddedDatabase } from '../../engine/index.js';
+import { compile } from '../../engine/lang/compile.js';
+import type { EmbeddedDatabase } from '../../engine/public.js';
 import { makeFolder, root } from '../support/project.js';
 
 const entry = pathToFileURL(join(root, 'dist/bin/index.js')).href;
-const { open, compile } = (await import(entry)) as typeof import('../../engine/index.js');
+const { open } = (await import(entry)) as typeof import('../../engine/public.js');
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 
@@ -231,7 +232,7 @@ describe('attached threads', () => {
   });
 
   it('what is no attachment is refused', async () => {
-    const { attach } = (await import(entry)) as typeof import('../../engine/index.js');
+    const { attach } = (await import(entry)) as typeof import('../../engine/public.js');
     for (const wrong of [undefined, null, 7, {}, { port: 1 }]) {
       await expect(attach(wrong as never)).rejects.toMatchObject({ code: 'PARAM_TYPE' });
     }

@@ -6,13 +6,14 @@ import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { EmbeddedDatabase, OpenOptions } from '../../engine/index.js';
+import { compile } from '../../engine/lang/compile.js';
+import type { EmbeddedDatabase, OpenOptions } from '../../engine/public.js';
 import { makeFolder, root } from '../support/project.js';
 
 const entry = join(root, 'dist/bin/index.js');
-const { open, compile } = (await import(
+const { open } = (await import(
   pathToFileURL(entry).href
-)) as typeof import('../../engine/index.js');
+)) as typeof import('../../engine/public.js');
 
 const text = `
 N::Note { INDEX no: I64, body: String }

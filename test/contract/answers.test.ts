@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { makeFolder, root, sourcesOf } from '../support/project.js';
 import { built } from '../support/server/embedded-server.js';
 
-const { compile } = await built<typeof import('../../engine/index.js')>('engine/index.js');
+const { compile } = await built<typeof import('../../engine/internal.js')>('engine/internal.js');
 const { loadConfig } =
   await built<typeof import('../../server/config/config.js')>('server/config/config.js');
 const { runQueries } = await built<typeof import('../../bench/language/corpus-run.js')>(

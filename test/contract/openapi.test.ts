@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Database, Program } from '../../engine/index.js';
+import type { Database, Program } from '../../engine/internal.js';
 import { errorCodes } from '../../engine/base/errors.js';
 import { buildOpenApi } from '../../engine/contract/openapi.js';
 import {

@@ -12,7 +12,7 @@ import { expectFigure } from '../support/run/figure.js';
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
 
-const { open } = await built<typeof import('../../engine/index.js')>('engine/index.js');
+const { open } = await built<typeof import('../../engine/internal.js')>('engine/internal.js');
 
 const text = `
 N::Person { name: String, age: U8 }

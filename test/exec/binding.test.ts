@@ -1,7 +1,7 @@
 // Names bound in projections: what they stand for is computed once for an item, whoever asks, and only
 // when somebody does; a plan with many of them stays as long as its text.
 import { afterAll, describe, expect, it } from 'vitest';
-import { open, type EmbeddedDatabase } from '../../engine/index.js';
+import { open, type EmbeddedDatabase } from '../../engine/internal.js';
 import { makeFolder } from '../support/project.js';
 
 const users = 40;

@@ -2,7 +2,7 @@
 // write, where there is no cache. Values of every length, unset ones, and rows beyond the cache.
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { EmbeddedDatabase, open as openType } from '../../engine/index.js';
+import type { EmbeddedDatabase, open as openType } from '../../engine/internal.js';
 import { root } from '../support/project.js';
 import { freshFolder } from '../storage/support/garden.js';
 

@@ -1,7 +1,7 @@
 // PAGE [X025]: page after page is the whole in its order, whatever the keys, their kinds, ties and
 // nulls; whatever text comes as a position is one of ours or refused.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EmbeddedDatabase, open } from '../../engine/index.js';
+import { type EmbeddedDatabase, open } from '../../engine/internal.js';
 import { makeFolder } from '../support/project.js';
 import { Random } from '../support/random.js';
 

@@ -2,7 +2,7 @@
 // in no short one.
 import { expect, test } from 'vitest';
 import { join } from 'node:path';
-import type * as Engine from '../../engine/index.js';
+import type * as Engine from '../../engine/internal.js';
 import { makeFolder, root } from '../support/project.js';
 
 const text = `
@@ -25,7 +25,7 @@ const mutual = 7 * 3;
 type Pair = [a: number, b: number];
 
 test('an edge among chosen elements is found, however long the lists of both its ends', async () => {
-  const built = join(root, 'dist/bin/index.js');
+  const built = join(root, 'dist/engine/internal.js');
   const { open, lookPlan } = (await import(built)) as typeof Engine;
   const limits = { txn_writes: 10_000_000, body_bytes: 2 ** 28 };
   const db = await open({ dataDir: makeFolder(), sources: [{ path: 'main.hx', text }], limits });

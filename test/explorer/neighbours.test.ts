@@ -1,7 +1,7 @@
 // Neighbourhoods of nodes with very many edges: only the part that is shown is read (E06).
 import { expect, test } from 'vitest';
 import { join } from 'node:path';
-import type * as Engine from '../../engine/index.js';
+import type * as Engine from '../../engine/internal.js';
 import { makeFolder, root } from '../support/project.js';
 import { expectFigure } from '../support/run/figure.js';
 
@@ -19,7 +19,7 @@ QUERY cut(hub: ID, first: I64, last: I64) =>
 `;
 
 test('E06: a page of a large neighbourhood costs its own size', { timeout: 600_000 }, async () => {
-  const built = join(root, 'dist/bin/index.js');
+  const built = join(root, 'dist/engine/internal.js');
   const { open, lookPlan } = (await import(built)) as typeof Engine;
   const edges = process.env.TRELLIS_TEST_LONG === '1' ? 1_000_000 : 20_000;
   const limits = { txn_writes: 10_000_000, query_visits: 1e9, body_bytes: 2 ** 28 };

@@ -2,7 +2,7 @@
 // sample that is bounded.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { join } from 'node:path';
-import type * as Engine from '../../engine/index.js';
+import type * as Engine from '../../engine/internal.js';
 import { makeFolder, root } from '../support/project.js';
 
 const text = `
@@ -40,7 +40,7 @@ function* normal(): Generator<number> {
 }
 
 beforeAll(async () => {
-  const { open, lookPlan } = (await import(join(root, 'dist/bin/index.js'))) as typeof Engine;
+  const { open, lookPlan } = (await import(join(root, 'dist/engine/internal.js'))) as typeof Engine;
   db = await open({ dataDir: makeFolder(), sources: [{ path: 'main.hx', text }] });
   const numbers = normal();
   const next = (): number => numbers.next().value as number;

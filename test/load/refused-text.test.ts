@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EmbeddedServer, built, openEmbedded } from '../support/server/embedded-server.js';
 
 const { LoadFeed, TrellisError } =
-  await built<typeof import('../../engine/index.js')>('engine/index.js');
+  await built<typeof import('../../engine/internal.js')>('engine/internal.js');
 
 const source = `
 V::Note { text: String }

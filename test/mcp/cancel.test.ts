@@ -2,14 +2,14 @@
 // transports.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { EmbeddedDatabase } from '../../engine/index.js';
+import type { EmbeddedDatabase } from '../../engine/internal.js';
 import { makeFolder, removeFolder } from '../support/project.js';
 import { built } from '../support/server/embedded-server.js';
 import { requestBytes } from '../support/server/http.js';
 import { type RunningApp, startApp, transports } from '../server/running-app.js';
 import { expectFigure } from '../support/run/figure.js';
 
-const { open } = await built<typeof import('../../engine/index.js')>('engine/index.js');
+const { open } = await built<typeof import('../../engine/internal.js')>('engine/internal.js');
 const { ControlBlock } = await built<typeof import('../../engine/database/call/control-block.js')>(
   'engine/database/call/control-block.js',
 );

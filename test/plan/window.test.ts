@@ -1,7 +1,7 @@
 // RANGE behind what an index leads to or orders: windows of every place and size are parts of the whole,
 // whether a value has few elements or keys of its own for each (property-index.ts), and where the index ends.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type EmbeddedDatabase, open } from '../../engine/index.js';
+import { type EmbeddedDatabase, open } from '../../engine/internal.js';
 import { makeFolder } from '../support/project.js';
 import { Random } from '../support/random.js';
 

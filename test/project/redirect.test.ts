@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { defaultLimits } from '../../engine/index.js';
+import { defaultLimits } from '../../engine/internal.js';
 import { printPython } from '../../engine/contract/python.js';
 import { compile } from '../../engine/lang/compile.js';
 import { connect } from '../../server/client/client.js';

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answerKey, order } from '../../engine/database/idempotency/stored-reply.js';
 import { verifyStorage } from '../../engine/database/maintenance/verify.js';
-import type { EmbeddedDatabase, OpenOptions } from '../../engine/index.js';
+import type { EmbeddedDatabase, OpenOptions } from '../../engine/public.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import { openStorage } from '../../engine/storage/open-storage.js';
 import { bind } from '../../server/client/client.js';
@@ -15,7 +15,7 @@ import { type Server, startServer } from '../support/server/server.js';
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const { open, TrellisError } = (await import(
   pathToFileURL(join(root, 'dist/bin/index.js')).href
-)) as typeof import('../../engine/index.js');
+)) as typeof import('../../engine/public.js');
 
 const text = `
 N::Note { UNIQUE INDEX name: String, no: I64 }

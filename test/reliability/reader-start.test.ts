@@ -12,7 +12,7 @@ import {
 import type { Call } from '../../engine/database/call/call.js';
 import type { ToLane } from '../../engine/database/lane/message.js';
 import { packProgram } from '../../engine/database/call/serialized-program.js';
-import { compile } from '../../engine/index.js';
+import { compile } from '../../engine/internal.js';
 import { openEmbedded } from '../support/server/embedded-server.js';
 import { Random } from '../support/random.js';
 import { Dispatcher } from '../../engine/database/lane/dispatcher.js';

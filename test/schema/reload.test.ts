@@ -2,11 +2,12 @@
 // data, whole; none fails, and nothing acknowledged is lost. Through the built engine, with a reading
 // thread beside it and without.
 import { afterEach, describe, expect, test } from 'vitest';
-import type { EmbeddedDatabase } from '../../engine/index.js';
+import type { EmbeddedDatabase } from '../../engine/internal.js';
 import { makeFolder, removeFolder } from '../support/project.js';
 import { built } from '../support/server/embedded-server.js';
 
-const { compile, open } = await built<typeof import('../../engine/index.js')>('engine/index.js');
+const { compile, open } =
+  await built<typeof import('../../engine/internal.js')>('engine/internal.js');
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 const turns = long ? 500 : 12;

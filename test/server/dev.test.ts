@@ -2,7 +2,7 @@
 // version of the sources changes.
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { defaultLimits } from '../../engine/index.js';
+import { defaultLimits } from '../../engine/internal.js';
 import { compile } from '../../engine/lang/compile.js';
 import { programChanges } from '../../server/dev/schema-diff.js';
 import { openPage } from '../../server/dev/open-page.js';

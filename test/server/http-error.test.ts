@@ -2,7 +2,7 @@
 // that are pure functions.
 import { describe, expect, it } from 'vitest';
 import { toErrorData, restoreError } from '../../engine/base/errors.js';
-import { compile, type ErrorCode, errorCodes } from '../../engine/index.js';
+import { compile, type ErrorCode, errorCodes } from '../../engine/internal.js';
 import { isLoopback, printAddress } from '../../server/http/address.js';
 import { errorBody, errorHeaders, statusOf } from '../../server/http/http-error.js';
 import { introspection } from '../../server/handlers/introspect.js';

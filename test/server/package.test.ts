@@ -104,7 +104,7 @@ describe('the package', () => {
       'dist/bin/log-thread.js',
       'dist/wasm/hnsw.wasm',
       'dist/explorer/index.html',
-      'dist/types/engine/index.d.ts',
+      'dist/types/engine/public.d.ts',
       'dist/bin/langchain.js',
       'server/integrations/langchain.d.mts',
       'dist/bin/mastra.js',

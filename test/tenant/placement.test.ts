@@ -1,7 +1,7 @@
 // Which node leads a tenant's database (cluster.md 11.1, K45): the order that every node reckons, and when a
 // leader hands over.
 import { expect, test } from 'vitest';
-import type { ClusterLeader, ClusterNode } from '../../engine/index.js';
+import type { ClusterLeader, ClusterNode } from '../../engine/internal.js';
 import { type Member, handOver, ranked, readMembers } from '../../server/cluster/placement.js';
 import type { NodeClient } from '../../server/cluster/node-client.js';
 

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Database, type OpenDatabase, type Program, compile } from '../../engine/index.js';
+import { type Database, type OpenDatabase, type Program, compile } from '../../engine/internal.js';
 import { writeKeyFile } from '../../server/auth/key-file.js';
 import { digestOf } from '../../server/auth/credential.js';
 import { type KeyRecord, idIn } from '../../server/auth/key-record.js';

@@ -1,7 +1,7 @@
 // Texts that are embedded in queries about scattered types (K47): whatever a form, a type, a query or the server
 // says of the model, shards get what one database would ask its index with.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Gatherer, defaultLimits, openDatabase } from '../../engine/index.js';
+import { Gatherer, defaultLimits, openDatabase } from '../../engine/internal.js';
 import type { Query } from '../../engine/plan/plan.js';
 import { type RunningTenants, startTenants } from './running-tenants.js';
 

@@ -1,7 +1,7 @@
 // K47: what one database learns or decides once, the databases of a scattered type do not each decide anew: the
 // dimension of vectors, the instant of a call; and whatever metric and store, answers are those of one database.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../engine/index.js';
+import { openDatabase } from '../../engine/internal.js';
 import { parseUuid, printUuid, computeShard } from '../../engine/base/id.js';
 import { Random } from '../support/random.js';
 import { type RunningTenants, startTenants } from './running-tenants.js';

@@ -8,7 +8,7 @@ import {
   defaultLimits,
   openDatabase,
   shardProgram,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { type RunningTenants, startTenants } from './running-tenants.js';
 
 const sourceOf = (type: string, shown: string): string => `

@@ -10,7 +10,7 @@ import {
   TrellisError,
   defaultLimits,
   openDatabase,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import { parseUuid, printUuid, computeShard } from '../../engine/base/id.js';
 import type { Query } from '../../engine/plan/plan.js';
 import { Random } from '../support/random.js';

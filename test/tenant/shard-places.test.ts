@@ -7,7 +7,7 @@ import {
   type ShardReading,
   TrellisError,
   defaultLimits,
-} from '../../engine/index.js';
+} from '../../engine/internal.js';
 import type { Query } from '../../engine/plan/plan.js';
 import { shardReplicas } from '../../server/cluster/shard/shard-replicas.js';
 import type { NodeAnswer, NodeClient, PassedCall } from '../../server/cluster/node-client.js';

@@ -1,7 +1,7 @@
 // A database that is opened when it is needed: whatever comes between two times of being open, it is next opened by
 // the program that was given last.
 import { expect, it } from 'vitest';
-import { type Program, TrellisError } from '../../engine/index.js';
+import { type Program, TrellisError } from '../../engine/internal.js';
 import { OnDemandDatabase } from '../../server/database/pool/on-demand-database.js';
 import { FakeDatabase } from '../support/fake-database.js';
 

@@ -1,7 +1,7 @@
 // Databases of tenants in one process (cluster.md 11.1, K45): whose a request is, that nobody ever meets
 // what is another's, and that databases come and go unseen.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { openDatabase, takeLock } from '../../engine/index.js';
+import { openDatabase, takeLock } from '../../engine/internal.js';
 import type { Reply } from '../support/server/http.js';
 import { FakeDatabase } from '../support/fake-database.js';
 import { Random } from '../support/random.js';

@@ -1,7 +1,7 @@
 // More databases are asked for than may be open: each has its turn within a bounded time, however hard the
 // others are at work.
 import { describe, expect, it, vi } from 'vitest';
-import { openDatabase } from '../../engine/index.js';
+import { openDatabase } from '../../engine/internal.js';
 import { Random } from '../support/random.js';
 import {
   type Clock,

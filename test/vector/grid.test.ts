@@ -2,7 +2,7 @@
 // exact answers, some always, all in the long run; and through a whole database, where filters,
 // deletions and a restart are those of a server.
 import { afterAll, describe, expect, test } from 'vitest';
-import type { EmbeddedDatabase } from '../../engine/index.js';
+import type { EmbeddedDatabase } from '../../engine/internal.js';
 import { type Cell, filters, type Norms, wholeGrid } from '../../bench/vector/recall-axes.js';
 import { nameOf, pairedCells, pairsOf } from '../../bench/vector/recall-cells.js';
 import {
@@ -151,7 +151,7 @@ describe('recall of a database, half of it deleted, restarted', () => {
   let db: EmbeddedDatabase;
 
   const openDatabase = async () => {
-    const { open } = await built<typeof import('../../engine/index.js')>('engine/index.js');
+    const { open } = await built<typeof import('../../engine/internal.js')>('engine/internal.js');
     const options = {
       m: 16,
       efConstruction: 128,

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { EmbeddedDatabase } from '../../engine/index.js';
+import type { EmbeddedDatabase } from '../../engine/internal.js';
 import { built } from '../support/server/embedded-server.js';
 import { makeFolder, removeFolder } from '../support/project.js';
 import { defaults } from './fixture.js';
@@ -27,7 +27,7 @@ let db: EmbeddedDatabase;
 let logged: string[];
 
 async function openDatabase(): Promise<void> {
-  const { open } = await built<typeof import('../../engine/index.js')>('engine/index.js');
+  const { open } = await built<typeof import('../../engine/internal.js')>('engine/internal.js');
   logged = [];
   db = await open({
     dataDir: folder,
@@ -101,7 +101,7 @@ test('after rounds in which only another type changed', async () => {
 test('a type without changes replaces its older file before the log becomes long', async () => {
   const rounds = 6;
   await db.close();
-  const { open } = await built<typeof import('../../engine/index.js')>('engine/index.js');
+  const { open } = await built<typeof import('../../engine/internal.js')>('engine/internal.js');
   db = await open({
     dataDir: folder,
     sources: [{ path: 'main.hx', text }],

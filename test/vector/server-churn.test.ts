@@ -74,7 +74,7 @@ describe('churn over HTTP', () => {
   }, 90_000);
 });
 
-const face = new URL('../../dist/engine/index.js', import.meta.url);
+const face = new URL('../../dist/engine/internal.js', import.meta.url);
 
 describe.skipIf(!existsSync(face))('several segments', () => {
   const folder = makeFolder();
@@ -84,7 +84,7 @@ describe.skipIf(!existsSync(face))('several segments', () => {
   const logged: string[] = [];
 
   const openSmall = async () => {
-    const { open } = (await import(face.href)) as typeof import('../../engine/index.js');
+    const { open } = (await import(face.href)) as typeof import('../../engine/internal.js');
     return open({
       dataDir: folder,
       sources,

@@ -1,10 +1,19 @@
 // Implements `attach`: calls of a database from a thread that did not open it.
 import { MessagePort } from 'node:worker_threads';
 import { excerpt, fail } from '../../base/errors.js';
+import { throwAtCaller } from './throw-at-caller.js';
 import { AttachedReader } from './attached-reader.js';
 import type { Attachment } from './attachment.js';
 import { type AnyQueries, type Calls, callsOf } from './query-caller.js';
 
+/**
+ * A database that another thread of the process has open, as `attach` returns it. It has `call` and
+ * `callBytes` as on that thread.
+ *
+ * @example
+ * const db: AttachedDatabase = await attach(workerData);
+ * await db.close(); // the database stays open for other threads
+ */
 export type AttachedDatabase<Q = AnyQueries> = Calls<Q> & {
   /** Detaches this thread. The database stays open for all others. */
   close(): Promise<void>;
@@ -14,8 +23,22 @@ export type AttachedDatabase<Q = AnyQueries> = Calls<Q> & {
  * Opens a database on this thread that another thread of the process has open. That thread creates the
  * argument with `attachment()`. Reads run on this thread; all other calls run on the opening thread. Fails
  * PARAM_TYPE for any other argument.
+ *
+ * @example
+ * import { parentPort, workerData } from 'node:worker_threads';
+ * const db = await attach(workerData);
+ * parentPort.postMessage(await db.call('hello', { name: 'Ada' }));
  */
 export async function attach<Q = AnyQueries>(attachment: Attachment): Promise<AttachedDatabase<Q>> {
+  try {
+    // As with `open`, the types are what the caller says they are.
+    return (await attachTo(attachment)) as AttachedDatabase<Q>;
+  } catch (error) {
+    return throwAtCaller(error, attach);
+  }
+}
+
+async function attachTo(attachment: Attachment): Promise<AttachedDatabase> {
   const given: Partial<Attachment> | undefined = attachment ?? undefined;
   if (!(given?.port instanceof MessagePort) || !(given.gate instanceof SharedArrayBuffer)) {
     const got = excerpt(String(attachment));
@@ -28,7 +51,5 @@ export async function attach<Q = AnyQueries>(attachment: Attachment): Promise<At
     replyOf: (name) => attached.replyOf(name),
     program: () => attached.program,
   });
-  const database: AttachedDatabase = { ...calls, close: () => attached.close() };
-  // As with `open`, the caller states the types, and nothing checks them.
-  return database as AttachedDatabase<Q>;
+  return { ...calls, close: () => attached.close() };
 }

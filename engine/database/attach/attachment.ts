@@ -5,7 +5,13 @@ import type { ErrorData } from '../../base/errors.js';
 import type { AddIndex, ConfigureLane } from '../lane/message.js';
 import type { ReadingSetup } from '../lane/reader-context.js';
 
-/** For one thread. Post it with `port` in the transfer list. */
+/**
+ * What one other thread needs to read in place, as `db.attachment()` gives it. Transfer its `port`.
+ *
+ * @example
+ * const attachment: Attachment = db.attachment();
+ * new Worker('./reader.js', { workerData: attachment, transferList: [attachment.port] });
+ */
 export interface Attachment extends ReadingSetup {
   readonly port: MessagePort;
   /** Number of reader lanes. */

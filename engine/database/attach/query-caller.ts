@@ -1,6 +1,7 @@
 // Calls queries by name from a program. Arguments are objects; replies are objects or exact bytes. The
 // opening thread and attached threads use the same code.
 import { excerpt, fail } from '../../base/errors.js';
+import { throwAtCaller } from './throw-at-caller.js';
 import { jsonText } from '../../json/json-text.js';
 import type { Schema } from '../../base/schema.js';
 import { decodeReply } from '../../contract/decode-reply.js';
@@ -9,7 +10,12 @@ import type { ReplyType } from '../../plan/output-type.js';
 import type { Program } from '../../plan/program.js';
 import { type Changes, warnOfTypeDrift } from './type-drift-warning.js';
 
-/** Arguments of a query: JSON values, and bigint for integers beyond 2^53. */
+/**
+ * Arguments of a query by parameter: JSON values, and bigint for integers beyond 2^53.
+ *
+ * @example
+ * const args: QueryArguments = { name: 'Ada', serial: 9007199254740993n };
+ */
 export type Arguments = Readonly<Record<string, unknown>>;
 
 /** How generated functions read a reply, including integers beyond 2^53. */
@@ -63,7 +69,16 @@ interface ByteCalls {
   callBytes(name: string, args?: Arguments): Uint8Array | Promise<Uint8Array>;
 }
 
-export type Calls<Q = AnyQueries> = ByteCalls & (string extends keyof Q ? AnyCalls : TypedCalls<Q>);
+/**
+ * What runs queries by name, typed by the interface `Queries` that `trellis types` writes: a database that is open here, or
+ * one that is attached.
+ *
+ * @example
+ * const addAda = (db: QueryCaller) => db.call('add', { name: 'Ada' });
+ */
+export type Calls<Q = AnyQueries> = ByteCalls &
+  // `ReturnType<typeof open>` has `unknown` for the queries.
+  (unknown extends Q ? AnyCalls : string extends keyof Q ? AnyCalls : TypedCalls<Q>);
 
 export interface CallsOptions extends AnswerOptions {
   /** Returns the current program. */
@@ -76,8 +91,12 @@ export interface CallsOptions extends AnswerOptions {
 export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
   const { send, replyOf, program, int64: standard } = options;
   const callBytes: ByteCalls['callBytes'] = (name, args) => {
-    if (typeof name !== 'string') refuseArgument('name', 'String', name);
-    return send(name, args === undefined ? new Uint8Array(0) : encode(args));
+    try {
+      if (typeof name !== 'string') refuseArgument('name', 'String', name);
+      return send(name, args === undefined ? new Uint8Array(0) : encode(args));
+    } catch (error) {
+      return throwAtCaller(error, callBytes);
+    }
   };
   const placesOf = (name: string, int64: 'bigint' | 'string'): DecodePath => {
     const found = replyOf(name);
@@ -85,10 +104,12 @@ export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
       ? 0
       : findDecodePaths(found.schema, found.reply, { int64, dates: false });
   };
-  return {
-    callBytes,
-    relies: (changes) => warnOfTypeDrift(changes, program()),
-    async call<T>(name: string, args?: Arguments, { shape, int64 = standard }: CallOptions = {}) {
+  const call = async <T>(
+    name: string,
+    args?: Arguments,
+    { shape, int64 = standard }: CallOptions = {},
+  ): Promise<T> => {
+    try {
       if (int64 !== undefined && int64 !== 'bigint' && int64 !== 'string') {
         refuseArgument('int64', '"bigint" or "string"', int64);
       }
@@ -96,8 +117,11 @@ export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
       if (shape?.decode !== undefined) return shape.decode(text) as T;
       if (int64 === undefined) return JSON.parse(text) as T;
       return decodeReply(text, placesOf(name, int64)) as T;
-    },
+    } catch (error) {
+      return throwAtCaller(error, call);
+    }
   };
+  return { call, callBytes, relies: (changes) => warnOfTypeDrift(changes, program()) };
 }
 
 function refuseArgument(param: string, type: string, given: unknown): never {

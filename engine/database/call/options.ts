@@ -13,10 +13,16 @@ import type { Cost, Whose } from './call.js';
 
 export interface DatabaseOptions {
   dataDir: string;
-  /** In a cluster, the program with which the node is created. Later programs come from the log. */
+  /**
+   * In a cluster, the program with which the node is created. Later programs come from the log.
+   * @internal
+   */
   program: Program;
   cluster?: ClusterOptions;
-  /** Shard of a sharded type that this database holds. All new ids belong to this shard. */
+  /**
+   * Shard of a sharded type that this database holds. All new ids belong to this shard.
+   * @internal
+   */
   shard?: ShardIndex;
   limits: Limits;
   /** Number of reader threads. With 0, every read runs on the caller's thread (embedding in a backend). */
@@ -52,10 +58,17 @@ export interface DatabaseOptions {
   processBytes?: number;
   snapshot: { intervalMs: number; afterWrites: number; keep: number };
   workerHeapMb: number;
+  /**
+   * A named point of the code where tests stop the process.
+   * @internal
+   */
   failpoint?: string;
   /** Reports the progress of opening: 0 to 100 within a named phase. */
   onProgress?: (progress: number, phase: string) => void;
-  /** Called when another program, received from the cluster log, becomes current. */
+  /**
+   * Called when another program, received from the cluster log, becomes current.
+   * @internal
+   */
   onProgram?: () => void;
   /** Writes one line of the log. */
   log: (

@@ -1,7 +1,7 @@
 // How fresh an answer must be, by the headers of its request or by `cluster.read_consistency`: every request of a node
 // passes here before its endpoint, and every answer carries how far the node was. Invariant: `session` is
 // never older than the token it came with, `strong` never older than any write answered before it came.
-import type { ClusterLeader, Database, ReadMode } from '../../../engine/index.js';
+import type { ClusterLeader, Database, ReadMode } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { Endpoint, Result } from '../../pipeline/router.js';
 import type { NodeProof } from '../node-auth.js';

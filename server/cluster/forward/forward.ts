@@ -2,7 +2,12 @@
 // it: the leader judges it, and nodes need no secret among themselves. Invariant: nobody passes on what was
 // passed on; a write that may have been done is never asked for again, nor called undone.
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ClusterLeader, type ClusterNode, TrellisError, fail } from '../../../engine/index.js';
+import {
+  type ClusterLeader,
+  type ClusterNode,
+  TrellisError,
+  fail,
+} from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
 import { jsonHeaders } from '../../http/header-list.js';
 import type { ClusterCounts } from '../cluster-counts.js';

@@ -2,7 +2,7 @@
 // embedded once it has judged key and arguments by its own tables, and sends the vectors behind the body. Invariant:
 // only vectors that a node of the cluster vouches for are used, and those only for the very model and text; in every
 // other case the leader embeds by itself, so that what travels is never more than a saving.
-import { type Database, TrellisError } from '../../../engine/index.js';
+import { type Database, TrellisError } from '../../../engine/internal.js';
 import { NodeProof } from '../node-auth.js';
 import type { Exchange } from '../../http/exchange.js';
 import { targetOf } from '../node-client.js';

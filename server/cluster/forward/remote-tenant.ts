@@ -2,7 +2,7 @@
 // Invariant: only members of the configuration are asked, best place first, and what was passed on once is
 // never passed on again; a write that may have been done is not asked for elsewhere.
 import { setTimeout as pause } from 'node:timers/promises';
-import { TrellisError, fail } from '../../../engine/index.js';
+import { TrellisError, fail } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
 import { type HeaderList, jsonHeaders } from '../../http/header-list.js';
 import { keyOf } from './forward.js';

@@ -7,7 +7,7 @@ import {
   fail,
   parseUuid,
   type copyWindow,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { rawText } from '../../mcp/message/json-rpc.js';
 
 /** The body of `POST /<Query>`: of a tool's arguments those of the query, as they came. */

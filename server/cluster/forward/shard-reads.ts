@@ -1,6 +1,6 @@
 // How fresh the shards of a scattered type must be for one request, and how far each was that has answered it.
 // Invariant: of a shard that is told of more than once, the furthest counts.
-import type { ClusterPosition, ShardReading } from '../../../engine/index.js';
+import type { ClusterPosition, ShardReading } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
 import { keyOf } from './forward.js';
 import { type ShardPositions, noteShard, parsePositions } from '../read/consistency-token.js';

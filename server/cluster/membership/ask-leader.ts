@@ -1,6 +1,6 @@
 // What a node has the leader of its cluster do, as a node. Invariant: it is done once, here or there, and who asks
 // hears what came of it.
-import { type ClusterNode, TrellisError } from '../../../engine/index.js';
+import { type ClusterNode, TrellisError } from '../../../engine/internal.js';
 import type { NodeClient } from '../node-client.js';
 import { parseRemoteJson } from '../../http/remote-error.js';
 

@@ -1,6 +1,6 @@
 // What operators and other nodes ask a node of a cluster: `POST /_admin/cluster-<word>`. Invariant: a process of
 // its own refuses them all.
-import { type ClusterNode, fail, printPosition } from '../../../engine/index.js';
+import { type ClusterNode, fail, printPosition } from '../../../engine/internal.js';
 import type { NodeProof } from '../node-auth.js';
 import type { Action } from '../../handlers/admin-handler.js';
 import type { NodeCopies } from './node-copies.js';

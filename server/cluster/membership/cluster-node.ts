@@ -9,7 +9,7 @@ import {
   type Database,
   TrellisError,
   installNodeCopy,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { NodeProof, type NodeSelf } from '../node-auth.js';
 import { clusterOptions, secretsIn } from '../../config/cluster-options.js';
 import type { Config } from '../../config/config.js';

@@ -7,7 +7,7 @@ import {
   TrellisError,
   errorMessage,
   printPosition,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Log } from '../../telemetry/log.js';
 import type { NodeClient } from '../node-client.js';
 import { askLeader } from './ask-leader.js';

@@ -19,7 +19,7 @@ import {
   makeFolder,
   needsNodeCopy,
   takeLock,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Log } from '../../telemetry/log.js';
 import type { Roster } from './known-nodes.js';
 import type { NodeClient } from '../node-client.js';

@@ -7,7 +7,7 @@ import {
   type Database,
   TrellisError,
   errorMessage,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { type KeyFile, readWholeKeyFile, rewriteKeyFile } from '../../auth/key-file.js';
 import { adoptShared, changeIn, isSameFile } from './shared-keys.js';
 import type { Log } from '../../telemetry/log.js';

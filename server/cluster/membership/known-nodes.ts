@@ -2,7 +2,7 @@
 // has is refused while that one lives, and so is one whose settings are others than the leader's. Invariant: a
 // process that was started again is never refused for what it was before.
 import { randomUUID } from 'node:crypto';
-import { type ClusterLeader, fail } from '../../../engine/index.js';
+import { type ClusterLeader, fail } from '../../../engine/internal.js';
 import type { NodeClient } from '../node-client.js';
 import { parseRemoteJson } from '../../http/remote-error.js';
 import { type Alike, differenceOf } from './settings-fingerprint.js';

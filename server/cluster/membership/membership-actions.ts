@@ -7,7 +7,7 @@ import {
   excerpt,
   fail,
   scanBody,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Action } from '../../handlers/admin-handler.js';
 import type { NodeCopies } from './node-copies.js';
 import type { CheckDesk } from './consistency-check.js';

@@ -10,7 +10,7 @@ import {
   errorMessage,
   fail,
   replaceFile,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Log } from '../../telemetry/log.js';
 import type { NodeClient } from '../node-client.js';
 import { askLeader } from './ask-leader.js';

@@ -12,7 +12,7 @@ import {
   fail,
   makeNodeCopy,
   removeLargeFolder,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 
 export interface NodeCopiesOptions {
   database: () => Database | undefined;

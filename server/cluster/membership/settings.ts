@@ -1,7 +1,7 @@
 // What all nodes of a cluster know beside the data, and how it changes: one record in the data, which the leader
 // replaces by an entry of the log. Invariant: changes that nodes ask for are made one after another, each of
 // what the one before has left.
-import { type ClusterNode, TrellisError, fail, isOfEarlierLog } from '../../../engine/index.js';
+import { type ClusterNode, TrellisError, fail, isOfEarlierLog } from '../../../engine/internal.js';
 import type { KeyChange, SharedKeys } from './shared-keys.js';
 import { applyKeyChange } from './shared-keys.js';
 

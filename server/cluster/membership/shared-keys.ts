@@ -3,7 +3,7 @@
 //
 // Invariant: whatever order changes come in, and however often, a key that was revoked on any node never comes
 // back, and all files that have heard the same list and were not changed since are equal.
-import { fail } from '../../../engine/index.js';
+import { fail } from '../../../engine/internal.js';
 import type { KeyFile } from '../../auth/key-file.js';
 import { type KeyRecord, areKeyRecords } from '../../auth/key-record.js';
 

@@ -7,7 +7,7 @@ import {
   fail,
   isBehind,
   printPosition,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
 
 export type ShardPositions = ReadonlyMap<string, ClusterPosition>;

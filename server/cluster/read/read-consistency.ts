@@ -7,7 +7,7 @@ import {
   excerpt,
   fail,
   printPosition,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { ClusterCounts, WaitMode } from '../cluster-counts.js';
 import { LeaderPosition, type LeaderQuestions } from './read-index.js';
 

@@ -6,7 +6,7 @@ import {
   type ClusterPosition,
   TrellisError,
   fail,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { NodeClient } from '../node-client.js';
 import { parseRemotePositions } from './consistency-token.js';
 import { parseRemoteJson } from '../../http/remote-error.js';

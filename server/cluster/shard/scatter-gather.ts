@@ -1,6 +1,6 @@
 // The main database of a project with scattered types: what is asked about them goes to their shards, all
 // else to it. Every door of the server calls it as it calls any other.
-import type { Database, Gatherer, Query } from '../../../engine/index.js';
+import type { Database, Gatherer, Query } from '../../../engine/internal.js';
 
 export function gatheringDatabase(main: Database, gatherer: Gatherer): Database {
   const known = new WeakMap<Database['program'], ReadonlyMap<string, Query>>();

@@ -13,7 +13,7 @@ import {
   TrellisError,
   fail,
   printPosition,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { type NodeClient, goodBody } from '../node-client.js';
 import { Freshness, keptWaiting } from '../read/read-consistency.js';
 import { furthest, parseRemotePositions } from '../read/consistency-token.js';

@@ -1,6 +1,6 @@
 // `trellis backup` copies a database: the running server makes the copy, or this process if there is no
 // server.
-import { backUp } from '../../../engine/index.js';
+import { backUp } from '../../../engine/internal.js';
 import { backupName, backupPath } from '../../lifecycle/backup-directory.js';
 import { withStorage } from '../support/data-at-rest.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';

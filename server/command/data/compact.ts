@@ -1,5 +1,5 @@
 // `trellis compact` rewrites the data file without its free pages.
-import { compactGraph } from '../../../engine/index.js';
+import { compactGraph } from '../../../engine/internal.js';
 import { failNoData, hasData } from '../support/data-at-rest.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
 import { configFromArguments } from '../support/cli-config.js';

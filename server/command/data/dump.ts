@@ -2,7 +2,7 @@
 // running server makes for it.
 import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Storage, dump as dumpOf, fail, openStorage } from '../../../engine/index.js';
+import { type Storage, dump as dumpOf, fail, openStorage } from '../../../engine/internal.js';
 import type { Config } from '../../config/config.js';
 import { backupName, backupPath } from '../../lifecycle/backup-directory.js';
 import { withStorage } from '../support/data-at-rest.js';

@@ -12,7 +12,7 @@ import {
   errorHint,
   fail,
   openDatabase,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { shownKey } from '../../auth/environment-key.js';
 import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';

@@ -7,7 +7,7 @@ import {
   mayBeFilled,
   openDataDirectory,
   openStorage,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Config } from '../../config/config.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
 import { ignoreInGit } from '../../project/git-ignore.js';

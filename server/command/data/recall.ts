@@ -1,6 +1,6 @@
 // `trellis recall` measures which share of the true nearest neighbors the vector indexes find. It asks the
 // running server, or opens the data directory.
-import { type Recall, fail, openDatabase } from '../../../engine/index.js';
+import { type Recall, fail, openDatabase } from '../../../engine/internal.js';
 import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';

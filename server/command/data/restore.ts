@@ -1,7 +1,7 @@
 // `trellis restore` copies a backup into an empty data directory.
 import { existsSync } from 'node:fs';
 import { isAbsolute, normalize, resolve } from 'node:path';
-import { armFailpoint, restore } from '../../../engine/index.js';
+import { armFailpoint, restore } from '../../../engine/internal.js';
 import type { Config } from '../../config/config.js';
 import { backupPath } from '../../lifecycle/backup-directory.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';

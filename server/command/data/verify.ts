@@ -17,7 +17,7 @@ import {
   salvage,
   takeLock,
   verifyStorage,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Config } from '../../config/config.js';
 import { configFromArguments } from '../support/cli-config.js';
 import { type Command, type CommandLine, projectFlags } from '../../terminal/command.js';

@@ -13,7 +13,7 @@ import {
   openDataDirectory,
   openStorage,
   wallMs,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Config } from '../../config/config.js';
 import { hasData } from '../support/data-at-rest.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';

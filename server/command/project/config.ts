@@ -1,5 +1,5 @@
 // `trellis config print`: the configuration in force, and where each value comes from.
-import { fail } from '../../../engine/index.js';
+import { fail } from '../../../engine/internal.js';
 import { printConfig } from '../../config/secrets.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
 import { configFromArguments } from '../support/cli-config.js';

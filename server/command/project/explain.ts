@@ -12,7 +12,7 @@ import {
   openStorage,
   printExplanation,
   statisticsOf,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Config } from '../../config/config.js';
 import { hasData } from '../support/data-at-rest.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';

@@ -1,7 +1,7 @@
 // `trellis fmt`: sources in the one style there is. Files that cannot be read stay as they are.
 import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fail, formatSource, printDiagnostic } from '../../../engine/index.js';
+import { fail, formatSource, printDiagnostic } from '../../../engine/internal.js';
 import { processEnvironment } from '../../config/config.js';
 import { printErrorLine, printLine } from '../../telemetry/log.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';

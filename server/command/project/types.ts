@@ -10,7 +10,7 @@ import {
   type Program,
   printPython,
   TrellisError,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Config } from '../../config/config.js';
 import { printErrorLine, printLine } from '../../telemetry/log.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';

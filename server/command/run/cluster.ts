@@ -9,7 +9,7 @@ import {
   followedTo,
   foundCluster,
   printPosition,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { readKeyFile } from '../../auth/key-file.js';
 import { clusterOptions } from '../../config/cluster-options.js';
 import type { ClusterStatus } from '../../cluster/cluster-status.js';

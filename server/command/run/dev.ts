@@ -1,6 +1,6 @@
 // `trellis dev` runs the server for development: it watches the sources, logs plain text, and accepts queries
 // that are written in the request.
-import { openDatabase } from '../../../engine/index.js';
+import { openDatabase } from '../../../engine/internal.js';
 import { processEnvironment } from '../../config/config.js';
 import { serve } from '../../lifecycle/server.js';
 import { configFromArguments } from '../support/cli-config.js';

@@ -1,7 +1,7 @@
 // `trellis init` creates a project from a template. It asks no questions and overwrites no file.
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { fail } from '../../../engine/index.js';
+import { fail } from '../../../engine/internal.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
 import { packageVersion, templateFolder } from '../../lifecycle/program-file.js';
 import { hasSources, makeProject } from '../../project/new-project.js';

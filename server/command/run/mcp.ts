@@ -1,7 +1,7 @@
 // `trellis mcp`: the Model Context Protocol over stdin and stdout, for hosts that start a program. It
 // attaches to the one server that has the data, and starts one where none runs.
 import { resolve } from 'node:path';
-import { fail } from '../../../engine/index.js';
+import { fail } from '../../../engine/internal.js';
 import { shownKey } from '../../auth/environment-key.js';
 import { runBridge, patienceMs } from '../../mcp/stdio/bridge.js';
 import { hostConfig, hosts } from '../../mcp/stdio/host-config.js';

@@ -1,5 +1,5 @@
 // `trellis serve` runs the server of a project in production.
-import { openDatabase } from '../../../engine/index.js';
+import { openDatabase } from '../../../engine/internal.js';
 import { processEnvironment } from '../../config/config.js';
 import { serve } from '../../lifecycle/server.js';
 import { configFromArguments } from '../support/cli-config.js';

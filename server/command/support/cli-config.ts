@@ -1,6 +1,6 @@
 // Turns the words and flags of a command line into the configuration of its project.
 import { resolve } from 'node:path';
-import { excerpt, fail } from '../../../engine/index.js';
+import { excerpt, fail } from '../../../engine/internal.js';
 import { type Config, loadConfig, processEnvironment } from '../../config/config.js';
 import { checkProjectPlaces } from '../../config/project-paths.js';
 import { tenantConfig } from '../../config/tenant-config.js';

@@ -8,7 +8,7 @@ import {
   openStorage,
   probeData,
   refuseBroken,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Config } from '../../config/config.js';
 import { shownPath } from '../../terminal/format.js';
 

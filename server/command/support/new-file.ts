@@ -4,7 +4,7 @@
 // new file overwrites nothing.
 import { realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { diskTrouble, LargeFile, syncPath } from '../../../engine/index.js';
+import { diskTrouble, LargeFile, syncPath } from '../../../engine/internal.js';
 import { shownPath } from '../../terminal/format.js';
 
 export type WriteBlock = (block: Uint8Array) => void;

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingHttpHeaders, request as requestPlain } from 'node:http';
 import { type RequestOptions, request as requestTls } from 'node:https';
-import { type ErrorData, TrellisError, fail, holderOf } from '../../../engine/index.js';
+import { type ErrorData, TrellisError, fail, holderOf } from '../../../engine/internal.js';
 import { shownKey } from '../../auth/environment-key.js';
 import type { Config } from '../../config/config.js';
 import { socketPathOf } from '../../http/listen-socket.js';

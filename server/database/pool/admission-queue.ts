@@ -2,7 +2,7 @@
 // has been idle makes room first, and one that is at work when its turn is over: it takes no more calls, ends
 // those under way and closes. Invariant: as many hold places as may; one that waits goes on towards its turn
 // while somebody asks for it, whether that request is still there or not.
-import { fail } from '../../../engine/index.js';
+import { fail } from '../../../engine/internal.js';
 
 /** A database with a place. */
 export interface Holder {

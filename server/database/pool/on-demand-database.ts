@@ -13,7 +13,7 @@ import {
   TrellisError,
   errorMessage,
   fail,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 
 export interface SleeperOptions {
   tenant: string;

@@ -10,7 +10,7 @@ import {
   type Shard,
   excerpt,
   fail,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Action } from '../../handlers/admin-handler.js';
 import { type Config, shardName } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';

@@ -9,7 +9,7 @@ import {
   fail,
   parseUuid,
   scanBody,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 
 export class ExploreBody {
   readonly #root: JsonView;

@@ -1,7 +1,7 @@
 // The explorer's own routes (explorer.md 4): the page, its files, and what the pages ask for. Data are
 // read by the engine like any query's. Invariant: of one key at most two looks run at a time, so that
 // a page takes nothing from those who work.
-import { type Database, fail, type Limits, type Plan } from '../../../engine/index.js';
+import { type Database, fail, type Limits, type Plan } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import type { Access } from '../../auth/request-guard.js';
 import type { Exchange } from '../../http/exchange.js';

@@ -7,7 +7,7 @@ import {
   type Look,
   lookPlan,
   type Plan,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Access } from '../../auth/request-guard.js';
 import { ExploreBody } from './body.js';
 

@@ -1,6 +1,6 @@
 // Looks of one key stand in a line: two run, some wait for them, more are refused. Two tabs of one person
 // are no overload. Invariant: of one key never more than `looksAtOnce` run.
-import { fail } from '../../../engine/index.js';
+import { fail } from '../../../engine/internal.js';
 
 const looksAtOnce = 2;
 const waitingMax = 32;

@@ -1,7 +1,7 @@
 // `GET /_explore/status`: the server in numbers for a page that asks once a second. What a query did is
 // the difference to the last call with the same `since`; nothing is computed while nobody asks.
 // Invariant: clients choose the tokens, so only the last few are remembered.
-import type { Database } from '../../../engine/index.js';
+import type { Database } from '../../../engine/internal.js';
 import { type Caller, scopeNames } from '../../auth/keys.js';
 import type { Readiness } from '../health.js';
 import type { ServerSample } from '../../telemetry/metric-definitions.js';

@@ -1,7 +1,7 @@
 // JSON-RPC 2.0 as the Model Context Protocol uses it: one object, read from the bytes as they came, so
 // that no number passes through JSON.parse. Invariant: a fault carries the id of its request whenever
 // that could be read.
-import { type JsonView, type Limits, scanBody, TrellisError } from '../../../engine/index.js';
+import { type JsonView, type Limits, scanBody, TrellisError } from '../../../engine/internal.js';
 import { RpcFault, rpcCodes } from './rpc-reply.js';
 
 /** A request, or a notification: that has no id. */

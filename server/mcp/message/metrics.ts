@@ -1,6 +1,6 @@
 // What the protocol counts. Invariant: labels come from fixed sets: methods that are served, and
 // names of tools, a bounded number of them.
-import { Histogram } from '../../../engine/index.js';
+import { Histogram } from '../../../engine/internal.js';
 import type { ServerSample } from '../../telemetry/metric-definitions.js';
 import type { ThreadMetrics, RouteFigures } from '../../telemetry/thread-metrics.js';
 import type { ProtocolStyle } from './protocol-version.js';

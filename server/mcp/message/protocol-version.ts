@@ -1,7 +1,7 @@
 // Which revision a request speaks. Modern ones carry everything in each request and mirror it in the
 // head; legacy ones begin with a handshake. Invariant: what passes is of a version that is served,
 // and its head says what its body says.
-import type { JsonView } from '../../../engine/index.js';
+import type { JsonView } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
 import { RpcFault, rpcCodes } from './rpc-reply.js';
 import type { Frame } from './json-rpc.js';

@@ -1,6 +1,6 @@
 // The methods of prompts, and the completion of what is typed into their arguments and into the gaps
 // of resource templates. Invariant: only what the caller sees is ever proposed.
-import type { JsonView } from '../../../engine/index.js';
+import type { JsonView } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import { type Answer, type Asked, membersOf, type Methods } from '../message/method.js';
 import { RpcFault, rpcCodes } from '../message/rpc-reply.js';

@@ -1,6 +1,6 @@
 // What a prompt is: a text with gaps that a person has filled in before a model reads it; and those
 // that every database has.
-import type { Program } from '../../../engine/index.js';
+import type { Program } from '../../../engine/internal.js';
 
 export interface PromptArgument {
   name: string;

@@ -1,6 +1,6 @@
 // One element by its id: its properties as they are stored, its ends if it is an edge, and how many
 // edges of each type it has. Invariant: values are the stored JSON, so integers keep their digits.
-import { labelOf, printUuid, type ReadView, uuidAt } from '../../../engine/index.js';
+import { labelOf, printUuid, type ReadView, uuidAt } from '../../../engine/internal.js';
 import { fragmentText } from './schema-page.js';
 
 /** JSON text; undefined when there is no such element. */

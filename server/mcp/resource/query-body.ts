@@ -7,7 +7,7 @@ import {
   type Query,
   type ReadView,
   statisticsOf,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { replySchema } from '../tool/query-tool.js';
 
 /** `view`: for estimates of rows, which tell of the data; absent for who does not see those. */

@@ -6,7 +6,7 @@ import {
   parseUuid,
   type Query,
   type ReadView,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import type { ProtocolStyle } from '../message/protocol-version.js';
 import { type Answer, type Asked, membersOf, type Methods } from '../message/method.js';

@@ -1,6 +1,6 @@
 // The schema as a record for programs: that of `mcp/schema_resource`, and how many elements each type
 // has.
-import { type ElementKind, type ReadView, schemaRecord } from '../../../engine/index.js';
+import { type ElementKind, type ReadView, schemaRecord } from '../../../engine/internal.js';
 import type { Visibility } from './visibility.js';
 
 export function schemaBody(seen: Visibility, view: ReadView): string {

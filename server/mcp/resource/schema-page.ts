@@ -9,7 +9,7 @@ import {
   type Query,
   type ReadView,
   type Schema,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { countOf } from './schema-body.js';
 import type { Visibility } from './visibility.js';
 

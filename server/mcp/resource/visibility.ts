@@ -1,6 +1,6 @@
 // The part of a program that a caller sees: the queries that it may call, and the types unless its key is
 // limited to some queries. Resources and prompts are made from this part.
-import { emptySchema, type Program, type Query, type Schema } from '../../../engine/index.js';
+import { emptySchema, type Program, type Query, type Schema } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import { isScoped, mayCall } from '../../auth/permissions.js';
 

@@ -2,7 +2,7 @@
 // lines. Invariant: nothing but messages is ever written; each request is answered once unless it
 // was cancelled; a call that may have been carried out is not sent again.
 import type { Readable, Writable } from 'node:stream';
-import { type Limits, TrellisError } from '../../../engine/index.js';
+import { type Limits, TrellisError } from '../../../engine/internal.js';
 import { isModernFrame } from '../message/protocol-version.js';
 import { faultReply, RpcFault, rpcCodes } from '../message/rpc-reply.js';
 import { type Frame, rawText, readFrame } from '../message/json-rpc.js';

@@ -13,7 +13,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fail } from '../../../engine/index.js';
+import { fail } from '../../../engine/internal.js';
 import type { Config } from '../../config/config.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
 import { programFile } from '../../lifecycle/program-file.js';

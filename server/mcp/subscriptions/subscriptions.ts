@@ -3,7 +3,7 @@
 // Invariant: the first message of a stream names the accepted subscriptions. A client receives nothing about
 // what its key may not see. The number of open streams is limited.
 import { createHash } from 'node:crypto';
-import { fail, type JsonView } from '../../../engine/index.js';
+import { fail, type JsonView } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import type { AnswerStream } from '../../http/exchange.js';
 import type { HeaderList } from '../../http/header-list.js';

@@ -1,6 +1,6 @@
 // The arguments of a call, and the one among them that is ours: how long the answer may be. Invariant:
 // what a tool is given are the bytes as they came, without that one.
-import { fail, type JsonView } from '../../../engine/index.js';
+import { fail, type JsonView } from '../../../engine/internal.js';
 import { rawText } from '../message/json-rpc.js';
 import { limitArgument } from './tool.js';
 

@@ -3,7 +3,7 @@
 //
 // Invariant: a match equals the result of parsing the whole message, if the arguments are one well-formed
 // object. The parser of the arguments checks this; if they are not, the whole message must be parsed.
-import type { ErrorCode, JsonView, Limits } from '../../../engine/index.js';
+import type { ErrorCode, JsonView, Limits } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { ProtocolStyle } from '../message/protocol-version.js';
 import type { Asked } from '../message/method.js';

@@ -1,7 +1,7 @@
 // Where things stand in the JSON text of a reply: its lists with their items, and its integers that
 // a reader in JavaScript would round. Invariant: the text is a reply of the engine, so it is
 // well-formed; nothing of it is parsed and printed again.
-import type { DecodePath } from '../../../engine/index.js';
+import type { DecodePath } from '../../../engine/internal.js';
 
 export interface ListSpan {
   /** JSON Pointer. */

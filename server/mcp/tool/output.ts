@@ -7,7 +7,7 @@ import {
   findDecodePaths,
   type ReplyType,
   type Schema,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { type ListSpan, outlineOf, type WidePlaces } from './json-outline.js';
 
 export interface OutputOptions {

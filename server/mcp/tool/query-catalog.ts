@@ -1,6 +1,6 @@
 // Two tools that stand for many queries: one finds them, one calls them. Long lists of tools fill the
 // memory of a model before it has read a word.
-import { describeJson, excerpt, fail, scanBody, type Limits } from '../../../engine/index.js';
+import { describeJson, excerpt, fail, scanBody, type Limits } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import { argumentsOf } from './arguments.js';
 import { type Output, outputOf } from './output.js';

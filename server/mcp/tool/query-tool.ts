@@ -9,7 +9,7 @@ import {
   type Query,
   queryFacts,
   ReplySchemas,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import type { CallOnLeader } from '../../cluster/forward/consistency.js';
 import { refuseOnce } from '../../pipeline/idempotency-key.js';
 import { budgetOf } from '../../pipeline/timeout.js';

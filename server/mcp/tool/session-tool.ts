@@ -7,7 +7,7 @@ import {
   type Schema,
   scanBody,
   TrellisError,
-} from '../../../engine/index.js';
+} from '../../../engine/internal.js';
 import { budgetOf } from '../../pipeline/timeout.js';
 import { type WalkForm, walkForms } from '../../openapi/session-tools.js';
 import { callerOf } from '../../handlers/query-handler.js';

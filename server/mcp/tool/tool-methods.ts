@@ -1,7 +1,7 @@
 // The methods `tools/list` and `tools/call`.
 //
 // Invariant: a tool that a key may not call gives the same error as a tool that does not exist.
-import { TrellisError } from '../../../engine/index.js';
+import { TrellisError } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { ProtocolStyle } from '../message/protocol-version.js';

@@ -1,7 +1,7 @@
 // The interface of a tool: its entry in the list, who may see it, and its call.
 //
 // Invariant: a call fails with a TrellisError, which the caller turns into a result.
-import type { Query, TrellisError } from '../../../engine/index.js';
+import type { Query, TrellisError } from '../../../engine/internal.js';
 import { errorBody } from '../../http/http-error.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { Caller } from '../../auth/keys.js';

@@ -1,7 +1,7 @@
 // The tools of a program, and the part that a caller sees.
 //
 // Invariant: a tool that a key may not call is not listed. The list of a caller is always in the same order.
-import type { Program, Query } from '../../../engine/index.js';
+import type { Program, Query } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import { isScoped, mayCall } from '../../auth/permissions.js';
 import type { Tool } from './tool.js';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { packEmbedded } from '../../../engine/embed/embedding-transfer.js';
-import type { ClusterNode } from '../../../engine/index.js';
+import type { ClusterNode } from '../../../engine/internal.js';
 import { NodeProof } from '../../../server/cluster/node-auth.js';
 import type { Exchange } from '../../../server/http/exchange.js';
 import { ClusterCounts } from '../../../server/cluster/cluster-counts.js';

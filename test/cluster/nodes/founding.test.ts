@@ -1,7 +1,7 @@
 // What data must be like to be of a cluster: not restored from a backup, and of the same vectors.
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { TrellisError, errorMessage, open, restore } from '../../../engine/index.js';
+import { TrellisError, errorMessage, open, restore } from '../../../engine/internal.js';
 import { TestCluster, type TestNode } from '../support/nodes.js';
 
 const source = `

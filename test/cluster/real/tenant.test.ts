@@ -2,7 +2,7 @@
 import { cpSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { foundCluster, openDatabase } from '../../../engine/index.js';
+import { foundCluster, openDatabase } from '../../../engine/internal.js';
 import { databaseOptions } from '../../../server/config/database-options.js';
 import { tenantConfig } from '../../../server/config/tenant-config.js';
 import { type Member, ranked } from '../../../server/cluster/placement.js';

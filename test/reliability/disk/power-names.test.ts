@@ -85,7 +85,7 @@ async function takeCopy(
   kept: string,
   env: Record<string, string>,
 ): Promise<void> {
-  const engineFile = pathToFileURL(join(root, 'dist/engine/index.js')).href;
+  const engineFile = pathToFileURL(join(root, 'dist/engine/internal.js')).href;
   const script = `
     import { copyFileSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
     import { copyPlaceIn, installNodeCopy } from ${JSON.stringify(engineFile)};

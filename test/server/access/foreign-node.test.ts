@@ -3,7 +3,7 @@
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ClusterNode, TrellisError } from '../../../engine/index.js';
+import { type ClusterNode, TrellisError } from '../../../engine/internal.js';
 import { NodeProof } from '../../../server/cluster/node-auth.js';
 import { askLeader } from '../../../server/cluster/membership/ask-leader.js';
 import { LeaderPosition } from '../../../server/cluster/read/read-index.js';

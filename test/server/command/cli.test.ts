@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { TrellisError } from '../../../engine/index.js';
+import { TrellisError } from '../../../engine/internal.js';
 import { type Environment, loadConfig } from '../../../server/config/config.js';
 import { reportFailure } from '../../../server/lifecycle/exit-code.js';
 import { serve } from '../../../server/lifecycle/server.js';

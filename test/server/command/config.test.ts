@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TrellisError, defaultLimits } from '../../../engine/index.js';
+import { TrellisError, defaultLimits } from '../../../engine/internal.js';
 import { type Config, type Environment, loadConfig } from '../../../server/config/config.js';
 import { type KeySchema, keySchemas } from '../../../server/config/config-schema.js';
 import { renamedKeys } from '../../../server/config/renamed-keys.js';

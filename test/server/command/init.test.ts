@@ -14,8 +14,8 @@ import { root } from '../../support/project.js';
 
 // Built, for threads start from files.
 const { openDatabase } = (await import(
-  join(root, 'dist/bin/index.js')
-)) as typeof import('../../../engine/index.js');
+  join(root, 'dist/engine/internal.js')
+)) as typeof import('../../../engine/internal.js');
 
 let folder: string;
 beforeEach(() => {

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TrellisError, defaultLimits } from '../../../engine/index.js';
+import { TrellisError, defaultLimits } from '../../../engine/internal.js';
 import { readSources } from '../../../server/project/project.js';
 import { createReloader } from '../../../server/lifecycle/reload.js';
 import { SourceStatus } from '../../../server/project/source-status.js';

@@ -2,7 +2,7 @@
 // by a call of the embedded database, an error in the form the server gives it.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { EmbeddedDatabase, OpenOptions } from '../../../engine/index.js';
+import type { EmbeddedDatabase, OpenOptions } from '../../../engine/internal.js';
 import { errorBody, statusOf } from '../../../server/http/http-error.js';
 import type { Connection, Reply } from './http.js';
 import { mismatch } from '../reply-conforms.js';
@@ -14,7 +14,7 @@ import type { Server } from './server.js';
 export const built = <T>(path: string): Promise<T> =>
   import(pathToFileURL(join(root, 'dist', path)).href);
 const { TrellisError, compile, open } =
-  await built<typeof import('../../../engine/index.js')>('engine/index.js');
+  await built<typeof import('../../../engine/internal.js')>('engine/internal.js');
 const { loadConfig } =
   await built<typeof import('../../../server/config/config.js')>('server/config/config.js');
 const { databaseOptions } = await built<
