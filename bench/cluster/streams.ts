@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { driver } from '../../engine/cluster/log/jetstream.js';
-import type { LogPlace, ReplicatedLog } from '../../engine/cluster/log/replicated-log.js';
+import type { LogAddress, ReplicatedLog } from '../../engine/cluster/log/replicated-log.js';
 import { numberOption } from '../support/bench-option.js';
 import { percentile } from '../support/sample-times.js';
 import { type Cell, printTable } from '../support/table.js';
@@ -129,7 +129,7 @@ async function makeAll(url: string, count: number): Promise<[Stream[], number[]]
   const streams: Stream[] = [];
   const times: number[] = [];
   for (let i = 0; i < count; i++) {
-    const place: LogPlace = { url, name: `bench${i}`, keepBytes };
+    const place: LogAddress = { url, name: `bench${i}`, keepBytes };
     const begun = performance.now();
     for (let tries = 0; ; tries++) {
       try {

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { ControlBlock, createGateBuffer } from '../../engine/database/call/control-block.js';
+import { ControlBlock, createControlBuffer } from '../../engine/database/call/control-block.js';
 import { SharedCounts } from '../../server/http-threads/shared-counts.js';
 import { SharedState } from '../../server/http-threads/shared-state.js';
 import { listOption, numberOption } from '../support/bench-option.js';
@@ -191,7 +191,7 @@ const partOf = (path: string): string => new URL(`../../${path}`, import.meta.ur
 async function printSharedParts(): Promise<void> {
   const counts = new SharedCounts(3);
   const words = new SharedState();
-  const gate = new ControlBlock(createGateBuffer(1));
+  const gate = new ControlBlock(createControlBuffer(1));
   const time = (): number => {
     const rounds = 2e6;
     const started = performance.now();

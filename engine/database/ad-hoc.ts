@@ -125,11 +125,11 @@ function keep(text: string, program: Program, limits: Limits, make: () => Query)
 
 function sound({ query, diagnostics }: AdHocCompilation): Query {
   if (query !== undefined) return query;
-  const errors = diagnostics.filter(({ severity }) => severity === 'error').map(faultOf);
+  const errors = diagnostics.filter(({ severity }) => severity === 'error').map(invalidQuery);
   throw new TrellisError({ ...errors[0]!, errors });
 }
 
-function faultOf({ code, line, column, message, hint }: Diagnostic): ErrorData {
+function invalidQuery({ code, line, column, message, hint }: Diagnostic): ErrorData {
   return {
     code: 'QUERY_INVALID',
     args: { line, column, fault: code, what: message },

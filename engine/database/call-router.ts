@@ -7,7 +7,7 @@ import { CarriedEmbeddings, packEmbedded } from '../embed/embedding-transfer.js'
 import type { Argument, ExecutionResult, ItemList } from '../exec/runtime/execute.js';
 import type { Plan, Query } from '../plan/plan.js';
 import type { Program } from '../plan/program.js';
-import type { Once } from './idempotency/idempotency-key.js';
+import type { IdempotencyKey } from './idempotency/idempotency-key.js';
 import { type CallInput, callOf, nameOf } from './call/call.js';
 import type { AheadCall, CallOptions } from './call/options.js';
 import { failUnknown, queryNumber } from './call/query-table.js';
@@ -26,14 +26,14 @@ export interface AdmissionParts {
   limits: Limits;
   /** True if there are no reader threads. */
   isInlineOnly: boolean;
-  equipment: ExecutorServices;
+  services: ExecutorServices;
   guard: SchemaGuard;
   inline: InlineReads;
   dispatcher: Dispatcher;
   writer: WriterClient;
   disk: DiskMonitor;
   memory: MemoryWatch;
-  tally: QueryMetrics;
+  queryMetrics: QueryMetrics;
   models: ModelChoice;
   /** Fails while the database accepts no calls. */
   checkAlive: () => void;
@@ -46,12 +46,12 @@ export class CallRouter {
 
   /** Makes a program the current one on this thread. */
   adopt(program: Program, generation: number): void {
-    const entries = program.queries.map((query, place) => {
-      return [query.name, { query, number: queryNumber(generation, place) }] as const;
+    const entries = program.queries.map((query, index) => {
+      return [query.name, { query, number: queryNumber(generation, index) }] as const;
     });
     this.#queries = new Map(entries);
     this.parts.inline.costs.reset();
-    this.parts.tally.adopt(program.queries.map(({ name }) => name));
+    this.parts.queryMetrics.adopt(program.queries.map(({ name }) => name));
   }
 
   /** Runs a query: on this thread when it is cheap, otherwise in a lane. Fails with TrellisError. */
@@ -65,11 +65,11 @@ export class CallRouter {
     const { query, number } = entry;
     const { schema } = this.parts.guard;
     const { plan } = query;
-    const once = onceOf(query, options);
+    const once = idempotencyKeyOf(query, options);
     if (once?.claim !== undefined)
       return this.#runInLane(plan, { query: number, schema, body, once }, options);
     if (options.profile) {
-      const args = decodeCall(query, body, this.parts.equipment);
+      const args = decodeCall(query, body, this.parts.services);
       return this.#run(
         { ...plan, profile: true },
         { query: -1, schema, body, args, once },
@@ -77,11 +77,11 @@ export class CallRouter {
       );
     }
     if (plan.embeds.length > 0) {
-      const args = decodeCall(query, body, this.parts.equipment);
+      const args = decodeCall(query, body, this.parts.services);
       return this.#embedFirst(plan, { query: number, schema, body, args, once }, options);
     }
     if (!plan.writes && this.parts.inline.allows(number, plan, body.length)) {
-      const args = decodeCall(query, body, this.parts.equipment);
+      const args = decodeCall(query, body, this.parts.services);
       return this.#runInline(plan, { query: number, schema, body, args }, options);
     }
     return this.#runInLane(plan, { query: number, schema, body, once }, options);
@@ -144,7 +144,7 @@ export class CallRouter {
   }
 
   #runInLane(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {
-    const { checkAlive, disk, memory, writer, dispatcher, tally } = this.parts;
+    const { checkAlive, disk, memory, writer, dispatcher, queryMetrics } = this.parts;
     checkAlive();
     if (memory.isShort) fail('OVERLOADED', { queue: 'The memory of this process' });
     if (plan.writes) disk.checkRoom(plan);
@@ -164,7 +164,7 @@ export class CallRouter {
       });
       lanes.submit(call);
       options.onCancellable?.(() => {
-        tally.cancelled++;
+        queryMetrics.cancelled++;
         dispatcher.cancel(call);
       });
     });
@@ -185,11 +185,11 @@ export class CallRouter {
 
   /** See Database.embedAhead. */
   embedAhead(call: AheadCall, budgetMs: number): Promise<Uint8Array> | undefined {
-    const { models, equipment } = this.parts;
+    const { models, services } = this.parts;
     const query = 'name' in call ? this.#queries.get(call.name)?.query : undefined;
     const plan = 'plan' in call ? call.plan : query?.plan;
     if (plan === undefined || plan.embeds.length === 0) return undefined;
-    const args = 'plan' in call ? call.args : decodeCall(query!, call.body, equipment);
+    const args = 'plan' in call ? call.args : decodeCall(query!, call.body, services);
     return embedTexts(models, plan, args, performance.now() + budgetMs).then(packEmbedded);
   }
 
@@ -206,7 +206,10 @@ export class CallRouter {
 }
 
 /** Returns what a repetition must have in common with the first write under the same key. */
-function onceOf({ name, plan }: Query, { once, profile }: CallOptions): Once | undefined {
+function idempotencyKeyOf(
+  { name, plan }: Query,
+  { once, profile }: CallOptions,
+): IdempotencyKey | undefined {
   if (once === undefined || !plan.writes) return undefined;
   return { ...once, query: profile ? `${name}?profile` : name };
 }

@@ -21,8 +21,8 @@ export interface Observed {
   writer: WriterClient;
   disk: DiskMonitor;
   vectors: VectorStatus;
-  figures: WriterMetrics;
-  tally: QueryMetrics;
+  writerMetrics: WriterMetrics;
+  queryMetrics: QueryMetrics;
 }
 
 export function databaseMetrics(of: Observed): DatabaseSample[] {
@@ -34,10 +34,10 @@ export function databaseMetrics(of: Observed): DatabaseSample[] {
     { name: 'worker_restarts_total', labels: { reason: 'ended' }, value: dispatcher.restarts },
     { name: 'queue_depth', labels: { lane: 'read', thread: 'reader' }, value: dispatcher.queued },
     { name: 'queue_depth', labels: { lane: 'write', thread: 'writer' }, value: writer.queued },
-    { name: 'inline_reads_total', value: of.inlineReads + of.tally.readsElsewhere },
+    { name: 'inline_reads_total', value: of.inlineReads + of.queryMetrics.readsElsewhere },
     { name: 'writes_total', value: writer.accepted },
-    ...of.tally.metrics(),
-    ...of.figures.metrics(of.storage.committedSeq()),
+    ...of.queryMetrics.metrics(),
+    ...of.writerMetrics.metrics(of.storage.committedSeq()),
     { name: 'map_bytes', value: usage.mapBytes },
     { name: 'free_pages', value: usage.freePages },
     { name: 'readers', value: usage.readers },

@@ -19,10 +19,10 @@ import {
   packPosition,
   readPosition,
 } from '../cluster/ipc/position.js';
-import { ClusterTally } from '../cluster/ipc/cluster-metrics.js';
+import { ClusterMetrics } from '../cluster/ipc/cluster-metrics.js';
 import { driverOf } from '../cluster/log/drivers.js';
-import { logPlaceOf } from '../cluster/log/log-address.js';
-import type { LogPlace, ReplicatedLog } from '../cluster/log/replicated-log.js';
+import { logAddressOf } from '../cluster/log/log-address.js';
+import type { LogAddress, ReplicatedLog } from '../cluster/log/replicated-log.js';
 import type { ClusterPosition } from '../cluster/node.js';
 import type { ClusterOptions, SourceArchive } from '../cluster/options.js';
 import { appendEntry } from '../cluster/role/appender.js';
@@ -97,10 +97,10 @@ async function checkIsLost(cluster: ClusterOptions, dataDir: string): Promise<vo
   await env.close();
   directory.close({ clean: directory.wasClean });
   if (stored === undefined || !isOf(stored, directory.restoreEpoch)) return;
-  const place = logPlaceOf(cluster, directory.dbUuid);
-  const driver = await driverOf(place.url);
-  if (!(await patiently(() => driver.look(place))).exists) return;
-  const log = await patiently(() => driver.open(place));
+  const address = logAddressOf(cluster, directory.dbUuid);
+  const driver = await driverOf(address.url);
+  if (!(await patiently(() => driver.look(address))).exists) return;
+  const log = await patiently(() => driver.open(address));
   const late = setTimeout(() => void log.close(), foundingMs);
   try {
     if (await holdsEntry(log, readPosition(stored, directory.restoreEpoch)))
@@ -152,9 +152,9 @@ export async function createCluster(
       else if (!again) env.meta.remove(metaKey.settings);
       return true;
     });
-    const place = logPlaceOf(cluster, directory.dbUuid);
-    const keys = EntryKeys.of(cluster.secrets, place.name);
-    const position = await begin({ ...place, allowLazy }, env, directory, keys);
+    const address = logAddressOf(cluster, directory.dbUuid);
+    const keys = EntryKeys.of(cluster.secrets, address.name);
+    const position = await begin({ ...address, allowLazy }, env, directory, keys);
     isWhole = true;
     return position;
   } finally {
@@ -188,26 +188,26 @@ async function patiently<T>(ask: () => Promise<T>, onWait?: (what: string) => vo
 /** Checks that the log responds, before anything is done to the data. Fails LOG_UNAVAILABLE. */
 async function reach(cluster: ClusterOptions, onWait?: (what: string) => void): Promise<void> {
   // Any log name will do: the check only tests whether the servers respond.
-  const place = logPlaceOf(cluster, 'none');
-  const driver = await driverOf(place.url);
-  await patiently(() => driver.look(place), onWait);
+  const address = logAddressOf(cluster, 'none');
+  const driver = await driverOf(address.url);
+  await patiently(() => driver.look(address), onWait);
 }
 
 async function begin(
-  place: LogPlace,
+  address: LogAddress,
   env: Env,
   { dbUuid, restoreEpoch }: DataDirectory,
   keys: EntryKeys | undefined,
 ): Promise<ClusterPosition> {
-  const driver = await driverOf(place.url);
+  const driver = await driverOf(address.url);
   try {
     // A try without a response may have created the log; then the next try finds it.
-    await patiently(() => driver.create(place));
+    await patiently(() => driver.create(address));
   } catch (error) {
     // Perhaps an earlier try of ours created it. The genesis entry at the start decides.
     if (!isCode(error, 'CONFIG_INVALID')) throw error;
   }
-  const log = await patiently(() => driver.open(place));
+  const log = await patiently(() => driver.open(address));
   try {
     const state = hashTables(env);
     const body = Buffer.from(JSON.stringify({ dbUuid, restoreEpoch, state }));
@@ -219,7 +219,7 @@ async function begin(
     const before = { ...logStart, isSure: true };
     const outcome = await appendEntry(log, sealed, before, {
       timeoutMs: foundingMs,
-      tally: new ClusterTally(),
+      clusterMetrics: new ClusterMetrics(),
       onFault: (error) => {
         throw error;
       },

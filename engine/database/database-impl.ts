@@ -24,18 +24,18 @@ import { Dispatcher, loadMax } from './lane/dispatcher.js';
 import type { IndexInfo } from './vectors/index-list.js';
 import { InlineReads } from './lane/inline-reads.js';
 import type { Recall, RecallRequest } from './vectors/recall.js';
-import { ControlBlock, SlotPool, createGateBuffer } from './call/control-block.js';
+import { ControlBlock, SlotPool, createControlBuffer } from './call/control-block.js';
 import type { ConfigureLane, HelpBuild } from './lane/message.js';
 import { LoadRegistry, type LoadName } from './load/load-registry.js';
 import type { BulkLoad } from './load/load-run.js';
-import { WriterMetrics, createFiguresBuffer } from './metrics/writer-metrics.js';
+import { WriterMetrics, createWriterMetricsBuffer } from './metrics/writer-metrics.js';
 import { databaseMetrics } from './collect-metrics.js';
 import { pack } from './call/serialize-plan.js';
 import { type PackedProgram, packProgram } from './call/serialized-program.js';
-import { type ProbeLater, BackgroundCheck, probe } from './maintenance/background-check.js';
+import { type RemainingCheck, BackgroundCheck, probe } from './maintenance/background-check.js';
 import { QueryMetrics } from './metrics/query-metrics.js';
 import { ThreadPool } from './lane/thread-pool.js';
-import { generationsMax, placeOf } from './call/query-table.js';
+import { generationsMax, indexOf } from './call/query-table.js';
 import type { ExecutorServices } from './call/run-request.js';
 import { ClusterCoordinator, detachFromCluster } from './replication/cluster-coordinator.js';
 import { ReloadRetry } from './schema/reload-retry.js';
@@ -44,7 +44,7 @@ import { embedRows, modelChoiceOf } from './text-embedding.js';
 import { VectorStatus } from './vectors/vector-status.js';
 import { MemoryWatch } from './maintenance/memory-watch.js';
 import { DiskMonitor } from './maintenance/disk-monitor.js';
-import { hasGivenUp, reopen } from './reopen-after-failure.js';
+import { hasFailed, reopen } from './reopen-after-failure.js';
 import { isLost, statusOf } from './status.js';
 import { WriterClient, flightMax } from './lane/writer-client.js';
 
@@ -74,13 +74,13 @@ class DatabaseImpl implements Database {
   #generation = 0;
   #lastGeneration = 0;
   #phase: DatabaseStatus['phase'] = 'opening';
-  readonly #probe: BackgroundCheck;
+  readonly #backgroundCheck: BackgroundCheck;
   #progress = 0;
-  readonly #gate: ControlBlock;
+  readonly #control: ControlBlock;
   readonly #storage: Storage;
   readonly #indexes = new AttachedIndexes();
-  readonly #vectors = new VectorStatus(this.#indexes.byLabel, (look) => this.view(look));
-  readonly #equipment: ExecutorServices;
+  readonly #vectors = new VectorStatus(this.#indexes.byLabel, (read) => this.view(read));
+  readonly #services: ExecutorServices;
   readonly #threads: ThreadPool;
   readonly #dispatcher: Dispatcher;
   readonly #writer: WriterClient;
@@ -90,10 +90,10 @@ class DatabaseImpl implements Database {
   readonly #admission: CallRouter;
   readonly #guard: SchemaGuard;
   readonly #reloads = new ReloadRetry();
-  readonly #tally = new QueryMetrics();
-  readonly #figures = new WriterMetrics(createFiguresBuffer());
+  readonly #queryMetrics = new QueryMetrics();
+  readonly #writerMetrics = new WriterMetrics(createWriterMetricsBuffer());
   readonly #disk: DiskMonitor;
-  readonly #desk: ClusterCoordinator | undefined;
+  readonly #coordinator: ClusterCoordinator | undefined;
   readonly #models: ReturnType<typeof modelChoiceOf>;
   /** Running backups of the open store. */
   readonly #copies = new Set<Promise<unknown>>();
@@ -103,32 +103,40 @@ class DatabaseImpl implements Database {
   constructor(
     private readonly options: DatabaseOptions,
     private readonly directory: DataDirectory,
-    later: ProbeLater | undefined,
+    later: RemainingCheck | undefined,
   ) {
     const { limits } = options;
     this.#loads = new LoadRegistry(limits.import_idle);
-    this.#gate = new ControlBlock(createGateBuffer(flightMax + options.workers * loadMax));
-    const slots = new SlotPool(this.#gate);
-    const { notes } = this.#gate;
+    this.#control = new ControlBlock(createControlBuffer(flightMax + options.workers * loadMax));
+    const slots = new SlotPool(this.#control);
+    const { notes } = this.#control;
     this.#storage = openStorage(this.#graphPath, { limits, mode: 'create', notes });
     const { cluster } = options;
     if (cluster === undefined && !options.readOnly) detachFromCluster(this.#storage);
-    this.#desk = cluster && new ClusterCoordinator(cluster, this.#storage, directory, options);
-    this.program = this.#desk?.program ?? options.program;
+    this.#coordinator =
+      cluster && new ClusterCoordinator(cluster, this.#storage, directory, options);
+    this.program = this.#coordinator?.program ?? options.program;
     this.#packed = packProgram(this.program);
-    this.#probe = new BackgroundCheck(this.#storage.env, later, () => this.#gate.setProgram(none));
-    this.#guard = new SchemaGuard(this.#gate, this.#storage);
-    this.#equipment = {
+    this.#backgroundCheck = new BackgroundCheck(this.#storage.env, later, () =>
+      this.#control.setProgram(none),
+    );
+    this.#guard = new SchemaGuard(this.#control, this.#storage);
+    this.#services = {
       limits,
       strict: options.strictMembers,
       text: options.textEnabled ? createTextIndex(limits) : undefined,
       vectors: this.#indexes.byLabel,
     };
     this.#dispatcher = this.#makeDispatcher(slots);
-    this.#inline = new InlineReads(this.#dispatcher, options.workers, this.#equipment, this.#tally);
+    this.#inline = new InlineReads(
+      this.#dispatcher,
+      options.workers,
+      this.#services,
+      this.#queryMetrics,
+    );
     this.#models = modelChoiceOf(options);
-    this.#threads = new ThreadPool(options.workerHeapMb, this.#gate);
-    this.#writer = new WriterClient(this.#gate, slots, limits, {
+    this.#threads = new ThreadPool(options.workerHeapMb, this.#control);
+    this.#writer = new WriterClient(this.#control, slots, limits, {
       onIndexes: (list) => this.#indexes.takeAll(list),
       onNewIndex: (message) => {
         this.#indexes.take(message);
@@ -137,14 +145,15 @@ class DatabaseImpl implements Database {
       },
       onBuild: (message) => this.#spreadBuild(message),
       onSnapshot: (info) => this.#vectors.noteSnapshot(info),
-      onSettled: (call, cost) => this.#tally.returned(placeOf(call.query), call, cost),
-      onSources: (sources) => void this.#desk!.adopt(sources, (program) => this.#follow(program)),
-      onMark: (mark, position) => this.#desk!.hear(mark, position),
-      onClusterFault: (error) => this.#desk!.node.setFault(error),
-      refusal: () => this.#desk?.node.refusal,
-      onRoom: (shortage, errno) => this.#disk.noteRoom(shortage, errno, this.#tally),
+      onSettled: (call, cost) => this.#queryMetrics.returned(indexOf(call.query), call, cost),
+      onSources: (sources) =>
+        void this.#coordinator!.adopt(sources, (program) => this.#follow(program)),
+      onMark: (mark, position) => this.#coordinator!.hear(mark, position),
+      onClusterFault: (error) => this.#coordinator!.node.setFault(error),
+      refusal: () => this.#coordinator?.node.refusal,
+      onRoom: (shortage, errno) => this.#disk.noteRoom(shortage, errno, this.#queryMetrics),
       onStopped: (reason, errno) => {
-        if (!this.#disk.noteStop(reason, errno, this.#tally)) void this.#reopen();
+        if (!this.#disk.noteStop(reason, errno, this.#queryMetrics)) void this.#reopen();
       },
       onProgress: (progress, phase) => {
         this.#progress = progress;
@@ -153,7 +162,7 @@ class DatabaseImpl implements Database {
       log: options.log,
     });
     const onLost = (reason: string): void => {
-      this.#gate.setProgram(none);
+      this.#control.setProgram(none);
       options.log('error', reason);
     };
     this.#disk = new DiskMonitor(options, onLost, () => this.#storage.usage());
@@ -161,24 +170,24 @@ class DatabaseImpl implements Database {
     if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
     this.#admission = this.#makeAdmission();
     this.#attached = new AttachHost({
-      setup: { gate: this.#gate.buffer, lanes: options.workers, ...this.#laneSetup() },
-      equip: () => this.#equip(),
+      setup: { control: this.#control.buffer, lanes: options.workers, ...this.#laneSetup() },
+      configuration: () => this.#configuration(),
       call: (name, body) => this.call(name, body),
-      tally: this.#tally,
+      queryMetrics: this.#queryMetrics,
     });
   }
 
   #makeDispatcher(slots: SlotPool): Dispatcher {
     const { options } = this;
-    const setup = { role: 'reader' as const, gate: this.#gate.buffer, ...this.#laneSetup() };
-    return new Dispatcher(this.#gate, slots, {
+    const setup = { role: 'reader' as const, control: this.#control.buffer, ...this.#laneSetup() };
+    return new Dispatcher(this.#control, slots, {
       count: options.workers,
       queueMax: options.limits.read_queue,
       start: (onEnd) => this.#threads.startReader(setup, onEnd),
-      equip: () => ({ ...this.#equip(), earlier: this.#earlier }),
+      configuration: () => ({ ...this.#configuration(), earlier: this.#earlier }),
       onSettled: (call, cost) => {
-        this.#inline.costs.learn(placeOf(call.query), cost.micros);
-        this.#tally.returned(placeOf(call.query), call, cost);
+        this.#inline.costs.learn(indexOf(call.query), cost.micros);
+        this.#queryMetrics.returned(indexOf(call.query), call, cost);
       },
       onReady: () => this.#threads.unref(),
       onRestart: (reason) => options.log('error', 'a reader was replaced', { reason }),
@@ -189,14 +198,14 @@ class DatabaseImpl implements Database {
     return new CallRouter({
       limits: this.options.limits,
       isInlineOnly: this.options.workers === 0,
-      equipment: this.#equipment,
+      services: this.#services,
       guard: this.#guard,
       inline: this.#inline,
       dispatcher: this.#dispatcher,
       writer: this.#writer,
       disk: this.#disk,
       memory: new MemoryWatch(this.options.processBytes),
-      tally: this.#tally,
+      queryMetrics: this.#queryMetrics,
       models: this.#models,
       checkAlive: () => this.#checkAlive(),
     });
@@ -214,11 +223,11 @@ class DatabaseImpl implements Database {
   async start(): Promise<void> {
     const { dataDir, vectors, snapshot, failpoint } = this.options;
     this.#phase = 'replaying';
-    await this.#desk?.node.begun;
+    await this.#coordinator?.node.begun;
     await this.#writer.start(this.#threads, {
       role: 'writer',
-      gate: this.#gate.buffer,
-      figures: this.#figures.buffer,
+      control: this.#control.buffer,
+      writerMetrics: this.#writerMetrics.buffer,
       ...this.#laneSetup(),
       program: this.#packed,
       lock: this.directory.lock,
@@ -234,24 +243,24 @@ class DatabaseImpl implements Database {
       },
       failpoint,
       shard: this.options.shard,
-      cluster: this.#desk?.linkSetup(this.options.limits),
+      cluster: this.#coordinator?.logClientSetup(this.options.limits),
     });
-    this.#desk?.attach({
+    this.#coordinator?.attach({
       order: (order) => this.#writer.order(order),
       read: (words) => this.#threads.hashTables(this.#graphPath, words),
     });
     this.#threads.unref();
-    this.#adopt(this.program, this.#gate.schema());
+    this.#adopt(this.program, this.#control.schema());
     await this.#disk.start();
     // Sent to readers that help to build an index.
-    this.#dispatcher.broadcast(this.#equip());
+    this.#dispatcher.broadcast(this.#configuration());
     this.#phase = 'serving';
   }
 
-  #equip(): ConfigureLane {
+  #configuration(): ConfigureLane {
     const [program, generation] = [this.#packed, this.#generation];
     const { schema } = this.#guard;
-    return { kind: 'equip', program, generation, schema, indexes: this.#indexes.handles() };
+    return { kind: 'configure', program, generation, schema, indexes: this.#indexes.handles() };
   }
 
   #spreadBuild(message: HelpBuild): void {
@@ -262,32 +271,32 @@ class DatabaseImpl implements Database {
 
   /** After a failed commit, restores reads, if necessary by opening the file again. */
   async #reopen(): Promise<void> {
-    if (this.#phase !== 'serving' || !hasGivenUp(this.#storage)) return;
+    if (this.#phase !== 'serving' || !hasFailed(this.#storage)) return;
     this.#phase = 'opening';
-    this.#gate.setProgram(none);
+    this.#control.setProgram(none);
     if (!(await reopen(this.#storage, this.#writer, this.#dispatcher, this.#attached)))
       return this.#disk.lose('the data file cannot be read any more');
-    this.#guard.equip(this.#guard.schema);
+    this.#guard.configure(this.#guard.schema);
     if (this.#phase !== 'opening') return;
     this.#phase = 'serving';
-    this.#gate.setProgram(this.#generation);
+    this.#control.setProgram(this.#generation);
   }
 
   /** Makes a program the current one on this thread. */
   #adopt(program: Program, schema: number): void {
     this.program = program;
-    this.#guard.equip(schema);
+    this.#guard.configure(schema);
     this.#admission.adopt(program, this.#generation);
-    this.#gate.setProgram(this.#generation);
+    this.#control.setProgram(this.#generation);
   }
 
   /** Stops opening and ends the threads. */
   async abandon(): Promise<void> {
     this.#phase = 'stopping';
-    this.#probe.stop();
+    this.#backgroundCheck.stop();
     this.#dispatcher.close();
     await this.#threads.close();
-    await this.#desk?.node.close();
+    await this.#coordinator?.node.close();
     this.#storage.close();
   }
 
@@ -314,9 +323,14 @@ class DatabaseImpl implements Database {
 
   #checkAlive(): void {
     const { lost } = this.#disk;
-    if (this.#phase === 'serving' && lost === undefined && this.#probe.damage === undefined) return;
+    if (
+      this.#phase === 'serving' &&
+      lost === undefined &&
+      this.#backgroundCheck.damage === undefined
+    )
+      return;
     if (lost !== undefined) fail('STORAGE_LOST', { what: lost });
-    if (this.#probe.damage) throw this.#probe.damage;
+    if (this.#backgroundCheck.damage) throw this.#backgroundCheck.damage;
     if (this.#phase === 'stopping') fail('SHUTTING_DOWN');
     fail('NOT_READY', { phase: this.#phase, progress: Math.floor(this.#progress) });
   }
@@ -335,9 +349,9 @@ class DatabaseImpl implements Database {
     return this.#admission.embedAhead(call, budgetMs);
   }
 
-  view<T>(look: (view: ReadView) => T): T {
+  view<T>(read: (view: ReadView) => T): T {
     this.#checkAlive();
-    return this.#guard.look(look);
+    return this.#guard.read(read);
   }
 
   backUp(to: string): Promise<{ bytes: number }> {
@@ -351,33 +365,37 @@ class DatabaseImpl implements Database {
     this.#checkAlive();
     const setup = { role: 'loader' as const, ...this.#laneSetup() };
     return this.view((view) =>
-      this.#loads.begin({ ...options, name, isAlone: options.isAlone && !this.#desk }, view, {
-        start: (onEnd) =>
-          this.#threads.startLoader(setup, (error) => {
-            if (error) this.options.log('error', 'a loader has ended', { reason: error.message });
-            onEnd(error);
-          }),
-        order: (order) => this.#writer.order({ kind: 'load', order }),
-        embed: (texts) => embedRows(this.#models, texts, this.options.limits.write_time),
-        checkRoom: () => {
-          this.#checkAlive();
-          const { readOnlyReason: reason } = this.#writer;
-          if (reason !== undefined) fail('READ_ONLY', { reason });
-          this.#disk.checkRoom();
+      this.#loads.begin(
+        { ...options, name, isExclusive: options.isExclusive && !this.#coordinator },
+        view,
+        {
+          start: (onEnd) =>
+            this.#threads.startLoader(setup, (error) => {
+              if (error) this.options.log('error', 'a loader has ended', { reason: error.message });
+              onEnd(error);
+            }),
+          order: (order) => this.#writer.order({ kind: 'load', order }),
+          embed: (texts) => embedRows(this.#models, texts, this.options.limits.write_time),
+          checkRoom: () => {
+            this.#checkAlive();
+            const { readOnlyReason: reason } = this.#writer;
+            if (reason !== undefined) fail('READ_ONLY', { reason });
+            this.#disk.checkRoom();
+          },
         },
-      }),
+      ),
     );
   }
 
   get cluster(): ClusterNode | undefined {
-    return this.#desk?.node;
+    return this.#coordinator?.node;
   }
 
   async reload(program: Program, archive?: SourceArchive): Promise<void> {
     this.#checkAlive();
-    const sources = this.#desk?.sourcesOf(archive);
+    const sources = this.#coordinator?.sourcesOf(archive);
     await this.#swap(program, sources);
-    if (sources !== undefined) this.#desk!.use(sources);
+    if (sources !== undefined) this.#coordinator!.use(sources);
   }
 
   /** Switches to a program that the cluster log brought. */
@@ -401,13 +419,13 @@ class DatabaseImpl implements Database {
     this.#packed = packed;
     this.#generation = generation;
     this.#adopt(program, schema as number);
-    this.#dispatcher.broadcast(this.#equip());
-    this.#attached.broadcast(this.#equip());
+    this.#dispatcher.broadcast(this.#configuration());
+    this.#attached.broadcast(this.#configuration());
   }
 
   /** Keeps the current program for lanes that start later: they may still get calls of it. */
   #keepEarlier(): void {
-    const { program, generation, schema } = this.#equip();
+    const { program, generation, schema } = this.#configuration();
     if (this.#earlier.push({ program, generation, schema }) > generationsMax) this.#earlier.shift();
   }
 
@@ -440,11 +458,20 @@ class DatabaseImpl implements Database {
     return this.#vectors.measure(type, request);
   }
 
-  readonly isLost = (): boolean => isLost(this.#disk, this.#probe);
+  readonly isLost = (): boolean => isLost(this.#disk, this.#backgroundCheck);
   status(): DatabaseStatus {
     const at = { phase: this.#phase, progress: this.#progress };
-    const threads = { writer: this.#writer, dispatcher: this.#dispatcher, figures: this.#figures };
-    return statusOf({ ...at, ...threads, disk: this.#disk, probe: this.#probe });
+    const threads = {
+      writer: this.#writer,
+      dispatcher: this.#dispatcher,
+      writerMetrics: this.#writerMetrics,
+    };
+    return statusOf({
+      ...at,
+      ...threads,
+      disk: this.#disk,
+      backgroundCheck: this.#backgroundCheck,
+    });
   }
 
   metrics(): DatabaseSample[] {
@@ -459,8 +486,8 @@ class DatabaseImpl implements Database {
       writer: this.#writer,
       disk: this.#disk,
       vectors: this.#vectors,
-      figures: this.#figures,
-      tally: this.#tally,
+      writerMetrics: this.#writerMetrics,
+      queryMetrics: this.#queryMetrics,
     });
   }
 
@@ -470,10 +497,10 @@ class DatabaseImpl implements Database {
   }
 
   async #close(snapshot: boolean): Promise<void> {
-    this.#probe.stop();
+    this.#backgroundCheck.stop();
     this.#disk.stop();
     this.#loads.close();
-    this.#gate.setProgram(none);
+    this.#control.setProgram(none);
     const closing = this.#writer.order({ kind: 'close', snapshot });
     this.#phase = 'stopping';
     let isWhole = false;
@@ -485,7 +512,7 @@ class DatabaseImpl implements Database {
       await this.#attached.close();
       await Promise.allSettled(this.#copies);
       await this.#threads.close();
-      await this.#desk?.node.close();
+      await this.#coordinator?.node.close();
       this.#isClosed = true;
       this.#storage.close();
       const tell = (text: string, reason: string) => this.options.log('warn', text, { reason });

@@ -67,7 +67,7 @@ export interface Database {
    * Calls `read` synchronously with a view of the newest snapshot, on the calling thread (explorer,
    * statistics).
    */
-  view<T>(look: (view: ReadView) => T): T;
+  view<T>(read: (view: ReadView) => T): T;
   /**
    * Replaces the program. Additive schema changes are applied; others fail SCHEMA_INCOMPATIBLE. In a cluster,
    * all nodes switch, and `archive` has the sources. Fails NOT_LEADER on a follower.

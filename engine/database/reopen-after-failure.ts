@@ -10,7 +10,7 @@ import type { Dispatcher } from './lane/dispatcher.js';
 import type { WriterClient } from './lane/writer-client.js';
 
 /** Returns true if this process can no longer read, although the data may be intact. */
-export function hasGivenUp(storage: Storage): boolean {
+export function hasFailed(storage: Storage): boolean {
   try {
     storage.env.refresh();
     storage.committedSeq();

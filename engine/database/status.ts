@@ -10,21 +10,21 @@ interface StatusParts {
   phase: DatabaseStatus['phase'];
   progress: number;
   disk: DiskMonitor;
-  probe: BackgroundCheck;
+  backgroundCheck: BackgroundCheck;
   writer: WriterClient;
   dispatcher: Dispatcher;
-  figures: WriterMetrics;
+  writerMetrics: WriterMetrics;
 }
 
 /** Returns true if the data are no longer usable. */
-export const isLost = (disk: DiskMonitor, probe: BackgroundCheck): boolean =>
-  disk.lost !== undefined || Boolean(probe.damage);
+export const isLost = (disk: DiskMonitor, backgroundCheck: BackgroundCheck): boolean =>
+  disk.lost !== undefined || Boolean(backgroundCheck.damage);
 
 export function statusOf(parts: StatusParts): DatabaseStatus {
-  const { disk, probe, writer, dispatcher, figures, progress } = parts;
-  const phase = isLost(disk, probe) ? 'lost' : parts.phase;
+  const { disk, backgroundCheck, writer, dispatcher, writerMetrics, progress } = parts;
+  const phase = isLost(disk, backgroundCheck) ? 'lost' : parts.phase;
   const readOnlyReason = disk.lost ?? writer.readOnlyReason ?? disk.shortage;
   const writes = readOnlyReason === undefined && phase === 'serving';
-  const { heartbeatAge } = figures;
+  const { heartbeatAge } = writerMetrics;
   return { phase, progress, writes, readOnlyReason, heartbeatAge, readers: !dispatcher.isShort };
 }

@@ -10,7 +10,7 @@ import type { DatabaseOptions } from './call/options.js';
 export interface ModelChoice {
   embedder: Embedder;
   /** Model when neither the query nor the vector type names one. */
-  standard: string | undefined;
+  defaultModel: string | undefined;
   /** Returns the model of a vector type, if it has its own. */
   ofType: (type: string) => string | undefined;
 }
@@ -21,14 +21,14 @@ export function modelChoiceOf(
 ): ModelChoice {
   return {
     embedder: options.embedder,
-    standard: options.embeddingModel,
+    defaultModel: options.embeddingModel,
     ofType: (type) => options.vectors.types[type]?.embeddingModel,
   };
 }
 
 /** Returns the query's own model, otherwise that of the vector type, otherwise the default. */
 export function modelOf(
-  { standard, ofType }: ModelChoice,
+  { defaultModel: standard, ofType }: ModelChoice,
   own: string | undefined,
   type: string | undefined,
 ): string | undefined {

@@ -30,8 +30,8 @@ export const execute: Execute = (plan, args, context) => {
   out.length = 0;
   for (const act of statements) act(frame);
   const items = output(frame, out);
-  const most = context.limits.result_bytes;
-  if (out.length > most) fail('RESULT_TOO_LARGE', { max: most, unit: 'bytes' });
+  const max = context.limits.result_bytes;
+  if (out.length > max) fail('RESULT_TOO_LARGE', { max: max, unit: 'bytes' });
   const reply = out.take();
   const body = profile ? withProfile(reply, plan, profile, context, started) : reply;
   const { rows, visits } = frame;

@@ -84,6 +84,6 @@ test('the client packages run on every supported version of Node', () => {
 
 test('one look never makes a log lost', () => {
   const patience = new LossDetector();
-  for (let i = 0; i < 100; i++) patience.heard(i % 2 === 0 ? 'it is gone' : undefined);
-  patience.heard('it is gone');
+  for (let i = 0; i < 100; i++) patience.observe(i % 2 === 0 ? 'it is gone' : undefined);
+  patience.observe('it is gone');
 });

@@ -6,7 +6,7 @@ import { TrellisError } from '../../engine/base/errors.js';
 import { logStart } from '../../engine/cluster/entry/chain.js';
 import { entryKind } from '../../engine/cluster/entry/kind.js';
 import { encodeEntry } from '../../engine/cluster/entry/encode-entry.js';
-import { ClusterTally } from '../../engine/cluster/ipc/cluster-metrics.js';
+import { ClusterMetrics } from '../../engine/cluster/ipc/cluster-metrics.js';
 import type { Appended } from '../../engine/cluster/log/replicated-log.js';
 import { appendEntry } from '../../engine/cluster/role/appender.js';
 
@@ -79,7 +79,7 @@ test.each<[isSure: boolean, shown: Shown[], said: Said[], parts: number, string,
     const faults: unknown[] = [];
     const options = {
       timeoutMs: 210,
-      tally: new ClusterTally(),
+      clusterMetrics: new ClusterMetrics(),
       onFault: (e: unknown) => void faults.push(e),
     };
     const place = { ...before.position, isSure };

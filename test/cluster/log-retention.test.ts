@@ -10,27 +10,27 @@ const logOf = (first: number, last: number, bytes: number) => ({
 
 test('K26 what is younger than `keep` stays, as far as the bytes allow', async () => {
   const keeper = new LogRetention({ keepMs: 1000, keepBytes: 100 });
-  expect(await keeper.look(logOf(1, 10, 10), 10, 0)).toBeUndefined();
-  expect(await keeper.look(logOf(1, 20, 20), 20, 999)).toBeUndefined();
-  expect(await keeper.look(logOf(1, 30, 30), 30, 1000)).toEqual({
+  expect(await keeper.check(logOf(1, 10, 10), 10, 0)).toBeUndefined();
+  expect(await keeper.check(logOf(1, 20, 20), 20, 999)).toBeUndefined();
+  expect(await keeper.check(logOf(1, 30, 30), 30, 1000)).toEqual({
     upTo: 10,
     isFull: false,
     dropped: [],
   });
-  expect(await keeper.look(logOf(10, 30, 30), 30, 1999)).toEqual({
+  expect(await keeper.check(logOf(10, 30, 30), 30, 1999)).toEqual({
     upTo: 20,
     isFull: false,
     dropped: [],
   });
   // A leader begins anew, and keeps what it has not seen itself.
   keeper.reset();
-  expect(await keeper.look(logOf(20, 40, 40), 40, 5000)).toBeUndefined();
+  expect(await keeper.check(logOf(20, 40, 40), 40, 5000)).toBeUndefined();
 });
 
 test('K26 too many bytes: the oldest go, and never what the disk does not have', async () => {
   for (const durable of [5, 40, 100]) {
     const keeper = new LogRetention({ keepMs: 1_000_000, keepBytes: 100 });
-    const due = await keeper.look(logOf(1, 101, 150), durable, 0);
+    const due = await keeper.check(logOf(1, 101, 150), durable, 0);
     expect(due).toEqual({ upTo: Math.min(durable, 51), isFull: true, dropped: [] });
   }
 });
@@ -38,7 +38,7 @@ test('K26 too many bytes: the oldest go, and never what the disk does not have',
 test('K26 what a node or a backup needs stays, for as long as the node is heard of', async () => {
   const keeper = new LogRetention({ keepMs: 1000, keepBytes: 1000 });
   const upTo = async (at: number): Promise<number | undefined> =>
-    (await keeper.look(logOf(1, at, 10), at, at))?.upTo;
+    (await keeper.check(logOf(1, at, 10), at, at))?.upTo;
   keeper.claim('slow', 50, 0);
   await upTo(100);
   await upTo(200);
@@ -70,6 +70,6 @@ test('K26 too many bytes: it is told who loses by it', async () => {
   keeper.claim('slow', 20, 0);
   keeper.claim('fast', 90, 0);
   keeper.keepFrom([30]);
-  const due = await keeper.look(logOf(1, 101, 150), 100, 0);
+  const due = await keeper.check(logOf(1, 101, 150), 100, 0);
   expect(due).toEqual({ upTo: 51, isFull: true, dropped: ['slow', 'a backup'] });
 });

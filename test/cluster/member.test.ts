@@ -94,7 +94,7 @@ describe('members', () => {
     const watch = new LeaseTimer(100, 10, 0);
     watch.tick(1000);
     expect(watch.silence).toBe(0);
-    watch.hear(1000);
+    watch.contact(1000);
     watch.tick(1010);
     expect(watch.silence).toBe(10);
     watch.tick(1090);

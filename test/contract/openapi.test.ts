@@ -7,7 +7,7 @@ import { errorCodes } from '../../engine/base/errors.js';
 import { buildOpenApi } from '../../engine/contract/openapi.js';
 import {
   serializeSignatures,
-  unpackTold,
+  deserializeSignatures,
 } from '../../engine/database/call/serialized-signature.js';
 import { compile } from '../../engine/lang/compile.js';
 import { type Caller, scopeNames } from '../../server/auth/keys.js';
@@ -320,7 +320,7 @@ test.each([
   );
   expect(JSON.stringify(document).length).toBeLessThanOrEqual(JSON.stringify(plain).length);
   // Of what the thread that prints is given, the same bytes: parts that are alike are one object there.
-  const told = unpackTold(serializeSignatures(program!));
+  const told = deserializeSignatures(serializeSignatures(program!));
   for (const shared of [false, true]) {
     const settings = { ...about, types: true, shared };
     expect(JSON.stringify(buildOpenApi(told, settings))).toBe(

@@ -7,7 +7,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { ControlBlock, createGateBuffer } from '../../engine/database/call/control-block.js';
+import { ControlBlock, createControlBuffer } from '../../engine/database/call/control-block.js';
 import { LoadRegistry } from '../../engine/database/load/load-registry.js';
 import type { ImportHandler } from '../../server/handlers/import-handler.js';
 import { type EmbeddedServer, openEmbedded } from '../support/server/embedded-server.js';
@@ -342,7 +342,7 @@ it('a thread that reads and does not end is ended', { timeout: 20_000 }, async (
   const { ThreadPool } = (await import(
     pathToFileURL(pool).href
   )) as typeof import('../../engine/database/lane/thread-pool.js');
-  const threads = new ThreadPool(64, new ControlBlock(createGateBuffer(0)));
+  const threads = new ThreadPool(64, new ControlBlock(createControlBuffer(0)));
   const setup = {
     role: 'loader' as const,
     graphPath: join(opened.folder, 'data/graph'),

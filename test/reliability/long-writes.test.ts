@@ -7,7 +7,7 @@ import type { Call } from '../../engine/database/call/call.js';
 import {
   ControlBlock,
   SlotPool,
-  createGateBuffer,
+  createControlBuffer,
 } from '../../engine/database/call/control-block.js';
 import {
   type Batch,
@@ -123,7 +123,7 @@ describe('the queue before the writer', () => {
         return port1;
       },
     } as unknown as ThreadPool;
-    const gate = new ControlBlock(createGateBuffer(flightMax));
+    const gate = new ControlBlock(createControlBuffer(flightMax));
     const link = new WriterClient(gate, new SlotPool(gate), defaultLimits, silent);
     await link.start(threads, {} as never);
     const order: number[] = [];
@@ -135,7 +135,7 @@ describe('the queue before the writer', () => {
         };
         const body = new Uint8Array(0);
         const times = { deadline: performance.now() + 60_000, budgetMs: 60_000 };
-        const state = { account: undefined, charged: 0, place: 0, expected: 0, callerNumber: 0 };
+        const state = { account: undefined, charged: 0, arrival: 0, expected: 0, callerNumber: 0 };
         const rest = { slot: -1, settled: false, cost: 'W', resolve: settled, reject };
         link.submit({ query, drops, caller, body, ...times, ...state, ...rest } as Call);
       });

@@ -19,7 +19,7 @@ import { Dispatcher } from '../../engine/database/lane/dispatcher.js';
 import {
   ControlBlock,
   SlotPool,
-  createGateBuffer,
+  createControlBuffer,
 } from '../../engine/database/call/control-block.js';
 
 const program = packProgram(compile([], { compat: false }).program!);
@@ -31,7 +31,7 @@ const soon = { interval: 2 };
 /** A dispatcher of one lane whose first `failures` threads end at once. */
 function dispatcherOf(failures: number) {
   let starts = 0;
-  const gate = new ControlBlock(createGateBuffer(64));
+  const gate = new ControlBlock(createControlBuffer(64));
   const dispatcher = new Dispatcher(gate, new SlotPool(gate), {
     count: 1,
     queueMax: 10,
@@ -42,7 +42,7 @@ function dispatcherOf(failures: number) {
       port2.unref();
       return port1;
     },
-    equip: () => ({ kind: 'equip', program, generation: 0, schema: 0, indexes: [] }),
+    configuration: () => ({ kind: 'configure', program, generation: 0, schema: 0, indexes: [] }),
     onSettled: () => undefined,
     onRestart: () => undefined,
   });
@@ -60,7 +60,7 @@ const callOf = (settle: () => void, cost: Call['cost'] = 'C'): Call => {
     caller: '',
     account: undefined,
     charged: 0,
-    place: 0,
+    arrival: 0,
     drops: false,
     expected: 0,
     callerNumber: 0,
@@ -98,7 +98,7 @@ class FakeLane {
   readonly calls: number[] = [];
   isReady = false;
   isClosed = false;
-  readonly #equips: ToLane[] = [];
+  readonly #configurations: ToLane[] = [];
 
   constructor(
     private readonly port: MessagePort,
@@ -113,10 +113,12 @@ class FakeLane {
   }
 
   #hear(message: Exclude<ToLane, ArrayBuffer>): void {
-    this.heard.push(message.kind === 'equip' ? `equip ${message.generation}` : message.kind);
-    if (message.kind === 'equip') {
+    this.heard.push(
+      message.kind === 'configure' ? `configure ${message.generation}` : message.kind,
+    );
+    if (message.kind === 'configure') {
       if (this.isReady) this.port.postMessage({ kind: 'ready', indexes: [] });
-      else this.#equips.push(message);
+      else this.#configurations.push(message);
     }
     if (message.kind === 'release') this.port.postMessage({ kind: 'released' });
     if (message.kind !== 'close') return;
@@ -127,7 +129,7 @@ class FakeLane {
 
   getReady(): void {
     this.isReady = true;
-    for (const _ of this.#equips.splice(0)) this.port.postMessage({ kind: 'ready', indexes: [] });
+    for (const _ of this.#configurations.splice(0)) this.port.postMessage({ kind: 'ready', indexes: [] });
   }
 
   answerAll(): void {
@@ -140,7 +142,7 @@ class FakeLane {
 async function growing(count: number) {
   const lanes: FakeLane[] = [];
   let generation = 0;
-  const gate = new ControlBlock(createGateBuffer(1024));
+  const gate = new ControlBlock(createControlBuffer(1024));
   const dispatcher = new Dispatcher(gate, new SlotPool(gate), {
     count,
     queueMax: 1000,
@@ -149,7 +151,7 @@ async function growing(count: number) {
       lanes.push(new FakeLane(port2, onEnd));
       return port1;
     },
-    equip: () => ({ kind: 'equip', program, generation, schema: 0, indexes: [] }),
+    configuration: () => ({ kind: 'configure', program, generation, schema: 0, indexes: [] }),
     onSettled: () => undefined,
     onRestart: () => undefined,
   });
@@ -160,11 +162,11 @@ async function growing(count: number) {
   };
   const reload = (): void => {
     generation++;
-    dispatcher.broadcast({ kind: 'equip', program, generation, schema: 0, indexes: [] });
+    dispatcher.broadcast({ kind: 'configure', program, generation, schema: 0, indexes: [] });
   };
   expect(lanes).toHaveLength(0);
   submit();
-  await expect.poll(() => lanes[0]?.heard, soon).toEqual(['equip 0']);
+  await expect.poll(() => lanes[0]?.heard, soon).toEqual(['configure 0']);
   lanes[0]!.getReady();
   await expect
     .poll(() => {
@@ -212,11 +214,11 @@ describe('readers', () => {
     expect(lanes).toHaveLength(2);
     reload();
     const released = dispatcher.release();
-    await expect.poll(() => lanes[1]!.heard, soon).toEqual(['equip 0', 'equip 1', 'release']);
+    await expect.poll(() => lanes[1]!.heard, soon).toEqual(['configure 0', 'configure 1', 'release']);
     await released;
     dispatcher.reopen();
     dispatcher.close();
-    await expect.poll(() => lanes[1]!.heard.slice(3), soon).toEqual(['reopen', 'equip 1', 'close']);
+    await expect.poll(() => lanes[1]!.heard.slice(3), soon).toEqual(['reopen', 'configure 1', 'close']);
     expect(lanes.map(({ isClosed }) => isClosed)).toEqual([true, true]);
   });
 
@@ -247,7 +249,7 @@ describe('readers', () => {
           return settled.every(Boolean);
         }, soon)
         .toBe(true);
-      const newest = `equip ${generation()}`;
+      const newest = `configure ${generation()}`;
       const alive = lanes.filter(({ isClosed }) => !isClosed);
       await expect.poll(() => alive.every(({ heard }) => heard.includes(newest)), soon).toBe(true);
       dispatcher.close();

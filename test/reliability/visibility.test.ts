@@ -2,7 +2,7 @@
 // published, when nobody has been told of it yet (linearizability, T25, at its narrowest place).
 import { describe, expect, test } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
-import { ControlBlock, createGateBuffer } from '../../engine/database/call/control-block.js';
+import { ControlBlock, createControlBuffer } from '../../engine/database/call/control-block.js';
 import { SchemaGuard } from '../../engine/database/schema/schema-guard.js';
 import { compile } from '../../engine/lang/compile.js';
 import { type Storage, openStorage } from '../../engine/storage/open-storage.js';
@@ -13,14 +13,14 @@ const { program } = compile([{ path: 'a.hx', text: 'N::Item { n: I64 }' }], { co
 /** A writer and three reading threads' views of one store, driven by hand. */
 function open(): { writer: Storage; gate: ControlBlock; seen: (() => number)[] } {
   const folder = makeFolder();
-  const buffer = createGateBuffer(1);
+  const buffer = createControlBuffer(1);
   const gate = new ControlBlock(buffer);
   const writer = openStorage(folder, { limits: defaultLimits, mode: 'create', visibility: gate });
   writer.applySchema(program!, { text: undefined, nowMs: 0 });
   const seen = [0, 1, 2].map(() => {
     const storage = openStorage(folder, { limits: defaultLimits, mode: 'read' });
     const guard = new SchemaGuard(new ControlBlock(buffer), storage);
-    guard.equip(gate.schema());
+    guard.configure(gate.schema());
     const label = storage.catalog.find('node', 'Item')!;
     return () => guard.run(gate.schema(), (view) => view.count(label.id));
   });
@@ -47,7 +47,7 @@ describe('between a commit and its announcement', () => {
   });
 
   test('during the commit itself every look is a fresh one, afterwards the first', () => {
-    const gate = new ControlBlock(createGateBuffer(1));
+    const gate = new ControlBlock(createControlBuffer(1));
     gate.hasNewCommit();
     expect(gate.hasNewCommit()).toBe(false);
     gate.beginCommit();

@@ -14,7 +14,7 @@ import type { Call } from '../../engine/database/call/call.js';
 import {
   ControlBlock,
   SlotPool,
-  createGateBuffer,
+  createControlBuffer,
 } from '../../engine/database/call/control-block.js';
 import type { ToLane } from '../../engine/database/lane/message.js';
 import type { ThreadPool } from '../../engine/database/lane/thread-pool.js';
@@ -71,7 +71,7 @@ async function linkTo(random: Random, seen: Seen) {
       return port1;
     },
   } as unknown as ThreadPool;
-  const gate = new ControlBlock(createGateBuffer(flightMax));
+  const gate = new ControlBlock(createControlBuffer(flightMax));
   const limits = { ...defaultLimits, write_queue: 1e6 };
   const link = new WriterClient(gate, new SlotPool(gate), limits, silent);
   await link.start(threads, {} as never);
@@ -108,7 +108,7 @@ async function play(
           ...{
             account: undefined,
             charged: 0,
-            place: 0,
+            arrival: 0,
             drops: number % 5 === 0,
             expected: 0,
             callerNumber: 0,

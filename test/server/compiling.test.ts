@@ -31,7 +31,7 @@ const rules = { compat: false, limits: defaultLimits };
 
 describe('a compiler', () => {
   it('gives what compiling here gives, large or small', async () => {
-    const compiler = new Compiler({ most: 2, heapMb: 512 });
+    const compiler = new Compiler({ max: 2, heapMb: 512 });
     const faulty = [
       { path: 'a.hx', text: queries('so', 0, 200).replace('kind: String', 'kind: Nothing') },
     ];
@@ -45,7 +45,7 @@ describe('a compiler', () => {
   });
 
   it('refuses who comes when the queue is full', async () => {
-    const compiler = new Compiler({ most: 2, heapMb: 512 });
+    const compiler = new Compiler({ max: 2, heapMb: 512 });
     const calls = Array.from({ length: 3 }, () => compiler.check(sourcesOf('so'), rules));
     const ends = await Promise.allSettled(calls);
     expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
@@ -60,14 +60,14 @@ describe('a compiler', () => {
     ['no thread can begin', { heapMb: 2 }, 'OVERLOADED'],
     ['its time is used up', { heapMb: 512, budgetMs: 1 }, 'QUERY_TIMEOUT'],
   ])('answers when %s', async (_, bound, code) => {
-    const compiler = new Compiler({ most: 2, ...bound });
+    const compiler = new Compiler({ max: 2, ...bound });
     const calls = [few, few].map((each) => compiler.compile(each, rules));
     for (const { status, ...end } of await Promise.allSettled(calls))
       expect({ status, ...end }).toMatchObject({ status: 'rejected', reason: { code } });
   });
 
   it('answers whose sources end the thread, and goes on with another one', async () => {
-    const compiler = new Compiler({ most: 2, heapMb: 24 });
+    const compiler = new Compiler({ max: 2, heapMb: 24 });
     const calls = [many, few].map((sources) => compiler.compile(sources, rules));
     const [first, second] = await Promise.allSettled(calls);
     expect(first).toMatchObject({ status: 'rejected', reason: { code: 'OVERLOADED' } });

@@ -7,7 +7,7 @@ import { sharedMs } from '../../engine/base/clock.js';
 import { type Family, Histogram } from '../../engine/base/metric.js';
 import {
   WriterMetrics,
-  createFiguresBuffer,
+  createWriterMetricsBuffer,
 } from '../../engine/database/metrics/writer-metrics.js';
 import { families } from '../../server/telemetry/metric-definitions.js';
 import { printMetrics } from '../../server/telemetry/metrics.js';
@@ -201,7 +201,7 @@ it('reads no scrape that is out of form', () => {
 });
 
 it('ages the heartbeat, but not while the writer is known to work', () => {
-  const writer = new WriterMetrics(createFiguresBuffer());
+  const writer = new WriterMetrics(createWriterMetricsBuffer());
   const watcher = new WriterMetrics(writer.buffer);
   expect(watcher.heartbeatAge).toBe(0);
   writer.set('heartbeat', sharedMs() - 7000);

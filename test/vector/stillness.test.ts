@@ -2,13 +2,13 @@
 // the writer's last, and a snapshot thread that has died costs the writer seconds, not its life.
 import { expect, test } from 'vitest';
 import {
-  createStillnessBuffer,
+  createLatchBuffer,
   snapshotLatchOf,
   WriterLatch,
 } from '../../engine/database/vectors/snapshot-latch.js';
 
 test('the snapshot thread gets the sequence of the last finished change', () => {
-  const buffer = createStillnessBuffer(7);
+  const buffer = createLatchBuffer(7);
   const writer = new WriterLatch(buffer);
   const snapshot = snapshotLatchOf(buffer);
   expect(snapshot.begin()).toBe(7);
@@ -21,7 +21,7 @@ test('the snapshot thread gets the sequence of the last finished change', () => 
 });
 
 test('a cancelled snapshot stops at its next tick', () => {
-  const buffer = createStillnessBuffer(1);
+  const buffer = createLatchBuffer(1);
   const snapshot = snapshotLatchOf(buffer);
   snapshot.tick();
   new WriterLatch(buffer).giveUp();
@@ -29,7 +29,7 @@ test('a cancelled snapshot stops at its next tick', () => {
 });
 
 test('a snapshot thread that hangs loses its snapshot, and the writer continues', () => {
-  const buffer = createStillnessBuffer(1);
+  const buffer = createLatchBuffer(1);
   const writer = new WriterLatch(buffer, 20);
   const snapshot = snapshotLatchOf(buffer);
   snapshot.begin();

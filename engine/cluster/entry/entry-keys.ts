@@ -16,7 +16,7 @@ import { fail } from '../../base/errors.js';
 import type { Head } from './head.js';
 import { macAt, macBytes, signedHeadBytes } from './head-layout.js';
 
-const leastBytes = 16;
+const minBytes = 16;
 const keyBytes = 32;
 
 function derived(secret: string, purpose: string, bytes: number): Buffer {
@@ -38,7 +38,7 @@ export const keyFor = (secret: string, purpose: string): KeyObject =>
 /** Returns the ids of the secrets. Fails CONFIG_INVALID when a secret is too short or occurs twice. */
 export function keyIdsOf(secrets: readonly string[]): number[] {
   const ids = secrets.map(keyIdOf);
-  if (secrets.some((secret) => Buffer.byteLength(secret) < leastBytes))
+  if (secrets.some((secret) => Buffer.byteLength(secret) < minBytes))
     fail('CONFIG_INVALID', { what: 'A secret of the cluster has less than 16 bytes.' });
   if (new Set(ids).size < ids.length)
     fail('CONFIG_INVALID', { what: 'A secret of the cluster stands there twice.' });

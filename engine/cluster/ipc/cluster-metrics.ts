@@ -31,7 +31,7 @@ type Cell = (typeof cellNames)[number];
 
 const histogramCells = histograms.reduce((sum, [, bounds]) => sum + countCells(bounds), 0);
 
-export class ClusterTally {
+export class ClusterMetrics {
   readonly #histograms: Histogram[] = [];
   readonly #cells: Float64Array;
 
@@ -72,10 +72,10 @@ export class ClusterTally {
 
   /** Returns the samples. `position` is the sequence up to which everything is applied. */
   samples(position: number): ClusterSample[] {
-    const heard = this.#get('heard');
+    const contactedAt = this.#get('heard');
     return [
       ...histograms.flatMap(([name], i) => this.#histograms[i]!.samples(name)),
-      { name: 'cluster_lag_entries', value: Math.max(0, heard - position) },
+      { name: 'cluster_lag_entries', value: Math.max(0, contactedAt - position) },
       { name: 'cluster_log_first', value: this.#get('logFirst') },
       { name: 'cluster_log_bytes', value: this.#get('logBytes') },
       { name: 'cluster_append_bytes_total', value: this.#get('bytes') },

@@ -21,13 +21,13 @@ import { withEpoch } from './epochs.js';
 import { reachable } from './leader.js';
 import type { DataPosition, LogToWriter, NotedPosition, WriterToLog } from './message.js';
 import { packPosition, readPosition } from './position.js';
-import { ClusterTally } from './cluster-metrics.js';
+import { ClusterMetrics } from './cluster-metrics.js';
 import { ClusterState, appendState } from './shared-state.js';
 
-export interface LogLinkSetup {
+export interface LogClientSetup {
   port: MessagePort;
   words: SharedArrayBuffer;
-  tally: SharedArrayBuffer;
+  clusterMetrics: SharedArrayBuffer;
   restoreEpoch: string;
   appendTimeoutMs: number;
   /** Maximum bytes of changes in one entry. */
@@ -67,14 +67,14 @@ export const loadTimeoutMs = 600_000;
 export class LogClient implements Replication {
   readonly recorder = new WriteSet();
   readonly words: ClusterState;
-  readonly tally: ClusterTally;
+  readonly clusterMetrics: ClusterMetrics;
   /** Position of the last entry whose changes the data hold. */
   position: DataPosition = { epoch: 0, seq: 0, chain: 0n, leader: undefined, epochs: [] };
   #isLeading = false;
-  #manner: AppendOptions;
+  #options: AppendOptions;
   #ahead: Ahead | undefined;
   /** Takes the entry for which this disk had no space. */
-  onAside: ((entry: LoggedEntry) => void) | undefined;
+  onSetAside: ((entry: LoggedEntry) => void) | undefined;
   /** Position of the intent that this node is executing. Its changes belong to that position. */
   #replayed: DataPosition | undefined;
   /** True when the last schema change was sent as an intent and no table check has followed yet. */
@@ -83,12 +83,12 @@ export class LogClient implements Replication {
 
   /** Calls `onSlice` regularly while the writer waits, as a sign of life. */
   constructor(
-    private readonly setup: LogLinkSetup,
+    private readonly setup: LogClientSetup,
     private readonly onSlice: () => void,
   ) {
     this.words = new ClusterState(setup.words);
-    this.tally = new ClusterTally(setup.tally);
-    this.#manner = { kind: entryKind.changes, timeoutMs: setup.appendTimeoutMs };
+    this.clusterMetrics = new ClusterMetrics(setup.clusterMetrics);
+    this.#options = { kind: entryKind.changes, timeoutMs: setup.appendTimeoutMs };
   }
 
   get isLeading(): boolean {
@@ -129,13 +129,13 @@ export class LogClient implements Replication {
   }
 
   /** Runs transactions that are entries of another kind, or that may take longer. */
-  withAppendOptions<T>(manner: Partial<AppendOptions>, work: () => T): T {
-    const before = this.#manner;
-    this.#manner = { ...before, ...manner };
+  withAppendOptions<T>(options: Partial<AppendOptions>, work: () => T): T {
+    const before = this.#options;
+    this.#options = { ...before, ...options };
     try {
       return work();
     } finally {
-      this.#manner = before;
+      this.#options = before;
     }
   }
 
@@ -143,7 +143,7 @@ export class LogClient implements Replication {
     if (this.recorder.isEmpty) return;
     if (this.#replayed !== undefined) return this.#put(meta, this.#replayed);
     if (!this.#isLeading) throw this.refusal;
-    const { intent, kind } = this.#manner;
+    const { intent, kind } = this.#options;
     const isIntent = intent !== undefined && this.recorder.bytes > this.setup.schemaBytes;
     const ahead = {
       kind: isIntent ? entryKind.intent : kind,
@@ -164,14 +164,14 @@ export class LogClient implements Replication {
     return this.#ahead !== undefined;
   }
 
-  setAside(): Error {
+  keepAside(): Error {
     const ahead = this.#ahead!;
     const body = this.#bodyOf(ahead);
     const { epoch, seq, chain, key } = this.position;
     const position = { epoch, seq, chain, ...(key !== undefined && { key }) };
     Object.assign(this, ahead.before);
     this.resign();
-    this.onAside?.({ kind: ahead.kind, body, time: wallMs(), position });
+    this.onSetAside?.({ kind: ahead.kind, body, time: wallMs(), position });
     const args = { ms: Math.round(performance.now() - ahead.startedAt) };
     return new TrellisError({ code: 'OUTCOME_UNKNOWN', args, hint: asideHint });
   }
@@ -223,14 +223,14 @@ export class LogClient implements Replication {
   }
 
   #append(body: Uint8Array<ArrayBuffer>): void {
-    const { kind: appended, timeoutMs } = this.#manner;
+    const { kind: entryKind, timeoutMs } = this.#options;
     const { epoch } = this.position;
     this.words.expectAppend();
-    const order = { kind: 'append' as const, entryKind: appended, epoch, body, timeoutMs };
+    const order = { kind: 'append' as const, entryKind, epoch, body, timeoutMs };
     this.tell(order, [body.buffer]);
-    const { state, place } = this.words.waitForAppend(this.onSlice);
+    const { state, appended: entry } = this.words.waitForAppend(this.onSlice);
     if (state === appendState.ok) {
-      this.position = { ...this.position, ...place };
+      this.position = { ...this.position, ...entry };
       return;
     }
     if (state === appendState.full) fail('LOG_FULL', { what: 'it refused an entry' });

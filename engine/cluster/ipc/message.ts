@@ -35,7 +35,7 @@ export type LogToWriter =
   | { kind: 'follow' };
 
 /** Requests to the log thread of the leader. */
-export type Ask =
+export type LogRequest =
   | { what: 'beat' }
   | { what: 'leave' }
   | { what: 'handOver'; to: ClusterLeader | undefined }
@@ -51,7 +51,7 @@ export type LogProbe = {
 };
 
 export type ServerToLog =
-  | { kind: 'ask'; id: number; ask: Ask }
+  | { kind: 'ask'; id: number; ask: LogRequest }
   | { kind: 'claim'; node: string; seq: number | undefined; keys: readonly number[] }
   | { kind: 'keepFrom'; marks: readonly number[] }
   /** This node leaves the cluster. */

@@ -60,7 +60,7 @@ declare global {
   }
 }
 
-export type AppendedPlace = Pick<Position, 'seq' | 'chain' | 'key'>;
+export type AppendedEntry = Pick<Position, 'seq' | 'chain' | 'key'>;
 
 const keyOf = (word: number): number | undefined => (word === 0 ? undefined : word >>> 0);
 
@@ -223,23 +223,23 @@ export class ClusterState {
    * Waits for the append. Returns its state and position. Calls `onSlice` regularly while the result is
    * unknown.
    */
-  waitForAppend(onSlice: () => void): { state: number; place: AppendedPlace } {
+  waitForAppend(onSlice: () => void): { state: number; appended: AppendedEntry } {
     while (Atomics.wait(this.#words, 0, appendState.pending, sliceMs) === 'timed-out') onSlice();
     const key = keyOf(Atomics.load(this.#words, 22));
-    const place = {
+    const appended = {
       seq: Number(Atomics.load(this.#numbers, 4)),
       chain: BigInt.asUintN(64, Atomics.load(this.#numbers, 5)),
       ...(key !== undefined && { key }),
     };
-    return { state: Atomics.load(this.#words, 0), place };
+    return { state: Atomics.load(this.#words, 0), appended };
   }
 
-  endAppend(state: number, place?: AppendedPlace): void {
+  endAppend(state: number, appended?: AppendedEntry): void {
     if (Atomics.load(this.#words, 0) !== appendState.pending) return;
-    if (place !== undefined) {
-      Atomics.store(this.#numbers, 4, BigInt(place.seq));
-      Atomics.store(this.#numbers, 5, BigInt.asIntN(64, place.chain));
-      Atomics.store(this.#words, 22, place.key ?? 0);
+    if (appended !== undefined) {
+      Atomics.store(this.#numbers, 4, BigInt(appended.seq));
+      Atomics.store(this.#numbers, 5, BigInt.asIntN(64, appended.chain));
+      Atomics.store(this.#words, 22, appended.key ?? 0);
     }
     Atomics.store(this.#words, 0, state);
     Atomics.notify(this.#words, 0);

@@ -40,10 +40,10 @@ async function ofTheOperator(url: string): Promise<LogDriver> {
   )) as { driver: LogDriver };
   checkOffers('the driver', driver, ofADriver);
   return {
-    create: (place) => driver.create(place),
-    look: (place) => driver.look(place),
-    open: async (place) => {
-      const log = await driver.open(place);
+    create: (address) => driver.create(address),
+    look: (address) => driver.look(address),
+    open: async (address) => {
+      const log = await driver.open(address);
       checkOffers('the log of the driver', log, ofALog);
       return log;
     },

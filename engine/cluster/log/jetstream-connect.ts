@@ -9,7 +9,7 @@ import {
 } from '@nats-io/transport-node';
 import { fail } from '../../base/errors.js';
 import { rootsOf } from './log-address.js';
-import type { LogPlace } from './replicated-log.js';
+import type { LogAddress } from './replicated-log.js';
 
 export interface NatsAddress {
   servers: string[];
@@ -56,14 +56,14 @@ function credentials(tokenFile: string): NodeConnectionOptions {
 }
 
 /** Opens a connection that reconnects forever. Fails LOG_UNAVAILABLE when the first connection fails. */
-export async function connectNats(place: LogPlace): Promise<NatsConnection> {
-  const { servers, encrypted } = natsAddress(place.url);
-  const { cert, key } = place.tls ?? {};
-  const isTls = encrypted || place.tls !== undefined;
-  const ca = isTls ? rootsOf(place) : undefined;
+export async function connectNats(address: LogAddress): Promise<NatsConnection> {
+  const { servers, encrypted } = natsAddress(address.url);
+  const { cert, key } = address.tls ?? {};
+  const isTls = encrypted || address.tls !== undefined;
+  const ca = isTls ? rootsOf(address) : undefined;
   const options: NodeConnectionOptions = {
     servers,
-    name: `trellisdb ${place.name}`,
+    name: `trellisdb ${address.name}`,
     // Do not wait for a server that is lost: another one has the log too.
     timeout: connectMs / 2,
     pingInterval: 2_000,
@@ -74,7 +74,7 @@ export async function connectNats(place: LogPlace): Promise<NatsConnection> {
     ignoreClusterUpdates: true,
     // Otherwise, every append creates an error in advance, for the sake of its stack.
     noAsyncTraces: true,
-    ...(place.tokenFile === undefined ? {} : credentials(place.tokenFile)),
+    ...(address.tokenFile === undefined ? {} : credentials(address.tokenFile)),
     ...(isTls ? { tls: { caFile: ca, certFile: cert, keyFile: key } } : {}),
   };
   try {

@@ -6,7 +6,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { fail } from '../../base/errors.js';
 import { refusalOf } from './jetstream-code.js';
 import { StreamReader, type StreamName } from './jetstream-reader.js';
-import type { Appended, Heard, Logged, ReplicatedLog } from './replicated-log.js';
+import type { Appended, OnContact, Logged, ReplicatedLog } from './replicated-log.js';
 
 /** The `max_msg_size` of the stream, and the default limit of the servers. */
 export const messageBytes = 1024 * 1024;
@@ -22,7 +22,7 @@ const tryMs = 2_000;
  */
 const unknownMs = 100;
 /** Milliseconds for one read of a message. */
-const lookMs = 1_000;
+const checkMs = 1_000;
 
 export class JetStreamLog implements ReplicatedLog {
   readonly #readers = new Set<StreamReader>();
@@ -74,8 +74,8 @@ export class JetStreamLog implements ReplicatedLog {
     return 'unknown';
   }
 
-  async *read(from: number, heard: Heard): AsyncGenerator<Logged> {
-    const reader = new StreamReader(this.client, this.manager, this.name, from, heard);
+  async *read(from: number, onContact: OnContact): AsyncGenerator<Logged> {
+    const reader = new StreamReader(this.client, this.manager, this.name, from, onContact);
     this.#readers.add(reader);
     try {
       yield* reader.read();
@@ -93,7 +93,7 @@ export class JetStreamLog implements ReplicatedLog {
       .getMessage(this.name.stream, { seq })
       .catch(() => null)
       .then((message) => message && new Uint8Array(message.data));
-    const late = until(performance.now() + lookMs).then(() => null);
+    const late = until(performance.now() + checkMs).then(() => null);
     return (await Promise.race([found, late])) ?? undefined;
   }
 

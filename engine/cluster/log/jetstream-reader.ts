@@ -12,7 +12,7 @@ import {
 import { fail, TrellisError } from '../../base/errors.js';
 import { refusalOf } from './jetstream-code.js';
 import { LossDetector } from './loss-detector.js';
-import type { Heard, Logged } from './replicated-log.js';
+import type { OnContact, Logged } from './replicated-log.js';
 
 /** Bytes that a consumer may fetch in advance. */
 const aheadBytes = 8 * 1024 * 1024;
@@ -21,7 +21,7 @@ const aheadBytes = 8 * 1024 * 1024;
  * life.
  */
 const heartbeatMs = 500;
-const lookMs = 1_000;
+const checkMs = 1_000;
 const pauseMs = 250;
 
 /** Names a stream by its name and by its subject. Every creation of the stream has a different subject. */
@@ -35,30 +35,30 @@ export class StreamReader {
   #messages: ConsumerMessages | undefined;
   #closed = false;
   #fault: unknown;
-  #looking: NodeJS.Timeout | undefined;
+  #checkTimer: NodeJS.Timeout | undefined;
   #received = 0;
   /** True while the reader of the log is slower than the log. */
   #isHanding = false;
-  readonly #patience = new LossDetector();
+  readonly #lossDetector = new LossDetector();
 
   constructor(
     private readonly client: JetStreamClient,
     private readonly manager: JetStreamManager,
     private readonly name: StreamName,
     from: number,
-    private readonly heard: Heard,
+    private readonly onContact: OnContact,
   ) {
     this.#expected = from;
   }
 
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#looking);
+    clearTimeout(this.#checkTimer);
     this.#messages?.stop();
   }
 
   async *read(): AsyncGenerator<Logged> {
-    this.#look();
+    this.#scheduleCheck();
     try {
       while (!this.#closed) yield* this.#consume();
       if (this.#fault !== undefined) throw this.#fault;
@@ -73,10 +73,10 @@ export class StreamReader {
     this.#messages = messages;
     // The reader was closed while the consumer was created, when nothing could be stopped yet.
     if (this.#closed) messages.stop();
-    void this.#hear(messages);
+    void this.#watchHeartbeats(messages);
     try {
       for await (const message of messages) {
-        this.heard(true);
+        this.onContact(true);
         this.#received++;
         const { seq } = message;
         if (seq > this.#expected) await this.#explain(seq);
@@ -88,7 +88,7 @@ export class StreamReader {
           this.#isHanding = false;
         }
         if (this.#closed) return;
-        this.heard(message.info.pending > 0);
+        this.onContact(message.info.pending > 0);
       }
     } catch (error) {
       // Ignore the error of a stopped consumer: the loop creates another one. A gap is thrown as
@@ -118,9 +118,9 @@ export class StreamReader {
     }
   }
 
-  async #hear(messages: ConsumerMessages): Promise<void> {
+  async #watchHeartbeats(messages: ConsumerMessages): Promise<void> {
     for await (const { type } of messages.status())
-      if (type === 'heartbeat') this.heard(this.#isHanding);
+      if (type === 'heartbeat') this.onContact(this.#isHanding);
   }
 
   /** Fails with the reason why message `seq` came in place of the expected one. */
@@ -134,31 +134,32 @@ export class StreamReader {
   }
 
   /** While no message arrives, checks whether any can still arrive. */
-  #look(): void {
+  #scheduleCheck(): void {
     const before = this.#received;
-    this.#looking = setTimeout(async () => {
+    this.#checkTimer = setTimeout(async () => {
       try {
         if (this.#received === before && !this.#isHanding) await this.#judge();
-        else if (this.#received !== before) this.#patience.heard(undefined);
+        else if (this.#received !== before) this.#lossDetector.observe(undefined);
       } catch (error) {
         this.#fault = error;
         this.close();
       }
-      if (!this.#closed) this.#look();
-    }, lookMs);
+      if (!this.#closed) this.#scheduleCheck();
+    }, checkMs);
   }
 
   async #judge(): Promise<void> {
     const info = await this.#info();
     if (info === undefined) return;
-    if (info === 'gone') return this.#patience.heard(`the stream ${this.name.stream} is gone`);
+    if (info === 'gone')
+      return this.#lossDetector.observe(`the stream ${this.name.stream} is gone`);
     const { first_seq: first, last_seq: last } = info.state;
     const isSame = info.config.subjects.includes(this.name.subject);
     if (isSame && first > this.#expected) fail('LOG_TRUNCATED', { first, needed: this.#expected });
     // A consumer notices a lost message only when the next one arrives. Stop it, so that a new consumer reads
     // the lost message.
     if (isSame && last >= this.#expected && !this.#isHanding) this.#messages?.stop();
-    this.#patience.heard(
+    this.#lossDetector.observe(
       isSame
         ? last >= this.#expected - 1
           ? undefined

@@ -14,7 +14,7 @@ interface ServerReport {
 
 const waitMs = 1_000;
 /** Maximum bytes of a server's report. */
-const reportMost = 4 * 1024 * 1024;
+const reportBytesMax = 4 * 1024 * 1024;
 
 /** Asks all servers. At least `replicas` servers must report that they sync. */
 export async function checkSyncSettings(
@@ -69,7 +69,7 @@ async function boundedText(reply: Response): Promise<string> {
   let size = 0;
   for await (const piece of reply.body ?? []) {
     size += piece.length;
-    if (size > reportMost) throw new RangeError('a report is too long');
+    if (size > reportBytesMax) throw new RangeError('a report is too long');
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');

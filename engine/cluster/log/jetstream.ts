@@ -18,9 +18,9 @@ import { connectNats, natsAddress } from './jetstream-connect.js';
 import { JetStreamLog, messageBytes } from './jetstream-log.js';
 import { checkSyncSettings } from './jetstream-safety.js';
 import { LossDetector } from './loss-detector.js';
-import type { LogDriver, LogPlace } from './replicated-log.js';
+import type { LogDriver, LogAddress } from './replicated-log.js';
 
-const streamOf = ({ name }: LogPlace): string => `TRELLIS_${name}`;
+const streamOf = ({ name }: LogAddress): string => `TRELLIS_${name}`;
 const askMs = 5_000;
 const againMs = 500;
 
@@ -35,10 +35,10 @@ const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(
  */
 async function configOf(
   manager: JetStreamManager,
-  place: LogPlace,
+  address: LogAddress,
 ): Promise<StreamConfig | undefined> {
   try {
-    return (await manager.streams.info(streamOf(place))).config;
+    return (await manager.streams.info(streamOf(address))).config;
   } catch (error) {
     if (refusalOf(error) === 'no stream') return undefined;
     return fail('LOG_UNAVAILABLE', { what: (error as Error).message });
@@ -46,24 +46,24 @@ async function configOf(
 }
 
 /** Returns the configuration of a stream, without its subject. */
-const formOf = (place: LogPlace) => ({
+const formOf = (address: LogAddress) => ({
   retention: RetentionPolicy.Limits,
   storage: StorageType.File,
-  num_replicas: natsAddress(place.url).replicas,
+  num_replicas: natsAddress(address.url).replicas,
   discard: DiscardPolicy.New,
   deny_delete: true,
   deny_purge: false,
   allow_direct: false,
   max_msgs: -1,
   max_age: 0,
-  max_bytes: 2 * place.keepBytes,
+  max_bytes: 2 * address.keepBytes,
   max_msg_size: messageBytes,
   duplicate_window: nanos(120_000),
 });
 
 /** Fails LOG_UNSAFE for a stream that may drop acknowledged messages. */
-function checkForm(config: StreamConfig, place: LogPlace): void {
-  const wanted = formOf(place);
+function checkForm(config: StreamConfig, address: LogAddress): void {
+  const wanted = formOf(address);
   const fixed = ['retention', 'storage', 'discard', 'deny_delete', 'allow_direct'] as const;
   const limits = ['max_msgs', 'max_age'] as const;
   const wrong =
@@ -76,61 +76,63 @@ function checkForm(config: StreamConfig, place: LogPlace): void {
       ? 'max_msg_size'
       : undefined);
   if (wrong !== undefined)
-    fail('LOG_UNSAFE', { what: `the stream ${streamOf(place)} has ${wrong} ${config[wrong]}` });
+    fail('LOG_UNSAFE', { what: `the stream ${streamOf(address)} has ${wrong} ${config[wrong]}` });
 }
 
 export const driver: LogDriver = {
-  async open(place) {
-    const connection = await connectNats(place);
+  async open(address) {
+    const connection = await connectNats(address);
     try {
       const manager = await managerOf(connection);
-      const patience = new LossDetector();
-      let config = await configOf(manager, place);
+      const lossDetector = new LossDetector();
+      let config = await configOf(manager, address);
       while (config === undefined) {
-        patience.heard(`there is no stream ${streamOf(place)}; \`trellis cluster init\` makes it`);
+        lossDetector.observe(
+          `there is no stream ${streamOf(address)}; \`trellis cluster init\` makes it`,
+        );
         await wait(againMs);
-        config = await configOf(manager, place);
+        config = await configOf(manager, address);
       }
-      checkForm(config, place);
+      checkForm(config, address);
       const subject = config.subjects[0]!;
       const client = jetstream(connection, { timeout: askMs });
       // The limit of the servers includes headers.
-      const most = Math.min(messageBytes, connection.info?.max_payload ?? messageBytes) - 1024;
-      const name = { stream: streamOf(place), subject };
-      return new JetStreamLog(connection, client, manager, name, most);
+      const max = Math.min(messageBytes, connection.info?.max_payload ?? messageBytes) - 1024;
+      const name = { stream: streamOf(address), subject };
+      return new JetStreamLog(connection, client, manager, name, max);
     } catch (error) {
       await connection.close();
       throw error;
     }
   },
 
-  async create(place) {
-    const { replicas, monitors } = natsAddress(place.url);
-    const connection = await connectNats(place);
+  async create(address) {
+    const { replicas, monitors } = natsAddress(address.url);
+    const connection = await connectNats(address);
     try {
       const manager = await managerOf(connection);
-      if ((await configOf(manager, place)) !== undefined)
-        fail('CONFIG_INVALID', { what: `the stream ${streamOf(place)} exists already` });
+      if ((await configOf(manager, address)) !== undefined)
+        fail('CONFIG_INVALID', { what: `the stream ${streamOf(address)} exists already` });
       const { durable, note } = await checkSyncSettings(connection, monitors, replicas);
-      if (place.allowLazy !== true && durable !== true) fail('LOG_UNSAFE', { what: note });
-      if (place.allowLazy !== true && replicas < 3)
+      if (address.allowLazy !== true && durable !== true) fail('LOG_UNSAFE', { what: note });
+      if (address.allowLazy !== true && replicas < 3)
         fail('LOG_UNSAFE', { what: `${replicas} server holds it` });
       // The random subject belongs to this creation of the stream. If the stream is re-created, a node that
       // knows the old subject cannot append to the new stream.
-      const subject = `trellis.${place.name}.${randomBytes(8).toString('hex')}`;
+      const subject = `trellis.${address.name}.${randomBytes(8).toString('hex')}`;
       await manager.streams
-        .add({ name: streamOf(place), subjects: [subject], ...formOf(place) })
+        .add({ name: streamOf(address), subjects: [subject], ...formOf(address) })
         .catch((error: Error) => fail('LOG_UNAVAILABLE', { what: error.message }));
     } finally {
       await connection.close();
     }
   },
 
-  async look(place) {
-    const { replicas, monitors } = natsAddress(place.url);
-    const connection = await connectNats(place);
+  async look(address) {
+    const { replicas, monitors } = natsAddress(address.url);
+    const connection = await connectNats(address);
     try {
-      const exists = (await configOf(await managerOf(connection), place)) !== undefined;
+      const exists = (await configOf(await managerOf(connection), address)) !== undefined;
       return { exists, ...(await checkSyncSettings(connection, monitors, replicas)) };
     } finally {
       await connection.close();

@@ -3,7 +3,7 @@
 // Invariant: one response never makes a log lost; only equal responses over a longer time do.
 import { fail } from '../../base/errors.js';
 
-const patienceMs = 15_000;
+const lossMs = 15_000;
 
 /** Checks one symptom of a lost log, observation by observation. */
 export class LossDetector {
@@ -14,12 +14,12 @@ export class LossDetector {
    * Takes what an observation found; undefined means that nothing is wrong. Fails LOG_LOST when the finding
    * has not changed for longer than a failover takes.
    */
-  heard(what: string | undefined): void {
+  observe(what: string | undefined): void {
     const now = performance.now();
     if (what === undefined || what !== this.#what) this.#since = undefined;
     if (what === undefined) return;
     this.#what = what;
     this.#since ??= now;
-    if (now - this.#since >= patienceMs) fail('LOG_LOST', { what });
+    if (now - this.#since >= lossMs) fail('LOG_LOST', { what });
   }
 }

@@ -16,7 +16,7 @@ export interface Logged {
   bytes: Uint8Array;
 }
 
-export type Heard = (hasMore?: boolean) => void;
+export type OnContact = (hasMore?: boolean) => void;
 
 export interface ReplicatedLog {
   /** Maximum bytes of one message. */
@@ -34,7 +34,7 @@ export interface ReplicatedLog {
    * yielded.
    *
    */
-  read(from: number, heard: Heard): AsyncIterable<Logged>;
+  read(from: number, onContact: OnContact): AsyncIterable<Logged>;
   /**
    * Reads the message at `seq` from the log as it is now, not from a reader's buffer. Returns undefined when
    * there is none or no server responds.
@@ -69,16 +69,16 @@ export interface LogDriver {
    * Fails LOG_UNAVAILABLE when the log cannot be reached, LOG_LOST when it does not exist. It never creates a
    * log.
    */
-  open(place: LogPlace): Promise<ReplicatedLog>;
+  open(address: LogAddress): Promise<ReplicatedLog>;
   /**
    * Creates an empty log. Fails LOG_UNSAFE when it would not be durable, CONFIG_INVALID when it already
    * exists.
    */
-  create(place: LogPlace): Promise<void>;
-  look(place: LogPlace): Promise<LogStatus>;
+  create(address: LogAddress): Promise<void>;
+  look(address: LogAddress): Promise<LogStatus>;
 }
 
-export interface LogPlace {
+export interface LogAddress {
   /** `nats://a:4222,b:4222` or `s3://bucket/prefix`. */
   url: string;
   /** Name of the log. Each database has one. */

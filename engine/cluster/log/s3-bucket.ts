@@ -23,13 +23,13 @@ interface Reply {
   header: (name: string) => string | undefined;
   body: Buffer;
   /** True if the list has more names than requested. */
-  isCut: boolean;
+  isTruncated: boolean;
 }
 
 /** Maximum bytes of a response without content, such as an error message. */
-const wordsMost = 64 * 1024;
+const textBytesMax = 64 * 1024;
 /** Maximum bytes of one name in a list, with its other fields. */
-const nameMost = 4 * 1024;
+const nameBytesMax = 4 * 1024;
 
 export interface Listed {
   keys: { key: string; size: number }[];
@@ -56,7 +56,7 @@ export class Bucket {
    */
   async create(key: string, bytes: Uint8Array, id: string): Promise<boolean | undefined> {
     const headers = { 'if-none-match': '*', 'x-amz-meta-id': id };
-    const status = (await this.#ask('PUT', key, { headers, body: bytes }))?.status;
+    const status = (await this.#request('PUT', key, { headers, body: bytes }))?.status;
     return status === 200 ? true : status === 412 ? false : undefined;
   }
 
@@ -64,29 +64,32 @@ export class Bucket {
    * Returns at most `max` bytes of the content; longer objects are cut. Returns null when the object does not
    * exist.
    */
-  async get(key: string, most: number): Promise<Buffer | null | undefined> {
-    const reply = await this.#ask('GET', key, { most });
+  async get(key: string, max: number): Promise<Buffer | null | undefined> {
+    const reply = await this.#request('GET', key, { max });
     return reply?.status === 200 ? reply.body : reply?.status === 404 ? null : undefined;
   }
 
   /** Returns the id with which the object was created, or null when it does not exist. */
   async idOf(key: string): Promise<string | null | undefined> {
-    const reply = await this.#ask('HEAD', key, {});
+    const reply = await this.#request('HEAD', key, {});
     if (reply?.status === 200) return reply.header('x-amz-meta-id') ?? '';
     return reply?.status === 404 ? null : undefined;
   }
 
   /** Lists at most `max` names below `prefix`, in order, beginning after `after`. */
-  async list(prefix: string, after: string, most: number): Promise<Listed | undefined> {
+  async list(prefix: string, after: string, max: number): Promise<Listed | undefined> {
     const whole = this.address.prefix + prefix;
     const query: Record<string, string> = {
       'list-type': '2',
-      'max-keys': String(most),
+      'max-keys': String(max),
       prefix: whole,
     };
     if (after !== '') query['start-after'] = whole + after;
-    const reply = await this.#ask('GET', undefined, { query, most: wordsMost + most * nameMost });
-    if (reply?.status !== 200 || reply.isCut) return undefined;
+    const reply = await this.#request('GET', undefined, {
+      query,
+      max: textBytesMax + max * nameBytesMax,
+    });
+    if (reply?.status !== 200 || reply.isTruncated) return undefined;
     const text = reply.body.toString('utf8');
     const keys = [...text.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, entry]) => ({
       key: (/<Key>(.*?)<\/Key>/.exec(entry!)?.[1] ?? '').slice(whole.length),
@@ -96,7 +99,7 @@ export class Bucket {
   }
 
   async remove(key: string): Promise<boolean> {
-    const status = (await this.#ask('DELETE', key, {}))?.status;
+    const status = (await this.#request('DELETE', key, {}))?.status;
     return status === 204 || status === 200 || status === 404;
   }
 
@@ -104,12 +107,12 @@ export class Bucket {
     this.#agent.destroy();
   }
 
-  #ask(
+  #request(
     method: string,
     key: string | undefined,
-    more: Partial<Pick<S3Request, 'query' | 'headers' | 'body'>> & { most?: number },
+    more: Partial<Pick<S3Request, 'query' | 'headers' | 'body'>> & { max?: number },
   ): Promise<Reply | undefined> {
-    const { most = wordsMost } = more;
+    const { max = textBytesMax } = more;
     const { endpoint, bucketPath, prefix, region } = this.address;
     const request: S3Request = {
       method,
@@ -141,13 +144,13 @@ export class Bucket {
           resolve({
             status: reply.statusCode ?? 0,
             header: (name) => reply.headers[name]?.toString(),
-            body: Buffer.concat(pieces).subarray(0, most),
-            isCut: size > most,
+            body: Buffer.concat(pieces).subarray(0, max),
+            isTruncated: size > max,
           });
         reply.on('data', (piece: Buffer) => {
           pieces.push(piece);
           size += piece.length;
-          if (size <= most) return;
+          if (size <= max) return;
           end();
           call.destroy();
         });

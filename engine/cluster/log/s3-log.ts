@@ -6,7 +6,7 @@
 //   CREATION/trim/SEQ messages before SEQ are deleted; written before the first of them is removed
 //
 import { fail } from '../../base/errors.js';
-import type { Appended, Heard, Logged, ReplicatedLog } from './replicated-log.js';
+import type { Appended, OnContact, Logged, ReplicatedLog } from './replicated-log.js';
 import type { Bucket } from './s3-bucket.js';
 
 /** Maximum bytes of a message. Parts are smaller; a store accepts much larger objects. */
@@ -14,7 +14,7 @@ const messageBytes = 8 * 1024 * 1024;
 const unknownMs = 100;
 /** Number of objects requested in parallel while many are waiting. */
 const ahead = 16;
-const listMost = 1000;
+const listMax = 1000;
 const digits = 15;
 /**
  * Names of boundaries decrease as their sequences increase, so that a list begins with the highest boundary.
@@ -25,7 +25,7 @@ const highest = 10 ** digits - 1;
 const formBytes = 4096;
 
 /** Number of polls without a message after which the log is checked for deletion and gaps. */
-const looksPerCheck = 20;
+const pollsPerCheck = 20;
 
 export class S3Log implements ReplicatedLog {
   readonly maxBytes = messageBytes;
@@ -69,8 +69,8 @@ export class S3Log implements ReplicatedLog {
     return Buffer.compare(there, bytes) === 0 ? 'ok' : 'behind';
   }
 
-  async *read(from: number, heard: Heard): AsyncGenerator<Logged> {
-    await this.#expectEnd(from, heard);
+  async *read(from: number, onContact: OnContact): AsyncGenerator<Logged> {
+    await this.#expectEnd(from, onContact);
     let quiet = 0;
     for (let expected = from; !this.#isClosed; ) {
       const count = quiet === 0 ? ahead : 1;
@@ -82,26 +82,26 @@ export class S3Log implements ReplicatedLog {
       const batch = answers.slice(0, missing < 0 ? count : missing) as Buffer[];
       if (batch.length > 0) {
         await this.#proveKept(expected);
-        heard(true);
+        onContact(true);
         for (const bytes of batch) {
           yield { seq: expected++, bytes: new Uint8Array(bytes) };
           if (this.#isClosed) return;
         }
-      } else if (answers[0] === null) heard();
+      } else if (answers[0] === null) onContact();
       quiet = missing < 0 ? 0 : quiet + 1;
       if (missing < 0) continue;
-      if (quiet % looksPerCheck === 0) await this.#explainSilence(expected);
+      if (quiet % pollsPerCheck === 0) await this.#explainSilence(expected);
       await until(performance.now() + this.pollMs);
     }
   }
 
   /** Waits until the store reports that the message before `from` exists, or was trimmed. */
-  async #expectEnd(from: number, heard: Heard): Promise<void> {
+  async #expectEnd(from: number, onContact: OnContact): Promise<void> {
     while (!this.#isClosed) {
       const boundary = await this.#boundary();
       const before = from === 1 ? '' : await this.bucket.idOf(this.#message(from - 1));
       if (boundary !== undefined && before !== undefined) {
-        heard(true);
+        onContact(true);
         if (boundary > from) fail('LOG_TRUNCATED', { first: boundary, needed: from });
         if (before === null && from > boundary) lostEnd(from - 1);
         return;
@@ -134,7 +134,7 @@ export class S3Log implements ReplicatedLog {
     // Unless it was trimmed meanwhile.
     const boundary = isShort && expected > 1 ? await this.#boundary() : undefined;
     if (boundary !== undefined && boundary < expected) lostEnd(expected - 1);
-    const making = await makingOf(this.bucket);
+    const making = await creationOf(this.bucket);
     if (making !== undefined && making !== this.making)
       fail('LOG_LOST', { what: 'it has gone, or was made anew' });
   }
@@ -177,7 +177,7 @@ export class S3Log implements ReplicatedLog {
    */
   async size(): Promise<number> {
     const [first, last] = [await this.first(), await this.last()];
-    const page = await this.bucket.list(`${this.making}/log/`, nameOf(first - 1), listMost);
+    const page = await this.bucket.list(`${this.making}/log/`, nameOf(first - 1), listMax);
     if (page === undefined) return unavailable();
     const sum = page.keys.reduce((total, { size }) => total + size, 0);
     return page.isWhole ? sum : Math.round((sum / page.keys.length) * (last - first + 1));
@@ -191,7 +191,7 @@ export class S3Log implements ReplicatedLog {
     }
     // Also remove what an earlier trim did not reach, or what a paused writer created.
     for (;;) {
-      const page = await this.bucket.list(`${this.making}/log/`, '', listMost);
+      const page = await this.bucket.list(`${this.making}/log/`, '', listMax);
       if (page === undefined) return unavailable();
       const old = page.keys.filter(({ key }) => Number(key) < Math.max(upTo, boundary));
       if (old.length === 0) return;
@@ -227,7 +227,7 @@ export class S3Log implements ReplicatedLog {
  * Returns the id of the current creation of the log: null when the log does not exist, undefined when the
  * store does not report it.
  */
-export async function makingOf(bucket: Bucket): Promise<string | null | undefined> {
+export async function creationOf(bucket: Bucket): Promise<string | null | undefined> {
   const bytes = await bucket.get('log.json', formBytes);
   if (bytes === null || bytes === undefined) return bytes;
   return (JSON.parse(bytes.toString('utf8')) as { making: string }).making;

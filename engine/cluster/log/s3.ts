@@ -5,19 +5,19 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { fail } from '../../base/errors.js';
 import { rootsOf } from './log-address.js';
-import type { LogDriver, LogPlace } from './replicated-log.js';
+import type { LogDriver, LogAddress } from './replicated-log.js';
 import { Bucket, type S3Address } from './s3-bucket.js';
-import { makingOf, S3Log } from './s3-log.js';
+import { creationOf, S3Log } from './s3-log.js';
 import type { S3Key } from './s3-sign.js';
 
 const defaultPollMs = 100;
 
-export interface S3Place extends S3Address {
+export interface PolledS3Address extends S3Address {
   pollMs: number;
 }
 
 /** Parses `s3://bucket/prefix?region=…&endpoint=http://host:9000&poll=100`. Fails CONFIG_INVALID. */
-export function s3Address({ url, name }: LogPlace): S3Place {
+export function s3Address({ url, name }: LogAddress): PolledS3Address {
   const match = /^s3:\/\/([a-z0-9.-]+)(?:\/([\w./-]*?))?\/?(?:\?(.*))?$/.exec(url);
   const options = new URLSearchParams(match?.[3] ?? '');
   const unknown = [...options.keys()].find((key) => !['region', 'endpoint', 'poll'].includes(key));
@@ -39,7 +39,7 @@ export function s3Address({ url, name }: LogPlace): S3Place {
 }
 
 /** Parses `id:secret`, or `id:secret:session`. */
-function keyOf({ tokenFile }: LogPlace): S3Key {
+function keyOf({ tokenFile }: LogAddress): S3Key {
   if (tokenFile === undefined)
     return fail('CONFIG_INVALID', { what: '`cluster.token_file` must name a file `id:secret`' });
   if ((statSync(tokenFile).mode & 0o077) !== 0)
@@ -50,31 +50,31 @@ function keyOf({ tokenFile }: LogPlace): S3Key {
   return session.length === 0 ? { id, secret } : { id, secret, session: session.join(':') };
 }
 
-async function bucketOf(place: LogPlace): Promise<[Bucket, S3Place, string | null]> {
-  const address = s3Address(place);
-  const ca = address.endpoint.protocol === 'https:' ? rootsOf(place) : undefined;
-  const bucket = new Bucket(address, keyOf(place), ca && readFileSync(ca, 'utf8'));
-  const making = await makingOf(bucket);
+async function bucketOf(log: LogAddress): Promise<[Bucket, PolledS3Address, string | null]> {
+  const address = s3Address(log);
+  const ca = address.endpoint.protocol === 'https:' ? rootsOf(log) : undefined;
+  const bucket = new Bucket(address, keyOf(log), ca && readFileSync(ca, 'utf8'));
+  const making = await creationOf(bucket);
   if (making !== undefined) return [bucket, address, making];
   bucket.close();
   return fail('LOG_UNAVAILABLE', { what: `${address.endpoint.host} does not answer, or refuses` });
 }
 
 export const driver: LogDriver = {
-  async open(place) {
-    const [bucket, { pollMs }, making] = await bucketOf(place);
+  async open(address) {
+    const [bucket, { pollMs }, making] = await bucketOf(address);
     if (making !== null) return new S3Log(bucket, making, pollMs);
     bucket.close();
     return fail('LOG_LOST', {
-      what: `there is no log at ${place.url}; \`trellis cluster init\` makes it`,
+      what: `there is no log at ${address.url}; \`trellis cluster init\` makes it`,
     });
   },
 
-  async create(place) {
-    const [bucket, , making] = await bucketOf(place);
+  async create(address) {
+    const [bucket, , making] = await bucketOf(address);
     try {
       if (making !== null)
-        fail('CONFIG_INVALID', { what: `there is a log at ${place.url} already` });
+        fail('CONFIG_INVALID', { what: `there is a log at ${address.url} already` });
       const name = randomBytes(8).toString('hex');
       // The whole log relies on this: of two writers that create the same object, one is refused.
       const probe = [new Uint8Array(1), new Uint8Array(2)];
@@ -88,14 +88,14 @@ export const driver: LogDriver = {
       const bytes = Buffer.from(JSON.stringify({ version: 1, making: name }));
       const isMade = await bucket.create('log.json', bytes, name);
       if (isMade === undefined) fail('LOG_UNAVAILABLE', { what: 'the store does not answer' });
-      if (!isMade) fail('CONFIG_INVALID', { what: `there is a log at ${place.url} already` });
+      if (!isMade) fail('CONFIG_INVALID', { what: `there is a log at ${address.url} already` });
     } finally {
       bucket.close();
     }
   },
 
-  async look(place) {
-    const [bucket, , making] = await bucketOf(place);
+  async look(address) {
+    const [bucket, , making] = await bucketOf(address);
     bucket.close();
     const note = 'what a store has answered is as durable as the store';
     return { exists: making !== null, durable: true, note };

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { toErrorData, fail } from '../../base/errors.js';
 import { readHead } from '../entry/head.js';
 import type { SealedEntry } from '../entry/encode-entry.js';
-import type { ClusterTally } from '../ipc/cluster-metrics.js';
+import type { ClusterMetrics } from '../ipc/cluster-metrics.js';
 import type { ReplicatedLog } from '../log/replicated-log.js';
 
 /**
@@ -43,7 +43,7 @@ export async function hasEntry(
 
 interface AppendOptions {
   timeoutMs: number;
-  tally: ClusterTally;
+  clusterMetrics: ClusterMetrics;
   /** Called with the error when the log can no longer be appended to. */
   onFault: (error: unknown) => void;
 }
@@ -53,15 +53,15 @@ export async function appendEntry(
   log: Pick<ReplicatedLog, 'append' | 'at'>,
   { parts, position }: SealedEntry,
   before: PreviousEntry,
-  { timeoutMs, tally, onFault }: AppendOptions,
+  { timeoutMs, clusterMetrics, onFault }: AppendOptions,
 ): Promise<Outcome> {
   const started = performance.now();
   const end = started + timeoutMs;
-  const place = { ...before };
+  const previous = { ...before };
   let isSent = false;
   for (const { bytes, id } of parts) {
     for (;;) {
-      const outcome = await appendOnce(log, bytes, place, id).catch(onFault);
+      const outcome = await appendOnce(log, bytes, previous, id).catch(onFault);
       if (outcome === 'ok') break;
       if (outcome === undefined) return isSent ? 'unknown' : 'lost';
       if (outcome === 'behind') return 'behind';
@@ -69,17 +69,17 @@ export async function appendEntry(
       // arrive.
       if (outcome === 'full') return isSent ? 'unknown' : 'full';
       isSent ||= outcome === 'unknown';
-      if (outcome === 'unknown') tally.add('unknown');
+      if (outcome === 'unknown') clusterMetrics.add('unknown');
       // While the log does not respond, it may be replaced by another one.
-      place.isSure = false;
+      previous.isSure = false;
       // The driver waits before it returns `unknown`, so this loop does not spin.
       if (performance.now() >= end) return isSent ? 'unknown' : 'held';
     }
     isSent = true;
-    Object.assign(place, { seq: place.seq + 1, chain: position.chain, isSure: true });
-    tally.add('bytes', bytes.length);
+    Object.assign(previous, { seq: previous.seq + 1, chain: position.chain, isSure: true });
+    clusterMetrics.add('bytes', bytes.length);
   }
-  tally.observe('cluster_append_seconds', (performance.now() - started) / 1000);
+  clusterMetrics.observe('cluster_append_seconds', (performance.now() - started) / 1000);
   return 'ok';
 }
 

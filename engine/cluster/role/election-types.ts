@@ -24,7 +24,7 @@ export interface ElectionEvents {
    * Called when the log shows a sign of life, or an entry is applied. It is the input for the lag of this
    * node.
    */
-  onHeard: (heardAt: number, isCaughtUp: boolean) => void;
+  onProgress: (contactAt: number, isCaughtUp: boolean) => void;
   onFault: (error: ErrorData) => void;
   log: (level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>) => void;
 }

@@ -2,7 +2,7 @@
 // Invariant: nothing is appended. Nothing of the log is trusted except an address, whose owner must prove its
 // identity. In a signed log, entries without a valid signature are ignored.
 import { driverOf } from '../log/drivers.js';
-import { logPlaceOf } from '../log/log-address.js';
+import { logAddressOf } from '../log/log-address.js';
 import type { ReplicatedLog } from '../log/replicated-log.js';
 import { EntryKeys, checkWriter } from '../entry/entry-keys.js';
 import { bodyOf, readHead } from '../entry/head.js';
@@ -15,7 +15,7 @@ import type { ClusterOptions } from '../options.js';
  * Number of entries to read back. The leader names itself at least once per lease, and a lease rarely has
  * more entries.
  */
-const lookBack = 200;
+const entriesBack = 200;
 
 /**
  * Returns the newest node that an entry names as the leader, even if it is this node. Waits for one, and
@@ -27,11 +27,11 @@ export async function findLeader(
   dbUuid: string | undefined,
   ms: number,
 ): Promise<ClusterLeader | undefined> {
-  const place = logPlaceOf(cluster, dbUuid);
-  const log = await (await driverOf(place.url)).open(place);
+  const address = logAddressOf(cluster, dbUuid);
+  const log = await (await driverOf(address.url)).open(address);
   const late = setTimeout(() => void log.close(), ms);
   try {
-    const keys = EntryKeys.of(cluster.secrets, place.name);
+    const keys = EntryKeys.of(cluster.secrets, address.name);
     return await newestLeader(log, keys);
   } finally {
     clearTimeout(late);
@@ -46,7 +46,7 @@ async function newestLeader(
   let since: number | undefined;
   const [first, last] = await Promise.all([log.first(), log.last()]);
   let found: ClusterLeader | undefined;
-  for await (const { seq, bytes } of log.read(Math.max(first, last - lookBack, 1), () => {})) {
+  for await (const { seq, bytes } of log.read(Math.max(first, last - entriesBack, 1), () => {})) {
     const head = readHead(bytes, seq);
     checkWriter(keys, bytes, head, { seq, since });
     since = head.key;

@@ -12,8 +12,8 @@ import { printKey } from '../entry/entry-keys.js';
 import { entryKind } from '../entry/kind.js';
 import { type SealedEntry, encodeEntry } from '../entry/encode-entry.js';
 import type { NotedPosition } from '../ipc/message.js';
-import { ClusterTally } from '../ipc/cluster-metrics.js';
-import type { Heard, ReplicatedLog } from '../log/replicated-log.js';
+import { ClusterMetrics } from '../ipc/cluster-metrics.js';
+import type { OnContact, ReplicatedLog } from '../log/replicated-log.js';
 import type { ClusterLeader, ClusterRole, RoleChange } from '../node.js';
 import { type PreviousEntry, type Outcome, appendEntry, hasEntry } from './appender.js';
 import { leaderOf, packLeader, reachable, writeRefusal } from '../ipc/leader.js';
@@ -32,7 +32,7 @@ interface Written {
 const waitingMax = 64 * 1024 * 1024;
 
 /** Ticks per lease, and beats per lease by which the leader breaks its silence. */
-const looksPerLease = 20;
+const ticksPerLease = 20;
 const beatsPerLease = 3;
 
 /** Maximum delay before a node tries to lead early, as a share of the lease, by the reason why it may. */
@@ -57,7 +57,7 @@ export class ElectionState {
   #waitingBytes = 0;
   readonly #waiting: { seq: number; bytes: number }[] = [];
   #onDrained: (() => void) | undefined;
-  readonly #watch: LeaseTimer;
+  readonly #leaseTimer: LeaseTimer;
   #threshold = 0;
   /** One of `electionDelay` while this node may try early. */
   #electionDelay: number | undefined;
@@ -85,15 +85,15 @@ export class ElectionState {
     position: NotedPosition,
     private readonly options: ElectionOptions,
     private readonly events: ElectionEvents,
-    private readonly tally = new ClusterTally(),
+    private readonly clusterMetrics = new ClusterMetrics(),
   ) {
     this.#head = position;
     this.#applied = position.seq;
     this.#leader = reachable(position.leader);
     this.#assembler = new EntryDecoder(position, options.keys);
     const { leaseMs } = options;
-    const tickMs = Math.max(10, leaseMs / looksPerLease);
-    this.#watch = new LeaseTimer(leaseMs / 2, tickMs, sharedMs());
+    const tickMs = Math.max(10, leaseMs / ticksPerLease);
+    this.#leaseTimer = new LeaseTimer(leaseMs / 2, tickMs, sharedMs());
     this.#draw();
     this.#timer = setInterval(() => this.#tick(), tickMs);
     if (position.key === undefined || options.keys?.ids.includes(position.key)) void this.#read();
@@ -127,20 +127,21 @@ export class ElectionState {
       this.#waitingBytes -= this.#waiting.shift()!.bytes;
     }
     if (this.#waitingBytes < waitingMax) this.#onDrained?.();
-    this.#tellHeard();
+    this.#reportProgress();
     if (this.#electionDelay !== undefined) this.#tick();
   }
 
-  #tellHeard(): void {
+  #reportProgress(): void {
     const hasAll = !this.#hasMore && this.#applied >= this.#head.seq;
-    this.events.onHeard(this.#watch.heardAt, hasAll);
+    this.events.onProgress(this.#leaseTimer.contactAt, hasAll);
   }
 
   /** Leaves the cluster because of this error. */
   fail(error: unknown): void {
     if (this.#role === 'lost') return;
     const { error: data, stack } = toErrorData(error);
-    if (data.code === 'LOG_LOST' || data.code === 'LOG_UNTRUSTED') this.tally.add('chainErrors');
+    if (data.code === 'LOG_LOST' || data.code === 'LOG_UNTRUSTED')
+      this.clusterMetrics.add('chainErrors');
     this.#reading++;
     const wasLeading = this.#role === 'leader';
     // A node that has left must not forward writes.
@@ -166,24 +167,24 @@ export class ElectionState {
     const reading = ++this.#reading;
     const isCurrent = (): boolean => reading === this.#reading;
     const assembler = this.#assembler;
-    const hear = (hasMore = false): void => {
+    const onContact = (hasMore = false): void => {
       if (!isCurrent()) return;
-      this.#watch.hear(sharedMs());
+      this.#leaseTimer.contact(sharedMs());
       this.#hasMore = hasMore;
-      if (!this.#isProven) return void this.#prove(hear);
+      if (!this.#isProven) return void this.#prove(onContact);
       if (this.#role === 'joining') this.#become('follower', 'opened');
-      this.#tellHeard();
+      this.#reportProgress();
     };
-    if (!this.#isProven) void this.#prove(hear);
+    if (!this.#isProven) void this.#prove(onContact);
     try {
-      for await (const message of this.log.read(assembler.end + 1, hear)) {
+      for await (const message of this.log.read(assembler.end + 1, onContact)) {
         if (!isCurrent()) return;
         const entry = assembler.push(message);
         // A complete entry continues the one before it, which the log may have trimmed.
         this.#isProven ||= entry !== undefined;
         this.#provenAt = sharedMs();
-        hear(true);
-        this.#watch.reset();
+        onContact(true);
+        this.#leaseTimer.reset();
         if (entry === undefined) continue;
         this.#take(entry);
         if (this.#waitingBytes >= waitingMax) await this.#drained();
@@ -198,7 +199,7 @@ export class ElectionState {
    * Verifies the log: it belongs to the data when it has the entry at the position of the data. Calls `hear`
    * when it does.
    */
-  async #prove(hear: Heard): Promise<void> {
+  async #prove(onContact: OnContact): Promise<void> {
     if (this.#isProving || this.#isProven) return;
     this.#isProving = true;
     const reading = this.#reading;
@@ -207,7 +208,7 @@ export class ElectionState {
       if (reading !== this.#reading || !isThere) return;
       this.#isProven = true;
       this.#provenAt = sharedMs();
-      hear(this.#hasMore);
+      onContact(this.#hasMore);
     } catch (error) {
       if (reading === this.#reading) this.fail(error);
     } finally {
@@ -219,9 +220,9 @@ export class ElectionState {
    * Returns the message after which the next entry goes. After half a lease of silence, the append first
    * verifies that message, because another node may have led meanwhile, on a log that had lost it.
    */
-  #before(place: { seq: number; chain: bigint }): PreviousEntry {
+  #before(previous: { seq: number; chain: bigint }): PreviousEntry {
     const isSure = sharedMs() - this.#provenAt < this.options.leaseMs / 2;
-    return { seq: place.seq, chain: place.chain, isSure };
+    return { seq: previous.seq, chain: previous.chain, isSure };
   }
 
   async #drained(): Promise<void> {
@@ -233,7 +234,7 @@ export class ElectionState {
 
   #take(entry: Entry): void {
     this.#head = entry.position;
-    this.tally.entry(entry.kind, entry.position.seq);
+    this.clusterMetrics.entry(entry.kind, entry.position.seq);
     this.#waitingBytes += entry.body.length;
     this.#waiting.push({ seq: entry.position.seq, bytes: entry.body.length });
     this.events.onEntry(entry);
@@ -266,7 +267,7 @@ export class ElectionState {
 
   #tick(): void {
     const now = sharedMs();
-    this.#watch.tick(now);
+    this.#leaseTimer.tick(now);
     if (this.#role === 'leader') {
       const { leaseMs } = this.options;
       const isSilent = this.#queued === 0 && now - this.#lastAppend >= leaseMs / beatsPerLease;
@@ -274,7 +275,7 @@ export class ElectionState {
       return;
     }
     const hasAll = this.#applied >= this.#head.seq && this.#role === 'follower';
-    const isDue = this.#watch.silence >= this.#threshold && this.#watch.isHeard(now);
+    const isDue = this.#leaseTimer.silence >= this.#threshold && this.#leaseTimer.isAlive(now);
     if (!this.options.mayLead || !hasAll || !isDue || this.#isTrying || now < this.#holdUntil)
       return;
     void this.#try();
@@ -295,7 +296,7 @@ export class ElectionState {
       if (reading !== this.#reading) return;
       // Entries after our own entry mean that another node leads.
       if (outcome === 'ok' && this.#head.seq <= sealed.position.seq) this.#lead(sealed.position);
-      this.#watch.reset();
+      this.#leaseTimer.reset();
       if (outcome !== 'unknown' && outcome !== 'held') this.#electionDelay = undefined;
       this.#draw();
     } finally {
@@ -305,7 +306,7 @@ export class ElectionState {
 
   #lead(position: Position): void {
     this.#reading++;
-    if (position.seq > this.#head.seq) this.tally.entry(entryKind.epoch, position.seq);
+    if (position.seq > this.#head.seq) this.clusterMetrics.entry(entryKind.epoch, position.seq);
     this.#head = position;
     this.#leader = this.options.self;
     this.#lastAppend = sharedMs();
@@ -350,11 +351,11 @@ export class ElectionState {
     const sealed = this.#seal(before.seq, { ...written, epoch });
     const outcome = await this.#send(sealed, before, timeoutMs);
     this.#lastAppend = sharedMs();
-    this.#watch.hear(this.#lastAppend);
+    this.#leaseTimer.contact(this.#lastAppend);
     if (outcome === 'ok') {
       this.#provenAt = this.#lastAppend;
       this.#head = sealed.position;
-      this.tally.entry(kind, sealed.position.seq);
+      this.clusterMetrics.entry(kind, sealed.position.seq);
       return sealed.position;
     }
     if (outcome !== 'full') this.#step(outcome === 'behind' ? 'deposed' : 'unknown_append');
@@ -362,9 +363,9 @@ export class ElectionState {
   }
 
   #send(sealed: SealedEntry, before: PreviousEntry, timeoutMs: number): Promise<Outcome> {
-    const { tally } = this;
+    const { clusterMetrics } = this;
     const onFault = (error: unknown): void => this.fail(error);
-    return appendEntry(this.log, sealed, before, { timeoutMs, tally, onFault });
+    return appendEntry(this.log, sealed, before, { timeoutMs, clusterMetrics, onFault });
   }
 
   /** Runs one append at a time. */
@@ -385,7 +386,7 @@ export class ElectionState {
     this.#electionDelay = reason === 'unknown_append' ? electionDelay.unknown : undefined;
     this.#assembler = new EntryDecoder(this.#head, this.options.keys);
     this.#hasMore = true;
-    this.#watch.reset();
+    this.#leaseTimer.reset();
     this.#draw();
     this.events.onFollow();
     this.#become('follower', reason);

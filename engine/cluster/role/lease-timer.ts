@@ -6,7 +6,7 @@
 export class LeaseTimer {
   #silence = 0;
   #lastTick: number;
-  #heardAt = Number.NEGATIVE_INFINITY;
+  #contactAt = Number.NEGATIVE_INFINITY;
 
   /**
    * The log counts as alive for `windowMs` after each sign of life. `tickMs` is the interval between calls of
@@ -20,8 +20,8 @@ export class LeaseTimer {
     this.#lastTick = now;
   }
 
-  get heardAt(): number {
-    return this.#heardAt;
+  get contactAt(): number {
+    return this.#contactAt;
   }
 
   /** Milliseconds of silence while the log was alive. */
@@ -30,8 +30,8 @@ export class LeaseTimer {
   }
 
   /** Records a sign of life, with or without an entry. */
-  hear(now: number): void {
-    this.#heardAt = now;
+  contact(now: number): void {
+    this.#contactAt = now;
   }
 
   /** Resets the silence: an entry arrived, so a leader exists or is being elected. */
@@ -39,14 +39,14 @@ export class LeaseTimer {
     this.#silence = 0;
   }
 
-  isHeard(now: number): boolean {
-    return now - this.#heardAt <= this.windowMs;
+  isAlive(now: number): boolean {
+    return now - this.#contactAt <= this.windowMs;
   }
 
   tick(now: number): void {
     // If the process was stopped, count one tick.
     const step = Math.min(now - this.#lastTick, 2 * this.tickMs);
     this.#lastTick = now;
-    if (this.isHeard(now)) this.#silence += step;
+    if (this.isAlive(now)) this.#silence += step;
   }
 }

@@ -18,7 +18,7 @@ interface Due {
 }
 
 /** Checks per `keepMs`. */
-const looksPerKeep = 16;
+const checksPerKeep = 16;
 /** Share of `keepBytes` that is left after the log exceeded it. */
 const shareLeft = 0.75;
 
@@ -39,7 +39,7 @@ export class LogRetention {
 
   /** Milliseconds between two checks. */
   get everyMs(): number {
-    return Math.min(60_000, Math.max(250, this.options.keepMs / looksPerKeep));
+    return Math.min(60_000, Math.max(250, this.options.keepMs / checksPerKeep));
   }
 
   /** Clears the state, because another node leads and decides about retention. */
@@ -78,7 +78,7 @@ export class LogRetention {
   }
 
   /** Checks the log. Returns up to where it may be deleted now, or undefined when nothing may be deleted. */
-  async look(
+  async check(
     log: Pick<ReplicatedLog, 'first' | 'last' | 'size'>,
     durable: number,
     now: number,

@@ -11,7 +11,7 @@ import type { ElectionState } from './leader-election.js';
  * Number of retention checks to wait. Nodes report slightly less than once per check, so every active node
  * has reported within two checks.
  */
-const looksHeard = 2;
+const checksToWait = 2;
 const slackMs = 1_000;
 
 export class LogSigning {
@@ -20,7 +20,7 @@ export class LogSigning {
 
   constructor(
     private readonly keys: EntryKeys,
-    private readonly keeper: LogRetention,
+    private readonly retention: LogRetention,
   ) {}
 
   /** Starts when this node begins to lead. It has received no reports yet. */
@@ -29,21 +29,21 @@ export class LogSigning {
   }
 
   /** Begins to sign with a newer key when possible. */
-  async look(
-    member: Pick<ElectionState, 'head' | 'signBy'>,
+  async check(
+    election: Pick<ElectionState, 'head' | 'signBy'>,
     now: number,
     log: ElectionEvents['log'],
   ): Promise<void> {
-    const { key: since } = member.head;
+    const { key: since } = election.head;
     const { newest } = this.keys;
     if (!this.keys.replaces(newest, since)) return;
-    if (now - this.#ledSince < looksHeard * this.keeper.everyMs + slackMs) return;
-    const unknowing = this.keeper.withoutKey(newest, now);
+    if (now - this.#ledSince < checksToWait * this.retention.everyMs + slackMs) return;
+    const unknowing = this.retention.withoutKey(newest, now);
     this.#say(unknowing, log);
-    const key = this.keys.ids.findLast((id) => this.keeper.withoutKey(id, now).length === 0);
+    const key = this.keys.ids.findLast((id) => this.retention.withoutKey(id, now).length === 0);
     if (key === undefined || !this.keys.replaces(key, since)) return;
     // If the lead is lost here, the next leader checks again.
-    const at = await member.signBy(key).catch(() => undefined);
+    const at = await election.signBy(key).catch(() => undefined);
     if (at === undefined) return;
     const message = 'from here on entries of the log are signed by this key';
     log('info', message, { key: printKey(key), position: `${at.epoch}.${at.seq}` });

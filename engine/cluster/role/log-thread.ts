@@ -10,7 +10,7 @@ import { type ErrorCode, TrellisError, toErrorData, fail } from '../../base/erro
 import type { Entry } from '../entry/decode-entry.js';
 import { EntryKeys } from '../entry/entry-keys.js';
 import type {
-  Ask,
+  LogRequest,
   LogProbe,
   LogToServer,
   LogToWriter,
@@ -18,10 +18,10 @@ import type {
   ServerToLog,
   WriterToLog,
 } from '../ipc/message.js';
-import { ClusterTally } from '../ipc/cluster-metrics.js';
+import { ClusterMetrics } from '../ipc/cluster-metrics.js';
 import { ClusterState, appendState } from '../ipc/shared-state.js';
 import { driverOf } from '../log/drivers.js';
-import type { LogPlace, ReplicatedLog } from '../log/replicated-log.js';
+import type { LogAddress, ReplicatedLog } from '../log/replicated-log.js';
 import type { ClusterPosition } from '../node.js';
 import { type KeepOptions, LogRetention } from './log-retention.js';
 import { LogSigning } from './log-signing.js';
@@ -31,14 +31,14 @@ import { ElectionState } from './leader-election.js';
 import { commonEpoch } from './common-epoch.js';
 
 export interface LogThreadSetup {
-  place: LogPlace;
+  address: LogAddress;
   /** Secrets of the cluster, oldest first. */
   secrets: readonly string[] | undefined;
   words: SharedArrayBuffer;
   writer: MessagePort;
-  member: ElectionOptions;
+  election: ElectionOptions;
   keep: KeepOptions;
-  tally: SharedArrayBuffer;
+  clusterMetrics: SharedArrayBuffer;
 }
 
 /** Milliseconds between two tries to reach the log. */
@@ -52,11 +52,11 @@ const isOfAnother = new Set<ErrorCode>(['LOG_LOST', 'LOG_TRUNCATED']);
 
 class LogThread {
   readonly #words: ClusterState;
-  readonly #tally: ClusterTally;
-  #member: ElectionState | undefined;
+  readonly #clusterMetrics: ClusterMetrics;
+  #election: ElectionState | undefined;
   #log: ReplicatedLog | undefined;
   #isClosed = false;
-  readonly #keeper: LogRetention;
+  readonly #retention: LogRetention;
   readonly #keeping: NodeJS.Timeout;
   readonly #keys: EntryKeys | undefined;
   readonly #signing: LogSigning | undefined;
@@ -66,33 +66,33 @@ class LogThread {
     private readonly server: MessagePort,
   ) {
     this.#words = new ClusterState(setup.words);
-    this.#tally = new ClusterTally(setup.tally);
-    this.#keeper = new LogRetention(setup.keep);
-    this.#keys = EntryKeys.of(setup.secrets, setup.place.name);
-    this.#signing = this.#keys && new LogSigning(this.#keys, this.#keeper);
-    this.#keeping = setInterval(() => void this.#keep(), this.#keeper.everyMs);
-    setup.writer.on('message', (message: WriterToLog) => this.#hearWriter(message));
-    server.on('message', (message: ServerToLog) => void this.#hearServer(message));
+    this.#clusterMetrics = new ClusterMetrics(setup.clusterMetrics);
+    this.#retention = new LogRetention(setup.keep);
+    this.#keys = EntryKeys.of(setup.secrets, setup.address.name);
+    this.#signing = this.#keys && new LogSigning(this.#keys, this.#retention);
+    this.#keeping = setInterval(() => void this.#keep(), this.#retention.everyMs);
+    setup.writer.on('message', (message: WriterToLog) => this.#onWriterMessage(message));
+    server.on('message', (message: ServerToLog) => void this.#onServerMessage(message));
   }
 
-  #tell(message: LogToServer): void {
+  #send(message: LogToServer): void {
     this.server.postMessage(message);
   }
 
-  #tellWriter(message: LogToWriter): void {
+  #sendToWriter(message: LogToWriter): void {
     this.setup.writer.postMessage(message);
   }
 
-  #hearWriter(message: WriterToLog): void {
+  #onWriterMessage(message: WriterToLog): void {
     switch (message.kind) {
       case 'ready':
         return void this.#open(message.position);
       case 'append':
         return void this.#append(message);
       case 'applied':
-        return this.#member?.applied(message.seq);
+        return this.#election?.applied(message.seq);
       case 'resign':
-        return void this.#member?.resign();
+        return void this.#election?.resign();
       case 'failed':
         return this.#fail(new TrellisError(message.error));
       default:
@@ -100,8 +100,8 @@ class LogThread {
   }
 
   async #open(position: NotedPosition): Promise<void> {
-    const { place } = this.setup;
-    let isTold = false;
+    const { address: place } = this.setup;
+    let isReported = false;
     while (!this.#isClosed) {
       try {
         const driver = await driverOf(place.url);
@@ -110,42 +110,42 @@ class LogThread {
       } catch (error) {
         const { error: data } = toErrorData(error);
         if (data.code !== 'LOG_UNAVAILABLE') return this.#fail(error);
-        if (!isTold) this.#tell({ kind: 'fault', error: data });
-        isTold = true;
+        if (!isReported) this.#send({ kind: 'fault', error: data });
+        isReported = true;
         await pause(retryMs);
       }
     }
     if (this.#isClosed) return void this.#log?.close();
-    if (isTold) this.#tell({ kind: 'fault', error: undefined });
-    this.#member = this.#memberOf(this.#log!, position);
+    if (isReported) this.#send({ kind: 'fault', error: undefined });
+    this.#election = this.#createElection(this.#log!, position);
   }
 
-  #memberOf(log: ReplicatedLog, position: NotedPosition): ElectionState {
+  #createElection(log: ReplicatedLog, position: NotedPosition): ElectionState {
     const events: ElectionEvents = {
       onEntry: (entry) => this.#pass(entry),
       onLead: (position) => {
         this.#signing?.begin(sharedMs());
-        this.#tellWriter({ kind: 'lead', position });
+        this.#sendToWriter({ kind: 'lead', position });
         setImmediate(() => void this.#keep());
       },
-      onFollow: () => this.#tellWriter({ kind: 'follow' }),
+      onFollow: () => this.#sendToWriter({ kind: 'follow' }),
       onChange: (change) => {
         // The writer sets the role to leader itself, because it must be ready first.
         if (change.role !== 'leader') this.#words.role = change.role;
-        this.#tell({ kind: 'change', change });
+        this.#send({ kind: 'change', change });
       },
-      onHeard: (heardAt, isCaughtUp) => {
-        this.#words.heardAt = heardAt;
-        if (isCaughtUp) this.#words.caughtUpAt = heardAt;
+      onProgress: (contactAt, isCaughtUp) => {
+        this.#words.heardAt = contactAt;
+        if (isCaughtUp) this.#words.caughtUpAt = contactAt;
       },
       onFault: (error) => {
         if (isOfAnother.has(error.code)) void this.#compareEpochs(log);
-        this.#tell({ kind: 'fault', error });
+        this.#send({ kind: 'fault', error });
       },
-      log: (level, message, fields) => this.#tell({ kind: 'log', level, message, fields }),
+      log: (level, message, fields) => this.#send({ kind: 'log', level, message, fields }),
     };
-    const options = { ...this.setup.member, keys: this.#keys };
-    return new ElectionState(log, position, options, events, this.#tally);
+    const options = { ...this.setup.election, keys: this.#keys };
+    return new ElectionState(log, position, options, events, this.#clusterMetrics);
   }
 
   /**
@@ -167,17 +167,17 @@ class LogThread {
 
   /** Leaves the cluster because of this error, before or after the log was opened. */
   #fail(error: unknown): void {
-    if (this.#member !== undefined) return this.#member.fail(error);
+    if (this.#election !== undefined) return this.#election.fail(error);
     this.#words.role = 'lost';
     const { error: data } = toErrorData(error);
-    this.#tell({ kind: 'fault', error: data });
+    this.#send({ kind: 'fault', error: data });
   }
 
   async #append(order: WriterToLog & { kind: 'append' }): Promise<void> {
     const { entryKind, epoch, body, timeoutMs } = order;
     let state: number = appendState.behind;
     try {
-      const at = await this.#member?.append(entryKind, body, { epoch, timeoutMs });
+      const at = await this.#election?.append(entryKind, body, { epoch, timeoutMs });
       if (typeof at === 'object') return this.#words.endAppend(appendState.ok, at);
       state = appendState[at ?? 'behind'];
     } catch {
@@ -186,36 +186,36 @@ class LogThread {
     this.#words.endAppend(state);
   }
 
-  async #hearServer(message: ServerToLog): Promise<void> {
+  async #onServerMessage(message: ServerToLog): Promise<void> {
     if (message.kind === 'close') return this.#close();
     if (message.kind === 'fail') return this.#fail(new TrellisError(message.error));
-    if (message.kind === 'keepFrom') return this.#keeper.keepFrom(message.marks);
+    if (message.kind === 'keepFrom') return this.#retention.keepFrom(message.marks);
     if (message.kind === 'claim')
-      return this.#keeper.claim(message.node, message.seq, sharedMs(), message.keys);
+      return this.#retention.claim(message.node, message.seq, sharedMs(), message.keys);
     const { id } = message;
     try {
-      this.#tell({ kind: 'done', id, result: await this.#answer(message.ask) });
+      this.#send({ kind: 'done', id, result: await this.#execute(message.ask) });
     } catch (error) {
-      this.#tell({ kind: 'done', id, error: toErrorData(error).error });
+      this.#send({ kind: 'done', id, error: toErrorData(error).error });
     }
   }
 
-  async #answer(ask: Ask): Promise<ClusterPosition | LogProbe> {
-    const [member, log] = [this.#member, this.#log];
-    if (member === undefined || log === undefined)
+  async #execute(ask: LogRequest): Promise<ClusterPosition | LogProbe> {
+    const [election, log] = [this.#election, this.#log];
+    if (election === undefined || log === undefined)
       fail('LOG_UNAVAILABLE', { what: 'it was not reached yet' });
     switch (ask.what) {
       case 'beat':
-        return plain(await member.beat());
+        return plain(await election.beat());
       case 'leave':
-        return plain(await member.leave());
+        return plain(await election.leave());
       case 'handOver':
-        return plain(await member.handOver(ask.to));
+        return plain(await election.handOver(ask.to));
       case 'trim':
-        return this.#trim(member, log, ask.upTo);
+        return this.#trim(election, log, ask.upTo);
       case 'look': {
         const [first, last, bytes] = await Promise.all([log.first(), log.last(), log.size()]);
-        return { first, last, bytes, claims: this.#keeper.claims(sharedMs()) };
+        return { first, last, bytes, claims: this.#retention.claims(sharedMs()) };
       }
     }
   }
@@ -224,35 +224,35 @@ class LogThread {
    * Deletes entries up to `upTo`. The entry at the end stays: a node that joins uses it to verify that the
    * log is its own.
    */
-  async #trim(member: ElectionState, log: ReplicatedLog, upTo: number): Promise<ClusterPosition> {
-    if (member.role !== 'leader') throw new TrellisError(writeRefusal(undefined));
+  async #trim(election: ElectionState, log: ReplicatedLog, upTo: number): Promise<ClusterPosition> {
+    if (election.role !== 'leader') throw new TrellisError(writeRefusal(undefined));
     const last = Math.min(upTo, this.#words.durable);
     if (last > 0) await log.trim(last);
-    return { epoch: member.head.epoch, seq: Math.max(0, last) };
+    return { epoch: election.head.epoch, seq: Math.max(0, last) };
   }
 
   /** Deletes entries that are no longer needed. */
   async #keep(): Promise<void> {
     await this.#forgetSome();
-    this.#tally.kept(this.#keeper.seen);
-    if (this.#member?.role !== 'leader') return;
-    await this.#signing?.look(this.#member, sharedMs(), (level, message, fields) =>
-      this.#tell({ kind: 'log', level, message, fields }),
+    this.#clusterMetrics.kept(this.#retention.seen);
+    if (this.#election?.role !== 'leader') return;
+    await this.#signing?.check(this.#election, sharedMs(), (level, message, fields) =>
+      this.#send({ kind: 'log', level, message, fields }),
     );
   }
 
   async #forgetSome(): Promise<void> {
-    const [member, log] = [this.#member, this.#log];
-    if (member?.role !== 'leader' || log === undefined) return this.#keeper.reset();
+    const [election, log] = [this.#election, this.#log];
+    if (election?.role !== 'leader' || log === undefined) return this.#retention.reset();
     try {
-      const due = await this.#keeper.look(log, this.#words.durable, sharedMs());
+      const due = await this.#retention.check(log, this.#words.durable, sharedMs());
       if (due === undefined) return;
-      await this.#trim(member, log, due.upTo);
+      await this.#trim(election, log, due.upTo);
       if (!due.isFull) return;
       const message =
         'the log is larger than `cluster.log_retention_bytes`: its oldest entries are gone';
       const fields = { upTo: due.upTo, lost: due.dropped.join(', ') };
-      this.#tell({ kind: 'log', level: 'warn', message, fields });
+      this.#send({ kind: 'log', level: 'warn', message, fields });
     } catch {
       // The log does not respond. The next check tries again.
     }
@@ -261,7 +261,7 @@ class LogThread {
   async #close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#keeping);
-    this.#member?.close();
+    this.#election?.close();
     this.#words.endAppend(appendState.unknown);
     await this.#log?.close().catch(() => undefined);
     this.setup.writer.close();

@@ -7,9 +7,9 @@ import { type ErrorData, TrellisError, errorMessage, fail } from '../../base/err
 import type { ClusterSample } from '../families.js';
 import { keyIdsOf } from '../entry/entry-keys.js';
 import { isBehind } from '../ipc/epochs.js';
-import type { Ask, LogProbe, LogToServer, ServerToLog } from '../ipc/message.js';
+import type { LogRequest, LogProbe, LogToServer, ServerToLog } from '../ipc/message.js';
 import { reachable } from '../ipc/leader.js';
-import { ClusterTally } from '../ipc/cluster-metrics.js';
+import { ClusterMetrics } from '../ipc/cluster-metrics.js';
 import { ClusterState, appendState } from '../ipc/shared-state.js';
 import {
   type ClusterLeader,
@@ -22,7 +22,7 @@ import {
 } from '../node.js';
 import type { ClusterOptions } from '../options.js';
 import { startFailure, startThread } from '../../system/thread.js';
-import { logPlaceOf } from '../log/log-address.js';
+import { logAddressOf } from '../log/log-address.js';
 import type { LogThreadSetup } from './log-thread.js';
 import { writeRefusal } from '../ipc/leader.js';
 
@@ -52,7 +52,7 @@ const closeMs = 5000;
 
 export class NodeHandle implements ClusterNode {
   readonly words = new ClusterState();
-  readonly tally = new ClusterTally();
+  readonly clusterMetrics = new ClusterMetrics();
   /** The writer's port to the log thread. */
   readonly writerPort: MessagePort;
   readonly keys: readonly number[];
@@ -82,13 +82,13 @@ export class NodeHandle implements ClusterNode {
     this.writerPort = port2;
     const { node, advertise, leaseMs, appendTimeoutMs, keepMs, keepBytes } = options;
     const setup: LogThreadSetup = {
-      place: logPlaceOf(options, name),
+      address: logAddressOf(options, name),
       secrets: options.secrets,
       keep: { keepMs, keepBytes },
       words: this.words.buffer,
       writer: port1,
-      tally: this.tally.buffer,
-      member: {
+      clusterMetrics: this.clusterMetrics.buffer,
+      election: {
         self: { node, address: advertise },
         mayLead: options.role === 'member',
         leaseMs,
@@ -100,7 +100,7 @@ export class NodeHandle implements ClusterNode {
       transferList: [port1],
     });
     this.#worker.unref();
-    this.#worker.on('message', (message: LogToServer) => this.#hear(message));
+    this.#worker.on('message', (message: LogToServer) => this.#onMessage(message));
     this.#worker.on('error', (error) => this.#lose(error));
     this.begun = new Promise((resolve, reject) => {
       this.#worker.once('online', resolve);
@@ -164,7 +164,7 @@ export class NodeHandle implements ClusterNode {
     return writeRefusal(this.#leader);
   }
 
-  #hear(message: LogToServer): void {
+  #onMessage(message: LogToServer): void {
     switch (message.kind) {
       case 'change':
         return this.#change(message.change);
@@ -205,7 +205,7 @@ export class NodeHandle implements ClusterNode {
     this.#leader ??= reachable(leader);
   }
 
-  #ask(ask: Ask): Promise<ClusterPosition | LogProbe> {
+  #request(ask: LogRequest): Promise<ClusterPosition | LogProbe> {
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId;
       this.#waiting.set(id, { resolve, reject });
@@ -251,7 +251,7 @@ export class NodeHandle implements ClusterNode {
 
   async readBarrier(ms: number): Promise<ClusterPosition> {
     this.#checkLeads();
-    const position = (await this.#ask({ what: 'beat' })) as ClusterPosition;
+    const position = (await this.#request({ what: 'beat' })) as ClusterPosition;
     await this.waitFor(position, ms);
     return position;
   }
@@ -263,7 +263,7 @@ export class NodeHandle implements ClusterNode {
 
   async stepDown(to?: ClusterLeader): Promise<ClusterPosition> {
     this.#checkLeads();
-    return (await this.#ask({ what: 'handOver', to })) as ClusterPosition;
+    return (await this.#request({ what: 'handOver', to })) as ClusterPosition;
   }
 
   program = '';
@@ -322,16 +322,16 @@ export class NodeHandle implements ClusterNode {
   }
 
   async leave(): Promise<void> {
-    await this.#ask({ what: 'leave' });
+    await this.#request({ what: 'leave' });
   }
 
   async trim(upTo: number): Promise<void> {
     this.#checkLeads();
-    await this.#ask({ what: 'trim', upTo });
+    await this.#request({ what: 'trim', upTo });
   }
 
   async look(): Promise<LogProbe> {
-    return (await this.#ask({ what: 'look' })) as LogProbe;
+    return (await this.#request({ what: 'look' })) as LogProbe;
   }
 
   onChange(listener: (change: RoleChange) => void): () => void {
@@ -351,7 +351,7 @@ export class NodeHandle implements ClusterNode {
       ...Object.entries(this.#changes).map(([reason, value]): ClusterSample => {
         return { name: 'cluster_leader_changes_total', labels: { reason }, value };
       }),
-      ...this.tally.samples(this.words.seq),
+      ...this.clusterMetrics.samples(this.words.seq),
     ];
   }
 
@@ -359,7 +359,7 @@ export class NodeHandle implements ClusterNode {
   async #handOver(): Promise<void> {
     if (this.role !== 'leader') return;
     const late = new Promise((resolve) => setTimeout(resolve, closeMs / 5).unref());
-    await Promise.race([this.#ask({ what: 'handOver', to: undefined }), late]).catch(() => {});
+    await Promise.race([this.#request({ what: 'handOver', to: undefined }), late]).catch(() => {});
   }
 
   /** Resolves when the log thread has ended. */

@@ -12,10 +12,10 @@ export interface AttachHostOptions {
   /** Equal for all attached threads. */
   setup: Omit<Attachment, 'port'>;
   /** Returns the current configuration of a reading thread. */
-  equip: () => ConfigureLane;
+  configuration: () => ConfigureLane;
   call: (name: string, body: Uint8Array) => Uint8Array | Promise<Uint8Array>;
   /** Counts reads that attached threads run. */
-  tally: QueryMetrics;
+  queryMetrics: QueryMetrics;
 }
 
 /** Milliseconds to wait at close for a busy thread to release the data file. */
@@ -41,7 +41,7 @@ export class AttachHost {
     });
     // The port must not keep this thread alive: the attached thread controls its own lifetime.
     port1.unref();
-    send(port1, this.options.equip());
+    send(port1, this.options.configuration());
     return { ...this.options.setup, port: port2 };
   }
 
@@ -49,7 +49,7 @@ export class AttachHost {
     switch (message.kind) {
       case 'released':
         return this.#released(port);
-      case 'tally':
+      case 'metrics':
         return this.#count(port, new SharedQueryMetrics(message.names, message.buffer));
       case 'call': {
         const { id, name, body } = message;
@@ -64,10 +64,10 @@ export class AttachHost {
 
   /** Replaces the shared metrics of a thread. Undefined means that the thread counts nothing. */
   #count(port: MessagePort, fresh: SharedQueryMetrics | undefined): void {
-    const { tally } = this.options;
+    const { queryMetrics } = this.options;
     const before = this.#ports.get(port);
-    if (before !== undefined) tally.unfollow(before);
-    if (fresh !== undefined) tally.follow(fresh);
+    if (before !== undefined) queryMetrics.unfollow(before);
+    if (fresh !== undefined) queryMetrics.follow(fresh);
     this.#ports.set(port, fresh);
   }
 
@@ -92,7 +92,7 @@ export class AttachHost {
   /** Makes the attached threads open the data file again. */
   reopen(): void {
     this.broadcast({ kind: 'reopen' });
-    this.broadcast(this.options.equip());
+    this.broadcast(this.options.configuration());
   }
 
   /** From now on, every call of an attached thread fails because the database is closed. */

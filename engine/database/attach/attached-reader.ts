@@ -38,9 +38,9 @@ export class AttachedReader {
   readonly ready: Promise<void>;
   readonly #thread: ReaderContext;
   readonly #waiting = new Map<number, PendingReply>();
-  #queries = new Map<string, { query: Query; place: number }>();
+  #queries = new Map<string, { query: Query; index: number }>();
   #declared: Schema = emptySchema;
-  #tally = new SharedQueryMetrics([]);
+  #queryMetrics = new SharedQueryMetrics([]);
   #short: InlineReads | undefined;
   #generation = -1;
   #schema = 0;
@@ -64,8 +64,8 @@ export class AttachedReader {
 
   #receive(message: ToAttached): void {
     switch (message.kind) {
-      case 'equip':
-        return void this.#equip(message);
+      case 'configure':
+        return void this.#configure(message);
       case 'index':
         return this.#thread.indexes.take(message);
       case 'release':
@@ -78,14 +78,14 @@ export class AttachedReader {
   }
 
   /** Until the program is unpacked, this thread has an older generation, and forwards its calls. */
-  async #equip(message: ConfigureLane): Promise<void> {
+  async #configure(message: ConfigureLane): Promise<void> {
     this.#latest = message;
-    this.#thread.equip(message);
+    this.#thread.configure(message);
     const { queries, schema: declared } = await unpackInTurns(message.program);
     if (this.#latest !== message || this.#isClosed) return;
     const { generation, schema } = message;
     this.#declared = declared;
-    this.#queries = new Map(queries.map((query, place) => [query.name, { query, place }]));
+    this.#queries = new Map(queries.map((query, index) => [query.name, { query, index }]));
     this.#count(queries.map(({ name }) => name));
     this.#generation = generation;
     this.#schema = schema;
@@ -97,14 +97,14 @@ export class AttachedReader {
 
   /** From now on, counts the reads of this program and learns their costs. */
   #count(names: readonly string[]): void {
-    this.#tally = new SharedQueryMetrics(names);
-    this.#send({ kind: 'tally', names, buffer: this.#tally.buffer });
+    this.#queryMetrics = new SharedQueryMetrics(names);
+    this.#send({ kind: 'metrics', names, buffer: this.#queryMetrics.buffer });
     if (this.shortReads === undefined) return;
     const { isIdle } = this.shortReads;
     const { lanes } = this.attachment;
     // Only the main thread starts lanes.
     const state = { isIdle, hasLane: () => true };
-    this.#short = new InlineReads(state, lanes, this.#thread.equipment, this.#tally);
+    this.#short = new InlineReads(state, lanes, this.#thread.services, this.#queryMetrics);
   }
 
   #send(message: FromAttached): void {
@@ -123,7 +123,7 @@ export class AttachedReader {
     const entry = this.#queries.get(name);
     if (entry !== undefined && this.#isPresent && isReadable(entry.query)) {
       try {
-        return this.#read(entry.query, entry.place, body);
+        return this.#read(entry.query, entry.index, body);
       } catch (error) {
         // The opening thread repeats the call after the reload.
         if (!isSchemaChanged(error)) throw error;
@@ -141,7 +141,7 @@ export class AttachedReader {
 
   /** True if this thread has the current program, and has the data file open. */
   get #isPresent(): boolean {
-    return this.#thread.holds && this.#thread.gate.program() === this.#generation;
+    return this.#thread.holds && this.#thread.control.program() === this.#generation;
   }
 
   /**
@@ -152,13 +152,13 @@ export class AttachedReader {
     const entry = this.#queries.get(name);
     const short = this.#short;
     if (entry === undefined || short === undefined || !this.#isPresent) return undefined;
-    const { query, place } = entry;
+    const { query, index } = entry;
     const { plan } = query;
-    if (!isReadable(query) || !short.allows(place, plan, body.length)) return undefined;
+    if (!isReadable(query) || !short.allows(index, plan, body.length)) return undefined;
     const schema = this.#schema;
-    const args = decodeCall(query, body, this.#thread.equipment);
-    const budgetMs = this.#thread.equipment.limits.query_time;
-    const input = { query: place, schema, body, args };
+    const args = decodeCall(query, body, this.#thread.services);
+    const budgetMs = this.#thread.services.limits.query_time;
+    const input = { query: index, schema, body, args };
     try {
       const result = this.#thread.guard.run(schema, (view) =>
         short.run(view, plan, input, budgetMs, { onWork }),
@@ -173,7 +173,7 @@ export class AttachedReader {
   /** Records the time of a read that ran in a lane. If it was short, the next one may run here. */
   learn(name: string, micros: number): void {
     const entry = this.#queries.get(name);
-    if (entry !== undefined) this.#short?.costs.learn(entry.place, micros);
+    if (entry !== undefined) this.#short?.costs.learn(entry.index, micros);
   }
 
   /** Returns the reply type of a query, or undefined for an unknown query. */
@@ -182,23 +182,27 @@ export class AttachedReader {
     return entry && { schema: this.#declared, reply: entry.query.output };
   }
 
-  #read(query: Query, place: number, body: Uint8Array): Uint8Array {
+  #read(query: Query, index: number, body: Uint8Array): Uint8Array {
     const started = performance.now();
     const { plan } = query;
-    const budgetMs = this.#thread.equipment.limits.query_time;
+    const budgetMs = this.#thread.services.limits.query_time;
     const request = {
       plan,
-      args: decodeCall(query, body, this.#thread.equipment),
+      args: decodeCall(query, body, this.#thread.services),
       nowMicros: wallMs() * 1000,
       deadline: started + budgetMs,
       budgetMs,
       isCancelled: () => false,
     };
     const result = this.#thread.guard.run(this.#schema, (view) =>
-      run(request, view, this.#thread.equipment),
+      run(request, view, this.#thread.services),
     );
     const { rows = 0, visits = 0, body: answer } = result;
-    this.#tally.recordCall(place, { micros: (performance.now() - started) * 1000, rows, visits });
+    this.#queryMetrics.recordCall(index, {
+      micros: (performance.now() - started) * 1000,
+      rows,
+      visits,
+    });
     return answer;
   }
 

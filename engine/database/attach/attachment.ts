@@ -31,4 +31,4 @@ export type FromAttached =
   /** A call that does not run on the attached thread. */
   | { kind: 'call'; id: number; name: string; body: Uint8Array }
   /** From now on, reads on the attached thread are counted in this memory (shared-query-metrics.ts). */
-  | { kind: 'tally'; names: readonly string[]; buffer: SharedArrayBuffer };
+  | { kind: 'metrics'; names: readonly string[]; buffer: SharedArrayBuffer };

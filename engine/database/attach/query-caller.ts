@@ -47,7 +47,7 @@ interface AnyCalls {
 /** Parameters of a query in `Queries`, the interface that `trellis types` writes. */
 type ParamsOf<E> = E extends { params: infer P } ? P : never;
 type ResultOf<E> = E extends { result: infer R } ? R : never;
-type Given<P> =
+type ArgumentsInput<P> =
   Record<never, never> extends P
     ? [params?: P, options?: CallOptions]
     : [params: P, options?: CallOptions];
@@ -56,7 +56,7 @@ interface TypedCalls<Q> {
   /** Returns the reply of a query by its name, with the generated types. */
   call<N extends keyof Q & string>(
     name: N,
-    ...given: Given<ParamsOf<Q[N]>>
+    ...given: ArgumentsInput<ParamsOf<Q[N]>>
   ): Promise<ResultOf<Q[N]>>;
   /** For generated functions. */
   call<T>(name: string, params: object | undefined, options: { shape: AnswerShape }): Promise<T>;
@@ -64,7 +64,7 @@ interface TypedCalls<Q> {
 
 interface ByteCalls {
   /** For generated functions. Checks once that the types they were generated from still match the program. */
-  relies(changes: Changes): void;
+  checkTypes(changes: Changes): void;
   /** Returns the reply as exact JSON bytes. Returns synchronously when the read ran on this thread. */
   callBytes(name: string, args?: Arguments): Uint8Array | Promise<Uint8Array>;
 }

@@ -3,7 +3,7 @@ import { TrellisError } from '../../base/errors.js';
 import { drops } from '../../plan/deletes.js';
 import type { Argument, ExecutionResult, ItemList } from '../../exec/runtime/execute.js';
 import type { CostClass, Plan } from '../../plan/plan.js';
-import type { Once } from '../idempotency/idempotency-key.js';
+import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
 import { pack } from './serialize-plan.js';
 
 /** Cost of a call: microseconds of work, rows printed, elements visited. */
@@ -25,7 +25,7 @@ export interface CallInput {
   args?: readonly Argument[];
   items?: ItemList;
   embeddings?: [string, Float64Array][];
-  once?: Once;
+  once?: IdempotencyKey;
 }
 
 export interface Call {
@@ -39,7 +39,7 @@ export interface Call {
   items?: ItemList;
   embeddings?: [string, Float64Array][];
   /** Set for a write with an idempotency key. */
-  once?: Once;
+  once?: IdempotencyKey;
   cost: CostClass;
   /** On the clock performance.now() of the main thread, in milliseconds. */
   deadline: number;
@@ -52,7 +52,7 @@ export interface Call {
   /** See fair-queue.ts. */
   account: unknown;
   charged: number;
-  place: number;
+  arrival: number;
   /**
    * Writes only: true if the query drops elements; and the expected time on the writer thread, in
    * microseconds.
@@ -103,7 +103,7 @@ export function callOf(
     caller,
     account: undefined,
     charged: 0,
-    place: 0,
+    arrival: 0,
     drops: plan.writes && drops(plan),
     expected: 0,
     callerNumber: 0,

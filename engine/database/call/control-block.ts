@@ -24,11 +24,11 @@ const slotState = {
   begun: 2,
 } as const;
 
-const touchedBase = 3;
-const slotBase = touchedBase + touchedWords;
+const invalidationBase = 3;
+const slotBase = invalidationBase + touchedWords;
 
 /** Creates the shared memory. `slots` is the maximum number of calls in flight in all lanes together. */
-export function createGateBuffer(slots: number): SharedArrayBuffer {
+export function createControlBuffer(slots: number): SharedArrayBuffer {
   return new SharedArrayBuffer((slotBase + slots) * 4);
 }
 
@@ -41,7 +41,7 @@ export class ControlBlock {
 
   constructor(readonly buffer: SharedArrayBuffer) {
     this.#words = new Int32Array(buffer);
-    this.notes = new InvalidationQueue(new Uint32Array(buffer, 4 * touchedBase, touchedWords));
+    this.notes = new InvalidationQueue(new Uint32Array(buffer, 4 * invalidationBase, touchedWords));
   }
 
   /**
@@ -129,15 +129,15 @@ export class ControlBlock {
 export class SlotPool {
   readonly #free: number[] = [];
 
-  constructor(private readonly gate: ControlBlock) {
-    for (let slot = gate.slots - 1; slot >= 0; slot--) this.#free.push(slot);
+  constructor(private readonly control: ControlBlock) {
+    for (let slot = control.slots - 1; slot >= 0; slot--) this.#free.push(slot);
   }
 
   /** Returns a cleared slot. */
   take(): number {
     const slot = this.#free.pop();
     assert(slot !== undefined, 'there is a slot for every call that lanes accept');
-    this.gate.clear(slot);
+    this.control.clear(slot);
     return slot;
   }
 

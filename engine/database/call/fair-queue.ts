@@ -16,9 +16,9 @@ export interface Queued {
   readonly cost: CostClass;
   settled: boolean;
   /** True if the item leaves after everything that came before it, from any caller. */
-  readonly isOrder?: boolean;
+  readonly isCommand?: boolean;
   /** Number of items that came before it. Set by the queue. */
-  place?: number;
+  arrival?: number;
   /** Account of its caller, and the charge while the item is out. Set by the queue. */
   account?: unknown;
   charged?: number;
@@ -41,7 +41,7 @@ const pauses = 3;
 /** Upper bound of the wait for an item that is out, in milliseconds. */
 const awayMsMax = 1_000_000;
 /** A call waits for other callers at most this fraction (1/4) of its expected time. */
-const patience = 4;
+const waitDivisor = 4;
 /** Maximum number of accounts, including those of inactive callers. */
 const accountsMax = 1_024;
 /** A call that takes longer makes others wait. */
@@ -110,7 +110,7 @@ class Account<T> {
   ) {}
 
   /** Records a new call after all earlier ones have returned. */
-  asksAgain(now: number): void {
+  calledAgain(now: number): void {
     const pause = now - this.movedAt;
     if (pause < lingerMsMax) this.#pauseMs += (pause - this.#pauseMs) / 8;
   }
@@ -166,21 +166,21 @@ export class FairQueue<T extends Queued> {
     if (this.#last?.caller === caller) return this.#last;
     let account = this.#accounts.get(caller);
     if (account === undefined) {
-      if (this.#accounts.size >= accountsMax) this.#forgetGone();
+      if (this.#accounts.size >= accountsMax) this.#dropInactive();
       this.#accounts.set(caller, (account = new Account(caller, ++this.#lastNumber)));
     }
     this.#last = account;
     return account;
   }
 
-  #forgetGone(): void {
+  #dropInactive(): void {
     for (const [caller, { isListed }] of this.#accounts)
       if (!isListed) this.#accounts.delete(caller);
   }
 
   /** Adds the caller to the active ones. */
   #list(account: Account<T>, now: number): void {
-    if (account.isIdle) account.asksAgain(now);
+    if (account.isIdle) account.calledAgain(now);
     if (account.isListed) return;
     account.isListed = true;
     // A caller that left loses its credit. Its debt shrinks by the time it was away.
@@ -191,7 +191,7 @@ export class FairQueue<T extends Queued> {
   }
 
   /** Removes callers that are no longer active. */
-  #look(now: number): void {
+  #dropIdle(now: number): void {
     const present = this.#present;
     for (let i = present.length - 1; i >= 0; i--) {
       const account = present[i]!;
@@ -203,9 +203,9 @@ export class FairQueue<T extends Queued> {
   }
 
   /** Returns true if no other caller is active. `now` is performance.now(). */
-  isAlone(caller: string, now: number): boolean {
+  isOnlyCaller(caller: string, now: number): boolean {
     const present = this.#present;
-    if (present.length > 1) this.#look(now);
+    if (present.length > 1) this.#dropIdle(now);
     if (present.length === 0) return true;
     if (present.length === 1 && present[0]!.caller === caller) {
       // With a single caller, there is neither credit nor debt.
@@ -213,13 +213,13 @@ export class FairQueue<T extends Queued> {
       return true;
     }
     if (present.length > 1) return false;
-    this.#look(now);
+    this.#dropIdle(now);
     return present.length === 0;
   }
 
   /** Returns the only active caller, or undefined when there are none or several. */
   presence(now: number): { only: string | undefined } {
-    this.#look(now);
+    this.#dropIdle(now);
     const [first, second] = this.#present;
     return { only: second === undefined ? first?.caller : undefined };
   }
@@ -238,7 +238,7 @@ export class FairQueue<T extends Queued> {
   push(item: T, now: number): void {
     const account = this.#accountOf(item.caller);
     this.#list(account, now);
-    item.place = this.#came++;
+    item.arrival = this.#came++;
     account.waiting.push(item);
     account.bytes += item.body.length;
     this.length++;
@@ -259,7 +259,7 @@ export class FairQueue<T extends Queued> {
     let oldest = Number.POSITIVE_INFINITY;
     if (this.length === 0) return oldest;
     for (const { waiting } of this.#present)
-      oldest = Math.min(oldest, waiting.first?.place ?? oldest);
+      oldest = Math.min(oldest, waiting.first?.arrival ?? oldest);
     return oldest;
   }
 
@@ -267,14 +267,14 @@ export class FairQueue<T extends Queued> {
    * Removes and returns the newest item of the caller with the most bytes or items, if that caller has at
    * least `min`.
    */
-  takeBack(by: 'bytes' | 'calls', least: number): T | undefined {
+  takeBack(by: 'bytes' | 'calls', min: number): T | undefined {
     const sizeOf = (one: Account<T>): number => (by === 'bytes' ? one.bytes : one.waiting.length);
-    let most: Account<T> | undefined;
+    let largest: Account<T> | undefined;
     for (const account of this.#present)
-      if (most === undefined || sizeOf(account) > sizeOf(most)) most = account;
-    if (most === undefined || sizeOf(most) < least) return undefined;
-    const item = most.waiting.pop();
-    if (item !== undefined) this.#count(most, item);
+      if (largest === undefined || sizeOf(account) > sizeOf(largest)) largest = account;
+    if (largest === undefined || sizeOf(largest) < min) return undefined;
+    const item = largest.waiting.pop();
+    if (item !== undefined) this.#count(largest, item);
     return item;
   }
 
@@ -290,7 +290,7 @@ export class FairQueue<T extends Queued> {
    */
   next(now: number, threads: Threads, before = Number.POSITIVE_INFINITY): Turn<T> {
     if (this.length === 0) return undefined;
-    this.#look(now);
+    this.#dropIdle(now);
     if (before < Number.POSITIVE_INFINITY) return this.#firstBefore(before);
     const [first, second] = this.#present;
     if (second === undefined) first!.credit = 0;
@@ -301,10 +301,10 @@ export class FairQueue<T extends Queued> {
 
   #firstBefore(before: number): Turn<T> {
     let first: Account<T> | undefined;
-    let place = before;
+    let arrival = before;
     for (const account of this.#present) {
-      const at = account.waiting.first?.place ?? before;
-      if (at < place) [first, place] = [account, at];
+      const at = account.waiting.first?.arrival ?? before;
+      if (at < arrival) [first, arrival] = [account, at];
     }
     return first && !this.#isHeld(first.waiting.first!) ? { item: this.#take(first) } : undefined;
   }
@@ -328,8 +328,8 @@ export class FairQueue<T extends Queued> {
     const micros = account.expects(account.waiting.first!.cost);
     if (micros > longMicros && idle <= 1) {
       // A caller that has used less is likely to call soon. Keep one thread for it.
-      const most = micros / 1000 / patience;
-      const waitMs = this.#soonAsked(now, rounds * quantum, most, count === 1);
+      const max = micros / 1000 / waitDivisor;
+      const waitMs = this.#expectedWait(now, rounds * quantum, max, count === 1);
       if (waitMs > 0) return { waitMs };
     }
     for (const one of this.#present)
@@ -341,14 +341,14 @@ export class FairQueue<T extends Queued> {
    * Returns for how many milliseconds another caller may still call that would have credit after this grant;
    * at most `max` milliseconds after its reply.
    */
-  #soonAsked(now: number, grant: number, most: number, isOneThread: boolean): number {
+  #expectedWait(now: number, grant: number, max: number, isOneThread: boolean): number {
     let waitMs = 0;
     for (const { credit, flying, movedAt, lingerMs: there, waiting } of this.#present) {
       const due = credit + grant;
       if (due <= 0 || waiting.length > 0) continue;
       // An item that is out uses credit. With one thread, it returns first in any case.
       const away = isOneThread ? awayMsMax : due / 1000;
-      const until = flying > 0 ? away : Math.min(there, most);
+      const until = flying > 0 ? away : Math.min(there, max);
       waitMs = Math.max(waitMs, movedAt + until - now);
     }
     return waitMs;
@@ -357,22 +357,22 @@ export class FairQueue<T extends Queued> {
   /** Returns the caller that may send and has used least. */
   #mostDue(share: number): Account<T> | undefined {
     let account: Account<T> | undefined;
-    const oldest = this.#hasOrders ? this.#oldest() : 0;
+    const oldest = this.#hasCommands ? this.#oldest() : 0;
     for (const one of this.#present) {
       const { first } = one.waiting;
       if (first === undefined || !mayLeave(one, first, share)) continue;
-      if (first.isOrder && first.place !== oldest) continue;
+      if (first.isCommand && first.arrival !== oldest) continue;
       if (this.#isHeld(first)) continue;
       if (account === undefined || one.credit > account.credit) account = one;
     }
     return account;
   }
 
-  #hasOrders = false;
+  #hasCommands = false;
 
   /** Allows items with `isOrder`. */
-  allowOrders(): void {
-    this.#hasOrders = true;
+  allowCommands(): void {
+    this.#hasCommands = true;
   }
 
   /** Records that the item was sent. */
@@ -424,7 +424,7 @@ export class FairQueue<T extends Queued> {
     });
     this.length = 0;
     this.bytes = 0;
-    return all.sort((a, b) => a.place! - b.place!);
+    return all.sort((a, b) => a.arrival! - b.arrival!);
   }
 }
 

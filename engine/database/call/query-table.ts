@@ -6,22 +6,22 @@ import type { Query } from '../../plan/plan.js';
 import { nearestName } from '../../base/did-you-mean.js';
 
 /** Maximum queries per program. It is above `limits.source_queries`, which is 10,000. */
-const placesMax = 2 ** 16;
+const queriesMax = 2 ** 16;
 
 /** Number of programs kept. A call outlives that many reloads only while a text is being embedded. */
 export const generationsMax = 16;
 
-export function queryNumber(generation: number, place: number): number {
-  return generation * placesMax + place;
+export function queryNumber(generation: number, index: number): number {
+  return generation * queriesMax + index;
 }
 
 /** Returns the index in its program. Negative numbers, of calls with their own plan, are unchanged. */
-export function placeOf(number: number): number {
-  return number % placesMax;
+export function indexOf(number: number): number {
+  return number % queriesMax;
 }
 
 interface Programs {
-  queries: { at(place: number): Query | undefined };
+  queries: { at(index: number): Query | undefined };
   schema: number;
 }
 
@@ -36,7 +36,7 @@ export class QueryTable {
   }
 
   at(number: number): Query {
-    return this.#programOf(number).queries.at(placeOf(number))!;
+    return this.#programOf(number).queries.at(indexOf(number))!;
   }
 
   schemaOf(number: number): number {
@@ -45,7 +45,7 @@ export class QueryTable {
 
   /** Fails SCHEMA_CHANGED when the program is no longer kept. The call may be repeated. */
   #programOf(number: number): Programs {
-    return this.#programs.get(Math.floor(number / placesMax)) ?? fail('SCHEMA_CHANGED');
+    return this.#programs.get(Math.floor(number / queriesMax)) ?? fail('SCHEMA_CHANGED');
   }
 }
 

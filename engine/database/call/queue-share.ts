@@ -32,7 +32,7 @@ export function refusalOf<T extends Queued>(
   const name = nameOf(caller);
   const mine = queue.waitingOf(name);
   const isOver = mine.calls >= half.calls || mine.bytes >= half.bytes;
-  if (isOver && !queue.isAlone(name, performance.now())) return exceeded(mine.calls, what);
+  if (isOver && !queue.isOnlyCaller(name, performance.now())) return exceeded(mine.calls, what);
   if (queue.length < calls && queue.bytes < bytes) return undefined;
   return !isOver && queue.isAnyOver(half.calls, half.bytes) ? undefined : full;
 }

@@ -53,16 +53,16 @@ export function decodeCall(query: Query, body: Uint8Array, rules: DecodingRules)
 export function run(
   request: Request,
   view: ReadView | WriteView,
-  equipment: ExecutorServices,
+  services: ExecutorServices,
 ): ExecutionResult {
   const { deadline, isCancelled, budgetMs } = request;
   if (performance.now() > deadline) fail('QUERY_TIMEOUT', { ms: budgetMs });
   return execute(request.plan, request.args, {
     view,
-    vectors: (label) => equipment.vectors.get(label),
-    text: equipment.text,
+    vectors: (label) => services.vectors.get(label),
+    text: services.text,
     now: instantFromMicros(request.nowMicros),
-    limits: equipment.limits,
+    limits: services.limits,
     cancelled: () => isCancelled() || performance.now() > deadline,
     budgetMs,
     embeddings: request.embeddings ?? noEmbeddings,

@@ -14,7 +14,7 @@ export interface PackedProgram {
   /** End offset of each chunk. */
   ends: readonly number[];
   /** Packed signatures of the queries. For small programs they are created on demand. */
-  told?: Uint8Array | undefined;
+  signatures?: Uint8Array | undefined;
 }
 
 /** A program without its queries. */
@@ -42,8 +42,8 @@ export function packProgram(program: Program): PackedProgram {
   const bytes = new SharedArrayBuffer(end);
   const all = new Uint8Array(bytes);
   for (const [at, piece] of pieces.entries()) all.set(piece, ends[at]! - piece.length);
-  const told = queries.length > fewQueries ? serializeSignatures(program) : undefined;
-  const packed = { bytes, ends, told };
+  const signatures = queries.length > fewQueries ? serializeSignatures(program) : undefined;
+  const packed = { bytes, ends, told: signatures };
   known.set(program, packed);
   return packed;
 }
@@ -61,11 +61,11 @@ export class PackedQueries {
 
   constructor(private readonly packed: PackedProgram) {}
 
-  at(place: number): Query | undefined {
-    const at = Math.floor(place / pieceQueries) + 1;
+  at(index: number): Query | undefined {
+    const at = Math.floor(index / pieceQueries) + 1;
     if (at >= this.packed.ends.length) return undefined;
     this.#pieces[at] ??= piece(this.packed, at) as Query[];
-    return this.#pieces[at][place % pieceQueries];
+    return this.#pieces[at][index % pieceQueries];
   }
 }
 

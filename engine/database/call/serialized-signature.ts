@@ -44,7 +44,7 @@ export function serializeSignatures(program: Program): Uint8Array {
   return shared;
 }
 
-export function unpackTold(bytes: Uint8Array): ProgramSignature {
+export function deserializeSignatures(bytes: Uint8Array): ProgramSignature {
   const packed = deserialize(bytes) as Packed;
   const plans = unpack<CallSignature[]>(packed.plans);
   const queries = packed.plan.map((plan, at) => {

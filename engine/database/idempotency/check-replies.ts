@@ -1,20 +1,20 @@
 // Checks the stored replies of a database at rest (I18): each reply is listed once under its number, and the
 // byte counter is right. Changes nothing.
 import type { ReadView } from '../../storage/table/view-types.js';
-import { answerKey, keptAnswer, order, place } from './stored-reply.js';
+import { answerKey, storedReply, order, place } from './stored-reply.js';
 
 const nextTag = (key: Uint8Array): Uint8Array => Uint8Array.of(key[0]!, key[1]! + 1);
 const rangeOf = (key: Uint8Array): [Uint8Array, Uint8Array] => [key.subarray(0, 2), nextTag(key)];
 
 /** Yields one sentence for each error. */
-export function* checkAnswers(view: ReadView): Generator<string> {
+export function* checkReplies(view: ReadView): Generator<string> {
   const { first, next, bytes } = order.read(view.getDerived(answerKey.order));
   let [size, answers, places] = [0, 0, 0];
   for (const { key, value } of view.scanDerived(...rangeOf(answerKey.numbered(0)))) {
     const number = answerKey.numberIn(key);
     const { name, when, bytes: noted } = place.read(value);
     const found = view.getDerived(answerKey.named(name));
-    const answer = found && keptAnswer.read(found);
+    const answer = found && storedReply.read(found);
     places++;
     if (number < first || number >= next) yield `kept answer ${number} is out of order`;
     if (answer?.number !== number || answer.when !== when || answer.body.length !== noted) {
@@ -23,7 +23,7 @@ export function* checkAnswers(view: ReadView): Generator<string> {
   }
   for (const { value } of view.scanDerived(...rangeOf(answerKey.named(new Uint8Array(16))))) {
     answers++;
-    size += keptAnswer.read(value).body.length;
+    size += storedReply.read(value).body.length;
   }
   if (answers !== places) yield `${answers} answers are kept, ${places} stand in the order`;
   if (size !== bytes) yield `the kept answers have ${size} bytes, ${bytes} are counted`;

@@ -3,7 +3,7 @@
 // length.
 import { createHash } from 'node:crypto';
 
-export interface Once {
+export interface IdempotencyKey {
   /** Id of the API key. Each API key has its own idempotency keys. */
   scope: string;
   key: string;
@@ -26,7 +26,7 @@ function digest(parts: readonly (string | Uint8Array)[]): Uint8Array {
 }
 
 /** Only the last part can contain a zero byte, so the concatenation is unambiguous. */
-export const nameOf = ({ scope, key }: Once): Uint8Array => digest([scope, '\0', key]);
+export const nameOf = ({ scope, key }: IdempotencyKey): Uint8Array => digest([scope, '\0', key]);
 
-export const requestOf = ({ query }: Once, body: Uint8Array): Uint8Array =>
+export const requestOf = ({ query }: IdempotencyKey, body: Uint8Array): Uint8Array =>
   digest([query, '\0', body]);

@@ -12,16 +12,13 @@ import {
   type StoredReply,
   type Order,
   answerKey,
-  keptAnswer,
+  storedReply,
   order,
   place,
 } from './stored-reply.js';
-import { type Once, nameOf, requestOf } from './idempotency-key.js';
+import { type IdempotencyKey, nameOf, requestOf } from './idempotency-key.js';
 
-export type AnswerLimits = Pick<
-  Limits,
-  'idempotency_keys' | 'idempotency_bytes' | 'idempotency_ttl'
->;
+export type ReplyLimits = Pick<Limits, 'idempotency_keys' | 'idempotency_bytes' | 'idempotency_ttl'>;
 
 const goneAtOnce = 2;
 
@@ -31,15 +28,15 @@ const goneAtOnce = 2;
  */
 export function runIdempotent(
   store: DerivedStore,
-  once: Once,
+  key: IdempotencyKey,
   body: Uint8Array,
-  now: { ms: number; limits: AnswerLimits },
+  now: { ms: number; limits: ReplyLimits },
   work: () => ExecutionResult,
 ): ExecutionResult {
-  const name = nameOf(once);
-  const request = requestOf(once, body);
+  const name = nameOf(key);
+  const request = requestOf(key, body);
   const found = store.getDerived(answerKey.named(name));
-  const former = found && keptAnswer.read(found);
+  const former = found && storedReply.read(found);
   if (former !== undefined && !isOver(former, now)) {
     if (Buffer.compare(former.request, request) !== 0) fail('IDEMPOTENCY_MISMATCH');
     return { body: former.body };
@@ -61,16 +58,16 @@ export function runIdempotent(
  */
 export function reserveKey(
   store: DerivedStore,
-  once: Once,
+  key: IdempotencyKey,
   body: Uint8Array,
-  now: { ms: number; limits: AnswerLimits },
+  now: { ms: number; limits: ReplyLimits },
 ): ExecutionResult {
   const nothing = { body: new Uint8Array(0) };
-  if (once.claim === 'take') return runIdempotent(store, once, body, now, () => nothing);
-  const name = nameOf(once);
+  if (key.claim === 'take') return runIdempotent(store, key, body, now, () => nothing);
+  const name = nameOf(key);
   const found = store.getDerived(answerKey.named(name));
-  const former = found && keptAnswer.read(found);
-  if (former === undefined || Buffer.compare(former.request, requestOf(once, body)) !== 0)
+  const former = found && storedReply.read(found);
+  if (former === undefined || Buffer.compare(former.request, requestOf(key, body)) !== 0)
     return nothing;
   const state = order.read(store.getDerived(answerKey.order));
   remove(store, state, name, former);
@@ -79,12 +76,12 @@ export function reserveKey(
 }
 
 /** When the clock was set back, no reply expires early. */
-const isOver = ({ when }: { when: number }, { ms, limits }: { ms: number; limits: AnswerLimits }) =>
+const isOver = ({ when }: { when: number }, { ms, limits }: { ms: number; limits: ReplyLimits }) =>
   ms - when >= limits.idempotency_ttl;
 
 function keep(store: DerivedStore, state: Order, name: Uint8Array, answer: StoredReply): void {
   const bytes = answer.body.length;
-  store.putDerived(answerKey.named(name), keptAnswer.write(answer));
+  store.putDerived(answerKey.named(name), storedReply.write(answer));
   store.putDerived(
     answerKey.numbered(answer.number),
     place.write({ name, when: answer.when, bytes }),
@@ -108,7 +105,7 @@ function remove(
 function removeFirst(
   store: DerivedStore,
   state: Order,
-  now: { ms: number; limits: AnswerLimits },
+  now: { ms: number; limits: ReplyLimits },
 ): boolean {
   const { idempotency_keys, idempotency_bytes } = now.limits;
   const found = store.getDerived(answerKey.numbered(state.first));

@@ -48,7 +48,7 @@ export const answerKey = {
 
 const floats = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset);
 
-export const keptAnswer = {
+export const storedReply = {
   write({ number, when, request, body }: StoredReply): Uint8Array {
     const bytes = new Uint8Array(headBytes + body.length);
     floats(bytes).setFloat64(0, number, true);

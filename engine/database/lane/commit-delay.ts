@@ -69,9 +69,9 @@ const isLong = ({ expected }: QueuedWrite): boolean => expected >= longMicros;
 
 /** Maximum wait as a share of the time of the last group, and in milliseconds. */
 const share = 1 / 4;
-const mostMs = 5;
+const maxMs = 5;
 /** With fewer answered callers, a timer does not pay off. */
-const leastAnswered = 4;
+const minAnswered = 4;
 /** Maximum number of groups without a wait after a useless wait. It doubles each time. */
 const skippedMax = 64;
 
@@ -92,11 +92,11 @@ export class CommitDelay {
   answered(count: number, ms: number, left: number): void {
     if (this.#isTried) this.#judge(count);
     this.#isTried = false;
-    const isWorth = count >= leastAnswered && left + count <= groupRequests && this.#skip === 0;
+    const isWorth = count >= minAnswered && left + count <= groupRequests && this.#skip === 0;
     if (this.#skip > 0) this.#skip--;
     this.#answered = isWorth ? count : 0;
     this.#left = left;
-    this.#endsAt = performance.now() + Math.min(mostMs, ms * share);
+    this.#endsAt = performance.now() + Math.min(maxMs, ms * share);
   }
 
   /** After a wait: did at least half of the answered callers call again? */

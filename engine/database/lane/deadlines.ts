@@ -3,25 +3,25 @@
 import { type Call, timeOut } from '../call/call.js';
 import type { ControlBlock } from '../call/control-block.js';
 
-const lookMs = 100;
+const checkMs = 100;
 
 export class Deadlines {
   /** Calls that were not settled at the last check, and newer ones. */
   readonly #calls = new Set<Call>();
   #looking: NodeJS.Timeout | undefined;
 
-  constructor(private readonly gate: Pick<ControlBlock, 'withdraw'>) {}
+  constructor(private readonly control: Pick<ControlBlock, 'withdraw'>) {}
 
   watch(call: Call): void {
     this.#calls.add(call);
-    this.#looking ??= setInterval(() => this.#look(), lookMs).unref();
+    this.#looking ??= setInterval(() => this.#look(), checkMs).unref();
   }
 
   #look(): void {
     const now = performance.now();
     for (const call of this.#calls) {
       const isLate = !call.settled && now > call.deadline;
-      if (isLate && (call.slot < 0 || this.gate.withdraw(call.slot))) timeOut(call);
+      if (isLate && (call.slot < 0 || this.control.withdraw(call.slot))) timeOut(call);
       if (call.settled) this.#calls.delete(call);
     }
     if (this.#calls.size > 0) return;

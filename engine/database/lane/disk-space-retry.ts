@@ -3,18 +3,18 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Storage } from '../../storage/open-storage.js';
 
-const lookMs = 250;
+const pollMs = 250;
 const layMs = 1000;
 
-export function watchRoom({ env: { room }, permit }: Storage, port: MessagePort): void {
+export function watchDiskSpace({ env: { room }, permit: fence }: Storage, port: MessagePort): void {
   let looking: NodeJS.Timeout | undefined;
   room.onChange = (shortage, errno) => {
     clearInterval(looking);
-    if (shortage !== undefined) looking = setInterval(() => room.look(), lookMs).unref();
+    if (shortage !== undefined) looking = setInterval(() => room.look(), pollMs).unref();
     port.postMessage({ kind: 'room', shortage: shortage?.data, errno });
   };
   const lay = (): void => {
-    if (permit.closedBecause === undefined && !room.isFull) room.preallocate();
+    if (fence.closedBecause === undefined && !room.isFull) room.preallocate();
   };
   lay();
   setInterval(lay, layMs).unref();

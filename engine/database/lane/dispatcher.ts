@@ -41,7 +41,7 @@ export interface DispatcherOptions {
    * Returns the configuration of a new lane. It includes earlier programs, because calls of them may still
    * arrive.
    */
-  equip: () => ConfigureLane;
+  configuration: () => ConfigureLane;
   onSettled: (call: Call, cost: Cost) => void;
   onRestart: (reason: string) => void;
 }
@@ -65,7 +65,7 @@ export class Dispatcher {
   restarts = 0;
 
   constructor(
-    private readonly gate: ControlBlock,
+    private readonly control: ControlBlock,
     private readonly slots: SlotPool,
     private readonly options: DispatcherOptions,
   ) {
@@ -120,7 +120,7 @@ export class Dispatcher {
     const port = this.options.start((error) => {
       void this.#ended(lane, isReady ? 0 : failures + 1, error);
     });
-    const lane: Lane = new Lane(port, this.gate, this.slots, {
+    const lane: Lane = new Lane(port, this.control, this.slots, {
       onLost: (call) => this.#queue.back(call, performance.now()),
       onSettled: (call, cost) => {
         this.options.onSettled(call, cost);
@@ -143,7 +143,7 @@ export class Dispatcher {
       },
     });
     this.#starting.add(lane);
-    lane.post(this.options.equip());
+    lane.post(this.options.configuration());
   }
 
   /** Fails the calls of a lane whose thread has ended, and starts another lane. */
@@ -190,7 +190,7 @@ export class Dispatcher {
     const lane = this.#idlest();
     const now = performance.now();
     if (lane === undefined || lane.load > 0) this.#grow();
-    if (lane && this.#queue.length === 0 && this.#queue.isAlone(call.caller, now)) {
+    if (lane && this.#queue.length === 0 && this.#queue.isOnlyCaller(call.caller, now)) {
       this.#queue.sent(call, now);
       lane.submit(call);
       return;
@@ -267,7 +267,7 @@ export class Dispatcher {
   /** Makes every lane open the data file again, and resumes. */
   reopen(): void {
     this.broadcast({ kind: 'reopen' });
-    this.broadcast(this.options.equip());
+    this.broadcast(this.options.configuration());
     this.#releasing = undefined;
     if (this.#queue.length > 0) this.#grow();
     this.#feed();
@@ -283,7 +283,7 @@ export class Dispatcher {
 
   /** Cancels a call. A call that still waits in the queue fails immediately. */
   cancel(call: Call): void {
-    if (call.slot >= 0) this.gate.cancel(call.slot);
+    if (call.slot >= 0) this.control.cancel(call.slot);
     else if (!call.settled) timeOut(call);
   }
 

@@ -49,15 +49,15 @@ export type Outcome = ({ ok: true; result: ExecutionResult } | { ok: false; erro
 
 export interface CommitParts {
   storage: Storage;
-  permit: WriteFence;
-  figures: WriterMetrics;
-  gate: ControlBlock;
+  fence: WriteFence;
+  writerMetrics: WriterMetrics;
+  control: ControlBlock;
   queries: QueryTable;
-  equipment: ExecutorServices;
+  services: ExecutorServices;
   vectors: VectorStore;
   loads: LoadWriter;
   /** Set for a database in a cluster. */
-  link: LogClient | undefined;
+  log: LogClient | undefined;
 }
 
 export class GroupCommit {
@@ -76,9 +76,9 @@ export class GroupCommit {
    *
    */
   run(group: QueuedWrite[]): Outcome[] {
-    const { link } = this.parts;
-    if (this.parts.permit.closedBecause !== undefined) return this.#refuse(group);
-    if (link?.isLeading === false) return failAll(group, link.refusal);
+    const { log } = this.parts;
+    if (this.parts.fence.closedBecause !== undefined) return this.#refuse(group);
+    if (log?.isLeading === false) return failAll(group, log.refusal);
     let commit: { outcomes: Outcome[]; changes: VectorChange[] };
     const { room } = this.parts.storage.env;
     this.#shortage = room.shortage(group.reduce((sum, { body }) => sum + body.length, 0));
@@ -87,13 +87,13 @@ export class GroupCommit {
       commit = this.#commit(group);
     } catch (error) {
       if (isRefusal(error)) return failAll(group, error);
-      if (isShortage(error) && this.parts.permit.closedBecause === undefined)
+      if (isShortage(error) && this.parts.fence.closedBecause === undefined)
         return this.#runDeletes(group, error);
       // The commit failed before its commit point, for lack of something that the next commit may find.
-      const isWhole = this.parts.permit.closedBecause === undefined;
+      const isWhole = this.parts.fence.closedBecause === undefined;
       if (isWhole && findShortage(error) !== undefined) return failAll(group, error);
       if (!isOfSome(error)) {
-        this.parts.permit.failed(error);
+        this.parts.fence.failed(error);
         return this.#refuse(group);
       }
       if (group.length === 1) return [{ ok: false, error }];
@@ -106,17 +106,17 @@ export class GroupCommit {
     } catch (error) {
       // The writes are durable, so they must not be reported as failed. But searches would not see later
       // writes, so no more are accepted.
-      this.parts.permit.failed(error);
+      this.parts.fence.failed(error);
     }
-    this.parts.gate.publishCommit();
-    link?.publish();
+    this.parts.control.publishCommit();
+    log?.publish();
     return commit.outcomes;
   }
 
   /** Executes the group and commits it durably. */
   #commit(group: QueuedWrite[]): { outcomes: Outcome[]; changes: VectorChange[] } {
     let outcomes: Outcome[] = [];
-    const figures = this.parts.figures;
+    const writerMetrics = this.parts.writerMetrics;
     const { puts } = this.parts.storage;
     const nowMs = wallMs();
     const started = performance.now();
@@ -124,7 +124,7 @@ export class GroupCommit {
     const changes = this.parts.storage.commitGroup((transaction) => {
       outcomes = [];
       this.parts.vectors.beginReserving();
-      figures.during(() => {
+      writerMetrics.during(() => {
         const from = performance.now();
         let before = from;
         for (const waiting of group) {
@@ -140,7 +140,7 @@ export class GroupCommit {
       worked = performance.now();
     });
     const done = performance.now();
-    figures.committed(
+    writerMetrics.committed(
       done - started,
       done - worked,
       outcomes.length,
@@ -151,20 +151,20 @@ export class GroupCommit {
 
   /** Makes the committed changes visible. */
   #publish(changes: VectorChange[]): void {
-    const figures = this.parts.figures;
+    const writerMetrics = this.parts.writerMetrics;
     failpoint('W10');
     this.parts.loads.invalidateNames();
-    figures.during(() => this.parts.vectors.publish(changes));
-    figures.set('applied_seq', this.parts.storage.committedSeq());
+    writerMetrics.during(() => this.parts.vectors.publish(changes));
+    writerMetrics.set('applied_seq', this.parts.storage.committedSeq());
     failpoint('W11');
   }
 
   #runOne(waiting: QueuedWrite, nowMs: number, transaction: WriteGroup): Outcome {
     const once = waiting.extra?.once;
-    const { limits } = this.parts.equipment;
+    const { limits } = this.parts.services;
     try {
       // The caller already has an error that says that nothing was done.
-      if (!this.parts.gate.begin(waiting.slot)) fail('QUERY_TIMEOUT', { ms: waiting.budgetMs });
+      if (!this.parts.control.begin(waiting.slot)) fail('QUERY_TIMEOUT', { ms: waiting.budgetMs });
       if (this.#shortage !== undefined) this.#checkRoom(waiting);
       const result = transaction.request(nowMs, (view) => {
         const now = { ms: nowMs, limits };
@@ -185,10 +185,10 @@ export class GroupCommit {
     const entry = waiting.query < 0 ? undefined : this.parts.queries.at(waiting.query);
     const schema = entry ? this.parts.queries.schemaOf(waiting.query) : extra!.schema;
     // The plan was made for an earlier schema. The caller may repeat the call with the current program.
-    if (schema !== this.parts.gate.schema()) fail('SCHEMA_CHANGED');
+    if (schema !== this.parts.control.schema()) fail('SCHEMA_CHANGED');
     const plan = entry ? entry.plan : unpack<NonNullable<typeof entry>['plan']>(extra!.plan);
     const args = entry
-      ? decodeCall(entry, waiting.body, this.parts.equipment)
+      ? decodeCall(entry, waiting.body, this.parts.services)
       : unpack<ReturnType<typeof decodeCall>>(extra!.args);
     return run(
       {
@@ -199,10 +199,10 @@ export class GroupCommit {
         nowMicros: nowMs * 1000,
         deadline: waiting.deadline,
         budgetMs: waiting.budgetMs,
-        isCancelled: () => this.parts.gate.isCancelled(slot),
+        isCancelled: () => this.parts.control.isCancelled(slot),
       },
       view,
-      this.parts.equipment,
+      this.parts.services,
     );
   }
 
@@ -234,7 +234,7 @@ export class GroupCommit {
   }
 
   #refuse(group: QueuedWrite[]): Outcome[] {
-    return failAll(group, this.parts.permit.refusal);
+    return failAll(group, this.parts.fence.refusal);
   }
 }
 
@@ -249,11 +249,11 @@ const isOfSome = (error: unknown): boolean =>
   error instanceof TrellisError && ['DATA_CORRUPT', 'TXN_TOO_LARGE'].includes(error.code);
 
 /** Minimum microseconds per write, so that every write gets a share of the commit. */
-const leastMicros = 20;
+const minMicros = 20;
 
 /** Distributes the time of a group over its requests, in proportion to their own time. */
 export function workOf(outcomes: readonly Outcome[], micros: number): number[] {
-  const parts = outcomes.map((outcome) => (outcome.micros ?? 0) + leastMicros);
+  const parts = outcomes.map((outcome) => (outcome.micros ?? 0) + minMicros);
   const all = parts.reduce((sum, part) => sum + part, 0);
   return parts.map((part) => (part * micros) / all);
 }

@@ -24,8 +24,8 @@ const inlineMicrosMax = 100;
 /** Larger bodies are decoded in a lane. */
 const inlineBytesMax = 4096;
 /** Limits for a single client. Bounded reads are then allowed too, once they are measured. */
-const aloneMicrosMax = 400;
-const aloneBytesMax = 32_768;
+const singleMicrosMax = 400;
+const singleBytesMax = 32_768;
 /**
  * Number of first runs of a query, whose code is not compiled yet: time above the expected one is not
  * attributed to the query. A run that was dropped for its length counts as several.
@@ -58,29 +58,29 @@ export class InlinePolicy {
   /** `max` is the maximum number of lanes. */
   constructor(
     private readonly lanes: LaneState,
-    private readonly most: number,
+    private readonly max: number,
   ) {}
 
   mayInline(query: number, cost: CostClass, bytes: number): boolean {
-    if (bytes > aloneBytesMax || (cost === 'C' && this.lanes.hasLane())) return false;
+    if (bytes > singleBytesMax || (cost === 'C' && this.lanes.hasLane())) return false;
     const average = this.#averages[query];
-    return this.#isCheap(cost, average ?? 0, bytes) || this.#isAlone(query);
+    return this.#isCheap(cost, average ?? 0, bytes) || this.#isSingle(query);
   }
 
-  #isAlone(query: number): boolean {
+  #isSingle(query: number): boolean {
     const now = performance.now();
     if (!this.lanes.isIdle()) this.#crowdedAt = now;
     // A query that was never measured is tried here first, before a thread is started or woken for it.
-    if ((this.#lows[query] ?? 0) > aloneMicrosMax || this.#spent > 0) return false;
+    if ((this.#lows[query] ?? 0) > singleMicrosMax || this.#spent > 0) return false;
     return now - this.#crowdedAt > crowdMs;
   }
 
   #isCheap(cost: CostClass, average: number, bytes: number): boolean {
     if (cost !== 'A' || bytes > inlineBytesMax) return false;
-    const hasFew = this.most <= fewLanes;
+    const hasFew = this.max <= fewLanes;
     const isCheap = hasFew || average <= cheapMicrosMax;
     const budget = isCheap ? cheapTurnBudgetMicros : turnBudgetMicros;
-    return this.#spent < budget && average <= (hasFew ? aloneMicrosMax : inlineMicrosMax);
+    return this.#spent < budget && average <= (hasFew ? singleMicrosMax : inlineMicrosMax);
   }
 
   /** Records inline work. `isDropped` means that the read was too long and starts again in a lane. */

@@ -9,7 +9,7 @@ import type { RefreshableView } from '../../storage/open-storage.js';
 import { InlinePolicy, type LaneState } from './inline-policy.js';
 import type { CallInput, Cost } from '../call/call.js';
 import type { CallOptions } from '../call/options.js';
-import { placeOf } from '../call/query-table.js';
+import { indexOf } from '../call/query-table.js';
 import { type ExecutorServices, run } from '../call/run-request.js';
 
 /** Milliseconds. Checked about every thousand steps of a plan. */
@@ -25,15 +25,15 @@ export class InlineReads {
   constructor(
     lanes: LaneState,
     private readonly workers: number,
-    private readonly equipment: ExecutorServices,
-    private readonly tally: { recordCall(place: number, cost: Cost): void },
+    private readonly services: ExecutorServices,
+    private readonly queryMetrics: { recordCall(index: number, cost: Cost): void },
   ) {
     this.costs = new InlinePolicy(lanes, workers);
     this.#msMax = workers === 0 ? Number.POSITIVE_INFINITY : inlineMsMax;
   }
 
   allows(query: number, plan: Plan, bytes: number): boolean {
-    return this.workers === 0 || this.costs.mayInline(placeOf(query), plan.cost, bytes);
+    return this.workers === 0 || this.costs.mayInline(indexOf(query), plan.cost, bytes);
   }
 
   /** Returns the reply, or undefined when the read must run in a lane. */
@@ -59,16 +59,16 @@ export class InlineReads {
     };
     let result: ExecutionResult | undefined;
     try {
-      result = run(request, view, this.equipment);
+      result = run(request, view, this.services);
     } catch (error) {
       if (!isLong) throw error;
     } finally {
-      const place = placeOf(input.query);
+      const index = indexOf(input.query);
       const micros = (performance.now() - started) * 1000;
-      this.costs.spend(place, micros, isLong);
+      this.costs.spend(index, micros, isLong);
       if (!isLong) {
         const cost = { micros, rows: result?.rows ?? 0, visits: result?.visits ?? 0 };
-        this.tally.recordCall(place, cost);
+        this.queryMetrics.recordCall(index, cost);
         options.onWork?.(cost);
       }
     }

@@ -39,7 +39,7 @@ export class Lane {
 
   constructor(
     readonly port: MessagePort,
-    private readonly gate: ControlBlock,
+    private readonly control: ControlBlock,
     private readonly slots: SlotPool,
     private readonly events: LaneEvents,
   ) {
@@ -158,7 +158,7 @@ export class Lane {
 
   /** Cancels a call in flight. Its reply still arrives. */
   cancel(call: Call): void {
-    if (call.slot >= 0) this.gate.cancel(call.slot);
+    if (call.slot >= 0) this.control.cancel(call.slot);
   }
 
   /** The thread has ended: everything in flight fails with this error. */

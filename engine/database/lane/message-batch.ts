@@ -15,7 +15,7 @@
 //
 import type { ErrorData } from '../../base/errors.js';
 import type { ItemList } from '../../exec/runtime/execute.js';
-import type { Once } from '../idempotency/idempotency-key.js';
+import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
 
 export const requestWords = 8;
 export const replyWords = 8;
@@ -30,7 +30,7 @@ export interface RequestExtra {
   items?: ItemList;
   embeddings?: [string, Float64Array][];
   /** For a write with an idempotency key. */
-  once?: Once;
+  once?: IdempotencyKey;
 }
 
 export type ReplyExtra =

@@ -3,7 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { ShardIndex } from '../../base/id.js';
 import type { Limits } from '../../base/limits.js';
-import type { LogLinkSetup } from '../../cluster/ipc/log-client.js';
+import type { LogClientSetup } from '../../cluster/ipc/log-client.js';
 import type { LockToken } from '../../storage/lock/lock-file.js';
 import type { VectorStoreOptions } from '../vectors/vector-store.js';
 import type { ClusterPosition } from '../../cluster/node.js';
@@ -17,7 +17,7 @@ import type { LoadOrder } from '../load/load-writer.js';
 
 /** Configures a lane to run plans. Sent before its first batch and after every reload. */
 export interface ConfigureLane {
-  kind: 'equip';
+  kind: 'configure';
   program: PackedProgram;
   /** Number of reloads before it. */
   generation: number;
@@ -109,7 +109,7 @@ export type FromLane =
  * Why a lane could not open. It is the result of the lane's task, because messages may be lost when the
  * thread ends.
  */
-export interface LaneFault {
+export interface LaneError {
   error: ErrorData;
   stack?: string;
 }
@@ -118,12 +118,12 @@ export interface LaneFault {
 export interface WriterSetup {
   role: 'writer';
   port: MessagePort;
-  gate: SharedArrayBuffer;
+  control: SharedArrayBuffer;
   graphPath: string;
   limits: Limits;
   textEnabled: boolean;
   /** Shared memory: see metrics/writer-metrics.ts. */
-  figures: SharedArrayBuffer;
+  writerMetrics: SharedArrayBuffer;
   strict: boolean;
   program: PackedProgram;
   vectors: VectorStoreOptions;
@@ -133,7 +133,7 @@ export interface WriterSetup {
   /** Why the database is read-only from the start. */
   readOnlyReason?: string | undefined;
   /** For a database in a cluster. */
-  cluster?: LogLinkSetup | undefined;
+  cluster?: LogClientSetup | undefined;
   /** For a database that holds a shard. */
   shard?: ShardIndex | undefined;
 }

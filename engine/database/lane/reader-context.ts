@@ -12,7 +12,7 @@ import type { ConfigureLane } from './message.js';
 
 export interface ReadingSetup {
   /** The control block in shared memory (control-block.ts). */
-  readonly gate: SharedArrayBuffer;
+  readonly control: SharedArrayBuffer;
   readonly graphPath: string;
   readonly limits: Limits;
   readonly textEnabled: boolean;
@@ -20,19 +20,19 @@ export interface ReadingSetup {
 }
 
 export class ReaderContext {
-  readonly gate: ControlBlock;
+  readonly control: ControlBlock;
   readonly guard: SchemaGuard;
   readonly indexes = new AttachedIndexes();
-  readonly equipment: ExecutorServices;
+  readonly services: ExecutorServices;
   readonly #storage: Storage;
   /** True while this thread has the data file open. */
   holds = true;
 
-  constructor({ gate, graphPath, limits, textEnabled, strict }: ReadingSetup) {
-    this.gate = new ControlBlock(gate);
-    this.#storage = openStorage(graphPath, { limits, mode: 'read', notes: this.gate.notes });
-    this.guard = new SchemaGuard(this.gate, this.#storage);
-    this.equipment = {
+  constructor({ control, graphPath, limits, textEnabled, strict }: ReadingSetup) {
+    this.control = new ControlBlock(control);
+    this.#storage = openStorage(graphPath, { limits, mode: 'read', notes: this.control.notes });
+    this.guard = new SchemaGuard(this.control, this.#storage);
+    this.services = {
       limits,
       strict,
       text: textEnabled ? createTextIndex(limits) : undefined,
@@ -40,8 +40,8 @@ export class ReaderContext {
     };
   }
 
-  equip({ schema, indexes }: ConfigureLane): void {
-    this.guard.equip(schema);
+  configure({ schema, indexes }: ConfigureLane): void {
+    this.guard.configure(schema);
     this.indexes.takeAll(indexes);
   }
 

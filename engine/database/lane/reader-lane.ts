@@ -59,8 +59,8 @@ class ReaderLane {
   #receive(message: ToLane): void {
     if (isBatch(message)) return this.#runBatch(message);
     switch (message.kind) {
-      case 'equip':
-        return this.#equip(message);
+      case 'configure':
+        return this.#configure(message);
       case 'index':
         return this.#thread.indexes.take(message);
       case 'build':
@@ -78,11 +78,11 @@ class ReaderLane {
     }
   }
 
-  #equip(message: ConfigureLane): void {
+  #configure(message: ConfigureLane): void {
     for (const { generation, program, schema } of [...(message.earlier ?? []), message]) {
       this.#queries.add(generation, new PackedQueries(program), schema);
     }
-    this.#thread.equip(message);
+    this.#thread.configure(message);
     this.#port.postMessage({ kind: 'ready', indexes: [] });
   }
 
@@ -122,7 +122,7 @@ class ReaderLane {
     extra?: RequestExtra,
   ): void {
     const started = performance.now();
-    const { gate, guard, equipment } = this.#thread;
+    const { control, guard, services } = this.#thread;
     try {
       const { plan, args, schema } = this.#planOf(query, body, extra);
       const request = {
@@ -132,9 +132,9 @@ class ReaderLane {
         embeddings: extra?.embeddings && new Map(extra.embeddings),
         nowMicros: wallMs() * 1000,
         ...time,
-        isCancelled: () => gate.isCancelled(slot),
+        isCancelled: () => control.isCancelled(slot),
       };
-      const result = guard.run(schema, (view) => run(request, view, equipment));
+      const result = guard.run(schema, (view) => run(request, view, services));
       this.#replies.succeed(slot, result, (performance.now() - started) * 1000);
     } catch (error) {
       this.#replies.failWith(slot, error, (performance.now() - started) * 1000);
@@ -152,6 +152,6 @@ class ReaderLane {
     }
     const entry = this.#queries.at(query);
     const schema = this.#queries.schemaOf(query);
-    return { plan: entry.plan, args: decodeCall(entry, body, this.#thread.equipment), schema };
+    return { plan: entry.plan, args: decodeCall(entry, body, this.#thread.services), schema };
   }
 }

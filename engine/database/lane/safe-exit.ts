@@ -19,7 +19,7 @@ const [ending, loading, writing] = [0, 1, 2];
 /** Maximum wait for loading threads, in milliseconds. Loading takes 0.2 s on a busy machine. */
 const loadingMs = 3_000;
 /** Milliseconds between two checks. */
-const lookMs = 1;
+const pollMs = 1;
 const idleMs = 1_000;
 /**
  * Maximum wait for write transactions, in milliseconds. Calls are cancelled; only schema changes over many
@@ -106,9 +106,9 @@ function waitForIdle(words: Int32Array): void {
   const end = performance.now() + idleMs;
   const idle = (): number[] => [...open].flatMap((threads) => threads.idle());
   for (let before = idle(); performance.now() < end; ) {
-    Atomics.wait(words, ending, 1, lookMs);
+    Atomics.wait(words, ending, 1, pollMs);
     const now = idle();
-    if (now.every((ms, i) => ms - (before[i] ?? 0) > lookMs / 2)) return;
+    if (now.every((ms, i) => ms - (before[i] ?? 0) > pollMs / 2)) return;
     before = now;
   }
 }

@@ -14,7 +14,7 @@ import type { Backup } from '../maintenance/backup.js';
 import type { LoaderSetup } from '../load/row-reader-thread.js';
 import type { ControlBlock } from '../call/control-block.js';
 import { onExit, threadData } from './safe-exit.js';
-import type { LaneFault } from './message.js';
+import type { LaneError } from './message.js';
 import type { ReaderSetup } from './reader-lane.js';
 import type { TableHashes } from '../replication/table-check.js';
 import type { BackupReply, BackupTask, HashReply, HashTask } from './thread-main.js';
@@ -24,7 +24,7 @@ import type { WriterSetup } from './message.js';
 export type OnEnd = (error?: Error) => void;
 
 /** Called when the writer has ended. `fault` is set when the lane could not open. */
-export type OnWriterEnd = (error?: Error, fault?: LaneFault) => void;
+export type OnWriterEnd = (error?: Error, laneError?: LaneError) => void;
 
 const entry = new URL('./worker.cjs', import.meta.url).href;
 
@@ -45,13 +45,13 @@ export class ThreadPool {
   readonly #loaders = new Set<TaskThread>();
   #copier: TaskThread | undefined;
   #hasher: TaskThread | undefined;
-  readonly #unhear: () => void;
+  readonly #unsubscribe: () => void;
 
   constructor(
     private readonly readerHeapMb: number,
-    gate: ControlBlock,
+    control: ControlBlock,
   ) {
-    this.#unhear = onExit({ stop: () => gate.cancelAll(), idle: () => this.#idle() });
+    this.#unsubscribe = onExit({ stop: () => control.cancelAll(), idle: () => this.#idle() });
     this.#writer = this.#thread();
   }
 
@@ -80,10 +80,10 @@ export class ThreadPool {
   startReader(setup: Omit<ReaderSetup, 'port'>, onEnd: OnEnd): MessagePort {
     const thread = this.#thread({ heapMb: this.readerHeapMb });
     this.#readers.add(thread);
-    return this.#start(thread, setup, (error, fault) => {
+    return this.#start(thread, setup, (error, laneError) => {
       this.#readers.delete(thread);
       this.#track(thread.close());
-      onEnd(error ?? errorIn(fault));
+      onEnd(error ?? errorIn(laneError));
     });
   }
 
@@ -96,9 +96,9 @@ export class ThreadPool {
   startLoader(setup: Omit<LoaderSetup, 'port'>, onEnd: OnEnd): MessagePort {
     const thread = this.#freeLoaders.pop() ?? this.#thread();
     this.#loaders.add(thread);
-    return this.#start(thread, setup, (error, fault) => {
+    return this.#start(thread, setup, (error, laneError) => {
       this.#freeLoaders.push(thread);
-      onEnd(error ?? errorIn(fault));
+      onEnd(error ?? errorIn(laneError));
     });
   }
 
@@ -138,7 +138,7 @@ export class ThreadPool {
 
   #hear(lane: Promise<unknown>, onEnd: OnWriterEnd): void {
     const task = lane.then(
-      (fault) => onEnd(undefined, fault as LaneFault | undefined),
+      (fault) => onEnd(undefined, fault as LaneError | undefined),
       (error: Error) => onEnd(error),
     );
     this.#track(task);
@@ -158,22 +158,22 @@ export class ThreadPool {
    * Ends idle threads. Every lane must have received `close`. A reader that does not end in time is
    * terminated with its thread; piscina's own `close` would wait for it again, and fail.
    */
-  async close(patienceMs = closeMs): Promise<void> {
+  async close(timeoutMs = closeMs): Promise<void> {
     // Nothing else may keep the process alive until the threads have ended.
     const late = new AbortController();
     try {
       const lanes = this.#settled().then(() => false);
-      const timer = setTimeout(patienceMs, true, late).catch(() => true);
+      const timer = setTimeout(timeoutMs, true, late).catch(() => true);
       const isLate = await Promise.race([lanes, timer]);
       const others = this.#all().filter((thread) => thread !== this.#writer);
       await Promise.all(others.map((thread) => thread.close(isLate)));
       await this.#writer.close();
     } finally {
       late.abort();
-      this.#unhear();
+      this.#unsubscribe();
     }
   }
 }
 
-const errorIn = (fault: LaneFault | undefined): Error | undefined =>
-  fault && restoreError(fault.error, fault.stack);
+const errorIn = (laneError: LaneError | undefined): Error | undefined =>
+  laneError && restoreError(laneError.error, laneError.stack);

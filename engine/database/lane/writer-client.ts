@@ -68,23 +68,23 @@ type WriterCommand =
   | { kind: 'close'; snapshot: boolean };
 
 interface QueuedCommand {
-  order: WriterCommand;
+  command: WriterCommand;
   /** Number of items that came before the command. They leave before it. */
   after: number;
   resolve: (result?: unknown) => void;
   reject: (error: TrellisError) => void;
   /** For a chunk of a load. */
-  turn?: LoadTurn;
+  turn?: QueuedChunk;
 }
 
 /** A chunk of a bulk load. It takes its turn among the writes, after those that came before it. */
-interface LoadTurn extends Queued {
-  given: QueuedCommand;
+interface QueuedChunk extends Queued {
+  queuedCommand: QueuedCommand;
   sentAt: number;
   reject: (error: TrellisError) => void;
 }
 
-type Turned = (Call & { given?: never }) | LoadTurn;
+type QueuedItem = (Call & { queuedCommand?: never }) | QueuedChunk;
 
 /** Caller name of bulk loads. The writer runs one chunk at a time. */
 const loader = '\u0000load';
@@ -108,28 +108,28 @@ export class WriterClient {
   #ended = false;
   #closing = false;
   #lastId = 0;
-  readonly #queue = new FairQueue<Turned>();
+  readonly #queue = new FairQueue<QueuedItem>();
   readonly #bounds: QueueBounds;
   readonly #long = new LongWrites();
   /** Time when the writer last finished something. */
-  #heardAt = 0;
+  #doneAt = 0;
   #holding: { timer: NodeJS.Timeout; since: number } | undefined;
   readonly #deadlines: Deadlines;
   /** Commands that wait for the calls before them. */
   #due: QueuedCommand[] = [];
   /** Commands sent to the writer and not yet answered, by id. */
-  readonly #orders = new Map<number, QueuedCommand>();
+  readonly #commands = new Map<number, QueuedCommand>();
 
   constructor(
-    private readonly gate: ControlBlock,
+    private readonly control: ControlBlock,
     private readonly slots: SlotPool,
     limits: Limits,
     private readonly events: WriterEvents,
   ) {
-    this.#deadlines = new Deadlines(gate);
+    this.#deadlines = new Deadlines(control);
     this.#bounds = { calls: limits.write_queue, bytes: limits.write_queue_bytes };
-    this.#queue.allowOrders();
-    this.#queue.holds = (item) => item.given === undefined && this.#long.holds(item);
+    this.#queue.allowCommands();
+    this.#queue.holds = (item) => item.queuedCommand === undefined && this.#long.holds(item);
   }
 
   get queued(): number {
@@ -139,21 +139,21 @@ export class WriterClient {
   /** Resolves when schema and vectors are ready. Fails with the error that prevented it. */
   start(threads: ThreadPool, setup: Omit<WriterSetup, 'port'>): Promise<void> {
     return new Promise((resolve, reject) => {
-      const port = threads.startWriter(setup, (error, fault) => {
+      const port = threads.startWriter(setup, (error, laneError) => {
         this.#onEnd(error);
-        if (fault) reject(restoreError(fault.error, fault.stack));
+        if (laneError) reject(restoreError(laneError.error, laneError.stack));
         else if (error) reject(error);
       });
-      this.#lane = new Lane(port, this.gate, this.slots, {
+      this.#lane = new Lane(port, this.control, this.slots, {
         onLost: (call) => {
           this.#long.back(call);
           this.#queue.back(call, performance.now());
         },
         onSettled: (call, cost) => {
           this.events.onSettled(call, cost);
-          this.#heardAt = performance.now();
+          this.#doneAt = performance.now();
           this.#long.back(call, cost.own);
-          this.#queue.back(call, this.#heardAt, cost.micros);
+          this.#queue.back(call, this.#doneAt, cost.micros);
           this.#feed();
         },
         onMessage: (message) => {
@@ -205,25 +205,25 @@ export class WriterClient {
   }
 
   #fulfil(id: number, error: TrellisError | undefined, result?: unknown): void {
-    const given = this.#orders.get(id);
-    if (this.#orders.delete(id)) this.#lane!.release();
-    if (given?.turn !== undefined) this.#back(given.turn);
-    if (error) given?.reject(error);
-    else given?.resolve(result);
-    if (given?.order.kind !== 'close') return;
-    const gone = new TrellisError({ code: 'SHUTTING_DOWN', args: {} });
-    for (const { reject } of this.#orders.values()) reject(gone);
-    this.#orders.clear();
+    const queuedCommand = this.#commands.get(id);
+    if (this.#commands.delete(id)) this.#lane!.release();
+    if (queuedCommand?.turn !== undefined) this.#back(queuedCommand.turn);
+    if (error) queuedCommand?.reject(error);
+    else queuedCommand?.resolve(result);
+    if (queuedCommand?.command.kind !== 'close') return;
+    const closed = new TrellisError({ code: 'SHUTTING_DOWN', args: {} });
+    for (const { reject } of this.#commands.values()) reject(closed);
+    this.#commands.clear();
   }
 
   /**
    * Records that a chunk of a load is done. Its time counts from when it was sent, or from the end of the
    * work before it.
    */
-  #back(turn: LoadTurn): void {
+  #back(turn: QueuedChunk): void {
     const now = performance.now();
-    this.#queue.back(turn, now, (now - Math.max(this.#heardAt, turn.sentAt)) * 1000);
-    this.#heardAt = now;
+    this.#queue.back(turn, now, (now - Math.max(this.#doneAt, turn.sentAt)) * 1000);
+    this.#doneAt = now;
   }
 
   /** Settles every call and command when the writer thread has ended. */
@@ -233,14 +233,14 @@ export class WriterClient {
     if (this.#closing && !error) return;
     this.readOnlyReason ??= 'the writer has ended';
     if (error) this.events.log('error', 'the writer has ended', { reason: error.message });
-    const gone = { code: 'READ_ONLY' as const, args: { reason: this.readOnlyReason } };
-    this.#lane?.abandon(gone);
+    const closed = { code: 'READ_ONLY' as const, args: { reason: this.readOnlyReason } };
+    this.#lane?.abandon(closed);
     for (const call of this.#queue.drain()) {
       call.settled = true;
-      call.reject(new TrellisError(gone));
+      call.reject(new TrellisError(closed));
     }
-    for (const { reject } of this.#due.splice(0)) reject(new TrellisError(gone));
-    for (const id of this.#orders.keys()) this.#fulfil(id, new TrellisError(gone));
+    for (const { reject } of this.#due.splice(0)) reject(new TrellisError(closed));
+    for (const id of this.#commands.keys()) this.#fulfil(id, new TrellisError(closed));
   }
 
   /** Returns why a write cannot be accepted, or undefined. */
@@ -269,16 +269,16 @@ export class WriterClient {
     this.#holdNoMore();
     const lane = this.#lane!;
     for (;;) {
-      const given = this.#due[0];
-      if (given !== undefined && !this.#queue.hasBefore(given.after)) {
+      const queuedCommand = this.#due[0];
+      if (queuedCommand !== undefined && !this.#queue.hasBefore(queuedCommand.after)) {
         this.#due.shift();
-        this.#send(given);
+        this.#send(queuedCommand);
         continue;
       }
       if (this.#queue.length === 0 || lane.inFlight >= flightMax) return;
       const now = performance.now();
-      if (given === undefined && lane.inFlight >= handCalls && this.#hasEnough(now)) return;
-      const turn = this.#queue.next(now, threads, given?.after);
+      if (queuedCommand === undefined && lane.inFlight >= handCalls && this.#hasEnough(now)) return;
+      const turn = this.#queue.next(now, threads, queuedCommand?.after);
       if (turn === undefined) return;
       if ('waitMs' in turn) {
         this.#holding = { timer: setTimeout(() => this.#feed(), turn.waitMs), since: now };
@@ -297,14 +297,14 @@ export class WriterClient {
     return only !== undefined && this.#queue.isFar(only, handMicros, handCalls);
   }
 
-  #go(item: Turned, now: number): void {
+  #go(item: QueuedItem, now: number): void {
     this.#queue.sent(item, now);
-    if (item.given === undefined) {
+    if (item.queuedCommand === undefined) {
       this.#long.sent(item);
       this.#lane!.submit(item);
     } else {
       item.sentAt = now;
-      this.#send(item.given);
+      this.#send(item.queuedCommand);
     }
   }
 
@@ -315,36 +315,37 @@ export class WriterClient {
     this.#holding = undefined;
   }
 
-  #send(given: QueuedCommand): void {
-    const { order } = given;
+  #send(queuedCommand: QueuedCommand): void {
+    const { command } = queuedCommand;
     const id = ++this.#lastId;
-    this.#orders.set(id, given);
-    const batch = order.kind === 'load' && 'batch' in order.order ? order.order.batch : undefined;
-    this.#lane!.post({ ...order, id }, batch && buffersOf(batch));
+    this.#commands.set(id, queuedCommand);
+    const batch =
+      command.kind === 'load' && 'batch' in command.order ? command.order.batch : undefined;
+    this.#lane!.post({ ...command, id }, batch && buffersOf(batch));
   }
 
   /** Sends a command. Resolves with its result when it is done. */
-  async order(order: WriterCommand): Promise<unknown> {
-    if (this.#ended && order.kind === 'close') return undefined;
+  async order(command: WriterCommand): Promise<unknown> {
+    if (this.#ended && command.kind === 'close') return undefined;
     if (this.#ended) fail('READ_ONLY', { reason: this.readOnlyReason ?? 'the writer has ended' });
     if (this.#closing) fail('SHUTTING_DOWN');
-    if (order.kind === 'close') this.#closing = true;
+    if (command.kind === 'close') this.#closing = true;
     this.#lane!.hold();
     return new Promise((resolve, reject) => {
-      const given = { order, after: this.#queue.came, resolve, reject };
-      if (order.kind === 'load') this.#queueLoad(given);
-      else this.#due.push(given);
+      const queuedCommand = { command, after: this.#queue.came, resolve, reject };
+      if (command.kind === 'load') this.#queueLoad(queuedCommand);
+      else this.#due.push(queuedCommand);
       this.#feed();
     });
   }
 
-  #queueLoad(given: QueuedCommand): void {
-    const { reject } = given;
-    const turn: LoadTurn = {
-      ...{ given, reject, caller: loader, body: noBytes, cost: 'C' },
-      ...{ settled: false, isOrder: true, sentAt: 0 },
+  #queueLoad(queuedCommand: QueuedCommand): void {
+    const { reject } = queuedCommand;
+    const turn: QueuedChunk = {
+      ...{ queuedCommand, reject, caller: loader, body: noBytes, cost: 'C' },
+      ...{ settled: false, isCommand: true, sentAt: 0 },
     };
-    given.turn = turn;
+    queuedCommand.turn = turn;
     this.#queue.push(turn, performance.now());
   }
 }

@@ -31,12 +31,12 @@ import { CommitDelay, leftBehind, takeGroup } from './commit-delay.js';
 import { transactionHold } from './safe-exit.js';
 import { GroupCommit, type QueuedWrite, workOf } from './group-commit.js';
 import { type LoadOrder, LoadWriter } from '../load/load-writer.js';
-import type { LaneFault, Reload, ToLane } from './message.js';
+import type { LaneError, Reload, ToLane } from './message.js';
 import { unpack } from '../call/serialize-plan.js';
 import { headOf, PackedQueries } from '../call/serialized-program.js';
 import type { WriterSetup } from './message.js';
 import { ReplyBatch } from './reply-batch.js';
-import { watchRoom } from './disk-space-retry.js';
+import { watchDiskSpace } from './disk-space-retry.js';
 import { QueryTable } from '../call/query-table.js';
 import { changeSchema, fitSchema, openSchema } from '../schema/migrate-store.js';
 import { LogFollower } from '../replication/log-follower.js';
@@ -53,25 +53,25 @@ const upkeepPauseMs = 100;
 const beatMs = 500;
 
 /** Resolves when the lane has closed: with undefined, or with the fault that kept it from opening. */
-export function serveWrites(setup: WriterSetup): Promise<LaneFault | undefined> {
+export function serveWrites(setup: WriterSetup): Promise<LaneError | undefined> {
   return new Promise((resolve) => {
     try {
       armFailpoint(setup.failpoint);
       new WriterLane(setup, () => resolve(undefined));
     } catch (error) {
       setup.port.close();
-      const place = { path: setup.graphPath, name: 'the data directory', bytes: 2 ** 20 };
-      resolve(toErrorData(asDiskError(error, place)));
+      const target = { path: setup.graphPath, name: 'the data directory', bytes: 2 ** 20 };
+      resolve(toErrorData(asDiskError(error, target)));
     }
   });
 }
 
 class WriterLane {
   readonly #port: MessagePort;
-  readonly #gate: ControlBlock;
-  readonly #figures: WriterMetrics;
+  readonly #control: ControlBlock;
+  readonly #writerMetrics: WriterMetrics;
   readonly #storage: Storage;
-  readonly #equipment: ExecutorServices;
+  readonly #services: ExecutorServices;
   readonly #queries = new QueryTable();
   readonly #vectors: VectorStore;
   readonly #loads: LoadWriter;
@@ -80,12 +80,12 @@ class WriterLane {
   #waiting: QueuedWrite[] = [];
   /** Commands that arrived while a group was drained, with the messages after them. */
   #held: ToLane[] = [];
-  readonly #gathering: CommitDelay | undefined;
+  readonly #commitDelay: CommitDelay | undefined;
   #scheduled = false;
   #isReleased = false;
-  readonly #link: LogClient | undefined;
+  readonly #logClient: LogClient | undefined;
   #follower: LogFollower | undefined;
-  readonly #permit: WriteFence;
+  readonly #fence: WriteFence;
   #keeping: NodeJS.Timeout | undefined;
   #lastSnapshotAt = performance.now();
 
@@ -94,26 +94,27 @@ class WriterLane {
     private readonly onClosed: () => void,
   ) {
     this.#port = setup.port;
-    this.#gate = new ControlBlock(setup.gate);
-    this.#figures = new WriterMetrics(setup.figures);
+    this.#control = new ControlBlock(setup.control);
+    this.#writerMetrics = new WriterMetrics(setup.writerMetrics);
     this.#replies = new ReplyBatch(setup.port);
-    this.#permit = new WriteFence(
+    this.#fence = new WriteFence(
       setup.lock,
       (reason, cause) => this.#stopWriting(reason, cause),
       setup.readOnlyReason,
       fileIdentity(join(setup.graphPath, 'data.mdb')),
     );
-    this.#link = setup.cluster && new LogClient(setup.cluster, () => this.#figures.beat());
-    this.#gathering = setup.cluster && new CommitDelay();
+    this.#logClient =
+      setup.cluster && new LogClient(setup.cluster, () => this.#writerMetrics.beat());
+    this.#commitDelay = setup.cluster && new CommitDelay();
     this.#storage = openStorage(setup.graphPath, {
       limits: setup.limits,
       mode: 'attach',
       vectorTypes: setup.vectors.types,
-      permit: this.#permit,
-      visibility: this.#gate,
-      notes: this.#gate.notes,
+      permit: this.#fence,
+      visibility: this.#control,
+      notes: this.#control.notes,
       hold: transactionHold,
-      ...(this.#link && { replication: this.#link }),
+      ...(this.#logClient && { replication: this.#logClient }),
       ...(setup.shard && { shard: setup.shard }),
     });
     const text = setup.textEnabled ? createTextIndex(setup.limits) : undefined;
@@ -124,12 +125,12 @@ class WriterLane {
       progress: (phase, progress) => this.#port.postMessage({ kind: 'progress', phase, progress }),
       onIndex: (label, handle) => this.#port.postMessage({ kind: 'index', label, handle }),
       onBuild: (label, handle) => this.#port.postMessage({ kind: 'build', label, handle }),
-      onRebuilt: (reason) => this.#figures.add(reason),
-      onReplayed: (changes) => this.#figures.add('replayed_operations', changes),
+      onRebuilt: (reason) => this.#writerMetrics.add(reason),
+      onReplayed: (changes) => this.#writerMetrics.add('replayed_operations', changes),
       onSnapshot: (info) => this.#port.postMessage({ kind: 'snapshot', info }),
       log: (level, message, fields) => this.#log(level, message, fields),
     });
-    this.#queries.add(0, new PackedQueries(setup.program), this.#gate.schema());
+    this.#queries.add(0, new PackedQueries(setup.program), this.#control.schema());
     const loads = {
       reserve: (changes: readonly VectorChange[]) => {
         this.#vectors.beginReserving();
@@ -139,7 +140,7 @@ class WriterLane {
       settle: () => this.#vectors.finishMaintenance(),
     };
     this.#loads = new LoadWriter(this.#storage, loads, text);
-    this.#equipment = {
+    this.#services = {
       limits: setup.limits,
       strict: setup.strict,
       text,
@@ -147,14 +148,14 @@ class WriterLane {
     };
     this.#commits = new GroupCommit({
       storage: this.#storage,
-      permit: this.#permit,
-      figures: this.#figures,
-      gate: this.#gate,
+      fence: this.#fence,
+      writerMetrics: this.#writerMetrics,
+      control: this.#control,
       queries: this.#queries,
-      equipment: this.#equipment,
+      services: this.#services,
       vectors: this.#vectors,
       loads: this.#loads,
-      link: this.#link,
+      log: this.#logClient,
     });
     this.#begin();
   }
@@ -166,25 +167,25 @@ class WriterLane {
   /** Starts to take messages, when everything is ready. */
   #begin(): void {
     const { cluster } = this.setup;
-    this.#figures.set('applied_seq', this.#storage.committedSeq());
-    this.#figures.beat();
-    setInterval(() => this.#figures.beat(), beatMs).unref();
-    watchRoom(this.#storage, this.#port);
+    this.#writerMetrics.set('applied_seq', this.#storage.committedSeq());
+    this.#writerMetrics.beat();
+    setInterval(() => this.#writerMetrics.beat(), beatMs).unref();
+    watchDiskSpace(this.#storage, this.#port);
     this.#port.on('message', (message: ToLane) => this.#receive(message));
     this.#port.postMessage({ kind: 'ready', indexes: this.#vectors.handles() });
     this.#keepUp();
-    if (cluster && this.#link) this.#follow(cluster.port, this.#link);
+    if (cluster && this.#logClient) this.#follow(cluster.port, this.#logClient);
   }
 
   /** Joins the cluster. */
-  #follow(port: MessagePort, link: LogClient): void {
+  #follow(port: MessagePort, log: LogClient): void {
     this.#follower = new LogFollower({
       port,
-      link,
+      log,
       storage: this.#storage,
       vectors: this.#vectors,
-      figures: this.#figures,
-      gate: this.#gate,
+      writerMetrics: this.#writerMetrics,
+      control: this.#control,
       loads: this.#loads,
       onSources: (sources) => this.#port.postMessage({ kind: 'sources', sources }),
       onMark: (mark, position) => this.#port.postMessage({ kind: 'mark', mark, position }),
@@ -194,12 +195,12 @@ class WriterLane {
       },
       onApplied: () => this.#maintain(),
     });
-    link.start(this.#storage.position());
+    log.start(this.#storage.position());
   }
 
   /** Changes the data to the program's schema, and builds or drops the keyword index as configured. */
   #openSchema(program: Declarations, text: TextIndex | undefined): void {
-    const isGiven = this.#permit.closedBecause !== undefined || this.#link !== undefined;
+    const isGiven = this.#fence.closedBecause !== undefined || this.#logClient !== undefined;
     if (isGiven) return fitSchema(this.#storage, program, text, this.setup);
     const { listedAtOpen: edges } = this.#storage;
     const cutOff = 'listed the edges of an import that was cut off';
@@ -229,7 +230,7 @@ class WriterLane {
       case 'tell':
       case 'mark':
       case 'pass':
-        return this.#answer(message.id, () => this.#follower!.obey(message));
+        return this.#answer(message.id, () => this.#follower!.execute(message));
       case 'snapshot':
         return this.#answerSnapshot(message.id);
       case 'load':
@@ -261,15 +262,16 @@ class WriterLane {
 
   /** Runs one group per event-loop turn, because LMDB needs the event loop between groups. */
   #schedule(): void {
-    if (this.#scheduled && this.#gathering?.isWhole(this.#waiting.length)) return this.#takeTurn();
+    if (this.#scheduled && this.#commitDelay?.isWhole(this.#waiting.length))
+      return this.#runGroup();
     if (this.#scheduled || this.#waiting.length === 0) return;
     this.#scheduled = true;
-    setImmediate(() => this.#takeTurn());
+    setImmediate(() => this.#runGroup());
   }
 
-  #takeTurn(): void {
+  #runGroup(): void {
     this.#drainPort();
-    if (this.#gathering?.holds(this.#waiting.length, () => this.#takeTurn())) return;
+    if (this.#commitDelay?.holds(this.#waiting.length, () => this.#runGroup())) return;
     this.#scheduled = false;
     this.#commitGroup(takeGroup(this.#waiting));
     this.#schedule();
@@ -303,13 +305,13 @@ class WriterLane {
     this.#replies.answer(group, outcomes, micros);
     failpoint('W12');
     this.#replies.flush();
-    this.#gathering?.answered(outcomes.length, performance.now() - started, this.#waiting.length);
+    this.#commitDelay?.answered(outcomes.length, performance.now() - started, this.#waiting.length);
   }
 
   /** After a failed commit, or when the directory belongs to another process: stops all writing. */
   #stopWriting(reason: string, cause: unknown): void {
     this.#vectors?.snapshots.abandon();
-    this.#follower?.stop(this.#permit.refusal);
+    this.#follower?.stop(this.#fence.refusal);
     const { code } = (cause ?? {}) as { code?: unknown };
     const errno = typeof code === 'string' || typeof code === 'number' ? String(code) : 'unknown';
     this.#port.postMessage({ kind: 'readOnly', reason, errno });
@@ -317,9 +319,9 @@ class WriterLane {
 
   #answer(id: number, work: () => unknown): void {
     try {
-      if (this.#isReleased) throw this.#permit.refusal;
+      if (this.#isReleased) throw this.#fence.refusal;
       this.#finishWrites();
-      const result = this.#figures.during(work);
+      const result = this.#writerMetrics.during(work);
       this.#port.postMessage({ kind: 'done', id, indexes: this.#vectors.handles(), result });
     } catch (error) {
       this.#port.postMessage({ kind: 'done', id, ...toErrorData(error) });
@@ -349,38 +351,40 @@ class WriterLane {
     const program = headOf(message.program);
     const queries = new PackedQueries(message.program);
     failpoint('midReload');
-    const { text } = this.#equipment;
-    const adopt = (): void => this.#queries.add(message.generation, queries, this.#gate.schema());
+    const { text } = this.#services;
+    const adopt = (): void =>
+      this.#queries.add(message.generation, queries, this.#control.schema());
     if (this.#follower && message.sources === undefined) {
       this.#follower.applySchema(program, text, adopt);
-      return this.#gate.schema();
+      return this.#control.schema();
     }
     const { sources } = message;
     const nowMs = wallMs();
-    asSchemaEntry(this.#link, { nowMs, sources }, () =>
-      changeSchema(this.#storage, this.#vectors, program, text, nowMs, this.#gate, sources),
+    asSchemaEntry(this.#logClient, { nowMs, sources }, () =>
+      changeSchema(this.#storage, this.#vectors, program, text, nowMs, this.#control, sources),
     );
     adopt();
-    this.#gate.publishCommit();
-    this.#link?.publish();
+    this.#control.publishCommit();
+    this.#logClient?.publish();
     // Append the table hashes before the next write, so that all nodes can verify that they made the same
     // changes.
-    if (this.#link?.needsTableCheck) appendTableHashes(this.#storage, this.#link);
-    return this.#gate.schema();
+    if (this.#logClient?.needsTableCheck) appendTableHashes(this.#storage, this.#logClient);
+    return this.#control.schema();
   }
 
   #load(order: LoadOrder): unknown {
     try {
       const work = () => this.#loads.execute(order, wallMs());
-      const manner = { timeoutMs: loadTimeoutMs };
-      const result = this.#link === undefined ? work() : this.#link.withAppendOptions(manner, work);
-      this.#figures.set('applied_seq', this.#storage.committedSeq());
-      this.#gate.publishCommit();
-      this.#link?.publish();
+      const options = { timeoutMs: loadTimeoutMs };
+      const result =
+        this.#logClient === undefined ? work() : this.#logClient.withAppendOptions(options, work);
+      this.#writerMetrics.set('applied_seq', this.#storage.committedSeq());
+      this.#control.publishCommit();
+      this.#logClient?.publish();
       this.#keepUp();
       return result;
     } catch (error) {
-      this.#permit.failedBefore(error);
+      this.#fence.failedBefore(error);
       throw error;
     }
   }
@@ -388,9 +392,9 @@ class WriterLane {
   #snapshot(): Promise<void> {
     this.#lastSnapshotAt = performance.now();
     return this.#vectors.snapshots.round().catch((error: unknown) => {
-      this.#figures.add('snapshot_failures_total');
+      this.#writerMetrics.add('snapshot_failures_total');
       // A later commit failed. That is no defect of the snapshot.
-      throw this.#permit.closedBecause === undefined ? error : this.#permit.refusal;
+      throw this.#fence.closedBecause === undefined ? error : this.#fence.refusal;
     });
   }
 
@@ -418,13 +422,13 @@ class WriterLane {
    * share of the time of a writer that is never idle.
    */
   #maintain(): void {
-    if (this.#permit.closedBecause !== undefined || this.#storage.env.room.isFull) return;
+    if (this.#fence.closedBecause !== undefined || this.#storage.env.room.isFull) return;
     if (!this.#scheduled) this.#snapshotIfDue();
     this.#keepUp();
   }
 
   #keepUp(): void {
-    if (this.#permit.closedBecause !== undefined || this.#storage.env.room.isFull) return;
+    if (this.#fence.closedBecause !== undefined || this.#storage.env.room.isFull) return;
     this.#keeping ??= setTimeout(() => {
       this.#keeping = undefined;
       const isMore = this.#vectors.maintain(upkeepMs);
@@ -434,7 +438,7 @@ class WriterLane {
 
   /** Runs one step of defragmentation. Damage stops it without a change; requests will report the damage. */
   #repack(): boolean {
-    if (this.#permit.closedBecause !== undefined) return false;
+    if (this.#fence.closedBecause !== undefined) return false;
     try {
       return this.#storage.repack();
     } catch {
@@ -448,7 +452,7 @@ class WriterLane {
     try {
       this.#vectors.snapshots.finish();
     } catch (error) {
-      this.#figures.add('snapshot_failures_total');
+      this.#writerMetrics.add('snapshot_failures_total');
       this.#logFailedSnapshot(error);
     }
   }
@@ -465,8 +469,8 @@ class WriterLane {
     try {
       this.#finishWrites();
       failpoint('inShutdown');
-      if (snapshot && this.#permit.closedBecause === undefined)
-        this.#figures.during(() => this.#finishSnapshots());
+      if (snapshot && this.#fence.closedBecause === undefined)
+        this.#writerMetrics.during(() => this.#finishSnapshots());
       else this.#vectors.snapshots.abandon();
       this.#follower?.close();
       this.#storage.close();

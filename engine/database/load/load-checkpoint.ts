@@ -67,19 +67,19 @@ function changed(
 export const rewritePiece = (
   view: LoadView,
   name: string,
-  place: number,
+  chunk: number,
   piece: LoadedPiece,
-): void => put(view, pieceKey(digestOf(name), place), piece);
+): void => put(view, pieceKey(digestOf(name), chunk), piece);
 
 /** Removes the record of the last chunk after its rollback. The load now ends before it. */
 export function forgetPiece(
   view: LoadView,
   name: string,
-  place: number,
+  chunk: number,
   { from, counts }: LoadedPiece,
 ): void {
   const digest = digestOf(name);
-  view.deleteDerived(pieceKey(digest, place));
+  view.deleteDerived(pieceKey(digest, chunk));
   put(view, progressKey(digest), changed(readProgress(view, name), from, counts!, -1));
 }
 

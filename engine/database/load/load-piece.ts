@@ -51,5 +51,5 @@ export function readPieces(view: Derived, name: string | Uint8Array): LoadedPiec
   return pieces;
 }
 
-export const readPiece = (view: Derived, name: string, place: number): LoadedPiece | undefined =>
-  readNote<LoadedPiece>(view, pieceKey(digestOf(name), place));
+export const readPiece = (view: Derived, name: string, chunk: number): LoadedPiece | undefined =>
+  readNote<LoadedPiece>(view, pieceKey(digestOf(name), chunk));

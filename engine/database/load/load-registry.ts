@@ -8,7 +8,7 @@ import { fail } from '../../base/errors.js';
 import type { ReadView } from '../../storage/table/view-types.js';
 import { type LoadedFile, formerOf } from './load-files.js';
 import { digestOf } from './load-key.js';
-import { type BulkLoad, type LoadHooks, LoadRun, goneError } from './load-run.js';
+import { type BulkLoad, type LoadHooks, LoadRun, loadOverError } from './load-run.js';
 import { readProgress } from './load-progress.js';
 import { readPieces } from './load-piece.js';
 
@@ -27,7 +27,7 @@ export interface LoadName {
    * time, and may be missing to readers before the end. Ignored in a cluster, because its log takes each
    * transaction as a whole.
    */
-  isAlone?: boolean | undefined;
+  isExclusive?: boolean | undefined;
   /** Files of the rows. A started load with these files is continued, even if they were corrected. */
   files?: readonly LoadedFile[] | undefined;
   /** Continue a finished load too: changed rows replace what it loaded. */
@@ -64,7 +64,7 @@ export class LoadRegistry {
    * SHARE_EXCEEDED.
    */
   begin(
-    { name, again = false, isAlone = false, isStrict = false, ...given }: LoadName,
+    { name, again = false, isExclusive = false, isStrict = false, ...given }: LoadName,
     view: ReadView,
     hooks: Omit<LoadHooks, 'admit' | 'leave' | 'over'>,
   ): BulkLoad {
@@ -78,7 +78,7 @@ export class LoadRegistry {
     if (former) this.#endFormer(former.digest);
     this.#makeRoom(key, holder);
     const run: LoadRun = new LoadRun(
-      { name: key, isKept: name !== undefined, isAlone, isStrict, files, former, holder },
+      { name: key, isKept: name !== undefined, isExclusive, isStrict, files, former, holder },
       former?.progress ?? progress,
       readPieces(view, former?.digest ?? key),
       {
@@ -101,7 +101,7 @@ export class LoadRegistry {
       if (run.idleMs < Math.min(this.idleMs, restMs)) {
         fail('OVERLOADED', { queue: 'The import of these files' });
       }
-      run.abandon(goneError(run.name));
+      run.abandon(loadOverError(run.name));
     }
   }
 
@@ -113,7 +113,7 @@ export class LoadRegistry {
     if (!namesake && open.length < loadsMax) return;
     const idlest = namesake ?? open[0]!;
     if (idlest.idleMs < this.idleMs) fail('OVERLOADED', { queue: 'The table of running loads' });
-    idlest.abandon(goneError(idlest.name));
+    idlest.abandon(loadOverError(idlest.name));
   }
 
   /**
@@ -130,7 +130,7 @@ export class LoadRegistry {
     if (count === 0 || !(isLastPlace || isBesideOthers)) return;
     const [idlest] = mine;
     if (idlest!.idleMs < this.idleMs) fail('SHARE_EXCEEDED', { count, what: 'running imports' });
-    idlest!.abandon(goneError(idlest!.name));
+    idlest!.abandon(loadOverError(idlest!.name));
   }
 
   async #admit(): Promise<number> {
@@ -145,12 +145,12 @@ export class LoadRegistry {
 
   /** Runs `change` while no chunk and no other change is running. */
   whileIdle(change: () => Promise<void>): Promise<void> {
-    const mine = this.#changes.then(() => this.#alone(change));
+    const mine = this.#changes.then(() => this.#drained(change));
     this.#changes = mine.catch(() => undefined);
     return mine;
   }
 
-  async #alone(change: () => Promise<void>): Promise<void> {
+  async #drained(change: () => Promise<void>): Promise<void> {
     let open!: () => void;
     this.#barrier = new Promise((resolve) => (open = resolve));
     try {

@@ -48,32 +48,32 @@ export function noteFormer(
 /** Rolls back a part of the chunk `place`, which must be the last one. Returns true if more of it is left. */
 export function takeBackPart(
   view: LoadView,
-  { name, place }: { name: string; place: number },
+  { name, chunk }: { name: string; chunk: number },
   text: TextIndex | undefined,
 ): boolean {
-  const piece = readPiece(view, name, place);
+  const piece = readPiece(view, name, chunk);
   if (piece === undefined) return false;
   const { made = 0, firstId } = piece;
   if (made > 0) {
     const first = firstId + Math.max(0, made - elementsAtOnce);
     removeElements(view, first, firstId + made, text);
-    rewritePiece(view, name, place, { ...piece, made: first - firstId, isLeaving: true });
+    rewritePiece(view, name, chunk, { ...piece, made: first - firstId, isLeaving: true });
     return true;
   }
   const digest = digestOf(name);
   let count = 0;
   // Undo the last change first: an element may have been changed more than once.
-  const changes = [...view.scanDerived(...undoRange(digest, place))].slice(-changesAtOnce);
+  const changes = [...view.scanDerived(...undoRange(digest, chunk))].slice(-changesAtOnce);
   for (const { key, value } of changes.reverse()) {
     restore(view, value, text);
     view.deleteDerived(key);
     count++;
   }
   if (count === changesAtOnce) {
-    rewritePiece(view, name, place, { ...piece, isLeaving: true });
+    rewritePiece(view, name, chunk, { ...piece, isLeaving: true });
     return true;
   }
-  forgetPiece(view, name, place, piece);
+  forgetPiece(view, name, chunk, piece);
   return false;
 }
 
@@ -129,14 +129,14 @@ function restore(view: LoadView, value: Uint8Array, text: TextIndex | undefined)
 }
 
 /** Deletes at most `max` undo records of a finished load. Returns true if more are left. */
-export function dropUndo(view: LoadView, name: string, most: number): boolean {
+export function dropUndo(view: LoadView, name: string, max: number): boolean {
   const [start, end] = undoRange(digestOf(name));
   let count = 0;
   const keys: Uint8Array[] = [];
   for (const { key } of view.scanDerived(start, end)) {
-    if (count++ === most) break;
+    if (count++ === max) break;
     keys.push(key);
   }
   for (const key of keys) view.deleteDerived(key);
-  return count > most;
+  return count > max;
 }

@@ -88,7 +88,7 @@ export interface LoadHooks {
 }
 
 /** Returns the error for a client that continues a load that is over. */
-export function goneError(name: string): ErrorData {
+export function loadOverError(name: string): ErrorData {
   const hint = 'Send it again from its beginning: what was loaded is not loaded twice.';
   return { code: 'NOT_FOUND', args: { kind: 'running import', name }, hint };
 }
@@ -97,7 +97,7 @@ export function goneError(name: string): ErrorData {
 interface KnownLoad {
   name: string;
   isKept: boolean;
-  isAlone: boolean;
+  isExclusive: boolean;
   isStrict: boolean;
   files: readonly LoadedFile[] | undefined;
   /** The load that it continues. */
@@ -123,7 +123,7 @@ export class LoadRun implements BulkLoad {
   #lastAt = performance.now();
   #isFinished = false;
   /** Number of the next chunk. */
-  #place: number;
+  #nextChunk: number;
   /** Error of every later call, when nothing can be loaded. */
   #over: ErrorData | undefined;
 
@@ -134,7 +134,7 @@ export class LoadRun implements BulkLoad {
     private readonly hooks: LoadHooks,
   ) {
     this.name = excerpt(known.name);
-    this.#place = pieces.length;
+    this.#nextChunk = pieces.length;
     if (known.former === undefined) return;
     const { end: _, ...rest } = progress;
     this.progress = rest;
@@ -181,10 +181,10 @@ export class LoadRun implements BulkLoad {
 
   async #takeBack(from: number): Promise<void> {
     const { name } = this.known;
-    for (let place = this.#place - 1; place >= from; place--) {
-      const { made, counts, from: start } = this.pieces[place]!;
+    for (let chunk = this.#nextChunk - 1; chunk >= from; chunk--) {
+      const { made, counts, from: start } = this.pieces[chunk]!;
       if (made === undefined || counts === undefined) this.#failOlder();
-      while (await this.hooks.order({ step: 'takeBack', name, place })) this.#checkOpen();
+      while (await this.hooks.order({ step: 'takeBack', name, chunk })) this.#checkOpen();
       const { nodes, edges, vectors, rejected, updated } = this.progress;
       this.progress = {
         ...start,
@@ -193,10 +193,10 @@ export class LoadRun implements BulkLoad {
         vectors: vectors - counts.vectors,
         updated: (updated ?? 0) - (counts.updated ?? 0),
         rejected: rejected - counts.rejected,
-        pieces: place,
+        pieces: chunk,
       };
-      this.pieces = this.pieces.slice(0, place);
-      this.#place = place;
+      this.pieces = this.pieces.slice(0, chunk);
+      this.#nextChunk = chunk;
     }
   }
 
@@ -301,11 +301,11 @@ export class LoadRun implements BulkLoad {
     to: LoadPosition,
     end: LoadEnd | undefined,
   ): LoadOrder {
-    const { name, isKept, isAlone, isStrict, files } = this.known;
-    const place = this.#place++;
+    const { name, isKept, isExclusive, isStrict, files } = this.known;
+    const chunk = this.#nextChunk++;
     return {
-      ...{ step: 'rows', name, batch, checksum, to, isAlone, isStrict, place },
-      ...(place === 0 && isKept && { files }),
+      ...{ step: 'rows', name, batch, checksum, to, isExclusive, isStrict, chunk },
+      ...(chunk === 0 && isKept && { files }),
       // Rows at the end of a strict load may be refused, so the load finishes only when none was.
       ...(isKept && end && !isStrict && { end }),
     };
@@ -318,10 +318,10 @@ export class LoadRun implements BulkLoad {
     if (this.pieces.some(({ made }) => made === undefined)) this.#failOlder();
     // Rows of an earlier attempt that was not strict: the former values of their elements were not recorded.
     const kept = this.pieces.reduce((sum, { counts }) => sum + (counts?.updated ?? 0), 0);
-    while (this.#place > 0) {
-      const place = this.#place - 1;
-      while (await this.hooks.order({ step: 'takeBack', name, place })) this.#checkOpen();
-      this.#place = place;
+    while (this.#nextChunk > 0) {
+      const chunk = this.#nextChunk - 1;
+      while (await this.hooks.order({ step: 'takeBack', name, chunk })) this.#checkOpen();
+      this.#nextChunk = chunk;
     }
     await this.hooks.order({ step: 'forget', name });
     const left =
@@ -362,7 +362,7 @@ export class LoadRun implements BulkLoad {
 
   async finish(end: LoadEnd = {}): Promise<void> {
     await this.#writing;
-    const { name, isKept, isAlone, isStrict, files } = this.known;
+    const { name, isKept, isExclusive, isStrict, files } = this.known;
     const isNoted = this.#isFinished || this.progress.end !== undefined;
     if (!isNoted) {
       await this.#piece(() =>
@@ -374,13 +374,13 @@ export class LoadRun implements BulkLoad {
         while (await this.hooks.order({ step: 'dropUndo', name })) this.#checkOpen();
       });
     }
-    if (isAlone) await this.#piece(() => this.hooks.order({ step: 'settle' }));
-    this.abandon(goneError(this.name));
+    if (isExclusive) await this.#piece(() => this.hooks.order({ step: 'settle' }));
+    this.abandon(loadOverError(this.name));
   }
 
   async close(): Promise<void> {
     await this.#writing.catch(() => undefined);
-    this.abandon(goneError(this.name));
+    this.abandon(loadOverError(this.name));
   }
 
   /** Ends the load immediately. Everything that waits for its thread fails with this error. */

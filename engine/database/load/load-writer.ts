@@ -23,9 +23,9 @@ export type LoadOrder =
       checksum: number;
       to: LoadPosition;
       /** Edges may be listed later, because nothing else reads or writes. */
-      isAlone: boolean;
+      isExclusive: boolean;
       /** Number of the chunk. */
-      place: number;
+      chunk: number;
       /** The whole load may be rolled back. */
       isStrict: boolean;
       /** Files of the rows. Sent with the first chunk. */
@@ -39,7 +39,7 @@ export type LoadOrder =
   /** Continues a load of another name, which then no longer exists. */
   | { step: 'adopt'; former: Uint8Array; name: string; files: readonly LoadedFile[] }
   /** Rolls back a part of the last chunk. Returns true if more of it is left. */
-  | { step: 'takeBack'; name: string; place: number }
+  | { step: 'takeBack'; name: string; chunk: number }
   /** The load has finished. Deletes a part of its undo records. Returns true if more are left. */
   | { step: 'dropUndo'; name: string }
   /** An exclusive load has finished. Runs the deferred work, because nothing else waits for the writer. */
@@ -124,7 +124,7 @@ export class LoadWriter {
   }
 
   #write(order: LoadOrder & { step: 'rows' }, nowMs: number): BatchResult {
-    const { name, batch, checksum, to, end, isAlone, isStrict, place, files } = order;
+    const { name, batch, checksum, to, end, isExclusive, isStrict, chunk, files } = order;
     this.storage.env.room.need(batch.bytes.length);
     const work = (view: LoadView): BatchResult => {
       const writer = new RowWriter(view, batch, this.#namesOf(name), this.text, isStrict);
@@ -132,12 +132,12 @@ export class LoadWriter {
       this.events.reserve(view.changes);
       const made = view.nextId - written.firstId;
       notePiece(view, name, to, written, { rejected: batch.rejects.length, checksum, made });
-      if (isStrict) noteFormer(view, name, place, writer.former);
+      if (isStrict) noteFormer(view, name, chunk, writer.former);
       if (files) noteFiles(view, name, files);
       if (end) noteEnd(view, name, end);
       return written;
     };
-    const { result, changes } = this.storage.load(nowMs, work, isAlone);
+    const { result, changes } = this.storage.load(nowMs, work, isExclusive);
     failpoint('loadPiece');
     this.events.publish(changes);
     return result;

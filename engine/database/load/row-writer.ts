@@ -114,9 +114,9 @@ export class RowWriter {
   #holder(): number {
     const { upserts, entries, bytes } = this.batch;
     const row = upserts[this.#places.upsert]!;
-    const place = upserts[this.#places.upsert + 1]!;
+    const index = upserts[this.#places.upsert + 1]!;
     for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
-      if (entries[at + 1] !== place) continue;
+      if (entries[at + 1] !== index) continue;
       return this.view.holder(bytes.subarray(entries[at + 2]!, entries[at + 3]!));
     }
     return 0;
@@ -150,9 +150,9 @@ export class RowWriter {
     const start = this.#places.upsert + 3;
     const given = new Set(upserts.subarray(start, start + upserts[start - 1]!));
     const values = new Map(
-      label.properties.map((property, place) => [
+      label.properties.map((property, index) => [
         property.name,
-        decodeProperty(given.has(place) ? next : former, property) as Scalar | ScalarList,
+        decodeProperty(given.has(index) ? next : former, property) as Scalar | ScalarList,
       ]),
     );
     view.change(id, values);

@@ -24,7 +24,7 @@ const againMsMax = 60_000;
  * Reads the file as it was before it was opened. The caller must keep those pages meanwhile. Fails
  * DATA_CORRUPT.
  */
-export type ProbeLater = (signal: AbortSignal) => Promise<void>;
+export type RemainingCheck = (signal: AbortSignal) => Promise<void>;
 
 /**
  * Checks the file. Returns undefined when everything has been read, otherwise a function for the rest. Fails
@@ -33,7 +33,7 @@ export type ProbeLater = (signal: AbortSignal) => Promise<void>;
 export async function probe(
   { dataDir, log }: Pick<DatabaseOptions, 'dataDir' | 'log'>,
   directory: Pick<DataDirectory, 'takeSums'>,
-): Promise<ProbeLater | undefined> {
+): Promise<RemainingCheck | undefined> {
   const graph = join(dataDir, 'graph');
   const sums = directory.takeSums();
   const judge = (faults: DataFaults): void => {
@@ -59,7 +59,7 @@ export class BackgroundCheck {
   readonly #end = new AbortController();
 
   /** `env` has just been opened, and nothing was written yet. */
-  constructor(env: Env, run: ProbeLater | undefined, onDamage: () => void) {
+  constructor(env: Env, run: RemainingCheck | undefined, onDamage: () => void) {
     if (run === undefined) return;
     const release = env.keep();
     const reading = this.#read(run).catch((error: unknown) => {
@@ -75,7 +75,7 @@ export class BackgroundCheck {
    * A lack of system resources says nothing about the data. The check waits until the resources are
    * available.
    */
-  async #read(run: ProbeLater): Promise<void> {
+  async #read(run: RemainingCheck): Promise<void> {
     const { signal } = this.#end;
     for (let waitMs = againMs; ; waitMs = Math.min(2 * waitMs, againMsMax)) {
       try {

@@ -68,15 +68,15 @@ export async function makeBackup(dataDir: string, to: string): Promise<Backup> {
   if (existsSync(to)) fail('DATA_DIR_BAD', { what: `${to} exists already` });
   const unfinished = `${to}.tmp`;
   const { size: bytes } = statSync(join(dataDir, dataFile));
-  const place = { path: to, name: 'the folder of backups', bytes };
-  requireSpace(place);
+  const target = { path: to, name: 'the folder of backups', bytes };
+  requireSpace(target);
   try {
     await removeLargeFolder(unfinished);
     makeFolder(unfinished);
     return await copyInto(unfinished, dataDir, to);
   } catch (error) {
     await discard(unfinished);
-    throw asDiskError(error, place);
+    throw asDiskError(error, target);
   }
 }
 
@@ -116,8 +116,8 @@ export async function restore(
 ): Promise<void> {
   const { bytes } = await checkBackup(from);
   if (!mayBeFilled(dataDir)) fail('DATA_DIR_BAD', { what: `${dataDir} is not empty` });
-  const place = { path: dataDir, name: 'the data directory', bytes };
-  requireSpace(place);
+  const target = { path: dataDir, name: 'the data directory', bytes };
+  requireSpace(target);
   try {
     markUnfinished(dataDir);
     const lock = takeLock(dataDir);
@@ -127,7 +127,7 @@ export async function restore(
       lock.release();
     }
   } catch (error) {
-    throw asDiskError(error, place);
+    throw asDiskError(error, target);
   }
 }
 

@@ -23,14 +23,14 @@ export async function compactGraph(
   const dataFile = join(graph, 'data.mdb');
   rmSync(copy, { recursive: true, force: true });
   let isDone = false;
-  const place = { path: dataDir, name: 'the data directory', bytes: statSync(dataFile).size };
+  const target = { path: dataDir, name: 'the data directory', bytes: statSync(dataFile).size };
   try {
     failIfDamaged(await probeData(graph, { sums: directory.takeSums() }));
     const storage = openStorage(graph, { limits, mode: 'attach' });
     try {
       const { fileBytes, freePages, pageBytes } = storage.usage();
-      place.bytes = fileBytes - freePages * pageBytes;
-      requireSpace(place);
+      target.bytes = fileBytes - freePages * pageBytes;
+      requireSpace(target);
       await copyGraphDense(storage.env, copy);
     } finally {
       storage.close();
@@ -40,7 +40,7 @@ export async function compactGraph(
     isDone = true;
     return sizes;
   } catch (error) {
-    throw asDiskError(error, place);
+    throw asDiskError(error, target);
   } finally {
     rmSync(copy, { recursive: true, force: true });
     // After a failure, do not mark the file as cleanly closed.

@@ -81,10 +81,10 @@ export class DiskMonitor {
    * Records that writing has stopped, so that no reserve file is written either. Returns true if the data are
    * unreachable.
    */
-  noteStop(reason: string, errno: string, tally: QueryMetrics): boolean {
+  noteStop(reason: string, errno: string, queryMetrics: QueryMetrics): boolean {
     this.#ballast?.stop();
     if (isLoss(reason)) this.lose(reason);
-    else tally.failedCommit(errno);
+    else queryMetrics.failedCommit(errno);
     return isLoss(reason);
   }
 
@@ -112,11 +112,15 @@ export class DiskMonitor {
    * Records that the writer has found the disk full, with the errno of a commit if there was one, or that
    * there is space again.
    */
-  noteRoom(full: ErrorData | undefined, errno: string | undefined, tally: QueryMetrics): void {
+  noteRoom(
+    full: ErrorData | undefined,
+    errno: string | undefined,
+    queryMetrics: QueryMetrics,
+  ): void {
     const { log } = this.bounds;
     this.#full = full;
     void this.#look();
-    if (errno !== undefined) tally.failedCommit(errno);
+    if (errno !== undefined) queryMetrics.failedCommit(errno);
     if (full === undefined) return log('info', 'the disk has room again: writes go on');
     log('warn', 'the disk is full: what adds data is refused until it has room', { ...full.args });
   }

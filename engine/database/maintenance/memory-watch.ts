@@ -26,17 +26,17 @@ export class MemoryWatch {
 
   /** `max` is the limit in bytes. Undefined: the memory of the machine. */
   constructor(
-    private readonly most: number | undefined,
+    private readonly max: number | undefined,
     private readonly read: () => number | undefined = ownBytes,
   ) {}
 
   /** True if no more work should begin now. */
   get isShort(): boolean {
-    if (this.most === undefined) return false;
+    if (this.max === undefined) return false;
     const now = performance.now();
     if (now - this.#at >= freshMs) {
       this.#at = now;
-      this.#isShort = (this.read() ?? 0) > this.most * share;
+      this.#isShort = (this.read() ?? 0) > this.max * share;
     }
     return this.#isShort;
   }

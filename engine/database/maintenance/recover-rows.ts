@@ -96,12 +96,12 @@ class Salvage {
     });
     checkIntegrity(stored, 'the catalog is lost, rows have no names');
     // A type that never had an element has no total.
-    const isTold = entries === this.rows.entriesOf('meta');
+    const isReported = entries === this.rows.entriesOf('meta');
     for (const { id, name } of unhidden(stored).labels) {
       this.#types.set(id, {
         name,
         found: 0,
-        total: totals.get(id) ?? (isTold ? 0 : undefined),
+        total: totals.get(id) ?? (isReported ? 0 : undefined),
         listed: [],
       });
     }

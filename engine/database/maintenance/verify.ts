@@ -7,7 +7,7 @@ import { textsOf } from '../../storage/record/text-document.js';
 import { metaKey } from '../../storage/table/meta.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { Label, ReadView } from '../../storage/table/view-types.js';
-import { checkAnswers } from '../idempotency/check-replies.js';
+import { checkReplies } from '../idempotency/check-replies.js';
 import { type TextDocument, checkTextIndex, checkTextKeys } from '../../text/check.js';
 import { checkSnapshots } from '../vectors/check-snapshots.js';
 import { isCurrent, keptRules } from './rebuild-text-index.js';
@@ -35,7 +35,7 @@ export function verifyStorage(storage: Storage, options: VerifyOptions = {}): Vi
   // A recount of damaged rows would only repeat the violations that were found.
   if (violations.some(({ invariant }) => !derivedInvariants.has(invariant))) return violations;
   for (const what of checkTexts(storage)) violations.push({ invariant: 'I7', what });
-  for (const what of checkAnswers(storage.reader())) violations.push({ invariant: 'I18', what });
+  for (const what of checkReplies(storage.reader())) violations.push({ invariant: 'I18', what });
   if (options.dataDir === undefined) return violations;
   const uuid = Buffer.from(storage.env.meta.get(metaKey.databaseUuid) ?? []).toString();
   return [...violations, ...checkSnapshots(storage.env, join(options.dataDir, 'vec'), uuid)];

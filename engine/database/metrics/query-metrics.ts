@@ -4,9 +4,9 @@
 import { Histogram } from '../../base/metric.js';
 import type { Call, Cost } from '../call/call.js';
 import type { DatabaseSample } from './definitions.js';
-import type { ReadFigures, SharedQueryMetrics } from './shared-query-metrics.js';
+import type { ReadTotals, SharedQueryMetrics } from './shared-query-metrics.js';
 
-class QueryTally {
+class QueryTotals {
   readonly seconds = new Histogram();
   rows = 0;
   visits = 0;
@@ -17,7 +17,7 @@ class QueryTally {
     this.visits += visits;
   }
 
-  addAll({ seconds, rows, visits }: ReadFigures): void {
+  addAll({ seconds, rows, visits }: ReadTotals): void {
     this.seconds.add(seconds);
     this.rows += rows;
     this.visits += visits;
@@ -25,9 +25,9 @@ class QueryTally {
 }
 
 export class QueryMetrics {
-  readonly #byName = new Map<string, QueryTally>();
+  readonly #byName = new Map<string, QueryTotals>();
   /** By query index in the program. */
-  #byPlace: QueryTally[] = [];
+  #byIndex: QueryTotals[] = [];
   readonly #waits = { read: new Histogram(), write: new Histogram() };
   readonly #commitErrors = new Map<string, number>();
   /** Counts of threads that run reads themselves. */
@@ -38,16 +38,16 @@ export class QueryMetrics {
 
   /** Switches to the queries of a new program. */
   adopt(names: readonly string[]): void {
-    this.#byPlace = names.map((name) => {
-      const known = this.#byName.get(name) ?? new QueryTally();
+    this.#byIndex = names.map((name) => {
+      const known = this.#byName.get(name) ?? new QueryTotals();
       this.#byName.set(name, known);
       return known;
     });
   }
 
   /** Records a call of a query, or of a plan without a name (index -1). */
-  recordCall(place: number, cost: Cost): void {
-    this.#byPlace[place]?.add(cost);
+  recordCall(index: number, cost: Cost): void {
+    this.#byIndex[index]?.add(cost);
   }
 
   /** From now on, includes the reads of another thread. */
@@ -70,8 +70,8 @@ export class QueryMetrics {
   }
 
   /** Records a call that returned from a lane. */
-  returned(place: number, call: Call, cost: Cost): void {
-    this.recordCall(place, cost);
+  returned(index: number, call: Call, cost: Cost): void {
+    this.recordCall(index, cost);
     call.onWork?.(cost);
     const since = performance.now() - (call.deadline - call.budgetMs);
     const lane = call.cost === 'W' ? 'write' : 'read';
@@ -103,11 +103,11 @@ export class QueryMetrics {
   }
 
   /** Sums by query, over all threads. */
-  #sums(): ReadonlyMap<string, QueryTally> {
+  #sums(): ReadonlyMap<string, QueryTotals> {
     if (this.#others.size === 0) return this.#byName;
-    const sums = new Map<string, QueryTally>();
+    const sums = new Map<string, QueryTotals>();
     for (const [name, own] of this.#byName) {
-      const sum = new QueryTally();
+      const sum = new QueryTotals();
       sum.addAll(own);
       sums.set(name, sum);
     }
@@ -116,10 +116,10 @@ export class QueryMetrics {
   }
 }
 
-function addTo(sums: Map<string, QueryTally>, other: SharedQueryMetrics): void {
-  for (const [name, figures] of other.figures()) {
-    const sum = sums.get(name) ?? new QueryTally();
+function addTo(sums: Map<string, QueryTotals>, other: SharedQueryMetrics): void {
+  for (const [name, totals] of other.totals()) {
+    const sum = sums.get(name) ?? new QueryTotals();
     sums.set(name, sum);
-    sum.addAll(figures);
+    sum.addAll(totals);
   }
 }

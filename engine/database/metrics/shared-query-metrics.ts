@@ -9,18 +9,18 @@ const secondCells = countCells(secondBounds);
 const cellsPerQuery = secondCells + 2;
 
 /** Costs of the reads of one query. */
-export interface ReadFigures {
+export interface ReadTotals {
   readonly seconds: Histogram;
   readonly rows: number;
   readonly visits: number;
 }
 
-class QueryCells implements ReadFigures {
+class QueryCells implements ReadTotals {
   readonly seconds: Histogram;
   readonly #sums: Float64Array;
 
-  constructor(buffer: SharedArrayBuffer, place: number) {
-    const at = place * cellsPerQuery * 8;
+  constructor(buffer: SharedArrayBuffer, index: number) {
+    const at = index * cellsPerQuery * 8;
     this.seconds = new Histogram(secondBounds, new Float64Array(buffer, at, secondCells));
     this.#sums = new Float64Array(buffer, at + secondCells * 8, 2);
   }
@@ -48,11 +48,11 @@ export class SharedQueryMetrics {
     readonly names: readonly string[],
     readonly buffer = new SharedArrayBuffer(names.length * cellsPerQuery * 8),
   ) {
-    this.#queries = names.map((_, place) => new QueryCells(buffer, place));
+    this.#queries = names.map((_, index) => new QueryCells(buffer, index));
   }
 
-  recordCall(place: number, cost: Cost): void {
-    this.#queries[place]!.add(cost);
+  recordCall(index: number, cost: Cost): void {
+    this.#queries[index]!.add(cost);
   }
 
   /** Number of reads. */
@@ -61,9 +61,9 @@ export class SharedQueryMetrics {
   }
 
   /** Only for queries that were called. */
-  *figures(): Iterable<[name: string, ReadFigures]> {
-    for (const [place, cells] of this.#queries.entries()) {
-      if (!cells.seconds.isEmpty) yield [this.names[place]!, cells];
+  *totals(): Iterable<[name: string, ReadTotals]> {
+    for (const [index, cells] of this.#queries.entries()) {
+      if (!cells.seconds.isEmpty) yield [this.names[index]!, cells];
     }
   }
 }

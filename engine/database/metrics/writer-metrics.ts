@@ -33,7 +33,7 @@ type Cell = (typeof cellNames)[number];
 
 const histogramCells = histograms.reduce((sum, [, bounds]) => sum + countCells(bounds), 0);
 
-export function createFiguresBuffer(): SharedArrayBuffer {
+export function createWriterMetricsBuffer(): SharedArrayBuffer {
   return new SharedArrayBuffer((histogramCells + cellNames.length) * 8);
 }
 

@@ -24,9 +24,9 @@ export type ClusterOrder =
   | { kind: 'pass'; words?: SharedArrayBuffer | undefined };
 
 /** Leader only: appends a mark and returns its position. Fails as writes do. */
-export function appendMark(link: LogClient, mark: CheckMark): ClusterPosition {
-  link.append(entryKind.mark, new TextEncoder().encode(JSON.stringify(mark)));
-  const { epoch, seq } = link.position;
+export function appendMark(log: LogClient, mark: CheckMark): ClusterPosition {
+  log.append(entryKind.mark, new TextEncoder().encode(JSON.stringify(mark)));
+  const { epoch, seq } = log.position;
   return { epoch, seq };
 }
 

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { TrellisError, toErrorData, errorMessage, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
-import type { LogLinkSetup } from '../../cluster/ipc/log-client.js';
+import type { LogClientSetup } from '../../cluster/ipc/log-client.js';
 import { leftPosition, readPosition } from '../../cluster/ipc/position.js';
 import type { ClusterPosition } from '../../cluster/node.js';
 import type { ClusterOptions, SourceArchive } from '../../cluster/options.js';
@@ -65,7 +65,7 @@ export class ClusterCoordinator {
       read,
       mark: async (mark, words) => (await order({ kind: 'mark', mark, words })) as ClusterPosition,
       pass: (words) => order({ kind: 'pass', words }),
-      tally: this.node.tally,
+      clusterMetrics: this.node.clusterMetrics,
       onCompared: (result) => this.node.compared(result),
       onDiverged: (error) => this.node.fail(error),
     });
@@ -91,11 +91,11 @@ export class ClusterCoordinator {
   }
 
   /** Returns the setup for the writer, with a port to transfer. */
-  linkSetup({ txn_bytes }: Limits): LogLinkSetup {
+  logClientSetup({ txn_bytes }: Limits): LogClientSetup {
     return {
       port: this.node.writerPort,
       words: this.node.words.buffer,
-      tally: this.node.tally.buffer,
+      clusterMetrics: this.node.clusterMetrics.buffer,
       restoreEpoch: this.directory.restoreEpoch,
       appendTimeoutMs: this.#cluster.appendTimeoutMs,
       schemaBytes: this.#cluster.schemaBytes,

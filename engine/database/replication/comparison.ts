@@ -4,7 +4,7 @@
 // Invariant: only snapshots at the same log position are compared.
 import { randomUUID } from 'node:crypto';
 import { type ErrorData, TrellisError } from '../../base/errors.js';
-import type { ClusterTally } from '../../cluster/ipc/cluster-metrics.js';
+import type { ClusterMetrics } from '../../cluster/ipc/cluster-metrics.js';
 import type { ClusterPosition, Compared } from '../../cluster/node.js';
 import { tableNames } from '../../storage/table/table-name.js';
 import type { CheckMark } from './check-mark.js';
@@ -21,7 +21,7 @@ export interface ComparisonWays {
   mark: (mark: CheckMark, words?: SharedArrayBuffer) => Promise<ClusterPosition>;
   /** Makes the writer continue after the mark at which it waits, with a snapshot or without. */
   pass: (words?: SharedArrayBuffer) => Promise<unknown>;
-  tally: Pick<ClusterTally, 'add'>;
+  clusterMetrics: Pick<ClusterMetrics, 'add'>;
   onCompared: (result: Compared) => void;
   /** Called when this node differs from the leader and leaves the cluster. */
   onDiverged: (error: ErrorData) => void;
@@ -115,8 +115,8 @@ export class Comparison {
     const ours = await own.tables;
     if (ours === undefined) return;
     const other = tableNames.filter((name) => ours[name] !== theirs[name]);
-    const { tally, onCompared, onDiverged } = this.ways;
-    tally.add(other.length === 0 ? 'equal' : 'diverged');
+    const { clusterMetrics, onCompared, onDiverged } = this.ways;
+    clusterMetrics.add(other.length === 0 ? 'equal' : 'diverged');
     onCompared({ check, position: own.position, other });
     if (other.length === 0) return;
     onDiverged({ code: 'DIVERGED', args: { tables: other.join(', ') } });

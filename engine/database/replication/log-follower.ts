@@ -31,11 +31,11 @@ import { compareTables, appendSettings, appendTableHashes } from './table-check.
 
 export interface FollowParts {
   storage: Storage;
-  link: LogClient;
+  log: LogClient;
   port: MessagePort;
   vectors: VectorStore;
-  figures: WriterMetrics;
-  gate: ControlBlock;
+  writerMetrics: WriterMetrics;
+  control: ControlBlock;
   loads: LoadWriter;
   /** Called when an entry waits for the program of these packed sources. */
   onSources: (sources: Uint8Array) => void;
@@ -72,10 +72,10 @@ export class LogFollower {
 
   constructor(private readonly parts: FollowParts) {
     parts.port.on('message', (message: LogToWriter) => this.#receive(message));
-    parts.link.onAside = (entry) => {
+    parts.log.onSetAside = (entry) => {
       this.#queue(entry);
       this.#postpone();
-      parts.link.tell({ kind: 'resign' });
+      parts.log.tell({ kind: 'resign' });
     };
   }
 
@@ -95,8 +95,8 @@ export class LogFollower {
         return this.#lead(message.position);
       case 'follow':
         // The log thread does not receive each commit of the leader.
-        this.parts.link.resign();
-        return this.parts.link.tell({ kind: 'applied', seq: this.parts.link.position.seq });
+        this.parts.log.resign();
+        return this.parts.log.tell({ kind: 'applied', seq: this.parts.log.position.seq });
       default:
     }
   }
@@ -142,8 +142,8 @@ export class LogFollower {
     if (this.#isOver) return;
     this.#isOver = true;
     const { error: data, stack } = toErrorData(error);
-    this.parts.link.resign();
-    this.parts.link.tell({ kind: 'failed', error: data });
+    this.parts.log.resign();
+    this.parts.log.tell({ kind: 'failed', error: data });
     this.parts.onFault(data, stack);
   }
 
@@ -181,7 +181,7 @@ export class LogFollower {
   #take(): LoggedEntry[] {
     let [count, bytes] = [0, 0];
     for (const { kind, body } of this.#waiting) {
-      const isAlone = alone.has(kind);
+      const isAlone = separateKinds.has(kind);
       if (count > 0 && (isAlone || count === entriesMax || bytes >= bytesMax)) break;
       count++;
       bytes += body.length;
@@ -191,7 +191,7 @@ export class LogFollower {
   }
 
   #apply(entries: readonly LoggedEntry[]): void {
-    const { storage, link, loads, figures, vectors, gate } = this.parts;
+    const { storage, log, loads, writerMetrics, vectors, control } = this.parts;
     const started = performance.now();
     // A check stands alone, after everything that it covers. Its position is published only after the
     // comparison.
@@ -201,34 +201,34 @@ export class LogFollower {
     if (changed.length > 0) {
       let changes: VectorChange[];
       try {
-        changes = figures.during(() => this.#commit(changed, position));
+        changes = writerMetrics.during(() => this.#commit(changed, position));
       } catch (error) {
         if (!this.#isPassing(error)) throw error;
         this.#waiting.unshift(...entries);
         return this.#postpone();
       }
-      figures.during(() => vectors.publish(changes));
+      writerMetrics.during(() => vectors.publish(changes));
       loads.invalidateNames();
-      figures.set('applied_seq', storage.committedSeq());
-      gate.publishCommit();
-      link.reach(position, true);
-      link.tally.observe('cluster_apply_seconds', (performance.now() - started) / 1000);
-      link.tally.observe('cluster_apply_group_size', changed.length);
+      writerMetrics.set('applied_seq', storage.committedSeq());
+      control.publishCommit();
+      log.reach(position, true);
+      log.clusterMetrics.observe('cluster_apply_seconds', (performance.now() - started) / 1000);
+      log.clusterMetrics.observe('cluster_apply_group_size', changed.length);
     } else this.#pass(entries, position);
-    link.words.leaderTime = entries.at(-1)!.time;
-    link.tell({ kind: 'applied', seq: position.seq });
+    log.words.leaderTime = entries.at(-1)!.time;
+    log.tell({ kind: 'applied', seq: position.seq });
     this.parts.onApplied();
   }
 
   /** Fails DIVERGED. */
   #compare(body: Uint8Array): void {
-    const { storage, figures, link } = this.parts;
+    const { storage, writerMetrics, log } = this.parts;
     try {
-      figures.during(() => compareTables(storage, body));
-      link.tally.add('equal');
-      link.needsTableCheck = false;
+      writerMetrics.during(() => compareTables(storage, body));
+      log.clusterMetrics.add('equal');
+      log.needsTableCheck = false;
     } catch (error) {
-      link.tally.add('diverged');
+      log.clusterMetrics.add('diverged');
       throw error;
     }
   }
@@ -238,12 +238,12 @@ export class LogFollower {
    * position already.
    */
   #pass(entries: readonly LoggedEntry[], position: DataPosition): void {
-    const { storage, link } = this.parts;
-    if (position.seq <= link.position.seq) return;
+    const { storage, log } = this.parts;
+    if (position.seq <= log.position.seq) return;
     for (const { kind } of entries) checkKind(kind);
-    const isDue = position.seq - link.words.durable >= unnotedMax;
+    const isDue = position.seq - log.words.durable >= unnotedMax;
     const isNoted = isDue && storage.env.room.shortage() === undefined && this.#note(position);
-    link.reach(position, isNoted);
+    log.reach(position, isNoted);
   }
 
   /**
@@ -251,9 +251,9 @@ export class LogFollower {
    * after a restart.
    */
   #note(position: DataPosition): boolean {
-    const { storage, link } = this.parts;
+    const { storage, log } = this.parts;
     try {
-      storage.recordPosition(link.pack(position));
+      storage.recordPosition(log.pack(position));
       return true;
     } catch (error) {
       if (!this.#isPassing(error)) throw error;
@@ -262,7 +262,7 @@ export class LogFollower {
   }
 
   #positionAfter(entries: readonly LoggedEntry[]): DataPosition {
-    let { leader, epochs } = this.parts.link.position;
+    let { leader, epochs } = this.parts.log.position;
     for (const { kind, body, position } of entries) {
       if (kind !== entryKind.epoch) continue;
       leader = leaderOf(body);
@@ -272,24 +272,24 @@ export class LogFollower {
   }
 
   #commit(entries: readonly LoggedEntry[], position: DataPosition): VectorChange[] {
-    const { storage, link } = this.parts;
+    const { storage, log } = this.parts;
     for (const { kind } of entries) checkKind(kind);
     storage.env.room.need(entries.reduce((sum, { body }) => sum + body.length, 0));
-    return storage.follow(link.pack(position), (apply) => {
+    return storage.follow(log.pack(position), (apply) => {
       for (const { body } of entries) eachChange(body, apply);
     });
   }
 
   /** Executes a command between two commits, and returns its result. */
-  obey(order: ClusterOrder): unknown {
-    const { storage, link } = this.parts;
+  execute(order: ClusterOrder): unknown {
+    const { storage, log } = this.parts;
     switch (order.kind) {
       case 'tell':
-        return appendSettings(storage, link, order);
+        return appendSettings(storage, log, order);
       case 'pass':
-        return this.#goOn(order.words);
+        return this.#continue(order.words);
       case 'mark': {
-        const position = appendMark(link, order.mark);
+        const position = appendMark(log, order.mark);
         if (order.words !== undefined) takeSnapshot(order.words);
         return position;
       }
@@ -297,7 +297,7 @@ export class LogFollower {
   }
 
   /** Continues after the mark at which it waits. With `words`, takes a snapshot first. */
-  #goOn(words: SharedArrayBuffer | undefined): void {
+  #continue(words: SharedArrayBuffer | undefined): void {
     const mark = this.#mark;
     if (mark === undefined) return;
     this.#mark = undefined;
@@ -311,14 +311,14 @@ export class LogFollower {
     const entry = this.#held;
     if (entry === undefined) return adopt();
     this.#held = undefined;
-    const { storage, link, vectors, gate, figures, loads } = this.parts;
+    const { storage, log, vectors, control, writerMetrics, loads } = this.parts;
     const position = this.#positionAfter([entry]);
-    gate.bumpSchemaVersion(1);
+    control.bumpSchemaVersion(1);
     try {
       if (entry.kind === entryKind.intent) this.#migrate(entry, position, program, text);
       else this.#commit([entry], position);
     } catch (error) {
-      gate.bumpSchemaVersion(-1);
+      control.bumpSchemaVersion(-1);
       if (this.#isPassing(error)) {
         // The program will be requested again.
         this.#queue(entry);
@@ -327,14 +327,14 @@ export class LogFollower {
       throw error;
     }
     storage.reloadCatalog();
-    gate.bumpSchemaVersion(1);
+    control.bumpSchemaVersion(1);
     loads.invalidateNames();
     vectors.follow();
     adopt();
-    figures.set('applied_seq', storage.committedSeq());
-    gate.publishCommit();
-    link.reach(position, true);
-    link.tell({ kind: 'applied', seq: position.seq });
+    writerMetrics.set('applied_seq', storage.committedSeq());
+    control.publishCommit();
+    log.reach(position, true);
+    log.tell({ kind: 'applied', seq: position.seq });
     this.#schedule();
   }
 
@@ -345,29 +345,29 @@ export class LogFollower {
     program: Declarations,
     text: TextIndex | undefined,
   ): void {
-    const { storage, link } = this.parts;
+    const { storage, log } = this.parts;
     const { nowMs, sources } = intentOf(body);
     storage.invalidateWriter();
-    link.replaying(position, () => storage.applySchema(program, { text, nowMs, sources }));
+    log.replaying(position, () => storage.applySchema(program, { text, nowMs, sources }));
   }
 
   /** This node leads now. Caches for writes are out of date. */
   #lead(position: NotedPosition): void {
     this.#guarded(() => {
       while (this.#waiting.length > 0 && !this.#isHeld) this.#applySome();
-      if (this.#waiting.length > 0) return this.parts.link.tell({ kind: 'resign' });
+      if (this.#waiting.length > 0) return this.parts.log.tell({ kind: 'resign' });
       this.parts.storage.invalidateWriter();
       this.parts.loads.forget();
-      this.parts.link.lead(position);
+      this.parts.log.lead(position);
       // The former leader ended before it could append the table check.
-      if (this.parts.link.needsTableCheck) appendTableHashes(this.parts.storage, this.parts.link);
+      if (this.parts.log.needsTableCheck) appendTableHashes(this.parts.storage, this.parts.log);
     });
   }
 
   /** On a clean close, writes the position, so that passed entries need not be received again. */
   close(): void {
-    const { link, port } = this.parts;
-    const { words, position } = link;
+    const { log, port } = this.parts;
+    const { words, position } = log;
     clearTimeout(this.#again);
     if (!this.#isOver && words.durable < position.seq) this.#note(position);
     port.close();
@@ -375,7 +375,7 @@ export class LogFollower {
 }
 
 /** Kinds of entries that are applied alone, not in a transaction with others. */
-const alone = new Set<number>([
+const separateKinds = new Set<number>([
   entryKind.check,
   entryKind.mark,
   entryKind.schema,

@@ -6,11 +6,11 @@ import type { LogClient } from '../../cluster/ipc/log-client.js';
 
 /** Runs `work`, which changes the schema. Outside a cluster, it appends nothing. */
 export function asSchemaEntry(
-  link: LogClient | undefined,
+  log: LogClient | undefined,
   { nowMs, sources }: { nowMs: number; sources: Uint8Array | undefined },
   work: () => void,
 ): void {
-  if (link === undefined) return work();
+  if (log === undefined) return work();
   const intent = sources && { nowMs, sources };
-  link.withAppendOptions({ kind: entryKind.schema, ...(intent && { intent }) }, work);
+  log.withAppendOptions({ kind: entryKind.schema, ...(intent && { intent }) }, work);
 }

@@ -55,24 +55,24 @@ function hashOf(table: Table<unknown>, isLocal: (key: Uint8Array) => boolean = n
 }
 
 /** Leader only: appends an entry with the hashes of all tables at its position. */
-export function appendTableHashes({ env }: Storage, link: LogClient): void {
-  link.append(entryKind.check, new TextEncoder().encode(JSON.stringify(hashTables(env))));
-  link.needsTableCheck = false;
+export function appendTableHashes({ env }: Storage, log: LogClient): void {
+  log.append(entryKind.check, new TextEncoder().encode(JSON.stringify(hashTables(env))));
+  log.needsTableCheck = false;
 }
 
 /** Leader only: appends the settings for all nodes. */
 export function appendSettings(
   { env }: Storage,
-  link: LogClient,
+  log: LogClient,
   { settings }: { settings: Uint8Array },
 ): ClusterPosition {
   const put = (): boolean => {
     env.meta.put(metaKey.settings, settings);
     return true;
   };
-  link.withAppendOptions({ kind: entryKind.schema }, () => env.transact(put));
-  link.publish();
-  const { epoch, seq } = link.position;
+  log.withAppendOptions({ kind: entryKind.schema }, () => env.transact(put));
+  log.publish();
+  const { epoch, seq } = log.position;
   return { epoch, seq };
 }
 

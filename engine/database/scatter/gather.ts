@@ -74,8 +74,8 @@ export class ScatterGather {
     const { merge, plan: own } = scatter!;
     if (merge.kind === 'one') {
       const at = this.#placeOf(merge.id, body, options, shards.length);
-      if (!plan.writes) return this.#ask(shards[at]!, name, body, options);
-      const write = () => this.#ask(shards[at]!.slice(0, 1), name, body, options);
+      if (!plan.writes) return this.#callShard(shards[at]!, name, body, options);
+      const write = () => this.#callShard(shards[at]!.slice(0, 1), name, body, options);
       return options.once === undefined ? write() : this.#once(name, body, options, write);
     }
     return this.#parts(shards, { name, merge, plan: own }, body, options).then((bodies) =>
@@ -200,7 +200,7 @@ export class ScatterGather {
       onCancellable: (cancel: () => void) => cancels.push(cancel),
     };
     const settled = await Promise.allSettled(
-      shards.map((shard) => this.#ask(shard, name, body, more)),
+      shards.map((shard) => this.#callShard(shard, name, body, more)),
     );
     const bodies: Uint8Array[] = [];
     for (const one of settled) {
@@ -216,7 +216,12 @@ export class ScatterGather {
   }
 
   /** Returns the first reply of a shard. A permanent refusal by one replica counts for all of them. */
-  #ask(shard: Shard, name: string, body: Uint8Array, options: CallOptions): Promise<Uint8Array> {
+  #callShard(
+    shard: Shard,
+    name: string,
+    body: Uint8Array,
+    options: CallOptions,
+  ): Promise<Uint8Array> {
     const { hedgeMs } = this.options;
     return new Promise((resolve, reject) => {
       let asked = 0;

@@ -32,12 +32,12 @@ export function mergeReplies(
     const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     return { text, members: membersOf(text, [0, text.length]) };
   });
-  const printed = members.map((member, place) => {
+  const printed = members.map((member, index) => {
     const key = `${JSON.stringify(member.key)}:`;
     const [first] = replies;
     if (member.kind === 'hits')
-      return Buffer.concat([Buffer.from(`${key}[`), ...hits(member, place, replies), close]);
-    return Buffer.concat([Buffer.from(key), piece(first!, first!.members.get(String(place))!)]);
+      return Buffer.concat([Buffer.from(`${key}[`), ...hits(member, index, replies), close]);
+    return Buffer.concat([Buffer.from(key), piece(first!, first!.members.get(String(index))!)]);
   });
   return Buffer.concat([Buffer.from('{'), ...joined(printed), Buffer.from('}')]);
 }
@@ -50,13 +50,13 @@ const piece = ({ text }: { text: Buffer }, [start, end]: Span): Buffer => text.s
 
 function hits(
   { lists, rank, parts }: MergedMember & { kind: 'hits' },
-  place: number,
+  index: number,
   replies: readonly Reply[],
 ): Buffer[] {
-  const ranked = Array.from({ length: lists }, (_, at) => nearest(replies, `${place}`, at));
+  const ranked = Array.from({ length: lists }, (_, at) => nearest(replies, `${index}`, at));
   const last =
-    ranked.length === 1 && rank !== 'fuse' ? ranked[0]! : fuse(ranked, place, replies[0]!);
-  const scores = rank === 'rerank' ? numberAt(replies[0]!, `${place}.n`) : 0;
+    ranked.length === 1 && rank !== 'fuse' ? ranked[0]! : fuse(ranked, index, replies[0]!);
+  const scores = rank === 'rerank' ? numberAt(replies[0]!, `${index}.n`) : 0;
   return joined(
     last.map((hit, i) => {
       if (parts === undefined) return piece(hit, hit.members.get('v')!);
@@ -89,9 +89,9 @@ function hitAt(text: Buffer, span: Span): Hit {
 }
 
 /** Fuses several lists like `RerankRRF`: every list adds weight / (k + rank) to its hits. */
-function fuse(lists: readonly Hit[][], place: number, reply: Reply): Hit[] {
-  const k = numberAt(reply, `${place}.n`);
-  const given = reply.members.get(`${place}.w`);
+function fuse(lists: readonly Hit[][], index: number, reply: Reply): Hit[] {
+  const k = numberAt(reply, `${index}.n`);
+  const given = reply.members.get(`${index}.w`);
   const weights = given && itemsOf(reply.text, given).map((span) => Number(textOf(reply, span)));
   const entries = new Map<string, Hit>();
   for (const [i, list] of lists.entries()) {

@@ -10,7 +10,7 @@ import type { Program } from '../../plan/program.js';
 /** Replicas with the same data, and their programs. */
 type Shard = readonly { readonly program?: Program }[];
 
-const lookMs = 10;
+const pollMs = 10;
 
 const plans = new WeakMap<Program, ReadonlyMap<string, Plan>>();
 const digests = new WeakMap<Plan, string>();
@@ -73,7 +73,7 @@ async function agreeing(
 ): Promise<void> {
   const end = performance.now() + waitMs;
   while (performance.now() < end) {
-    await pause(lookMs);
+    await pause(pollMs);
     if (isAgreed(shards, name, plan)) return;
   }
   fail('PROGRAM_CHANGED');

@@ -6,7 +6,7 @@ import type { Limits } from '../../base/limits.js';
 import type { Diagnostic } from '../../lang/syntax/diagnostic.js';
 import { pack } from '../call/serialize-plan.js';
 import { headOf, type PackedProgram, packProgram } from '../call/serialized-program.js';
-import { unpackTold } from '../call/serialized-signature.js';
+import { deserializeSignatures } from '../call/serialized-signature.js';
 import { type DocumentReport, type DocumentTask, documentOf } from './openapi-task.js';
 
 export interface CompileTask {
@@ -38,7 +38,8 @@ export interface AdHocReport {
 export type Task = CompileTask | AdHocTask | DocumentTask;
 
 export default function compileTask(task: Task): CompileReport | AdHocReport | DocumentReport {
-  if ('about' in task) return documentOf(unpackTold(task.told), task.about, task.seen);
+  if ('about' in task)
+    return documentOf(deserializeSignatures(task.signatures), task.about, task.seen);
   return 'text' in task ? adHocTask(task) : programTask(task);
 }
 

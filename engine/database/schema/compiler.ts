@@ -18,7 +18,7 @@ const idleMs = 10_000;
 
 export interface CompilerOptions {
   /** Maximum number of calls, including the running one. */
-  most: number;
+  max: number;
   /** Maximum milliseconds of one call, including its time in the queue. Undefined: unlimited. */
   budgetMs?: number;
   heapMb: number;
@@ -62,14 +62,14 @@ export class Compiler {
     about: DocumentTask['about'],
     seen: DocumentTask['seen'],
   ): DocumentReport | Promise<DocumentReport> {
-    const { told } = packProgram(program);
-    if (told === undefined) return documentOf(program, about, seen);
-    return this.#run<DocumentReport>({ about, seen, told });
+    const { signatures } = packProgram(program);
+    if (signatures === undefined) return documentOf(program, about, seen);
+    return this.#run<DocumentReport>({ about, seen, signatures });
   }
 
   async #run<R = CompileReport>(task: Task): Promise<R> {
-    const { most, budgetMs } = this.options;
-    if (this.#pending >= most) fail('OVERLOADED', { queue: 'The queue of the compiler' });
+    const { max, budgetMs } = this.options;
+    if (this.#pending >= max) fail('OVERLOADED', { queue: 'The queue of the compiler' });
     this.#pending++;
     const late = budgetMs === undefined ? {} : { signal: AbortSignal.timeout(budgetMs) };
     try {
@@ -98,12 +98,12 @@ function explain(error: unknown, budgetMs: number | undefined): never {
 
 /** Compiles the programs of this process, one after another. Each database compiles at most one at a time. */
 export const programCompiler = /* @__PURE__ */ new Compiler({
-  most: 64,
+  max: 64,
   heapMb: 2048,
 });
 /** Compiles sources for checks that clients request. Programs do not wait for them. */
 export const checkCompiler = /* @__PURE__ */ new Compiler({
-  most: 8,
+  max: 8,
   budgetMs: 30_000,
   heapMb: 1024,
 });

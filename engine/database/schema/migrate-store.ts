@@ -69,21 +69,21 @@ export function changeSchema(
   declarations: Declarations,
   text: TextIndex | undefined,
   nowMs: number,
-  gate: Pick<ControlBlock, 'bumpSchemaVersion'>,
+  control: Pick<ControlBlock, 'bumpSchemaVersion'>,
   sources?: Uint8Array,
 ): void {
   let isChanging = false;
   const onChange = (): void => {
     isChanging = true;
-    gate.bumpSchemaVersion(1);
+    control.bumpSchemaVersion(1);
   };
   try {
     storage.applySchema(declarations, { text, nowMs, sources, onChange });
   } catch (error) {
-    if (isChanging) gate.bumpSchemaVersion(-1);
+    if (isChanging) control.bumpSchemaVersion(-1);
     throw error;
   }
-  if (isChanging) gate.bumpSchemaVersion(1);
+  if (isChanging) control.bumpSchemaVersion(1);
   failpoint('schemaCommitted');
   vectors.follow();
 }

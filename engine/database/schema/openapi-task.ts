@@ -8,7 +8,7 @@ export interface DocumentTask {
   /** Names of the visible queries. Undefined: all. */
   seen: ReadonlySet<string> | undefined;
   /** Packed signatures of the program. */
-  told: Uint8Array;
+  signatures: Uint8Array;
 }
 
 export interface DocumentReport {

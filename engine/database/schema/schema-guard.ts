@@ -16,7 +16,7 @@ export class SchemaGuard {
   #isKnown = false;
 
   constructor(
-    private readonly gate: ControlBlock,
+    private readonly control: ControlBlock,
     private readonly storage: Storage,
   ) {
     this.view = storage.reader();
@@ -27,7 +27,7 @@ export class SchemaGuard {
   }
 
   /** Records that the thread received a program of this schema version. */
-  equip(schema: number): void {
+  configure(schema: number): void {
     this.#schema = schema;
     this.#readCatalog();
   }
@@ -35,7 +35,7 @@ export class SchemaGuard {
   #readCatalog(): void {
     this.storage.reloadCatalog();
     this.view = this.storage.reader();
-    this.#isKnown = this.gate.schema() === this.#schema;
+    this.#isKnown = this.control.schema() === this.#schema;
   }
 
   /**
@@ -43,7 +43,7 @@ export class SchemaGuard {
    * even if the change is detected only afterwards.
    */
   run<T>(made: number, work: (view: RefreshableView) => T): T {
-    if (this.gate.hasNewCommit()) this.view.refresh();
+    if (this.control.hasNewCommit()) this.view.refresh();
     this.#check(made);
     let result: T;
     try {
@@ -57,7 +57,7 @@ export class SchemaGuard {
   }
 
   #check(made: number): void {
-    const now = this.gate.schema();
+    const now = this.control.schema();
     if (made === this.#schema) {
       if (now === made && !this.#isKnown) this.#readCatalog();
       if (now === made && this.#isKnown) return;
@@ -67,8 +67,8 @@ export class SchemaGuard {
   }
 
   /** Reads data and catalog, independent of the program. */
-  look<T>(work: (view: RefreshableView) => T): T {
-    if (this.gate.hasNewCommit()) this.view.refresh();
+  read<T>(work: (view: RefreshableView) => T): T {
+    if (this.control.hasNewCommit()) this.view.refresh();
     // Within one synchronous call, this thread sees one state of the data.
     if (!this.storage.isCurrent()) this.#readCatalog();
     return work(this.view);

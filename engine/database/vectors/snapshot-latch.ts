@@ -25,7 +25,7 @@ const comparing = 2;
 /** Milliseconds without a tick, while the writer waits, after which the snapshot thread counts as dead. */
 const deadMs = 5_000;
 
-export function createStillnessBuffer(seq: number): SharedArrayBuffer {
+export function createLatchBuffer(seq: number): SharedArrayBuffer {
   const buffer = new SharedArrayBuffer(24);
   new Float64Array(buffer)[seqF64] = seq;
   return buffer;

@@ -18,7 +18,7 @@ export interface SnapshotTask {
   folder: string;
   dbUuid: string;
   typeId: number;
-  stillness: SharedArrayBuffer;
+  latch: SharedArrayBuffer;
   failpoint?: string;
 }
 
@@ -30,13 +30,13 @@ export const snapshotName = (type: string, seq: number): string => `${type}.${se
 const entry = new URL('./snapshot-worker.js', import.meta.url);
 
 /** Maximum helpers besides the waiting thread. More would wait for the kernel. */
-const helpersMost = 3;
+const helpersMax = 3;
 
 /** Large snapshots are read in parallel, with one thread for each remaining processor. */
 export const shareOut = { fromPages: 2 ** 16, start: startHelpers };
 
 function startHelpers(share: PageShare): void {
-  const helpers = Math.min(helpersMost, availableParallelism() - 1);
+  const helpers = Math.min(helpersMax, availableParallelism() - 1);
   for (let i = 0; i < helpers; i++) {
     try {
       const worker = startThread(entry, { workerData: share });
@@ -68,7 +68,7 @@ export function makeSnapshot(task: SnapshotTask): SnapshotReport {
   armFailpoint(task.failpoint);
   const index = attachVectorIndex(task.handle);
   const temporary = join(task.folder, `${task.handle.name}.tmp`);
-  const written = writeSnapshotFile(index, temporary, task, snapshotLatchOf(task.stillness));
+  const written = writeSnapshotFile(index, temporary, task, snapshotLatchOf(task.latch));
   if (written === undefined) return undefined;
   const file = snapshotName(task.handle.name, written.seq);
   placeSnapshot(temporary, join(task.folder, file));

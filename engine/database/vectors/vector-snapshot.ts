@@ -15,7 +15,7 @@ import type { SharedIndex } from '../../vector/shared-index.js';
 import { type SnapshotWritten, writeSnapshot } from '../../vector/snapshot.js';
 import { type Reach, writeReach } from './snapshot-position.js';
 import { type SnapshotReport, snapshotName, startSnapshot } from './snapshot-thread.js';
-import { createStillnessBuffer, WriterLatch } from './snapshot-latch.js';
+import { createLatchBuffer, WriterLatch } from './snapshot-latch.js';
 
 export interface SnapshotRules {
   /** Folder of the files. */
@@ -60,7 +60,7 @@ export class VectorSnapshots {
   readonly #changedAt = new Map<number, number>();
   readonly #newest = new Map<number, { file: string; seq: number }>();
   #round: Promise<void> | undefined;
-  #turn: WriterLatch | undefined;
+  #latch: WriterLatch | undefined;
   #endWorker: (() => void) | undefined;
   #closed = false;
 
@@ -144,23 +144,23 @@ export class VectorSnapshots {
 
   /** Runs a change of an index. Waits while a snapshot compares. */
   change(work: () => void): void {
-    const turn = this.#turn;
-    turn?.begin();
+    const latch = this.#latch;
+    latch?.begin();
     try {
       work();
     } finally {
-      turn?.end(this.storage.committedSeq());
+      latch?.end(this.storage.committedSeq());
     }
   }
 
   /** Runs `work` unless a snapshot compares now. Returns true if it ran. */
-  changeIfStill(work: () => void): boolean {
-    const turn = this.#turn;
-    if (turn !== undefined && !turn.tryBegin()) return false;
+  changeIfUnlatched(work: () => void): boolean {
+    const latch = this.#latch;
+    if (latch !== undefined && !latch.tryBegin()) return false;
     try {
       work();
     } finally {
-      turn?.end(this.storage.committedSeq());
+      latch?.end(this.storage.committedSeq());
     }
     return true;
   }
@@ -230,7 +230,7 @@ export class VectorSnapshots {
   async #inThread(label: Label, index: SharedIndex): Promise<SnapshotReport> {
     failpoint('W13');
     this.#prepare(index);
-    const stillness = createStillnessBuffer(this.storage.committedSeq());
+    const latch = createLatchBuffer(this.storage.committedSeq());
     const { folder, dbUuid, failpoint: armed } = this.rules;
     index.openMarks();
     try {
@@ -239,17 +239,17 @@ export class VectorSnapshots {
         folder,
         dbUuid,
         typeId: label.id,
-        stillness,
+        latch,
         ...(armed === undefined ? {} : { failpoint: armed }),
       });
-      this.#turn = new WriterLatch(stillness);
+      this.#latch = new WriterLatch(latch);
       this.#endWorker = () => void worker.terminate();
       return await report;
     } catch (error) {
       throw this.#fileTrouble(error, index);
     } finally {
       index.closeMarks();
-      this.#turn = undefined;
+      this.#latch = undefined;
       this.#endWorker = undefined;
     }
   }
@@ -307,7 +307,7 @@ export class VectorSnapshots {
   /** Cancels a round in the background. The next start deletes its leftovers. */
   abandon(): void {
     this.#closed = true;
-    this.#turn?.giveUp();
+    this.#latch?.giveUp();
     this.#endWorker?.();
   }
 

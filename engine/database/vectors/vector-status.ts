@@ -16,7 +16,7 @@ export class VectorStatus {
 
   constructor(
     private readonly indexes: ReadonlyMap<number, SharedIndex>,
-    private readonly look: <T>(look: (view: ReadView) => T) => T,
+    private readonly read: <T>(read: (view: ReadView) => T) => T,
   ) {}
 
   noteSnapshot(info: SnapshotInfo): void {
@@ -26,12 +26,12 @@ export class VectorStatus {
   list(): IndexInfo[] {
     const nowMs = wallMs();
     const indexOf = (label: number): SharedIndex | undefined => this.indexes.get(label);
-    return this.look((view) => listIndexes(view, indexOf, this.#snapshots, nowMs));
+    return this.read((view) => listIndexes(view, indexOf, this.#snapshots, nowMs));
   }
 
   /** Fails UNKNOWN_TYPE. */
   async measure(type: string | undefined, request: RecallRequest): Promise<Recall[]> {
-    const view = (): ReadView => this.look((newest) => newest);
+    const view = (): ReadView => this.read((newest) => newest);
     const labels = view()
       .catalog.labels()
       .filter(({ kind, name }) => kind === 'vector' && (type === undefined || name === type));

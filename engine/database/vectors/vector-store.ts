@@ -270,7 +270,7 @@ class Store implements VectorStore {
     const label = this.#labels().find((each) => each.id === id);
     const before = this.indexes.get(id);
     if (label === undefined || before?.isDisabled) return;
-    this.#tellGivenUp(label);
+    this.#reportDisabled(label);
     before?.disable();
     before?.close();
     const index = this.#create(label);
@@ -281,7 +281,7 @@ class Store implements VectorStore {
     this.events.onIndex(id, index.handle());
   }
 
-  #tellGivenUp(label: Label): void {
+  #reportDisabled(label: Label): void {
     const { memoryBytes, skipped } = this.#optionsOf(label);
     const vectors = this.storage.reader().count(label.id);
     const fields = { type: label.name, vectors, memory_bytes: memoryBytes };
@@ -354,7 +354,7 @@ class Store implements VectorStore {
 
   maintain(budgetMs: number): boolean {
     let isMore = false;
-    const ran = this.snapshots.changeIfStill(() => {
+    const ran = this.snapshots.changeIfUnlatched(() => {
       for (const label of this.#needsMaintenance) {
         if (this.indexes.get(label)!.maintain(budgetMs)) isMore = true;
         else this.#needsMaintenance.delete(label);

@@ -26,7 +26,7 @@ export interface Covered {
   /** Measures what the path alone yields. */
   profile?: (flow: IdFlow) => IdFlow;
   /** Set when later steps read a limited number of rows, and the path can only be read as a whole. */
-  first?: Pick<FirstRows, 'label' | 'most' | 'findAll'>;
+  first?: Pick<FirstRows, 'label' | 'limit' | 'findAll'>;
 }
 
 export function access({ find, rest, plain, profile, first }: Covered): RowFlow {
@@ -54,9 +54,9 @@ export function access({ find, rest, plain, profile, first }: Covered): RowFlow 
     },
     ...(from &&
       rest === undefined && {
-        from(frame: Frame, start: number, most: number) {
-          const ids = from(frame, start, most);
-          const window = () => ({ start, end: start + most });
+        from(frame: Frame, start: number, max: number) {
+          const ids = from(frame, start, max);
+          const window = () => ({ start, end: start + max });
           return (ids === undefined ? asRows(slice(otherwise, window)) : rowsAt(ids)).open(frame);
         },
       }),
@@ -103,7 +103,7 @@ export function findEqual(property: StoredProperty, value: Evaluate): IdLookup {
     return key === undefined ? [] : frame.view.lookupPieces(property, key, window);
   };
   const find: IdLookup = (frame) => found(frame);
-  find.from = (frame, skip, most) => found(frame, { skip, most });
+  find.from = (frame, skip, max) => found(frame, { skip, most: max });
   return find;
 }
 
@@ -115,8 +115,8 @@ export function findAmong(label: Label, property: StoredProperty, value: Evaluat
   return (frame) => {
     const wanted = value(frame);
     const items = isListValue(wanted) ? rowsOf(wanted) : [wanted];
-    const most = Math.max(fewValues, frame.view.count(label.id) / 2);
-    if (items.length > most) return undefined;
+    const max = Math.max(fewValues, frame.view.count(label.id) / 2);
+    if (items.length > max) return undefined;
     const found = new IdBuffer();
     const pieces: Iterable<Uint32Array>[] = [];
     for (const item of items) {
@@ -147,14 +147,14 @@ export function findTouching(
   return (frame) => {
     const wanted = value(frame);
     const found = new IdBuffer();
-    const most = list ? frame.view.count(label.id) : Number.POSITIVE_INFINITY;
+    const max = list ? frame.view.count(label.id) : Number.POSITIVE_INFINITY;
     for (const item of list ? rowsOf(wanted) : [wanted]) {
       const id = findElement(frame, item);
       frame.tick(1);
       if (id === 0) continue;
       frame.checkAllowance(id, edge, direction);
       const pairs = frame.adjacency(id, edge, direction);
-      if (found.length + (pairs.length >>> 1) > most) return undefined;
+      if (found.length + (pairs.length >>> 1) > max) return undefined;
       for (let i = at; i < pairs.length; i += 2) found.push(pairs[i]!);
       frame.tick(pairs.length >>> 1);
     }

@@ -19,36 +19,36 @@ export interface FilterOrScan {
   /** Like `find`, without a limit on the number. */
   findAll: IdLookup;
   /** Returns the number of rows that later steps read. */
-  most: (frame: Frame) => number;
+  limit: (frame: Frame) => number;
 }
 
 /** The ordered scan is given up after this many times the expected number of elements. */
-const patience = 8;
+const giveUpFactor = 8;
 
 /**
  * If m of n elements satisfy the condition, an ordered scan finds k of them among k n / m. So the scan is
  * faster when m² > k n. Smaller sets are read directly. If the scan finds too few elements, it ends, and the
  * rest follows in order of age; equal keys stay in order of age.
  */
-export function filterOrOrderedScan(walk: IdFlow, few: FilterOrScan, seek: Seek): IdFlow {
-  return { kind: 'ids', open: (frame) => fewOrIds(frame, walk, few, seek) };
+export function filterOrOrderedScan(walk: IdFlow, filter: FilterOrScan, seek: Seek): IdFlow {
+  return { kind: 'ids', open: (frame) => chooseIds(frame, walk, filter, seek) };
 }
 
-function* fewOrIds(
+function* chooseIds(
   frame: Frame,
   walk: IdFlow,
-  { label, find, findAll, most }: FilterOrScan,
+  { label, find, findAll, limit }: FilterOrScan,
   seek: Seek,
 ): Iterable<Uint32Array> {
-  const worth = Math.max(64, Math.sqrt(most(frame) * frame.view.count(label.id)));
-  const few = gathered(frame, find(frame, false), worth);
+  const budget = Math.max(64, Math.sqrt(limit(frame) * frame.view.count(label.id)));
+  const few = gathered(frame, find(frame, false), budget);
   seek.ordered = few === undefined;
   if (few !== undefined) {
     yield few;
     return;
   }
   const yielded = new IdSet();
-  let left = patience * worth;
+  let left = giveUpFactor * budget;
   for (const ids of walk.open(frame)) {
     for (let i = 0; i < ids.length; i++) yielded.add(ids[i]!);
     frame.reserveMemory(4 * ids.length);
@@ -68,14 +68,14 @@ function* fewOrIds(
 function gathered(
   frame: Frame,
   batches: Iterable<Uint32Array> | undefined,
-  most: number,
+  max: number,
 ): Uint32Array | undefined {
   if (batches === undefined) return undefined;
   const found = new IdBuffer();
   for (const ids of batches) {
     frame.tick(ids.length);
     found.append(ids);
-    if (found.length > most) return undefined;
+    if (found.length > max) return undefined;
   }
   frame.reserveMemory(4 * found.length);
   return found.take();

@@ -11,5 +11,5 @@ export interface IdLookup {
    * Returns the ids from position `start` on, of which `max` are wanted, if that reads less. Otherwise
    * undefined.
    */
-  from?: (frame: Frame, start: number, most: number) => Iterable<Uint32Array> | undefined;
+  from?: (frame: Frame, start: number, max: number) => Iterable<Uint32Array> | undefined;
 }

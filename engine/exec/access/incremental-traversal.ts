@@ -14,7 +14,7 @@ interface Hop {
   at: 0 | 1;
 }
 
-export interface Walk {
+export interface Traversal {
   /**
    * Continues for at most this many visits. Returns the complete result when the traversal has ended,
    * otherwise undefined.
@@ -25,17 +25,17 @@ export interface Walk {
 }
 
 /** Returns a function that starts the traversal again for each execution. */
-export function incremental(way: ReverseTraversal): () => Walk {
+export function incremental(way: ReverseTraversal): () => Traversal {
   const begin = startIds(way.known);
   const hops = way.back.map(({ labels, direction, take }): Hop => {
     const directions = direction === 'both' ? bothWays : [direction];
     const ways = directions.flatMap((each) => labels.map((label) => ({ label, direction: each })));
     return { ways, at: take === 'edge' ? 0 : 1 };
   });
-  return () => new WalkInPieces(begin, hops, way.reads);
+  return () => new IncrementalTraversal(begin, hops, way.reads);
 }
 
-class WalkInPieces implements Walk {
+class IncrementalTraversal implements Traversal {
   #from: Uint32Array | undefined;
   #hop = 0;
   #element = 0;

@@ -28,7 +28,7 @@ export interface IndexRange {
   low: Evaluate | undefined;
   high: Evaluate | undefined;
   /** Returns the number of rows that later steps read. Undefined when it is not known. */
-  most: ((frame: Frame) => number) | undefined;
+  limit: ((frame: Frame) => number) | undefined;
   /**
    * Filters ids to those whose property lies between the bounds. Set when the path covers the whole
    * condition.
@@ -38,7 +38,7 @@ export interface IndexRange {
 
 /** Finds the elements whose property lies between bounds, oldest first. */
 export function findBetween(range: IndexRange): IdLookup {
-  const { label, property, most } = range;
+  const { label, property, limit: limitOf } = range;
   return (frame, counted) => {
     const bounds = indexBounds(frame, range);
     if (bounds === undefined) return undefined;
@@ -49,19 +49,19 @@ export function findBetween(range: IndexRange): IdLookup {
     // Wrapped, so that a second loop continues where the first one stopped.
     const batches = { [Symbol.iterator]: () => further };
     const total = frame.view.count(label.id);
-    const limit = most?.(frame);
+    const limit = limitOf?.(frame);
     // If m of n elements are in range, a scan finds k of them among k n / m. So the range is faster while m²
     // < k n.
-    const worth = limit === undefined ? total / 2 : Math.sqrt(limit * total);
+    const budget = limit === undefined ? total / 2 : Math.sqrt(limit * total);
     const isEither = range.among !== undefined && limit !== undefined;
-    const alone = Math.max(smallRange, isEither ? Math.min(fewEntries, worth) : worth);
+    const alone = Math.max(smallRange, isEither ? Math.min(fewEntries, budget) : budget);
     const found = new IdBuffer();
     for (const ids of batches) {
       frame.tick(ids.length);
       found.append(ids);
       if (found.length <= alone) continue;
       if (!isEither) return undefined;
-      return [oldestOfEither(frame, range, { batches, found, limit, bounds, worth })];
+      return [oldestOfEither(frame, range, { batches, found, limit, bounds, budget })];
     }
     frame.reserveMemory(4 * found.length);
     return [found.take().sort()];
@@ -75,7 +75,7 @@ interface Walked {
   limit: number;
   bounds: IndexBounds;
   /** Up to this many entries, the index is probably the faster way. */
-  worth: number;
+  budget: number;
 }
 
 /**
@@ -86,7 +86,7 @@ interface Walked {
 function oldestOfEither(
   frame: Frame,
   { label, property, among }: IndexRange,
-  { batches, found, limit, bounds, worth }: Walked,
+  { batches, found, limit, bounds, budget }: Walked,
 ): Uint32Array {
   const room = Math.max(4 * limit, 4096);
   const cut = (): Uint32Array => found.take().sort().subarray(0, limit);
@@ -96,7 +96,7 @@ function oldestOfEither(
   const total = frame.view.count(label.id);
   const reach = Math.ceil(4 * Math.sqrt(limit * total));
   let ahead = judgedPerEntry * found.length;
-  let [read, looked, from, guessed] = [found.length, 0, 0, false];
+  let [read, scanned, from, guessed] = [found.length, 0, 0, false];
   frame.reserveMemory(4 * room);
   try {
     for (;;) {
@@ -106,22 +106,22 @@ function oldestOfEither(
         for (const row of batch) if (row instanceof Element) first.push(row.id);
       }
       if (first.length >= limit) return first.take().subarray(0, limit);
-      if (looked === 0) from = ids[0]!;
-      looked += ids.length;
+      if (scanned === 0) from = ids[0]!;
+      scanned += ids.length;
       ahead -= ids.length;
-      if (ahead < 0 && read > worth && looked < reach) continue;
-      if (ahead < 0 && read > worth && !guessed) {
+      if (ahead < 0 && read > budget && scanned < reach) continue;
+      if (ahead < 0 && read > budget && !guessed) {
         guessed = true;
         const known = cut();
         found.append(known);
         // Ids between two elements are assumed to have the density of the scanned part.
-        const density = looked / (ids[ids.length - 1]! - from + 1);
+        const density = scanned / (ids[ids.length - 1]! - from + 1);
         // If values decrease with age, the oldest elements are at the other end.
         const other = someOf(frame.view.range(property, bounds, true), limit);
         const oldest = Math.min(known.at(-1)!, other.at(-1)!);
         const begin = Math.min(density * (oldest - from), total);
         const entries = judgedPerEntry * (total - begin);
-        ahead = begin - looked < entries ? begin - looked + ids.length : -entries;
+        ahead = begin - scanned < entries ? begin - scanned + ids.length : -entries;
       }
       while (ahead < 0) {
         const { value: more, done: isAll } = walk.next();
@@ -153,13 +153,13 @@ function* growing(batches: Iterable<Uint32Array>): Generator<Uint32Array, undefi
 }
 
 /** Reads at least `max` ids, if there are as many, and returns the oldest `max` of them. */
-function someOf(batches: Iterable<Uint32Array>, most: number): Uint32Array {
+function someOf(batches: Iterable<Uint32Array>, max: number): Uint32Array {
   const found = new IdBuffer();
   for (const ids of batches) {
     found.append(ids);
-    if (found.length >= most) break;
+    if (found.length >= max) break;
   }
-  return found.take().sort().subarray(0, most);
+  return found.take().sort().subarray(0, max);
 }
 
 /** Finds elements in the order of an indexed property: equal ones oldest first, unset ones last. */
@@ -173,8 +173,8 @@ export function findInOrder(range: IndexRange): IdLookup {
     return bounds === 'nothing' ? [] : walk(bounds);
   };
   const find: IdLookup = (frame) => within(frame, (bounds) => inOrder(frame, range, bounds));
-  find.from = (frame, start, most) =>
-    within(frame, (bounds) => inOrderFrom(frame, range, bounds, { start, most }));
+  find.from = (frame, start, max) =>
+    within(frame, (bounds) => inOrderFrom(frame, range, bounds, { start, max }));
   return find;
 }
 
@@ -186,7 +186,7 @@ function* inOrderFrom(
   frame: Frame,
   range: IndexRange,
   bounds: IndexBounds,
-  { start, most }: { start: number; most: number },
+  { start, max }: { start: number; max: number },
 ): Iterable<Uint32Array> {
   const { property, path, low, high, label } = range;
   const descending = path.kind === 'ordered' && path.descending;
@@ -197,7 +197,7 @@ function* inOrderFrom(
     yield ids;
   }
   const isWhole = low === undefined && high === undefined;
-  if (!isWhole || found >= most || start + found >= frame.view.count(label.id)) return;
+  if (!isWhole || found >= max || start + found >= frame.view.count(label.id)) return;
   // Elements without a value come last: they are those that the index does not have.
   let passed = start + found;
   for (const ids of inOrder(frame, range, bounds)) {

@@ -21,18 +21,18 @@ export interface FirstRows {
   /** The matching rows from a scan of the whole type. */
   otherwise: RowFlow;
   /** Returns the number of rows that later steps read. */
-  most: (frame: Frame) => number;
+  limit: (frame: Frame) => number;
 }
 
 /** Minimum budget for the scan of the beginning of the type. */
-const leastLook = 256;
+const minScanCost = 256;
 
 /** Estimated visits per element on one way, multiplied by those on the other. */
 const visitsEach = 32;
 
 export function* firstRows(
   frame: Frame,
-  { label, find, findAll, rowsAt, otherwise, most }: FirstRows,
+  { label, find, findAll, rowsAt, otherwise, limit }: FirstRows,
 ): Iterable<readonly Value[]> {
   const at = (ids: Iterable<Uint32Array> | undefined) =>
     (ids === undefined ? otherwise : rowsAt(ids)).open(frame);
@@ -41,9 +41,9 @@ export function* firstRows(
     yield* at(short.ids);
     return;
   }
-  const [wanted, total] = [most(frame), frame.view.count(label.id)];
+  const [wanted, total] = [limit(frame), frame.view.count(label.id)];
   // A fifth of the cost at which index path and full scan break even.
-  const cost = Math.max(leastLook, Math.sqrt(wanted * total) / 5);
+  const cost = Math.max(minScanCost, Math.sqrt(wanted * total) / 5);
   const further = otherwise.open(frame)[Symbol.iterator]();
   const met: (readonly Value[])[] = [];
   let rows = 0;

@@ -33,7 +33,7 @@ export interface ReverseTraversal {
 export function findReached(
   label: Label,
   way: ReverseTraversal,
-  most: RowLimit,
+  limit: RowLimit,
   alone: boolean,
 ): IdLookup {
   const { reads, known } = way;
@@ -47,7 +47,7 @@ export function findReached(
       if (reading > all) return undefined;
     }
     const visits = (isQuick ? 4 : 2) * all;
-    return frame.tryWithin(Math.min(visits, scanBudget(frame, label, most)), () => [
+    return frame.tryWithin(Math.min(visits, scanBudget(frame, label, limit)), () => [
       reach(frame).sort(),
     ]);
   };

@@ -9,9 +9,9 @@ export type RowLimit = ((frame: Frame) => number) | undefined;
  * Returns the maximum cost of a path. If m of n elements match, a scan finds k of them among k n / m. So a
  * path with m elements is faster while m² < k n.
  */
-export function scanBudget(frame: Frame, label: Label, most: RowLimit): number {
-  if (most === undefined) return Number.POSITIVE_INFINITY;
-  return Math.max(minScanBudget, 2 * Math.sqrt(most(frame) * frame.view.count(label.id)));
+export function scanBudget(frame: Frame, label: Label, limit: RowLimit): number {
+  if (limit === undefined) return Number.POSITIVE_INFINITY;
+  return Math.max(minScanBudget, 2 * Math.sqrt(limit(frame) * frame.view.count(label.id)));
 }
 
 /** Minimum budget of any path. */

@@ -18,12 +18,12 @@ interface OneOf {
  * larger budget; these paths go first. If all are long and few rows are wanted, it returns the first of the
  * list.
  */
-export function shortestList(label: Label, finds: readonly OneOf[], most: RowLimit): IdLookup {
+export function shortestList(label: Label, finds: readonly OneOf[], limit: RowLimit): IdLookup {
   const turns = [true, false].flatMap((whole) =>
     finds.flatMap(({ find, isWhole }, at) => (isWhole === whole ? [{ at, find }] : [])),
   );
   return (frame) => {
-    const worth = scanBudget(frame, label, most);
+    const budget = scanBudget(frame, label, limit);
     const lists = finds.map((): List | null | undefined => undefined);
     const chosen = (list: List): Iterable<Uint32Array> => {
       for (const other of lists) if (other !== list) other?.close();
@@ -35,7 +35,7 @@ export function shortestList(label: Label, finds: readonly OneOf[], most: RowLim
         if (lists[at]?.endsWithin(frame, length)) return chosen(lists[at]);
       }
       if (lists.every((list) => list === null)) return undefined;
-      if (length < worth) continue;
+      if (length < budget) continue;
       const first = lists.find((list) => list != null);
       return first && chosen(first);
     }

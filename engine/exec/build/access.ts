@@ -27,7 +27,7 @@ export function buildAccess(
   builder: Builder,
   source: Extract<Source, { kind: 'scan' }>,
   { plain, among }: Covered,
-  most: RowLimit,
+  limit: RowLimit,
 ): Flow {
   const [type] = source.types;
   const { path, rest } = source.access!;
@@ -35,9 +35,9 @@ export function buildAccess(
   const alone = rest === undefined ? among : undefined;
   const find =
     label &&
-    guarded(findOf(builder, label, path, { most, among: alone, isAlone: rest === undefined }));
+    guarded(findOf(builder, label, path, { limit, among: alone, isAlone: rest === undefined }));
   if (label === undefined || find === undefined) return builder.profiled(source, plain);
-  const first = most && isReadWhole(path) ? firstOf(builder, label, path, most) : undefined;
+  const first = limit && isReadWhole(path) ? firstOf(builder, label, path, limit) : undefined;
   if (rest === undefined) return builder.profiled(source, access({ find, rest, plain, ...first }));
   const { slot, value } = rest.condition;
   const condition = { slot, condition: builder.value(value) };
@@ -54,38 +54,38 @@ function firstOf(
   builder: Builder,
   label: Label,
   path: AccessPath,
-  most: NonNullable<RowLimit>,
+  limit: NonNullable<RowLimit>,
 ): { first?: Omit<FirstRows, 'find' | 'rowsAt' | 'otherwise'> } {
   const findAll = guarded(findOf(builder, label, path, unknown));
-  return findAll ? { first: { label, most, findAll } } : {};
+  return findAll ? { first: { label, limit, findAll } } : {};
 }
 
 /** What is known about the rows of a path. */
 interface Wanted {
-  most: RowLimit;
+  limit: RowLimit;
   /** True if no further condition tests the result. */
   isAlone?: boolean;
   /** Filters ids to those of the path. Undefined when the path does not cover the whole condition. */
   among: Covered['among'];
 }
 
-const unknown: Wanted = { most: undefined, among: undefined };
+const unknown: Wanted = { limit: undefined, among: undefined };
 
 /** Compiles a path. A path that leads to far more rows than `limit` is not followed. */
 export function buildFind(
   builder: Builder,
   label: Label,
   path: AccessPath,
-  most: RowLimit,
+  limit: RowLimit,
 ): IdLookup | undefined {
-  return guarded(findOf(builder, label, path, { most, among: undefined }));
+  return guarded(findOf(builder, label, path, { limit, among: undefined }));
 }
 
 function guarded(find: IdLookup | undefined): IdLookup | undefined {
   if (find === undefined) return undefined;
   const { from } = find;
   const own: IdLookup = (frame, counted) => orPlain(() => find(frame, counted));
-  if (from) own.from = (frame, start, most) => orPlain(() => from(frame, start, most));
+  if (from) own.from = (frame, start, max) => orPlain(() => from(frame, start, max));
   return own;
 }
 
@@ -133,7 +133,7 @@ function findOf(
       return edge && findTouching(label, edge.id, path, buildIdentity(builder, path.value));
     }
     case 'reached':
-      return findReached(label, buildWayBack(builder, path), wanted.most, wanted.isAlone ?? false);
+      return findReached(label, buildWayBack(builder, path), wanted.limit, wanted.isAlone ?? false);
     case 'given': {
       const condition = builder.value(path.condition);
       const find = path.of && findOf(builder, label, path.of, unknown);
@@ -144,7 +144,7 @@ function findOf(
         const find = findOf(builder, label, each, unknown);
         return find ? [{ find, isWhole: isReadWhole(each) }] : [];
       });
-      return shortestList(label, finds, wanted.most);
+      return shortestList(label, finds, wanted.limit);
     }
     case 'any': {
       const finds = path.of.map((each) => findOf(builder, label, each, unknown));

@@ -42,23 +42,23 @@ export function captured(frame: Frame, value: Value, capture: Capture): Value {
   return value;
 }
 
-type KeepAll = (frame: Frame, value: Value) => void;
+type CaptureItems = (frame: Frame, value: Value) => void;
 
 /**
  * Returns a function that computes what a shape needs of every bound item. Returns undefined when computing
  * it later gives the same values.
  */
-export function buildKeep(
+export function buildCapture(
   builder: Builder,
   keep: Keep | undefined,
   after: Capture,
-): KeepAll | undefined {
+): CaptureItems | undefined {
   if (keep === undefined || (after === 'nothing' && !writes(keep))) return undefined;
   const { slot } = keep;
   const members = keep.members.map(({ key, value, inner }) => ({
     key,
     value: builder.value(value),
-    inner: buildKeep(builder, inner, after),
+    inner: buildCapture(builder, inner, after),
   }));
   return (frame, value) => {
     for (const item of rowsOf(value)) {

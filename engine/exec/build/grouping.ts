@@ -2,7 +2,7 @@
 import type { Step } from '../../plan/expression.js';
 import { accumulateWhere, type Accumulate, firstOnes, total } from '../operators/accumulate.js';
 import type { Grouping } from '../operators/group.js';
-import { buildKeep } from './capture.js';
+import { buildCapture } from './capture.js';
 import type { Builder } from '../runtime/build-context.js';
 
 type Group = Extract<Step, { kind: 'group' }>;
@@ -16,7 +16,7 @@ export function buildGrouping(builder: Builder, step: Group): Grouping {
     whole: step.whole === true || step.accumulate !== undefined,
     shape: step.shape && builder.value(step.shape),
     rows: step.rows === true,
-    keep: buildKeep(builder, step.keep, 'recordsAndVectors'),
+    keep: buildCapture(builder, step.keep, 'recordsAndVectors'),
     keyed: builder.style.compat,
     accumulate: step.accumulate?.map((each) => {
       return { rows: each.rows === true, make: buildAccumulate(builder, each) };
@@ -35,7 +35,7 @@ function buildKept(builder: Builder, kept: Accumulated): Accumulate {
     const { slot, function: name, integer } = kept;
     return total({ slot, function: name, integer, value: builder.value(kept.value) });
   }
-  const { slot, most } = kept;
+  const { slot, most: max } = kept;
   const keys = kept.keys.map((key) => ({ ...key, value: builder.value(key.value) }));
-  return firstOnes({ slot, keys }, most);
+  return firstOnes({ slot, keys }, max);
 }

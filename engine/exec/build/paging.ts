@@ -43,7 +43,7 @@ export function buildSeek(
   builder: Builder,
   source: Source,
   sort: Sort | undefined,
-  most: ((frame: Frame) => number) | undefined,
+  limit: ((frame: Frame) => number) | undefined,
 ): SeekSource | undefined {
   if (source.kind !== 'scan' || sort?.seek === undefined || sort.seek.list) return undefined;
   const [type] = source.types;
@@ -53,10 +53,10 @@ export function buildSeek(
   const walk = walkOf(builder, label, sort, seek);
   const { few } = sort.seek;
   if (walk === undefined || few === undefined) return walk && { seek, flow: walk };
-  const wanted = sort.kind === 'page' ? countOf(builder, sort) : most;
+  const wanted = sort.kind === 'page' ? countOf(builder, sort) : limit;
   const [find, findAll] = [wanted, undefined].map((each) => buildFind(builder, label, few, each));
   if (!find || !findAll || !wanted) return undefined;
-  return { seek, flow: filterOrOrderedScan(walk, { label, find, findAll, most: wanted }, seek) };
+  return { seek, flow: filterOrOrderedScan(walk, { label, find, findAll, limit: wanted }, seek) };
 }
 
 function countOf(builder: Builder, { count }: Page): (frame: Frame) => number {

@@ -20,8 +20,8 @@ export class Profile {
       ...flow,
       open: (frame: Frame) => timedRows(frame, own, () => flow.open(frame)),
       ...(flow.from && {
-        from: (frame: Frame, start: number, most: number) =>
-          timedRows(frame, own, () => flow.from!(frame, start, most)),
+        from: (frame: Frame, start: number, max: number) =>
+          timedRows(frame, own, () => flow.from!(frame, start, max)),
       }),
       ...(flow.count && {
         count: (frame: Frame) => {

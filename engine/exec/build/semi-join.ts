@@ -7,7 +7,7 @@
 import type { IdSet } from '../../base/id-set.js';
 import type { Expression } from '../../plan/expression.js';
 import { freeSlots } from '../../plan/rule/free-slots.js';
-import { incremental, type Walk } from '../access/incremental-traversal.js';
+import { incremental, type Traversal } from '../access/incremental-traversal.js';
 import type { Builder } from '../runtime/build-context.js';
 import type { Evaluate } from '../runtime/compiled.js';
 import type { Frame } from '../runtime/frame.js';
@@ -19,15 +19,15 @@ interface SemiJoinState {
   held: Value[];
   spent: number;
   /** Visits of the traversal so far. */
-  walked: number;
+  traversed: number;
   /** Cost of the evaluations at which the traversal advances again. */
   next: number;
-  walk: Walk;
+  walk: Traversal;
   met: IdSet | undefined;
 }
 
 /** Visits that are always allowed. */
-const leastSpent = 64;
+const freeVisits = 64;
 
 /** Divisor: the traversal may cost this fraction (1/4) of the evaluations. */
 const share = 4;
@@ -43,36 +43,36 @@ export function buildSemiJoin(
   const begun = (frame: Frame): SemiJoinState => {
     const held = slots.map((each) => frame.slots[each]!);
     const walk = begin();
-    const asked = { held, spent: 0, walked: 0, next: leastSpent, walk, met: undefined };
-    known.set(frame, asked);
-    return asked;
+    const state = { held, spent: 0, traversed: 0, next: freeVisits, walk, met: undefined };
+    known.set(frame, state);
+    return state;
   };
   return (frame) => {
     const item = frame.slots[slot]!;
     if (!(item instanceof Element) || frame.hasDropped) return plain(frame);
-    let asked = known.get(frame);
-    if (asked === undefined || !slotsUnchanged(frame, slots, asked.held)) asked = begun(frame);
-    if (asked.met !== undefined) {
+    let state = known.get(frame);
+    if (state === undefined || !slotsUnchanged(frame, slots, state.held)) state = begun(frame);
+    if (state.met !== undefined) {
       frame.tick(1);
-      return asked.met.has(item.id);
+      return state.met.has(item.id);
     }
     const before = frame.visits;
     const answer = plain(frame);
-    asked.spent += frame.visits - before;
-    if (asked.spent >= asked.next) goOn(frame, asked);
+    state.spent += frame.visits - before;
+    if (state.spent >= state.next) advanceTraversal(frame, state);
     return answer;
   };
 }
 
-function goOn(frame: Frame, asked: SemiJoinState): void {
+function advanceTraversal(frame: Frame, state: SemiJoinState): void {
   const before = frame.visits;
-  const { walk } = asked;
-  const most = leastSpent + Math.floor(asked.spent / share) - asked.walked;
-  const tried = orPlain(() => ({ met: walk.step(frame, most) }));
-  asked.walked += frame.visits - before;
-  asked.met = tried?.met;
-  const wanted = share * (asked.walked + walk.needs - leastSpent);
-  asked.next = tried === undefined ? Number.POSITIVE_INFINITY : Math.max(wanted, asked.spent + 16);
+  const { walk } = state;
+  const max = freeVisits + Math.floor(state.spent / share) - state.traversed;
+  const tried = orPlain(() => ({ met: walk.step(frame, max) }));
+  state.traversed += frame.visits - before;
+  state.met = tried?.met;
+  const wanted = share * (state.traversed + walk.needs - freeVisits);
+  state.next = tried === undefined ? Number.POSITIVE_INFINITY : Math.max(wanted, state.spent + 16);
 }
 
 function slotsUnchanged({ slots: now }: Frame, slots: readonly number[], held: readonly Value[]) {

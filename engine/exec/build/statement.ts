@@ -6,7 +6,7 @@ import { rowsOf } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
 import { drop } from '../change/update-steps.js';
 import { rowsOfValue } from '../operators/source.js';
-import { buildKeep, type Capture, captured, writes } from './capture.js';
+import { buildCapture, type Capture, captured, writes } from './capture.js';
 
 /** One compiled statement. */
 export type Act = (frame: Frame) => void;
@@ -65,7 +65,7 @@ function buildStatement(
     case 'bind': {
       const { slot } = statement;
       const value = builder.value(statement.value);
-      const keep = buildKeep(builder, statement.keep, after);
+      const keep = buildCapture(builder, statement.keep, after);
       if (after === 'nothing' && keep === undefined)
         return (frame) => {
           frame.slots[slot] = value(frame);
@@ -110,7 +110,7 @@ function buildFor(
   const inside = writes(statement.body) ? capture : after;
   const body = buildBlock(builder, statement.body, inside, capture);
   const readers = members?.map((name) => builder.member(name));
-  const keep = buildKeep(builder, statement.keep, inside);
+  const keep = buildCapture(builder, statement.keep, inside);
   return (frame) => {
     const items = isPlain ? list(frame) : captured(frame, list(frame), inside);
     keep?.(frame, items);

@@ -49,7 +49,7 @@ export function buildEdgeTest(
   const { direction } = step;
   const edges = { labels: edgeLabels(builder, step.edges).map(({ id }) => id), direction };
   const other = buildIdentity(builder, right);
-  const asked = new WeakMap<Frame, EdgeProbe>();
+  const probes = new WeakMap<Frame, EdgeProbe>();
   return (frame) => {
     const item = frame.slots[slot]!;
     if (!(item instanceof Element) || frame.hasDropped) return plain(frame);
@@ -57,9 +57,9 @@ export function buildEdgeTest(
     if (value === null || isListValue(value)) return plain(frame);
     const target = value instanceof Element ? value.id : findElement(frame, value);
     if (target === 0) return false;
-    let about = asked.get(frame);
+    let about = probes.get(frame);
     if (about?.target !== target) {
-      asked.set(frame, (about = { target, walked: 0, near: undefined }));
+      probes.set(frame, (about = { target, walked: 0, near: undefined }));
     }
     return leads(frame, edges, item.id, about);
   };

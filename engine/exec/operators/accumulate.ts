@@ -62,10 +62,10 @@ export function total({ slot, function: name, integer, value: read }: Total): Ac
 }
 
 /** Keeps the first `max` items, ordered by keys if there are any. */
-export function firstOnes(ordering: Ordering, most: number): Accumulate {
+export function firstOnes(ordering: Ordering, max: number): Accumulate {
   return (frame) => {
     const { keyed, compare } = keyedBy(frame, ordering);
-    const top = new TopK<Keyed>(most, compare);
+    const top = new TopK<Keyed>(max, compare);
     return {
       add(item) {
         if (!top.offer(keyed(item))) return;

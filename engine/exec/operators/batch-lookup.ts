@@ -23,7 +23,7 @@ type Finder = (frame: Frame, values: readonly Value[]) => Find;
 
 const none: Iterable<Uint32Array> = [];
 const firstRows = 64;
-const mostRows = 1024;
+const maxRows = 1024;
 
 /** Looks up elements of the labels by id. */
 export function byIds(labels: readonly Label[]): Finder {
@@ -103,7 +103,7 @@ function* batchRows(
         if (rows.length < size) continue;
         yield rows;
         rows = [];
-        size = Math.min(4 * size, mostRows);
+        size = Math.min(4 * size, maxRows);
       }
       if (nulls && !isFound) rows.push(null);
     }

@@ -22,7 +22,7 @@ export interface Bounds {
   max: Evaluate | undefined;
 }
 
-const hopMost = 2 ** 32 - 1;
+const hopsMax = 2 ** 32 - 1;
 /** Number of edges between two checks of the limits. */
 const edgesPerTick = 1024;
 /** Bytes of memory per element met, in the visited set and in the level. */
@@ -48,7 +48,7 @@ export function readMax(frame: Frame, { max }: Bounds): number {
   const value = max(frame);
   if (value === null)
     fail('PARAM_MISSING', { owner: 'A repetition', param: 'bound', type: 'an integer' });
-  return readNumber('bound', value, 0, hopMost, false);
+  return readNumber('bound', value, 0, hopsMax, false);
 }
 
 /** Returns true if an id belongs to an existing node or vector. */

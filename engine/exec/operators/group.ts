@@ -81,7 +81,7 @@ function gather(
 ): Iterable<Group> {
   const { slot, keys, data, whole, accumulate } = grouping;
   const groups = new Map<string, Group>();
-  const most = frame.context.limits.groups;
+  const max = frame.context.limits.groups;
   for (const batch of batches) {
     frame.tick(batch.length);
     for (const row of batch) {
@@ -90,7 +90,7 @@ function gather(
       const key = values.length === 1 ? keyOf(frame, values[0]!) : keyOfAll(frame, values);
       let found = groups.get(key);
       if (found === undefined) {
-        if (groups.size === most) fail('RESULT_TOO_LARGE', { max: most, unit: 'groups' });
+        if (groups.size === max) fail('RESULT_TOO_LARGE', { max: max, unit: 'groups' });
         frame.reserveMemory(3 * rowBytes + 2 * key.length);
         const kept = accumulate?.map(({ make }) => make(frame)) ?? nothing;
         frame.reserveMemory(kept.length * rowBytes);

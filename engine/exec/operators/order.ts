@@ -57,17 +57,17 @@ export function keyedBy(frame: Frame, { slot, keys }: Ordering) {
 }
 
 /** `limit` returns how many of the ordered rows later steps read. */
-export function order(input: Flow, ordering: Ordering, most?: (frame: Frame) => number): Flow {
-  return { kind: 'rows', open: (frame) => orderRows(frame, input, ordering, most) };
+export function order(input: Flow, ordering: Ordering, limit?: (frame: Frame) => number): Flow {
+  return { kind: 'rows', open: (frame) => orderRows(frame, input, ordering, limit) };
 }
 
 function* orderRows(
   frame: Frame,
   input: Flow,
   ordering: Ordering,
-  most: ((frame: Frame) => number) | undefined,
+  limit: ((frame: Frame) => number) | undefined,
 ): Iterable<readonly Value[]> {
-  const k = most?.(frame);
+  const k = limit?.(frame);
   const rows = openRows(input, frame);
   const sorted = k === undefined ? all(frame, rows, ordering) : best(frame, rows, ordering, k);
   yield* batchesOf(sorted.map((entry) => entry.row));

@@ -36,7 +36,7 @@ export function slice(input: Flow, window: Window): Flow {
 
 interface Sliced<T> {
   open: (frame: Frame) => Iterable<T>;
-  from?: ((frame: Frame, start: number, most: number) => Iterable<T>) | undefined;
+  from?: ((frame: Frame, start: number, max: number) => Iterable<T>) | undefined;
 }
 
 function* sliced<T extends Batch<T>>({ open, from }: Sliced<T>, frame: Frame, window: Window) {

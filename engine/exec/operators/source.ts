@@ -109,9 +109,9 @@ export function lookup(wanted: PropertyLookup): IdFlow {
     open: (frame) => lookupIds(frame, wanted),
     ...(!first &&
       property.indexId !== 0 && {
-        from(frame: Frame, skip: number, most: number) {
+        from(frame: Frame, skip: number, max: number) {
           const key = value(frame);
-          return key === null ? [] : idsWhere(frame, { label, property }, key, { skip, most });
+          return key === null ? [] : idsWhere(frame, { label, property }, key, { skip, most: max });
         },
       }),
   };

@@ -66,12 +66,12 @@ function* inOrder(
   last: number,
 ): Iterable<Uint32Array> {
   let after = last;
-  for (let most = firstWindow; after !== Number.POSITIVE_INFINITY; ) {
+  for (let max = firstWindow; after !== Number.POSITIVE_INFINITY; ) {
     const lists = labels.map((label) =>
-      frame.view.adjacencyAfter(id, label, direction, { after, most }),
+      frame.view.adjacencyAfter(id, label, direction, { after, most: max }),
     );
     // If a window is full, another window may contain earlier edges after its end.
-    const ends = lists.map((list) => (list.length < 2 * most ? Infinity : list.at(-2)!));
+    const ends = lists.map((list) => (list.length < 2 * max ? Infinity : list.at(-2)!));
     const end = Math.min(...ends);
     const found: number[] = [];
     for (const list of lists) {
@@ -80,6 +80,6 @@ function* inOrder(
     frame.tick(1 + found.length);
     yield Uint32Array.from(found).sort();
     after = end;
-    most = Math.min(4 * most, lastWindow);
+    max = Math.min(4 * max, lastWindow);
   }
 }

@@ -13,7 +13,7 @@ export const risenFrom = (frame: Frame): number =>
   frame.view.risenFrom?.() ?? Number.POSITIVE_INFINITY;
 
 /** A row with its sort position. Its id is read on demand. */
-export class Placed implements Position {
+export class PlacedRow implements Position {
   #id: string | undefined;
 
   constructor(
@@ -34,8 +34,8 @@ export interface ByIds {
   /** From this number on, ids increase; and the last number that is not after the start, if known. */
   from: number;
   last: number | undefined;
-  compare(a: Placed, b: Placed): number;
-  isBehind(placed: Placed, start: Position): boolean;
+  compare(a: PlacedRow, b: PlacedRow): number;
+  isBehind(placed: PlacedRow, start: Position): boolean;
 }
 
 export function byIds(frame: Frame, start: Position | undefined): ByIds {
@@ -84,12 +84,12 @@ export function* candidates(
   frame: Frame,
   input: IdFlow,
   { from, last = 0 }: ByIds,
-  worst: () => Placed | undefined,
+  worst: () => PlacedRow | undefined,
 ): Iterable<readonly Value[]> {
   for (const batch of input.open(frame)) {
     frame.tick(batch.length);
-    const most = worst()?.row.id ?? 0;
-    const least = most >= from ? most : Number.POSITIVE_INFINITY;
+    const max = worst()?.row.id ?? 0;
+    const least = max >= from ? max : Number.POSITIVE_INFINITY;
     const rows: Value[] = [];
     for (let i = 0; i < batch.length; i++) {
       const id = batch[i]!;

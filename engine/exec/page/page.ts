@@ -7,7 +7,7 @@ import { type Flow, openRows, type RowFlow } from '../runtime/flow.js';
 import { type Frame, rowBytes } from '../runtime/frame.js';
 import { keep } from '../runtime/collect.js';
 import { Element, RecordValue, type Value } from '../runtime/value.js';
-import { byIds, candidates, Placed } from './page-ids.js';
+import { byIds, candidates, PlacedRow } from './page-ids.js';
 import type { Seek } from './page-seek.js';
 import type { Evaluate } from '../runtime/compiled.js';
 import { keyedBy, type Ordering } from '../operators/order.js';
@@ -39,43 +39,43 @@ function* pageRows(
   fingerprint: Uint8Array,
 ): Iterable<readonly Value[]> {
   const { slot, keys, count, after } = paging;
-  const most = readK(frame, count, '`PAGE`', 'n');
+  const max = readK(frame, count, '`PAGE`', 'n');
   const start = readPosition(after ? after(frame) : null, fingerprint, keys.length);
   const by = keyedBy(frame, paging);
   const ids = byIds(frame, start);
-  const compare = (a: Placed, b: Placed) => by.compare(a, b) || ids.compare(a, b);
-  const isBehind = (placed: Placed, position: Position): boolean => {
+  const compare = (a: PlacedRow, b: PlacedRow) => by.compare(a, b) || ids.compare(a, b);
+  const isBehind = (placed: PlacedRow, position: Position): boolean => {
     const order = by.compare(placed, position);
     return order === 0 ? ids.isBehind(placed, position) : order > 0;
   };
   // One more row tells whether there is another page.
-  const top = new TopK<Placed>(most + 1, compare);
+  const top = new TopK<PlacedRow>(max + 1, compare);
   const { seek } = paging;
   if (seek !== undefined) seek.start = start;
   const first = keyedBy(frame, { slot, keys: keys.slice(0, 1) });
   let kept = 0;
-  let full: Placed | undefined;
+  let full: PlacedRow | undefined;
   const isById = keys.length === 0 && input.kind === 'ids' && seek === undefined;
   const rows = isById ? candidates(frame, input, ids, () => top.worst) : openRows(input, frame);
   search: for (const batch of rows) {
     frame.tick(batch.length);
     for (const row of batch) {
       if (!(row instanceof Element)) continue;
-      const placed = new Placed(frame, row, by.keyed(row).keys);
+      const placed = new PlacedRow(frame, row, by.keyed(row).keys);
       if (start !== undefined && !isBehind(placed, start)) continue;
       // After the last kept value of the first key, no row can come before the kept ones.
       const isPast = full && first.compare(placed, full) > 0;
       if (isPast && seek?.ordered) break search;
       if (!top.offer(placed)) continue;
-      if (++kept > most && seek?.ordered) full = placed;
+      if (++kept > max && seek?.ordered) full = placed;
       frame.reserveMemory((2 + keys.length) * rowBytes);
       keep(frame, row);
       if (full && keys.length === 0) break search;
     }
   }
   const found = top.sorted();
-  const last = found.length > most ? found[most - 1] : undefined;
-  const items = found.slice(0, most).map(({ row }): Value => {
+  const last = found.length > max ? found[max - 1] : undefined;
+  const items = found.slice(0, max).map(({ row }): Value => {
     frame.slots[slot] = row;
     return paging.shape ? paging.shape(frame) : row;
   });

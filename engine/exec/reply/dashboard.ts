@@ -8,7 +8,7 @@ import type { InspectionRequest } from '../../plan/plan.js';
 import { fragmentOf, labelOf, uuidAt } from '../../storage/record/record.js';
 import type { Label } from '../../storage/table/view-types.js';
 import type { Frame } from '../runtime/frame.js';
-import { buildSight } from './explorer.js';
+import { buildExplorerReply } from './explorer.js';
 
 /** Maximum edges of one element in one direction, and of the graph. */
 const edgesMax = 10_000;
@@ -19,20 +19,20 @@ const edgesAtOnce = 1_024;
 
 type Json = Record<string, unknown>;
 
-export type PrintLook = (frame: Frame, out: ByteWriter) => void;
+export type PrintInspection = (frame: Frame, out: ByteWriter) => void;
 
-export function buildLook(look: InspectionRequest): PrintLook {
-  switch (look.kind) {
+export function buildInspection(request: InspectionRequest): PrintInspection {
+  switch (request.kind) {
     case 'node':
-      return (frame, out) => printNode(frame, out, look.id);
+      return (frame, out) => printNode(frame, out, request.id);
     case 'nodes':
-      return (frame, out) => printNodes(frame, out, look);
+      return (frame, out) => printNodes(frame, out, request);
     case 'connections':
-      return (frame, out) => printConnections(frame, out, look.id);
+      return (frame, out) => printConnections(frame, out, request.id);
     case 'graph':
-      return (frame, out) => printGraph(frame, out, look);
+      return (frame, out) => printGraph(frame, out, request);
     default:
-      return buildSight(look);
+      return buildExplorerReply(request);
   }
 }
 

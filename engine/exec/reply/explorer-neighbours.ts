@@ -37,9 +37,9 @@ function itemsOf(
   frame: Frame,
   id: number,
   degrees: readonly Degree[],
-  asked: NeighboursRequest,
+  request: NeighboursRequest,
 ): Item[] {
-  const { count, after } = asked;
+  const { count, after } = request;
   const items: Item[] = [];
   let isBefore = after !== null;
   for (const { label, direction } of degrees) {
@@ -61,16 +61,16 @@ function itemsOf(
 }
 
 /** Prints `{degrees, items, more}`. `more` is the position to continue after, or null. */
-export function printNeighbours(frame: Frame, out: ByteWriter, asked: NeighboursRequest): void {
-  const id = existing(frame, asked.id);
+export function printNeighbours(frame: Frame, out: ByteWriter, request: NeighboursRequest): void {
+  const id = existing(frame, request.id);
   const all = degreesOf(frame, id);
   const degrees = all.filter(
     ({ label, direction }) =>
-      (asked.label === null || asked.label === label.name) &&
-      (asked.direction === 'both' || asked.direction === direction),
+      (request.label === null || request.label === label.name) &&
+      (request.direction === 'both' || request.direction === direction),
   );
-  const items = asked.count === 0 ? [] : itemsOf(frame, id, degrees, asked);
-  const page = items.slice(0, asked.count);
+  const items = request.count === 0 ? [] : itemsOf(frame, id, degrees, request);
+  const page = items.slice(0, request.count);
   out.ascii('{"degrees":');
   const counts = all.map(({ label, direction, count }) => ({
     label: label.name,
@@ -86,7 +86,7 @@ export function printNeighbours(frame: Frame, out: ByteWriter, asked: Neighbours
     printOne(frame, out, far);
     out.byte(125);
   });
-  const last = items.length > asked.count ? page.at(-1) : undefined;
+  const last = items.length > request.count ? page.at(-1) : undefined;
   const more = last && `"${last.direction}/${last.label.name}/${uuidText(frame, last.edge)}"`;
   out.ascii(`,"more":${more ?? 'null'}}`);
 }

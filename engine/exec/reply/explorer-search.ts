@@ -14,15 +14,15 @@ type Way = 'id' | 'prefix' | 'words';
 const last = '\u{10ffff}';
 
 /** Prints `{items: [{by, item}]}`, in the order of the searches above, each element once. */
-export function printFound(frame: Frame, out: ByteWriter, asked: SearchRequest): void {
+export function printFound(frame: Frame, out: ByteWriter, request: SearchRequest): void {
   const found = new Map<number, Way>();
   const add = (by: Way, ids: Iterable<number>): void => {
     for (const id of ids) {
-      if (found.size === asked.count) return;
+      if (found.size === request.count) return;
       if (!found.has(id)) found.set(id, by);
     }
   };
-  const { text, types } = asked;
+  const { text, types } = request;
   const labels = labelsOf(frame, 'node', 'vector', 'edge').filter(
     ({ name }) => types === null || types.includes(name),
   );
@@ -31,10 +31,11 @@ export function printFound(frame: Frame, out: ByteWriter, asked: SearchRequest):
   if (id !== 0) add('id', [id]);
   for (const label of labels) {
     for (const property of label.properties) {
-      if (isPrefixable(property)) add('prefix', beginningWith(frame, property, text, asked.count));
+      if (isPrefixable(property))
+        add('prefix', beginningWith(frame, property, text, request.count));
     }
   }
-  for (const label of labels) add('words', byWords(frame, label, asked));
+  for (const label of labels) add('words', byWords(frame, label, request));
   out.ascii('{"items":');
   printList(frame, out, found, ([id, by]) => {
     out.ascii(`{"by":"${by}","item":`);
@@ -51,12 +52,12 @@ function* beginningWith(
   frame: Frame,
   property: StoredProperty,
   text: string,
-  most: number,
+  max: number,
 ): Generator<number> {
   // As typed, and with a capital, as names begin.
   const capital = text.charAt(0).toUpperCase() + text.slice(1);
   for (const start of new Set([text, capital])) {
-    let left = most;
+    let left = max;
     const low = { value: start, inclusive: true };
     const high = { value: start + last, inclusive: true };
     for (const ids of frame.view.range(property, { low, high })) {

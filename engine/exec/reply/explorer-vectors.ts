@@ -15,15 +15,15 @@ const digits = (value: number): string => String(Number(value.toFixed(6)));
 export function printMap(
   frame: Frame,
   out: ByteWriter,
-  asked: Extract<ExplorerRequest, { kind: 'map' }>,
+  request: Extract<ExplorerRequest, { kind: 'map' }>,
 ): void {
   const { view } = frame;
-  const label = view.catalog.find('vector', asked.type);
-  if (label === undefined) fail('UNKNOWN_TYPE', { kind: 'vector', name: excerpt(asked.type) });
-  const wanted = asked.ids
+  const label = view.catalog.find('vector', request.type);
+  if (label === undefined) fail('UNKNOWN_TYPE', { kind: 'vector', name: excerpt(request.type) });
+  const wanted = request.ids
     .map((uuid) => view.idOf(uuid))
     .filter((id) => id !== 0 && proposedLabel(frame, id) === label.id);
-  const map = mapOf(frame, { ...asked, label, wanted });
+  const map = mapOf(frame, { ...request, label, wanted });
   out.ascii('{"points":');
   printList(frame, out, map.ids.entries(), ([at, id]) => {
     const [x, y] = [digits(map.places[2 * at]!), digits(map.places[2 * at + 1]!)];

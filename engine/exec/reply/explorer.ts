@@ -12,22 +12,24 @@ import { existing, printElements, uuidText } from './explorer-elements.js';
 import { printFound } from './explorer-search.js';
 import { printMap, printVector } from './explorer-vectors.js';
 
-export function buildSight(sight: ExplorerRequest): (frame: Frame, out: ByteWriter) => void {
-  switch (sight.kind) {
+export function buildExplorerReply(
+  request: ExplorerRequest,
+): (frame: Frame, out: ByteWriter) => void {
+  switch (request.kind) {
     case 'neighbours':
-      return (frame, out) => printNeighbours(frame, out, sight);
+      return (frame, out) => printNeighbours(frame, out, request);
     case 'elements':
-      return (frame, out) => printOfType(frame, out, sight);
+      return (frame, out) => printOfType(frame, out, request);
     case 'search':
-      return (frame, out) => printFound(frame, out, sight);
+      return (frame, out) => printFound(frame, out, request);
     case 'among':
-      return (frame, out) => printSubgraph(frame, out, sight);
+      return (frame, out) => printSubgraph(frame, out, request);
     case 'path':
-      return (frame, out) => printPath(frame, out, sight);
+      return (frame, out) => printPath(frame, out, request);
     case 'map':
-      return (frame, out) => printMap(frame, out, sight);
+      return (frame, out) => printMap(frame, out, request);
     case 'vector':
-      return (frame, out) => printVector(frame, out, sight.id);
+      return (frame, out) => printVector(frame, out, request.id);
   }
 }
 

@@ -9,7 +9,7 @@ import type { Builder } from '../runtime/build-context.js';
 import type { Flow, IdFlow, RowFlow } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
 import type { ItemList } from '../runtime/execute.js';
-import { buildLook } from './dashboard.js';
+import { buildInspection } from './dashboard.js';
 import { nameBytes, printElement } from './print.js';
 import type { PrintStyle } from '../runtime/compiled.js';
 import { Element } from '../runtime/value.js';
@@ -35,7 +35,7 @@ export function buildOutput(builder: Builder, output: Output): BuiltOutput {
         compat: false,
       });
     case 'look': {
-      const print = buildLook(output.look);
+      const print = buildInspection(output.look);
       return (frame, out) => {
         print(frame, out);
         return undefined;
@@ -71,13 +71,12 @@ class ItemBuilder {
   #isFar = false;
   length = 0;
 
-  constructor(private readonly most: number) {}
+  constructor(private readonly max: number) {}
 
   append(ids: Uint32Array): void {
     this.#ids.push(ids);
     this.length += ids.length;
-    if (this.length > this.most)
-      fail('RESULT_TOO_LARGE', { max: this.most, unit: 'session items' });
+    if (this.length > this.max) fail('RESULT_TOO_LARGE', { max: this.max, unit: 'session items' });
   }
 
   /** Sets the attributes of elements that were appended. */

@@ -15,7 +15,7 @@ export interface IdFlow {
   /**
    * Returns the rows from position `start` on, of which `max` are wanted, when that costs less than opening.
    */
-  from?: (frame: Frame, start: number, most: number) => Iterable<Uint32Array>;
+  from?: (frame: Frame, start: number, max: number) => Iterable<Uint32Array>;
 }
 
 export interface RowFlow {
@@ -23,7 +23,7 @@ export interface RowFlow {
   open: (frame: Frame) => Iterable<readonly Value[]>;
   count?: (frame: Frame) => number;
   inhabited?: (frame: Frame) => boolean;
-  from?: (frame: Frame, start: number, most: number) => Iterable<readonly Value[]>;
+  from?: (frame: Frame, start: number, max: number) => Iterable<readonly Value[]>;
 }
 
 export type Flow = IdFlow | RowFlow;

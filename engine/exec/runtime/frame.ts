@@ -192,11 +192,11 @@ export class Frame {
    */
   tryWithin<T>(visits: number, run: () => T): T | undefined {
     const before = this.#allowance;
-    const most = this.visits + visits;
+    const max = this.visits + visits;
     // Within another attempt with a smaller budget, that one ends both.
-    if (most >= before) return run();
+    if (max >= before) return run();
     const memory = this.#memory;
-    this.#allow(most);
+    this.#allow(max);
     try {
       return run();
     } catch (error) {
@@ -216,15 +216,15 @@ export class Frame {
     if (this.visits + this.degree(id, edgeLabel, direction) > this.#allowance) throw budgetExceeded;
   }
 
-  #allow(most: number): void {
+  #allow(max: number): void {
     this.#visited = this.visits;
-    this.#allowance = most;
+    this.#allowance = max;
     this.#left = this.#interval = this.#nextInterval();
   }
 
   #nextInterval(): number {
-    const most = this.context.limits.query_visits;
-    const left = Math.min(most === 0 ? this.#allowance : most, this.#allowance) - this.#visited;
+    const max = this.context.limits.query_visits;
+    const left = Math.min(max === 0 ? this.#allowance : max, this.#allowance) - this.#visited;
     const unseen = this.#visited - this.#polled;
     return Math.max(1, Math.min(pollInterval - unseen, left + 1));
   }
@@ -243,8 +243,8 @@ export class Frame {
   /** Counts bytes of materialized rows. */
   reserveMemory(bytes: number): void {
     this.#memory += bytes;
-    const most = this.context.limits.query_memory;
-    if (this.#memory > most) fail('QUERY_MEMORY', { max: most });
+    const max = this.context.limits.query_memory;
+    if (this.#memory > max) fail('QUERY_MEMORY', { max: max });
   }
 
   /** Counts one printed item and checks the size of the reply. */
@@ -258,16 +258,16 @@ export class Frame {
   /** Checks the size of the reply and counts the bytes printed since the last check. */
   countMember(out: ByteWriter): void {
     const { length } = out;
-    const most = this.context.limits.result_bytes;
-    if (length > most) fail('RESULT_TOO_LARGE', { max: most, unit: 'bytes' });
+    const max = this.context.limits.result_bytes;
+    if (length > max) fail('RESULT_TOO_LARGE', { max: max, unit: 'bytes' });
     this.tick(1 + Math.max(0, Math.trunc((length - this.#printed) / bytesPerStep)));
     this.#printed = length;
   }
 
   /** Counts the creation of a key of several values. */
   countKey(values: number, length: number): void {
-    const most = this.context.limits.query_memory;
-    if (2 * length > most || length > keyLengthMax) fail('QUERY_MEMORY', { max: most });
+    const max = this.context.limits.query_memory;
+    if (2 * length > max || length > keyLengthMax) fail('QUERY_MEMORY', { max: max });
     this.tick(values + Math.trunc(length / bytesPerStep));
   }
 
@@ -291,13 +291,13 @@ export class Frame {
 
   /** Fails before the start of a deletion that would block the writer for too long. */
   expectDrops(edges: number): void {
-    const most = this.context.limits.drop_edges;
-    if (this.#drops + edges > most) fail('DROP_TOO_LARGE', { max: most });
+    const max = this.context.limits.drop_edges;
+    if (this.#drops + edges > max) fail('DROP_TOO_LARGE', { max: max });
   }
 
   /** Fails before the start of writes that would exceed the limit. */
   expectWrites(count: number): void {
-    const most = this.context.limits.txn_writes;
-    if (this.#writes + count > most) fail('TXN_TOO_LARGE', { max: most, unit: 'writes' });
+    const max = this.context.limits.txn_writes;
+    if (this.#writes + count > max) fail('TXN_TOO_LARGE', { max: max, unit: 'writes' });
   }
 }

@@ -59,10 +59,9 @@ export function readVector(frame: Frame, evaluate: Evaluate, owner: string): Flo
 }
 
 /** Returns the numbers of a list as a vector. */
-export function vectorOf(value: readonly Value[] | Float64Array, most: number): Float64Array {
+export function vectorOf(value: readonly Value[] | Float64Array, max: number): Float64Array {
   if (value.length === 0) fail('VECTOR_EMPTY', { param: 'vector' });
-  if (value.length > most)
-    fail('VECTOR_TOO_LONG', { param: 'vector', got: value.length, max: most });
+  if (value.length > max) fail('VECTOR_TOO_LONG', { param: 'vector', got: value.length, max: max });
   const vector = value instanceof Float64Array ? value : new Float64Array(value.length);
   for (let i = 0; i < value.length; i++) {
     const item = value[i]!;

@@ -37,7 +37,7 @@ function idsOf(frame: Frame, flow: Flow): Uint32Array {
 }
 
 export function allowListOf(ids: Uint32Array): AllowList {
-  const last = ids.reduce((most, id) => Math.max(most, id), 0);
+  const last = ids.reduce((max, id) => Math.max(max, id), 0);
   const words = new Uint32Array((last >>> 5) + 1);
   for (const id of ids) words[id >>> 5]! |= 1 << (id & 31);
   return { words, count: ids.length };

@@ -97,6 +97,6 @@ function unify(direction: Row, least: number): void {
 
 /** A direction and its opposite are equivalent. Chooses the one whose largest number is positive. */
 function faceForward(direction: Row): void {
-  const largest = direction.reduce((most, one) => (Math.abs(one) > Math.abs(most) ? one : most), 0);
+  const largest = direction.reduce((max, one) => (Math.abs(one) > Math.abs(max) ? one : max), 0);
   if (largest < 0) for (let i = 0; i < direction.length; i++) direction[i] = -direction[i]!;
 }

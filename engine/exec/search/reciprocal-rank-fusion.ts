@@ -43,21 +43,21 @@ function* fuseRows(
   for (const [i, list] of lists.entries()) gather(frame, entries, list, k, parts[i]!);
   // Relative to the greatest weight, because the sum of all weights may be infinite.
   const greatest = Math.max(...parts);
-  const most = parts.reduce((sum, weight) => sum + weight / greatest / (k + 1), 0);
+  const max = parts.reduce((sum, weight) => sum + weight / greatest / (k + 1), 0);
   const hits = [...entries.values()];
   frame.tick(hits.length);
   hits.sort((a, b) => b.score - a.score || a.first.id - b.first.id);
-  if (hits.length > 0) yield hits.map((entry) => hitOf(frame, entry, { greatest, most }));
+  if (hits.length > 0) yield hits.map((entry) => hitOf(frame, entry, { greatest, max }));
 }
 
 function hitOf(
   frame: Frame,
   { first, score, distance }: Entry,
-  { greatest, most }: { greatest: number; most: number },
+  { greatest, max }: { greatest: number; max: number },
 ): Element {
   const hit = withScores(frame, first, checkFloat('RerankRRF', score));
   hit.distance = distance;
-  hit.share = score / greatest / most;
+  hit.share = score / greatest / max;
   return hit;
 }
 

@@ -10,7 +10,7 @@ import { similarity } from '../runtime/similarity.js';
 import { placesOf } from './pca.js';
 import { servedIndex } from './vector-search.js';
 
-export interface MapAsked {
+export interface MapRequest {
   label: Label;
   /** Size of the sample, and number of neighbors of each vector. */
   samples: number;
@@ -41,10 +41,10 @@ export interface VectorMap {
 const measured = 100;
 const nearest = 10;
 
-export function mapOf(frame: Frame, asked: MapAsked): VectorMap {
-  const { label, neighbours } = asked;
+export function mapOf(frame: Frame, request: MapRequest): VectorMap {
+  const { label, neighbours } = request;
   const dimension = frame.view.dimension(label.id);
-  const ids = sampleOf(frame, asked);
+  const ids = sampleOf(frame, request);
   frame.reserveMemory(ids.length * dimension * Float64Array.BYTES_PER_ELEMENT);
   const rows = ids.map((id) => frame.expected(frame.view.vector(id), id)!);
   const metric = frame.context.vectors(label.id)?.options.metric ?? 'cosine';
@@ -68,7 +68,7 @@ function hashOf(id: number, seed: number): number {
  * Returns the ids with the smallest hashes. Whether an id is in the sample does not depend on the number of
  * other ids.
  */
-function sampleOf(frame: Frame, { label, samples, seed, wanted }: MapAsked): number[] {
+function sampleOf(frame: Frame, { label, samples, seed, wanted }: MapRequest): number[] {
   const all: number[] = [];
   for (const batch of frame.view.scan(label.id)) {
     frame.tick(batch.length);

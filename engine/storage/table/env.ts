@@ -201,7 +201,7 @@ function envOf(root: RootDatabase, room: DiskRoom, given: EnvOptions): Env {
     } catch (error) {
       const shortage = isPanic(root) ? undefined : room.shortageIn(error);
       // The log has changes that this disk lacks: apply them before any other transaction.
-      if (shortage !== undefined && replication?.isAhead) throw replication.setAside();
+      if (shortage !== undefined && replication?.isAhead) throw replication.keepAside();
       if ((isCommitted && shortage === undefined) || replication?.isAhead) permit?.failed(error);
       throw shortage ?? asCorruption(error, 'data.mdb');
     } finally {

@@ -197,7 +197,7 @@ async function importHere(job: Job): Promise<ImportTarget> {
   });
   try {
     const known = { again, replace, isStrict, files: loadedFiles(files) };
-    const load = database.load(nameOf(files), { ...known, isAlone: true });
+    const load = database.load(nameOf(files), { ...known, isExclusive: true });
     const feed = new LoadFeed(load, { onRejects: (rows) => rejects.add(rows) });
     job.target = feed;
     try {

@@ -12,7 +12,7 @@ import { entryKind } from '../../../engine/cluster/entry/kind.js';
 import { encodeEntry } from '../../../engine/cluster/entry/encode-entry.js';
 import { packLeader } from '../../../engine/cluster/ipc/leader.js';
 import { driver } from '../../../engine/cluster/log/jetstream.js';
-import type { LogPlace, ReplicatedLog } from '../../../engine/cluster/log/replicated-log.js';
+import type { LogAddress, ReplicatedLog } from '../../../engine/cluster/log/replicated-log.js';
 import { NatsServers } from '../../support/cluster/nats-servers.js';
 import { forgeries, foundIn, keys } from '../support/forgeries.js';
 import { closeMembers, founded, until, watch } from '../support/members.js';
@@ -31,7 +31,7 @@ afterAll(async () => {
   await nats.stop();
 });
 
-const place = (name: string): LogPlace => ({
+const place = (name: string): LogAddress => ({
   ...nats.place(name, undefined, '&replicas=1'),
   allowLazy: true,
 });

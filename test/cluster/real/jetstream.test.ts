@@ -7,7 +7,7 @@ import { driverOf } from '../../../engine/cluster/log/drivers.js';
 import { JetStreamLog } from '../../../engine/cluster/log/jetstream-log.js';
 import type {
   LogDriver,
-  LogPlace,
+  LogAddress,
   ReplicatedLog,
 } from '../../../engine/cluster/log/replicated-log.js';
 import {
@@ -34,14 +34,14 @@ afterAll(async () => {
   await servers?.stop();
 });
 
-async function openLog(place: LogPlace): Promise<ReplicatedLog> {
+async function openLog(place: LogAddress): Promise<ReplicatedLog> {
   const log = await driver.open(place);
   open.push(log);
   return log;
 }
 
 let made = 0;
-async function makeLog(more: Partial<LogPlace> = {}): Promise<[ReplicatedLog, LogPlace]> {
+async function makeLog(more: Partial<LogAddress> = {}): Promise<[ReplicatedLog, LogAddress]> {
   const place = { ...servers.place(`log${++made}`), ...more };
   await driver.create(place);
   return [await openLog(place), place];
@@ -59,7 +59,7 @@ async function asOperator<T>(
   }
 }
 
-const leaderOf = (place: LogPlace): Promise<number> =>
+const leaderOf = (place: LogAddress): Promise<number> =>
   asOperator(async (manager) => {
     const { cluster } = await manager.streams.info(`TRELLIS_${place.name}`);
     return Number(cluster?.leader?.slice(1) ?? '0') - 1;

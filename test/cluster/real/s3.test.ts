@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { driverOf } from '../../../engine/cluster/log/drivers.js';
-import type { LogPlace } from '../../../engine/cluster/log/replicated-log.js';
+import type { LogAddress } from '../../../engine/cluster/log/replicated-log.js';
 import {
   appendSurely,
   bytesOf,
@@ -18,7 +18,7 @@ import { makeFolder } from '../../support/project.js';
 
 const driver = await driverOf('s3://');
 let store: ChildProcess;
-let place: LogPlace;
+let place: LogAddress;
 
 beforeAll(async () => {
   const folder = makeFolder();

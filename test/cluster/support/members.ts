@@ -85,7 +85,7 @@ export function watch(
       watched.reasons.push(reason);
       if (leader !== undefined) watched.leaders.push(leader.node);
     },
-    onHeard: (_, isCaughtUp) => {
+    onProgress: (_, isCaughtUp) => {
       if (isCaughtUp) watched.caughtUp.push(member.head.seq);
     },
     onFault: (fault) => watched.faults.push(fault),

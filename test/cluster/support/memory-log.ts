@@ -3,7 +3,7 @@
 import { fail } from '../../../engine/base/errors.js';
 import type {
   Appended,
-  Heard,
+  OnContact,
   Logged,
   ReplicatedLog,
 } from '../../../engine/cluster/log/replicated-log.js';
@@ -34,7 +34,7 @@ export class MemoryLog {
     const read = async function* (
       log: MemoryLog,
       from: number,
-      heard: Heard,
+      heard: OnContact,
     ): AsyncGenerator<Logged> {
       for (let seq = from; !isClosed; ) {
         if (log.isHeard) {

@@ -243,7 +243,7 @@ describe('by which key a leader signs', () => {
       by = key;
       return head;
     };
-    await signing.look({ head, signBy }, at, () => {});
+    await signing.check({ head, signBy }, at, () => {});
     return by;
   }
 

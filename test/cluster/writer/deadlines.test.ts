@@ -5,7 +5,7 @@ import type { Call } from '../../../engine/database/call/call.js';
 import {
   ControlBlock,
   SlotPool,
-  createGateBuffer,
+  createControlBuffer,
 } from '../../../engine/database/call/control-block.js';
 import { Deadlines } from '../../../engine/database/lane/deadlines.js';
 
@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const gate = new ControlBlock(createGateBuffer(8));
+const gate = new ControlBlock(createControlBuffer(8));
 /** As the writer's thread sees it. */
 const writer = new ControlBlock(gate.buffer);
 const slots = new SlotPool(gate);

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { connect } from '@nats-io/transport-node';
 import { jetstreamManager } from '@nats-io/jetstream';
-import type { LogPlace } from '../../../engine/cluster/log/replicated-log.js';
+import type { LogAddress } from '../../../engine/cluster/log/replicated-log.js';
 import { makeFolder } from '../project.js';
 import { Relay, type Wire } from './relay.js';
 
@@ -177,7 +177,7 @@ ${this.options.extra ?? ''}
   }
 
   /** Of a log on them; `ports`: those of proxies. */
-  place(name: string, ports: readonly number[] = this.ports, more = ''): LogPlace {
+  place(name: string, ports: readonly number[] = this.ports, more = ''): LogAddress {
     const monitors = this.monitors.map((port) => `http://127.0.0.1:${port}`).join(',');
     const url = `nats://${this.addresses(ports).join(',')}?monitor=${monitors}${more}`;
     return { url, name, keepBytes: 1 << 30 };

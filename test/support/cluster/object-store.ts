@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LogPlace } from '../../../engine/cluster/log/replicated-log.js';
+import type { LogAddress } from '../../../engine/cluster/log/replicated-log.js';
 import { makeFolder } from '../project.js';
 
 /** lose: does it and never says so · refuse: does nothing, says 503 */
@@ -44,7 +44,7 @@ export class ObjectStore {
   }
 
   /** `port`: of a proxy before it. */
-  place(name: string, { port = this.port, pollMs = 5 } = {}): LogPlace {
+  place(name: string, { port = this.port, pollMs = 5 } = {}): LogAddress {
     const url = `s3://bucket/logs?endpoint=http://127.0.0.1:${port}&poll=${pollMs}`;
     return { url, name, tokenFile: this.tokenFile, keepBytes: 1 << 30 };
   }

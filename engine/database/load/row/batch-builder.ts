@@ -144,8 +144,8 @@ export class BatchBuilder {
   }
 
   /** The open row changes the element with its value of the property at `place`. */
-  upsert(place: number, given: readonly number[]): void {
-    this.#upserts.push(this.#count, place, given.length, ...given);
+  upsert(index: number, given: readonly number[]): void {
+    this.#upserts.push(this.#count, index, given.length, ...given);
   }
 
   ownId(uuid: Uint8Array): void {
@@ -154,10 +154,10 @@ export class BatchBuilder {
   }
 
   /** Adds an index entry. The key of its value's list is appended to the bytes. */
-  entry(place: number, prefix: Uint8Array): void {
+  entry(index: number, prefix: Uint8Array): void {
     const start = this.writer.length;
     appendListKey(this.writer, prefix);
-    this.#entries.push(this.#count, place, start, this.writer.length);
+    this.#entries.push(this.#count, index, start, this.writer.length);
   }
 
   vector(vector: Float64Array): void {

@@ -12,7 +12,7 @@ import { doubled } from '../../../base/u32-array.js';
 export class NameTable {
   #size = 0;
   #mask = 2047;
-  #places = new Uint32Array(4096);
+  #slots = new Uint32Array(4096);
   #starts = new Uint32Array(3072);
   #arena = new Uint8Array(32_768);
   #words = 0;
@@ -24,22 +24,22 @@ export class NameTable {
   /** Returns the ordinal of a name, or 0 when it is unknown. */
   find(scope: number, bytes: Uint8Array, start: number, end: number): number {
     const hash = hashOf(scope, bytes, start, end);
-    const places = this.#places;
+    const slots = this.#slots;
     const mask = this.#mask;
-    for (let place = hash & mask; ; place = (place + 1) & mask) {
-      const ordinal = places[2 * place + 1]!;
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+      const ordinal = slots[2 * slot + 1]!;
       if (ordinal === 0) return 0;
-      if (places[2 * place] === hash && this.#is(ordinal, scope, bytes, start, end)) {
+      if (slots[2 * slot] === hash && this.#is(ordinal, scope, bytes, start, end)) {
         return ordinal;
       }
     }
   }
 
   #is(ordinal: number, scope: number, bytes: Uint8Array, start: number, end: number): boolean {
-    const place = 3 * ordinal;
-    if (this.#starts[place + 1] !== end - start || this.#starts[place + 2] !== scope) return false;
+    const slot = 3 * ordinal;
+    if (this.#starts[slot + 1] !== end - start || this.#starts[slot + 2] !== scope) return false;
     const arena = this.#arena;
-    let at = this.#starts[place]! * 4;
+    let at = this.#starts[slot]! * 4;
     for (let i = start; i < end; i++) if (arena[at++] !== bytes[i]) return false;
     return true;
   }
@@ -56,26 +56,26 @@ export class NameTable {
       this.#arena = arena;
     }
     for (let i = 0; i < length; i++) this.#arena[at + i] = bytes[start + i]!;
-    const place = 3 * ordinal;
-    if (place + 2 >= this.#starts.length) this.#starts = doubled(this.#starts);
-    this.#starts[place] = this.#words;
-    this.#starts[place + 1] = length;
-    this.#starts[place + 2] = scope;
+    const slot = 3 * ordinal;
+    if (slot + 2 >= this.#starts.length) this.#starts = doubled(this.#starts);
+    this.#starts[slot] = this.#words;
+    this.#starts[slot + 1] = length;
+    this.#starts[slot + 2] = scope;
     this.#words += (length + 3) >>> 2;
     this.#place(hashOf(scope, bytes, start, end), ordinal);
   }
 
   #place(hash: number, ordinal: number): void {
-    let place = hash & this.#mask;
-    while (this.#places[2 * place + 1] !== 0) place = (place + 1) & this.#mask;
-    this.#places[2 * place] = hash;
-    this.#places[2 * place + 1] = ordinal;
+    let slot = hash & this.#mask;
+    while (this.#slots[2 * slot + 1] !== 0) slot = (slot + 1) & this.#mask;
+    this.#slots[2 * slot] = hash;
+    this.#slots[2 * slot + 1] = ordinal;
   }
 
   #widen(): void {
-    const former = this.#places;
+    const former = this.#slots;
     this.#mask = 2 * this.#mask + 1;
-    this.#places = new Uint32Array(2 * former.length);
+    this.#slots = new Uint32Array(2 * former.length);
     for (let at = 0; at < former.length; at += 2) {
       if (former[at + 1] !== 0) this.#place(former[at]!, former[at + 1]!);
     }

@@ -71,27 +71,27 @@ export class RecordReader {
     if (form.texts.length > 0 && this.options.textEnabled) this.#document(form);
   }
 
-  #default({ property, place, isText }: FormField): void {
+  #default({ property, index, isText }: FormField): void {
     const given = property.default;
     if (given === undefined || this.exact) return;
     const value = defaultAt(given, property.type, this.now);
     if (value === null) return;
     this.#print(property, value);
-    if (property.indexId !== 0 || isText) this.#values[place] = value;
+    if (property.indexId !== 0 || isText) this.#values[index] = value;
   }
 
   #value(bytes: Uint8Array, view: JsonView, field: FormField, decoding: Decoding): void {
-    const { property, place, isText } = field;
+    const { property, index, isText } = field;
     const needed = property.indexId !== 0 || isText;
     if (this.#copy(bytes, view, field)) {
-      if (needed) this.#values[place] = scalarOf(view);
+      if (needed) this.#values[index] = scalarOf(view);
       return;
     }
     const value = decodeValue(view, property.type, decoding) as Scalar | ScalarList;
     if (value === null) return;
     const exact = typeof value === 'number' ? value + 0 : value;
     this.#print(property, exact);
-    if (needed) this.#values[place] = exact;
+    if (needed) this.#values[index] = exact;
   }
 
   /** Copies a token whose text equals the stored form. Returns false when it must be decoded. */
@@ -138,21 +138,21 @@ export class RecordReader {
     const max = this.options.limits.index_key_bytes;
     for (const field of fields) {
       if (field === undefined || field.property.indexId === 0) continue;
-      const value = this.#values[field.place];
+      const value = this.#values[field.index];
       if (value === undefined) continue;
       const prefix = prefixOf(field.property, value);
       const size = valueSize(prefix.length, field.property);
       if (size > max) {
         fail('INDEX_KEY_TOO_LONG', { property: field.property.name, max, size });
       }
-      this.batch.entry(field.place, prefix);
+      this.batch.entry(field.index, prefix);
     }
   }
 
   #document({ texts }: TypeForm): void {
     const list: string[] = [];
-    for (const place of texts) {
-      const value = this.#values[place];
+    for (const index of texts) {
+      const value = this.#values[index];
       if (typeof value === 'string') list.push(value);
       else if (value !== undefined) list.push(...(value as readonly string[]));
     }

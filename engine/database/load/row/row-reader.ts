@@ -29,7 +29,7 @@ const patternsMax = 16;
 const freeLessons = 64;
 
 /** Maximum bytes of deferred rows. In a file, edges should follow their nodes. */
-const asideMax = 64 * 1024 * 1024;
+const deferredMax = 64 * 1024 * 1024;
 
 /** Thrown by a row that must be read again later. */
 const endpointPending = new TrellisError({ code: 'NO_VALUE_FOUND', args: { what: 'an end' } });
@@ -55,8 +55,8 @@ export class RowReader {
   readonly #settings = new RowSettings();
   /** Keys by label, as far as they were needed. */
   #keys: (RowKeys | undefined)[] = [];
-  #aside: RetriedRow[] = [];
-  #asideBytes = 0;
+  #deferred: RetriedRow[] = [];
+  #deferredBytes = 0;
   /** True if the current line is a settings line. */
   #isSetting = false;
   /** Dumps only: true after the first line. */
@@ -98,9 +98,9 @@ export class RowReader {
   #retry(): void {
     const { batch } = this;
     this.#isOpen = false;
-    batch.retried = this.#aside;
-    this.#aside = [];
-    this.#asideBytes = 0;
+    batch.retried = this.#deferred;
+    this.#deferred = [];
+    this.#deferredBytes = 0;
     for (const { line, text } of batch.retried) this.#lines(text, line);
   }
 
@@ -117,7 +117,7 @@ export class RowReader {
         else if (!isBlank(bytes, start, end)) this.#row(bytes.subarray(start, end), line);
       } catch (error) {
         batch.abandonRow();
-        if (error === endpointPending) this.#putAside(bytes.slice(start, end), line);
+        if (error === endpointPending) this.#defer(bytes.slice(start, end), line);
         else if (!(error instanceof TrellisError) || this.#isSetting) throw error;
         else this.#refuse(error, searched, start, end, line);
       }
@@ -125,9 +125,9 @@ export class RowReader {
     }
   }
 
-  #putAside(text: Uint8Array, line: number): void {
-    this.#aside.push({ line, text });
-    this.#asideBytes += text.length;
+  #defer(text: Uint8Array, line: number): void {
+    this.#deferred.push({ line, text });
+    this.#deferredBytes += text.length;
   }
 
   #refuse({ code, data }: TrellisError, bytes: Buffer, start: number, end: number, line: number) {
@@ -185,7 +185,7 @@ export class RowReader {
   #upsert(by: StoredProperty, { form, fields }: RowParts): void {
     const given: number[] = [];
     form.fields.forEach((field, slot) => {
-      if (field && fields[slot] !== undefined) given.push(field.place);
+      if (field && fields[slot] !== undefined) given.push(field.index);
     });
     const isMissing = fields[by.slot] === undefined || fields[by.slot]!.kind === 'null';
     if (isMissing) {
@@ -344,7 +344,7 @@ export class RowReader {
    * writer refuses it.
    */
   #unknownEnd(view: JsonView, own: ReturnType<typeof utf8Of>, end: 'from' | 'to'): number {
-    if (this.#isOpen && this.#asideBytes < asideMax) throw endpointPending;
+    if (this.#isOpen && this.#deferredBytes < deferredMax) throw endpointPending;
     for (const { id } of this.catalog.labels()) {
       const ordinal = this.#names.find(id, own.bytes, own.start, own.end);
       if (ordinal !== 0) return ordinal;

@@ -7,7 +7,7 @@ import type { Label, StoredProperty } from '../../../storage/table/view-types.js
 export interface FormField {
   property: StoredProperty;
   /** Index of the property in the declaration. */
-  place: number;
+  index: number;
   scalar: ScalarName | undefined;
   /** True if its values belong to the keyword document. */
   isText: boolean;
@@ -26,11 +26,11 @@ export function formOf(label: Label): TypeForm {
   const fields: (FormField | undefined)[] = [];
   const documented = textProperties(label);
   const texts = documented.map((property) => label.properties.indexOf(property));
-  label.properties.forEach((property, place) => {
+  label.properties.forEach((property, index) => {
     const { type } = property;
     const isText = documented.includes(property);
     const scalar = type.kind === 'scalar' ? type.name : undefined;
-    fields[property.slot] = { property, place, scalar, isText };
+    fields[property.slot] = { property, index, scalar, isText };
   });
   for (let slot = 0; slot < fields.length; slot++) fields[slot] ??= undefined;
   return { label, slots: fields.length, fields, texts };

@@ -45,14 +45,14 @@ export class TermCollector {
     const heads = new Uint32Array(count * termWords);
     const postings = new Uint32Array((2 * this.#used) / postingWords);
     /** Offset of the next posting of each term. */
-    const places = new Uint32Array(count);
+    const ends = new Uint32Array(count);
     let head = 0;
     let end = 0;
     for (const [label, terms] of this.#labels) {
       // In key order, neighbors share pages.
       for (const term of [...terms.keys()].sort()) {
         const number = terms.get(term)!;
-        places[number] = end;
+        ends[number] = end;
         end += 2 * this.#counts[number]!;
         this.#names.append(termBytes(term));
         heads[head] = label;
@@ -63,10 +63,10 @@ export class TermCollector {
     }
     for (let at = 0; at < this.#used; at += postingWords) {
       const number = this.#postings[at]!;
-      const place = places[number]!;
-      postings[place] = this.#postings[at + 1]!;
-      postings[place + 1] = this.#postings[at + 2]!;
-      places[number] = place + 2;
+      const offset = ends[number]!;
+      postings[offset] = this.#postings[at + 1]!;
+      postings[offset + 1] = this.#postings[at + 2]!;
+      ends[number] = offset + 2;
     }
     const names = this.#names.take();
     this.clear();
