@@ -129,7 +129,8 @@ class FakeLane {
 
   getReady(): void {
     this.isReady = true;
-    for (const _ of this.#configurations.splice(0)) this.port.postMessage({ kind: 'ready', indexes: [] });
+    for (const _ of this.#configurations.splice(0))
+      this.port.postMessage({ kind: 'ready', indexes: [] });
   }
 
   answerAll(): void {
@@ -214,11 +215,15 @@ describe('readers', () => {
     expect(lanes).toHaveLength(2);
     reload();
     const released = dispatcher.release();
-    await expect.poll(() => lanes[1]!.heard, soon).toEqual(['configure 0', 'configure 1', 'release']);
+    await expect
+      .poll(() => lanes[1]!.heard, soon)
+      .toEqual(['configure 0', 'configure 1', 'release']);
     await released;
     dispatcher.reopen();
     dispatcher.close();
-    await expect.poll(() => lanes[1]!.heard.slice(3), soon).toEqual(['reopen', 'configure 1', 'close']);
+    await expect
+      .poll(() => lanes[1]!.heard.slice(3), soon)
+      .toEqual(['reopen', 'configure 1', 'close']);
     expect(lanes.map(({ isClosed }) => isClosed)).toEqual([true, true]);
   });
 

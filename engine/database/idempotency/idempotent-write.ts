@@ -18,7 +18,10 @@ import {
 } from './stored-reply.js';
 import { type IdempotencyKey, nameOf, requestOf } from './idempotency-key.js';
 
-export type ReplyLimits = Pick<Limits, 'idempotency_keys' | 'idempotency_bytes' | 'idempotency_ttl'>;
+export type ReplyLimits = Pick<
+  Limits,
+  'idempotency_keys' | 'idempotency_bytes' | 'idempotency_ttl'
+>;
 
 const goneAtOnce = 2;
 
