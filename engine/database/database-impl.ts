@@ -74,7 +74,7 @@ class DatabaseImpl implements Database {
   #generation = 0;
   #lastGeneration = 0;
   #phase: DatabaseStatus['phase'] = 'opening';
-  readonly #backgroundCheck: BackgroundCheck;
+  readonly #check: BackgroundCheck;
   #progress = 0;
   readonly #control: ControlBlock;
   readonly #storage: Storage;
@@ -90,10 +90,10 @@ class DatabaseImpl implements Database {
   readonly #admission: CallRouter;
   readonly #guard: SchemaGuard;
   readonly #reloads = new ReloadRetry();
-  readonly #queryMetrics = new QueryMetrics();
+  readonly #metrics = new QueryMetrics();
   readonly #writerMetrics = new WriterMetrics(createWriterMetricsBuffer());
   readonly #disk: DiskMonitor;
-  readonly #coordinator: ClusterCoordinator | undefined;
+  readonly #cluster: ClusterCoordinator | undefined;
   readonly #models: ReturnType<typeof modelChoiceOf>;
   /** Running backups of the open store. */
   readonly #copies = new Set<Promise<unknown>>();
@@ -105,21 +105,19 @@ class DatabaseImpl implements Database {
     private readonly directory: DataDirectory,
     later: RemainingCheck | undefined,
   ) {
-    const { limits } = options;
+    const { limits, workers } = options;
     this.#loads = new LoadRegistry(limits.import_idle);
-    this.#control = new ControlBlock(createControlBuffer(flightMax + options.workers * loadMax));
+    this.#control = new ControlBlock(createControlBuffer(flightMax + workers * loadMax));
     const slots = new SlotPool(this.#control);
     const { notes } = this.#control;
     this.#storage = openStorage(this.#graphPath, { limits, mode: 'create', notes });
     const { cluster } = options;
     if (cluster === undefined && !options.readOnly) detachFromCluster(this.#storage);
-    this.#coordinator =
-      cluster && new ClusterCoordinator(cluster, this.#storage, directory, options);
-    this.program = this.#coordinator?.program ?? options.program;
+    this.#cluster = cluster && new ClusterCoordinator(cluster, this.#storage, directory, options);
+    this.program = this.#cluster?.program ?? options.program;
     this.#packed = packProgram(this.program);
-    this.#backgroundCheck = new BackgroundCheck(this.#storage.env, later, () =>
-      this.#control.setProgram(none),
-    );
+    const stopReads = () => this.#control.setProgram(none);
+    this.#check = new BackgroundCheck(this.#storage.env, later, stopReads);
     this.#guard = new SchemaGuard(this.#control, this.#storage);
     this.#services = {
       limits,
@@ -128,12 +126,7 @@ class DatabaseImpl implements Database {
       vectors: this.#indexes.byLabel,
     };
     this.#dispatcher = this.#makeDispatcher(slots);
-    this.#inline = new InlineReads(
-      this.#dispatcher,
-      options.workers,
-      this.#services,
-      this.#queryMetrics,
-    );
+    this.#inline = new InlineReads(this.#dispatcher, workers, this.#services, this.#metrics);
     this.#models = modelChoiceOf(options);
     this.#threads = new ThreadPool(options.workerHeapMb, this.#control);
     this.#writer = new WriterClient(this.#control, slots, limits, {
@@ -145,15 +138,14 @@ class DatabaseImpl implements Database {
       },
       onBuild: (message) => this.#spreadBuild(message),
       onSnapshot: (info) => this.#vectors.noteSnapshot(info),
-      onSettled: (call, cost) => this.#queryMetrics.returned(indexOf(call.query), call, cost),
-      onSources: (sources) =>
-        void this.#coordinator!.adopt(sources, (program) => this.#follow(program)),
-      onMark: (mark, position) => this.#coordinator!.hear(mark, position),
-      onClusterFault: (error) => this.#coordinator!.node.setFault(error),
-      refusal: () => this.#coordinator?.node.refusal,
-      onRoom: (shortage, errno) => this.#disk.noteRoom(shortage, errno, this.#queryMetrics),
+      onSettled: (call, cost) => this.#metrics.returned(indexOf(call.query), call, cost),
+      onSources: (sources) => void this.#cluster!.adopt(sources, (next) => this.#follow(next)),
+      onMark: (mark, position) => this.#cluster!.hear(mark, position),
+      onClusterFault: (error) => this.#cluster!.node.setFault(error),
+      refusal: () => this.#cluster?.node.refusal,
+      onRoom: (shortage, errno) => this.#disk.noteRoom(shortage, errno, this.#metrics),
       onStopped: (reason, errno) => {
-        if (!this.#disk.noteStop(reason, errno, this.#queryMetrics)) void this.#reopen();
+        if (!this.#disk.noteStop(reason, errno, this.#metrics)) void this.#reopen();
       },
       onProgress: (progress, phase) => {
         this.#progress = progress;
@@ -170,10 +162,10 @@ class DatabaseImpl implements Database {
     if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
     this.#admission = this.#makeAdmission();
     this.#attached = new AttachHost({
-      setup: { control: this.#control.buffer, lanes: options.workers, ...this.#laneSetup() },
+      setup: { control: this.#control.buffer, lanes: workers, ...this.#laneSetup() },
       configuration: () => this.#configuration(),
       call: (name, body) => this.call(name, body),
-      queryMetrics: this.#queryMetrics,
+      queryMetrics: this.#metrics,
     });
   }
 
@@ -187,7 +179,7 @@ class DatabaseImpl implements Database {
       configuration: () => ({ ...this.#configuration(), earlier: this.#earlier }),
       onSettled: (call, cost) => {
         this.#inline.costs.learn(indexOf(call.query), cost.micros);
-        this.#queryMetrics.returned(indexOf(call.query), call, cost);
+        this.#metrics.returned(indexOf(call.query), call, cost);
       },
       onReady: () => this.#threads.unref(),
       onRestart: (reason) => options.log('error', 'a reader was replaced', { reason }),
@@ -205,7 +197,7 @@ class DatabaseImpl implements Database {
       writer: this.#writer,
       disk: this.#disk,
       memory: new MemoryWatch(this.options.processBytes),
-      queryMetrics: this.#queryMetrics,
+      queryMetrics: this.#metrics,
       models: this.#models,
       checkAlive: () => this.#checkAlive(),
     });
@@ -223,7 +215,7 @@ class DatabaseImpl implements Database {
   async start(): Promise<void> {
     const { dataDir, vectors, snapshot, failpoint } = this.options;
     this.#phase = 'replaying';
-    await this.#coordinator?.node.begun;
+    await this.#cluster?.node.begun;
     await this.#writer.start(this.#threads, {
       role: 'writer',
       control: this.#control.buffer,
@@ -243,9 +235,9 @@ class DatabaseImpl implements Database {
       },
       failpoint,
       shard: this.options.shard,
-      cluster: this.#coordinator?.logClientSetup(this.options.limits),
+      cluster: this.#cluster?.logClientSetup(this.options.limits),
     });
-    this.#coordinator?.attach({
+    this.#cluster?.attach({
       order: (order) => this.#writer.order(order),
       read: (words) => this.#threads.hashTables(this.#graphPath, words),
     });
@@ -293,10 +285,10 @@ class DatabaseImpl implements Database {
   /** Stops opening and ends the threads. */
   async abandon(): Promise<void> {
     this.#phase = 'stopping';
-    this.#backgroundCheck.stop();
+    this.#check.stop();
     this.#dispatcher.close();
     await this.#threads.close();
-    await this.#coordinator?.node.close();
+    await this.#cluster?.node.close();
     this.#storage.close();
   }
 
@@ -323,14 +315,9 @@ class DatabaseImpl implements Database {
 
   #checkAlive(): void {
     const { lost } = this.#disk;
-    if (
-      this.#phase === 'serving' &&
-      lost === undefined &&
-      this.#backgroundCheck.damage === undefined
-    )
-      return;
+    if (this.#phase === 'serving' && lost === undefined && this.#check.damage === undefined) return;
     if (lost !== undefined) fail('STORAGE_LOST', { what: lost });
-    if (this.#backgroundCheck.damage) throw this.#backgroundCheck.damage;
+    if (this.#check.damage) throw this.#check.damage;
     if (this.#phase === 'stopping') fail('SHUTTING_DOWN');
     fail('NOT_READY', { phase: this.#phase, progress: Math.floor(this.#progress) });
   }
@@ -364,38 +351,35 @@ class DatabaseImpl implements Database {
   load(name?: string, options: Omit<LoadName, 'name'> = {}): BulkLoad {
     this.#checkAlive();
     const setup = { role: 'loader' as const, ...this.#laneSetup() };
+    const isExclusive = options.isExclusive && !this.#cluster;
     return this.view((view) =>
-      this.#loads.begin(
-        { ...options, name, isExclusive: options.isExclusive && !this.#coordinator },
-        view,
-        {
-          start: (onEnd) =>
-            this.#threads.startLoader(setup, (error) => {
-              if (error) this.options.log('error', 'a loader has ended', { reason: error.message });
-              onEnd(error);
-            }),
-          order: (order) => this.#writer.order({ kind: 'load', order }),
-          embed: (texts) => embedRows(this.#models, texts, this.options.limits.write_time),
-          checkRoom: () => {
-            this.#checkAlive();
-            const { readOnlyReason: reason } = this.#writer;
-            if (reason !== undefined) fail('READ_ONLY', { reason });
-            this.#disk.checkRoom();
-          },
+      this.#loads.begin({ ...options, name, isExclusive }, view, {
+        start: (onEnd) =>
+          this.#threads.startLoader(setup, (error) => {
+            if (error) this.options.log('error', 'a loader has ended', { reason: error.message });
+            onEnd(error);
+          }),
+        order: (order) => this.#writer.order({ kind: 'load', order }),
+        embed: (texts) => embedRows(this.#models, texts, this.options.limits.write_time),
+        checkRoom: () => {
+          this.#checkAlive();
+          const { readOnlyReason: reason } = this.#writer;
+          if (reason !== undefined) fail('READ_ONLY', { reason });
+          this.#disk.checkRoom();
         },
-      ),
+      }),
     );
   }
 
   get cluster(): ClusterNode | undefined {
-    return this.#coordinator?.node;
+    return this.#cluster?.node;
   }
 
   async reload(program: Program, archive?: SourceArchive): Promise<void> {
     this.#checkAlive();
-    const sources = this.#coordinator?.sourcesOf(archive);
+    const sources = this.#cluster?.sourcesOf(archive);
     await this.#swap(program, sources);
-    if (sources !== undefined) this.#coordinator!.use(sources);
+    if (sources !== undefined) this.#cluster!.use(sources);
   }
 
   /** Switches to a program that the cluster log brought. */
@@ -458,20 +442,12 @@ class DatabaseImpl implements Database {
     return this.#vectors.measure(type, request);
   }
 
-  readonly isLost = (): boolean => isLost(this.#disk, this.#backgroundCheck);
+  readonly isLost = (): boolean => isLost(this.#disk, this.#check);
   status(): DatabaseStatus {
     const at = { phase: this.#phase, progress: this.#progress };
-    const threads = {
-      writer: this.#writer,
-      dispatcher: this.#dispatcher,
-      writerMetrics: this.#writerMetrics,
-    };
-    return statusOf({
-      ...at,
-      ...threads,
-      disk: this.#disk,
-      backgroundCheck: this.#backgroundCheck,
-    });
+    const threads = { writer: this.#writer, dispatcher: this.#dispatcher };
+    const checks = { disk: this.#disk, backgroundCheck: this.#check };
+    return statusOf({ ...at, ...threads, ...checks, writerMetrics: this.#writerMetrics });
   }
 
   metrics(): DatabaseSample[] {
@@ -487,7 +463,7 @@ class DatabaseImpl implements Database {
       disk: this.#disk,
       vectors: this.#vectors,
       writerMetrics: this.#writerMetrics,
-      queryMetrics: this.#queryMetrics,
+      queryMetrics: this.#metrics,
     });
   }
 
@@ -497,7 +473,7 @@ class DatabaseImpl implements Database {
   }
 
   async #close(snapshot: boolean): Promise<void> {
-    this.#backgroundCheck.stop();
+    this.#check.stop();
     this.#disk.stop();
     this.#loads.close();
     this.#control.setProgram(none);
@@ -512,7 +488,7 @@ class DatabaseImpl implements Database {
       await this.#attached.close();
       await Promise.allSettled(this.#copies);
       await this.#threads.close();
-      await this.#coordinator?.node.close();
+      await this.#cluster?.node.close();
       this.#isClosed = true;
       this.#storage.close();
       const tell = (text: string, reason: string) => this.options.log('warn', text, { reason });

@@ -67,5 +67,4 @@ export type LogToServer =
       level: 'debug' | 'info' | 'warn' | 'error';
       message: string;
       fields: Record<string, unknown>;
-    }
-  | { kind: 'closed' };
+    };

@@ -6,6 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { sharedMs } from '../../base/clock.js';
+import { unreachable } from '../../base/assert.js';
 import { type ErrorCode, TrellisError, toErrorData, fail } from '../../base/errors.js';
 import type { Entry } from '../entry/decode-entry.js';
 import { EntryKeys } from '../entry/entry-keys.js';
@@ -96,6 +97,7 @@ class LogThread {
       case 'failed':
         return this.#fail(new TrellisError(message.error));
       default:
+        return unreachable(message);
     }
   }
 

@@ -3,6 +3,7 @@
 // Invariant: nothing here blocks, and nothing here decides who leads.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { sharedMs } from '../../base/clock.js';
+import { unreachable } from '../../base/assert.js';
 import { type ErrorData, TrellisError, errorMessage, fail } from '../../base/errors.js';
 import type { ClusterSample } from '../families.js';
 import { keyIdsOf } from '../entry/entry-keys.js';
@@ -179,6 +180,7 @@ export class NodeHandle implements ClusterNode {
         return waiter?.resolve(message.result!);
       }
       default:
+        return unreachable(message);
     }
   }
 

@@ -5,13 +5,14 @@
 // Invariant: lanes that are still starting receive broadcasts too.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
+import { unreachable } from '../../base/assert.js';
 import { type ErrorData, TrellisError, toErrorData } from '../../base/errors.js';
 import { type Call, type Cost, type Whose, timeOut } from '../call/call.js';
 import { FairQueue } from '../call/fair-queue.js';
 import { type QueueBounds, makeRoom, refusalOf } from '../call/queue-share.js';
 import type { ControlBlock, SlotPool } from '../call/control-block.js';
 import { Lane } from './lane.js';
-import type { ConfigureLane, ToLane } from './message.js';
+import type { ConfigureLane, FromReader, ToReader } from './message.js';
 
 /**
  * Maximum cost units in flight per lane: many cheap calls, or two heavy ones. Each call counts at least one,
@@ -29,6 +30,8 @@ const shortPauseMsMax = 1_000;
 const waiting = 'reads in the queue';
 
 const isFull: ErrorData = { code: 'OVERLOADED', args: { queue: 'The read queue' } };
+
+type ReaderLane = Lane<ToReader, FromReader>;
 
 export interface DispatcherOptions {
   /** Maximum number of lanes. */
@@ -48,8 +51,8 @@ export interface DispatcherOptions {
 
 export class Dispatcher {
   /** Lanes that can take calls. */
-  readonly #lanes: Lane[] = [];
-  readonly #starting = new Set<Lane>();
+  readonly #lanes: ReaderLane[] = [];
+  readonly #starting = new Set<ReaderLane>();
   readonly #queue = new FairQueue<Call>();
   readonly #bounds: QueueBounds;
   /** Set while a lane is kept idle for a caller that is likely to call again. */
@@ -60,7 +63,7 @@ export class Dispatcher {
   /** Error while no lane exists and the system lacks the resources to start one. */
   #shortage: ErrorData | undefined;
   /** Lanes that have not released the data file yet. Undefined when no release is requested. */
-  #releasing: Set<Lane> | undefined;
+  #releasing: Set<ReaderLane> | undefined;
   #onReleased: () => void = () => undefined;
   restarts = 0;
 
@@ -108,7 +111,7 @@ export class Dispatcher {
   }
 
   /** Starts all lanes up to the maximum, and sends the message to every lane. */
-  growFully(message: ToLane): void {
+  growFully(message: ToReader): void {
     const missing = this.options.count - this.#lanes.length - this.#starting.size - this.#replacing;
     for (let i = 0; i < missing && !this.#closing; i++) this.#startLane(0);
     this.broadcast(message);
@@ -120,7 +123,7 @@ export class Dispatcher {
     const port = this.options.start((error) => {
       void this.#ended(lane, isReady ? 0 : failures + 1, error);
     });
-    const lane: Lane = new Lane(port, this.control, this.slots, {
+    const lane: ReaderLane = new Lane(port, this.control, this.slots, {
       onLost: (call) => this.#queue.back(call, performance.now()),
       onSettled: (call, cost) => {
         this.options.onSettled(call, cost);
@@ -129,7 +132,7 @@ export class Dispatcher {
       },
       onMessage: (message) => {
         if (message.kind === 'released') return this.#released(lane);
-        if (message.kind !== 'ready') return;
+        if (message.kind !== 'ready') return unreachable(message);
         // A lane sends `ready` after each program that it receives.
         if (!isReady) {
           isReady = true;
@@ -147,7 +150,7 @@ export class Dispatcher {
   }
 
   /** Fails the calls of a lane whose thread has ended, and starts another lane. */
-  async #ended(lane: Lane, failures: number, error?: Error): Promise<void> {
+  async #ended(lane: ReaderLane, failures: number, error?: Error): Promise<void> {
     const at = this.#lanes.indexOf(lane);
     if (at >= 0) this.#lanes.splice(at, 1);
     this.#starting.delete(lane);
@@ -200,8 +203,8 @@ export class Dispatcher {
     this.#feed();
   }
 
-  #idlest(): Lane | undefined {
-    let best: Lane | undefined;
+  #idlest(): ReaderLane | undefined {
+    let best: ReaderLane | undefined;
     if (this.#releasing) return undefined;
     for (const lane of this.#lanes) {
       if (lane.load < loadMax && (best === undefined || lane.load < best.load)) best = lane;
@@ -255,12 +258,12 @@ export class Dispatcher {
       this.#releasing = new Set(this.#all());
       this.#onReleased = resolve;
       // Calls submitted in this event-loop turn leave first.
-      setImmediate(() => this.broadcast({ kind: 'release', id: 0 }));
+      setImmediate(() => this.broadcast({ kind: 'release' }));
       if (this.#releasing.size === 0) resolve();
     });
   }
 
-  #released(lane: Lane): void {
+  #released(lane: ReaderLane): void {
     if (this.#releasing?.delete(lane) && this.#releasing.size === 0) this.#onReleased();
   }
 
@@ -273,11 +276,11 @@ export class Dispatcher {
     this.#feed();
   }
 
-  #all(): Lane[] {
+  #all(): ReaderLane[] {
     return [...this.#lanes, ...this.#starting];
   }
 
-  broadcast(message: ToLane): void {
+  broadcast(message: ToReader): void {
     for (const lane of this.#all()) lane.post(message);
   }
 
@@ -292,7 +295,7 @@ export class Dispatcher {
     clearTimeout(this.#holding?.timer);
     const error = new TrellisError({ code: 'SHUTTING_DOWN', args: {} });
     for (const call of this.#queue.drain()) call.reject(error);
-    this.broadcast({ kind: 'close', id: 0, snapshot: false });
+    this.broadcast({ kind: 'close' });
   }
 }
 

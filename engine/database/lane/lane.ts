@@ -16,20 +16,20 @@ import {
   replyWords,
   requestWords,
 } from './message-batch.js';
-import type { FromLane, ToLane } from './message.js';
+import type { FromReader, FromWriter, ToLane } from './message.js';
 
 const costUnits = { A: 1, B: 1, C: 32, W: 1 } as const;
 
-export interface LaneEvents {
+export interface LaneEvents<From> {
   /** Called when a call has returned and its capacity is free. */
   onSettled: (call: Call, cost: Cost) => void;
   /** Called when a call was lost with the thread. */
   onLost: (call: Call) => void;
   /** Called for every message that is not a reply. */
-  onMessage: (message: Exclude<FromLane, Batch<ReplyExtra>>) => void;
+  onMessage: (message: From) => void;
 }
 
-export class Lane {
+export class Lane<To extends ToLane, From extends FromReader | FromWriter> {
   /** Cost units in flight. */
   load = 0;
   readonly #flying = new Map<number, Call>();
@@ -41,9 +41,9 @@ export class Lane {
     readonly port: MessagePort,
     private readonly control: ControlBlock,
     private readonly slots: SlotPool,
-    private readonly events: LaneEvents,
+    private readonly events: LaneEvents<From>,
   ) {
-    port.on('message', (message: FromLane) => {
+    port.on('message', (message: From | Batch<ReplyExtra>) => {
       if (isBatch(message)) this.#settle(message);
       else events.onMessage(message);
     });
@@ -75,7 +75,7 @@ export class Lane {
    * Sends a message after every call that was submitted before it. `transferred` buffers move to the lane and
    * are no longer usable here.
    */
-  post(message: ToLane, moved: readonly ArrayBuffer[] = []): void {
+  post(message: To, moved: readonly ArrayBuffer[] = []): void {
     this.#flush();
     this.port.postMessage(message, moved);
   }

@@ -11,7 +11,7 @@ import type { CheckMark, ClusterOrder } from '../replication/check-mark.js';
 import type { ErrorData } from '../../base/errors.js';
 import type { PackedProgram } from '../call/serialized-program.js';
 import type { IndexHandle } from '../../vector/index.js';
-import type { Batch, ReplyExtra, RequestExtra } from './message-batch.js';
+import type { Batch, RequestExtra } from './message-batch.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
 import type { LoadOrder } from '../load/load-writer.js';
 
@@ -52,28 +52,38 @@ export interface Reload {
   sources?: Uint8Array | undefined;
 }
 
-export type ToLane =
+/** Messages to a reader lane. */
+export type ToReader =
   | Batch<RequestExtra>
   | ConfigureLane
   | AddIndex
   | HelpBuild
+  /** Releases the data file (reopen-after-failure.ts). The reader responds with `released`. */
+  | { kind: 'release' }
+  /** Opens the data file again. */
+  | { kind: 'reopen' }
+  | { kind: 'close' };
+
+/** Messages to the writer lane. Each command has an `id`, and the writer answers it with `done`. */
+export type ToWriter =
+  | Batch<RequestExtra>
   | Reload
   | (ClusterOrder & { id: number })
   /** `program` is packed. The change is executed and undone. */
   | { kind: 'preview'; id: number; program: unknown }
   | { kind: 'load'; id: number; order: LoadOrder }
   | { kind: 'snapshot'; id: number }
-  /**
-   * Releases the data file (reopen-after-failure.ts). A reader responds with `released`, and opens the file
-   * again on `reopen`.
-   */
+  /** Releases the data file permanently (reopen-after-failure.ts). */
   | { kind: 'release'; id: number }
-  | { kind: 'reopen' }
   | { kind: 'close'; id: number; snapshot: boolean };
 
-export type FromLane =
-  | Batch<ReplyExtra>
-  | { kind: 'released' }
+export type ToLane = ToReader | ToWriter;
+
+/** Messages of a reader lane, except for replies. */
+export type FromReader = { kind: 'ready' } | { kind: 'released' };
+
+/** Messages of the writer lane, except for replies. */
+export type FromWriter =
   | { kind: 'ready'; indexes: { label: number; handle: IndexHandle }[] }
   | AddIndex
   | HelpBuild

@@ -1,6 +1,7 @@
 // The thread side of a reader lane: one endless task that runs batches on LMDB snapshots.
 // Invariant: the snapshot is refreshed before the first read after any commit (control-block.ts), and none
 // outlives a batch.
+import { unreachable } from '../../base/assert.js';
 import type { MessagePort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../../base/clock.js';
 import {
@@ -10,7 +11,7 @@ import {
   openBatch,
   requestWords,
 } from './message-batch.js';
-import type { ConfigureLane, ToLane } from './message.js';
+import type { ConfigureLane, FromReader, ToReader } from './message.js';
 import { unpack } from '../call/serialize-plan.js';
 import { PackedQueries } from '../call/serialized-program.js';
 import { ReplyBatch } from './reply-batch.js';
@@ -53,10 +54,14 @@ class ReaderLane {
     this.#port = setup.port;
     this.#thread = new ReaderContext(setup);
     this.#replies = new ReplyBatch(setup.port);
-    this.#port.on('message', (message: ToLane) => this.#receive(message));
+    this.#port.on('message', (message: ToReader) => this.#receive(message));
   }
 
-  #receive(message: ToLane): void {
+  #send(message: FromReader): void {
+    this.#port.postMessage(message);
+  }
+
+  #receive(message: ToReader): void {
     if (isBatch(message)) return this.#runBatch(message);
     switch (message.kind) {
       case 'configure':
@@ -67,7 +72,7 @@ class ReaderLane {
         this.#thread.indexes.take(message);
         return this.#help(message.label);
       case 'release':
-        return void this.#thread.release().then(() => this.#port.postMessage({ kind: 'released' }));
+        return void this.#thread.release().then(() => this.#send({ kind: 'released' }));
       case 'reopen':
         return this.#thread.reopen();
       case 'close':
@@ -75,6 +80,7 @@ class ReaderLane {
         this.#port.close();
         return this.onClosed();
       default:
+        return unreachable(message);
     }
   }
 
@@ -83,7 +89,7 @@ class ReaderLane {
       this.#queries.add(generation, new PackedQueries(program), schema);
     }
     this.#thread.configure(message);
-    this.#port.postMessage({ kind: 'ready', indexes: [] });
+    this.#send({ kind: 'ready' });
   }
 
   /** Helps the writer to build an index, in slices, while no requests arrive. */

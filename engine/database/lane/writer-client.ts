@@ -2,6 +2,7 @@
 // preview, snapshot, close) and receives reports.
 // Invariant: a command leaves after every write that was queued before it.
 import type { PackedProgram } from '../call/serialized-program.js';
+import { unreachable } from '../../base/assert.js';
 import { type ErrorData, TrellisError, restoreError, fail } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import type { IndexHandle } from '../../vector/index.js';
@@ -12,13 +13,12 @@ import type { DatabaseOptions } from '../call/options.js';
 import type { ControlBlock, SlotPool } from '../call/control-block.js';
 import { Deadlines } from './deadlines.js';
 import { Lane } from './lane.js';
-import type { Batch, ReplyExtra } from './message-batch.js';
 import { buffersOf } from '../load/row/batch-buffers.js';
 import type { ClusterPosition } from '../../cluster/node.js';
 import type { CheckMark, ClusterOrder } from '../replication/check-mark.js';
 import { LongWrites } from './long-writes.js';
 import type { LoadOrder } from '../load/load-writer.js';
-import type { AddIndex, FromLane, HelpBuild } from './message.js';
+import type { AddIndex, FromWriter, HelpBuild, ToWriter } from './message.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
 import type { ThreadPool } from './thread-pool.js';
 import type { WriterSetup } from './message.js';
@@ -104,7 +104,7 @@ export class WriterClient {
   /** Why writes are refused, or undefined. */
   readOnlyReason: string | undefined;
   accepted = 0;
-  #lane: Lane | undefined;
+  #lane: Lane<ToWriter, FromWriter> | undefined;
   #ended = false;
   #closing = false;
   #lastId = 0;
@@ -167,7 +167,7 @@ export class WriterClient {
     });
   }
 
-  #receive(message: Exclude<FromLane, Batch<ReplyExtra>>): void {
+  #receive(message: FromWriter): void {
     switch (message.kind) {
       case 'ready':
         return this.events.onIndexes(message.indexes);
@@ -201,6 +201,7 @@ export class WriterClient {
         this.#fulfil(message.id, message.error && new TrellisError(message.error), message.result);
         return this.#feed();
       default:
+        return unreachable(message);
     }
   }
 

@@ -7,6 +7,7 @@
 import { join } from 'node:path';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { sharedOriginMs, wallMs } from '../../base/clock.js';
+import { unreachable } from '../../base/assert.js';
 import { type ErrorData, toErrorData, errorMessage } from '../../base/errors.js';
 import { armFailpoint, failpoint } from '../../base/failpoint.js';
 import { LogClient, loadTimeoutMs } from '../../cluster/ipc/log-client.js';
@@ -31,7 +32,7 @@ import { CommitDelay, leftBehind, takeGroup } from './commit-delay.js';
 import { transactionHold } from './safe-exit.js';
 import { GroupCommit, type QueuedWrite, workOf } from './group-commit.js';
 import { type LoadOrder, LoadWriter } from '../load/load-writer.js';
-import type { LaneError, Reload, ToLane } from './message.js';
+import type { FromWriter, LaneError, Reload, ToWriter } from './message.js';
 import { unpack } from '../call/serialize-plan.js';
 import { headOf, PackedQueries } from '../call/serialized-program.js';
 import type { WriterSetup } from './message.js';
@@ -79,7 +80,7 @@ class WriterLane {
   readonly #commits: GroupCommit;
   #waiting: QueuedWrite[] = [];
   /** Commands that arrived while a group was drained, with the messages after them. */
-  #held: ToLane[] = [];
+  #held: ToWriter[] = [];
   readonly #commitDelay: CommitDelay | undefined;
   #scheduled = false;
   #isReleased = false;
@@ -122,12 +123,12 @@ class WriterLane {
     const isFollowing = setup.cluster !== undefined;
     const vectors = { ...setup.vectors, failpoint: setup.failpoint, isFollowing };
     this.#vectors = openVectorStore(this.#storage, vectors, {
-      progress: (phase, progress) => this.#port.postMessage({ kind: 'progress', phase, progress }),
-      onIndex: (label, handle) => this.#port.postMessage({ kind: 'index', label, handle }),
-      onBuild: (label, handle) => this.#port.postMessage({ kind: 'build', label, handle }),
+      progress: (phase, progress) => this.#send({ kind: 'progress', phase, progress }),
+      onIndex: (label, handle) => this.#send({ kind: 'index', label, handle }),
+      onBuild: (label, handle) => this.#send({ kind: 'build', label, handle }),
       onRebuilt: (reason) => this.#writerMetrics.add(reason),
       onReplayed: (changes) => this.#writerMetrics.add('replayed_operations', changes),
-      onSnapshot: (info) => this.#port.postMessage({ kind: 'snapshot', info }),
+      onSnapshot: (info) => this.#send({ kind: 'snapshot', info }),
       log: (level, message, fields) => this.#log(level, message, fields),
     });
     this.#queries.add(0, new PackedQueries(setup.program), this.#control.schema());
@@ -160,8 +161,12 @@ class WriterLane {
     this.#begin();
   }
 
-  #log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields: object): void {
-    this.#port.postMessage({ kind: 'log', level, message, fields });
+  #log(
+    level: 'debug' | 'info' | 'warn' | 'error',
+    message: string,
+    fields: Record<string, unknown>,
+  ): void {
+    this.#send({ kind: 'log', level, message, fields });
   }
 
   /** Starts to take messages, when everything is ready. */
@@ -171,8 +176,8 @@ class WriterLane {
     this.#writerMetrics.beat();
     setInterval(() => this.#writerMetrics.beat(), beatMs).unref();
     watchDiskSpace(this.#storage, this.#port);
-    this.#port.on('message', (message: ToLane) => this.#receive(message));
-    this.#port.postMessage({ kind: 'ready', indexes: this.#vectors.handles() });
+    this.#port.on('message', (message: ToWriter) => this.#receive(message));
+    this.#send({ kind: 'ready', indexes: this.#vectors.handles() });
     this.#keepUp();
     if (cluster && this.#logClient) this.#follow(cluster.port, this.#logClient);
   }
@@ -187,10 +192,10 @@ class WriterLane {
       writerMetrics: this.#writerMetrics,
       control: this.#control,
       loads: this.#loads,
-      onSources: (sources) => this.#port.postMessage({ kind: 'sources', sources }),
-      onMark: (mark, position) => this.#port.postMessage({ kind: 'mark', mark, position }),
+      onSources: (sources) => this.#send({ kind: 'sources', sources }),
+      onMark: (mark, position) => this.#send({ kind: 'mark', mark, position }),
       onFault: (error, stack) => {
-        this.#port.postMessage({ kind: 'clusterFault', error });
+        this.#send({ kind: 'clusterFault', error });
         if (stack !== undefined) this.#log('error', 'an entry cannot be applied', { stack });
       },
       onApplied: () => this.#maintain(),
@@ -212,12 +217,16 @@ class WriterLane {
     this.#log('info', 'made the keyword index', { documents, ms });
   }
 
-  #receive(message: ToLane): void {
+  #send(message: FromWriter): void {
+    this.#port.postMessage(message);
+  }
+
+  #receive(message: ToWriter): void {
     if (this.#held.length > 0) this.#held.push(message);
     else this.#execute(message);
   }
 
-  #execute(message: ToLane): void {
+  #execute(message: ToWriter): void {
     if (isBatch(message)) {
       this.#accept(message);
       return this.#schedule();
@@ -240,6 +249,7 @@ class WriterLane {
       case 'close':
         return this.#close(message.id, message.snapshot);
       default:
+        return unreachable(message);
     }
   }
 
@@ -281,7 +291,7 @@ class WriterLane {
   /** Writes that arrived during the last commit join the next group. */
   #drainPort(): void {
     while (this.#held.length === 0) {
-      const received = receiveMessageOnPort(this.#port) as { message: ToLane } | undefined;
+      const received = receiveMessageOnPort(this.#port) as { message: ToWriter } | undefined;
       if (!received) return;
       if (isBatch(received.message)) this.#accept(received.message);
       else {
@@ -314,7 +324,7 @@ class WriterLane {
     this.#follower?.stop(this.#fence.refusal);
     const { code } = (cause ?? {}) as { code?: unknown };
     const errno = typeof code === 'string' || typeof code === 'number' ? String(code) : 'unknown';
-    this.#port.postMessage({ kind: 'readOnly', reason, errno });
+    this.#send({ kind: 'readOnly', reason, errno });
   }
 
   #answer(id: number, work: () => unknown): void {
@@ -322,9 +332,9 @@ class WriterLane {
       if (this.#isReleased) throw this.#fence.refusal;
       this.#finishWrites();
       const result = this.#writerMetrics.during(work);
-      this.#port.postMessage({ kind: 'done', id, indexes: this.#vectors.handles(), result });
+      this.#send({ kind: 'done', id, indexes: this.#vectors.handles(), result });
     } catch (error) {
-      this.#port.postMessage({ kind: 'done', id, ...toErrorData(error) });
+      this.#send({ kind: 'done', id, ...toErrorData(error) });
     }
   }
 
@@ -337,8 +347,8 @@ class WriterLane {
     if (this.#isReleased) return this.#answer(id, () => undefined);
     this.#finishWrites();
     this.#snapshot().then(
-      () => this.#port.postMessage({ kind: 'done', id }),
-      (error: unknown) => this.#port.postMessage({ kind: 'done', id, ...toErrorData(error) }),
+      () => this.#send({ kind: 'done', id }),
+      (error: unknown) => this.#send({ kind: 'done', id, ...toErrorData(error) }),
     );
   }
 
@@ -461,7 +471,7 @@ class WriterLane {
   #release(id: number): void {
     this.#finishWrites();
     this.#isReleased = true;
-    void this.#storage.close().then(() => this.#port.postMessage({ kind: 'done', id }));
+    void this.#storage.close().then(() => this.#send({ kind: 'done', id }));
   }
 
   #close(id: number, snapshot: boolean): void {
@@ -477,7 +487,7 @@ class WriterLane {
     } catch (caught) {
       error = toErrorData(caught).error;
     }
-    this.#port.postMessage({ kind: 'done', id, error });
+    this.#send({ kind: 'done', id, error });
     this.#port.close();
     this.onClosed();
   }

@@ -6,6 +6,7 @@
 // the same event-loop turn as the data that belong to it. An entry that fails before its commit point for a
 // temporary reason, such as lack of space, is retried, and no later entry is applied before it.
 import type { MessagePort } from 'node:worker_threads';
+import { unreachable } from '../../base/assert.js';
 import { type ErrorData, TrellisError, toErrorData, fail } from '../../base/errors.js';
 import { findShortage } from '../../base/os/shortage.js';
 import { eachChange } from '../../cluster/entry/changes.js';
@@ -98,6 +99,7 @@ export class LogFollower {
         this.parts.log.resign();
         return this.parts.log.tell({ kind: 'applied', seq: this.parts.log.position.seq });
       default:
+        return unreachable(message);
     }
   }
 
