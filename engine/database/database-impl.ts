@@ -244,15 +244,14 @@ class DatabaseImpl implements Database {
     this.#threads.unref();
     this.#adopt(this.program, this.#control.schema());
     await this.#disk.start();
-    // Sent to readers that help to build an index.
     this.#dispatcher.broadcast(this.#configuration());
     this.#phase = 'serving';
   }
 
   #configuration(): ConfigureLane {
-    const [program, generation] = [this.#packed, this.#generation];
-    const { schema } = this.#guard;
-    return { kind: 'configure', program, generation, schema, indexes: this.#indexes.handles() };
+    const identity = { generation: this.#generation, schema: this.#guard.schema };
+    const indexes = this.#indexes.handles();
+    return { kind: 'configure', program: this.#packed, ...identity, indexes };
   }
 
   #spreadBuild(message: HelpBuild): void {
@@ -351,9 +350,9 @@ class DatabaseImpl implements Database {
   load(name?: string, options: Omit<LoadName, 'name'> = {}): BulkLoad {
     this.#checkAlive();
     const setup = { role: 'loader' as const, ...this.#laneSetup() };
-    const isExclusive = options.isExclusive && !this.#cluster;
+    const given = { ...options, name, isExclusive: options.isExclusive && !this.#cluster };
     return this.view((view) =>
-      this.#loads.begin({ ...options, name, isExclusive }, view, {
+      this.#loads.begin(given, view, {
         start: (onEnd) =>
           this.#threads.startLoader(setup, (error) => {
             if (error) this.options.log('error', 'a loader has ended', { reason: error.message });
@@ -395,10 +394,9 @@ class DatabaseImpl implements Database {
   async #reload(program: Program, sources: Uint8Array | undefined): Promise<void> {
     // Calls made meanwhile still use the old program; lanes know both.
     const packed = packProgram(program);
-    const generation = this.#lastGeneration + 1;
-    this.#lastGeneration = generation;
-    const order = { kind: 'reload' as const, program: packed, generation, sources };
-    const schema = await this.#writer.order(order);
+    const generation = ++this.#lastGeneration;
+    const reload = { program: packed, generation, sources };
+    const schema = await this.#writer.order({ kind: 'reload', ...reload });
     this.#keepEarlier();
     this.#packed = packed;
     this.#generation = generation;
@@ -444,10 +442,10 @@ class DatabaseImpl implements Database {
 
   readonly isLost = (): boolean => isLost(this.#disk, this.#check);
   status(): DatabaseStatus {
-    const at = { phase: this.#phase, progress: this.#progress };
+    const state = { phase: this.#phase, progress: this.#progress, disk: this.#disk };
     const threads = { writer: this.#writer, dispatcher: this.#dispatcher };
-    const checks = { disk: this.#disk, backgroundCheck: this.#check };
-    return statusOf({ ...at, ...threads, ...checks, writerMetrics: this.#writerMetrics });
+    const checks = { backgroundCheck: this.#check, writerMetrics: this.#writerMetrics };
+    return statusOf({ ...state, ...threads, ...checks });
   }
 
   metrics(): DatabaseSample[] {
@@ -499,5 +497,4 @@ class DatabaseImpl implements Database {
 
 /** Generation in the control block that allows no attached thread to run a read. */
 const none = -1;
-
 const bodyOf = ({ body }: ExecutionResult): Uint8Array => body;
