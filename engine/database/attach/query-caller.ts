@@ -65,6 +65,8 @@ interface TypedCalls<Q> {
 interface ByteCalls {
   /** For generated functions. Checks once that the types they were generated from still match the program. */
   checkTypes(changes: Changes): void;
+  /** The former name of `checkTypes`, which the client calls for generated modules. */
+  relies(changes: Changes): void;
   /** Returns the reply as exact JSON bytes. Returns synchronously when the read ran on this thread. */
   callBytes(name: string, args?: Arguments): Uint8Array | Promise<Uint8Array>;
 }
@@ -121,7 +123,8 @@ export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
       return throwAtCaller(error, call);
     }
   };
-  return { call, callBytes, relies: (changes) => warnOfTypeDrift(changes, program()) };
+  const checkTypes = (changes: Changes): void => warnOfTypeDrift(changes, program());
+  return { call, callBytes, checkTypes, relies: checkTypes };
 }
 
 function refuseArgument(param: string, type: string, given: unknown): never {
