@@ -18,7 +18,7 @@ import {
 import { leftBehind, takeGroup } from '../../engine/database/lane/commit-delay.js';
 import type { QueuedWrite } from '../../engine/database/lane/group-commit.js';
 import { longMicros } from '../../engine/database/lane/long-writes.js';
-import type { ToLane } from '../../engine/database/lane/message.js';
+import type { ToWriter } from '../../engine/database/lane/message.js';
 import type { ThreadPool } from '../../engine/database/lane/thread-pool.js';
 import {
   type WriterEvents,
@@ -93,7 +93,7 @@ function serve(port: MessagePort, micros: (query: number) => number, seen: numbe
     port.postMessage(packBatch(0, [slot, 0, 0, 0, 1, 0, 0, micros(query)]));
     if (held.length > 0) setImmediate(answer);
   };
-  port.on('message', (message: ToLane) => {
+  port.on('message', (message: ToWriter) => {
     if (!(message instanceof ArrayBuffer)) return;
     const { heads } = openBatch(message as Batch<{ slot: number }>);
     if (held.length === 0) setImmediate(answer);

@@ -10,7 +10,7 @@ import {
   requestWords,
 } from '../../engine/database/lane/message-batch.js';
 import type { Call } from '../../engine/database/call/call.js';
-import type { ToLane } from '../../engine/database/lane/message.js';
+import type { ToReader } from '../../engine/database/lane/message.js';
 import { packProgram } from '../../engine/database/call/serialized-program.js';
 import { compile } from '../../engine/internal.js';
 import { openEmbedded } from '../support/server/embedded-server.js';
@@ -98,21 +98,21 @@ class FakeLane {
   readonly calls: number[] = [];
   isReady = false;
   isClosed = false;
-  readonly #configurations: ToLane[] = [];
+  readonly #configurations: ToReader[] = [];
 
   constructor(
     private readonly port: MessagePort,
     readonly end: (error?: Error) => void,
   ) {
-    port.on('message', (message: ToLane) => {
+    port.on('message', (message: ToReader) => {
       if (message instanceof ArrayBuffer) {
         const { heads } = openBatch(message as Batch<{ slot: number }>);
         for (let at = 0; at < heads.length; at += requestWords) this.calls.push(heads[at]!);
-      } else if ('kind' in message) this.#hear(message as Exclude<ToLane, ArrayBuffer>);
+      } else if ('kind' in message) this.#hear(message as Exclude<ToReader, ArrayBuffer>);
     });
   }
 
-  #hear(message: Exclude<ToLane, ArrayBuffer>): void {
+  #hear(message: Exclude<ToReader, ArrayBuffer>): void {
     this.heard.push(
       message.kind === 'configure' ? `configure ${message.generation}` : message.kind,
     );

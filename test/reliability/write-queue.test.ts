@@ -16,7 +16,7 @@ import {
   SlotPool,
   createControlBuffer,
 } from '../../engine/database/call/control-block.js';
-import type { ToLane } from '../../engine/database/lane/message.js';
+import type { ToWriter } from '../../engine/database/lane/message.js';
 import type { ThreadPool } from '../../engine/database/lane/thread-pool.js';
 import {
   type WriterEvents,
@@ -43,7 +43,7 @@ function serve(port: MessagePort, random: Random, seen: Seen): void {
     port.postMessage(packBatch(0, heads));
     if (held.length > 0) setImmediate(answer);
   };
-  port.on('message', (message: ToLane) => {
+  port.on('message', (message: ToWriter) => {
     if (message instanceof ArrayBuffer) {
       const { heads } = openBatch(message as Batch<{ slot: number }>);
       if (held.length === 0) setImmediate(answer);

@@ -16,7 +16,7 @@ import {
   replyWords,
   requestWords,
 } from './message-batch.js';
-import type { FromReader, FromWriter, ToLane } from './message.js';
+import type { FromReader, FromWriter, ToReader, ToWriter } from './message.js';
 
 const costUnits = { A: 1, B: 1, C: 32, W: 1 } as const;
 
@@ -29,7 +29,7 @@ export interface LaneEvents<From> {
   onMessage: (message: From) => void;
 }
 
-export class Lane<To extends ToLane, From extends FromReader | FromWriter> {
+export class Lane<To extends ToReader | ToWriter, From extends FromReader | FromWriter> {
   /** Cost units in flight. */
   load = 0;
   readonly #flying = new Map<number, Call>();

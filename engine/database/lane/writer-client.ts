@@ -21,7 +21,7 @@ import type { LoadOrder } from '../load/load-writer.js';
 import type { AddIndex, FromWriter, HelpBuild, ToWriter } from './message.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
 import type { ThreadPool } from './thread-pool.js';
-import type { WriterSetup } from './message.js';
+import type { WriterSetup } from './writer-setup.js';
 
 /**
  * Maximum calls in flight at the writer. More calls wait here, so that a slow commit shows as a full queue.
