@@ -25,7 +25,7 @@ import type { IndexInfo } from './vectors/index-list.js';
 import { InlineReads } from './lane/inline-reads.js';
 import type { Recall, RecallRequest } from './vectors/recall.js';
 import { ControlBlock, SlotPool, createControlBuffer } from './call/control-block.js';
-import type { ConfigureLane, HelpBuild } from './lane/message.js';
+import type { ConfigureLane, FromWriter } from './lane/message.js';
 import { LoadRegistry, type LoadName } from './load/load-registry.js';
 import type { BulkLoad } from './load/load-run.js';
 import { WriterMetrics, createWriterMetricsBuffer } from './metrics/writer-metrics.js';
@@ -254,7 +254,7 @@ class DatabaseImpl implements Database {
     return { kind: 'configure', program: this.#packed, ...identity, indexes };
   }
 
-  #spreadBuild(message: HelpBuild): void {
+  #spreadBuild(message: Extract<FromWriter, { kind: 'build' }>): void {
     if (this.#phase === 'stopping') return;
     this.#indexes.take(message);
     this.#dispatcher.growFully(message);

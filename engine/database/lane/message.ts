@@ -1,5 +1,11 @@
 // Defines the messages between the main thread and the lanes, except for requests and replies
 // (message-batch.ts): programs, vector memory, commands to the writer and its reports.
+import type { VectorStoreOptions } from '../vectors/vector-store.js';
+import type { LockToken } from '../../storage/lock/lock-file.js';
+import type { LogClientSetup } from '../../cluster/ipc/log-client.js';
+import type { Limits } from '../../base/limits.js';
+import type { ShardIndex } from '../../base/id.js';
+import type { MessagePort } from 'node:worker_threads';
 import type { ClusterPosition } from '../../cluster/node.js';
 import type { CheckMark, ClusterOrder } from '../replication/check-mark.js';
 import type { ErrorData } from '../../base/errors.js';
@@ -30,14 +36,14 @@ export interface AddIndex {
 }
 
 /** The writer builds an index from many vectors. Idle threads may help. */
-export interface HelpBuild {
+interface HelpBuild {
   kind: 'build';
   label: number;
   handle: IndexHandle;
 }
 
 /** Replaces the program and changes the data accordingly. */
-export interface Reload {
+interface Reload {
   kind: 'reload';
   id: number;
   program: PackedProgram;
@@ -106,3 +112,36 @@ export type FromWriter =
       message: string;
       fields: Record<string, unknown>;
     };
+
+/**
+ * Why a lane could not open. It is the result of the lane's task, because messages may be lost when the
+ * thread ends.
+ */
+export interface LaneError {
+  error: ErrorData;
+  stack?: string;
+}
+
+/** Configuration of a writer lane: the message that starts its thread. */
+export interface WriterSetup {
+  role: 'writer';
+  port: MessagePort;
+  control: SharedArrayBuffer;
+  graphPath: string;
+  limits: Limits;
+  textEnabled: boolean;
+  /** Shared memory: see metrics/writer-metrics.ts. */
+  writerMetrics: SharedArrayBuffer;
+  strict: boolean;
+  program: PackedProgram;
+  vectors: VectorStoreOptions;
+  failpoint?: string;
+  /** Checked before every commit. */
+  lock: LockToken;
+  /** Why the database is read-only from the start. */
+  readOnlyReason?: string | undefined;
+  /** For a database in a cluster. */
+  cluster?: LogClientSetup | undefined;
+  /** For a database that holds a shard. */
+  shard?: ShardIndex | undefined;
+}

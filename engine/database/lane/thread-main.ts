@@ -8,7 +8,7 @@ import { hasLoaded } from './safe-exit.js';
 import { type LoaderSetup, serveLoad } from '../load/row-reader-thread.js';
 import { type ReaderSetup, serveReads } from './reader-lane.js';
 import { serveWrites } from './writer-lane.js';
-import type { WriterSetup } from './writer-setup.js';
+import type { WriterSetup } from './message.js';
 
 hasLoaded();
 

@@ -14,11 +14,11 @@ import type { Backup } from '../maintenance/backup.js';
 import type { LoaderSetup } from '../load/row-reader-thread.js';
 import type { ControlBlock } from '../call/control-block.js';
 import { onExit, threadData } from './safe-exit.js';
-import type { LaneError } from './writer-setup.js';
+import type { LaneError } from './message.js';
 import type { ReaderSetup } from './reader-lane.js';
 import type { TableHashes } from '../replication/table-check.js';
 import type { BackupReply, BackupTask, HashReply, HashTask } from './thread-main.js';
-import type { WriterSetup } from './writer-setup.js';
+import type { WriterSetup } from './message.js';
 
 /** Called when a thread has ended: with an error, or without one when it was closed. */
 export type OnEnd = (error?: Error) => void;

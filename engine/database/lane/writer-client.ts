@@ -18,10 +18,10 @@ import type { ClusterPosition } from '../../cluster/node.js';
 import type { CheckMark, ClusterOrder } from '../replication/check-mark.js';
 import { LongWrites } from './long-writes.js';
 import type { LoadOrder } from '../load/load-writer.js';
-import type { AddIndex, FromWriter, HelpBuild, ToWriter } from './message.js';
+import type { AddIndex, FromWriter, ToWriter } from './message.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
 import type { ThreadPool } from './thread-pool.js';
-import type { WriterSetup } from './writer-setup.js';
+import type { WriterSetup } from './message.js';
 
 /**
  * Maximum calls in flight at the writer. More calls wait here, so that a slow commit shows as a full queue.
@@ -35,7 +35,7 @@ export interface WriterEvents {
   onIndexes: (list: readonly { label: number; handle: IndexHandle }[]) => void;
   /** Called with index memory that the readers lack. */
   onNewIndex: (message: AddIndex) => void;
-  onBuild: (message: HelpBuild) => void;
+  onBuild: (message: Extract<FromWriter, { kind: 'build' }>) => void;
   onSnapshot: (info: SnapshotInfo) => void;
   /** Called when a call returns. */
   onSettled: (call: Call, cost: Cost) => void;

@@ -32,11 +32,11 @@ import { CommitDelay, leftBehind, takeGroup } from './commit-delay.js';
 import { transactionHold } from './safe-exit.js';
 import { GroupCommit, type QueuedWrite, workOf } from './group-commit.js';
 import { type LoadOrder, LoadWriter } from '../load/load-writer.js';
-import type { FromWriter, Reload, ToWriter } from './message.js';
-import type { LaneError } from './writer-setup.js';
+import type { FromWriter, ToWriter } from './message.js';
+import type { LaneError } from './message.js';
 import { unpack } from '../call/serialize-plan.js';
 import { headOf, PackedQueries } from '../call/serialized-program.js';
-import type { WriterSetup } from './writer-setup.js';
+import type { WriterSetup } from './message.js';
 import { ReplyBatch } from './reply-batch.js';
 import { watchDiskSpace } from './disk-space-retry.js';
 import { QueryTable } from '../call/query-table.js';
@@ -358,7 +358,7 @@ class WriterLane {
   }
 
   /** Applies the program. Returns the schema version. */
-  #reload(message: Reload): number {
+  #reload(message: Extract<ToWriter, { kind: 'reload' }>): number {
     const program = headOf(message.program);
     const queries = new PackedQueries(message.program);
     failpoint('midReload');
