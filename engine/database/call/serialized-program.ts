@@ -43,7 +43,7 @@ export function packProgram(program: Program): PackedProgram {
   const all = new Uint8Array(bytes);
   for (const [at, piece] of pieces.entries()) all.set(piece, ends[at]! - piece.length);
   const signatures = queries.length > fewQueries ? serializeSignatures(program) : undefined;
-  const packed = { bytes, ends, told: signatures };
+  const packed = { bytes, ends, signatures };
   known.set(program, packed);
   return packed;
 }
