@@ -9,6 +9,7 @@ import { declaredLength } from './framing.js';
 import type { HeaderList } from './header-list.js';
 import { LingeringClose } from './lingering-close.js';
 import { type BodyRoom, boundBodies, holdBody } from './share-room.js';
+import type { SoleAddress } from './sole-address.js';
 import { okStatus } from './status-line.js';
 import { type TransportCounts, type TransportOptions, guarded } from './transport.js';
 
@@ -27,6 +28,8 @@ export interface UwsTransportState {
   readonly slow: Set<UwsExchange>;
   /** Calls under way whose clients are listened to, and streams: not idle, whatever they say (`renew`). */
   readonly heard: Set<UwsExchange>;
+  /** What spares reading the address of a connection for each request. */
+  readonly soleAddress: SoleAddress;
   /** The number of this turn of the event loop. */
   turn(): number;
   /** Of this count, all threads that take connections together. */
@@ -71,7 +74,9 @@ export class UwsExchange extends Exchange {
   peer(): string {
     if (this.transport.onSocket) return socketPeer;
     if (this.settled) return '';
-    this.#peer ??= printAddress(new Uint8Array(this.response.getRemoteAddress()));
+    this.#peer ??=
+      this.transport.soleAddress.value ??
+      printAddress(new Uint8Array(this.response.getRemoteAddress()));
     return this.#peer;
   }
 

@@ -19,6 +19,7 @@ import {
   socketPathOf,
 } from './listen-socket.js';
 import { type BodyRoom, makeAnswerRoom, makeBodyRoom } from './share-room.js';
+import { SoleAddress } from './sole-address.js';
 import {
   type SharedListener,
   type TransportCounts,
@@ -94,6 +95,7 @@ class UwsTransport implements SharedListener, UwsTransportState {
   readonly #sockets: us_listen_socket[] = [];
   readonly #sweep: NodeJS.Timeout;
   readonly #seen: SeenConnections;
+  readonly soleAddress = new SoleAddress();
   readonly shares: ByteShares;
   port: number;
   #turn = 0;
@@ -144,7 +146,11 @@ class UwsTransport implements SharedListener, UwsTransportState {
   #countConnection(response: HttpResponse, change: number): void {
     const { counts, options } = this;
     counts.connections += change < 0 ? -1 : 1;
-    if (change < 0) return;
+    if (change < 0) {
+      this.soleAddress.closed();
+      return;
+    }
+    this.soleAddress.opened(addressOf);
     const total = this.total('connections');
     if (total > options.limits.connections) counts.connectionsRefused++;
     else if (this.onSocket || this.#seen.admits(addressOf, total, performance.now())) return;
