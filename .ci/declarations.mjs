@@ -29,6 +29,8 @@ function readModule(path, text) {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const own = new Map();
   const from = new Map();
+  /** What is exported of names that are imported or declared here, and of other modules. */
+  const exported = new Map();
   const all = [];
   const declare = (name, statement) => own.set(name, [...(own.get(name) ?? []), statement]);
   for (const statement of source.statements) {
@@ -40,14 +42,15 @@ function readModule(path, text) {
       if (clause?.elements === undefined) all.push(statement);
       for (const each of clause?.elements ?? []) {
         const name = (each.propertyName ?? each.name).text;
-        from.set(each.name.text, { statement, specifier, name, each });
+        const origins = ts.isImportDeclaration(statement) ? from : exported;
+        origins.set(each.name.text, { statement, specifier, name, each });
       }
     } else if (ts.isVariableStatement(statement)) {
       for (const { name } of statement.declarationList.declarations) declare(name.text, statement);
     } else if (statement.name !== undefined) declare(statement.name.text, statement);
     else all.push(statement);
   }
-  return { source, own, from, all, kept: new Set(), keptNames: new Set() };
+  return { source, own, from, exported, all, kept: new Set(), keptElements: new Set() };
 }
 
 /** Writes the declarations of `entries`, paths below `from`, to the folder `to`. */
@@ -73,33 +76,40 @@ export function gatherDeclarations(from, to, entries) {
       if (ts.isIdentifier(node)) takeName(path, node.text);
       const argument = ts.isImportTypeNode(node) ? node.argument.literal.text : undefined;
       const target = targetOf(path, argument);
-      if (target !== undefined) takeName(target, node.qualifier.getText());
+      if (target !== undefined) takeExport(target, node.qualifier.getText());
       ts.forEachChild(node, visit);
     };
     visit(statement);
   };
   const takeName = (path, name) => {
-    const { own, from: imported, keptNames } = moduleAt(path);
+    const { own, from: imported } = moduleAt(path);
     for (const statement of own.get(name) ?? []) takeStatement(path, statement);
-    const found = imported.get(name);
-    if (found === undefined || keptNames.has(name)) return;
-    keptNames.add(name);
-    const target = targetOf(path, found.specifier);
-    if (target !== undefined) takeName(target, found.name);
-    else if (found.specifier === undefined) takeName(path, found.name);
+    takeOrigin(path, imported.get(name));
+  };
+  /** A name as other modules see it. */
+  const takeExport = (path, name) => {
+    const { exported } = moduleAt(path);
+    if (exported.has(name)) takeOrigin(path, exported.get(name));
+    else takeName(path, name);
+  };
+  const takeOrigin = (path, origin) => {
+    const { keptElements } = moduleAt(path);
+    if (origin === undefined || keptElements.has(origin.each)) return;
+    keptElements.add(origin.each);
+    const target = targetOf(path, origin.specifier);
+    if (target !== undefined) takeExport(target, origin.name);
+    else if (origin.specifier === undefined) takeName(path, origin.name);
   };
 
   for (const path of entries) {
-    const { own, from: imported, source } = moduleAt(path);
-    for (const [name, { statement }] of imported)
-      if (ts.isExportDeclaration(statement)) takeName(path, name);
+    const { own, exported } = moduleAt(path);
+    for (const name of exported.keys()) takeExport(path, name);
     for (const [name, [statement]] of own) {
       const isExported = statement.modifiers?.some(
         ({ kind }) => kind === ts.SyntaxKind.ExportKeyword,
       );
       if (isExported) takeName(path, name);
     }
-    void source;
   }
   rmSync(to, { recursive: true, force: true });
   for (const [path, module] of modules) {
@@ -109,10 +119,10 @@ export function gatherDeclarations(from, to, entries) {
   }
 }
 
-function printModule({ source, kept, keptNames, from, all }) {
+function printModule({ source, kept, keptElements, from, exported, all }) {
   const keptImports = new Map();
-  for (const [name, { statement, each }] of from)
-    if (keptNames.has(name))
+  for (const { statement, each } of [...from.values(), ...exported.values()])
+    if (keptElements.has(each))
       keptImports.set(statement, [...(keptImports.get(statement) ?? []), each]);
   const parts = source.statements.flatMap((statement) => {
     const elements = keptImports.get(statement);

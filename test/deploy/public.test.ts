@@ -51,6 +51,24 @@ describe('the names', () => {
     expect(undocumented.map(({ name }) => name)).toEqual([]);
   });
 
+  it('the declarations compile without `skipLibCheck` and without a browser, by both ways to resolve', () => {
+    const types = ['engine/public', 'server/client/client'];
+    const files = types.map((name) => join(root, 'dist/types', `${name}.d.ts`));
+    const base = { strict: true, noEmit: true, types: ['node'], target: ts.ScriptTarget.ES2023 };
+    const faults = [
+      { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
+      { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler },
+    ].flatMap((way) => {
+      const options = { ...base, ...way, lib: ['lib.es2023.d.ts'], skipLibCheck: false };
+      const program = ts.createProgram(files, options);
+      return ts
+        .getPreEmitDiagnostics(program)
+        .filter(({ file }) => file?.fileName.includes('/dist/types/'))
+        .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
+    });
+    expect(faults).toEqual([]);
+  });
+
   it('the declarations need no type of a dependency or of a browser', () => {
     const folder = join(root, 'dist/types');
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
