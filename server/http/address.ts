@@ -1,11 +1,13 @@
-// Network addresses as text: printing what a socket reports, and telling whether it is this
-// machine.
+// Prints the addresses that sockets report, and decides whether an address is this machine.
 
-/** Addresses of IPv4 that were printed lately: most requests are of few clients. */
+/** Texts of IPv4 addresses that were printed recently. Most requests come from a few clients. */
 const printed = new Map<number, string>();
 const printedMax = 1_024;
 
-/** Text of a 4- or 16-byte address; an IPv4 address inside IPv6 is printed as IPv4. Empty for other lengths. */
+/**
+ * Text of a 4- or 16-byte address; an IPv4 address inside IPv6 is printed as IPv4. Returns the empty text for
+ * other lengths.
+ */
 export function printAddress(bytes: Uint8Array): string {
   if (bytes.length !== 4) return printLongAddress(bytes);
   const number = (bytes[0]! << 24) | (bytes[1]! << 16) | (bytes[2]! << 8) | bytes[3]!;
@@ -27,12 +29,12 @@ function printLongAddress(bytes: Uint8Array): string {
   return text === '0:0:0:0:0:0:0:1' ? '::1' : text;
 }
 
-/** `::ffff:10.0.0.1` as Node prints a dual-stack peer becomes `10.0.0.1`. */
+/** Node prints an IPv4 client of a dual-stack socket as `::ffff:10.0.0.1`. Returns `10.0.0.1` for it. */
 export function plainAddress(text: string): string {
   return text.startsWith('::ffff:') ? text.slice(7) : text;
 }
 
-/** The eight groups of an address of IPv6 in any of its forms. */
+/** The eight groups of an IPv6 address in any notation. */
 function groupsOf(text: string): number[] {
   const [head = '', tail] = text.replace(/%.*$/, '').split('::');
   const read = (part: string): number[] =>
@@ -43,30 +45,27 @@ function groupsOf(text: string): number[] {
 }
 
 /**
- * Whom an address stands for where callers are counted: of IPv6 its /64, which is what one customer has, so that
- * nobody gets round a bound by their other addresses.
+ * Source under which a caller is counted: the address itself, for IPv6 its /64. One customer usually has a
+ * whole /64, so other addresses of the same network do not escape a limit.
  */
 export function sourceOf(address: string): string {
   if (!address.includes(':') || isLoopback(address)) return address;
-  // Of IPv4 in IPv6, the IPv4.
+  // An IPv4 address inside IPv6 counts as the IPv4 address.
   if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1);
   const groups = groupsOf(address).slice(0, 4);
   return `${groups.map((group) => group.toString(16)).join(':')}::/64`;
 }
 
-/** What stands for the address of whoever comes through a socket in the file system. */
+/** Replaces the address of a client that connects through a Unix socket. */
 export const socketPeer = 'unix';
 
-/** Whether an address or configured host is this machine only. */
+/** Whether an address or a configured host is this machine only. */
 export function isLoopback(host: string): boolean {
   if (host === socketPeer || host.startsWith(`${socketPeer}:`)) return true;
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/**
- * Addresses to listen on: a loopback host means both families, as far as the machine has them
- * (http.md 1).
- */
+/** Addresses to listen on. A loopback host means 127.0.0.1, and ::1 too if the machine has IPv6 loopback. */
 export function listenAddresses(host: string, hasIpv6Loopback: boolean): string[] {
   if (host !== '127.0.0.1' && host !== 'localhost') return [host];
   return hasIpv6Loopback ? ['127.0.0.1', '::1'] : ['127.0.0.1'];

@@ -1,9 +1,10 @@
-// How many bytes of request bodies and of answers each caller holds, over all threads that take connections, so that
-// one does not hold all of them (access.md 8). Invariant: each row has one writer, its thread; a place of a row belongs
-// to one caller for as long as anything is held in it.
+// Counts the bytes of request bodies and answers that each caller holds, over all HTTP threads, so that one
+// caller cannot hold all of them. The counts are in shared memory: one row per thread, and in each row a hash
+// table of callers. Invariant: only its thread writes to a row; an entry belongs to one caller as long as its
+// counts are above 0.
 //
-// Only what is long, or comes in pieces, is counted: for other requests nothing is done. A caller for whom a row has
-// no place is not counted there.
+// Only long bodies and answers, and bodies in several pieces, are counted. Other requests cost nothing. A
+// caller for whom a row has no free entry is not counted in that row.
 import { createHash } from 'node:crypto';
 import { type ErrorData, sharedOriginMs } from '../../engine/internal.js';
 import type { Exchange } from './exchange.js';
@@ -11,27 +12,27 @@ import type { TransportOptions } from './transport.js';
 
 export type Held = 'bodies' | 'answers';
 
-/** Shorter bodies and answers are counted only where they are kept. */
+/** Shorter bodies and answers are counted only if they are buffered. */
 export const longBytes = 64 * 1024;
-/** Who held something so lately is there. */
+/** A caller counts as active for this many milliseconds after its last change. */
 const thereMs = 1_000;
 
 const places = 1_024;
-/** How far an entry may stand from where it belongs. */
+/** Maximum distance of an entry from its home position in the table. */
 const reach = 8;
-/** Of a place: whose it is, what is held, and when that has changed last. */
+/** Numbers per entry: tag of the caller, bytes of bodies, bytes of answers, time of the last change. */
 const width = 4;
 const offsets: Record<Held, number> = { bodies: 1, answers: 2 };
 const timeOffset = 3;
-/** Before the rows: whether somebody may have more than half of the answers. */
+/** Numbers before the rows. The first one is 1 if a caller may hold more than half of the answer bytes. */
 const headWidth = 8;
 const rowWidth = places * width;
 
-/** For so many threads. */
+/** Allocates the shared memory for this number of threads. */
 export const shareBuffer = (rows: number): SharedArrayBuffer =>
   new SharedArrayBuffer((headWidth + rows * rowWidth) * Float64Array.BYTES_PER_ELEMENT);
 
-/** The thread of this row has ended: what it held is held no more. */
+/** Clears the row of a thread that ended: its exchanges hold no bytes now. */
 export function forgetShares(buffer: SharedArrayBuffer, row: number): void {
   const from = headWidth + row * rowWidth;
   new Float64Array(buffer).fill(0, from, from + rowWidth);
@@ -42,7 +43,7 @@ const tagOf = (holder: string): number =>
 
 const now = (): number => performance.now() + sharedOriginMs;
 
-/** As one thread sees and counts them. */
+/** The view of one thread: it reads all rows and writes its own. */
 export class ByteShares {
   readonly #cells: Float64Array;
   readonly #row: number;
@@ -57,15 +58,18 @@ export class ByteShares {
     };
   }
 
-  /** What an exchange is going to hold. */
+  /** Starts to count what an exchange will hold. */
   holding(kind: Held, { holder }: Exchange): Holding {
     return new Holding(this, kind, tagOf(holder));
   }
 
-  /** Why a caller may not call now: so many bytes of answers are theirs to read first. */
+  /**
+   * Refuses a call of a caller that holds more than half of the answer bytes. Returns undefined if the call
+   * may run.
+   */
   refusalOfCall(exchange: Exchange): ErrorData | undefined {
     const cells = this.#cells;
-    // Looked at for every call: as long as nobody is over half that is all.
+    // Runs on every call. This check is enough as long as no caller holds more than half.
     if (cells[0] === 0 || exchange.method !== 'POST') return undefined;
     if (!this.isAnyOver('answers')) {
       cells[0] = 0;
@@ -77,14 +81,20 @@ export class ByteShares {
     return { code: 'SHARE_EXCEEDED', args: { count, what: 'bytes of answers' } };
   }
 
-  /** Why a caller may not send so many bytes more. One who holds nothing may send a body of any length. */
+  /**
+   * Refuses `more` body bytes beyond the share of a caller. A caller that holds nothing may send a body of
+   * any length.
+   */
   refusalOfBody(tag: number, more: number): ErrorData | undefined {
     const count = this.heldBy('bodies', tag);
     if (count === 0 || count + more <= this.#halves.bodies || this.#isAlone(tag)) return undefined;
     return { code: 'SHARE_EXCEEDED', args: { count, what: 'bytes of bodies' } };
   }
 
-  /** Why a caller loses what is held for them, where there is no room for others. */
+  /**
+   * The error for a caller above its share, when all callers together reach the limit. Returns undefined for
+   * other callers.
+   */
   excessOf(kind: Held, tag: number): ErrorData | undefined {
     const count = this.heldBy(kind, tag);
     if (count <= this.#halves[kind] || this.#isAlone(tag)) return undefined;
@@ -112,7 +122,7 @@ export class ByteShares {
     return sum;
   }
 
-  /** Nobody else holds anything that is counted, or did so lately. */
+  /** Whether no other caller holds counted bytes now or did so within `thereMs`. */
   #isAlone(tag: number): boolean {
     const cells = this.#cells;
     const since = now() - thereMs;
@@ -131,7 +141,7 @@ export class ByteShares {
     return -1;
   }
 
-  /** The place of a caller in the row of this thread; -1: there is none. */
+  /** Index of the caller's entry in the row of this thread, or -1 if the row has no free entry. */
   placeOf(tag: number): number {
     const cells = this.#cells;
     const base = headWidth + this.#row * rowWidth;
@@ -144,7 +154,7 @@ export class ByteShares {
     return chosen;
   }
 
-  /** Of a place that `placeOf` gave. */
+  /** Adds bytes to an entry; `place` comes from `placeOf`. */
   add(kind: Held, place: number, bytes: number): void {
     const cells = this.#cells;
     cells[place + offsets[kind]]! += bytes;
@@ -153,7 +163,7 @@ export class ByteShares {
   }
 }
 
-/** What one exchange holds. */
+/** Counts the bytes that one exchange holds. */
 export class Holding {
   #bytes = 0;
   #place = -1;
@@ -164,14 +174,14 @@ export class Holding {
     private readonly tag: number,
   ) {}
 
-  /** Why its body may not become so long. */
+  /** Refuses a body that would exceed the caller's share at this length. */
   refusalOfBody(bytes: number): ErrorData | undefined {
     return bytes > this.#bytes
       ? this.shares.refusalOfBody(this.tag, bytes - this.#bytes)
       : undefined;
   }
 
-  /** From now on it is so many bytes. */
+  /** Sets the number of bytes that the exchange holds. */
   hold(bytes: number): void {
     if (this.#place < 0) this.#place = this.shares.placeOf(this.tag);
     if (this.#place < 0 || bytes === this.#bytes) return;
@@ -184,7 +194,7 @@ export class Holding {
     this.#place = -1;
   }
 
-  /** Its caller holds more than half. */
+  /** Whether the caller holds more than half of the limit. */
   get isOver(): boolean {
     return this.shares.isOver(this.kind, this.tag);
   }

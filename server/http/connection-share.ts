@@ -1,7 +1,8 @@
-// How many connections each address has, so that one does not have all of them (access.md 8). Where the end of a
-// connection tells its address, they are counted. uWebSockets.js does not tell it: there the system is asked, which
-// knows the connections of all threads; at most for a tenth of the time, and only when there are so many in all that
-// one address may have too many. Invariant: this machine is not counted.
+// Limits the connections of each address, so that one address cannot use all of them. With node:http, the end
+// of a connection reports its address, so the connections are counted. uWebSockets.js does not report it.
+// There the kernel's table is read, which lists the connections of all threads. Reading takes at most a tenth
+// of the time, and starts only when the total exceeds the limit of one address. Invariant: connections from
+// this machine are not counted.
 import { readFileSync } from 'node:fs';
 import { endianness } from 'node:os';
 import { isLoopback, printAddress, sourceOf } from './address.js';
@@ -9,10 +10,10 @@ import { isLoopback, printAddress, sourceOf } from './address.js';
 export class CountedConnections {
   readonly #counts = new Map<string, number>();
 
-  /** `limit`: 0 is none. */
+  /** `limit`: connections per address; 0 means no limit. */
   constructor(private readonly limit: number) {}
 
-  /** Counts one more; false: it is one too many. */
+  /** Counts one more connection. Returns false if the address exceeds its limit. */
   begin(address: string): boolean {
     if (this.limit === 0 || isLoopback(address)) return true;
     const source = sourceOf(address);
@@ -30,23 +31,28 @@ export class CountedConnections {
   }
 }
 
-/** Of the time, what looking may take. */
+/** Pause before the next read of the kernel's table, in multiples of the time that the last read took. */
 const lookShare = 10;
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
 
 export class SeenConnections {
-  /** As the system had them, and those that came since. */
+  /** Connections by source: those of the last read, plus those accepted since. */
   #counts: Map<string, number> | undefined;
   #nextLook = 0;
 
-  /** `limit`: 0 is none. `portOf`: where connections come to. */
+  /**
+   * `limit`: connections per address; 0 means no limit. `portOf` returns the port that the server listens on.
+   */
   constructor(
     private readonly limit: number,
     private readonly portOf: () => number,
     private readonly read: (path: string) => string = (path) => readFileSync(path, 'latin1'),
   ) {}
 
-  /** Whether this one may stay; `total`: of all connections, this one included. `now`: performance.now(). */
+  /**
+   * Whether a new connection may stay. `total`: all connections, including this one. `now`:
+   * performance.now().
+   */
   admits(addressOf: () => string, total: number, now: number): boolean {
     if (this.limit === 0) return true;
     if (total <= this.limit) {
@@ -58,7 +64,7 @@ export class SeenConnections {
     const source = sourceOf(address);
     const isNew = this.#counts === undefined;
     if (isNew) this.#look(now);
-    // What the system has just told includes this one.
+    // The table that was just read already includes this connection.
     let count = (this.#counts?.get(source) ?? 0) + (isNew ? 0 : 1);
     if (count > this.limit && !isNew && now >= this.#nextLook) {
       this.#look(now);
@@ -82,25 +88,25 @@ export class SeenConnections {
     this.#nextLook = now + (performance.now() - began) * lookShare;
   }
 
-  /** Addresses of those who are connected to a port, as the system writes them. */
+  /** Remote addresses of connections to a port, in the notation of the kernel. */
   #remotesIn(table: string, port: string): string[] {
     let text: string;
     try {
       text = this.read(table);
     } catch {
-      // Another system: nobody is told apart.
+      // Not Linux: the table does not exist, and no limit per address applies.
       return [];
     }
     return text.split('\n').flatMap((line) => {
       const [, local = '', remote = '', state] = line.trim().split(/\s+/, 4);
-      // Established, and those whose client has sent the end of its stream.
+      // State 01 is ESTABLISHED; 08 is CLOSE_WAIT, where the client has ended its stream.
       const isOpen = state === '01' || state === '08';
       return isOpen && local.endsWith(port) ? [remote.slice(0, remote.indexOf(':'))] : [];
     });
   }
 }
 
-/** Four bytes at a time are in the order of the machine. */
+/** The kernel prints an address as 32-bit words in the byte order of the machine. */
 function addressIn(digits: string): string {
   const bytes = Buffer.from(digits, 'hex');
   return printAddress(endianness() === 'LE' ? bytes.swap32() : bytes);

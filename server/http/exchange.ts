@@ -1,27 +1,26 @@
-// One request on its way through the server, and the only way to answer it. Transports make
-// exchanges, everyone else sees only this class. Owns the header fields that mean something here
-// (http.md 3.8); other headers are never kept. Invariant: after `settled` nothing is sent, and
-// `send` or `stream` is called at most once.
+// One request and the only way to answer it. The transports create exchanges; all other code sees only this
+// class. An exchange keeps only the header fields that the server uses, and drops the others. Invariant:
+// after `settled` nothing is sent, and `send` or `stream` is called at most once.
 import type { ClusterPosition, ShardReading } from '../../engine/internal.js';
 import { sourceOf } from './address.js';
 import { type HeaderList, noHeaders } from './header-list.js';
 
-/** An answer that is sent piece by piece, for as long as both sides like. */
+/** An answer that is sent in pieces, without a known end. */
 export interface AnswerStream {
   /**
-   * A client that has not read what was written before loses its connection: what is told here is
-   * worth nothing late, and nothing is kept for who does not listen.
+   * Sends a piece. Closes the connection if the client has not read the pieces before it. Late pieces are
+   * useless, so the server does not buffer them for a slow client.
    */
   write(text: string): void;
   end(): void;
-  /** Called once when the client has gone; never after `end`. */
+  /** Called once when the client has disconnected; never called after `end`. */
   onGone: (() => void) | undefined;
 }
 
-/** What the server keeps of a request's head; an absent header is the empty text. */
+/** What the server keeps of a request's head. An absent header is the empty text. */
 export abstract class Exchange {
   method = '';
-  /** As it came: not decoded, without the query string. */
+  /** Path as the client sent it: not decoded, without the query string. */
   path = '';
   query = '';
   host = '';
@@ -41,99 +40,104 @@ export abstract class Exchange {
   accept = '';
   acceptEncoding = '';
   timeoutHeader = '';
-  /** An empty one is not the same as none. */
+  /** Undefined if the header is absent, which differs from an empty header. */
   idempotencyKey: string | undefined;
   traceparent = '';
   forwardedFor = '';
-  /** What a client of the Model Context Protocol mirrors of its request. */
+  /** MCP headers: an MCP client repeats parts of its request here. */
   mcpVersion = '';
   mcpMethod = '';
   mcpName = '';
-  /** The tags of documents that the client has. */
+  /** Entity tags of the documents that the client has cached. */
   ifNoneMatch = '';
   /** With `read` a caller gives up the right to write, for this request. */
   accessHeader = '';
-  /** How fresh an answer must be, and behind which position (forward/consistency.ts). */
+  /**
+   * How fresh the answer must be, and the position that the node must have reached
+   * (cluster/forward/consistency.ts).
+   */
   consistency = '';
   after = '';
-  /** Of the database that it is about, where a server has several. */
+  /** Name of the database, on a server with several databases. */
   tenant = '';
-  /** `allow`: an answer without some of the shards is welcome. */
+  /** With `allow` the client accepts an answer in which some shards are missing. */
   partial = '';
-  /** Another node of the cluster has passed this on. */
+  /** Set if another node of the cluster forwarded this request. */
   passedOn = '';
-  /** By what that node vouches for what it has embedded, and how many bytes of the body those are. */
+  /** Bytes of embeddings at the end of the body, and the proof of the node that computed them. */
   embeddedBy = '';
-  /** What another node has embedded for this call. */
+  /** Embeddings that another node computed for this call. */
   embeddings: Uint8Array | undefined;
-  /** How far the node was that has answered in the place of this one. */
+  /** Position of the node that answered instead of this one. */
   answeredAt: ClusterPosition | undefined;
-  /** How fresh the shards of a scattered type must be, and how far those were that have answered. */
+  /** Required freshness of the shards of a scattered type, and the positions of the shards that answered. */
   shards: ShardReading | undefined;
   shardsAt: Map<string, ClusterPosition> | undefined;
-  /** By what another node of the cluster proves that it is one (cluster/node-auth.ts). */
+  /** Proof that the sender is a node of the cluster (cluster/node-auth.ts). */
   nodeProof = '';
-  /** Something else than an address says that a proxy passed this on. */
+  /** Whether a header other than an address shows that a proxy forwarded this request. */
   forwarded = false;
 
   requestId = '';
-  /** How far the rates have counted it: 1 for its address, 2 for its key. */
+  /** Which rate limits have counted this request: 1 for its address, 2 for its key as well. */
   rated = 0;
-  /** What its credential was found to be, once that was looked at (auth/authenticator.ts). */
+  /** Result of the authentication; undefined before it ran (auth/authenticator.ts). */
   judged: unknown;
-  /** It asks for what only administrators may. */
+  /** Whether the endpoint requires the role admin. */
   asksAdmin = false;
-  /** Of whoever calls; empty where there are no keys. */
+  /** Id of the caller's API key; empty if no keys are configured. */
   keyId = '';
-  /** What tells where a request comes from, as callers are counted. */
+  /** Returns the source under which the caller is counted. Absent: the source of the peer address. */
   sourceOf: ((exchange: Exchange) => string) | undefined;
   #holder: string | undefined;
-  /** Milliseconds of performance.now(). */
+  /** Start time in milliseconds of performance.now(). */
   startedAt = 0;
-  /** When a reader is answered for, whatever the engine does; 0 = never. */
+  /** Time at which a read fails with a timeout, whatever the engine does; 0 means never. */
   deadline = 0;
-  /** Answered, or the client has gone. */
+  /** Whether the exchange is answered or the client has disconnected. */
   settled = false;
-  /** Stops the running call; set by whoever started one. */
+  /** Stops the running call; set by the code that started the call. */
   cancel: (() => void) | undefined;
-  /** What the engine says the call took. */
+  /** Costs of the call as the engine reports them. */
   work: { micros: number; rows: number; visits: number } | undefined;
-  /** The query that a request turned out to call, where its path does not say. */
+  /** The query that the request calls, where the path does not name it. */
   called: { query: string; writes: boolean } | undefined;
   bytesIn = 0;
-  /** The head is sound and promises a body, whose end has not come. */
+  /** The head is valid and announces a body, whose end has not arrived. */
   bodyDue = false;
-  /** What the receiver remembers between the head and the answer. */
+  /** State of the receiver between head and answer. */
   context: unknown;
-  /** Of the answer, besides those that it is sent with. */
+  /** Header fields of the answer, in addition to those passed to `send`. */
   headers: HeaderList = noHeaders;
 
-  /** Whose share it counts to: the key's, else the address's. First asked for before the answer. */
+  /**
+   * Caller whose share the bytes count to: the id of the key, else the source. Must be read once before the
+   * answer.
+   */
   get holder(): string {
     this.#holder ??= this.keyId || (this.sourceOf?.(this) ?? sourceOf(this.peer()));
     return this.#holder;
   }
 
-  /** The client's address as text; IPv4 in IPv6 is printed as IPv4. Only before the answer. */
+  /** The client's address as text; IPv4 inside IPv6 is printed as IPv4. Only valid before the answer. */
   abstract peer(): string;
 
   /**
-   * A call is under way: a client that has sent all it had is not taken for gone, because it may
-   * well wait for the answer.
+   * Keeps the connection while a call runs. A client that has ended its stream may still wait for the answer.
    */
   abstract keepAlive(): void;
 
-  /** From now on a client that has stopped sending has gone. */
+  /** From now on, a client that ends its stream counts as disconnected. */
   abstract allowDisconnect(): void;
 
-  /** More fields for the answer, whatever it will be. */
+  /** Adds header fields to the answer, also if the answer is an error. */
   addHeaders(list: HeaderList): void {
     this.headers = [...this.headers, ...list];
   }
 
   /**
-   * Sends the answer; the request id, the fields added before and the length go with it. A HEAD
-   * request gets the head only.
+   * Sends the answer with the request id, the added header fields and the length. A HEAD request gets the
+   * head only. `close` ends the connection after the answer.
    */
   abstract send(
     status: string,
@@ -142,13 +146,13 @@ export abstract class Exchange {
     close: boolean,
   ): void;
 
-  /** Begins an answer without a length; stands for `send`. */
+  /** Starts an answer without a length; called instead of `send`. */
   abstract stream(status: string, headers: HeaderList): AnswerStream;
 }
 
 /**
- * Keeps one header; `name` in lower case. Of a repeated header the first counts, repeats of framing
- * headers are counted.
+ * Stores one header field; `name` is in lower case. The first value of a repeated field wins. Framing fields
+ * are also counted, because a repeat is an error.
  */
 export function keepHeader(exchange: Exchange, name: string, value: string): void {
   switch (name) {
@@ -254,7 +258,7 @@ function keepRareHeader(exchange: Exchange, name: string, value: string): void {
   }
 }
 
-/** Further fields by which proxies tell that they pass something on, or for whom. */
+/** Further fields by which a proxy shows that it forwards a request, or for whom. */
 const fromProxies: ReadonlySet<string> = new Set([
   'forwarded',
   'via',
@@ -268,17 +272,17 @@ const fromProxies: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Lines of that name are one list (RFC 9110, 5.3), in their order: a client that sends a line of its own
- * must not hide the one that its proxy adds, before it or behind it.
+ * Joins repeated lines into one list, in their order (RFC 9110, 5.3). A client that sends its own line must
+ * not hide the line that its proxy adds.
  */
 function keepForwardedFor(exchange: Exchange, value: string): void {
   const { forwardedFor } = exchange;
   exchange.forwardedFor = forwardedFor === '' ? value : `${forwardedFor}, ${value}`;
-  // Who is named by nobody was passed on all the same.
+  // An empty value names no client, but a proxy forwarded the request.
   if (value === '') exchange.forwarded = true;
 }
 
-/** Whether the head promises a body. */
+/** Whether the head announces a body. */
 export function hasBody(exchange: Exchange): boolean {
   return (
     exchange.transferEncodingCount > 0 ||

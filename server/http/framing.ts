@@ -1,15 +1,11 @@
-// The framing rules that transports leave to us (http.md 3.2; operations.md U01): what a head may
-// say about its body.
+// Checks the framing rules that the transports leave to the server: what a head may say about its body.
 import type { Exchange } from './exchange.js';
 
 const digits = /^[0-9]{1,15}$/;
-/** What a method may look like; other bytes there are the rest of something else. */
+/** Form of a method. Other bytes belong to the body of an earlier request. */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/**
- * What is wrong with the framing of a head, or undefined. The answer to a fault closes the
- * connection.
- */
+/** The error in the framing of a head, or undefined. The answer to a framing error closes the connection. */
 export function framingFault(exchange: Exchange): string | undefined {
   const { method, contentLengthCount, transferEncodingCount } = exchange;
   if (method !== 'POST' && !token.test(method)) return 'the method is no token';
@@ -30,7 +26,7 @@ export function framingFault(exchange: Exchange): string | undefined {
   return undefined;
 }
 
-/** The body length a head declares; 0 without one, and for chunked bodies. */
+/** The body length that a head declares; 0 without Content-Length and for chunked bodies. */
 export function declaredLength(exchange: Exchange): number {
   return exchange.contentLengthCount === 0 ? 0 : Number(exchange.contentLength);
 }

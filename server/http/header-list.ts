@@ -1,9 +1,9 @@
-// Header fields of answers: names and values, never their text; only a transport prints them.
+// Header fields of answers as names and values. Only a transport prints them.
 
-/** In the order in which they are sent. */
+/** Fields in the order in which they are sent. */
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
-/** Of every JSON answer. */
+/** Fields of every JSON answer. */
 export const jsonHeaders: HeaderList = [
   ['Content-Type', 'application/json'],
   ['Cache-Control', 'no-store'],

@@ -1,4 +1,4 @@
-// From errors to HTTP responses. Owns the status lines and the form of an error body (http.md 5.1).
+// Turns errors into HTTP responses. This file owns the status lines and the form of an error body.
 import {
   type ErrorArgs,
   type ErrorCode,
@@ -38,7 +38,7 @@ const statusLines: Record<ErrorStatus, string> = {
 /** Status lines of all responses of a query, success first. */
 export const queryStatuses: readonly string[] = [okStatus, ...Object.values(statusLines)];
 
-/** Status line text of an error, e.g. `404 Not Found`. */
+/** Status line of an error, for example `404 Not Found`. */
 export function statusOf(code: ErrorCode): string {
   return statusLines[errorStatus(code)];
 }
@@ -48,7 +48,10 @@ export function isServerFault(code: ErrorCode): boolean {
 }
 
 const errorsMax = 8;
-/** Above every message of our own; what a request brings is cut to 64 where the error is made. */
+/**
+ * Longer than every message of this program. Text from a request is cut to 64 characters where the error is
+ * made.
+ */
 const textMax = 512;
 
 function printArgs(args: ErrorArgs): string {
@@ -68,9 +71,10 @@ function printCore(data: ErrorData): string {
   return text;
 }
 
-/** The body of http.md 5.1, members in its order. */
+/** Prints an error body with its members in their documented order. */
 export function errorBody(fault: ErrorData, requestId: string): string {
-  // A defect's sentence names the request; whoever threw it did not know which it was.
+  // An internal error names the request in its message. The code that threw the error does not know the
+  // request.
   const data =
     fault.code === 'INTERNAL'
       ? { ...fault, args: { ...fault.args, request_id: requestId } }
@@ -86,7 +90,7 @@ export function errorBody(fault: ErrorData, requestId: string): string {
   return `${text},"request_id":"${requestId}"}`;
 }
 
-/** What an error adds to the header of its answer. */
+/** Header fields that an error adds to its answer. */
 export function errorHeaders(data: ErrorData): HeaderList {
   const status = statusOf(data.code);
   if (data.code === 'API_KEY_REQUIRED') return [['WWW-Authenticate', 'Bearer']];
@@ -95,13 +99,13 @@ export function errorHeaders(data: ErrorData): HeaderList {
   return [['Retry-After', String(data.args.seconds ?? 1)]];
 }
 
-/** A whole answer for bytes that are no request; `what` is said to the client. */
+/** A complete answer to bytes that are not a request. The message tells the client `what` is wrong. */
 export function framingRefusal(what: string): string {
   const body = errorBody({ code: 'BAD_FRAMING', args: { what } }, 'none');
   return rawAnswer(bad, body);
 }
 
-/** Without a body: a code has one status, and this refusal is the transport's own (http.md 3.2). */
+/** Has no body: a code has one status, and only the transport sends this refusal. */
 export const headersTooLargeRefusal =
   'HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 

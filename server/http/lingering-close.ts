@@ -1,8 +1,7 @@
-// How an answer that ends its connection waits for the end of the request's body: a close with bytes
-// unread takes the answer from a client that says all before it listens, as most do (RFC 9112, 9.6).
-// What comes meanwhile is forgotten. Invariant: the answer is sent once, when the end has come, when
-// nothing has come for a while (then the client listens), or when it has taken too long; never after
-// `stop`.
+// Delays an answer that ends its connection until the body of the request has arrived. Most clients send the
+// whole request before they read. If the server closes with unread bytes, such a client loses the answer (RFC
+// 9112, 9.6). The body is discarded. Invariant: the answer is sent once: at the end of the body, after
+// `quietMs` without a piece, or after `longestMs`. It is never sent after `stop`.
 
 const quietMs = 150;
 const longestMs = 5_000;
@@ -17,7 +16,10 @@ export class LingeringClose {
     this.#timer = setTimeout(() => this.#quiet(), quietMs).unref();
   }
 
-  /** Where this thread was busy, what the client said meanwhile is heard after its timers. */
+  /**
+   * Waits one more turn of the event loop: if this thread was busy, pieces that arrived meanwhile are read
+   * after its timers.
+   */
   #quiet(): void {
     const pieces = this.#pieces;
     setImmediate(() => {
@@ -31,7 +33,7 @@ export class LingeringClose {
     this.answer();
   }
 
-  /** A piece of the body has come, maybe its end. */
+  /** Called for each piece of the body. `isEnd`: the piece is the last one. */
   heard(isEnd: boolean): void {
     if (this.#isOver) return;
     this.#pieces++;
@@ -39,7 +41,7 @@ export class LingeringClose {
     else this.#timer.refresh();
   }
 
-  /** The client has gone. */
+  /** Called when the client has disconnected. */
   stop(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);

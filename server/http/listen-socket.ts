@@ -1,13 +1,15 @@
-// Why nobody can listen at an address, in words, and sockets in the file system (`unix:PATH`) as a
-// place to listen. Invariant: a file that is no socket, or on which somebody answers, is never
-// removed.
+// Explains why the server cannot listen on an address, and manages Unix sockets (`unix:PATH`) as addresses.
+// Invariant: a file is removed only if it is a socket on which no process listens.
 import { chmodSync, existsSync, rmSync, statSync } from 'node:fs';
 import { type ListenOptions, connect, createServer } from 'node:net';
 import { fail } from '../../engine/internal.js';
 
-/** A path is kept with its end in 108 bytes, and copied there unchecked by one transport. */
+/**
+ * The kernel stores a socket path with its final zero byte in 108 bytes. uWebSockets.js copies the path there
+ * without a check.
+ */
 const socketPathMax = 107;
-/** The server's own account and its group: who else may connect is the folder's to say. */
+/** Access for the server's account and its group. The folder's permissions decide who else can connect. */
 const socketMode = 0o660;
 
 const causes: Record<string, string> = {
@@ -34,12 +36,12 @@ const hints: Record<string, string> = {
 const placeOf = (address: string, port: number): string =>
   socketPathOf(address) === undefined ? `${address}:${port}` : address;
 
-/** The path of `unix:PATH`, or undefined for an address of the network. */
+/** The path of `unix:PATH`, or undefined for a network address. */
 export function socketPathOf(address: string): string | undefined {
   return address.startsWith('unix:') ? address.slice(5) : undefined;
 }
 
-/** Fails with the reason: PORT_IN_USE for a taken port, LISTEN_FAILED for everything else. */
+/** Fails PORT_IN_USE if the port is taken, and LISTEN_FAILED with the cause for everything else. */
 export function failListening(address: string, port: number, errno = 'UNKNOWN'): never {
   if (errno === 'EADDRINUSE' && socketPathOf(address) === undefined) {
     return fail('PORT_IN_USE', { host: address, port });
@@ -53,7 +55,10 @@ export function failListening(address: string, port: number, errno = 'UNKNOWN'):
   return fail('LISTEN_FAILED', args, hint === undefined ? {} : { hint });
 }
 
-/** What the system says to a listener at this address; undefined when it takes one. */
+/**
+ * Listens on this address for a moment. Returns the errno of the failure, or undefined if the kernel accepts
+ * a listener.
+ */
 export function probeListening(options: ListenOptions): Promise<string | undefined> {
   return new Promise((resolve) => {
     const trial = createServer();
@@ -62,18 +67,21 @@ export function probeListening(options: ListenOptions): Promise<string | undefin
   });
 }
 
-/** Makes room for a socket: one that nobody answers on was left behind, and goes. */
+/**
+ * Removes a socket that a dead process left. Fails LISTEN_FAILED if the path is too long, in use, or another
+ * kind of file.
+ */
 export async function clearSocket(address: string): Promise<void> {
   const path = socketPathOf(address)!;
   if (Buffer.byteLength(path) > socketPathMax) failListening(address, 0, 'ENAMETOOLONG');
-  // What cannot be looked at cannot be bound either: that says why.
+  // If the file cannot be examined, the bind fails too and reports the cause.
   if (!existsSync(path)) return;
   if (!statSync(path).isSocket()) failListening(address, 0, 'EEXIST');
   if (await answers(path)) failListening(address, 0, 'EADDRINUSE');
   rmSync(path, { force: true });
 }
 
-/** Whether anybody takes connections; a socket that may not be asked counts as taken. */
+/** Whether a process accepts connections. A socket without permission to connect counts as in use. */
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -1,8 +1,9 @@
-// What of uWebSockets.js is loaded: SHA-256 of its builds and of the script before them, as published on npm for the
-// versions in package.json. Made by `node .ci/native.mjs`, which says which builds could not be fetched; compared
-// by `.ci/setup.mjs` after the packages were installed, and by the server before it loads one.
+// SHA-256 of the native builds of uWebSockets.js and of the scripts that load them, as published on npm for
+// the versions in package.json. `node .ci/native.mjs` writes this list and reports builds that it could not
+// fetch. `.ci/setup.mjs` compares the installed packages with the list, and the server compares a build
+// before it loads it.
 
-/** Of `uws.node`, by the package that holds it and its version. */
+/** SHA-256 of each `uws.node`, by package and version. */
 export const nativeBuilds: Readonly<Record<string, string>> = {
   '@uwsjs/linux-x64-18@20.51.4': '3207c4249038846165d8599c3811cfca0540fa68c94dcb58c96905cf117a5ddc',
   '@uwsjs/linux-x64-20@20.51.4': '4d482084b665c225892917ee0e9b9572d89eaa6f3dc200ff5e536293d3456c89',
@@ -13,7 +14,7 @@ export const nativeBuilds: Readonly<Record<string, string>> = {
   '@uwsjs/linux-x64-26@20.69.0': '604375741bf77780b34e7e299af9274cb1f56d73732201d19e3d8d8448176795',
 };
 
-/** Of `uws.js`, by the version of `@uwsjs/core`. */
+/** SHA-256 of each `uws.js`, by version of `@uwsjs/core`. */
 export const nativeScripts: Readonly<Record<string, string>> = {
   '20.51.4': '5ca6d3db8d8393c91994863b413f3f09e140582f8f67249e1846da530e70e61b',
   '20.69.0': '17a11b409d7665320eaaf548fa09be8b49be264b5c1409f6f4858b51f4b3bcaf',

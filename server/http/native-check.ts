@@ -1,16 +1,16 @@
-// Whether the native transport is the one that this version was made with: its build, and the scripts that load it, are
-// compared with the list before any of them runs. Invariant: what is not known is not loaded; `node:http` serves then.
+// Verifies the native transport before it is loaded: compares its build and the scripts that load it with the
+// list in native-builds.ts. Invariant: code that is not listed is not loaded; `node:http` serves instead.
 import { createHash, webcrypto } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { nativeBuilds, nativeScripts } from './native-builds.js';
 
-/** Where one of the packages lies, and how its parts are called. */
+/** Location of one uWebSockets.js package and of its parts. */
 interface Place {
   core: string;
   version: string;
-  /** Empty: there is none for this Node, and loading will say so. */
+  /** Folder of the build. Empty if there is no build for this version of Node; loading then fails. */
   build: string;
 }
 
@@ -39,14 +39,17 @@ function buildIn(core: string): string {
   }
 }
 
-/** In a thread of its own of the process: a build has seven megabytes. */
+/** A build has seven megabytes, so WebCrypto hashes it on a thread of the pool. */
 const sha256 = async (path: string): Promise<string> =>
   Buffer.from(await webcrypto.subtle.digest('SHA-256', await readFile(path))).toString('hex');
 
 const isText = async (path: string, text: string): Promise<boolean> =>
   (await readFile(path, 'utf8')).trim() === text;
 
-/** Why the package of this name is not to be loaded; undefined where it is, or cannot be at all. */
+/**
+ * Why the package of this name must not be loaded. Returns undefined if it may be loaded, or if it cannot be
+ * loaded at all.
+ */
 export async function nativeFault(
   name: string,
   own: string,
@@ -57,7 +60,7 @@ export async function nativeFault(
   const { core, build } = place;
   const { version } = await manifestIn(build);
   const known = `${buildName()}@${version}`;
-  // What npm has put in reach of this package may be the build of the other one.
+  // npm may have installed the build of the other version within reach of this package.
   if (version !== place.version) return `${known} is no build of version ${place.version}`;
   const hash = await sha256(join(build, 'uws.node'));
   const isOwn = hash === own.toLowerCase();
@@ -68,7 +71,10 @@ export async function nativeFault(
   return fault === undefined ? undefined : `${join(core, fault)} is not the script that is listed`;
 }
 
-/** Between the name and the build: a script, in one version a file for each platform, and one line. */
+/**
+ * Checks the scripts between the package name and the build: `uws.js`, one file per platform in one version,
+ * and one line in the build. Returns the name of the first script that differs, or undefined.
+ */
 async function scriptFault({ core, version, build }: Place): Promise<string | undefined> {
   const script = 'uws.js';
   const hash = Object.hasOwn(nativeScripts, version) ? nativeScripts[version] : undefined;

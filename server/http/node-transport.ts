@@ -1,6 +1,5 @@
-// The twin of http.ts on node:http, for machines where uWebSockets.js does not load and for clients
-// that pipeline calls whose answers take time. The same exchanges, the same limits, the same
-// answers; only slower.
+// Implements the transport on node:http, with the exchanges, limits and answers of uws-transport.ts. It is
+// slower. It serves machines where uWebSockets.js does not load, and clients that pipeline slow calls.
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { Server as TlsServer, createServer as createTlsServer } from 'node:https';
@@ -19,24 +18,24 @@ import { type BodyRoom, boundBodies, holdBody, makeAnswerRoom } from './share-ro
 import { suites } from './tls-suites.js';
 import { type Transport, type TransportOptions, freshCounts, guarded } from './transport.js';
 
-/** As uWebSockets.js: more header lines than this are refused. */
+/** Heads with more header lines than this are refused, as by uWebSockets.js. */
 const headerLinesMax = 98;
 const headTimeMs = 11_000;
 const tlsRules = { minVersion: 'TLSv1.2', ciphers: suites, honorCipherOrder: true } as const;
 const sweepMs = 500;
-/** How long a connection may go on sending whose bytes are no request. */
+/** After bytes that are not a request, the socket is destroyed after this many milliseconds. */
 const refusedMs = 1000;
 
 class NodeExchange extends Exchange {
   #chunks: Buffer[] = [];
   #buffered = 0;
   #unsentBytes = 0;
-  /** What counts to its caller. */
+  /** Bytes of the body and of the answer that count to the share of the caller. */
   heldBody: Holding | undefined;
   heldAnswer: Holding | undefined;
   #onEnd: (() => void) | undefined;
   #stream: AnswerStream | undefined;
-  /** The answer waits for the end of the body. */
+  /** Set while the answer waits for the end of the body. */
   #linger: LingeringClose | undefined;
 
   constructor(
@@ -150,14 +149,17 @@ class NodeExchange extends Exchange {
     this.transport.unread.delete(this);
   }
 
-  /** As `drop`, of a client that does not read. */
+  /** Drops the connection of a client that does not read. */
   close(): void {
     this.transport.counts.nonReadersClosed++;
     this.drop();
     this.releaseUnsent();
   }
 
-  /** Node's parser stops at an offer to upgrade, and loses what comes behind it. */
+  /**
+   * Whether the connection ends with this answer. Node's parser stops at an Upgrade header and loses the
+   * bytes that follow.
+   */
   get #ends(): boolean {
     return this.request.headers.upgrade !== undefined;
   }
@@ -166,7 +168,7 @@ class NodeExchange extends Exchange {
     this.request.socket.destroy();
   }
 
-  /** Node keeps a half-closed connection open by itself. */
+  /** Does nothing: Node keeps a half-closed connection open. */
   keepAlive(): void {}
 
   allowDisconnect(): void {
@@ -199,7 +201,7 @@ class NodeExchange extends Exchange {
     this.transport.receiving.delete(this);
   }
 
-  /** Whether its caller may have it: else it is refused. */
+  /** Counts bytes of the body to the caller's share. Returns false if the request was refused. */
   #holdBody(bytes: number): boolean {
     const { shares, options } = this.transport;
     return holdBody(this, bytes, shares, options.receiver);
@@ -234,7 +236,7 @@ class NodeExchange extends Exchange {
     }
     this.bytesIn += chunk.length;
     const length = declaredLength(this);
-    // What comes at once is not kept.
+    // A body that arrives in one piece is not buffered, so it does not count.
     if (this.#buffered > 0 || this.bytesIn !== length) {
       if (!this.#holdBody(Math.max(this.bytesIn, length))) return;
       this.transport.receiving.add(this);
@@ -249,14 +251,14 @@ class NodeExchange extends Exchange {
 class NodeTransport implements Transport {
   readonly name = 'node';
   readonly counts = freshCounts();
-  /** Answers not handed to the kernel yet, the oldest first. */
+  /** Exchanges whose answers are not yet in the kernel, the oldest first. */
   readonly unread = new Set<NodeExchange>();
-  /** Bodies that are not complete, the latest last. */
+  /** Exchanges whose bodies are not complete, the latest last. */
   readonly receiving = new Set<NodeExchange>();
   readonly shares: ByteShares;
-  /** Sockets whose last answer is on its way. */
+  /** Sockets whose last answer is being sent. */
   readonly closing = new WeakSet<Socket>();
-  /** Whether clients come through a socket in the file system: then they have no address. */
+  /** Whether clients connect through a Unix socket. Such clients have no address. */
   onSocket = false;
   readonly #servers: Server[] = [];
   readonly #counted: CountedConnections;
@@ -276,7 +278,7 @@ class NodeTransport implements Transport {
       connectionsCheckingInterval: sweepMs,
       maxHeaderSize: limits.header_bytes,
       noDelay: true,
-      // Checked with the rest of the head, so that the refusal is an answer of ours.
+      // framingFault checks Host with the rest of the head, so the refusal is an answer of this server.
       requireHostHeader: false,
     };
     const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
@@ -288,16 +290,16 @@ class NodeTransport implements Transport {
         )
       : createServer(settings, onRequest);
     server.maxHeadersCount = headerLinesMax + 2;
-    // A client may have said all it has to say, and wait for the answer. (Not among the types.)
+    // A client may end its stream and then wait for the answer. (The types lack this option.)
     Object.assign(server, { httpAllowHalfOpen: true });
     server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-      // Behind an answer that is still to come, Node would send this into the middle of the next.
+      // After an unsent answer, Node would send "100 Continue" into the middle of the next answer.
       if (response.socket !== null && !this.closing.has(request.socket)) response.writeContinue();
       this.#onRequest(request, response);
     });
     server.on('checkExpectation', onRequest);
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      // Bytes that follow refused ones fail again; the first answer must still go out.
+      // The bytes after refused ones fail again. The first answer must still be sent.
       if (this.closing.has(socket)) return;
       this.closing.add(socket);
       refuseRaw(error, socket);
@@ -323,8 +325,8 @@ class NodeTransport implements Transport {
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
-    // Behind an answer that ends the connection nothing is carried out (RFC 9112, 9.6): after a fault
-    // nobody knows whether it is a request, or the body of one.
+    // After an answer that ends the connection, no request runs (RFC 9112, 9.6). After a framing error, these
+    // bytes may be a request or the body of an earlier one.
     if (this.closing.has(request.socket)) {
       request.resume();
       return;
@@ -413,7 +415,7 @@ class NodeTransport implements Transport {
     const { tls } = this.options;
     if (tls === undefined) return false;
     for (const server of this.#servers) {
-      // What is not said again is as Node has it of itself.
+      // Options that are not repeated return to Node's defaults.
       const context = { ...readTls(tls), ...tlsRules };
       if (server instanceof TlsServer) server.setSecureContext(context);
     }
@@ -425,7 +427,10 @@ function readTls(tls: { cert: string; key: string }): { cert: Buffer; key: Buffe
   return { cert: readFileSync(tls.cert), key: readFileSync(tls.key) };
 }
 
-/** HTTP/1.0 asks for no Host: whom it reached is who is meant. No browser speaks it. */
+/**
+ * HTTP/1.0 requires no Host, so the server uses the address that the client reached. No browser sends
+ * HTTP/1.0.
+ */
 function nameHost(exchange: Exchange, { localAddress = 'localhost' }: Socket): void {
   if (exchange.hostCount > 0) return;
   exchange.hostCount = 1;
@@ -442,13 +447,13 @@ function headFault(request: IncomingMessage): string | undefined {
   return undefined;
 }
 
-/** Answers what node:http could not read; then the connection ends. */
+/** Answers bytes that node:http could not parse, and ends the connection. */
 function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
   if (
     !socket.writable ||
     error.code === 'ECONNRESET' ||
     error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ||
-    // Nothing can be said to who has not agreed on a key.
+    // Without a finished handshake there is no key to encrypt an answer with.
     error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT'
   ) {
     socket.destroy();
@@ -456,7 +461,7 @@ function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
   }
   const large = error.code === 'HPE_HEADER_OVERFLOW';
   socket.end(large ? headersTooLargeRefusal : framingRefusal('it is not HTTP/1.1'));
-  // A close with bytes unread would take the answer from the client.
+  // A close with unread bytes would destroy the answer before the client reads it.
   setTimeout(() => socket.destroy(), refusedMs).unref();
 }
 

@@ -1,6 +1,6 @@
-// What another server of this program has answered: a node of the cluster, or the one of this machine that a
-// command asks. Invariant: an answer of some other program, or an error that only a newer version knows, is
-// told as if nobody had answered there, never as a fault of this process.
+// Reads the answer of another TrellisDB server: a node of the cluster, or the server that a command calls.
+// Invariant: an answer of another program, or an unknown error of a newer version, counts as no answer. It
+// never becomes an internal error of this process.
 import { type ErrorData, TrellisError, errorCodes } from '../../engine/internal.js';
 
 const nobody: ErrorData = { code: 'NO_LEADER', args: {} };
@@ -14,7 +14,9 @@ function parsed(body: Uint8Array): unknown {
   }
 }
 
-/** The error that a refusal tells. `otherwise`: what an answer of nobody's stands for. */
+/**
+ * Reads the error in the body of a refusal. `otherwise`: the error for a body that no TrellisDB server sent.
+ */
 export function parseRemoteError(body: Uint8Array, otherwise: ErrorData = nobody): TrellisError {
   const told = parsed(body) as Partial<ErrorData> | null | undefined;
   if (!known.has(told?.code)) return new TrellisError(otherwise);
@@ -24,7 +26,7 @@ export function parseRemoteError(body: Uint8Array, otherwise: ErrorData = nobody
   return new TrellisError({ code, args, ...more });
 }
 
-/** The JSON of a good answer. Fails with the error that another one tells. */
+/** Returns the parsed JSON of a successful answer. Fails with the error in the body if `isGood` is false. */
 export function parseRemoteJson(isGood: boolean, body: Uint8Array, otherwise = nobody): unknown {
   if (!isGood) throw parseRemoteError(body, otherwise);
   const value = parsed(body);

@@ -1,18 +1,24 @@
-// Makes room where bodies or answers are too many bytes: first whoever has more than half gives some (access.md 8).
-// Invariant: only what this thread holds is ended here; what another thread holds, that one ends when it looks next.
+// Frees memory when bodies or answers exceed a limit. Callers that hold more than half of the limit lose
+// theirs first. Invariant: a thread ends only exchanges of connections that it owns. Other threads end theirs
+// at their next check.
 import type { ByteShares, Holding } from './byte-shares.js';
 import type { Exchange } from './exchange.js';
 import { type Receiver, guarded } from './transport.js';
 
-/** Of the bound, what others may take above it until the room is made for which they have a right. */
+/**
+ * Above the limit by this factor, every caller can lose a body or answer. Below it, callers within their
+ * share wait until others have freed memory.
+ */
 const aboveBound = 1.25;
 
-/** A body that is kept while it comes. */
+/** An exchange whose body is buffered while it arrives. */
 interface KeptBody extends Exchange {
   heldBody: Holding | undefined;
 }
 
-/** Counts bytes of a body to its caller. Returns false if that is beyond the caller's share: the request is refused. */
+/**
+ * Counts body bytes to their caller. Refuses the request and returns false if the caller exceeds its share.
+ */
 export function holdBody(
   exchange: KeptBody,
   bytes: number,
@@ -29,14 +35,14 @@ export function holdBody(
 export interface BodyRoom {
   receiver: Receiver;
   shares: ByteShares;
-  /** Those that are kept on this thread, the latest last. */
+  /** Exchanges with buffered bodies on this thread, the latest last. */
   receiving: Iterable<KeptBody>;
-  /** Of all threads. */
+  /** Buffered body bytes of all threads together. */
   total: () => number;
   most: number;
 }
 
-/** Turns away what came last of whoever holds more than half, while there is too much of all. */
+/** Refuses bodies of callers above their share, the latest first, until the total is within the limit. */
 export function makeBodyRoom({ receiver, receiving, total, most }: BodyRoom): void {
   if (total() <= most) return;
   for (const exchange of [...receiving].reverse()) {
@@ -46,14 +52,14 @@ export function makeBodyRoom({ receiver, receiving, total, most }: BodyRoom): vo
   }
 }
 
-/** After a piece of a body was kept: makes room, or refuses that body. */
+/** Runs after a piece of a body was buffered. Frees memory, or refuses the body. */
 export function boundBodies(exchange: KeptBody, room: BodyRoom): void {
   const { receiver, shares, total, most } = room;
   if (total() <= most) return;
   makeBodyRoom(room);
   const all = total();
   if (exchange.settled || all <= most) return;
-  // Whoever has too much has it on another thread, which makes room soon.
+  // The bodies above a share are on another thread, which frees them soon.
   const isDue = exchange.heldBody?.isOver !== true && shares.isAnyOver('bodies');
   if (isDue && all <= most * aboveBound) return;
   receiver.refuse(exchange, { code: 'OVERLOADED', args: { queue: 'The body buffer' } });
@@ -61,20 +67,23 @@ export function boundBodies(exchange: KeptBody, room: BodyRoom): void {
 
 interface UnreadAnswer {
   readonly heldAnswer: Holding | undefined;
-  /** Ends its connection. */
+  /** Closes the connection of the answer. */
   close(): void;
 }
 
 interface AnswerRoom {
   shares: ByteShares;
-  /** Those of this thread, the longest idle first. */
+  /** Unread answers of this thread, the longest idle first. */
   unread: Iterable<UnreadAnswer>;
-  /** Of all threads. */
+  /** Buffered answer bytes of all threads together. */
   total: () => number;
   most: number;
 }
 
-/** Ends connections whose clients do not read, while too much is kept: first of those who have more than half. */
+/**
+ * Closes connections whose clients do not read, until the total is within the limit. Callers above their
+ * share are first.
+ */
 export function makeAnswerRoom({ shares, unread, total, most }: AnswerRoom): void {
   if (total() <= most) return;
   for (const answer of unread) {

@@ -1,4 +1,4 @@
-// Status lines of answers that are no errors; those of errors are known to http-error.ts alone.
+// Status lines of answers that are not errors. Only http-error.ts knows those of errors.
 
 export const okStatus = '200 OK';
 export const noContentStatus = '204 No Content';

@@ -1,24 +1,24 @@
-// What a transport is: it turns sockets into exchanges, enforces framing, sizes and times, and
-// sends answers. Two exist: http.ts (uWebSockets.js) and node-transport.ts (Node's own); everything
-// above sees only this file.
+// The interface of a transport. It turns sockets into exchanges, enforces framing, sizes and timeouts, and
+// sends answers. Two transports exist: uws-transport.ts (uWebSockets.js) and node-transport.ts (Node's own).
+// All other code uses only this interface.
 import { networkInterfaces } from 'node:os';
 import type { ErrorData } from '../../engine/internal.js';
 import type { Exchange } from './exchange.js';
 
 /**
- * Who is told about requests. A transport never lets an exception of these pass it: it hands it to
- * `fault`.
+ * Receives the requests of a transport. The transport catches every exception of these methods and passes it
+ * to `fault`.
  */
 export interface Receiver {
-  /** The head is in and its framing is sound. Answers, or returns true to be given the body. */
+  /** The head has arrived and its framing is valid. Sends the answer, or returns true to receive the body. */
   open(exchange: Exchange): boolean;
-  /** The whole body is in; the bytes are the receiver's. */
+  /** The whole body has arrived. The receiver owns the bytes. */
   complete(exchange: Exchange, body: Uint8Array): void;
-  /** The transport refuses; the answer closes the connection. */
+  /** The transport refuses the request. The answer closes the connection. */
   refuse(exchange: Exchange, error: ErrorData): void;
   /** `open` or `complete` threw. */
   fault(exchange: Exchange, error: unknown): void;
-  /** The client went away before its answer. */
+  /** The client disconnected before its answer. */
   gone(exchange: Exchange): void;
 }
 
@@ -33,59 +33,66 @@ export interface TransportOptions {
     connections: number;
     connections_per_address: number;
   };
-  /** Of a thread that is dealt connections: where they come to. */
+  /** Port of the thread that listens, for a thread that receives its connections from there. */
   port?: number;
-  /** Milliseconds an idle connection may live. */
+  /** Milliseconds after which an idle connection is closed. */
   idleMs: number;
   tls?: { cert: string; key: string };
-  /** Where this transport counts, and the sums over all threads that have one; its own if absent. */
+  /**
+   * Counters of this transport, and their sums over all threads. Absent: the transport has its own counters.
+   */
   counts?: TransportCounts;
   total?: (name: keyof TransportCounts) => number;
-  /** Where it counts what each caller holds (byte-shares.ts), likewise. */
+  /**
+   * Shared memory of byte-shares.ts and the row of this transport. Absent: the transport has its own memory.
+   */
   shares?: { buffer: SharedArrayBuffer; row: number };
-  /** Whether the connections that it is dealt come through a socket in the file system. */
+  /** Whether the connections from the listening thread come through a Unix socket. */
   onSocket?: boolean;
 }
 
-/** Counted by the transport, read by /metrics. */
+/** Counters that the transport writes and /metrics reads. */
 export interface TransportCounts {
   connections: number;
   aborted: number;
   connectionsRefused: number;
-  /** Likewise, of addresses that had their share. */
+  /** Connections refused because their address already had its share. */
   sharesRefused: number;
   receiveTimeouts: number;
   bodiesTooLarge: number;
   bufferedBodyBytes: number;
   bufferedResponseBytes: number;
   nonReadersClosed: number;
-  /** Connections ended because a request came behind one whose answer was to come. */
+  /** Connections closed because a request arrived before the previous one was answered. */
   pipelinedClosed: number;
 }
 
 export interface Transport {
   readonly name: 'uws' | 'node';
   readonly counts: TransportCounts;
-  /** Binds all addresses to one port (0 = any free one) and gives the port. Fails PORT_IN_USE. */
+  /**
+   * Binds all addresses to one port (0: any free port) and returns the port. Fails PORT_IN_USE and
+   * LISTEN_FAILED.
+   */
   listen(addresses: readonly string[], port: number): Promise<number>;
-  /** No new connections; open ones go on. */
+  /** Accepts no new connections; open connections stay open. */
   stopListening(): void;
-  /** Ends every connection. */
+  /** Closes every connection. */
   close(): void;
-  /** Reads certificate and key again, where the transport can. */
+  /** Reads certificate and key again. Returns false if the transport cannot do so, or has no TLS. */
   renewTls(): boolean;
 }
 
 /** A transport that can share its ports with those of other threads. */
 export interface SharedListener extends Transport {
   readonly onSocket: boolean;
-  /** The package of its add-on, which was looked at before it was loaded: other threads load no other. */
+  /** Package of the add-on, which was verified before it was loaded. Other threads load only this package. */
   readonly addOn: string;
-  /** Where it listens. */
+  /** The port on which the transport listens; 0 for a Unix socket. */
   readonly port: number;
-  /** What it is known by on other threads. */
+  /** Identifies this transport to other threads. */
   readonly descriptor: number;
-  /** The transport of this descriptor gets its share of the connections, until it gets no more. */
+  /** Starts to give the transport of this descriptor its share of the connections; `dealNoMore` stops it. */
   distributeTo(descriptor: number): void;
   dealNoMore(descriptor: number): void;
 }
@@ -105,7 +112,7 @@ export function freshCounts(): TransportCounts {
   };
 }
 
-/** Runs what a request brings about, which may throw. */
+/** Runs code for a request and passes an exception to the receiver. */
 export function guarded(receiver: Receiver, exchange: Exchange, work: () => void): void {
   try {
     work();

@@ -1,6 +1,6 @@
-// One request that came by uWebSockets.js, and its answer, as http.ts makes them. Facts it obeys are U01
-// to U14 of operations.md 11.3: chunks are copied, late answers are corked, nothing thrown escapes a
-// handler. Invariant: a response object is touched only until it was ended or its abort was heard.
+// One request on uWebSockets.js and its answer; uws-transport.ts creates it. Three rules of the library
+// apply: received chunks are copied, an answer outside of a callback is corked, and no exception leaves a
+// handler. Invariant: a response object is used only until it has ended or its abort handler has run.
 import type { HttpResponse } from 'uWebSockets.js';
 import { printAddress, socketPeer } from './address.js';
 import { type ByteShares, type Holding, longBytes } from './byte-shares.js';
@@ -13,55 +13,61 @@ import type { SoleAddress } from './sole-address.js';
 import { okStatus } from './status-line.js';
 import { type TransportCounts, type TransportOptions, guarded } from './transport.js';
 
-/** Larger answers are handed over piece by piece, as fast as the client reads. */
+/** Larger answers are sent in pieces, as fast as the client reads. */
 const wholeAnswerMax = 64 * 1024;
 
-/** What exchanges of one transport share. */
+/** State that the exchanges of one transport share. */
 export interface UwsTransportState {
   readonly options: TransportOptions;
-  /** Whether clients come through a socket in the file system: then they have no address. */
+  /** Whether clients connect through a Unix socket. Such clients have no address. */
   readonly onSocket: boolean;
   readonly counts: TransportCounts;
-  /** Bodies that came in more than one piece and are not complete, for the receive deadline. */
+  /**
+   * Exchanges whose bodies came in more than one piece and are not complete. The receive timeout applies to
+   * them.
+   */
   readonly receiving: Set<UwsExchange>;
-  /** Answers not read yet, the longest idle first. */
+  /** Exchanges with unread answers, the longest idle first. */
   readonly slow: Set<UwsExchange>;
-  /** Calls under way whose clients are listened to, and streams: not idle, whatever they say (`renew`). */
+  /** Streams, and running calls whose clients are read from. `renew` keeps them from the idle timeout. */
   readonly heard: Set<UwsExchange>;
-  /** What spares reading the address of a connection for each request. */
+  /** Spares reading the address of the connection for each request. */
   readonly soleAddress: SoleAddress;
-  /** The number of this turn of the event loop. */
+  /** Number of the current turn of the event loop. */
   turn(): number;
-  /** Of this count, all threads that take connections together. */
+  /** Value of this counter over all HTTP threads. */
   total(name: keyof TransportCounts): number;
   closeNonReaders(): void;
   readonly shares: ByteShares;
   readonly bodyRoom: BodyRoom;
 }
 
-/** uWS closes what it reads from after 10 s of silence, give or take 2: well before. */
+/**
+ * uWebSockets.js closes a connection that it reads from after 8 to 12 seconds of silence. The renewal is well
+ * before.
+ */
 const renewMs = 4_000;
 
 const bodiless = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export class UwsExchange extends Exchange {
-  /** The response object is dead. */
+  /** Whether the response object is invalid. */
   #gone = false;
   #paused = false;
   #peer: string | undefined;
-  /** Whether a callback of uWS runs for it: then the socket is corked already. */
+  /** Whether a callback of uWebSockets.js runs for this exchange; the socket is then corked already. */
   #corked = false;
-  /** The turn of the event loop in which its call began. */
+  /** Turn of the event loop in which the call began. */
   #heldTurn = 0;
-  /** When the timer of the connection began anew, in milliseconds of performance.now(). */
+  /** Last restart of the connection's timer, in milliseconds of performance.now(). */
   #renewedAt = 0;
   #chunks: Uint8Array[] | undefined;
   #unsentBytes = 0;
-  /** What counts to its caller. */
+  /** Bytes of the body and of the answer that count to the share of the caller. */
   heldBody: Holding | undefined;
   heldAnswer: Holding | undefined;
   #stream: AnswerStream | undefined;
-  /** The answer waits for the end of the body. */
+  /** Set while the answer waits for the end of the body. */
   #linger: LingeringClose | undefined;
 
   constructor(
@@ -81,9 +87,9 @@ export class UwsExchange extends Exchange {
   }
 
   /**
-   * Nothing is read from the client until the answer: the end of what it sends would close the
-   * connection, answer or not. The timer that the pause takes away must not come back either, which
-   * is what a handler of its own does when the socket reports itself writable.
+   * Reads nothing from the client until the answer, because the end of its stream would close the connection
+   * before the answer. The pause also stops the idle timer. The writable handler prevents that the timer
+   * restarts when the socket becomes writable.
    */
   keepAlive(): void {
     if (this.settled) return;
@@ -100,7 +106,9 @@ export class UwsExchange extends Exchange {
     this.transport.heard.add(this);
   }
 
-  /** Who waits for an answer, or for more of it, has nothing to say: a pause begins the time anew. */
+  /**
+   * Restarts the idle timer by a pause: a client that waits for an answer, or for more of it, sends nothing.
+   */
   renew(): void {
     if (performance.now() - this.#renewedAt < renewMs) return;
     this.#renewedAt = performance.now();
@@ -114,7 +122,7 @@ export class UwsExchange extends Exchange {
     this.response.resume();
   }
 
-  /** Runs what a callback of uWS brings about. */
+  /** Runs the work of a callback of uWebSockets.js. */
   within(work: () => void): void {
     this.#corked = true;
     guarded(this.transport.options.receiver, this, work);
@@ -123,7 +131,7 @@ export class UwsExchange extends Exchange {
 
   send(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
     if (this.settled) return;
-    // Whose answer it is can be told until it is under way.
+    // The address of the caller is readable only before the answer is sent.
     if (body.length > wholeAnswerMax)
       this.heldAnswer = this.transport.shares.holding('answers', this);
     this.#settle();
@@ -141,7 +149,7 @@ export class UwsExchange extends Exchange {
     });
   }
 
-  /** Whether bytes of its body are of use, be it for their end alone. */
+  /** Whether bytes of the body still matter, even if only for their end. */
   get listens(): boolean {
     return !this.settled || this.#linger !== undefined;
   }
@@ -154,9 +162,9 @@ export class UwsExchange extends Exchange {
   }
 
   /**
-   * Outside of the parser, unless the connection has ended until then. What follows in the bytes at
-   * hand is parsed before: as long as this exchange is not answered, a further head ends the
-   * connection, so that nothing is ever read behind a body whose end is in doubt.
+   * Runs the work outside of the parser, unless the connection has ended by then. The parser first reads the
+   * bytes that have already arrived. Until this exchange is answered, another head ends the connection. So no
+   * request is read after a body whose end is in doubt.
    */
   later(work: () => void): void {
     setImmediate(() => {
@@ -165,10 +173,10 @@ export class UwsExchange extends Exchange {
   }
 
   /**
-   * Whether the connection ends with this exchange, whatever the answer. A field without a name hides
-   * the fields behind it from the parser, and nobody hears of it: where a body is usual and no length
-   * was seen there may be one. Methods without bodies keep their connections, which health checks and
-   * browsers live on.
+   * Whether the connection ends with this exchange, whatever the answer is. A header field without a name
+   * hides the fields after it from the parser, and the parser reports no error. So a POST without a
+   * visible length may still have a body. Methods without bodies keep their connections, because health
+   * checks and browsers depend on them.
    */
   get ends(): boolean {
     if (this.transferEncodingCount > 0) return true;
@@ -224,11 +232,11 @@ export class UwsExchange extends Exchange {
     const { response } = this;
     this.#writeHead(status, headers);
     if (this.method === 'HEAD' && !close) {
-      // Any argument of endWithoutBody would make it announce another length (U10).
+      // An argument of endWithoutBody would make uWebSockets.js announce another length.
       response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
       response.endWithoutBody();
     } else if (this.method === 'HEAD') {
-      // No length of a body that does not come matters to the last answer of a connection.
+      // The last answer of a connection needs no length, because no body follows.
       response.end('', true);
     } else if (body.length <= wholeAnswerMax || close || typeof body === 'string') {
       response.end(body, close);
@@ -236,8 +244,9 @@ export class UwsExchange extends Exchange {
   }
 
   /**
-   * What the client's system took is not held any longer: of megabytes that may be all but the last part, and clients
-   * that do not read may be thousands. Half of it is copied at a time, so that an answer is copied once in all.
+   * Sends a large answer and releases the part that the client's kernel has received. Without this, thousands
+   * of clients that do not read could each hold megabytes. The rest is copied when half of it was sent, so
+   * that an answer is copied once in total.
    */
   #writeLarge(body: Uint8Array): void {
     const { response, transport } = this;
@@ -264,7 +273,7 @@ export class UwsExchange extends Exchange {
     transport.closeNonReaders();
   }
 
-  /** Notes how much is held of what the client has yet to read; whoever reads moves to the end of the line. */
+  /** Updates the bytes that wait for the client, and moves the exchange to the end of `slow`. */
   #keepUnsent(bytes: number): void {
     const { transport } = this;
     transport.counts.bufferedResponseBytes += bytes - this.#unsentBytes;
@@ -286,7 +295,7 @@ export class UwsExchange extends Exchange {
     this.response.close();
   }
 
-  /** As `drop`, of a client that does not read. */
+  /** Drops the connection of a client that does not read. */
   close(): void {
     this.transport.counts.nonReadersClosed++;
     this.drop();
@@ -303,8 +312,8 @@ export class UwsExchange extends Exchange {
     if (this.settled) return;
     this.#settle();
     transport.counts.aborted++;
-    // What is heard in the turn in which the call began was read with its request: not the end of
-    // the stream, but another request behind it, for which uWS has no place.
+    // An abort in the turn in which the call began was read together with its request. It is not the end of
+    // the stream but a pipelined request, which uWebSockets.js cannot queue.
     if (this.#paused && transport.turn() === this.#heldTurn) transport.counts.pipelinedClosed++;
     transport.options.receiver.gone(this);
   }
@@ -323,19 +332,19 @@ export class UwsExchange extends Exchange {
     this.#chunks = undefined;
   }
 
-  /** A long body counts to its caller before any of it is read. */
+  /** Counts a long body to its caller before any of it is read. */
   expectBody(): void {
     const length = declaredLength(this);
     if (length > longBytes) this.#holdBody(length);
   }
 
-  /** Whether its caller may have it: else it is refused. */
+  /** Counts bytes of the body to the caller's share. Returns false if the request was refused. */
   #holdBody(bytes: number): boolean {
     const { shares, options } = this.transport;
     return holdBody(this, bytes, shares, options.receiver);
   }
 
-  /** Takes a piece of the body; its memory is only valid now. */
+  /** Takes a piece of the body. The memory of `chunk` is valid only during the call. */
   take(chunk: ArrayBuffer, last: boolean): void {
     const { transport } = this;
     const { receiver, limits } = transport.options;
@@ -351,7 +360,7 @@ export class UwsExchange extends Exchange {
       receiver.refuse(this, { code: 'BODY_TOO_LARGE', args: { max: limits.body_bytes } });
       return;
     }
-    // Small copies share pooled memory: an ArrayBuffer of its own costs more than the copy.
+    // Small copies share pooled memory. A separate ArrayBuffer costs more than the copy.
     const piece = Buffer.from(new Uint8Array(chunk));
     if (last && this.#chunks === undefined) {
       this.#releaseBody();
@@ -366,8 +375,9 @@ export class UwsExchange extends Exchange {
   }
 
   /**
-   * A chunked body is carried out once nothing else was found behind it: the parser takes sizes
-   * with extensions, bare line feeds and trailers for other bytes than RFC 9112 does.
+   * Passes the body to the receiver. A chunked body waits until the parser has read all bytes that have
+   * arrived, and found no further request. The parser does not treat size extensions, bare line feeds and
+   * trailers as RFC 9112 does.
    */
   #complete(body: Uint8Array): void {
     const { receiver } = this.transport.options;

@@ -1,8 +1,7 @@
-// The transport on uWebSockets.js; no other file but uws-exchange.ts knows it. Facts it obeys are U01 to
-// U14 of operations.md 11.3: the abort handler comes first, nothing thrown escapes a handler, ports are
-// exclusive. Several threads may have one each: then one listens, and deals the connections out in turn,
-// its own share among them, so that the port stays exclusive and all have equally many. Invariant: no
-// connection is dealt to a transport that was closed.
+// Implements the transport on uWebSockets.js; only uws-exchange.ts also uses the library. Three rules apply:
+// the abort handler is set first, no exception leaves a handler, and ports are exclusive. Each of several
+// threads may have a transport. Then one thread listens and distributes the connections in turn, itself
+// included, so that all threads have equally many. Invariant: a closed transport receives no connection.
 import { createRequire } from 'node:module';
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { printAddress } from './address.js';
@@ -35,16 +34,16 @@ type Uws = typeof import('uWebSockets.js');
 
 declare module 'uWebSockets.js' {
   interface TemplatedApp {
-    /** The declared types lack the form with host and options; U12 needs both. */
+    /** The declared types lack this form with host and options; exclusive ports need both. */
     listen(
       host: string,
       port: number,
       options: number,
       callback: (socket: us_listen_socket | false) => void,
     ): TemplatedApp;
-    /** What another thread's app is known by here. */
+    /** Identifies this app to apps of other threads. */
     getDescriptor(): number;
-    /** From now on the app of this descriptor gets its share of the connections. */
+    /** Starts to give the app of this descriptor its share of the connections. */
     addChildAppDescriptor(descriptor: number): TemplatedApp;
     removeChildAppDescriptor(descriptor: number): TemplatedApp;
   }
@@ -52,18 +51,19 @@ declare module 'uWebSockets.js' {
 
 const sweepMs = 250;
 
-/** One that is loaded, and the package that it is of. */
+/** A loaded add-on and its package. */
 interface AddOn {
   uws: Uws;
   name: string;
 }
 
-/** The packages of the add-on: each is built for other versions of Node. */
+/** Packages of the add-on. Each is built for other versions of Node. */
 export const uwsNames = ['uWebSockets.js', 'uWebSockets.js-next'];
 
 /**
- * The add-on that fits this Node, of the packages that may be loaded, or undefined; `onFailure` is told why one
- * does not. UWS_HTTP_MAX_HEADERS_SIZE must be set before (U09).
+ * Loads the first of these packages that fits this version of Node. Returns undefined if none does;
+ * `onFailure` receives the reason for each package that fails. UWS_HTTP_MAX_HEADERS_SIZE must be set before
+ * the call.
  */
 export function loadUws(
   names: readonly string[],
@@ -73,7 +73,8 @@ export function loadUws(
     try {
       return { name, uws: require(name) as Uws };
     } catch (error) {
-      // Not built for this Node or C library: the next one may be. What failed stands behind an empty line.
+      // The package is not built for this Node or C library; the next one may be. The reason comes after an
+      // empty line.
       const told = String((error as Error).message)
         .split(/\n\s*\n/)
         .at(-1)!;
@@ -126,7 +127,8 @@ class UwsTransport implements SharedListener, UwsTransportState {
     });
     this.#sweep = setInterval(() => {
       this.#dropSlowSenders();
-      // Of what too many bytes are held on all threads together, this one may hold those of one caller.
+      // When all threads together hold too many bytes, this thread may have those of a caller above its
+      // share.
       makeBodyRoom(this.bodyRoom);
       this.closeNonReaders();
       for (const exchange of this.heard) exchange.renew();
@@ -134,7 +136,7 @@ class UwsTransport implements SharedListener, UwsTransportState {
     this.#sweep.unref();
   }
 
-  /** The number of this turn of the event loop; one timer serves all who ask in it. */
+  /** Number of the current turn of the event loop. One timer serves all calls in a turn. */
   turn(): number {
     this.#turnEnd ??= setImmediate(() => {
       this.#turnEnd = undefined;
@@ -228,8 +230,8 @@ class UwsTransport implements SharedListener, UwsTransportState {
         return bound;
       }
       const errno = await probeListening({ host: bound.refused, port: bound.port });
-      // A free port of the first address may be taken on the second: try another. What the system
-      // gives to a probe was taken only for a moment.
+      // A free port of the first address may be taken on the second address: try another port. If the probe
+      // succeeds, the port was taken only for a moment.
       const again = (port === 0 && errno === 'EADDRINUSE') || errno === undefined;
       if (!again || attempt === 16) failListening(bound.refused, bound.port, errno ?? 'EADDRINUSE');
     }
@@ -302,7 +304,7 @@ class UwsTransport implements SharedListener, UwsTransportState {
   }
 }
 
-/** LIBUS_LISTEN_EXCLUSIVE_PORT. */
+/** Value of LIBUS_LISTEN_EXCLUSIVE_PORT in uSockets. */
 const exclusivePort = 1;
 const emptyBody = new Uint8Array(0);
 
