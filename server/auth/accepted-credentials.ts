@@ -1,19 +1,19 @@
-// Which credentials were accepted lately, by their digests, in memory that all threads share: who has shown a
-// right key goes on while others guess, and when a key was last used can be told. Invariant: what stands here
-// opens nothing: it says only that a credential is worth a look.
+// Remembers the digests of recently accepted credentials in memory that all threads share. Callers with a
+// valid key continue to be served while others guess, and the last use of a key is known. Invariant: an entry
+// grants no access. It only decides that a credential is looked up without a guess limit.
 //
-// The table holds as many credentials as it has places. Two threads that write the same place at once may lose one
-// of the two: its owner is then looked at as if it came for the first time.
+// The table holds at most as many credentials as it has entries. If two threads write the same entry at the
+// same time, one credential may be lost. The next request with it counts as a guess.
 import { sharedOriginMs } from '../../engine/internal.js';
 
 const minuteMs = 60_000;
-/** Minutes for which an accepted credential is one. */
+/** An accepted credential stays in force in this table for this many minutes. */
 const keptMinutes = 10;
-/** A power of two. */
+/** Number of entries; a power of two. */
 const places = 2 ** 15;
-/** How far an entry may stand from where it belongs. */
+/** Maximum distance of an entry from its home position in the table. */
 const reach = 8;
-/** Of an entry: 32 bits of the digest, never 0, and the minute in which it was last used. */
+/** 32-bit words per entry: 32 bits of the digest, never 0, and the minute of the last use. */
 const words = 2;
 
 const minuteAt = (now: number): number => Math.floor((now + sharedOriginMs) / minuteMs);
@@ -25,21 +25,22 @@ export class Accepted {
     this.#words = new Int32Array(buffer);
   }
 
-  /** The entry of a credential that was accepted in the last minutes, or -1. `now`: performance.now(). */
+  /** Index of a credential accepted within the last `keptMinutes`, or -1. `now`: performance.now(). */
   find(digest: Buffer, now: number): number {
     const at = this.#entryOf(digest);
     if (at < 0) return -1;
     return minuteAt(now) - this.#words[at + 1]! <= keptMinutes ? at : -1;
   }
 
-  /** It was accepted again. */
+  /** Records that the credential of an entry was accepted again. */
   renew(at: number, now: number): void {
     const minute = minuteAt(now);
-    // Most who call again do so in the same minute: a word that many threads read is seldom written.
+    // Most calls repeat within a minute. The word is shared by many threads, so it is written only when it
+    // changes.
     if (this.#words[at + 1] !== minute) this.#words[at + 1] = minute;
   }
 
-  /** It was accepted. Where there is no room, the one goes that was used least lately. */
+  /** Adds an accepted credential. If no entry is free, it replaces the least recently used one nearby. */
   note(digest: Buffer, now: number): void {
     const [place, tag] = [placeOf(digest), tagOf(digest)];
     let chosen = this.#entryOf(digest);
@@ -61,13 +62,16 @@ export class Accepted {
     return oldest;
   }
 
-  /** It is good no longer. */
+  /** Marks a credential as no longer accepted. */
   forget(digest: Buffer): void {
     const at = this.#entryOf(digest);
     if (at >= 0) this.#words[at + 1] = 0;
   }
 
-  /** When it was last used, in milliseconds on the clock of performance.now() and to the minute; undefined: unknown. */
+  /**
+   * Time of the last use, to the minute, in milliseconds of performance.now(). Returns undefined if it is
+   * unknown.
+   */
   usedAt(digest: Buffer): number | undefined {
     const at = this.#entryOf(digest);
     const minute = at < 0 ? 0 : this.#words[at + 1]!;

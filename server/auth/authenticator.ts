@@ -1,6 +1,6 @@
-// Judges what requests show to say who they are, at the price of one look-up at most (access.md 3.1). A credential
-// that was accepted lately is looked up at once. Any other is counted first, by its source and over all: beyond the
-// bound nobody looks at it, so that a flood of guesses finds nothing, and right ones pass amid it.
+// Authenticates requests with at most one look-up each. A recently accepted credential is looked up without a
+// limit. Any other credential first counts as a guess, by its source and in total. Above the limit it is not
+// looked up, so a flood of guesses finds nothing while valid keys keep working.
 import { wallMs } from '../../engine/internal.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Accepted } from './accepted-credentials.js';
@@ -8,7 +8,7 @@ import { digestOf, shownBy } from './credential.js';
 import type { Guesses } from './guess-limiter.js';
 import type { Caller, Keys } from './keys.js';
 
-/** Why there is no caller: nothing was shown, it is nobody's, or it was not looked at. */
+/** Why a request has no caller: it has no credential, an unknown one, or one above the limit of guesses. */
 export type Refusal = 'missing' | 'wrong' | 'throttled';
 
 export type Judged = { caller: Caller } | { refusal: Refusal };
@@ -16,16 +16,20 @@ export type Judged = { caller: Caller } | { refusal: Refusal };
 export interface KeyJudgeParts {
   keys: Keys;
   accepted: Accepted;
-  /** Undefined: only what was accepted before is judged here, all else is left to another thread. */
+  /**
+   * Undefined: this thread judges only recently accepted credentials and leaves all others to another thread.
+   */
   guesses: Guesses | undefined;
-  /** Where a request comes from, as it is counted. */
+  /** Returns the source under which a request is counted. */
   sourceOf: (exchange: Exchange) => string;
 }
 
 export class KeyJudge {
   constructor(private readonly parts: KeyJudgeParts) {}
 
-  /** Whose credential a request shows. Judged once, whoever asks first. */
+  /**
+   * Returns the caller of a request. The result is kept in the exchange, so that a request is judged once.
+   */
   judge(exchange: Exchange): Judged {
     const judged = (exchange.judged as Judged | undefined) ?? this.#judge(exchange);
     exchange.judged = judged;
@@ -45,17 +49,17 @@ export class KeyJudge {
         accepted.renew(known, now);
         return { caller };
       }
-      // It was revoked: from now on it is as good as a guess.
+      // The key was revoked: from now on its text counts as a guess.
       accepted.forget(digest);
     }
     return this.#once(exchange, digest, now, () => keys.find({ text, digest }, wallMs()));
   }
 
-  /** Whether another node of the cluster has made this request; `isGood` looks at its proof. */
+  /** Checks whether another node of the cluster sent this request. `isGood` verifies its proof. */
   judgeNode(exchange: Exchange, isGood: () => boolean): Judged {
     const { accepted } = this.parts;
     const now = performance.now();
-    // No two proofs are the same: what was accepted before is the place of a node.
+    // No two proofs are equal, so the table remembers the address of the node.
     const digest = digestOf(`node at ${this.parts.sourceOf(exchange)}`);
     const known = accepted.find(digest, now);
     if (known >= 0 && isGood()) {
@@ -65,7 +69,7 @@ export class KeyJudge {
     return this.#once(exchange, digest, now, () => (isGood() ? node : undefined));
   }
 
-  /** A look that counts as a guess unless it finds somebody. */
+  /** Counts the look-up as a guess, and takes the count back if it finds a caller. */
   #once(exchange: Exchange, digest: Buffer, now: number, find: () => Caller | undefined): Judged {
     const { accepted, guesses, sourceOf } = this.parts;
     const source = sourceOf(exchange);
@@ -78,5 +82,5 @@ export class KeyJudge {
   }
 }
 
-/** A node of the same cluster may what an administrator may. */
+/** A node of the same cluster has the rights of an administrator. */
 const node: Caller = { keyId: 'node', role: 'admin', isNode: true };

@@ -1,17 +1,22 @@
-// The one key of the configuration, `auth.api_key`, usually given as TRELLIS_API_KEY: the key itself, or
-// `sha256:` and the digest of one.
+// Reads the key of the configuration, `auth.api_key`, usually set by TRELLIS_API_KEY. The value is the key,
+// or `sha256:` and the digest of the key.
 import { fail } from '../../engine/internal.js';
 import { digestOf } from './credential.js';
 
 const prefix = 'sha256:';
 const digestForm = /^[0-9a-fA-F]{64}$/;
-/** A shorter one can be guessed. */
+/** Minimum number of characters; a shorter key can be guessed. */
 const leastLength = 16;
 
-/** Without the prefix: taken for a digest in this release, for a key in the next one. */
+/**
+ * Whether the value is a digest without its prefix. This release reads it as a digest, the next one as a key.
+ */
 export const isBareDigest = (value: string): boolean => digestForm.test(value);
 
-/** The key that a command shows to a server; empty where only its digest is known, which opens nothing. */
+/**
+ * The key that a command sends to a server. Empty if only the digest is configured, because a digest grants
+ * no access.
+ */
 export const shownKey = (value: string): string =>
   value.startsWith(prefix) || isBareDigest(value) ? '' : value;
 

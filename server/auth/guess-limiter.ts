@@ -1,8 +1,8 @@
-// How many credentials that nobody knows yet are looked at in a second, by source and over all. A look is counted
-// before it is made, and taken back when the credential was right: so guesses that come at once are not looked at
-// at once. Of one thread: all such looks are made on one.
+// Limits the look-ups of unknown credentials per second, by source and in total. A look-up is counted before
+// it runs, and the count is taken back if the credential was valid. So simultaneous guesses cannot exceed the
+// limit. Runs on one thread, which makes all such look-ups.
 
-/** Over all, as many are looked at as so many sources have. */
+/** The total limit is this many times the limit of one source. */
 const sources = 10;
 
 export class Guesses {
@@ -10,10 +10,10 @@ export class Guesses {
   #total = 0;
   #second = 0;
 
-  /** At most so many of one source in a second. */
+  /** `perSource`: guesses of one source per second. */
   constructor(private readonly perSource: number) {}
 
-  /** Whether one more may be looked at; counts it. `now`: performance.now(). */
+  /** Counts a guess. Returns false if it exceeds a limit. `now`: performance.now(). */
   begin(source: string, now: number): boolean {
     const second = Math.floor(now / 1000);
     if (second !== this.#second) {
@@ -28,7 +28,7 @@ export class Guesses {
     return true;
   }
 
-  /** It was no guess. */
+  /** Takes a count back, because the credential was valid. */
   takeBack(source: string): void {
     const count = this.#counts.get(source);
     if (count === undefined) return;

@@ -1,5 +1,5 @@
-// The key file: records of API keys as JSON, replaced as a whole. On a node of a cluster it says too which keys
-// all nodes had when it was written, so that what was done to it since is known.
+// Reads and replaces the key file: records of API keys as JSON. On a node of a cluster, the file also holds
+// the keys that all nodes had when it was written. The difference is the set of local changes since then.
 import {
   closeSync,
   fstatSync,
@@ -20,8 +20,9 @@ import { type KeyRecord, recordsSchema as keys } from './key-record.js';
 const text = { type: 'string' } as const;
 
 /**
- * Version 1 had no checksum, and those before 4 no keys with `former` texts: a file has version 4 as long as one has,
- * so that an older server refuses it. A damaged file of one version never passes for a file of another version.
+ * Schemas of all versions. Version 1 has no checksum, and versions before 4 have no keys with `former` texts.
+ * A file has version 4 only if one of its keys has such texts, so that an older server refuses it. A damaged
+ * file of one version never passes as a file of another version.
  */
 const fileSchemas = [
   {
@@ -64,15 +65,15 @@ const fileSchemas = [
 
 export interface KeyFile {
   keys: KeyRecord[];
-  /** Those of all nodes of the cluster, as this one had heard; absent: it has heard of none. */
+  /** Keys of all nodes of the cluster, as last received; absent if none were received. */
   shared?: KeyRecord[];
-  /** Ids of those that were revoked here since, and may be on their way to the others. */
+  /** Ids of keys that were revoked here since then. The other nodes may not know of it yet. */
   gone?: string[];
 }
 
 /**
- * The keys of a file; none when it does not exist. Fails CONFIG_INVALID when it cannot be read as
- * one.
+ * Returns the keys of a file, or none if the file does not exist. Fails CONFIG_INVALID if it is not a valid
+ * key file.
  */
 export const readKeyFile = (path: string): KeyRecord[] => readWholeKeyFile(path).keys;
 
@@ -82,7 +83,7 @@ export function readWholeKeyFile(path: string): KeyFile {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     throwShortage(error);
-    // A data directory that is a file is refused for what it is, later.
+    // If the data directory is a file, a later check refuses it and names the cause.
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { keys: [] };
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} cannot be read` });
@@ -104,23 +105,26 @@ export function readWholeKeyFile(path: string): KeyFile {
   return file;
 }
 
-/** Of the records as they are read: a key must not get the rights of another by a damaged file. */
+/** Checksum over the records as they are read: a damaged file must not give a key the rights of another. */
 const checksumOf = ({ keys, shared, gone }: KeyFile): string =>
   crc32(JSON.stringify(shared === undefined ? keys : [keys, shared, gone]))
     .toString(16)
     .padStart(8, '0');
 
-/** How long a change may take; a draft that stays longer was left behind by a process that died. */
+/** Maximum duration of a change. An older draft was left by a process that died. */
 const staleMs = 2_000;
 const patienceMs = 20_000;
 const retryMs = 10;
 
-/** Replaces the keys by what `change` makes of them. */
+/** Replaces the keys by the result of `change`. */
 export function changeKeyFile(path: string, change: (keys: KeyRecord[]) => KeyRecord[]): void {
   rewriteKeyFile(path, (file) => withKeys(file, change(file.keys)));
 }
 
-/** A file after somebody has changed its keys: where others may have heard of them, what goes is noted. */
+/**
+ * Returns the file with changed keys. In a cluster, it also records the removed ids, because other nodes may
+ * have the keys.
+ */
 export function withKeys(file: KeyFile, keys: KeyRecord[]): KeyFile {
   if (file.shared === undefined) return { keys };
   const ids = new Set(keys.map(({ id }) => id));
@@ -129,9 +133,9 @@ export function withKeys(file: KeyFile, keys: KeyRecord[]): KeyFile {
 }
 
 /**
- * Replaces the file by what `change` makes of it. The draft is the lock: it is there from before
- * the file is read until it takes its place, so that two changes at once are both kept, and a power
- * cut leaves the old file or the new one (operations.md N14).
+ * Replaces the file by the result of `change`. The draft is the lock: it exists before the file is read, and
+ * is renamed to the file. So two simultaneous changes both take effect. A power failure leaves the old file
+ * or the new one.
  */
 export function rewriteKeyFile(path: string, change: (file: KeyFile) => KeyFile): void {
   makeFolder(dirname(path));
@@ -142,7 +146,7 @@ export function rewriteKeyFile(path: string, change: (file: KeyFile) => KeyFile)
   syncPath(dirname(path));
 }
 
-/** False: it took so long that another process has taken the draft for one left behind, and gone on. */
+/** Returns false if it took so long that another process removed the draft as stale. */
 function attemptRewrite(path: string, change: (file: KeyFile) => KeyFile): boolean {
   const draft = `${path}.tmp`;
   const file = openDraft(draft);
@@ -152,7 +156,7 @@ function attemptRewrite(path: string, change: (file: KeyFile) => KeyFile): boole
     const next = change(readWholeKeyFile(path));
     const version = versionOf(next);
     const content = { version, crc32: checksumOf(next), ...next };
-    // The whole of it: of one write that is cut short by a full disk nobody would hear.
+    // Writes all bytes or fails. A single write can be cut short by a full disk without an error.
     writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
     fsyncSync(file);
     if (!isOurs()) return false;
@@ -176,9 +180,9 @@ export function writeKeyFile(path: string, keys: readonly KeyRecord[]): void {
 }
 
 /**
- * Creates the draft, waiting while another process has one. A draft that stays the same for long is
- * left over from a process that died; by this process's own clock, as the file's times are by one that
- * may be set.
+ * Creates the draft, and waits while another process has one. A draft that stays the same for `staleMs` was
+ * left by a process that died. This process measures the time itself, because the times of a file come from a
+ * clock that can be set.
  */
 function openDraft(draft: string): number {
   const began = performance.now();

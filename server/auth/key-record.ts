@@ -1,5 +1,5 @@
-// API keys as they are kept, and the making of new ones (http.md 8.1). Only digests are kept; the text of a key
-// exists for the moment in which it is made or checked.
+// Defines the stored form of API keys, and creates new keys. Invariant: only digests are stored. The text of
+// a key exists only while it is created or checked.
 import { randomInt } from 'node:crypto';
 import { Check } from 'typebox/schema';
 import { digestOf } from './credential.js';
@@ -9,7 +9,7 @@ export type Role = (typeof roles)[number];
 
 const text = { type: 'string' } as const;
 const digest = { type: 'string', pattern: '^[0-9a-f]{64}$' } as const;
-/** No other members: a limit whose name is damaged must not be a key without that limit. */
+/** Allows no other members: a limit whose name is damaged must not become a key without that limit. */
 const keySchema = {
   type: 'object',
   additionalProperties: false,
@@ -42,16 +42,16 @@ export interface KeyRecord {
   id: string;
   name: string;
   role: Role;
-  /** Query names this key is limited to; `*` at the end stands for any rest. */
+  /** Names of the queries that this key may call; `*` at the end matches any rest. Absent: all queries. */
   queries?: string[];
-  /** The only database this key is for. */
+  /** The only database that this key may use. Absent: all databases. */
   tenant?: string;
-  /** RFC 3339; the key is refused from then on. */
+  /** Time in RFC 3339 from which the key is refused. */
   expires?: string;
   created: string;
-  /** SHA-256 of the key, hexadecimal. */
+  /** SHA-256 of the key in hexadecimal digits. */
   digest: string;
-  /** Of the texts that it had before it was rotated, each until a time in RFC 3339. */
+  /** Digests of the texts before rotations. Each is accepted until its time in RFC 3339. */
   former?: { digest: string; until: string }[];
 }
 
@@ -61,7 +61,7 @@ function randomText(length: number): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 }
 
-/** A new key: its record, and its text, which is shown once and kept nowhere. */
+/** Creates a key. Returns its record and its text, which is shown once and not stored. */
 export function makeKey(
   options: Pick<KeyRecord, 'name' | 'role' | 'queries' | 'tenant' | 'expires'>,
   now: Date,
@@ -76,17 +76,17 @@ function makeText(id: string): { digest: string; text: string } {
   return { text, digest: digestOf(text).toString('hex') };
 }
 
-/** The id in the text of a key of ours; undefined for any other text. */
+/** The id in the text of a TrellisDB key; undefined for any other text. */
 export function idIn(text: string): string | undefined {
   if (!text.startsWith('tk_')) return undefined;
   const end = text.indexOf('_', 3);
   return end < 0 ? undefined : text.slice(3, end);
 }
 
-/** Texts that a key had before and that are good still; with more, the oldest go. */
+/** Number of former texts that stay valid. A rotation removes the oldest ones beyond it. */
 const formerMax = 2;
 
-/** The same key with another text; the present one stays good until `until`. */
+/** Gives a key a new text. The present text stays valid until `until`. */
 export function rotateKey(
   record: KeyRecord,
   until: Date,

@@ -1,5 +1,6 @@
-// When each key was last used, to the minute, in a file beside the key file: for `trellis keys list`, and for whoever
-// looks for keys that nobody needs. Invariant: it decides nothing; a file that is lost or damaged is begun anew.
+// Records when each key was last used, to the minute, in a file next to the key file. `trellis keys list`
+// shows these times, which reveal unused keys. Invariant: the times decide nothing. A lost or damaged file is
+// replaced by a new one.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { wallMs } from '../../engine/internal.js';
 import type { Accepted } from './accepted-credentials.js';
@@ -7,7 +8,7 @@ import type { KeyList } from './keys.js';
 
 const pathOf = (keysFile: string): string => `${keysFile}.used`;
 
-/** Times in RFC 3339 by the ids of keys. */
+/** Times of the last use in RFC 3339, by id of the key. Empty if the file is missing or damaged. */
 export function readKeyUse(keysFile: string): ReadonlyMap<string, string> {
   try {
     const content = JSON.parse(readFileSync(pathOf(keysFile), 'utf8')) as Record<string, unknown>;
@@ -29,7 +30,7 @@ export class KeyUse {
     private readonly accepted: Accepted,
   ) {}
 
-  /** Writes what has changed, at most once a minute; `isLast`: at once. */
+  /** Writes the changed times, at most once a minute; with `isLast`, immediately. */
   note({ keys }: KeyList, isLast = false): void {
     const now = performance.now();
     if (keys.length === 0 || (!isLast && now - this.#writtenAt < betweenMs)) return;
@@ -58,7 +59,7 @@ export class KeyUse {
       return at === undefined ? [] : [wallMs() - (now - at)];
     });
     const latest = Math.max(...times);
-    // A clock that was set back must not make a use older than it was told before.
+    // If the clock was set back, the last use keeps its later time.
     if (times.length === 0 || latest <= Date.parse(before ?? '')) return before;
     return `${new Date(latest).toISOString().slice(0, 16)}Z`;
   }

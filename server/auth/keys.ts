@@ -1,5 +1,4 @@
-// API keys in force: those of the key file and the one of the environment, and telling who calls
-// (http.md 8.1).
+// Holds the API keys in force, from the key file and the environment, and finds the caller of a credential.
 import { timingSafeEqual } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Credential } from './credential.js';
@@ -7,38 +6,37 @@ import { environmentDigest } from './environment-key.js';
 import { readKeyFile } from './key-file.js';
 import { type KeyRecord, type Role, idIn } from './key-record.js';
 
-/** Who calls, as far as rights go. `keyId` is empty when no keys are configured. */
+/** A caller and its rights. `keyId` is empty if no keys are configured. */
 export interface Caller {
   keyId: string;
   role: Role;
   queries?: readonly string[];
-  /** Another node of the cluster. */
+  /** Whether the caller is another node of the cluster. */
   isNode?: boolean;
-  /** The only database that is open to it; absent for all. */
+  /** The only database that the caller may use; absent for all. */
   tenant?: string;
 }
 
-/** One key. */
 interface KnownKey {
-  /** In hexadecimal digits, each until a time; after a rotation several. */
+  /** Digests in hexadecimal digits, each valid until a time; several after a rotation. */
   digests: readonly { digest: string; until: number }[];
   caller: Caller;
   expiresAt: number;
-  /** It is no record of the file: its text names no id. */
+  /** The key comes from the environment, not from the file. Its text contains no id. */
   isOfEnvironment?: true;
 }
 
-/** Keys on their way to another thread. */
+/** Keys in the form that is sent to another thread. */
 export interface KeyList {
   keys: readonly KnownKey[];
   needed: boolean;
 }
 
-/** What requests are judged by. */
+/** The keys by which requests are authenticated. */
 export interface Keys {
-  /** Whether requests need a key: revoking the last one closes the server, it opens nothing. */
+  /** Whether requests need a key. Revoking the last key closes the server; it does not open it. */
   readonly active: boolean;
-  /** Whose key it is; undefined for none. */
+  /** The caller that a credential belongs to, or undefined. */
   find(credential: Credential, now: number): Caller | undefined;
 }
 
@@ -48,15 +46,18 @@ interface Entry {
   caller: Caller | undefined;
 }
 
-/** What the text of an id is compared with that nobody has. */
+/** Compared with a text whose id is unknown. */
 const nobody: readonly Entry[] = [{ digest: Buffer.alloc(32), until: 0, caller: undefined }];
 const none: readonly Entry[] = [];
 
-/** The keys in force at a moment: found by the id in their text, whatever their number. */
+/**
+ * The keys in force at one moment. The id in the text finds a key, so the time does not depend on their
+ * number.
+ */
 export class KeyTable implements Keys {
   readonly active: boolean;
   readonly #byId = new Map<string, Entry[]>();
-  /** Those without an id. */
+  /** Digests of keys without an id. */
   readonly #others: Entry[] = [];
 
   constructor(readonly list: KeyList) {
@@ -70,7 +71,7 @@ export class KeyTable implements Keys {
     }
   }
 
-  /** An id that nobody has takes as long as one that somebody has: time tells nothing. */
+  /** An unknown id takes as long as a known one, so the duration reveals nothing. */
   find({ text, digest }: Credential, now: number): Caller | undefined {
     const id = idIn(text);
     const entries = id === undefined ? none : (this.#byId.get(id) ?? nobody);
@@ -86,15 +87,15 @@ function matching(entries: readonly Entry[], digest: Buffer, now: number): Calle
   return found;
 }
 
-/** The keys in force. */
+/** The keys in force, which follow the key file. */
 export class Keyring implements Keys {
   #table = new KeyTable({ keys: [], needed: false });
   #stamp: string | undefined;
   readonly #environmentKeys: KnownKey[] = [];
-  /** What the keys that were in force when `lapsed` was last asked open, by their ids. */
+  /** Rights of each key at the last call of `expired`, as JSON by key id. */
   #inForce = new Map<string, string>();
 
-  /** `environmentKey`: the key, or its digest (environment-key.ts). Fails CONFIG_INVALID. */
+  /** `environmentKey`: the key or its digest (environment-key.ts). Fails CONFIG_INVALID. */
   constructor(
     private readonly path: string,
     environmentKey?: string,
@@ -114,32 +115,32 @@ export class Keyring implements Keys {
     return this.#table.active;
   }
 
-  /** For other threads. */
+  /** The keys, in a form for other threads. */
   get list(): KeyList {
     return this.#table.list;
   }
 
-  /** Whether no key at all is in force though one is needed. */
+  /** Whether keys are required but none is in force. */
   get closed(): boolean {
     return this.active && this.list.keys.length === 0;
   }
 
   /**
-   * Reads the file again if it changed; true when it did. A file that has vanished changes nothing:
-   * taking the keys away by accident must not open the server.
+   * Reads the file again if it changed; returns true if it did. If the file has vanished, the keys stay in
+   * force: an accidental deletion must not open the server.
    */
   refresh(): boolean {
     const stamp = fileStamp(this.path);
     if (stamp === this.#stamp || (stamp === '' && this.#stamp !== undefined)) return false;
     const keys = [...this.#environmentKeys, ...readKeyFile(this.path).map(knownKey)];
     this.#stamp = stamp;
-    // A key file that exists asks for keys, also when it holds none any more.
+    // An existing key file requires keys, even if it holds none.
     const needed = this.active || stamp !== '' || keys.length > 0;
     this.#table = new KeyTable({ keys, needed });
     return true;
   }
 
-  /** The ids of keys that were revoked, have expired or open something else since the last call. */
+  /** Ids of keys that were revoked, expired or got other rights since the last call. */
   expired(now: number): string[] {
     const inForce = this.list.keys.filter((key) => key.expiresAt > now);
     const before = this.#inForce;
@@ -154,7 +155,7 @@ export class Keyring implements Keys {
 
 const never = Number.POSITIVE_INFINITY;
 
-/** A time that cannot be read is taken as past: refusing is the safe error. */
+/** A time that cannot be read counts as past, because a refusal is the safe error. */
 const timeOf = (text: string | undefined): number =>
   text === undefined ? never : Date.parse(text) || 0;
 
@@ -184,7 +185,7 @@ function fileStamp(path: string): string {
   }
 }
 
-/** Whether a scope like `["get*", "people"]` names the query. */
+/** Whether a scope such as `["get*", "people"]` contains the query. */
 export function scopeNames(scope: readonly string[], query: string): boolean {
   return scope.some((entry) =>
     entry.endsWith('*') ? query.startsWith(entry.slice(0, -1)) : entry === query,

@@ -1,11 +1,11 @@
-// What a caller may call, for doors that show each caller only that: nothing else is told of.
+// Decides which queries a caller may call and see. Interfaces that list queries show only these.
 import type { Query } from '../../engine/internal.js';
 import { type Caller, scopeNames } from './keys.js';
 
-/** Limited to some queries: neither the graph behind them nor walks through it are theirs. */
+/** Whether the key is limited to some queries. Such a key can neither browse the graph nor use sessions. */
 export const isScoped = (caller: Caller | undefined): boolean => caller?.queries !== undefined;
 
-/** The queries that a caller may know of; undefined: all there are. */
+/** Names of the queries that a caller may see; undefined means all. */
 export const queriesOf = (caller: Caller | undefined): Caller['queries'] =>
   caller?.role === 'metrics' ? [] : caller?.queries;
 
@@ -16,7 +16,7 @@ export function mayCall(caller: Caller | undefined, { name, plan }: Query): bool
   return caller.queries === undefined || scopeNames(caller.queries, name);
 }
 
-/** The same caller, who reads at most. */
+/** Returns the same caller with the role read. */
 export const readingOnly = (caller: Caller | undefined): Caller => ({
   ...(caller ?? { keyId: '' }),
   role: 'read',

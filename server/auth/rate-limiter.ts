@@ -1,17 +1,17 @@
-// At most so many events a second and source. Invariant: what is counted goes by a clock that nobody sets.
+// Limits the events per second of each source. Invariant: the time comes from a clock that cannot be set.
 import { sharedOriginMs } from '../../engine/internal.js';
 
 export interface Rate {
-  /** Counts an event; false when it is one too many. `now`: performance.now(). */
+  /** Counts an event. Returns false if it exceeds the limit. `now`: performance.now(). */
   pass(source: string, now: number): boolean;
 }
 
-/** What an open bound is. */
+/** Used where no limit is configured. */
 export const noRate: Rate = { pass: () => true };
 
 const sourcesMax = 10_000;
 
-/** For one thread. */
+/** Counts on one thread. */
 export class OwnRate implements Rate {
   readonly #counts = new Map<string, number>();
   #second = 0;
@@ -30,18 +30,21 @@ export class OwnRate implements Rate {
   }
 }
 
-/** A power of two: places for sources of one second, and how far one may stand from where it belongs. */
+/**
+ * Number of cells for the sources of one second, a power of two. `reach`: maximum distance of a source from
+ * its home cell.
+ */
 const places = 2 ** 15;
 const reach = 16;
-/** A cell: 24 bits of the source's hash, 16 of the second, 24 of the count. */
+/** Layout of a cell: 24 bits of the source's hash, 16 bits of the second, 24 bits of the count. */
 const countBits = 24n;
 const secondBits = 16n;
 const countMax = (1n << countBits) - 1n;
 
 /**
- * For all threads together: a table in shared memory, changed cell by cell in one step each, so that no
- * event is lost between two threads. A source whose places are all taken in this second counts with the
- * one it meets there: that errs on the side of the bound.
+ * Counts for all threads together, in a table in shared memory. Each cell changes in one atomic step, so no
+ * event is lost between two threads. If all cells of a source are taken in this second, the source shares the
+ * last one with another source. Such a source reaches its limit early, never late.
  */
 export class SharedRate implements Rate {
   readonly #cells: BigInt64Array;
@@ -51,7 +54,7 @@ export class SharedRate implements Rate {
     readonly buffer = new SharedArrayBuffer(places * 8 + 8),
   ) {
     this.#cells = new BigInt64Array(buffer);
-    // Whoever chooses names must not be able to choose places.
+    // The seed is random: a client that chooses the names of sources must not be able to choose their cells.
     if (this.#seed === 0) {
       Atomics.store(this.#cells, places, BigInt(Math.floor(Math.random() * 2 ** 32)) | 1n);
     }
@@ -84,10 +87,10 @@ export class SharedRate implements Rate {
   }
 }
 
-/** Of the bounds that all threads keep together. */
+/** Counters of the limits that hold for all threads together. */
 export type SharedRates = Record<'rate_per_key' | 'rate_per_address', SharedRate>;
 
-/** Where a source belongs, and what tells it from others there; never 0. */
+/** Home cell of a source, and a tag that distinguishes it from other sources there. The tag is never 0. */
 function hashOf(source: string, seed: number): [place: number, tag: number] {
   let a = seed | 0;
   let b = ~seed;

@@ -1,5 +1,5 @@
-// Who may speak to the server at all (http.md 8): Host, Origin, protected mode, API keys, rates.
-// Each check throws the error it stands for; the order in which they run is that of request-pipeline.ts.
+// Decides which requests the server accepts: checks Host, Origin, protected mode, API keys and rates. Each
+// check throws its error. request-pipeline.ts calls the checks in their order.
 import { isIP } from 'node:net';
 import { excerpt, fail } from '../../engine/internal.js';
 import { isLoopback, sourceOf } from '../http/address.js';
@@ -14,13 +14,13 @@ import { type Caller, type Keys, scopeNames } from './keys.js';
 import { NodeProof } from '../cluster/node-auth.js';
 import { OwnRate, type Rate, noRate } from './rate-limiter.js';
 
-/** What the configuration says. */
+/** Security settings of the configuration. */
 export interface SecurityRules {
   /** The configured host, as in `server.host`. */
   host: string;
   allowedHosts: readonly string[];
   corsOrigins: readonly string[];
-  /** Whether pages of this machine may call, whatever port they are served from. */
+  /** Whether pages from this machine may call, on any port. */
   loopbackOrigins?: boolean;
   insecureNoAuth: boolean;
   trustProxy: boolean;
@@ -34,21 +34,21 @@ export interface SecurityRules {
 
 export interface SecurityOptions extends SecurityRules {
   keys: Keys;
-  /** Of all threads. */
+  /** Recently accepted credentials, shared by all threads. */
   accepted: Accepted;
-  /** Keys that nobody knows yet are judged by another thread: here they fail as wrong ones do. */
+  /** Another thread judges unknown keys. This thread refuses them as wrong ones. */
   leavesGuesses?: boolean;
-  /** Counts for a bound that is set; of this thread alone if absent. */
+  /** Creates the counter of a configured limit. Absent: the counter of this thread alone. */
   rateFor?: (bound: 'rate_per_key' | 'rate_per_address', limit: number) => Rate;
-  /** Whether the header of a node's proof is good for the head of this request, and was not used before. */
+  /** Whether the proof of a node matches the head of this request and was not used before. */
   isNode?: ((exchange: Exchange) => boolean) | undefined;
-  /** Hears why a key was refused. */
+  /** Called with the reason when a key is refused. */
   onAuthFailure: (reason: Refusal, exchange: Exchange) => void;
 }
 
 /**
- * What a route asks of a key. `open` needs none; `node` is for other nodes of the cluster, and where there are
- * no keys for this machine.
+ * Access that a route requires. `open` needs no key. `node` is for other nodes of the cluster; without
+ * configured keys, it is for this machine.
  */
 export type Access = 'open' | 'any' | 'read' | 'write' | 'admin' | 'metrics' | 'node';
 
@@ -79,7 +79,7 @@ const corsHeaders: HeaderList = [
 ];
 
 export class RequestGuard {
-  /** Host values already judged; bounded, because clients choose them. */
+  /** Results for Host values; bounded, because clients choose the values. */
   readonly #hosts = new Map<string, boolean>();
   readonly #judge: KeyJudge;
   readonly #keyRate: Rate;
@@ -108,7 +108,10 @@ export class RequestGuard {
     return this.options.keys.active;
   }
 
-  /** http.md 8.3. */
+  /**
+   * Fails HOST_NOT_ALLOWED for a Host that is neither an address, local nor configured. This prevents DNS
+   * rebinding. With keys in force and no configured list, every Host passes.
+   */
   checkHost(exchange: Exchange): void {
     const { host } = exchange;
     const { keys, allowedHosts } = this.options;
@@ -131,7 +134,10 @@ export class RequestGuard {
     return listed.some((entry) => entry.toLowerCase() === name);
   }
 
-  /** http.md 8.4. A listed origin gets its header on the answer, whatever that is. */
+  /**
+   * Fails ORIGIN_NOT_ALLOWED for a foreign web page. Adds the CORS headers for a listed origin, also to an
+   * error.
+   */
   checkOrigin(exchange: Exchange): void {
     const { origin, fetchSite } = exchange;
     if (origin === '') {
@@ -156,7 +162,7 @@ export class RequestGuard {
     return corsOrigins.includes(origin) || (corsOrigins.includes('*') && keys.active);
   }
 
-  /** Whether this is a preflight of an allowed origin; its answer has no body. */
+  /** Whether this is a preflight of an allowed origin. Its answer has no body. */
   isPreflight(exchange: Exchange): boolean {
     if (exchange.method !== 'OPTIONS' || exchange.preflightMethod === '') return false;
     if (exchange.origin === '' || !this.#isListedOrigin(exchange.origin)) return false;
@@ -164,27 +170,27 @@ export class RequestGuard {
     return true;
   }
 
-  /** http.md 8.2. Health routes are not asked. */
+  /** Fails PROTECTED_MODE for other machines if no keys are configured. Health routes skip this check. */
   checkProtectedMode(exchange: Exchange): void {
     const { keys, insecureNoAuth } = this.options;
     if (!this.#remoteBind || keys.active || insecureNoAuth) return;
     if (!isLocal(exchange)) fail('PROTECTED_MODE');
   }
 
-  /** Whose key a request shows, before its rights are judged. */
+  /** The caller of a request, before its rights are checked; undefined if it has no valid key. */
   know(exchange: Exchange): Caller | undefined {
     const judged = this.#judge.judge(exchange);
     return 'caller' in judged ? judged.caller : undefined;
   }
 
   /**
-   * The caller, or undefined when no keys are configured; fails for a missing, wrong or expired
-   * key, and for one of another tenant than the request is about.
+   * Returns the caller, or undefined if no keys are configured. Fails for a missing, wrong or expired key,
+   * for a key of another database, and above a rate limit.
    */
   authenticate(exchange: Exchange, tenant = ''): Caller | undefined {
     const { keys, limits } = this.options;
     const now = performance.now();
-    // The thread that a request came to may have counted it already.
+    // The thread that received the request may have counted it already.
     if (exchange.rated < 1 && limits.rate_per_address > 0) {
       if (!this.#addressRate.pass(this.source(exchange), now)) failRate('requests');
       exchange.rated = 1;
@@ -207,7 +213,7 @@ export class RequestGuard {
   #authenticateNode(exchange: Exchange): Caller {
     const isGood = (): boolean => this.options.isNode?.(exchange) === true;
     const caller = this.#callerOf(exchange, this.#judge.judgeNode(exchange, isGood));
-    // Whose share it is: the node has judged the key that it passes on.
+    // The share counts to the key that the node forwards, because the node has authenticated that key.
     exchange.keyId = idIn(shownBy(exchange)) ?? caller.keyId;
     return caller;
   }
@@ -220,27 +226,30 @@ export class RequestGuard {
     return fail(refusal === 'missing' ? 'API_KEY_REQUIRED' : 'INVALID_API_KEY');
   }
 
-  /** What a node asks is what it has signed: its body is known only now. */
+  /**
+   * A node signs the body of its request. The signature is checked here, because the body arrives after the
+   * head.
+   */
   checkBody(exchange: Exchange, body: Uint8Array): void {
     const { nodeProof } = exchange;
     if (nodeProof === '' || NodeProof.isOf(nodeProof, body)) return;
     this.#callerOf(exchange, { refusal: 'wrong' });
   }
 
-  /** The client's address; behind a trusted proxy the one that proxy saw. */
+  /** The client's address. With `trustProxy`, the address that the nearest proxy saw. */
   peer(exchange: Exchange): string {
     if (!this.options.trustProxy || exchange.forwardedFor === '') return exchange.peer();
     const seen = exchange.forwardedFor.split(',').at(-1)!.trim();
-    // Anything else is no address: it names nobody, and is not repeated in the log.
+    // Any other text is not an address. It identifies no client and must not reach the log.
     return isIP(seen) === 0 ? exchange.peer() : seen;
   }
 
-  /** Whom that address stands for where callers are counted. */
+  /** Source under which the client is counted. */
   source(exchange: Exchange): string {
     return sourceOf(this.peer(exchange));
   }
 
-  /** Role and scope. An endpoint without a query is closed to keys that are limited to some. */
+  /** Checks role and scope. A key that is limited to queries cannot use endpoints that run no query. */
   checkAccess(
     exchange: Exchange,
     caller: Caller | undefined,
@@ -269,8 +278,8 @@ export class RequestGuard {
 }
 
 /**
- * Whether a request comes from this machine itself. What a proxy on this machine passes on does
- * not, whether the proxy is trusted or not: every address it names must be of this machine too.
+ * Whether a request comes from this machine itself. A request through a local proxy does so only if all
+ * addresses in X-Forwarded-For are of this machine, whether the proxy is trusted or not.
  */
 function isLocal(exchange: Exchange): boolean {
   if (!isLoopback(exchange.peer()) || exchange.forwarded) return false;
@@ -292,8 +301,7 @@ const neededRole = {
 } as const;
 
 /**
- * The name of a Host value in lower case, without port and brackets; undefined when it is no host
- * at all.
+ * The name in a Host value in lower case, without port and brackets. Returns undefined if it is not a host.
  */
 function hostName(value: string): string | undefined {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]\s/@]+))(?::\d{0,5})?$/.exec(value);
@@ -304,6 +312,6 @@ function isAddress(name: string): boolean {
   return name.includes(':') || /^\d{1,3}(\.\d{1,3}){3}$/.test(name);
 }
 
-/** `http://localhost:5173` and the like. */
+/** Whether an origin is of this machine, for example `http://localhost:5173`. */
 const isLoopbackOrigin = (origin: string): boolean =>
   /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/.test(origin);
