@@ -1,6 +1,6 @@
-// What is asked about a query in its call: `?explain=1`, `?profile=1`.
+// Reads the flags of a call that ask about its query: `?explain=1` and `?profile=1`.
 
-/** What the query string of a call asks for beside the answer. */
+/** What the query string requests in addition to the answer; undefined for nothing. */
 export function askedFor(queryString: string): 'explain' | 'profile' | undefined {
   if (queryString === '') return undefined;
   const parameters = new URLSearchParams(queryString);

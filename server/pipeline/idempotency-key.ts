@@ -1,5 +1,5 @@
-// `Idempotency-Key`: what it must look like, and whose it is. Invariant: a write whose door keeps no answers is
-// refused under a key, instead of being done once more by a repeat.
+// Checks the `Idempotency-Key` header and gives each key its scope. Invariant: an endpoint that stores no
+// answers refuses a write with a key, because a repeat would run the write again.
 import { fail } from '../../engine/internal.js';
 import type { Caller } from '../auth/keys.js';
 import type { Exchange } from '../http/exchange.js';
@@ -7,7 +7,10 @@ import type { Endpoint } from './router.js';
 
 const keyForm = /^[\x21-\x7e]{1,128}$/;
 
-/** The key under which a write is done once; each API key has keys of its own. */
+/**
+ * The idempotency key of a write, with the API key as its scope. Returns undefined without a header. Fails
+ * IDEMPOTENCY_KEY_INVALID.
+ */
 export function onceOf(
   { idempotencyKey: key }: Exchange,
   caller: Caller | undefined,
@@ -19,13 +22,16 @@ export function onceOf(
   return { scope: caller?.keyId ?? '', key };
 }
 
-/** A write that the leader of a shard does: not one under a key, for the main database keeps those. */
+/**
+ * Whether the leader of a shard runs this write. The main database runs writes with an idempotency key,
+ * because it stores their answers.
+ */
 export const isOfShard = (
   { idempotencyKey }: Exchange,
   { sharded: ofShards, writes }: Endpoint,
 ): boolean => ofShards === true && writes && idempotencyKey === undefined;
 
-/** For a write whose answer is not kept. */
+/** Fails IDEMPOTENCY_KEY_INVALID for a write with a key whose answer is not stored. */
 export function refuseOnce({ idempotencyKey }: Exchange, why: string): void {
   if (idempotencyKey === undefined) return;
   fail('IDEMPOTENCY_KEY_INVALID', { what: `is for \`POST /<Query>\`; ${why}` });

@@ -1,11 +1,11 @@
-// Whether this process has stood still a moment ago: stopped by a signal, with its machine, or by a debugger. What is
-// read then may be of clients that have long given up, and their requests look like any other. Invariant: no clock
-// but the one that nobody sets.
+// Detects whether this process was stopped a moment ago: by a signal, by a debugger, or with its machine.
+// Requests that are read then may come from clients that gave up long ago, and look like any other request.
+// Invariant: the time comes from a clock that cannot be set.
 
 const tickMs = 200;
-/** So long without a turn of the event loop is no busy moment any more. */
+/** Even a busy event loop completes a turn within this many milliseconds. */
 const pauseMs = 1_500;
-/** What had piled up meanwhile is read in so long. */
+/** Requests that arrived during the pause are read within this many milliseconds. */
 const shadowMs = 5_000;
 
 let lastTick = performance.now();

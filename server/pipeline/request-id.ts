@@ -1,5 +1,5 @@
-// The ids of requests: the client's own where it gives a fit one, else fresh ones, which tell the threads
-// and runs of the server apart.
+// Gives each request an id: the client's own if it is valid, else a new one. The random prefix of new ids
+// differs between threads and between runs of the server.
 import type { Exchange } from '../http/exchange.js';
 
 const form = /^[A-Za-z0-9._-]{1,64}$/;

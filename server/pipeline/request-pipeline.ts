@@ -1,6 +1,5 @@
-// Receives every request: runs the checks of http.md 3.1 in their order, starts the endpoint,
-// answers, counts and logs. Invariant: an exchange that came in is answered exactly once, or its
-// client has gone.
+// Receives every request: runs the checks in their order, starts the endpoint, sends the answer, counts and
+// logs. Invariant: every exchange is answered exactly once, or its client has disconnected.
 import {
   type ErrorCode,
   type ErrorData,
@@ -25,13 +24,18 @@ import type { RequestGuard } from '../auth/request-guard.js';
 import { type RequestLog, type SentBody, sentBody, shouldLog } from '../telemetry/request-log.js';
 import type { Receiver } from '../http/transport.js';
 
-/** What a node of a cluster decides about each request: who answers it, and how fresh the answer is. */
+/**
+ * What a node of a cluster decides about each request: which node answers it, and how fresh the answer is.
+ */
 export interface RequestPlacement {
-  /** Whether another node judges and answers this request. */
+  /** Whether another node authenticates and answers this request. */
   passesOn(exchange: Exchange, endpoint: Endpoint): boolean;
-  /** The client's own part of a body that may have come through another node. */
+  /** The client's part of a body that may have come through another node. */
   received(exchange: Exchange, body: Uint8Array): Uint8Array;
-  /** Who answers in the endpoint's place; undefined where it may answer at once. */
+  /**
+   * Answers in place of the endpoint, or waits before it. Returns undefined if the endpoint may answer
+   * immediately.
+   */
   before(
     exchange: Exchange,
     endpoint: Endpoint,
@@ -42,34 +46,37 @@ export interface RequestPlacement {
   tokenOf(exchange: Exchange): string;
 }
 
-/** What answers for one database. */
+/** Handles the requests of one database. */
 export interface DatabaseRequestHandler {
-  /** The name of that database; empty for the main one. */
+  /** Name of the database; empty for the main one. */
   readonly tenant: string;
   readonly routes: Pick<Routes, 'find' | 'endpointFor' | 'failUnknown' | 'failMethod'>;
   readonly metrics: Metrics;
   readonly requestLog: RequestLog;
-  /** Of a node of a cluster: how fresh answers are. */
+  /** Forwarding and freshness, on a node of a cluster. */
   readonly consistency: RequestPlacement | undefined;
-  /** Why ordinary requests are refused at the moment, if they are. */
+  /** Error with which ordinary requests are refused at the moment, or undefined. */
   unavailableReason(): ErrorData | undefined;
-  /** Of a database that may be closed: resolves when it is open; undefined where it is. */
+  /**
+   * Opens a database that is closed while idle. The promise resolves when it is open; undefined if it is open
+   * already.
+   */
   wake?(): Promise<void> | undefined;
 }
 
 export interface RequestPipelineOptions {
   security: RequestGuard;
-  /** Of the database that requests are about when they name none. */
+  /** Handler of the requests that name no database. */
   main: DatabaseRequestHandler;
-  /** Whose a request is, by its head, where there are several; never fails. */
+  /** The handler for the head of a request, on a server with several databases; never fails. */
   servingFor?: ((exchange: Exchange) => DatabaseRequestHandler) | undefined;
   log: Log;
-  /** Requests slower than this are logged. */
+  /** Requests that take longer than this are logged. */
   slowMs: number;
-  /** Share of requests that get a log line, 0 to 1. */
+  /** Share of requests that get a log line, from 0 to 1. */
   accessShare: number;
   audit: Audit;
-  /** Told of every request that was answered, for whoever develops. */
+  /** Called after every answered request, in development mode. */
   onAnswered?: ((call: AnsweredCall) => void) | undefined;
 }
 
@@ -77,54 +84,54 @@ export interface AnsweredCall {
   method: string;
   path: string;
   status: string;
-  /** Of a refusal. */
+  /** Code of the error, if the request failed. */
   code?: ErrorCode | undefined;
   ms: number;
   rows?: number | undefined;
 }
 
-/** A refused body up to this size is read and forgotten; a larger one ends the connection. */
+/** A refused body up to this size is read and discarded. A larger one ends the connection. */
 const forgottenBodyMax = 64 * 1024;
-/** The engine stops calls by itself; this much later the client is answered for it. */
+/** The engine stops calls itself. If it does not, the client gets its answer this many milliseconds later. */
 const graceMs = 10;
 const sweepMs = 10;
 /**
- * A read that takes longer is given up when its client has sent the end of its stream. Most who do
- * have left; a few wait for the answer, and most answers are there by then.
+ * After this many milliseconds, a read is cancelled if its client has ended its stream. Most such clients
+ * have disconnected, a few still wait for the answer. Most answers are sent earlier.
  */
 const holdMs = 500;
 
-/** What is remembered of an exchange between its head and its answer. */
+/** State of an exchange between its head and its answer. */
 interface RequestContext {
   serving: DatabaseRequestHandler;
   endpoint: Endpoint;
   caller: Caller | undefined;
-  /** Of the body, for the log. */
+  /** The request body, for the log. */
   sent?: SentBody | undefined;
 }
 
 export class RequestPipeline implements Receiver {
-  /** Calls whose answer is to come. */
+  /** Calls that are not answered yet. */
   readonly #pending = new Set<Exchange>();
   readonly #ids = new RequestIds();
   #sweep: NodeJS.Timeout | undefined;
   #onIdle: (() => void) | undefined;
-  /** When the last request came. */
+  /** Time of the last request, in milliseconds of performance.now(). */
   #lastRequestAt = performance.now();
 
   constructor(private readonly options: RequestPipelineOptions) {}
 
-  /** Calls that have been started and not answered. */
+  /** Number of calls that were started and not answered. */
   get inFlight(): number {
     return this.#pending.size;
   }
 
-  /** Another thread was asked for something, at this time of performance.now(). */
+  /** Records a request that another thread received at this time of performance.now(). */
   markActive(at: number): void {
     this.#lastRequestAt = Math.max(this.#lastRequestAt, at);
   }
 
-  /** Milliseconds for which nobody has asked for anything. */
+  /** Milliseconds since the last request; 0 while a call runs. */
   get idleMs(): number {
     return this.#pending.size > 0 ? 0 : performance.now() - this.#lastRequestAt;
   }
@@ -152,7 +159,7 @@ export class RequestPipeline implements Receiver {
     if (exchange.transferEncodingCount > 0) return true;
     const length = declaredLength(exchange);
     checkMediaType(exchange, length, endpoint);
-    // A large body is read all the same: to refuse it unread would end the connection.
+    // A large body is read in any case, because a refusal before would end the connection.
     const isJudgedHere = length <= forgottenBodyMax && !consistency?.passesOn(exchange, endpoint);
     const refusal = isJudgedHere ? endpoint.reject?.(exchange, length) : undefined;
     if (refusal !== undefined) this.#answerError(exchange, refusal, false);
@@ -167,7 +174,7 @@ export class RequestPipeline implements Receiver {
     if (exchange.transferEncodingCount > 0) {
       checkMediaType(exchange, body.length, visit.endpoint);
     }
-    // Rows of an import are no parameters.
+    // The rows of an import are not parameters.
     if (exchange.contentType !== 'application/x-ndjson') {
       visit.sent = visit.serving.requestLog.hasValues ? sentBody(exchange, body) : undefined;
     }
@@ -175,9 +182,9 @@ export class RequestPipeline implements Receiver {
   }
 
   /**
-   * Whether the client may come to this endpoint at all, and who it is. The endpoint decides, not
-   * the path: a query may stand at the path of an open page. Where none is found a key is needed
-   * before it is told.
+   * Checks whether the client may use this endpoint at all, and returns the caller. The checks depend on the
+   * endpoint, not on the path: a query may have the path of a public page. If no endpoint exists, the client
+   * needs a key before it gets the 404.
    */
   #admit(
     exchange: Exchange,
@@ -195,7 +202,7 @@ export class RequestPipeline implements Receiver {
     }
     const caller =
       endpoint?.access === 'open' ? undefined : security.authenticate(exchange, serving.tenant);
-    // Before the route is judged: while the server starts, it does not know its queries yet.
+    // Runs before the route is checked: a server that starts does not know its queries yet.
     const closed =
       always || endpoint?.reportsStartup === true ? undefined : serving.unavailableReason();
     if (closed !== undefined) throw new TrellisError(closed);
@@ -212,7 +219,7 @@ export class RequestPipeline implements Receiver {
   }
 
   #await(exchange: Exchange, endpoint: Endpoint, result: Promise<Result>): void {
-    // A write is never answered for by the clock: only the writer knows whether it was rolled back.
+    // The timeout never answers a write: only the writer thread knows whether the write was rolled back.
     exchange.deadline =
       endpoint.writes || exchange.called?.writes
         ? Number.POSITIVE_INFINITY
@@ -271,7 +278,7 @@ export class RequestPipeline implements Receiver {
     }
   }
 
-  /** Of a node of a cluster: how far it is, whatever it answers to those who may come to this database. */
+  /** Adds the position of this node of a cluster, to every answer for callers with access to the database. */
   #addPosition(exchange: Exchange): void {
     const consistency = (exchange.context as RequestContext | undefined)?.serving.consistency;
     if (consistency !== undefined)
@@ -369,7 +376,7 @@ export class RequestPipeline implements Receiver {
     });
   }
 
-  /** Resolves when no call is in flight, or after `ms`. */
+  /** Resolves when no call is running, or after `ms`. */
   async drain(ms: number): Promise<void> {
     if (this.#pending.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -397,7 +404,10 @@ function checkMediaType(exchange: Exchange, length: number, { ndjson }: Endpoint
   if (!isJsonType(contentType)) fail('UNSUPPORTED_MEDIA_TYPE', { type: excerpt(contentType) });
 }
 
-/** `application/json` in any letter case, with any parameters but a charset other than UTF-8. */
+/**
+ * Whether the type is `application/json` in any letter case. A charset parameter must be UTF-8; others are
+ * ignored.
+ */
 function isJsonType(value: string): boolean {
   const [type, ...parameters] = value.toLowerCase().split(';');
   if (type!.trim() !== 'application/json') return false;
@@ -407,7 +417,7 @@ function isJsonType(value: string): boolean {
   });
 }
 
-/** Whether a body is still to come that is too large to be read for nothing. */
+/** Whether the unread rest of the body is too large to be read and discarded. */
 function leavesLargeBody(exchange: Exchange): boolean {
   if (!hasBody(exchange)) return false;
   if (exchange.transferEncodingCount > 0) return exchange.bytesIn === 0;

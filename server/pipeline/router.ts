@@ -1,6 +1,5 @@
-// Which paths and methods there are (http.md 2, 3.3, 3.4). A table from path to endpoints, rebuilt
-// when the queries change. Invariant: paths are compared byte for byte, by own key of a Map: no
-// name of a prototype is a route.
+// Finds the endpoint of a path and a method, in a table that is rebuilt when the queries change. Invariant:
+// paths are compared byte for byte as keys of a Map, so no member of a prototype is a route.
 import { type ErrorData, excerpt, fail, nearestName } from '../../engine/internal.js';
 import type { AnswerStream, Exchange } from '../http/exchange.js';
 import type { HeaderList } from '../http/header-list.js';
@@ -9,48 +8,50 @@ import { queriesOf } from '../auth/permissions.js';
 import type { RouteMetrics } from '../telemetry/metrics.js';
 import type { Access } from '../auth/request-guard.js';
 
-/** A finished answer other than a JSON 200. */
+/** A complete answer other than a JSON body with status 200. */
 export interface Reply {
   status: string;
   headers: HeaderList;
   body: Uint8Array | string;
 }
 
-/** An answer whose end is not known yet. */
+/** An answer that is sent in pieces, without a known end. */
 export interface StreamReply {
   status: string;
   headers: HeaderList;
   begin(stream: AnswerStream): void;
 }
 
-/** A JSON body answers 200. */
+/** A bare Uint8Array is a JSON body with status 200. */
 export type Result = Uint8Array | Reply | StreamReply;
 
 export interface Endpoint {
   metrics: RouteMetrics;
   access: Access;
-  /** The query it runs: keys may be limited to some. */
+  /** Name of the query that the endpoint runs. Keys may be limited to some queries. */
   query?: string;
   writes: boolean;
-  /** Only the leader of a cluster may do it. */
+  /** Only the leader of a cluster may run it. */
   leaderOnly?: boolean;
-  /** Shards answer it, each as far as it is; a write is of one, which has a leader of its own. */
+  /**
+   * Whether shards answer, each at its own position. A write concerns one shard, which has its own leader.
+   */
   sharded?: boolean;
-  /** It reads data, though it is no query: its answer is as fresh as a query's. */
+  /** The endpoint reads data without a query. Its answer must be as fresh as that of a query. */
   reads?: boolean;
-  /** It goes on with a session, which is on one node. */
+  /** The call continues a session, which is on one node. */
   sessionCall?: boolean;
-  /** Takes NDJSON too. */
+  /** Whether the endpoint also accepts NDJSON. */
   ndjson?: boolean;
-  /** Answered in every state of the server. */
+  /** Whether the endpoint answers in every state of the server. */
   availableDuringStartup: boolean;
-  /** Says itself what cannot be done while the server starts or stops. */
+  /** The endpoint itself reports what is unavailable while the server starts or stops. */
   reportsStartup?: boolean;
-  /** A client that ends its side of the connection has given the call up. */
+  /** A client that ends its side of the connection cancels the call. */
   cancelOnHalfClose?: boolean;
-  /** Milliseconds a call may take. */
+  /** Timeout of a call in milliseconds. */
   budgetMs: number;
-  /** Why it would turn a request away whatever its body says, once its head and length are in. */
+  /** Error for which the endpoint refuses a request by its head and length, whatever the body is. */
   reject?(exchange: Exchange, bytes: number): ErrorData | undefined;
   handle(
     exchange: Exchange,
@@ -64,11 +65,11 @@ export interface Route {
   post?: Endpoint;
 }
 
-/** Endpoints under `/mcp/`. */
+/** Endpoints under `/mcp/`, one per tool. */
 export interface ToolRoutes {
-  /** The endpoint of a tool, or undefined for an unknown one. */
+  /** The endpoint of a tool, or undefined for an unknown tool. */
   find(tool: string): Endpoint | undefined;
-  /** Fails NOT_FOUND, with a hint. */
+  /** Fails NOT_FOUND with a hint. */
   failUnknown(tool: string): never;
 }
 
@@ -85,7 +86,7 @@ export class Routes {
     this.replaceQueries(new Map());
   }
 
-  /** Query endpoints by name; fixed GET paths never shadow one. */
+  /** Replaces the query endpoints, by name. A fixed GET path never hides a query. */
   replaceQueries(queries: ReadonlyMap<string, Endpoint>): void {
     const table = new Map<string, Route>();
     for (const [path, get] of this.fixed) table.set(path, { get });
@@ -99,7 +100,7 @@ export class Routes {
     this.#queries = [...queries.keys()];
   }
 
-  /** Every path that something stands behind, but those of tools. */
+  /** All paths with an endpoint, except those of tools. */
   get paths(): string[] {
     return [...this.#table.keys()];
   }
@@ -122,7 +123,7 @@ export class Routes {
     return method === 'GET' || method === 'HEAD' ? route.get : undefined;
   }
 
-  /** The 405 of a route, naming the methods there are. */
+  /** Fails METHOD_NOT_ALLOWED, with the methods of the route. */
   failMethod(route: Route, { method, path }: Exchange): never {
     const allow = [...(route.get ? ['GET', 'HEAD'] : []), ...(route.post ? ['POST'] : [])];
     return fail('METHOD_NOT_ALLOWED', {
@@ -132,7 +133,7 @@ export class Routes {
     });
   }
 
-  /** The 404 of a path without a route. A key hears of no query but those that it is for. */
+  /** Fails NOT_FOUND for a path without a route. The hint names only queries that the key may call. */
   failUnknown(rawPath: string, caller: Caller | undefined): never {
     const path = normalPath(rawPath);
     const scope = queriesOf(caller);
@@ -149,7 +150,7 @@ export class Routes {
   }
 }
 
-/** Leading slashes become one, one trailing slash goes; nothing is decoded. */
+/** Reduces leading slashes to one and removes one trailing slash. Decodes nothing. */
 export function normalPath(path: string): string {
   let start = 0;
   while (path.charCodeAt(start + 1) === 47) start++;
