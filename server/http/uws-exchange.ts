@@ -88,8 +88,8 @@ export class UwsExchange extends Exchange {
 
   /**
    * Reads nothing from the client until the answer, because the end of its stream would close the connection
-   * before the answer. The pause also stops the idle timer. The writable handler prevents that the timer
-   * restarts when the socket becomes writable.
+   * before the answer. The pause also stops the idle timer. Without the writable handler, the timer
+   * would restart when the socket becomes writable.
    */
   keepAlive(): void {
     if (this.settled) return;
