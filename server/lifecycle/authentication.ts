@@ -1,5 +1,5 @@
-// Who may come in: the keys of a server, what judges requests by them, and what is noted of it. Of the main thread,
-// for all databases of the server.
+// Holds the API keys of a server, the guard that checks each request against them, and the audit log. Runs on
+// the main thread and serves all databases of the server.
 import { resolve } from 'node:path';
 import { wallMs } from '../../engine/internal.js';
 import { Accepted } from '../auth/accepted-credentials.js';
@@ -22,14 +22,14 @@ const bareDigest =
 
 export interface DoorOptions extends Pick<SecurityOptions, 'isNode'> {
   config: Config;
-  /** Other threads take connections, too. */
+  /** Whether HTTP threads take connections as well. */
   hasHttpThreads: boolean;
   log: Log;
-  /** Pages of this machine may call. */
+  /** Whether web pages served from this machine may call the server. */
   loopbackOrigins: boolean;
-  /** The list of keys in force has changed. */
+  /** Called when the list of valid keys has changed. */
   onKeys: () => void;
-  /** Hears why a key was refused, for the counters. */
+  /** Called with the reason when a key is refused. The counters use it. */
   onRefused: (reason: Refusal) => void;
 }
 
@@ -38,7 +38,7 @@ export class Door {
   readonly accepted = new Accepted();
   readonly audit: Audit;
   readonly rules: SecurityRules;
-  /** What all threads count by, where there are several. */
+  /** Rate counters that all threads share. Undefined with one HTTP thread. */
   readonly rates: SharedRates | undefined;
   readonly security: RequestGuard;
   readonly #use: KeyUse;
@@ -78,7 +78,10 @@ export class Door {
     this.audit.note({ event: 'refused', outcome: 'INVALID_API_KEY', ...whose });
   }
 
-  /** Reads the key file again where it has changed, and notes what was used. Gives the ids of keys that are no more. */
+  /**
+   * Reads the key file again if it has changed, and records which keys were used. Returns the ids of expired
+   * keys.
+   */
   runMaintenance(): string[] {
     const { log, onKeys } = this.options;
     try {
@@ -102,7 +105,7 @@ export class Door {
     }
   }
 
-  /** What deserves a warning at start (http.md 8). */
+  /** Returns the warnings about access that are logged at start. */
   warnings(): string[] {
     const { config } = this.options;
     if (this.keys.closed)
@@ -122,7 +125,7 @@ export class Door {
   }
 }
 
-/** Of a server. Fails CONFIG_INVALID where its file cannot be written. */
+/** Opens the audit log of the server. Fails CONFIG_INVALID if its file cannot be written. */
 function openAudit(config: Config, log: Log, keys: { readonly active: boolean }): Audit {
   const { file: name, rotate_bytes: rotateBytes, keep } = config.audit;
   const onError = (error: unknown): void =>

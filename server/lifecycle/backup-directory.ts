@@ -1,22 +1,27 @@
-// Where backups go: folders inside `backup.dir`, nowhere else, whoever asks.
+// Computes the path of a backup. Invariant: every backup is a folder inside `backup.dir`, whichever client
+// requests it.
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { excerpt, fail, wallMs } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import { liesInside } from '../folder/contained-path.js';
 
-/** The standard place: `backups` in the data directory. */
+/** Returns the folder of all backups. The default is `backups` in the data directory. */
 function backupDir(config: Config): string {
   const { backup, dataDir, projectDir } = config;
   return backup.dir === '' ? join(dataDir, 'backups') : resolve(projectDir, backup.dir);
 }
 
-/** Bytes of one folder's name: file systems take 255, and some of them are ours to add. */
+/**
+ * Bytes of one folder name. File systems allow 255, and the server appends a suffix to some names.
+ */
 const nameMax = 200;
-/** Bytes of the whole path; what is written inside must fit below the system's 4,096. */
+/**
+ * Bytes of the whole path. The paths of the files inside must stay below the 4,096 bytes of the system.
+ */
 const pathMax = 2_048;
 
-/** The folder of a backup; fails PARAM_VALUE when it cannot be one inside `backup.dir`. */
+/** Returns the folder of a backup. Fails PARAM_VALUE if the name leads outside `backup.dir`. */
 export function backupPath(config: Config, name: string): string {
   if (hasControl(name)) refuse(name, 'a name without control characters');
   const dir = backupDir(config);
@@ -37,16 +42,21 @@ export function backupPath(config: Config, name: string): string {
   return path;
 }
 
-/** Code points below space, and DEL: NUL ends a path early, the others are nobody's name. */
+/**
+ * Returns true for a code point below space, or DEL. NUL would end a path early; the others belong in no
+ * name.
+ */
 const hasControl = (name: string): boolean =>
   [...name].some((one) => one < ' ' || one === '\u007f');
 
-/** As `backupPath`, for a backup that is to be made: fails PARAM_VALUE when there is one. */
+/**
+ * Returns the folder of a new backup, like `backupPath`. Fails PARAM_VALUE if a backup of that name exists.
+ */
 export function newBackupPath(config: Config, name: string): string {
   const path = backupPath(config, name);
   if (existsSync(path)) refuse(name, 'the name of no backup yet');
   const dir = backupDir(config);
-  // Of a link in between only its owner knows where it leads.
+  // A symbolic link on the way could lead anywhere.
   if (!liesInside(dir, path)) refuse(name, 'a place inside `backup.dir`');
   for (let up = dirname(path); up !== dir; up = dirname(up)) {
     if (existsSync(up) && !statSync(up).isDirectory()) refuse(name, 'a place below folders');
@@ -55,7 +65,7 @@ export function newBackupPath(config: Config, name: string): string {
   return path;
 }
 
-/** Says no more of the place than its key: whoever asks may not know the server's folders. */
+/** Fails without the path: the caller may not learn the folders of the server. */
 function refuse(name: string, allowed: string): never {
   return fail(
     'PARAM_VALUE',
@@ -64,5 +74,5 @@ function refuse(name: string, allowed: string): never {
   );
 }
 
-/** A name by the time, for backups without one. */
+/** Returns the current time as a name, for backups without one. */
 export const backupName = (): string => new Date(wallMs()).toISOString().replaceAll(/[:.]/g, '-');

@@ -1,10 +1,10 @@
-// Runs one of the bundled programs of `dist/bin` with the code that V8 has made of it before: of the
-// functions that a start calls, all are there at once, and none is parsed again. The code lies in
-// the folder `code` beside the bundles, made by the first process that lives long enough.
+// Runs one of the bundled programs of `dist/bin` from the V8 code cache. All functions that a start calls are
+// ready immediately, and V8 parses none of them again. The first process that lives long enough writes the
+// cache into the folder `code`, next to the bundles.
 //
-// Invariant: it is never needed. Code of another bundle has another name, V8 takes none of another
-// version or other flags, a file that is not what was written is passed over, because V8 trusts what
-// it is given, and where none can be written programs start without.
+// Invariant: the program never needs the cache. The file name depends on the bundle and on the version of V8,
+// and V8 itself rejects code of other versions or flags. A checksum protects the file, because V8 trusts its
+// contents. If the cache cannot be read or written, the program starts without it.
 import { mkdirSync, readFileSync, renameSync, rm, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -18,18 +18,23 @@ const sumBytes = 4;
 export interface Bundle {
   /** The URL of the file. */
   url: string;
-  /** Tells its contents from those of any other. */
+  /** Identifies the contents of the bundle. */
   mark: string;
-  /** When the code is kept: what was called until then belongs to a start. Absent: this run's is not. */
+  /**
+   * Milliseconds after which the code is cached: the functions called until then belong to a start. Absent:
+   * this run writes no cache.
+   */
   keepAfterMs?: number | undefined;
 }
 
-/** What a bundle finds by name. An `import` of its own fails where its code was kept. */
+/**
+ * Names in the scope of a bundle. `importModule` replaces `import`, which fails in code from the cache.
+ */
 const names = 'exports, require, module, bundleUrl, importModule';
 
 const importModule = (of: string): Promise<unknown> => import(of);
 
-/** Gives what the bundle exports. The text of bundles is ASCII. */
+/** Returns the exports of the bundle. The text of bundles is ASCII. */
 export function runBundle({ url, mark, keepAfterMs }: Bundle): Record<string, unknown> {
   const filename = fileURLToPath(url);
   const require = createRequire(url);
@@ -49,7 +54,9 @@ export function runBundle({ url, mark, keepAfterMs }: Bundle): Record<string, un
   return module.exports;
 }
 
-/** Behind the code stands its checksum. */
+/**
+ * Returns the cached code, or undefined if the file is missing or its trailing checksum is wrong.
+ */
 function readIntact(path: string): Buffer | undefined {
   try {
     const bytes = readFileSync(path);

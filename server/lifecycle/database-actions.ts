@@ -1,5 +1,5 @@
-// What an operator may have done to one database: `POST /_admin/<name>`. Invariant: all of it is about that
-// database alone, its folder and its backups.
+// Operator actions on one database: `POST /_admin/<name>`. Invariant: each action affects only that database,
+// its folder and its backups.
 import { basename } from 'node:path';
 import {
   type ClusterNode,
@@ -31,7 +31,7 @@ import { membershipActions } from '../cluster/membership/membership-actions.js';
 import { type ClusterSettings, marksOf, readSettings } from '../cluster/membership/settings.js';
 import { verifyRunning } from './verify-child.js';
 
-/** Of the cluster that a database may be in. */
+/** What the actions need of the cluster that a database may belong to. */
 export interface ClusterWays {
   proof: NodeProof | undefined;
   calls: NodeClient;
@@ -40,7 +40,7 @@ export interface ClusterWays {
   roster: Roster;
 }
 
-/** `database`: undefined while it is not open. */
+/** Returns the actions by name. `database` returns undefined while the database is not open. */
 export function databaseActions(
   config: Config,
   database: () => Database | undefined,
@@ -90,8 +90,8 @@ export function databaseActions(
 }
 
 /**
- * Has the log kept for a backup that begins now, until it is too old; gives how far it is at least, and whether the
- * leader knows of it: the backup is good without.
+ * Reserves the log for a backup that begins now, until the backup is too old. Returns the lowest position of
+ * the backup, and whether the leader recorded the reservation. The backup is valid without it.
  */
 async function mark(node: ClusterNode, name: string, { calls, settings }: ClusterWays) {
   const { durable } = node;
@@ -110,7 +110,9 @@ function unmark(node: ClusterNode, name: string, { calls, settings }: ClusterWay
   return askLeader({ node, calls }, path, {}, () => settings.unmark(backup));
 }
 
-/** `{"name"}`: a folder inside `backup.dir`; without a name the time is one. */
+/**
+ * Runs a backup into a folder inside `backup.dir`: `{"name"}`. Without a name, the current time is the name.
+ */
 async function backUp(
   config: Config,
   database: Database,

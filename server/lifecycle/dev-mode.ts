@@ -1,5 +1,5 @@
-// What `trellis dev` adds to a server: a screen with keys at a terminal, a line for each request,
-// and a look at trellis.toml.
+// Adds to a server what `trellis dev` offers: a screen with keys at a terminal, a line for each request, and
+// a watch on trellis.toml.
 import { basename, resolve } from 'node:path';
 import { errorHint, errorMessage, type Program, TrellisError } from '../../engine/internal.js';
 import { type Config, processEnvironment } from '../config/config.js';
@@ -32,7 +32,10 @@ export class Development {
     this.#lines.add(call);
   }
 
-  /** The types of the program in force, where `types.out` asks for them; `isAsked`: says so. Never fails. */
+  /**
+   * Writes the types of the current program if `types.out` is set. `isAsked` logs the outcome too. Never
+   * fails on a TrellisError.
+   */
   writeTypes(program: Program, files: number, isAsked = false): void {
     const { types } = this.config;
     if (types.out === '' && isAsked)
@@ -49,7 +52,9 @@ export class Development {
     }
   }
 
-  /** At a terminal: the screen instead of the ready line, and keys. False elsewhere. */
+  /**
+   * At a terminal, shows the screen instead of the ready line and handles keys. Returns false elsewhere.
+   */
   showReady(
     { queries, schema }: Program,
     url: string,

@@ -1,4 +1,4 @@
-// Exit codes of the commands (operations.md 1), and the last words on stderr that go with them.
+// Maps errors to the exit codes of the commands, and prints the final error line on stderr.
 import {
   diskTrouble,
   type ErrorCode,
@@ -61,24 +61,30 @@ const advice: Partial<Record<ErrorCode, string>> = {
   FORMAT_TOO_NEW: 'Use the version of TrellisDB that wrote the data, or a newer one.',
 };
 
-/** The exit code of a command that an error ended: what callers of a server would be blamed for is refused. */
+/**
+ * Returns the exit code of a command that failed with this error. An error without an entry is `internal` if
+ * a server would be at fault, else `diagnostics`.
+ */
 export const exitCodeOf = (code: ErrorCode): number =>
   byCode[code] ?? (isServerFault(code) ? exitCodes.internal : exitCodes.diagnostics);
 
-/** Calls on an open file, of which an error names no path. */
+/** System calls on an open file. Their errors have no path. */
 const fileCalls: ReadonlySet<unknown> = new Set(['read', 'write', 'fsync', 'ftruncate', 'close']);
 
-/** A relative path leads nowhere then. */
+/** Error for a deleted working directory, where no relative path can be resolved. */
 const directoryGone = {
   code: 'FILE_UNUSABLE' as const,
   args: { path: 'the working directory', reason: 'it was deleted' },
   hint: 'Change to a folder that exists, or give absolute paths.',
 };
 
-/** The least that a file takes. */
+/** Bytes of the smallest allocation of a file. */
 const blockBytes = 4096;
 
-/** What the system says of a file or folder is no defect of ours: its path, or what was done to it, says which. */
+/**
+ * Turns a file-system error into a TrellisError with its path or system call, so that it does not look like a
+ * defect. Returns other errors unchanged.
+ */
 function ofFile(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { path: named, syscall, message } = error as NodeJS.ErrnoException;
@@ -89,15 +95,13 @@ function ofFile(error: unknown): unknown {
   const path = named === undefined ? syscall : shownPath(named);
   if (reason === undefined || path === undefined) return error;
   if (named === undefined && !fileCalls.has(syscall)) return error;
-  // Of a file that was not opened here nobody knows on which disk it is.
+  // The path identifies the full disk. An error without a path does not.
   if (named !== undefined && isFullDisk(error))
     return diskTrouble(error, { path: named, name: path, bytes: blockBytes });
   return new TrellisError({ code: 'FILE_UNUSABLE', args: { path, reason } });
 }
 
-/**
- * Prints what went wrong as one last line, `CODE: message What to do.`, and gives the exit code.
- */
+/** Prints the error as one last line, `CODE: message What to do.`, and returns the exit code. */
 export function reportFailure(thrown: unknown): number {
   const error = ofFile(thrown);
   if (!(error instanceof TrellisError)) {

@@ -1,15 +1,18 @@
-// Watches a project's sources and says when a change of them has settled (operations.md 4, reload).
-// Editors save in different ways: in place, by emptying the file first, or by renaming another one
-// over it; several files may be saved at once. So a change counts once nothing has moved for a
-// moment, and a source that has vanished or become empty gets longer to come back. Notification
-// may be missing or late on some file systems, so a look every few seconds stands behind it.
+// Watches the sources of a project and reports a change when it has settled. Editors save in several ways:
+// they write in place, empty the file first, or rename another file over it. They may also save several files
+// together. A change therefore counts when nothing has moved for a short time. A source that vanished or
+// became empty gets longer to return. Some file systems notify late or never, so the files are also polled
+// every 2 seconds.
 import { type FSWatcher, type Stats, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { toErrorData } from '../../engine/internal.js';
 
-/** A save is one change; editors write all of it within a few milliseconds. */
+/**
+ * Milliseconds without changes after which a save counts as complete. Editors write all of it within a few
+ * milliseconds.
+ */
 const quietMs = 20;
-/** For a source that is gone or empty, as it is between the steps of a save. */
+/** Milliseconds that a missing or empty source gets, as between the steps of a save. */
 const returnMs = 200;
 const pollIntervalMs = 2_000;
 const depthMax = 32;
@@ -18,18 +21,18 @@ export interface ProjectWatch {
   close(): void;
 }
 
-/** Of one source: size, time and identity. */
+/** Size of one source, and a text of its size, time and inode. */
 type Mark = { size: number; text: string };
 
-/** What is there now: sources by path, and the folders that may hold more. */
+/** Result of one scan: the sources by path, and the folders that may hold more. */
 interface Look {
   sources: Map<string, Mark>;
   folders: Set<string>;
 }
 
 /**
- * Calls `onChange` when a source has changed that lies in the first folder or anywhere below the
- * others. `ending`: of the names of sources.
+ * Calls `onChange` when a source has changed in the first folder itself or anywhere below the other folders.
+ * `ending` is the file name suffix of sources.
  */
 export function watchSources(
   folders: readonly string[],
@@ -79,7 +82,10 @@ export function watchSources(
   };
 }
 
-/** Other files come and go without a word; a name without a dot may be a folder. */
+/**
+ * Watches one folder and ignores other files. A name without a dot may be a folder. Returns undefined if the
+ * folder cannot be watched.
+ */
 function watchFolder(folder: string, ending: string, touch: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(folder, (_, name) => {
@@ -97,14 +103,17 @@ function isSame(a: Look, b: Look): boolean {
   return [...a.sources].every(([path, mark]) => b.sources.get(path)?.text === mark.text);
 }
 
-/** A source with content that is gone or empty now may be in the middle of a save. */
+/** Returns true if a source that had content is missing or empty now: a save may be in progress. */
 function isUnfinished(before: Look, now: Look): boolean {
   return [...before.sources].some(
     ([path, { size }]) => size > 0 && (now.sources.get(path)?.size ?? 0) === 0,
   );
 }
 
-/** Undefined where the system lacks what a look takes: nothing has gone because of that. */
+/**
+ * Scans the folders. Returns undefined if the system lacks the resources, because sources then only seem to
+ * be missing.
+ */
 function look([project, ...deep]: readonly string[], ending: string): Look | undefined {
   const found: Look = { sources: new Map(), folders: new Set() };
   try {
@@ -135,7 +144,7 @@ function visit(folder: string, depth: number, ending: string, found: Look): void
   }
 }
 
-/** Undefined when it went between the list and the look: the next look sees that. */
+/** Returns undefined if the file vanished after the folder was listed. The next scan finds that. */
 function statusOf(path: string): Stats | undefined {
   try {
     return statSync(path);

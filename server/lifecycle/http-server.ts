@@ -1,6 +1,5 @@
-// The running server put together: keys, security, routes, reception, transport, around a database
-// that may still be opening. Owns the phase the server is in; serve.ts moves it from phase to
-// phase.
+// Assembles the running server: keys, security, routes, request pipeline and transport, around a database
+// that may still be opening. Holds the phase of the server; server.ts sets it.
 import { basename } from 'node:path';
 import type { Database, Program } from '../../engine/internal.js';
 import { HttpThreadPool } from '../http-threads/http-thread-pool.js';
@@ -40,7 +39,7 @@ import {
 } from '../http/transport.js';
 
 const housekeepingMs = 1_000;
-/** A line about what clients do comes at most so often. */
+/** Milliseconds between two log lines about the behavior of clients. */
 const tellEveryMs = 60_000;
 
 export interface AppOptions {
@@ -49,25 +48,25 @@ export interface AppOptions {
   version: string;
   /** `POST /_admin/<name>`. */
   actions: ReadonlyMap<string, Action>;
-  /** Nobody has needed the server for `server.exit_when_idle`. */
+  /** Called when no request has arrived for `server.exit_when_idle`. */
   onIdle?: () => void;
-  /** What the databases of tenants are opened with, where the configuration names any. */
+  /** Options for the databases of tenants, if the configuration names any. */
   tenants?: TenantOptions;
-  /** Its way to other nodes, and how they prove to be some. */
+  /** Client for the other nodes, and the proof by which nodes identify themselves. */
   nodes?: { calls: NodeClient; proof: NodeProof | undefined };
-  /** The sources in use, and those that were refused. */
+  /** The sources in use, and the refused ones. */
   sources: SourceStatus;
-  /** For `trellis dev`: pages of this machine may call, and each request is told. */
+  /** Set by `trellis dev`: pages of this machine may call, and this is called for each request. */
   onAnswered?: ((call: AnsweredCall) => void) | undefined;
 }
 
 export class HttpServer {
   #phase: ServerPhase = 'starting';
   readonly #door: Door;
-  /** Of the database that requests are about when they name none. */
+  /** Serves the requests that name no database. */
   readonly #main: DatabaseService;
   readonly #tenants: Tenants | undefined;
-  /** Who may have a tenant that is not here. */
+  /** Other nodes, which may have a tenant that this node lacks. */
   readonly #otherMembers: readonly Member[];
   readonly #runtime = new RuntimeMetrics();
   #threadPool: HttpThreadPool | undefined;
@@ -132,7 +131,7 @@ export class HttpServer {
     if (this.#threadPool !== undefined) this.#threadPool.isOpen = phase === 'serving';
   }
 
-  /** Opens the listener; health routes answer from now on. Fails PORT_IN_USE. Gives the port. */
+  /** Opens the listener; health routes respond from now on. Returns the port. Fails PORT_IN_USE. */
   async listen(): Promise<number> {
     const { config, log } = this.options;
     this.#connectionsMax = this.#boundConnections();
@@ -187,9 +186,12 @@ export class HttpServer {
     return most;
   }
 
-  /** Whoever develops is one caller: more threads are only started if they are asked for. */
+  /**
+   * Number of HTTP threads. `trellis dev` has one caller, so it uses one thread unless the configuration sets
+   * a number.
+   */
   get #httpThreadCount(): number {
-    // How far a node is, and whose a request is, the main thread knows.
+    // Only the main thread knows the log position of a node and the tenant of a request.
     if (this.options.config.cluster.log !== '' || this.#hasTenants) return 1;
     const isDeveloping =
       this.options.onAnswered !== undefined && !this.#hasSet('server.http_threads');
@@ -232,7 +234,10 @@ export class HttpServer {
     return this.#threadPool;
   }
 
-  /** `once`: it is judged for good, and the same proof is refused from now on. */
+  /**
+   * Returns true if another node sent this request. `once` consumes the proof, so that it is refused from now
+   * on.
+   */
   #isNode(exchange: Exchange, once: boolean): boolean {
     const { nodeProof, tenant, method } = exchange;
     const { proof } = this.options.nodes ?? {};
@@ -241,7 +246,7 @@ export class HttpServer {
     return once ? proof.accept(nodeProof, head) : proof.isGood(nodeProof, head);
   }
 
-  /** Resolves when connections are dealt to all threads that the configuration asks for. */
+  /** Resolves when all configured HTTP threads receive connections. */
   async startHttpThreads(): Promise<void> {
     const { log } = this.options;
     const database = this.#main.database();
@@ -254,37 +259,37 @@ export class HttpServer {
     }
   }
 
-  /** Takes the opened database: queries are served once `phase` is `serving`. */
+  /** Attaches the opened database. Queries are served when `phase` is `serving`. */
   attach(database: Database): void {
     this.#main.attach(this.#tenants?.gathering(database) ?? database);
   }
 
-  /** Makes the routes follow the database's program. */
+  /** Updates the routes to the program of the database. */
   adoptProgram(): void {
     this.#main.adoptProgram();
   }
 
-  /** Opens what tenants need at once; the others are opened when they are asked for. */
+  /** Opens the tenants that must be open immediately; the others open on demand. */
   async beginTenants(port: number): Promise<void> {
     await this.#tenants?.begin(port);
   }
 
-  /** The tenants of this server; undefined for a server of one tenant's database. */
+  /** The tenants of this server, or undefined if it serves the database of one tenant. */
   get tenants(): Tenants | undefined {
     return this.#tenants;
   }
 
-  /** Fails SCHEMA_INCOMPATIBLE where a shard of a scattered type would refuse it. */
+  /** Fails SCHEMA_INCOMPATIBLE if a shard of a scattered type would refuse the program. */
   async tryShards(program: Program): Promise<void> {
     await this.#tenants?.tryShards(program);
   }
 
-  /** The project has another program: the tenants get it too. */
+  /** Applies the new program of the project to the tenants. */
   async reloadTenants(program: Program): Promise<void> {
     await this.#tenants?.reload(program);
   }
 
-  /** Leads no longer what another node is the better place for. */
+  /** Gives up the leadership of databases that another node is better placed for. */
   async placeTenants(): Promise<void> {
     await this.#tenants?.place();
   }
@@ -294,8 +299,8 @@ export class HttpServer {
   }
 
   /**
-   * Whose a request is: by its header, else by its key. Who shows no key where one is needed is told
-   * nothing of what is here.
+   * Returns the handler of the tenant that a request names by its header, else by its key. A caller without a
+   * valid key gets the main database's handler, and so learns nothing about tenants.
    */
   #servingFor(exchange: Exchange): DatabaseRequestHandler {
     const main = this.#main;
@@ -310,7 +315,7 @@ export class HttpServer {
     return name ? (this.#tenants.find(name) ?? this.#elsewhere(exchange, name)) : main;
   }
 
-  /** For a tenant that is not here: another member, if there are any. */
+  /** Returns a handler that forwards to other members, or refuses the tenant if there are none. */
   #elsewhere({ passedOn, nodeProof }: Exchange, tenant: string): DatabaseRequestHandler {
     const { config, nodes } = this.options;
     const { wait_timeout: waitMs } = config.cluster;
@@ -321,7 +326,7 @@ export class HttpServer {
     return tenantElsewhere({ main, tenant, members, calls: nodes!.calls, waitMs });
   }
 
-  /** Calls under way. */
+  /** Number of running calls. */
   get inFlight(): number {
     return this.#reception.inFlight;
   }
@@ -348,12 +353,12 @@ export class HttpServer {
     if (most > 0 && !isNeeded && this.#reception.idleMs > most) this.options.onIdle?.();
   }
 
-  /** Agents that wait to be told of changes. */
+  /** Number of MCP clients that wait for change notifications. */
   get #listeners(): number {
     return this.#main.mcp.listeners + (this.#tenants?.listeners ?? 0);
   }
 
-  /** Says how clients lost their connections, at most once a minute. */
+  /** Logs how many connections were closed because of pipelining, at most once a minute. */
   #tellPipelining(): void {
     const { pipelinedClosed } = this.#counts;
     const now = performance.now();
@@ -367,7 +372,7 @@ export class HttpServer {
     this.options.log('warn', reason, { connections });
   }
 
-  /** SIGHUP: keys and TLS files are read again. */
+  /** Reads keys and TLS files again, on SIGHUP. */
   renew(): void {
     this.#runMaintenance();
     const { config, log } = this.options;
@@ -388,7 +393,7 @@ export class HttpServer {
     return { version, node: process.versions.node, transport: name, compat: config.compat };
   }
 
-  /** Of all threads that take connections. */
+  /** Transport counts, summed over all threads that take connections. */
   get #counts(): TransportCounts {
     return this.#threadPool?.counts.totals() ?? this.#transport.counts;
   }
@@ -419,7 +424,7 @@ export class HttpServer {
     return samples;
   }
 
-  /** No new connections; calls in flight get `ms` to end. */
+  /** Takes no new connections, and gives running calls `ms` milliseconds to finish. */
   async drain(ms: number): Promise<void> {
     this.phase = 'stopping';
     this.#transport.stopListening();
@@ -427,7 +432,7 @@ export class HttpServer {
     this.#tenants?.endStreams();
     const latest = performance.now() + ms;
     await this.#reception.drain(ms);
-    // Large answers are still on their way to slow readers.
+    // Large responses may still be on their way to slow readers.
     while (this.#counts.bufferedResponseBytes > 0 && performance.now() < latest) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -437,17 +442,17 @@ export class HttpServer {
     clearInterval(this.#maintenance);
     this.#runtime.stop();
     this.#door.close();
-    // With one thread there is nothing to wait for: the listener is closed when this returns.
+    // With one thread nothing is awaited: the listener is closed when this returns.
     if (this.#threadPool !== undefined) await this.#threadPool.close();
     this.#transport?.close();
   }
 
-  /** What deserves a warning at start (http.md 8). */
+  /** Returns the warnings that are logged at start. */
   warnings(): string[] {
     return [...this.#deafWarnings(), ...this.#door.warnings()];
   }
 
-  /** Keys of the configuration that the transport in use does not hear. */
+  /** Warnings about configured keys that the transport in use ignores. */
   #deafWarnings(): string[] {
     if (!this.#hasSet('server.idle_time') || this.#transport?.name !== 'uws') return [];
     return [
@@ -457,7 +462,10 @@ export class HttpServer {
   }
 }
 
-/** What a proxy passes on comes from one address. */
+/**
+ * Returns the limits of the transport. All requests through a proxy come from one address, so that bound is
+ * lifted.
+ */
 function transportLimits({ limits, server }: Config): Config['limits'] {
   return server.trust_proxy ? { ...limits, connections_per_address: 0 } : limits;
 }

@@ -1,5 +1,5 @@
-// Chooses the transport: uWebSockets.js where it loads and is the build that it should be, else its twin on
-// node:http, with one warning line.
+// Chooses the transport: uWebSockets.js if it loads and is the expected build, else node:http, with one
+// warning line.
 import { announceHeaderBytes } from '../config/config.js';
 import { loadUws, openUwsTransport, uwsNames } from '../http/uws-transport.js';
 import { openNodeTransport } from '../http/node-transport.js';
@@ -11,7 +11,7 @@ export async function openTransport(
   wanted: 'auto' | 'uws' | 'node',
   options: TransportOptions,
   log: Log,
-  /** SHA-256 of a build of the operator's own; empty for none. */
+  /** SHA-256 of the operator's own build of the add-on; empty for none. */
   buildOfOwn = '',
 ): Promise<Transport> {
   if (wanted === 'node') return openNodeTransport(options);

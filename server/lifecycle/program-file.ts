@@ -1,28 +1,31 @@
-// Where the program itself lies: compiled file by file, or bundled into one folder.
+// Locates the files of the program, which is compiled file by file or bundled into one folder.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fail } from '../../engine/internal.js';
 
-/** The file to run for another process of this program. */
+/** Returns the file to run for another process of this program. */
 export function programFile(): string {
   const beside = fileURLToPath(new URL('./main.js', import.meta.url));
   return existsSync(beside) ? beside : fileURLToPath(new URL('../main.js', import.meta.url));
 }
 
-/** Of the package this file belongs to, compiled or not. */
+/**
+ * Returns the version of the package that this file belongs to, compiled or not. Returns 0.0.0 without a
+ * package.json.
+ */
 export function packageVersion(): string {
   for (const up of ['../package.json', '../../package.json', '../../../package.json']) {
     try {
       const text = readFileSync(new URL(up, import.meta.url), 'utf8');
       return (JSON.parse(text) as { version: string }).version;
     } catch {
-      // One level further up.
+      // Try one level further up.
     }
   }
   return '0.0.0';
 }
 
-/** The folder of project templates, which is shipped as it stands in the sources. */
+/** Returns the folder of project templates, which ships unchanged from the sources. */
 export function templateFolder(): string {
   const places = ['../../server/template', '../template', '../../../server/template'];
   const paths = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));

@@ -1,6 +1,6 @@
-// Reload: recompiles the sources and swaps the program in the database. Invariant: a set that is
-// faulty, unreadable or empty never replaces a working one; at most one reload runs, and one more
-// waits when something changed meanwhile.
+// Recompiles the sources and replaces the program of the database. Invariant: a set of sources that is
+// faulty, unreadable or empty never replaces a working one. At most one reload runs; one more waits if
+// something changed meanwhile.
 import {
   type Database,
   type Program,
@@ -25,15 +25,15 @@ import {
 export interface ReloadOptions extends ProgramOptions {
   database: Database;
   log: Log;
-  /** Shows a diagnostic with its picture to people; absent where the log goes to a machine. */
+  /** Prints a diagnostic with its code frame for people. Absent if the log is machine-readable. */
   show?: ((picture: string) => void) | undefined;
-  /** Hears what was accepted, and what was refused. */
+  /** Receives the accepted and the refused sources. */
   sources: SourceStatus;
-  /** What of the program this database has; all of it if absent. */
+  /** Returns the part of the program that this database has. Absent: all of it. */
   narrow?: (program: Program) => Program;
-  /** Whether others that have a part of its data take the program too. Fails SCHEMA_INCOMPATIBLE. */
+  /** Checks that the shards accept the program too. Fails SCHEMA_INCOMPATIBLE. */
   validate?: (program: Program) => Promise<void>;
-  /** After a swap; with the program as a whole. */
+  /** Called after the program was replaced, with the whole program. */
   onApplied: (program: Program) => void;
   onResult: (result: 'done' | 'refused') => void;
   onCompiled: (seconds: number) => void;
@@ -41,7 +41,7 @@ export interface ReloadOptions extends ProgramOptions {
 
 export interface ReloadResult {
   reloaded: boolean;
-  /** Why not. */
+  /** Why the sources were not reloaded. */
   reason?: string;
   /** What to write instead. */
   hint?: string;
@@ -63,10 +63,13 @@ export function createReloader(options: ReloadOptions): () => Promise<ReloadResu
   };
 }
 
-/** Between two tries where the system lacks what a reload takes. */
+/** Milliseconds between two attempts while the system lacks resources. */
 const againMs = 1_000;
 
-/** A reload whose result nobody waits for: what the system lacked is no reason to keep the old sources. */
+/**
+ * Returns a function that reloads in the background. It tries again if the system lacked resources, since no
+ * caller would.
+ */
 export function inBackground(reload: () => Promise<ReloadResult>): () => void {
   const run = async (): Promise<void> => {
     try {
@@ -127,7 +130,7 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
     const migration = /`(MIGRATION .*)`/.exec(hint ?? '')?.[1];
     if (options.show && migration !== undefined) options.show(`  to paste: ${migration}`);
     const refused = refuse(errorMessage(data), 0, hint);
-    // Nothing is said of the sources: whoever asked may ask again.
+    // The sources are not at fault, so the caller may try again.
     if (data.code === 'RESOURCE_EXHAUSTED') throw new TrellisError(data);
     return refused;
   }

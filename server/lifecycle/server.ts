@@ -1,5 +1,5 @@
-// `trellis serve`: the order of start and stop (operations.md 4), signals, reload. Owns the process
-// while it serves. Invariant: the ready line is printed once, after /readyz would answer 200.
+// Runs `trellis serve`: the order of start and stop, the signals, and reloads. Controls the process while it
+// serves. Invariant: the ready line is printed one time, after /readyz would respond with 200.
 import { join, relative } from 'node:path';
 import {
   type Database,
@@ -44,11 +44,11 @@ export interface ServeOptions {
   environment: Environment;
   allowPreload: boolean;
   openDatabase: OpenDatabase;
-  /** For `trellis dev`; `reread`: the configuration as it would be now. */
+  /** Set by `trellis dev`. `reread` returns the configuration as the files have it now. */
   dev?: { reread: () => Config };
 }
 
-/** Settings of the process that make storage unsafe are refused before anything is opened. */
+/** Refuses process settings that make storage unsafe, before anything is opened. */
 function checkEnvironment({ environment, allowPreload }: ServeOptions): void {
   if (environment.LMDB_RESTORE) {
     const what = 'LMDB_RESTORE is set: it makes storage open older data.';
@@ -78,7 +78,7 @@ function formatOf({ log: { format } }: Config): 'json' | 'text' {
   return format === 'auto' ? (process.stderr.isTTY ? 'text' : 'json') : format;
 }
 
-/** Runs a server until it is told to stop; gives the exit code. */
+/** Runs a server until it is stopped. Returns the exit code. */
 export async function serve(options: ServeOptions): Promise<number> {
   const { config } = options;
   checkEnvironment(options);
@@ -103,7 +103,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       onProgram: () => server.adoptProgram(),
     }),
   );
-  // What is refused at once (a bad or locked directory) is said before a port is taken.
+  // A bad or locked directory is reported before the port is opened.
   await Promise.race([opening, new Promise((resolve) => setImmediate(resolve))]);
   try {
     const port = await server.listen();
@@ -186,7 +186,10 @@ class Server {
     this.#installHandlers();
   }
 
-  /** In a cluster the program of each tenant comes by its log: it is reloaded where that is led. */
+  /**
+   * Returns the actions of a tenant. In a cluster, its program comes through its log, so the leader of the
+   * tenant reloads it.
+   */
   #tenantActions(
     config: Config,
     database: () => Database,
@@ -226,16 +229,18 @@ class Server {
     return this.#app.metrics;
   }
 
-  /** Opens the database by `open`, once there are data where those of others are needed. */
+  /**
+   * Opens the database with `open`. A node that needs the data of another node fetches them first.
+   */
   async open(open: () => Promise<Database>): Promise<Database> {
     this.#open = open;
     await this.#cluster.prepare(this.#wanted);
-    // Opened now, an empty directory would become a database of its own.
+    // If an empty directory were opened now, it would become a separate database.
     if (this.#stopping) fail('SHUTTING_DOWN');
     return open();
   }
 
-  /** For as long as a copy of another node's data is waited for. */
+  /** Callbacks while the node waits for a copy of another node's data. */
   get #wanted() {
     return {
       onProgress: (progress: number) => this.noteProgress('copying', progress),
@@ -243,7 +248,7 @@ class Server {
     };
   }
 
-  /** Another node's data have come, which this one needs to go on. */
+  /** Replaces the data with the copy that this node fetched from another one, and serves again. */
   async #takeCopy(keepAs: string | undefined, port: number): Promise<void> {
     if (this.#stopping) return;
     try {
@@ -263,7 +268,7 @@ class Server {
     }
   }
 
-  /** Takes an open database as the one that is served. */
+  /** Attaches an open database as the served one. */
   async #serve(database: Database, port: number): Promise<void> {
     this.#database = database;
     ignoreInGit(this.config.dataDir);
@@ -274,7 +279,7 @@ class Server {
     this.#cluster.attach(database, this.#wanted, (keepAs) => void this.#takeCopy(keepAs, port));
   }
 
-  /** The log of the cluster has brought another program. */
+  /** Called when the cluster's log has delivered another program. */
   adoptProgram(): void {
     this.#app.adoptProgram();
     this.log('info', "applied the cluster's schema and queries");
@@ -288,12 +293,12 @@ class Server {
     this.#app.noteOpening(step, progress);
   }
 
-  /** From an open database to the ready line. */
+  /** Goes from an open database to the ready line. */
   async begin(database: Database, port: number): Promise<void> {
     const { config, log } = this;
     await this.#serve(database, port);
     if (this.#stopping) return;
-    // Of a cluster, the data that it was founded on are the first ones.
+    // In a cluster, the data at its creation are the first data, so no seed is played.
     const calls = database.cluster ? 0 : await playSeed(config.projectDir, database);
     this.#prepareReload(database);
     const { program } = database;
@@ -314,7 +319,7 @@ class Server {
       quit: () => this.#onStopSignal(),
     });
     if (!isShown) printLine(`trellis ready ${url}`);
-    // Whoever starts it for the first time reads the address first.
+    // At the first start, the address comes before this line.
     if (calls > 0) log('info', 'the empty database was filled from seed.ndjson', { calls });
     log('info', 'serving', { port, queries: queries.length, try: `curl -s ${tried}` });
   }
@@ -346,7 +351,7 @@ class Server {
     this.#reload = reload;
     this.#reloadSoon = inBackground(reload);
     if (!config.server.watch) return;
-    // Without a queries directory of its own only the project's own files are sources.
+    // Without a separate queries directory, only the project's own files are sources.
     const queries = join(projectDir, queriesDir);
     const folders = relative(projectDir, queries) === '' ? [projectDir] : [projectDir, queries];
     this.#watches.push(
@@ -367,7 +372,7 @@ class Server {
       log('info', 'state', { ...this.#app.readiness() });
     });
     process.on('unhandledRejection', (error) => {
-      // Storage raises such beside errors it has already reported (operations.md L13).
+      // Storage also raises errors this way that it has already reported.
       this.#app.metrics.unhandledRejections++;
       log('error', 'unhandled rejection', { error });
     });
@@ -383,7 +388,7 @@ class Server {
       return;
     }
     this.#stopping = true;
-    // While the database still opens, `begin` stops it as soon as it is there.
+    // While the database still opens, `begin` stops it as soon as it is open.
     if (this.#database) void this.#stop();
   }
 
@@ -407,8 +412,8 @@ class Server {
   }
 
   /**
-   * The writer gets a moment to end its transaction; then the process dies in a way that cannot
-   * harm storage (L09).
+   * Gives the writer `fatalMs` to end its transaction. Then SIGKILL ends the process, which cannot harm
+   * storage.
    */
   async #endFatally(): Promise<void> {
     const timer = setTimeout(() => process.kill(process.pid, 'SIGKILL'), fatalMs);
@@ -427,7 +432,7 @@ class Server {
   }
 }
 
-/** Of a cluster, the sources are those that the leader has. Fails NOT_LEADER. */
+/** In a cluster, the sources of the leader apply. Fails NOT_LEADER. */
 function checkLeads(database: Database | undefined): void {
   const refusal = database?.cluster?.refusal;
   if (refusal !== undefined) throw new TrellisError(refusal);
@@ -441,7 +446,9 @@ function urlOf({ server: { host }, tls }: Config, port: number): string {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** What a newcomer can call at once: a read without parameters, else what there is to call. */
+/**
+ * Returns a call that a new user can try immediately: a read without parameters, else `/introspect`.
+ */
 function sample(queries: readonly Query[], place: string): string {
   const socket = socketPathOf(place);
   const url = socket === undefined ? place : `--unix-socket ${socket} http://localhost`;

@@ -9,8 +9,8 @@ export interface TenantList {
 }
 
 /**
- * `{"add": NAME}`, `{"drop": NAME}` or `{}`. Fails FEATURE_DISABLED for a change on a node of a cluster: there, every
- * tenant needs a log first.
+ * Handles `{"add": NAME}`, `{"drop": NAME}` or `{}`. Fails FEATURE_DISABLED for a change on a node of a
+ * cluster, where every tenant needs a log first.
  */
 export async function changeTenants(
   { cluster, limits }: Config,

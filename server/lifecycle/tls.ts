@@ -1,5 +1,4 @@
-// The TLS files of the configuration: found, read and judged before the listener opens (http.md
-// 8.5).
+// Finds, reads and checks the TLS files of the configuration before the listener opens.
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -14,8 +13,8 @@ export interface TlsFiles {
 }
 
 /**
- * Paths of certificate and key, or undefined without TLS. Fails CONFIG_INVALID; an expired
- * certificate only warns.
+ * Returns the paths of certificate and key, or undefined without TLS. Fails CONFIG_INVALID. An expired
+ * certificate only causes a warning.
  */
 export function tlsFiles({ tls, projectDir }: Config, log: Log): TlsFiles | undefined {
   if (tls.cert === '' && tls.key === '') return undefined;
@@ -26,7 +25,7 @@ export function tlsFiles({ tls, projectDir }: Config, log: Log): TlsFiles | unde
   let certificate: X509Certificate;
   try {
     const [cert, key] = [readFileSync(files.cert), readFileSync(files.key)];
-    // Fails for an empty key, one that asks for a passphrase, and one of another certificate.
+    // Fails for an empty key, for a key with a passphrase, and for the key of another certificate.
     createSecureContext({ cert, key });
     certificate = new X509Certificate(cert);
   } catch (error) {

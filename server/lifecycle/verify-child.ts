@@ -1,4 +1,4 @@
-// The deep check of data in a child process: what LMDB dies of ends the child alone.
+// Runs the deep check of the data in a child process, so that a crash of LMDB ends only the child.
 import { spawnSync } from 'node:child_process';
 import {
   type ErrorData,
@@ -12,7 +12,7 @@ import {
 } from '../../engine/internal.js';
 import { programFile } from './program-file.js';
 
-/** How `trellis verify` ends. */
+/** Exit codes of `trellis verify`. */
 export const endCodes = { clean: 0, derived: 1, primary: 2 } as const;
 
 export interface Report {
@@ -20,7 +20,7 @@ export interface Report {
   violations: Violation[];
 }
 
-/** What a child says that could not look. */
+/** Output of a child that could not run the check. */
 export interface Ended {
   error: ErrorData;
 }
@@ -29,7 +29,7 @@ const childOf = (directory: string, ...more: string[]): string[] => {
   return [programFile(), 'verify', directory, '--deep', '--in-process', '--json', ...more];
 };
 
-/** Checks data at rest in a child process, which damage may kill. */
+/** Checks data at rest in a child process, which damaged data may crash. */
 export function verifyInChild(directory: string): Report {
   keepWorkingDirectory();
   const end = spawnSync(process.execPath, childOf(directory), {
@@ -40,12 +40,12 @@ export function verifyInChild(directory: string): Report {
   return reportOf(directory, end);
 }
 
-/** A child that the system does not give has not looked at the data. */
+/** Fails if the system could not start the child: the data were not checked. */
 function notBegun(error: unknown): never {
   throw new TrellisError(toErrorData(error).error);
 }
 
-/** Checks the data of this running server, in a child process (`POST /_admin/verify`). */
+/** Checks the data of this running server in a child process (`POST /_admin/verify`). */
 export async function verifyRunning(
   directory: string,
 ): Promise<{ clean: boolean; violations: Violation[] }> {
