@@ -1,7 +1,7 @@
-// What a node counts of requests that another node, or an entry that was not there yet, had a part in.
+// Counts the requests that involved another node, or that waited for a log entry.
 import type { ServerSample } from '../telemetry/metric-definitions.js';
 
-/** What a read asked for that had to wait. */
+/** Consistency mode of a read that had to wait. */
 export type WaitMode = 'session' | 'strong' | 'max-lag';
 type WaitResult = 'done' | 'behind' | 'failed';
 type ForwardResult = 'done' | 'refused' | 'unreached' | 'unknown';
@@ -10,7 +10,7 @@ export class ClusterCounts {
   readonly #waits = new Map<string, { mode: string; result: WaitResult; count: number }>();
   readonly #forwarded = new Map<ForwardResult, number>();
 
-  /** A read of this mode waited, and that was for something or not. */
+  /** Counts a read of this mode that waited, by the result of the wait. */
   waited(mode: WaitMode, result: WaitResult): void {
     const key = `${mode} ${result}`;
     const known = this.#waits.get(key) ?? { mode, result, count: 0 };

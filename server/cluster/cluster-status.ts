@@ -1,4 +1,5 @@
-// A node's place in its cluster as JSON, for /readyz and `trellis cluster status`. Invariant: tells, decides nothing.
+// Describes a node's role and position in its cluster as JSON, for /readyz and `trellis cluster status`.
+// Invariant: it only reports and decides nothing.
 import {
   type ClusterNode,
   type ErrorData,
@@ -14,9 +15,9 @@ export interface ClusterStatus {
   position: string;
   lag_ms: number;
   leader: { node: string; address: string } | null;
-  /** By which secret the newest entry here is signed; null: by none. */
+  /** Id of the secret that signs the newest entry of this node; null if the entry is not signed. */
   signed_by: string | null;
-  /** Numbers of the secrets that this node knows, oldest first. */
+  /** Ids of the secrets that this node has, oldest first. */
   keys: string[];
   fault?: { code: string; error: string };
 }

@@ -1,24 +1,25 @@
-// Connections to other nodes. Each is greeted before anything else travels on it: who is at its other end proves to be
-// a node of this cluster, at the address that was dialled, or hears nothing. Invariant: what is handed out has proved
-// itself, or is of a version that cannot while such nodes are still there; whoever fails was told no request.
+// Opens connections to other nodes. Each connection begins with a greeting, in which the other end proves
+// that it is a node of this cluster at the dialled address. Invariant: a connection that is handed out has
+// passed the greeting, or belongs to an older version while such nodes are still allowed. An address that
+// fails receives no request.
 import { readFileSync } from 'node:fs';
 import { Agent as PlainAgent, type IncomingMessage, request as requestPlain } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import type { NodeProof, Peer, Welcome } from './node-auth.js';
 
-/** Where a node gives challenges. */
+/** Path at which a node answers greetings with challenges. */
 export const helloPath = '/_admin/cluster-hello';
 
-/** How long a connection may take, and the answer to its greeting. */
+/** Milliseconds for connecting and for the answer to the greeting. */
 const greetMs = 5_000;
-/** What a node may say to a greeting. */
+/** Maximum bytes of the answer to a greeting. */
 const welcomeMost = 4_096;
 
-/** Nothing was asked: there is no connection, or nobody at its end who may be told anything. */
+/** Thrown if no request was sent: the connection failed, or the other end is not trusted. */
 export class UnreachedError extends Error {}
 
-/** Of what it is a connection. */
+/** Target of a connection. */
 export interface Dialled {
   address: string;
   headers: Record<string, string>;
@@ -27,17 +28,17 @@ export interface Dialled {
 export interface ProvedAgentOptions {
   secure: boolean;
   ca?: string;
-  /** Of this node; without one nobody is greeted. */
+  /** Proof of this node. Without it, no greeting is sent. */
   proof?: NodeProof | undefined;
-  /** Who is at the other end, as it has answered just now. */
+  /** Called with the identity that the other end has just proved. */
   onPeer: (address: string, peer: Peer, takesEmbeddings: boolean) => void;
-  /** Somebody did not prove anything, and is told nothing. */
+  /** Called if the other end proved nothing. It receives no request. */
   onUnproved: (address: string, why: string) => void;
 }
 
 type Handed = (error: Error | null, socket?: Socket) => void;
 
-/** Reads at most `most` bytes of an answer; fails where there is more. */
+/** Reads a response of at most `most` bytes. Fails if there are more. */
 export async function boundedBody(response: IncomingMessage, most: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;
@@ -52,10 +53,12 @@ export async function boundedBody(response: IncomingMessage, most: number): Prom
   return Buffer.concat(pieces);
 }
 
-/** An agent for `request` of `node:http` or `node:https`, whose options say `dialled`. */
+/**
+ * Returns an agent for `request` of `node:http` or `node:https`, whose options include `dialled`.
+ */
 export function provedAgent(options: ProvedAgentOptions): PlainAgent | TlsAgent {
   const { secure, ca, proof } = options;
-  // As Node's own; a server tells how long it keeps a connection.
+  // The values of Node's global agent. A server announces how long it keeps a connection.
   const shared = { keepAlive: true, timeout: 5000, maxSockets: 256 };
   const agent = secure
     ? new TlsAgent({ ...shared, ...(ca && { ca: readFileSync(ca) }) })
@@ -86,7 +89,7 @@ export function provedAgent(options: ProvedAgentOptions): PlainAgent | TlsAgent 
   return Object.assign(agent, { createConnection: connect });
 }
 
-/** Fails where whoever is there may be told nothing. */
+/** Sends the greeting and checks the answer. Fails if the other end may receive no request. */
 async function greetOver(
   socket: Socket,
   { address, headers }: Dialled,
@@ -110,7 +113,7 @@ async function greetOver(
 
 type Told = Welcome & { embeddings?: boolean };
 
-/** Undefined: no node says that. */
+/** Reads the answer to a greeting. Returns undefined if no node would send it. */
 export function welcomeIn(body: Buffer): Told | undefined {
   try {
     const { challenge, node, key, proof, embeddings } = JSON.parse(body.toString()) as Told;
@@ -128,7 +131,10 @@ export function welcomeIn(body: Buffer): Told | undefined {
   }
 }
 
-/** One request on a connection that nobody else has yet, and that is free again when this resolves. */
+/**
+ * Sends one request on a connection that no other request uses. The connection is free again when this
+ * resolves.
+ */
 function post(socket: Socket, { address, headers }: Dialled, body: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const request = requestPlain({
@@ -149,7 +155,7 @@ function post(socket: Socket, { address, headers }: Dialled, body: Uint8Array): 
       told.catch(reject);
     });
     request.once('error', reject);
-    // Whoever closes it behind its answer leaves none to ask.
+    // A node that closes the connection after its response leaves none for the request.
     socket.once('close', () => reject(new UnreachedError('it has closed the connection')));
     socket.once('free', () => told?.then(resolve, reject));
     request.end(body);

@@ -1,15 +1,16 @@
-// How nodes of a cluster prove to each other that they know its secret, which itself never travels. The asking node
-// greets with a nonce, its name and the address that it has dialled; the asked one answers with a challenge of its own,
-// and signs both, both names and that address: it signs for no address but its own, so that nobody passes a greeting on
-// and shows the answer as theirs. The asking one then signs each request with all of that, and with everything that the
-// request says. Invariant: a proof is good for one request, once, and for some minutes by the clock of whoever gave the
-// challenge; a node is proved for one greeting alone.
+// Proves between the nodes of a cluster that they have its secret, which itself never travels. The client
+// node greets with a nonce, its name and the dialled address. The server node answers with a challenge, and
+// signs both names, the nonce, the challenge and the address. It signs only its own address, so that no third
+// party can forward a greeting and present the answer as its own. The client node then signs each request
+// with all of these values and with the whole request.
+// Invariant: a proof is valid for one request, one time, for 10 minutes by the clock of the node that issued
+// the challenge. A node is proved for one greeting only.
 import { createHash, createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import { keyFor, keyIdOf, printKey } from '../../engine/internal.js';
 
 const goodForMs = 600_000;
 
-/** Proofs of one challenge that may overtake each other. */
+/** Number of proofs of one challenge that may arrive out of order. */
 const windowMax = 8192;
 
 const sign = (key: string | Buffer | KeyObject, text: string): string =>
@@ -20,32 +21,32 @@ function areEqual(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** What of a request is signed, beside its body. */
+/** The parts of a request that are signed in addition to its body. */
 export interface SignedHead {
-  /** With the query string, as it is sent. */
+  /** Path with the query string, as sent. */
   path: string;
-  /** Whose database it is about. */
+  /** Tenant of the request. */
   tenant: string;
 }
 
-/** A node, to others. */
+/** Identity of a node. */
 export interface NodeSelf {
   node: string;
-  /** Where others reach it, as all of them write it. */
+  /** Addresses at which other nodes reach it, in the form that all of them use. */
   addresses: readonly string[];
 }
 
-/** What a node says first to the one that it is about to ask. */
+/** First message of a node to the node that it is about to ask. */
 export interface Greeting {
   nonce: string;
   node: string;
-  /** Which it has dialled. */
+  /** The dialled address. */
   address: string;
-  /** Of the secrets that it knows, the newest last. */
+  /** Ids of the secrets that the node has, the newest last. */
   keys: readonly string[];
 }
 
-/** What the asked one says to that. Of versions before: the challenge alone. */
+/** Answer to a greeting. Older versions send only the challenge. */
 export interface Welcome {
   challenge: string;
   node?: string;
@@ -57,20 +58,20 @@ export interface Welcome {
 export interface Peer {
   greeting: Greeting;
   welcome: Welcome;
-  /** It knows the secret, and is reached at the address that was dialled. */
+  /** Whether it has the secret, and is reached at the dialled address. */
   isProved: boolean;
 }
 
 const hashOf = (body: Uint8Array): string => createHash('sha256').update(body).digest('hex');
 
-/** Which proofs of one challenge were used. */
+/** Tracks which proofs of one challenge were used. */
 class Window {
   #least = 0;
   #used = new Set<number>();
 
   constructor(readonly endsAt: number) {}
 
-  /** False: it was used, or may have been. */
+  /** Marks a proof as used. Returns false if it was used, or may have been. */
   use(count: number): boolean {
     if (count <= this.#least || this.#used.has(count)) return false;
     this.#used.add(count);
@@ -85,7 +86,7 @@ class Window {
 
 const version = 'v2';
 
-/** The header of a request: what of it is signed stands there, in this order. */
+/** Fields of the request header, in this order. They cover all that is signed. */
 interface Said {
   key: string;
   at: string;
@@ -119,7 +120,7 @@ function saidIn(header: string): Said | undefined {
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length < 512;
 
-/** Undefined: it is of a version before. */
+/** Returns undefined for a greeting of an older version. */
 function greetingIn(body: Uint8Array): Greeting | undefined {
   let given: Partial<Greeting> | null = null;
   try {
@@ -135,17 +136,17 @@ const isSameAddress = (one: string, other: string): boolean =>
   one.toLowerCase() === other.toLowerCase();
 
 export class NodeProof {
-  /** Of this process: what it has signed is a challenge of its own. */
+  /** Random key of this process. It identifies the challenges that this process issued. */
   readonly #own = randomBytes(32);
   #count = 0;
-  /** By challenge, oldest first; only those that somebody has proved something by. */
+  /** Used proofs by challenge, oldest first. Only challenges with a proof are kept. */
   readonly #windows = new Map<string, Window>();
-  /** By their numbers, oldest first. */
+  /** Keys by secret id, oldest first. */
   readonly #keys: ReadonlyMap<string, KeyObject>;
 
   /**
-   * `secrets`: oldest first. `isStrict`: whether versions before, which prove less, may not be nodes of this cluster any
-   * more.
+   * `secrets` are ordered oldest first. `isStrict` returns true if older versions, which prove less, may no
+   * longer be nodes of this cluster.
    */
   constructor(
     private readonly secrets: readonly string[],
@@ -162,13 +163,13 @@ export class NodeProof {
     return `${at}.${sign(this.#own, at + nonce)}`;
   }
 
-  /** What is said to a node that dials `address`. */
+  /** Returns the greeting for a node at `address`. */
   greet(address: string): Greeting {
     const nonce = randomBytes(16).toString('hex');
     return { nonce, node: this.self.node, address, keys: [...this.#keys.keys()] };
   }
 
-  /** What a greeting is answered. */
+  /** Returns the answer to a greeting. */
   welcome(body: Uint8Array, now = performance.now()): Welcome {
     const greeting = greetingIn(body);
     if (greeting === undefined) return { challenge: this.#challenge('', now) };
@@ -189,7 +190,7 @@ export class NodeProof {
     );
   }
 
-  /** Who has answered a greeting. */
+  /** Returns the node that answered a greeting. */
   peerOf(greeting: Greeting, welcome: Welcome): Peer {
     const { key = '', proof = '', node } = welcome;
     const knows = this.#keys.has(key) && node !== undefined;
@@ -197,7 +198,7 @@ export class NodeProof {
     return { greeting, welcome, isProved };
   }
 
-  /** What the header says of whoever asks this; never the same twice. */
+  /** Returns the proof header of a request by this node. No two are equal. */
   answer(peer: Peer, head: SignedHead, body: Uint8Array): string {
     const { greeting, welcome } = peer;
     const { challenge, key } = welcome;
@@ -224,7 +225,7 @@ export class NodeProof {
     return isYoung && areEqual(said.mac, sign(key, textOf(said, this.self.node, head)));
   }
 
-  /** As versions before do it: of nodes that follow this one, until all are of this version. */
+  /** Checks a proof of an older version, from nodes that do not have this version yet. */
   #isGoodAsBefore(header: string, head: SignedHead, now: number): boolean {
     const [at = '', own = '', count = '', body = '', proof = ''] = header.split('.');
     if (!areEqual(own, sign(this.#own, at))) return false;
@@ -233,7 +234,7 @@ export class NodeProof {
     return isYoung && this.secrets.some((secret) => areEqual(proof, sign(secret, text)));
   }
 
-  /** Whether it is good, and comes for the first time. */
+  /** Returns true if the proof is valid and was not used before. Marks it as used. */
   accept(header: string, head: SignedHead, now = performance.now()): boolean {
     if (!this.isGood(header, head, now)) return false;
     const [at = '', own = '', count = ''] = header.replace(/^v2\.[^.]*\./, '').split('.');
@@ -250,7 +251,7 @@ export class NodeProof {
     return window.use(Number(count));
   }
 
-  /** Whether it is about this body. */
+  /** Returns true if the proof is about this body. */
   static isOf(header: string, body: Uint8Array): boolean {
     const said = saidIn(header)?.body ?? header.split('.')[3] ?? '';
     return areEqual(said, hashOf(body));
@@ -260,7 +261,7 @@ export class NodeProof {
 const oldText = (said: string, { path, tenant }: SignedHead): string =>
   `${said}\n${path}\n${tenant}`;
 
-/** `asked`: the node that is asked. */
+/** Returns the text to sign. `asked` is the node that receives the request. */
 const textOf = (said: Omit<Said, 'mac'>, asked: string, { path, tenant }: SignedHead): string => {
   const { at, own, nonce, asker, address, count, body } = said;
   return JSON.stringify(['asks', at, own, nonce, asker, asked, address, count, body, path, tenant]);

@@ -1,6 +1,7 @@
-// Calls from one node of a cluster to another. Owns how both are told to speak, and by what a node proves that it is
-// one; who is at the other end has proved it before (node-agent.ts). Invariant: the secret of the cluster stays in
-// this process, and nothing is told to an address whose owner nobody vouches for; an answer has a bound.
+// Sends requests from one node of a cluster to another. It decides the protocol, and the proof by which a
+// node identifies itself. The other end has passed the greeting before (node-agent.ts). Invariant: the secret
+// of the cluster stays in this process. No request goes to an address that is not proved, and every response
+// has a maximum size.
 import { type Agent as PlainAgent, request as requestPlain } from 'node:http';
 import { type Agent as TlsAgent, request as requestTls } from 'node:https';
 import { fail } from '../../engine/internal.js';
@@ -17,53 +18,55 @@ export interface NodeAnswer {
   body: Buffer;
 }
 
-/** Another node, as it has answered last. */
+/** Another node, as of its last answer to a greeting. */
 interface KnownPeer {
   peer: Peer;
-  /** It is of a version that takes embeddings beside a call. */
+  /** Whether its version accepts embeddings along with a call. */
   takesEmbeddings: boolean;
   at: number;
 }
 
-/** What is asked for a client. */
+/** A call on behalf of a client. */
 export interface PassedCall {
-  /** With the query string. */
+  /** Path with the query string. */
   path: string;
   headers: Record<string, string>;
   body: Uint8Array;
-  /** Of the texts of the call, made here. */
+  /** Embeddings of the texts of the call, made on this node. */
   embeddings?: Uint8Array | undefined;
-  /** The node asks for itself: it proves that it is one. */
+  /** Whether the node asks for itself and proves its identity. */
   asNode?: boolean;
 }
 
 export interface NodeCallOptions {
-  /** Whether nodes speak TLS to each other, as this one does to its clients. */
+  /** Whether nodes use TLS among themselves, as this one does for its clients. */
   secure: boolean;
-  /** Who vouches for the certificates of the other nodes, if not the usual ones. */
+  /**
+   * File with the authority that signed the certificates of the other nodes, if not a public one.
+   */
   ca?: string;
   proof?: NodeProof | undefined;
-  /** Whose database the calls are about; empty for the main one. */
+  /** Tenant of the calls; empty for the main database. */
   tenant?: string;
-  /** After so long a silence of a node that was asked it is looked whether it is there. */
+  /** Milliseconds of silence after which a waiting call checks that the node is alive. */
   pollIntervalMs?: number;
-  /** Most bytes that a client's call is answered. */
+  /** Maximum bytes of a response to a client's call. */
   answerMax?: number;
-  /** The addresses come from a log that proves nothing: none but those of this machine are asked. */
+  /** Whether addresses come from an unsigned log. Then only addresses of this machine are used. */
   onlyLocal?: boolean;
-  /** Hears of an address whose owner proves nothing, and is told nothing. */
+  /** Called with an address that proved nothing. It receives no request. */
   onUnproved?: (address: string, why: string) => void;
 }
 
 const MiB = 1024 * 1024;
-/** Most bytes of what a node answers to a node, unless another bound is asked for. */
+/** Maximum bytes of a response between nodes, by default. */
 const nodeAnswerMax = 4 * MiB;
-/** Beside the answer itself: nothing that is said of a refusal is longer. */
+/** Bytes allowed in addition to the response of a client's call. No error response is longer. */
 const headMost = MiB;
-/** Requests to one address at a time. */
+/** Maximum number of concurrent requests to one address. */
 const atOnce = 256;
 
-/** Errors of a connection that was never made: nothing has been asked. */
+/** Errors of a connection that was never made, so that no request was sent. */
 const unreached: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -72,11 +75,11 @@ const unreached: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ]);
 
-/** Path and query of a request, as its first line has them. */
+/** Returns path and query string as in the first line of the request. */
 export const targetOf = ({ path, query }: Pick<Exchange, 'path' | 'query'>): string =>
   query === '' ? path : `${path}?${query}`;
 
-/** Of an answer that refuses; empty for others. */
+/** Returns the error code of a response, or an empty text for a success. */
 export function codeOf({ status, body }: NodeAnswer): string {
   if (status < 400) return '';
   try {
@@ -86,20 +89,20 @@ export function codeOf({ status, body }: NodeAnswer): string {
   }
 }
 
-/** Of an answer that is good. Fails with the error that another one tells. */
+/** Returns the body of a successful response. Fails with the error in the body of another one. */
 export function goodBody(isGood: boolean, body: Uint8Array): Uint8Array {
   if (isGood) return body;
   throw parseRemoteError(body);
 }
 
 const pollIntervalMs = 5_000;
-/** So many looks in a row that nobody answers: a node, or the way to it, is gone. */
+/** Number of unanswered checks in a row after which the node counts as unreachable. */
 const looksMax = 2;
 
-/** Statuses of a proof that is not good. */
+/** Statuses of a refused proof. */
 const refused: ReadonlySet<number> = new Set([401, 403]);
 
-/** A challenge is used for so long: less than it is good for. */
+/** Milliseconds for which a challenge is used. It is valid for longer. */
 const challengeMs = 300_000;
 
 /** One request to a node. */
@@ -107,17 +110,17 @@ interface Sent {
   path: string;
   headers: Record<string, string>;
   body: Uint8Array;
-  /** The longest silence; 0 for none. */
+  /** Longest silence in milliseconds; 0 for no limit. */
   ms?: number;
   signal?: AbortSignal;
-  /** Bytes of the answer. */
+  /** Maximum bytes of the response. */
   most?: number;
 }
 
 export class NodeClient {
   readonly #agent: PlainAgent | TlsAgent;
   readonly #peers = new Map<string, KnownPeer>();
-  /** By address: requests under way, and those that wait for one of them to end. */
+  /** By address: the number of running requests, and those that wait for one of them to end. */
   readonly #lines = new Map<string, { count: number; waiting: (() => void)[] }>();
 
   constructor(private readonly options: NodeCallOptions) {
@@ -133,8 +136,8 @@ export class NodeClient {
   }
 
   /**
-   * As this node where it can prove to be one, and with `more` headers; the answer has at most `most` bytes. Fails as
-   * connections do.
+   * Sends a request as this node, with a proof if the node has one and with the headers in `more`. The
+   * response has at most `most` bytes. Fails as connections do.
    */
   async ask(
     address: string,
@@ -151,7 +154,7 @@ export class NodeClient {
       return this.#send(address, { path, headers, body: content, ms, most });
     };
     const answer = await ask();
-    // It has begun anew meanwhile, and knows no challenge of before.
+    // The other node has restarted and lost its challenges, so the request is sent again.
     return refused.has(answer.status) && this.#peers.delete(address) ? ask() : answer;
   }
 
@@ -181,12 +184,15 @@ export class NodeClient {
     return made;
   }
 
-  /** Whether this node can vouch for what it says beside a client's call. */
+  /** Whether this node can vouch for what it adds to a client's call. */
   get vouches(): boolean {
     return this.options.proof !== undefined;
   }
 
-  /** With what was embedded behind its body, and this node's word for it, where the asked one takes that. */
+  /**
+   * Returns the call with the embeddings appended to its body and vouched for, if the other node accepts
+   * them.
+   */
   async #withEmbeddings(address: string, call: PassedCall): Promise<PassedCall> {
     const { proof, tenant } = this.options;
     const { path, headers, body, embeddings } = call;
@@ -200,8 +206,8 @@ export class NodeClient {
   }
 
   /**
-   * What a client has asked. Undefined: the node cannot be reached, and has heard of nothing. It may take as long
-   * as it needs, while it is there. Fails OUTCOME_UNKNOWN.
+   * Forwards a client's call. Returns undefined if the node cannot be reached and received nothing. The call
+   * may take any time while the node is alive. Fails OUTCOME_UNKNOWN.
    */
   async forward(address: string, asked: PassedCall): Promise<NodeAnswer | undefined> {
     const started = performance.now();
@@ -215,7 +221,7 @@ export class NodeClient {
         return await this.#send(address, { path, headers, body, signal, most });
       return await this.#sendProved(address, { path, headers, body, signal, most });
     } catch (error) {
-      // It may have begun anew, as another version even.
+      // The other node may have restarted, perhaps with another version.
       this.#peers.delete(address);
       const isUnreached = unreached.has((error as NodeJS.ErrnoException).code ?? '');
       if (isUnreached || error instanceof UnreachedError) return undefined;
@@ -233,11 +239,11 @@ export class NodeClient {
       return this.#send(address, { ...sent, headers: { ...headers, ...more } });
     };
     const answer = await proved();
-    // It has begun anew meanwhile, and knows no challenge of before.
+    // The other node has restarted and lost its challenges, so the request is sent again.
     return refused.has(answer.status) && this.#peers.delete(address) ? proved() : answer;
   }
 
-  /** Gives up a call when its node is not there any more: stopped, or cut off without a word. */
+  /** Aborts a call when its node no longer responds: it stopped, or the network is cut. */
   #look(address: string, call: AbortController): NodeJS.Timeout {
     const { pollIntervalMs: ms = pollIntervalMs } = this.options;
     let missed = 0;
@@ -253,7 +259,7 @@ export class NodeClient {
     }, ms);
   }
 
-  /** One POST, once there are not too many to that address. */
+  /** Sends one POST. Waits while too many requests to that address are running. */
   async #send(address: string, sent: Sent): Promise<NodeAnswer> {
     const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
     if (this.options.onlyLocal === true && !isLoopback(host)) {

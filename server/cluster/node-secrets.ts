@@ -1,10 +1,10 @@
-// The file of what the nodes of a cluster know and nobody else: a secret a line, the newest last. By the newest that
-// all of them know they sign what they write to the log; by the newest that both know a node proves itself to another.
-// Invariant: it is read only where nobody but its owner can.
+// Reads the file of the secrets that only the nodes of a cluster have: one secret a line, the newest last.
+// Nodes sign log entries with the newest secret that all of them have. A node proves itself to another with
+// the newest secret that both have. Invariant: the file is used only if no other user can read it.
 import { readFileSync, statSync } from 'node:fs';
 import { fail, keyIdsOf } from '../../engine/internal.js';
 
-/** Oldest first, one at least. Fails CONFIG_INVALID. */
+/** Returns at least one secret, oldest first. Fails CONFIG_INVALID. */
 export function readSecrets(path: string): string[] {
   let text: string;
   try {

@@ -1,6 +1,7 @@
-// Where a tenant's database is best led: every node reckons the same order of members for each name, by
-// rendezvous hashing (Thaler, Ravishankar, 1998), so that leaders spread evenly and few move when a member
-// comes or goes. Invariant: a leader hands over to a better place only when that one follows closely.
+// Decides which member should lead the database of a tenant. Every node computes the same order of members
+// for each name by rendezvous hashing (Thaler, Ravishankar, 1998). Leaders spread evenly, and few move when a
+// member is added or removed. Invariant: a leader hands over to a better placed member only if that member
+// follows closely.
 import { createHash } from 'node:crypto';
 import { type ClusterNode, fail } from '../../engine/internal.js';
 import type { NodeClient } from './node-client.js';
@@ -10,7 +11,7 @@ export interface Member {
   address: string;
 }
 
-/** `["a=10.0.0.1:6969", …]`. Fails CONFIG_INVALID. */
+/** Parses members such as `["a=10.0.0.1:6969", …]`. Fails CONFIG_INVALID. */
 export function readMembers(texts: readonly string[]): Member[] {
   return texts.map((text) => {
     const [, node, address] = /^([^=\s]+)=(\S+:\d+)$/.exec(text) ?? [];
@@ -23,17 +24,20 @@ export function readMembers(texts: readonly string[]): Member[] {
 const weightOf = (tenant: string, { node }: Member): bigint =>
   createHash('sha256').update(`${tenant}\n${node}`).digest().readBigUInt64BE();
 
-/** Best place first. */
+/** Returns the members, best placed first. */
 export function ranked(tenant: string, members: readonly Member[]): Member[] {
   const weights = new Map(members.map((member) => [member, weightOf(tenant, member)]));
   return [...members].sort((a, b) => (weights.get(a)! > weights.get(b)! ? -1 : 1));
 }
 
-/** So close behind is a follower that may take over. */
+/** Lag in milliseconds below which a follower may take over. */
 const closeMs = 1_000;
 const askMs = 2_000;
 
-/** Hands over to the best member, if that is another and it follows. True: it has. */
+/**
+ * Hands over to the best placed member, if that is another one and it follows closely. Returns true if it
+ * did.
+ */
 export async function handOver(
   tenant: string,
   node: ClusterNode,
@@ -56,7 +60,7 @@ export async function handOver(
     await node.stepDown(best);
     return true;
   } catch {
-    // It is away, or is led by others meanwhile: looked at again.
+    // The member cannot be reached, or leadership has changed. The caller tries again later.
     return false;
   }
 }

@@ -1,6 +1,7 @@
-// How fresh an answer must be, by the headers of its request or by `cluster.read_consistency`: every request of a node
-// passes here before its endpoint, and every answer carries how far the node was. Invariant: `session` is
-// never older than the token it came with, `strong` never older than any write answered before it came.
+// Ensures that each response is as fresh as the request's headers or `cluster.read_consistency` demand. Every
+// request to a node passes through here before its endpoint, and every response carries the position of the
+// node. Invariant: a `session` read is never older than the token of its request. A `strong` read is never
+// older than any write that was answered before the request arrived.
 import type { ClusterLeader, Database, ReadMode } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { Endpoint, Result } from '../../pipeline/router.js';
@@ -25,17 +26,17 @@ import { askedFor } from '../../pipeline/explain-flags.js';
 import { ShardReads } from './shard-reads.js';
 
 export interface ConsistencyOptions extends ForwardOptions {
-  /** Of requests that ask for nothing. */
+  /** Mode of requests that specify none. */
   read: ReadMode;
-  /** Nodes whose place is known from the beginning. */
+  /** Nodes whose addresses are configured. */
   members?: readonly ClusterLeader[];
   database: () => Database;
-  /** Whether the positions of all shards there are fit into a header. */
+  /** Whether the positions of all shards here fit into a header. */
   tellsShards: boolean;
   proof: NodeProof | undefined;
 }
 
-/** Of the query of that name; undefined where this node answers. */
+/** Forwards a call of the query to the leader. Returns undefined if this node answers itself. */
 export type CallOnLeader = (
   exchange: Exchange,
   query: string,
@@ -45,7 +46,7 @@ export type CallOnLeader = (
 
 export class Consistency {
   readonly #freshness: Freshness;
-  /** By the name of the node. */
+  /** Addresses by node name. */
   readonly #places = new Map<string, string>();
 
   constructor(private readonly options: ConsistencyOptions) {
@@ -61,8 +62,9 @@ export class Consistency {
   }
 
   /**
-   * Has the node of that name answer, if it is one whose place is known: only of the configuration or the log, never
-   * of a request. Undefined: it is not.
+   * Forwards the request to the node of that name and returns its response. Addresses come only from the
+   * configuration or the log, never from a request. Returns undefined if the address is unknown, or the
+   * request was already forwarded.
    */
   sendTo(name: string, exchange: Exchange, body: Uint8Array): Promise<Result> | undefined {
     const address = this.#places.get(name);
@@ -70,30 +72,38 @@ export class Consistency {
     return forwardToNode(this.options, { node: name, address }, exchange, body);
   }
 
-  /** The token for an answer that begins now: of this node, or of the one that answered in its place. */
+  /**
+   * Returns the position token of a response that begins now: this node's, or that of the node that answered
+   * instead.
+   */
   tokenOf({ answeredAt, shardsAt }: Exchange): string {
     const { node } = this.options;
     const isEnough = answeredAt === undefined || node.hasApplied(answeredAt);
     return printPositions(isEnough ? node.position : answeredAt, shardsAt);
   }
 
-  /** The client's own part of a body that may have come through another node. */
+  /** Returns the client's part of a body that another node may have forwarded. */
   received(exchange: Exchange, body: Uint8Array): Uint8Array {
     return withoutEmbeddings(exchange, body, this.options.proof);
   }
 
-  /** A call of that query, with what it has to have embedded; what is asked about one has nothing. */
+  /**
+   * Returns the call of a query with its embedding step. An explain request (`isCall` false) embeds nothing.
+   */
   #callOf(query: string, body: Uint8Array, budgetMs: number, isCall = true): Forwarded {
     const embed = isCall ? embedOf(this.options.database, query, body, budgetMs) : undefined;
     return { body, budgetMs, embed };
   }
 
-  /** Whether another node judges and answers this request. */
+  /** Returns true if another node checks and answers this request. */
   passesOn(exchange: Exchange, endpoint: Endpoint): boolean {
     return goesToLeader(this.options.node, exchange, endpoint);
   }
 
-  /** Who answers in the endpoint's place: undefined where it may answer at once. */
+  /**
+   * Returns the response of another node, or the endpoint's after a wait. Returns undefined if the endpoint
+   * may answer immediately.
+   */
   before(
     exchange: Exchange,
     endpoint: Endpoint,
@@ -117,7 +127,7 @@ export class Consistency {
         askedFor(exchange.query) !== 'explain',
       );
     if (this.passesOn(exchange, endpoint)) return forwardToLeader(this.options, exchange, call());
-    // What a session writes goes to the leader from within.
+    // A session forwards its own writes to the leader.
     if (endpoint.writes && endpoint.sessionCall && !isAnsweredHere(node, exchange))
       return undefined;
     const wait = this.#freshness.whenFresh({
@@ -132,8 +142,8 @@ export class Consistency {
   }
 
   /**
-   * When this node is as fresh as a read asks that is no query of the program, or that is not known as one before its
-   * body is read. Undefined: it is.
+   * Waits until this node is as fresh as a read demands. Used for reads that are not queries of the program,
+   * or that become known only from their body. Returns undefined if the node is fresh enough already.
    */
   fresh(exchange: Exchange): Promise<unknown> | undefined {
     const mode = exchange.consistency || this.options.read;
@@ -141,7 +151,7 @@ export class Consistency {
     return this.#freshness.whenFresh({ mode, after, key: () => keyOf(exchange) });
   }
 
-  /** Has the leader answer what it alone may do; `answer` is how it does, where that is this node. */
+  /** Lets the leader answer a leader-only request. `answer` runs if this node is the leader. */
   onLeader(
     exchange: Exchange,
     asked: Forwarded,
@@ -153,8 +163,8 @@ export class Consistency {
   }
 
   /**
-   * The body of the leader's answer to a call of that query, which a client has asked for in other words. Undefined:
-   * it is answered here. Fails as it has failed there.
+   * Returns the body of the leader's response to a call of the query, for a client that made a different
+   * request. Returns undefined if this node answers. Fails with the error of the leader.
    */
   callOnLeader(
     exchange: Exchange,

@@ -1,6 +1,6 @@
-// Takes what only the leader may do to the node that leads, and its answer back. The client's own key goes with
-// it: the leader judges it, and nodes need no secret among themselves. Invariant: nobody passes on what was
-// passed on; a write that may have been done is never asked for again, nor called undone.
+// Forwards leader-only requests to the leader, and its response back. The client's own key travels along and
+// the leader checks it, so nodes need no secret among themselves. Invariant: a forwarded request is never
+// forwarded again. A write that may have been done is neither repeated nor reported as not done.
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   type ClusterLeader,
@@ -22,9 +22,9 @@ import { noteShard, parseRemotePositions } from '../read/consistency-token.js';
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Nothing is done for a client that hung up while this process stood still (pause-detector.ts). The end of
- * its connection comes behind its request: the event loop reads it in the turns that follow, once somebody
- * listens for it. From then on a client that has ended its side counts as gone.
+ * Fails QUERY_TIMEOUT if the client hung up while this process was paused (pause-detector.ts). The end of a
+ * connection arrives after its request: the event loop reads it in the next turns, if a listener is set. From
+ * then on, a client that has ended its side counts as disconnected.
  */
 async function checkIsThere(exchange: Exchange): Promise<void> {
   await turn();
@@ -33,47 +33,54 @@ async function checkIsThere(exchange: Exchange): Promise<void> {
   if (exchange.settled) fail('QUERY_TIMEOUT', { ms: 0 });
 }
 
-/** Faults of a node that is none of the cluster: it asks nobody for anything. */
+/** Errors of a node that does not belong to the cluster. Such a node forwards nothing. */
 const isNone: ReadonlySet<string> = new Set(['NODE_LEFT', 'NODE_NAME_TAKEN']);
 
-/** Between two tries, while the lead changes hands. */
+/** Milliseconds between two attempts during a leader change. */
 const betweenMs = 20;
 
 export interface ForwardOptions {
   node: ClusterNode;
-  /** Longest wait for a leader, and for this node to have what the leader answered. */
+  /**
+   * Longest wait in milliseconds for a leader, and for this node to apply what the leader answered.
+   */
   waitMs: number;
   calls: NodeClient;
   counts: ClusterCounts;
-  /** Longest body that a node takes. */
+  /** Maximum bytes of a body that a node accepts. */
   bodyMax: number;
 }
 
-/** Whether the leader has to answer this request; the leader itself answers all. */
+/** Returns true if the leader has to answer this request and this node is not the leader. */
 export function goesToLeader(node: ClusterNode, exchange: Exchange, endpoint: Endpoint): boolean {
   const isWrite = endpoint.writes && endpoint.query !== undefined && !endpoint.sessionCall;
   if (isOfShard(exchange, endpoint)) return false;
   return (isWrite || endpoint.leaderOnly === true) && !isAnsweredHere(node, exchange);
 }
 
-/** What the leader has to do is done here by the leader, and refused here to who was sent here. */
+/**
+ * Returns true if this node handles a leader-only request: it is the leader, or the request was forwarded to
+ * it and is refused here if it is not.
+ */
 export const isAnsweredHere = (node: ClusterNode, { passedOn }: Exchange): boolean =>
   node.role === 'leader' || passedOn !== '';
 
-/** Whether a refusal says that nothing was done, and that another node may do it, now or soon. */
+/** Returns true if the error says that nothing was done, and that another node may do it. */
 const isNobodys = (code: string): boolean => code === 'NO_LEADER' || code === 'NOT_LEADER';
 
-/** As a call that was passed on names it. */
+/** Form of the program hash in the header of a forwarded call. */
 const programForm = /^[0-9a-f]{16}$/;
 
-/** What was passed on was meant for the program of whoever did. Fails PROGRAM_CHANGED. */
+/**
+ * Checks that a forwarded request was meant for the program of this node. Fails PROGRAM_CHANGED.
+ */
 export function checkProgram({ program }: ClusterNode, { passedOn }: Exchange): void {
   if (programForm.test(passedOn) && passedOn !== program) fail('PROGRAM_CHANGED');
 }
 
 /**
- * A write of the leader's own, which goes where the lead goes: a client hears nothing of a hand-over. Fails
- * like the answer, or `forward`.
+ * Runs a write of the leader, and forwards it if this node loses the lead, so that the client does not
+ * notice. Fails as `answer` or `forwardToLeader` does.
  */
 export async function answerOrForward(
   options: ForwardOptions,
@@ -91,9 +98,8 @@ export async function answerOrForward(
 }
 
 /**
- * Asks the leader, and whoever leads after it, until `waitMs` are over, or the request's own time, or one of
- * them has answered. Fails
- * NO_LEADER, NOT_LEADER (the leader cannot be reached), OUTCOME_UNKNOWN, QUERY_TIMEOUT.
+ * Asks the leader, and each later leader, until one responds. Gives up after `waitMs`, or after the request's
+ * own timeout. Fails NO_LEADER, NOT_LEADER (the leader cannot be reached), OUTCOME_UNKNOWN or QUERY_TIMEOUT.
  */
 export async function forwardToLeader(
   options: ForwardOptions,
@@ -132,18 +138,21 @@ async function askLeader(options: ForwardOptions, asked: Asked): Promise<Reply> 
       continue;
     }
     const code = codeOf(answer);
-    // This node has the leader's program in a moment.
+    // This node will have the leader's program shortly.
     if (!isLast && (isNobodys(code) || code === 'PROGRAM_CHANGED')) continue;
     const reply = replyOf(answer, exchange, node);
-    // Most of the time it is here in a moment; where it is not, the write is done all the same, and reads wait for it.
-    // Read a single time: another thread moves this value, and may do so between two reads.
+    // This node usually applies the write within moments. If it does not, the write still stands, and later
+    // reads wait for it. The value is read one time, because another thread may change it between two reads.
     const { owed } = node;
     if (owed !== undefined) await node.waitFor(owed, waitMs).catch(keptWaiting);
     return reply;
   }
 }
 
-/** One call that another node has to answer. Fails SESSION_ELSEWHERE (it cannot be reached), OUTCOME_UNKNOWN. */
+/**
+ * Forwards one call that another node has to answer. Fails SESSION_ELSEWHERE (the node cannot be reached) or
+ * OUTCOME_UNKNOWN.
+ */
 export async function forwardToNode(
   options: ForwardOptions,
   place: ClusterLeader,
@@ -164,21 +173,21 @@ export async function forwardToNode(
 interface Asked {
   exchange: Exchange;
   body: Uint8Array;
-  /** Path and query. */
+  /** Path and query string. */
   target: string;
   embeddings?: Uint8Array | undefined;
-  /** Headers of a read: how fresh its answer must be. */
+  /** Headers of a read that say how fresh its response must be. */
   asFresh?: Record<string, string>;
 }
 
-/** As NodeClient.forward. */
+/** Sends the request with `NodeClient.forward`. */
 function askNode(
   { calls, node }: ForwardOptions,
   { address }: ClusterLeader,
   { exchange, body, target, embeddings, asFresh }: Asked,
 ): Promise<NodeAnswer | undefined> {
   const headers: Record<string, string> = { ...headersOf(exchange, node), ...asFresh };
-  // What is asked in other words than the client's has none of its own form, and is no repeat of it.
+  // A rephrased request has another body than the client's and does not repeat it, so it lacks these headers.
   if (target === targetOf(exchange)) {
     if (exchange.contentType !== '') headers['Content-Type'] = exchange.contentType;
     if (exchange.idempotencyKey !== undefined) headers['Idempotency-Key'] = exchange.idempotencyKey;
@@ -187,8 +196,8 @@ function askNode(
 }
 
 /**
- * Returns the response of the other node, with the position of that node. This node may be behind it. Fails
- * OUTCOME_UNKNOWN if the response has no readable position.
+ * Returns the response of the other node, and records the position of that node. This node may not have
+ * applied that position yet. Fails OUTCOME_UNKNOWN if the response has no readable position.
  */
 function replyOf(
   { status, reason, header, body }: NodeAnswer,
@@ -207,7 +216,10 @@ function replyOf(
   return { status: `${status} ${reason}`, headers, body };
 }
 
-/** What of a request's head its next judge needs. Fails QUERY_TIMEOUT where no time is left. */
+/**
+ * Returns the headers that the receiving node needs to check the request. Fails QUERY_TIMEOUT if no time is
+ * left.
+ */
 function headersOf(exchange: Exchange, { program }: ClusterNode): Record<string, string> {
   const headers: Record<string, string> = {
     ...keyOf(exchange),
@@ -217,13 +229,15 @@ function headersOf(exchange: Exchange, { program }: ClusterNode): Record<string,
   const { timeoutHeader } = exchange;
   const left = leftOf(exchange);
   if (left !== undefined) headers['X-Request-Timeout-Ms'] = String(left);
-  // What is no time, its judge shall refuse.
+  // An invalid timeout is passed along, so that the receiving node refuses it.
   else if (timeoutHeader !== '') headers['X-Request-Timeout-Ms'] = timeoutHeader;
   if (exchange.traceparent !== '') headers.traceparent = exchange.traceparent;
   return headers;
 }
 
-/** Milliseconds of the time that a request gives its answer; undefined: it says none. Fails QUERY_TIMEOUT. */
+/**
+ * Returns the milliseconds left of a request's own timeout, or undefined without one. Fails QUERY_TIMEOUT.
+ */
 function leftOf({ timeoutHeader, startedAt }: Exchange): number | undefined {
   const ms = Number(timeoutHeader);
   if (!Number.isSafeInteger(ms) || ms <= 0) return undefined;
@@ -232,7 +246,7 @@ function leftOf({ timeoutHeader, startedAt }: Exchange): number | undefined {
   return left;
 }
 
-/** The key that a request came with, and whose database it is about. */
+/** Returns the headers with the request's key and tenant. */
 export function keyOf({ apiKey, authorization, tenant }: Exchange): Record<string, string> {
   return {
     ...(apiKey !== '' && { 'X-Api-Key': apiKey }),

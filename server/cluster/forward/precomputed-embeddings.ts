@@ -1,27 +1,27 @@
-// Embeddings that travel beside a call to the leader of a cluster (K22): the node that took the call has its texts
-// embedded once it has judged key and arguments by its own tables, and sends the vectors behind the body. Invariant:
-// only vectors that a node of the cluster vouches for are used, and those only for the very model and text; in every
-// other case the leader embeds by itself, so that what travels is never more than a saving.
+// Carries embeddings along with a call to the leader of a cluster. The node that received the call checks key
+// and arguments by its own tables, embeds the texts, and appends the vectors to the body. Invariant: only
+// vectors that a node of the cluster vouches for are used, and only for the same model and text. In every
+// other case the leader embeds, so the vectors are never more than a saving.
 import { type Database, TrellisError } from '../../../engine/internal.js';
 import { NodeProof } from '../node-auth.js';
 import type { Exchange } from '../../http/exchange.js';
 import { targetOf } from '../node-client.js';
 
-/** What the texts of a call become; undefined: it has none. */
+/** Embeds the texts of a call. Returns undefined if it has none. */
 export type Embed = () => Promise<Uint8Array> | undefined;
 
-/** What the leader is asked in a client's place. */
+/** A call that is forwarded to the leader on behalf of a client. */
 export interface Forwarded {
   body: Uint8Array;
-  /** Path and query; absent: the client's own. */
+  /** Path and query string. Absent: those of the client. */
   target?: string;
-  /** Of its texts; absent: the leader embeds. */
+  /** Embeds the texts of the call. Absent: the leader embeds. */
   embed?: Embed | undefined;
-  /** Milliseconds that it may take, with what it takes here. */
+  /** Milliseconds that the call may take, including the time on this node. */
   budgetMs?: number;
 }
 
-/** Faults of the work itself; of any other the leader is the judge. */
+/** Errors of embedding itself. After any other error the leader decides. */
 const own: ReadonlySet<string> = new Set([
   'EMBEDDING_FAILED',
   'EMBEDDING_TIMEOUT',
@@ -30,8 +30,8 @@ const own: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Made here where it can be: who has another program or no provider leaves it to the leader. What is left of
- * `budgetMs` afterwards is the leader's. Fails as embedding does.
+ * Embeds on this node if it can. A node with another program or without a provider leaves it to the leader.
+ * The leader gets the rest of `budgetMs`. Fails as embedding does.
  */
 export async function embeddedHere(
   embed: Embed | undefined,
@@ -49,13 +49,13 @@ export async function embeddedHere(
   }
 }
 
-/** Of a query that is called by name. */
+/** Returns the embedding step of a call by query name. */
 export const embedOf =
   (database: () => Database, name: string, body: Uint8Array, budgetMs: number): Embed =>
   () =>
     database().embedAhead({ name, body }, budgetMs);
 
-/** The body as the client sent it; what was embedded for it goes to the exchange, if that can be trusted. */
+/** Returns the body as the client sent it. Trusted embeddings are stored in the exchange. */
 export function withoutEmbeddings(
   exchange: Exchange,
   body: Uint8Array,

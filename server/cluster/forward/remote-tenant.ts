@@ -1,6 +1,6 @@
-// What answers for a tenant whose database another node has: that node, asked with the caller's own key.
-// Invariant: only members of the configuration are asked, best place first, and what was passed on once is
-// never passed on again; a write that may have been done is not asked for elsewhere.
+// Handles requests for a tenant whose database is on another node: asks that node with the caller's own key.
+// Invariant: only configured members are asked, best placed first, and a forwarded request is never forwarded
+// again. A write that may have been done is not repeated on another member.
 import { setTimeout as pause } from 'node:timers/promises';
 import { TrellisError, fail } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
@@ -14,16 +14,16 @@ import { type Member, ranked } from '../placement.js';
 export interface ElsewhereOptions {
   main: DatabaseRequestHandler;
   tenant: string;
-  /** All but this node. */
+  /** All members except this node. */
   members: readonly Member[];
   calls: NodeClient;
-  /** Longest wait for one that takes writes. */
+  /** Longest wait in milliseconds for a member that takes writes. */
   waitMs: number;
 }
 
 const roundMs = 50;
 
-/** Refusals that say that nothing was done, and that another member may do it. */
+/** Errors that say that nothing was done, and that another member may do it. */
 const goesOn: ReadonlySet<string> = new Set(['TENANT_UNKNOWN', 'NOT_LEADER', 'NO_LEADER']);
 
 export function tenantElsewhere(options: ElsewhereOptions): DatabaseRequestHandler {
@@ -31,7 +31,7 @@ export function tenantElsewhere(options: ElsewhereOptions): DatabaseRequestHandl
   const post: Endpoint = {
     metrics: main.metrics.route('other'),
     access: 'any',
-    // Whether it writes that node knows: the clock does not answer for it.
+    // Only the other node knows whether the call writes, so no timeout applies here.
     writes: true,
     availableDuringStartup: false,
     ndjson: true,
@@ -53,13 +53,16 @@ export function tenantElsewhere(options: ElsewhereOptions): DatabaseRequestHandl
   };
 }
 
-/** Fails TENANT_UNKNOWN where no member has it, and with what the last one said. */
+/**
+ * Asks the members one after another. Fails TENANT_UNKNOWN if no member has the tenant, else with the error
+ * of the last one.
+ */
 async function askMembers(
   { tenant, members, calls, waitMs }: ElsewhereOptions,
   exchange: Exchange,
   body: Uint8Array,
 ): Promise<Reply> {
-  // What only nodes and browsers of one server ask, nobody asks in passing.
+  // Requests with other methods come from nodes and browsers, and are not forwarded.
   if (exchange.method !== 'POST') fail('TENANT_UNKNOWN', { tenant });
   const headers = headersOf(exchange);
   const end = performance.now() + waitMs;
@@ -95,7 +98,7 @@ function headersOf(exchange: Exchange): Record<string, string> {
     ...keyOf(exchange),
     'X-Request-Id': requestId,
     'Trellis-Passed-On': 'tenant',
-    // Who is not of this machine is not of the next one either, whatever stands between.
+    // The original client is not local to the next machine either, so its address is passed along.
     'X-Forwarded-For': [exchange.forwardedFor, exchange.peer()].filter(Boolean).join(', '),
     ...(exchange.forwarded && { Via: '1.1 trellis' }),
     ...(contentType !== '' && { 'Content-Type': contentType }),

@@ -1,5 +1,5 @@
-// What a session's tool that writes asks of the node that leads, where the session lives on another one: the
-// query itself, under its own name. Invariant: the session gets what it would have got from a write of its own.
+// Runs the writing tool of a session on the leader, if the session is on another node: calls the query under
+// its own name. Invariant: the session gets the same result as from a local write.
 import {
   type Database,
   type JsonView,
@@ -10,7 +10,9 @@ import {
 } from '../../../engine/internal.js';
 import { rawText } from '../../mcp/message/json-rpc.js';
 
-/** The body of `POST /<Query>`: of a tool's arguments those of the query, as they came. */
+/**
+ * Returns the body of `POST /<Query>`: the query's arguments, unchanged, out of the arguments of a tool.
+ */
 export function queryBody({ plan }: Query, view: JsonView, body: Uint8Array): Uint8Array {
   const data = view.member('data');
   const places = data?.kind === 'object' ? [data, view] : [view];
@@ -23,9 +25,9 @@ export function queryBody({ plan }: Query, view: JsonView, body: Uint8Array): Ui
 }
 
 /**
- * The elements of a reply that is nothing else, as this node has them; the leader was asked at `startedAt`. Fails
- * OUTCOME_UNKNOWN if this node is behind the reply: its session cannot use elements that it does not have yet. Also
- * if the reply has no readable position.
+ * Returns the elements of a reply that holds only elements, as this node stores them. The leader was asked at
+ * `startedAt`. Fails OUTCOME_UNKNOWN if this node has not applied the reply's position yet: its session
+ * cannot use elements that this node lacks. Fails in the same way if the reply is no list of elements.
  */
 export function itemsIn(
   reply: Uint8Array,

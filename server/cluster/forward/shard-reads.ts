@@ -1,5 +1,5 @@
-// How fresh the shards of a scattered type must be for one request, and how far each was that has answered it.
-// Invariant: of a shard that is told of more than once, the furthest counts.
+// Tracks how fresh the shards of a scattered type must be for one request, and the position of each shard
+// that answered. Invariant: if a shard reports several positions, the furthest counts.
 import type { ClusterPosition, ShardReading } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
 import { keyOf } from './forward.js';
@@ -7,11 +7,11 @@ import { type ShardPositions, noteShard, parsePositions } from '../read/consiste
 
 export class ShardReads implements ShardReading {
   readonly mode: string;
-  /** What the request's token says of the main database. */
+  /** Position of the main database in the request's token. */
   readonly main: ClusterPosition | undefined;
   readonly #after: ShardPositions;
 
-  /** Fails PARAM_VALUE where the request has a token that is none. */
+  /** Fails PARAM_VALUE if the token of the request is invalid. */
   constructor(
     private readonly exchange: Exchange,
     mode: string,

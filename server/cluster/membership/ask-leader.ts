@@ -1,12 +1,14 @@
-// What a node has the leader of its cluster do, as a node. Invariant: it is done once, here or there, and who asks
-// hears what came of it.
+// Sends a request of a node to the leader of its cluster. Invariant: the request runs one time, here or on
+// the leader, and the caller gets its result.
 import { type ClusterNode, TrellisError } from '../../../engine/internal.js';
 import type { NodeClient } from '../node-client.js';
 import { parseRemoteJson } from '../../http/remote-error.js';
 
 const tellMs = 10_000;
 
-/** `here`: how it is done where this node leads. Fails NO_LEADER, as connections do, and as it has failed. */
+/**
+ * Runs `here` if this node leads. Fails NO_LEADER, with connection errors, or with the leader's error.
+ */
 export async function askLeader(
   { node, calls }: { node: ClusterNode; calls: NodeClient },
   path: string,

@@ -1,5 +1,5 @@
-// What operators and other nodes ask a node of a cluster: `POST /_admin/cluster-<word>`. Invariant: a process of
-// its own refuses them all.
+// Actions of a cluster node for operators and other nodes: `POST /_admin/cluster-<word>`. Invariant: a server
+// outside a cluster refuses all of them.
 import { type ClusterNode, fail, printPosition } from '../../../engine/internal.js';
 import type { NodeProof } from '../node-auth.js';
 import type { Action } from '../../handlers/admin-handler.js';
@@ -10,13 +10,13 @@ export interface ClusterActionsOptions {
   node: () => ClusterNode | undefined;
   copies: NodeCopies;
   proof: NodeProof | undefined;
-  /** Longest wait for a position. */
+  /** Longest wait for a position, in milliseconds. */
   waitMs: number;
-  /** What all nodes know beside the data, for whoever asks how things are. */
+  /** Returns what all nodes share apart from the data, for the status. */
   known: (node: ClusterNode) => object;
 }
 
-/** Of a piece's place: a whole number, or one that no file has. */
+/** Returns a whole number out of the parameters, or 0, which fits no file. */
 const numberOf = (asked: URLSearchParams, name: string): number => {
   const value = asked.get(name) ?? '';
   return /^\d{1,15}$/.test(value) ? Number(value) : 0;
@@ -43,12 +43,13 @@ export function clusterActions(options: ClusterActionsOptions): [string, Action]
       'cluster-step-down',
       async (asked) => {
         const to = asked.get('to') ?? '';
-        // Where that node is it says itself, as soon as it leads.
+        // The next leader announces its own address.
         const next = to === '' ? undefined : { node: to, address: '' };
         return { position: printPosition(await node().stepDown(next)) };
       },
     ],
-    // Open to everyone: it tells the name of this node, and proves what it is to those who know the secret.
+    // Open to everyone: it reports the name of this node, and proves membership to callers that have the
+    // secret.
     [
       'cluster-hello',
       (_, body) => {

@@ -1,6 +1,7 @@
-// What a server does as a node of a cluster, beside its database: speaks to the other nodes, gives them copies, and
-// fetches one itself where its own data cannot go on. Invariant: data that the log no longer reaches are
-// served until whole others are there; those that differed from the leader's are kept as evidence.
+// Runs the cluster tasks of a server next to its database. It calls the other nodes and gives them copies of
+// the data. It fetches a copy if its own data cannot follow the log. Invariant: data that the log no longer
+// reaches are served until a complete copy has arrived. Data that differed from the leader's are kept as
+// evidence.
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -22,12 +23,14 @@ import { fetchCopy, joinEmpty } from './join.js';
 import { Roster } from './known-nodes.js';
 import { Membership, checkMember, forgetLeft } from './membership.js';
 
-/** Faults that a newer copy of the data mends. */
+/** Errors that a newer copy of the data repairs. */
 const mended: ReadonlySet<string> = new Set(['LOG_TRUNCATED', 'DIVERGED']);
 
 const tellAgainMs = 60_000;
 
-/** What this node is to others: where it says that it is, and where `cluster.members` says so. */
+/**
+ * Returns the name and addresses of this node: the advertised one, and those in `cluster.members`.
+ */
 function selfOf({ cluster, server }: Config): NodeSelf {
   const node = cluster.node || hostname();
   const own = cluster.advertise_address || `${server.host}:${server.port}`;
@@ -45,7 +48,7 @@ export class ClusterNodeService {
   readonly calls: NodeClient;
   readonly checks: CheckDesk;
   readonly roster: Roster;
-  /** Undefined: a process of its own. */
+  /** Undefined outside a cluster. */
   readonly #options: ClusterOptions | undefined;
   readonly #membership: Membership;
   #node: ClusterNode | undefined;
@@ -61,7 +64,8 @@ export class ClusterNodeService {
     const secrets = secretsIn(config);
     if (cluster.log.startsWith('s3:') && config.tenant === '')
       log('warn', 'a log in an S3 bucket is experimental: keep backups', {});
-    // Nodes of versions before are there only while the log is not signed; who has no data yet asks none of them.
+    // Nodes of older versions are allowed only while the log is not signed. A node without data asks none of
+    // them.
     const isStrict = (): boolean => this.#node === undefined || this.#node.signedBy !== undefined;
     this.proof = secrets && new NodeProof(secrets, selfOf(config), isStrict);
     const named = this.#options?.tls?.ca;
@@ -87,7 +91,7 @@ export class ClusterNodeService {
     });
   }
 
-  /** Once a minute of each: whoever is there is asked again and again. */
+  /** Logs an untrusted address, at most once a minute each, because it is tried repeatedly. */
   #tellUnproved(address: string, reason: string): void {
     const now = performance.now();
     if (now - (this.#told.get(address) ?? Number.NEGATIVE_INFINITY) < tellAgainMs) return;
@@ -95,7 +99,9 @@ export class ClusterNodeService {
     this.log('error', 'cluster address not trusted: nothing is sent to it', { address, reason });
   }
 
-  /** Before the database is opened: fetches data where there are none. Fails NODE_LEFT. */
+  /**
+   * Fetches the data of another node if there are none, before the database is opened. Fails NODE_LEFT.
+   */
   async prepare(wanted: Wanted): Promise<void> {
     const { dataDir } = this.config;
     const cluster = this.#options;
@@ -104,7 +110,7 @@ export class ClusterNodeService {
     await joinEmpty({ ...this.#joining(cluster), ...wanted });
   }
 
-  /** This database is open, and one of the cluster's. */
+  /** Starts the cluster tasks for an open database of the cluster. */
   begin({ cluster: node }: Database): void {
     this.#node = node;
     if (node === undefined) return;
@@ -117,7 +123,9 @@ export class ClusterNodeService {
     return { cluster, dataDir: this.config.dataDir, calls, log, roster };
   }
 
-  /** Serves this database from now on; `onMended` is told when a copy may take its place. */
+  /**
+   * Serves this database from now on. `onMended` is called when a fetched copy can replace the data.
+   */
   attach(database: Database, wanted: Wanted, onMended: (keepAs: string | undefined) => void): void {
     const { cluster: node } = database;
     if (node === undefined) return;
@@ -150,7 +158,7 @@ export class ClusterNodeService {
     return join(this.config.dataDir, 'diverged', `${epoch}.${seq}`);
   }
 
-  /** Puts what was fetched into the place of the data, which nobody has open. */
+  /** Replaces the data with the fetched copy. The database must be closed. */
   async install(keepAs: string | undefined): Promise<void> {
     this.#membership.close();
     await installNodeCopy(this.config.dataDir, keepAs);

@@ -1,6 +1,6 @@
-// What came of a comparison of all nodes: each tells the leader what it has found, and the leader answers who asked
-// for it. Invariant: nodes are equal when every one that is known has said so; who says nothing is silent, and
-// never taken for equal.
+// Collects the results of a comparison of all nodes. Each node reports its result to the leader, which
+// answers the operator. Invariant: the nodes are equal only if every known node has reported equality. A node
+// without a report is silent, and never counts as equal.
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   type ClusterNode,
@@ -15,13 +15,13 @@ import { askLeader } from './ask-leader.js';
 export interface CheckedNode {
   node: string;
   result: 'equal' | 'differs' | 'silent';
-  /** Those that differ from the leader's. */
+  /** Tables that differ from the leader's. */
   tables?: string;
 }
 
 export interface CheckResult {
   position: string;
-  /** Whether all nodes that are known hold the same, and have said so. */
+  /** Whether all known nodes have reported the same data. */
   equal: boolean;
   nodes: CheckedNode[];
 }
@@ -29,24 +29,26 @@ export interface CheckResult {
 export interface CheckDeskOptions {
   calls: NodeClient;
   log: Log;
-  /** Names of the configuration, beside those that the leader has heard of. */
+  /** Configured node names. The leader adds the nodes that have contacted it. */
   members: readonly string[];
-  /** Longest wait for the others, beside the time that the leader took. */
+  /**
+   * Longest wait in milliseconds for the other nodes, in addition to twice the time that the leader took.
+   */
   waitMs?: number;
 }
 
 const pollIntervalMs = 20;
-/** Comparisons whose answers may still come. */
+/** Number of comparisons whose reports are kept. */
 const keptMax = 8;
 
 export class CheckDesk {
-  /** By comparison, oldest first: tables that differ, by node; empty for none. */
+  /** Differing tables by comparison and node, oldest comparison first. An empty text means none. */
   readonly #told = new Map<string, Map<string, string>>();
   #unhear = (): void => {};
 
   constructor(private readonly options: CheckDeskOptions) {}
 
-  /** Tells the leader what this node finds from now on. */
+  /** Reports the results of this node to the leader from now on. */
   attach(node: ClusterNode): void {
     this.close();
     const { calls, log } = this.options;
@@ -67,7 +69,9 @@ export class CheckDesk {
     if (this.#told.size > keptMax) this.#told.delete(oldest!);
   }
 
-  /** On the leader; `left`: nodes that are some no more. Fails NOT_LEADER. */
+  /**
+   * Compares all nodes; runs on the leader. `left` names nodes that left the cluster. Fails NOT_LEADER.
+   */
   async run(node: ClusterNode, left: readonly string[]): Promise<CheckResult> {
     const { members, waitMs = 10_000 } = this.options;
     const begun = performance.now();

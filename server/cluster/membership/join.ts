@@ -1,6 +1,7 @@
-// How a node without data, or with data that the log no longer reaches, gets those of another node: the log
-// says who leads, that node makes a copy, the copy is fetched piece by piece and takes the place of what was
-// there. Invariant: old data go only when a whole copy lies beside them; every piece is what its sender read.
+// Copies the data of another node to a node without data, or with data that the log no longer reaches. The
+// log names the leader. The leader makes a copy, which is fetched piece by piece and then replaces the old
+// data. Invariant: old data are removed only after a complete copy is stored. Every piece is what its sender
+// read.
 import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -31,18 +32,18 @@ export interface JoinOptions {
   calls: NodeClient;
   log: Log;
   onProgress: (progress: number) => void;
-  /** Whether nobody waits for the data any more. */
+  /** Whether the data are no longer wanted. */
   isOver: () => boolean;
   roster: Roster;
-  /** It comes without data, as a node that was none before. */
+  /** Whether this node joins without data, as a new node. */
   joins?: boolean;
 }
 
 const pieceBytes = 4 * 1024 * 1024;
-/** Bytes of the list of files of a copy. */
+/** Maximum bytes of the file list of a copy. */
 const copyListMax = 64 * 1024 * 1024;
 const piecesMs = 30_000;
-/** Bytes of what is said of a refusal. */
+/** Maximum bytes of an error response. */
 const refusalMax = 64 * 1024;
 /** Making a copy takes as long as reading the data. */
 const copyMs = 3_600_000;
@@ -50,7 +51,10 @@ const retryMs = 500;
 const hearMs = 10_000;
 const triesMax = 5;
 
-/** Fetches the data of another node into a directory that has none. False: it was given up, or is not needed. */
+/**
+ * Fetches the data of another node into a directory that has none. Returns false if it gave up, or if no copy
+ * is needed.
+ */
 export async function joinEmpty(options: JoinOptions): Promise<boolean> {
   const { dataDir, log, cluster } = options;
   if (!needsNodeCopy(dataDir)) return false;
@@ -69,8 +73,9 @@ export async function joinEmpty(options: JoinOptions): Promise<boolean> {
 }
 
 /**
- * A whole copy in `joining`, of whoever leads; again and again until there is one. False: given up. `dbUuid`: of
- * the data that this node has. Fails CONFIG_INVALID, LOG_UNTRUSTED, LOG_LOST where there is no such log.
+ * Fetches a complete copy from the current leader into `joining`, and repeats until it succeeds. Returns
+ * false if the caller gave up. `dbUuid` identifies the data that this node has. Fails CONFIG_INVALID,
+ * LOG_UNTRUSTED, or LOG_LOST if there is no such log.
  */
 export async function fetchCopy(
   options: JoinOptions,
@@ -101,7 +106,9 @@ export async function fetchCopy(
   return false;
 }
 
-/** Nobody leads under the name of this node, which has no data. Fails NODE_NAME_TAKEN. */
+/**
+ * Checks that no other process leads under the name of this node, which has no data. Fails NODE_NAME_TAKEN.
+ */
 async function checkIsFree({ node, address }: ClusterLeader, roster: Roster): Promise<void> {
   const boot = await roster.bootAt(address);
   if (boot !== undefined && boot !== roster.boot) fail('NODE_NAME_TAKEN', { node, address });
@@ -132,7 +139,7 @@ async function fetchFrom(address: string, options: JoinOptions): Promise<void> {
   const { copy, files } = told;
   const place = copyPlaceIn(dataDir);
   mkdirSync(place, { recursive: true, mode: 0o700 });
-  // The folder itself stays: it says what a mark in the directory is about.
+  // The folder itself stays, because a mark in the data directory refers to it.
   for (const name of readdirSync(place))
     rmSync(join(place, name), { recursive: true, force: true });
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -166,7 +173,7 @@ async function fetchFile(
       const size = Math.min(pieceBytes, bytes - from);
       const asked = new URLSearchParams({ copy, path, from: String(from), bytes: String(size) });
       const piece = await fetchPiece(address, `/_admin/cluster-piece?${asked}`, calls, size);
-      // On a disk that fills up not all of it is written: the rest is asked for again.
+      // On a disk that fills up, a part of the piece is written. The loop requests the rest again.
       const written = writeSync(descriptor, piece, 0, piece.length, from);
       from += written;
       onPiece(written);
@@ -177,7 +184,7 @@ async function fetchFile(
   }
 }
 
-/** Fails DATA_CORRUPT when it comes damaged again and again. */
+/** Fetches one piece. Fails DATA_CORRUPT if it arrives damaged `triesMax` times. */
 async function fetchPiece(
   address: string,
   path: string,

@@ -1,6 +1,6 @@
-// The key file of a node and the keys of its cluster, kept the same: what people do to the file goes to the leader,
-// what the log brings goes into the file. Invariant: a key that is revoked here is refused here at once, whether
-// or not the others can be told; what could not be told is told again.
+// Keeps the key file of a node and the keys of its cluster equal. Changes to the file go to the leader, and
+// changes from the log go into the file. Invariant: a key that is revoked here is refused here immediately,
+// even if the leader cannot be reached. Unsent changes are sent again.
 import { existsSync } from 'node:fs';
 import {
   type ClusterNode,
@@ -20,7 +20,7 @@ export interface ClusterKeysOptions {
   settings: ClusterSettings;
   calls: NodeClient;
   log: Log;
-  /** The file is another one. */
+  /** Called when the file has changed. */
   onKeys: () => void;
 }
 
@@ -34,7 +34,7 @@ export class ClusterKeys {
 
   constructor(private readonly options: ClusterKeysOptions) {}
 
-  /** Serves this database from now on: its keys hold when this returns. */
+  /** Serves this database from now on. Its keys are valid when this returns. */
   attach({ cluster }: Database): void {
     this.close();
     if (cluster === undefined) return;
@@ -58,7 +58,7 @@ export class ClusterKeys {
     }
   }
 
-  /** Brings the file to what the log has said; gives it. */
+  /** Updates the file from the log. Returns the new contents. */
   #adopt(node: ClusterNode): KeyFile {
     const { path, log, onKeys } = this.options;
     const { keys: list } = readSettings(node);
@@ -85,7 +85,7 @@ export class ClusterKeys {
     await askLeader({ node, calls }, 'cluster-keys', change, here);
   }
 
-  /** Says once why the others do not have what this node has. */
+  /** Logs one time why the other nodes lack the changes of this node. */
   #note(reason: string): void {
     if (reason !== '' && reason !== this.#told)
       this.options.log('warn', 'key change not sent to the leader yet', { reason });

@@ -1,18 +1,18 @@
-// Who is who among the nodes of a cluster, as its leader knows it: a process that comes under a name that another one
-// has is refused while that one lives, and so is one whose settings are others than the leader's. Invariant: a
-// process that was started again is never refused for what it was before.
+// Tracks the processes behind the node names of a cluster; runs on the leader. A process is refused if a live
+// process has its name, or if its settings differ from the leader's. Invariant: a restarted process is never
+// refused because of its earlier run.
 import { randomUUID } from 'node:crypto';
 import { type ClusterLeader, fail } from '../../../engine/internal.js';
 import type { NodeClient } from '../node-client.js';
 import { parseRemoteJson } from '../../http/remote-error.js';
 import { type Alike, differenceOf } from './settings-fingerprint.js';
 
-/** What a node says of itself. */
+/** Identity that a node reports. */
 export interface Self {
   node: string;
-  /** Where it is reached. */
+  /** Address at which other nodes reach it. */
   address: string;
-  /** Of this process. */
+  /** Random id of the process. */
   boot: string;
   alike: Alike;
 }
@@ -24,17 +24,20 @@ export class Roster {
   readonly #known = new Map<string, Pick<Self, 'address' | 'boot'>>();
 
   constructor(
-    /** What the node has configured itself. */
+    /** Shared settings of this node. */
     private readonly alike: Alike,
     private readonly calls: Pick<NodeClient, 'ask'>,
   ) {}
 
-  /** Of this process, under that name. */
+  /** Returns the identity of this process under that name. */
   selfOf(node: string, address: string): Self {
     return { node, address, boot: this.boot, alike: this.alike };
   }
 
-  /** On the leader, which is `leader`: who comes under a name. Fails NODE_NAME_TAKEN. */
+  /**
+   * Checks that no other live process has the name. Runs on the leader, which is `leader`. Fails
+   * NODE_NAME_TAKEN.
+   */
   async checkName({ node, address, boot }: Self, leader: ClusterLeader): Promise<void> {
     if (node === leader.node && boot !== this.boot)
       fail('NODE_NAME_TAKEN', { node, address: leader.address });
@@ -44,18 +47,18 @@ export class Roster {
     this.#known.set(node, { address, boot });
   }
 
-  /** On the leader. Fails NODE_DIFFERS. */
+  /** Checks that the settings equal the leader's; runs on the leader. Fails NODE_DIFFERS. */
   checkAlike({ alike }: Self): void {
     const what = differenceOf(this.alike, alike);
     if (what !== undefined) fail('NODE_DIFFERS', { what });
   }
 
-  /** Whether that very process answers. */
+  /** Returns true if the same process answers at the address. */
   async #isThere({ address, boot }: Pick<Self, 'address' | 'boot'>): Promise<boolean> {
     return (await this.bootAt(address)) === boot;
   }
 
-  /** Of the process that answers there as a node; undefined: none does. */
+  /** Returns the process id of the node that answers at the address, or undefined if none does. */
   async bootAt(address: string): Promise<string | undefined> {
     try {
       const { status, body } = await this.calls.ask(address, '/_admin/cluster-self', {}, askMs);

@@ -1,5 +1,5 @@
-// Who is a node of the cluster, and what its log is kept for, as operators and nodes ask: `POST
-// /_admin/cluster-<word>`. Invariant: a node that has left is one again only by coming without data.
+// Actions of operators and nodes on the membership and the retention of the log: `POST
+// /_admin/cluster-<word>`. Invariant: a node that has left returns only by joining without data.
 import {
   type ClusterNode,
   type JsonView,
@@ -20,13 +20,13 @@ export interface MembershipActionsOptions {
   copies: NodeCopies;
   checks: CheckDesk;
   roster: Roster;
-  /** Where the other nodes reach this one. */
+  /** Address at which the other nodes reach this one. */
   address: string;
   limits: Limits;
 }
 
 const nameMax = 300;
-/** Of a node: more secrets than anybody keeps. */
+/** Maximum number of secrets that a node may report. Real nodes have fewer. */
 const keysMost = 100;
 
 export function membershipActions(options: MembershipActionsOptions): [string, Action][] {
@@ -94,7 +94,7 @@ function nameIn(asked: URLSearchParams, param: string): string {
   return name;
 }
 
-/** The secrets that a node knows; versions before say none. */
+/** Returns the ids of the secrets that a node has. Older versions report none. */
 function keysIn(view: JsonView): number[] {
   const list = view.member('keys');
   if (list?.kind !== 'array') return [];
@@ -116,7 +116,7 @@ function numberOf(view: JsonView, param: string): number {
   return fail('PARAM_MISSING', { owner: 'cluster', param, type: 'I64' });
 }
 
-/** Undefined: it is of a version that does not say so much of itself. */
+/** Returns the identity in a request, or undefined for a version that does not report it. */
 function selfIn(view: JsonView): Self | undefined {
   const given = view.member('alike');
   if (given?.kind !== 'object') return undefined;

@@ -1,6 +1,7 @@
-// Whether this node is one of its cluster, and what of the log it needs. It tells the leader how far it is, so that
-// the log is kept for it; it hears which backups the log is kept for, and that it has left. Invariant: a node that
-// has left says so at every start until its data directory was emptied, and takes no part before.
+// Decides whether this node belongs to its cluster, and which part of the log it needs. It reports its
+// position to the leader, so that the log is kept for it. It reads from the settings which backups need the
+// log, and whether it has left. Invariant: a node that has left reports so at every start until its data
+// directory is emptied, and takes no part until then.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -22,29 +23,29 @@ export interface MembershipOptions {
   calls: NodeClient;
   log: Log;
   roster: Roster;
-  /** Where the other nodes reach this one. */
+  /** Address at which the other nodes reach this one. */
   address: string;
-  /** So long the log is kept for nodes that are away. */
+  /** Milliseconds for which the log is kept for absent nodes. */
   keepMs: number;
 }
 
 const pollIntervalMs = 500;
 const claimMaxMs = 60_000;
-/** Who was refused asks again. */
+/** Milliseconds until a refused node tries again. */
 const againMs = 5_000;
-/** Told so often in the time that it counts. */
+/** Number of reports within `keepMs`. */
 const claimsPerKeep = 16;
 
-/** In the data directory of a node that has left: its name. */
+/** Returns the path of the file that holds the name of a node that has left. */
 const leftIn = (dataDir: string): string => join(dataDir, 'LEFT');
 
-/** Fails NODE_LEFT where the data are those of a node that has left under this name. */
+/** Fails NODE_LEFT if the data belong to a node that has left under this name. */
 export function checkMember(dataDir: string, node: string): void {
   const path = leftIn(dataDir);
   if (existsSync(path) && readFileSync(path, 'utf8').trim() === node) fail('NODE_LEFT', { node });
 }
 
-/** These data are those of a member, or of nobody's cluster. */
+/** Removes the mark of a left node: the data belong to a member, or to no cluster. */
 export function forgetLeft(dataDir: string): void {
   if (existsSync(leftIn(dataDir))) rmSync(leftIn(dataDir));
 }
@@ -64,10 +65,10 @@ export class Membership {
     this.#node = node;
     let { leader: before } = node;
     this.#unhear = node.onChange(({ leader }) => {
-      // Another one may not know of it, or may have other settings.
+      // A new leader may not know this node, or may have other settings.
       if (leader?.node !== before?.node) this.#toldAt = Number.NEGATIVE_INFINITY;
       before = leader;
-      // Until the leader has heard of this node, another process may come under its name.
+      // Until this node has reported to the leader, another process may take its name.
       this.#claim(node);
     });
     this.#look();
@@ -77,7 +78,7 @@ export class Membership {
   #look(): void {
     const node = this.#node!;
     if (node.role === 'lost') return;
-    // Who leads is what the others are compared with.
+    // The other nodes are compared with the leader, so the leader itself cannot differ.
     if (node.role === 'leader') this.#differ(undefined);
     try {
       const { left = [] } = readSettings(node);
@@ -85,12 +86,12 @@ export class Membership {
       for (const name of left) node.claim(name, undefined);
       node.keepFrom(marksOf(node).map(({ seq }) => seq));
     } catch {
-      // The data are closed, or opened again: they are looked at later.
+      // The database is closed or being opened again. The next poll reads the settings.
     }
     this.#claim(node);
   }
 
-  /** This node has left, as others have told. */
+  /** Marks this node as left, as the settings of the cluster say. */
   leave(): void {
     const node = this.#node!;
     const { dataDir, log } = this.options;
@@ -126,14 +127,14 @@ export class Membership {
     if (!(error instanceof TrellisError)) return;
     const { code, data } = error;
     if (code === 'NODE_LEFT') this.leave();
-    // Two of one name would be taken for one; this process is not the first.
+    // Two processes of one name would be taken for one. The other process was first.
     else if (code === 'NODE_NAME_TAKEN') this.#node!.fail(data);
     else if (code === 'NODE_DIFFERS') this.#differ(data);
   }
 
   /**
-   * It follows all the same, and may lead when nobody else does: a change of settings comes to one node after
-   * another.
+   * Sets or clears the error NODE_DIFFERS. The node still follows, and may lead if no other node does,
+   * because a change of settings reaches one node after another.
    */
   #differ(fault: ErrorData | undefined): void {
     const node = this.#node!;

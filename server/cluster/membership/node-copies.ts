@@ -1,6 +1,6 @@
-// Copies of the data for nodes that have none, or too old ones (cluster.md 7): made of the running database,
-// given away piece by piece with a checksum each. Invariant: a copy goes when nobody has asked for it for a
-// while, and what a process before this one left goes with the first.
+// Makes copies of the data for nodes that have none, or outdated ones. A copy is made from the running
+// database and sent in pieces, each with a checksum. Invariant: a copy is removed when it was not read for
+// `idleMs`. The first copy removes what an earlier process left.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -25,16 +25,16 @@ interface Given {
   expiry: NodeJS.Timeout;
 }
 
-/** Copies at once: each takes the room of the data. */
+/** Maximum number of copies at the same time. Each takes the disk space of the data. */
 const copiesMax = 4;
 const idleMs = 120_000;
-/** Read and summed on the thread that takes connections. */
+/** Maximum bytes of a piece. The thread that takes connections reads and checksums it. */
 const pieceMax = 1024 * 1024;
 
 export class NodeCopies {
   readonly #given = new Map<string, Given>();
   #beginning = 0;
-  /** What a process before this one left has gone. */
+  /** Resolves when the copies of earlier processes are removed. */
   #cleared: Promise<void> | undefined;
 
   constructor(private readonly options: NodeCopiesOptions) {}
@@ -43,7 +43,7 @@ export class NodeCopies {
     return join(this.options.dataDir, 'copies');
   }
 
-  /** `{}`: makes one, and tells of its files. */
+  /** Makes a copy and returns the list of its files. Fails OVERLOADED if there are too many. */
   async begin(): Promise<{ copy: string; files: readonly CopiedFile[] }> {
     const database = this.options.database();
     if (database?.cluster === undefined) fail('FEATURE_DISABLED', { feature: 'A cluster' });
@@ -72,11 +72,13 @@ export class NodeCopies {
   }
 
   #expiryOf(copy: string): NodeJS.Timeout {
-    // What cannot be removed now goes with the first copy of the next process.
+    // A copy that cannot be removed now is removed with the first copy of the next process.
     return setTimeout(() => void this.end(copy).catch(() => undefined), idleMs).unref();
   }
 
-  /** A piece of a file: its CRC32 (u32, little-endian), then its bytes. Fails NOT_FOUND, PARAM_RANGE. */
+  /**
+   * Returns a piece of a file: its CRC32 (u32, little-endian), then its bytes. Fails NOT_FOUND, PARAM_RANGE.
+   */
   piece(copy: string, path: string, from: number, bytes: number): Uint8Array {
     const given = this.#given.get(copy);
     const file = given?.files.find((one) => one.path === path);

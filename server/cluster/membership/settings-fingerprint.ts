@@ -1,10 +1,10 @@
-// What all nodes of a cluster have to have configured alike: what decides which data there are, which program is taken
-// and what one node may ask of another. Invariant: what is of a machine alone, its memory, its threads or its doors, is
-// not compared.
+// Compares the settings that all nodes of a cluster must share: those that decide which data exist, which
+// program runs, and what one node may request from another. Invariant: settings of one machine are not
+// compared, such as memory, threads or addresses.
 import type { Config } from '../../config/config.js';
 import { currentKey, formerKey } from '../../config/renamed-keys.js';
 
-/** Bounds that decide what is stored, compiled or taken. */
+/** Limits that decide what is stored, compiled or accepted. */
 const limits = [
   ...['body_bytes', 'json_depth', 'json_members', 'json_elements', 'json_values'],
   ...['value_bytes', 'element_bytes', 'index_key_bytes', 'vector_dimensions'],
@@ -18,9 +18,9 @@ const limits = [
 
 const others = ['compat', 'text.enabled', 'embedding.model', 'cluster.name', 'cluster.members'];
 
-/** Of the vectors of all types, and of one. */
+/** Vector settings, for all types or for one. */
 const ofVectors = /^vectors\.(?:[^.]+\.)?(?:metric|dimensions|store|embedding_model)$/;
-/** `key` is a current name. */
+/** Returns true if all nodes must share the setting. `key` is a current name. */
 const isShared = (key: string): boolean =>
   limits.includes(key) || others.includes(key) || ofVectors.test(key) || key.startsWith(scatter);
 const scatter = 'sharding.types.';
@@ -30,7 +30,7 @@ const formerScatter = formerKey(scatter);
 const textOf = (value: unknown): string =>
   Array.isArray(value) ? JSON.stringify([...(value as unknown[])].sort()) : JSON.stringify(value);
 
-/** By key, as text. */
+/** Values by key, as text. */
 export type Alike = Readonly<Record<string, string>>;
 
 export function alikeOf({ settings }: Pick<Config, 'settings'>): Alike {
@@ -38,10 +38,14 @@ export function alikeOf({ settings }: Pick<Config, 'settings'>): Alike {
   return Object.fromEntries(shared.map(([key, { value }]) => [formerKey(key), textOf(value)]));
 }
 
-/** Keys that a build before did not have are not held against it; those of a type, it may have left out. */
+/**
+ * Returns true for a key that an older version may lack. The keys of a type are always compared.
+ */
 const mayLack = (key: string): boolean => !(ofVectors.test(key) || key.startsWith(formerScatter));
 
-/** The first difference in words, as the asking node is to hear it; undefined: there is none. */
+/**
+ * Describes the first difference, from the view of the asking node. Returns undefined if there is none.
+ */
 export function differenceOf(ours: Alike, theirs: Alike): string | undefined {
   for (const key of [...new Set([...Object.keys(ours), ...Object.keys(theirs)])].sort()) {
     const [here, there] = [ours[key], theirs[key]];

@@ -1,14 +1,14 @@
-// What all nodes of a cluster know beside the data, and how it changes: one record in the data, which the leader
-// replaces by an entry of the log. Invariant: changes that nodes ask for are made one after another, each of
-// what the one before has left.
+// The settings that all nodes of a cluster share apart from the data, and their changes. They are one record
+// in the data, which the leader replaces by an entry of the log. Invariant: requested changes run one after
+// another, and each builds on the result of the one before.
 import { type ClusterNode, TrellisError, fail, isOfEarlierLog } from '../../../engine/internal.js';
 import type { KeyChange, SharedKeys } from './shared-keys.js';
 import { applyKeyChange } from './shared-keys.js';
 
 export interface Settings {
-  /** API keys; absent while no node had any. */
+  /** API keys. Absent while no node has had any. */
   keys?: SharedKeys;
-  /** Names of nodes that have left for good. */
+  /** Names of nodes that have left permanently. */
   left?: string[];
   /** Backups that the log is kept for, oldest first. */
   marks?: Mark[];
@@ -17,13 +17,13 @@ export interface Settings {
 export interface Mark {
   /** `NODE/NAME`. */
   backup: string;
-  /** It has all up to here, at least. */
+  /** The backup holds at least all entries up to this sequence number. */
   seq: number;
-  /** Of what log that is said; older versions did not say it. */
+  /** Epoch of the log that `seq` belongs to. Older versions did not store it. */
   epoch?: number;
 }
 
-/** Of backups, so many of the newest hold the log. */
+/** The log is kept for this many of the newest backups. */
 const marksMax = 2;
 
 export const packSettings = (settings: Settings): Uint8Array =>
@@ -34,7 +34,10 @@ export function readSettings(node: Pick<ClusterNode, 'settings'>): Settings {
   return bytes === undefined ? {} : (JSON.parse(Buffer.from(bytes).toString()) as Settings);
 }
 
-/** The backups that this log is kept for: those of an earlier one of the same data need nothing of it. */
+/**
+ * Returns the backups that this log is kept for. Backups of an earlier log of the same data need nothing of
+ * it.
+ */
 export function marksOf(node: Pick<ClusterNode, 'settings' | 'position'>): Mark[] {
   const { marks = [] } = readSettings(node);
   return marks.filter(({ epoch = 0 }) => !isOfEarlierLog(epoch, node.position.epoch));
@@ -45,10 +48,10 @@ export class ClusterSettings {
 
   constructor(private readonly node: () => ClusterNode | undefined) {}
 
-  /** On the leader. Fails NOT_LEADER, and as writes do. */
+  /** Changes the API keys; runs on the leader. Fails NOT_LEADER, and as writes do. */
   changeKeys(change: KeyChange): Promise<void> {
     return this.#change((settings) => {
-      // A list without keys asks for one: it begins with the first that is made.
+      // An empty cluster list stays absent until the first key is created.
       if (settings.keys === undefined && change.set.length === 0) return settings;
       const before = settings.keys ?? { keys: [], revoked: [] };
       const keys = applyKeyChange(before, change);
@@ -56,7 +59,7 @@ export class ClusterSettings {
     });
   }
 
-  /** That node is one no more. As `changeKeys`; fails NODE_LEADS. */
+  /** Records that the node has left. Fails NODE_LEADS, and as `changeKeys` does. */
   leave(name: string): Promise<void> {
     return this.#change((settings, node) => {
       const left = settings.left ?? [];
@@ -66,7 +69,9 @@ export class ClusterSettings {
     });
   }
 
-  /** That node is one again: it comes without data. As `changeKeys`. */
+  /**
+   * Records that the node is a member again, after it joined without data. Fails as `changeKeys` does.
+   */
   rejoin(name: string): Promise<void> {
     return this.#change((settings) => {
       const left = (settings.left ?? []).filter((one) => one !== name);
@@ -74,7 +79,10 @@ export class ClusterSettings {
     });
   }
 
-  /** The log is kept for that backup, and for the newest before it. As `changeKeys`; fails LOG_LOST. */
+  /**
+   * Keeps the log for that backup, and for the newest one before it. Fails LOG_LOST, and as `changeKeys`
+   * does.
+   */
   mark(mark: Mark): Promise<void> {
     return this.#change((settings, node) => {
       if (isOfEarlierLog(mark.epoch ?? 0, node.position.epoch))
@@ -84,7 +92,7 @@ export class ClusterSettings {
     });
   }
 
-  /** The log need not be kept for that backup. As `changeKeys`. */
+  /** Stops keeping the log for that backup. Fails as `changeKeys` does. */
   unmark(backup: string): Promise<void> {
     return this.#change((settings) => {
       const { marks: before = [] } = settings;
@@ -96,7 +104,7 @@ export class ClusterSettings {
   #change(change: (settings: Settings, node: ClusterNode) => Settings): Promise<void> {
     const turn = this.#last.then(async () => {
       const node = this.node() ?? fail('FEATURE_DISABLED', { feature: 'A cluster' });
-      // Read a single time: another thread may make this node the leader between two reads.
+      // Read a single time, because another thread may make this node the leader between two reads.
       const { refusal } = node;
       if (refusal !== undefined) throw new TrellisError(refusal);
       const settings = readSettings(node);

@@ -1,38 +1,41 @@
-// The API keys of a cluster: one list that all nodes have by its log, and the key file of each, which people
-// change. What was done to a file since it was last made of the list is a change of the list.
+// Merges the API keys of a cluster: one list that all nodes have from the log, and a key file on each node,
+// which people edit. Whatever changed in a file since it was last written from the list is a change of the
+// list.
 //
-// Invariant: whatever order changes come in, and however often, a key that was revoked on any node never comes
-// back, and all files that have heard the same list and were not changed since are equal.
+// Invariant: a key that was revoked on any node never comes back, in whichever order and however often
+// changes arrive. All files with the same list and no edits since are equal.
 import { fail } from '../../../engine/internal.js';
 import type { KeyFile } from '../../auth/key-file.js';
 import { type KeyRecord, areKeyRecords } from '../../auth/key-record.js';
 
 export interface SharedKeys {
   keys: KeyRecord[];
-  /** Ids of those that were revoked, newest last: a change that comes late adds none of them again. */
+  /** Ids of revoked keys, newest last. A late change adds none of them again. */
   revoked: string[];
 }
 
 export interface KeyChange {
   set: KeyRecord[];
-  /** Ids. */
+  /** Ids of the keys to revoke. */
   revoke: string[];
 }
 
-/** Ids of revoked keys that are remembered. */
+/** Number of revoked ids that are kept. */
 const revokedMax = 10_000;
 
 const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-/** What was done to a file since it was made of the list; undefined: nothing. */
+/**
+ * Returns what changed in a file since it was written from the list, or undefined if nothing did.
+ */
 export function changeIn({ keys, shared = [], gone = [] }: KeyFile): KeyChange | undefined {
   const known = new Map(shared.map((key) => [key.id, key]));
   const set = keys.filter((key) => !isSame(known.get(key.id), key));
   return set.length + gone.length === 0 ? undefined : { set, revoke: gone };
 }
 
-/** What another node has sent. Fails PARAM_TYPE. */
+/** Reads a change that another node sent. Fails PARAM_TYPE. */
 export function readKeyChange(body: Uint8Array): KeyChange {
   let given: Partial<KeyChange> | null = null;
   try {
@@ -48,7 +51,7 @@ export function readKeyChange(body: Uint8Array): KeyChange {
   });
 }
 
-/** The list with a change; the same one where it changes nothing. */
+/** Returns the list with the change applied, or the same object if nothing changes. */
 export function applyKeyChange(list: SharedKeys, { set, revoke }: KeyChange): SharedKeys {
   const known = new Set(list.revoked);
   const revoked = [...list.revoked, ...revoke.filter((id) => !known.has(id))];
@@ -61,8 +64,8 @@ export function applyKeyChange(list: SharedKeys, { set, revoke }: KeyChange): Sh
 }
 
 /**
- * A file with the list as it is now. What was done to it meanwhile stays; one that never heard of a list
- * is replaced: what it holds may have been revoked long ago.
+ * Returns a file with the current list. Edits of the file since its last update stay. A file that was never
+ * written from a list is replaced, because its keys may have been revoked long ago.
  */
 export function adoptShared(file: KeyFile, list: SharedKeys): KeyFile {
   const change = file.shared && changeIn(file);
@@ -71,6 +74,6 @@ export function adoptShared(file: KeyFile, list: SharedKeys): KeyFile {
   return { keys, shared: list.keys, gone: (file.gone ?? []).filter((id) => !known.has(id)) };
 }
 
-/** The same file: nothing has to be written. */
+/** Returns true if the files are equal, so that nothing has to be written. */
 export const isSameFile = (one: KeyFile, other: KeyFile): boolean =>
   isSame([one.keys, one.shared, one.gone], [other.keys, other.shared, other.gone]);

@@ -1,6 +1,6 @@
-// The token of how far a node is, as it comes in the headers of answers and requests: `3.1027`, and of the shards
-// that have answered, each by its name: `3.1027,passage-0=1.44`. Invariant: what was printed is read back the
-// same; anything else is refused, never taken for a lower position.
+// Reads and prints position tokens, which the headers of requests and responses carry. The position of a node
+// is `3.1027`; shards that answered add theirs by name: `3.1027,passage-0=1.44`. Invariant: a printed token
+// is read back unchanged. Any other text is refused, and never taken for a lower position.
 import {
   type ClusterPosition,
   excerpt,
@@ -12,32 +12,32 @@ import type { Exchange } from '../../http/exchange.js';
 
 export type ShardPositions = ReadonlyMap<string, ClusterPosition>;
 
-/** Of the main database, or of a tenant's, and of shards beside it. */
+/** Positions of the main or tenant database, and of its shards. */
 interface Positions {
   main: ClusterPosition | undefined;
   shards: ShardPositions;
 }
 
-/** A name as `shardName` gives it, epoch, and sequence. */
+/** A name as `shardName` returns it, the epoch, and the sequence number. */
 const form = /^(?:([a-z_][a-z0-9_]{0,50}-\d{1,4})=)?(\d{1,10})\.(\d{1,15})$/;
 
 export const furthest = (a: ClusterPosition | undefined, b: ClusterPosition): ClusterPosition =>
   a === undefined || isBehind(a, b) ? b : a;
 
-/** Bytes of a part, the name apart, as long as sequences have 12 digits. */
+/** Bytes of one part without its name, while sequence numbers have at most 12 digits. */
 const partBytes = 22;
 
-/** Whether a token of all those shards takes at most half of a request's head. */
+/** Returns true if a token of all these shards takes at most half of a request's head. */
 export const fitInHeader = (shards: readonly string[], headerBytes: number): boolean =>
   shards.reduce((sum, name) => sum + name.length + partBytes, 0) <= headerBytes / 2;
 
-/** That shard has answered a part of the request, and was so far. */
+/** Records the position of a shard that answered a part of the request. */
 export function noteShard(exchange: Exchange, shard: string, at: ClusterPosition): void {
   exchange.shardsAt ??= new Map();
   exchange.shardsAt.set(shard, furthest(exchange.shardsAt.get(shard), at));
 }
 
-/** Fails PARAM_VALUE for what is no token. No text is a token of nothing. */
+/** Parses a token. An empty text has no positions. Fails PARAM_VALUE for an invalid token. */
 export function parsePositions(text: string): Positions {
   let main: ClusterPosition | undefined;
   const shards = new Map<string, ClusterPosition>();
@@ -50,7 +50,10 @@ export function parsePositions(text: string): Positions {
   return { main, shards };
 }
 
-/** Returns the positions that another node reports, or undefined if the text is none: then the outcome is unknown. */
+/**
+ * Returns the positions that another node reports, or undefined if the text is invalid: then the outcome is
+ * unknown.
+ */
 export function parseRemotePositions(text: string): Positions | undefined {
   try {
     return parsePositions(text);
@@ -59,7 +62,10 @@ export function parseRemotePositions(text: string): Positions | undefined {
   }
 }
 
-/** Of a database that has no shards. Undefined for no token at all. Fails PARAM_VALUE for what is none. */
+/**
+ * Parses the token of a database without shards. Returns undefined for an empty text. Fails PARAM_VALUE for
+ * an invalid token.
+ */
 export const parsePosition = (text: string): ClusterPosition | undefined =>
   parsePositions(text).main;
 

@@ -1,6 +1,7 @@
-// When a database of this node is as fresh as a read asks: `local`, `session`, `strong` or `max-lag=MILLISECONDS`.
-// Invariant: `session` is never older than the position it came with, `strong` never older than any write that was
-// answered before it came; and none but `local` is older than what this node has given as another one's answer.
+// Waits until a database of this node is as fresh as a read demands: `local`, `session`, `strong` or
+// `max-lag=MILLISECONDS`. Invariant: a `session` read is never older than the position of its request. A
+// `strong` read is never older than any write that was answered before the read arrived. Except for `local`,
+// no read is older than a response that this node has forwarded.
 import {
   type ClusterPosition,
   TrellisError,
@@ -11,21 +12,24 @@ import {
 import type { ClusterCounts, WaitMode } from '../cluster-counts.js';
 import { LeaderPosition, type LeaderQuestions } from './read-index.js';
 
-/** `waitMs`: for a position too. */
+/** `waitMs` also bounds the wait for a position. */
 export interface FreshnessOptions extends LeaderQuestions {
-  /** Hears what came of each wait. */
+  /** Receives the result of each wait. */
   counts?: ClusterCounts;
 }
 
 export interface Asked {
   mode: string;
-  /** Under `session`: the position, if it came with one. */
+  /** Returns the position of the request under `session`, if it has one. */
   after: () => ClusterPosition | undefined;
-  /** The key of who asks, for nodes that have no secret among themselves. */
+  /** Returns the caller's key, for nodes that have no secret among themselves. */
   key: () => Record<string, string>;
 }
 
-/** Who has answered a write in the leader's place is not as far: what it owes is kept (ClusterNode.noteAnswered). */
+/**
+ * Ignores REPLICA_BEHIND after a forwarded write: the node keeps the owed position, and later reads wait for
+ * it (ClusterNode.noteAnswered).
+ */
 export const keptWaiting = (error: unknown): void => {
   if (!(error instanceof TrellisError) || error.code !== 'REPLICA_BEHIND') throw error;
 };
@@ -37,7 +41,9 @@ export class Freshness {
     this.#leaders = new LeaderPosition(options);
   }
 
-  /** Undefined: it is. Fails REPLICA_BEHIND, NO_LEADER, NOT_LEADER, PARAM_VALUE. */
+  /**
+   * Returns undefined if the node is fresh enough. Fails REPLICA_BEHIND, NO_LEADER, NOT_LEADER, PARAM_VALUE.
+   */
   whenFresh({ mode, after, key }: Asked): Promise<unknown> | undefined {
     const { node } = this.options;
     const lag = /^max-lag=(\d{1,9})$/.exec(mode);
@@ -60,13 +66,13 @@ export class Freshness {
     }
   }
 
-  /** Undefined: the node sees all of them already. Fails REPLICA_BEHIND. */
+  /** Waits until the node has applied all positions, or returns undefined if it has. Fails REPLICA_BEHIND. */
   #whenSeen(
     mode: WaitMode,
     wanted: readonly (ClusterPosition | undefined)[],
   ): Promise<unknown> | undefined {
     const { node, waitMs } = this.options;
-    // Each for itself: of two logs, one that is further may not tell of what the other one had.
+    // Each position is checked alone, because positions of two logs cannot be compared.
     const unseen = wanted.filter((at) => at !== undefined).filter((at) => !node.hasApplied(at));
     if (unseen.length === 0) return undefined;
     return this.#counted(mode, Promise.all(unseen.map((at) => node.waitFor(at, waitMs))));
@@ -85,7 +91,7 @@ export class Freshness {
     return fail('REPLICA_BEHIND', { position: printPosition(position), wanted });
   }
 
-  /** The same, counted when it is known what came of it. */
+  /** Awaits the wait and counts its result. */
   async #counted(mode: WaitMode, wait: Promise<unknown>): Promise<void> {
     const { counts } = this.options;
     try {

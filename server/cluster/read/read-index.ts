@@ -1,6 +1,6 @@
-// Where the leader is, for strong reads on a node that follows: one question to the leader for all that wait.
-// Invariant: a question is asked after every read that shares it came in, so that its answer is behind each write
-// that one of them can have heard of.
+// Asks the leader for its position, for strong reads on a follower. Waiting reads share one request.
+// Invariant: the request is sent after every read that shares it has arrived. Its answer therefore covers
+// each write that one of them can know of.
 import {
   type ClusterNode,
   type ClusterPosition,
@@ -15,7 +15,7 @@ const path = '/_admin/cluster-beat';
 
 export interface LeaderQuestions {
   node: ClusterNode;
-  /** Longest wait for a leader, and for its answer. */
+  /** Longest wait in milliseconds for a leader, and for its answer. */
   waitMs: number;
   calls: Pick<NodeClient, 'ask'>;
 }
@@ -26,14 +26,17 @@ export class LeaderPosition {
 
   constructor(private readonly options: LeaderQuestions) {}
 
-  /** `key`: of one who waits, for nodes that have no secret among themselves. Fails NO_LEADER, NOT_LEADER. */
+  /**
+   * Returns the leader's position. `key` is the key of one waiting caller, for nodes without a common secret.
+   * Fails NO_LEADER, NOT_LEADER.
+   */
   ask(key: Record<string, string>): Promise<ClusterPosition> {
     this.#next ??= this.#askNext(key);
     return this.#next;
   }
 
   async #askNext(key: Record<string, string>): Promise<ClusterPosition> {
-    // What is on its way left before these came.
+    // A running request was sent before these reads arrived, so they wait for the next one.
     await this.#asking?.catch(() => undefined);
     this.#asking = this.#next;
     this.#next = undefined;

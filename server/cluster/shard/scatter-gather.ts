@@ -1,5 +1,5 @@
-// The main database of a project with scattered types: what is asked about them goes to their shards, all
-// else to it. Every door of the server calls it as it calls any other.
+// Wraps the main database of a project with scattered types. Calls about these types go to their shards, and
+// all others go to the main database. All parts of the server use it like any database.
 import type { Database, Gatherer, Query } from '../../../engine/internal.js';
 
 export function gatheringDatabase(main: Database, gatherer: Gatherer): Database {

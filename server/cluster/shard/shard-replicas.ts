@@ -1,7 +1,7 @@
-// The places that answer for one shard of a scattered type: its database here, and in a cluster the same database on
-// other nodes. A write is done by the node that leads the shard; a read that is slow here is asked of other members.
-// Invariant: what another node answers is of the same program as here, and not older than what is here, or as fresh
-// as the request asks.
+// The replicas that answer for one shard of a scattered type: the database on this node, and in a cluster the
+// same database on other nodes. The leader of the shard runs writes. A read that is slow here also goes to
+// other members. Invariant: a response of another node comes from the same program as here. It is not older
+// than the data here, or as fresh as the request demands.
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -20,17 +20,17 @@ import { furthest, parseRemotePositions } from '../read/consistency-token.js';
 import type { Member } from '../placement.js';
 
 export interface ShardReplicaOptions {
-  /** Of the shard. */
+  /** Name of the shard. */
   name: string;
   database: Pick<Database, 'call' | 'program' | 'cluster'>;
-  /** Best place first, without this node. */
+  /** Other members, best placed first. */
   others: readonly Member[];
   calls: NodeClient;
-  /** Longest wait for a leader, and for what it has done to be here. */
+  /** Longest wait in milliseconds for a leader, and for this node to apply its write. */
   waitMs: number;
 }
 
-/** Between two tries, while the lead changes hands. */
+/** Milliseconds between two attempts during a leader change. */
 const betweenMs = 20;
 
 const isNobodys = (code: string): boolean => code === 'NO_LEADER' || code === 'NOT_LEADER';
@@ -46,7 +46,10 @@ function writesOf(program: Program): ReadonlySet<string> {
   return known;
 }
 
-/** Nodes prove who they are by `cluster.secret_file`: without one, this node is the only place. */
+/**
+ * Returns the replicas of a shard. Without `cluster.secret_file` nodes cannot prove their identity, so this
+ * node is the only replica.
+ */
 export function shardReplicas(ways: ShardReplicaOptions): Shard {
   const { database, others, calls } = ways;
   const reading = new ShardRead(ways);
@@ -70,7 +73,10 @@ export function shardReplicas(ways: ShardReplicaOptions): Shard {
   return [here, ...there];
 }
 
-/** A repeat finds its answer under the same name, whichever node leads the shard by then. */
+/**
+ * Derives one idempotency key for all nodes, so that a repeat finds its response whichever node leads the
+ * shard then.
+ */
 function sameEverywhere(options: CallOptions): CallOptions {
   const { once } = options;
   if (once === undefined) return options;
@@ -78,7 +84,7 @@ function sameEverywhere(options: CallOptions): CallOptions {
   return { ...options, once: { scope: 'node', key } };
 }
 
-/** One write: done here if this node leads the shard, else by whichever node does. */
+/** One write. This node runs it if it leads the shard, else the leader does. */
 class ShardWrite {
   constructor(
     private readonly ways: ShardReplicaOptions,
@@ -105,7 +111,7 @@ class ShardWrite {
     }
   }
 
-  /** Undefined: nobody leads, or who does cannot be reached. */
+  /** Returns undefined if there is no leader, or it cannot be reached. */
   async #byLeader(
     name: string,
     body: Uint8Array,
@@ -128,7 +134,7 @@ class ShardWrite {
     const told = parseRemotePositions(answer.header('trellis-position'));
     if (told === undefined)
       return fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - started) });
-    // What is read here next is not older than what was written.
+    // Later reads here are not older than this write.
     const at = told.main;
     if (at !== undefined) {
       shards?.answered(this.ways.name, at);
@@ -139,7 +145,7 @@ class ShardWrite {
   }
 }
 
-/** Reads, as fresh as they ask: here, and at other nodes. */
+/** Reads with the requested freshness, here and on other nodes. */
 class ShardRead {
   #freshness: { node: ClusterNode; of: Freshness } | undefined;
 
@@ -169,8 +175,8 @@ class ShardRead {
   }
 
   /**
-   * Fails SHARD_MISSING where the node cannot be reached or will not answer, and as it does where the request is
-   * wrong.
+   * Fails SHARD_MISSING if the node cannot be reached or refuses. Fails with the node's error if the request
+   * itself is wrong.
    */
   async there(
     address: string,
@@ -186,7 +192,7 @@ class ShardRead {
     };
     const asked = { path: `/${name}`, headers, body, asNode: true };
     const answer = await calls.forward(address, asked).catch(() => undefined);
-    // What is the matter with that node only is no answer: this one may have one in a moment.
+    // An error that concerns only that node is no answer. This node may have one soon.
     const isTold = answer?.status === 200 || answer?.status === 400;
     const told = isTold ? parseRemotePositions(answer.header('trellis-position')) : undefined;
     if (!isTold || told === undefined) return fail('SHARD_MISSING', { answered: 0, shards: 1 });
@@ -198,7 +204,7 @@ class ShardRead {
     return goodBody(answer.status === 200, answer.body);
   }
 
-  /** Not older than here, nor than the request says. */
+  /** Returns the headers that demand data not older than here, nor than the request demands. */
   #asFresh(node: ClusterNode, shards: CallOptions['shards']): Record<string, string> {
     const { mode = 'session' } = shards ?? {};
     if (mode !== 'local' && mode !== 'session') return { 'Trellis-Consistency': mode };
