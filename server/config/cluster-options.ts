@@ -1,5 +1,5 @@
-// What the configuration says of this process's place in a cluster, as the engine takes it. Invariant:
-// without `cluster.log` there is none, and nothing of a cluster is loaded.
+// Converts the `[cluster]` configuration into the options of the engine. Invariant: without `cluster.log`
+// there are no options, and no cluster code is loaded.
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type ClusterOptions, fail } from '../../engine/internal.js';
@@ -8,11 +8,11 @@ import { isLoopback } from '../http/address.js';
 import type { Config } from './config.js';
 import { checkLogGuard } from './log-guard.js';
 
-/** Where the other nodes reach this one. */
+/** Returns the address at which the other nodes reach this one. */
 export const addressOf = ({ cluster, server }: Pick<Config, 'cluster' | 'server'>): string =>
   cluster.advertise_address || `${server.host}:${server.port}`;
 
-/** Undefined: a process of its own. Fails CONFIG_INVALID. */
+/** Returns undefined outside a cluster. Fails CONFIG_INVALID. */
 export function clusterOptions(config: Config): ClusterOptions | undefined {
   const { cluster, projectDir } = config;
   if (cluster.log === '') return undefined;
@@ -46,7 +46,10 @@ export function clusterOptions(config: Config): ClusterOptions | undefined {
   };
 }
 
-/** What all nodes know and nobody else, oldest first; undefined where they share nothing. Fails CONFIG_INVALID. */
+/**
+ * Returns the shared secrets of the nodes, oldest first, or undefined without a secret file. Fails
+ * CONFIG_INVALID.
+ */
 export function secretsIn({ cluster, projectDir }: Config): string[] | undefined {
   const { secret_file: file } = cluster;
   return file === '' ? undefined : readSecrets(resolve(projectDir, file));
@@ -54,7 +57,7 @@ export function secretsIn({ cluster, projectDir }: Config): string[] | undefined
 
 const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
 
-/** Files for connections to the log and to other nodes; undefined for none. */
+/** Returns the TLS files for connections to the log and to other nodes, or undefined for none. */
 function tlsOf({ cluster, projectDir }: Config): ClusterOptions['tls'] {
   const { tls_ca: ca, tls_cert: cert, tls_key: key } = cluster;
   const given = Object.entries({ ca, cert, key }).filter(([, path]) => path !== '');

@@ -1,6 +1,6 @@
-// The configuration as one schema (operations.md 2): keys, types, ranges and defaults. Everything
-// else about keys, the text of messages included, is read off this schema. Times are milliseconds
-// and sizes bytes once they have been read.
+// Defines the configuration as one schema: keys, types, ranges and defaults. Everything else about keys
+// follows from this schema, including the text of messages. After reading, times are milliseconds and sizes
+// are bytes.
 import type { XStatic } from 'typebox/schema';
 import { limitTable, type Limits } from '../../engine/internal.js';
 
@@ -10,7 +10,7 @@ const GiB = 1024 * MiB;
 const hourMs = 3_600_000;
 
 /**
- * JSON Schema of one key, as far as this file uses it. `unit`: what a number counts, and so the
+ * JSON Schema of one key, as far as this file uses it. `unit` is what a number counts, and so decides the
  * suffixes of its text.
  */
 export interface KeySchema {
@@ -21,9 +21,12 @@ export interface KeySchema {
   maximum?: number;
   unit?: 'bytes' | 'milliseconds';
   secret?: boolean;
-  /** Opens or closes a door: named without a value, it is no default but a secret that did not arrive. */
+  /**
+   * Whether the key controls access. A configured but empty value is then an error, because a secret probably
+   * did not arrive.
+   */
   filled?: boolean;
-  /** Takes "auto" too, which is its default: a number that stands for none. */
+  /** Whether "auto" is allowed. It means the default, a number outside the range. */
   auto?: boolean;
   default: unknown;
 }
@@ -44,7 +47,7 @@ const choice = <const T extends readonly string[]>(...values: T) =>
 const section = <const T extends Record<string, object>>(properties: T) =>
   ({ type: 'object', properties }) as const;
 
-/** Limits where 0 switches off (http.md 7); all others are at least 1. */
+/** Limits that 0 turns off; all others are at least 1. */
 const offLimits: ReadonlySet<string> = new Set([
   'query_visits',
   'sessions_per_key',
@@ -65,7 +68,7 @@ const m = integer(16, 2, 128);
 const efConstruction = integer(128, 4, 4_096);
 const efSearch = integer(128, 1, 10_000);
 
-/** `vectors.<Type>.*`; each key falls back to `[vectors]`. */
+/** `vectors.<Type>.*`. Each key falls back to `[vectors]`. */
 export const vectorTypeSchema = section({
   metric: metric,
   m: m,
@@ -100,7 +103,7 @@ const configSchema = section({
     watch: flag(true),
     worker_heap: size(GiB, 64 * GiB),
     transport: choice('auto', 'uws', 'node'),
-    /** Of a build of uWebSockets.js of one's own. */
+    /** SHA-256 of the operator's own build of uWebSockets.js. */
     transport_sha256: text(''),
   }),
   auth: section({
@@ -169,7 +172,7 @@ const configSchema = section({
   }),
   backup: section({ dir: text('') }),
   cluster: section({
-    /** None: a process of its own. */
+    /** Empty: the server is not in a cluster. */
     log: text(''),
     name: text(''),
     node: text(''),
@@ -183,7 +186,7 @@ const configSchema = section({
     log_retention: time(24 * hourMs, 8760 * hourMs, 1_000),
     log_retention_bytes: size(64 * GiB),
     schema_bytes: size(256 * MiB),
-    /** Of a reader: vector types that it does not search. */
+    /** Vector types that a reader node does not search. */
     skip_vectors: texts(),
     token_file: door(),
     secret_file: door(),
@@ -191,9 +194,11 @@ const configSchema = section({
     tls_cert: door(),
     tls_key: door(),
     allow_unsynced_log: flag(false),
-    /** A log on another machine may be asked without credentials or TLS. */
+    /** Allows a log on another machine without credentials or TLS. */
     insecure: flag(false),
-    /** All that may lead, `NODE=HOST:PORT`: who leads which database is spread over them. */
+    /**
+     * All nodes that may lead, `NODE=HOST:PORT`. The leaders of the databases are spread over them.
+     */
     members: texts(),
   }),
   tenants: section({
@@ -222,7 +227,7 @@ export type ConfigValues = Omit<Sections<XStatic<typeof configSchema>>, 'limits'
 };
 export type VectorTypeConfig = XStatic<typeof vectorTypeSchema>;
 
-/** Every fixed key with the schema of its value, `server.port` and so on. */
+/** Every fixed key, such as `server.port`, with the schema of its value. */
 export const keySchemas: ReadonlyMap<string, KeySchema> = collectKeys(configSchema.properties, '');
 
 type Tree = { [name: string]: object };
@@ -238,7 +243,7 @@ function collectKeys(properties: Tree, prefix: string): Map<string, KeySchema> {
   return keys;
 }
 
-/** The schema behind a key, per-type vector keys included; undefined for an unknown key. */
+/** Returns the schema of a key, including per-type vector keys, or undefined for an unknown key. */
 export function schemaOf(key: string): KeySchema | undefined {
   const known = keySchemas.get(key);
   if (known !== undefined) return known;

@@ -1,5 +1,5 @@
-// Values of the configuration: from TOML values or texts to checked values, and what a message says
-// is allowed.
+// Converts TOML values and texts into checked values of the configuration, and describes the allowed values
+// in messages.
 import { Check } from 'typebox/schema';
 import { excerpt, fail } from '../../engine/internal.js';
 import type { KeySchema } from './config-schema.js';
@@ -9,7 +9,10 @@ const multiples: Record<string, Record<string, number>> = {
   bytes: { '': 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 },
 };
 
-/** `30s` and `16 MiB` as numbers; a bare number is in milliseconds or bytes. */
+/**
+ * Parses texts such as `30s` and `16 MiB`. A bare number is in milliseconds or bytes. Returns undefined for
+ * another text.
+ */
 function readQuantity(text: string, unit: 'bytes' | 'milliseconds'): number | undefined {
   const match = /^([0-9]{1,16}(?:\.[0-9]{1,6})?) ?([A-Za-z]*)$/.exec(text.trim());
   if (!match) return undefined;
@@ -17,7 +20,10 @@ function readQuantity(text: string, unit: 'bytes' | 'milliseconds'): number | un
   return factor === undefined ? undefined : Math.round(Number(match[1]) * factor);
 }
 
-/** A text of a flag or variable as the type its key has; other texts stay and fail the check. */
+/**
+ * Converts the text of a flag or variable to the type of its key. Returns other texts unchanged, so that they
+ * fail the check.
+ */
 function readText(text: string, schema: KeySchema): unknown {
   if (schema.unit !== undefined) return readQuantity(text, schema.unit);
   switch (schema.type) {
@@ -40,7 +46,7 @@ function readText(text: string, schema: KeySchema): unknown {
   }
 }
 
-/** What a key takes, for a message: `an integer from 1 to 64`. */
+/** Describes the allowed values of a key for a message: `an integer from 1 to 64`. */
 function describeAllowed(schema: KeySchema): string {
   const { type, minimum, maximum, unit } = schema;
   if (schema.enum !== undefined) return schema.enum.map((option) => `"${option}"`).join(' or ');
@@ -56,8 +62,8 @@ function describeAllowed(schema: KeySchema): string {
 }
 
 /**
- * The checked value of a key, from text (flags, environment) or from a parsed file. Fails
- * CONFIG_INVALID naming the key, its source and what is allowed.
+ * Returns the checked value of a key, from a text (flag, environment) or a parsed file. Fails CONFIG_INVALID
+ * with the key, its source and the allowed values.
  */
 export function readValue(key: string, schema: KeySchema, raw: unknown, source: string): unknown {
   if (raw === 'auto' && schema.auto) return schema.default;
@@ -73,7 +79,7 @@ export function readValue(key: string, schema: KeySchema, raw: unknown, source: 
   return fail('CONFIG_INVALID', { what }, { hint: 'See `trellis config print`.' });
 }
 
-/** A secret that did not arrive must open no door: a server would start without a key, or without TLS. */
+/** Refuses an empty secret. Otherwise the server would start without a key, or without TLS. */
 function refuseBlank(key: string, value: string, source: string): void {
   if (value.trim() !== '' && value.trim() === value) return;
   const what =

@@ -1,5 +1,5 @@
-// The configuration in force: layers from flags down to defaults, one value and one source per key.
-// The only file that reads the environment of the process.
+// Merges the configuration from layers, from defaults up to flags: one value and one source per key. This is
+// the only file that reads the environment of the process.
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -22,29 +22,29 @@ export interface Config extends Omit<ConfigValues, 'limits'> {
   limits: Limits;
   vectorTypes: Record<string, VectorTypeConfig>;
   projectDir: string;
-  /** Absolute. */
+  /** Absolute path. */
   dataDir: string;
-  /** The folders of the tenants' databases, by their names. */
+  /** Folders of the tenant databases, by name. */
   databases: ReadonlyMap<string, string>;
-  /** Vector types that are divided over several databases, and over how many. */
+  /** Vector types that are divided over several databases, with the number of databases. */
   scatter: ReadonlyMap<string, number>;
-  /** Of a database that has a share of such a type. */
+  /** Set for a database that holds a shard of such a type. */
   shard?: ShardIndex & { type: string };
-  /** Whose database this is about; empty for the main one. */
+  /** Tenant of the database; empty for the main one. */
   tenant: string;
   keysFile: string;
   /** Directory of further sources, relative to the project. */
   queriesDir: string;
   /** Credentials and base URLs of embedding providers, by variable name. */
   environment: Environment;
-  /** Of these, credentials that are there and not used, and why. */
+  /** Reasons why configured credentials are not used, by variable name. */
   withheld: Readonly<Record<string, string>>;
   failpoint: string | undefined;
   /** Every key that has a value. */
   settings: ReadonlyMap<string, Setting>;
-  /** Lines for the log at the start, of level info. */
+  /** Lines of level info for the log at start. */
   notes: string[];
-  /** One line for each former name of a key that a source uses, of level warn. */
+  /** One line of level warn for each former key name that a source uses. */
   renamed: string[];
 }
 
@@ -60,8 +60,8 @@ export interface ConfigRequest {
 export const processEnvironment: Environment = process.env;
 
 /**
- * Tells uWebSockets.js how large a header block may be; it looks once, when it is loaded
- * (operations.md U09).
+ * Sets the maximum size of a header block for uWebSockets.js, which reads the variable only when it is
+ * loaded.
  */
 export function announceHeaderBytes(bytes: number): void {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(bytes);
@@ -70,11 +70,11 @@ export function announceHeaderBytes(bytes: number): void {
 interface Layer {
   source: (key: string) => string;
   values: Map<string, unknown>;
-  /** Of a file of the project. */
+  /** Whether the layer is a file of the project. */
   fromProject: boolean;
 }
 
-/** Reads and checks everything. Fails CONFIG_INVALID. */
+/** Reads and checks the whole configuration. Fails CONFIG_INVALID. */
 export function loadConfig(request: ConfigRequest): Config {
   const projectDir = resolve(request.projectDir);
   const notes: string[] = [];
@@ -143,10 +143,10 @@ function fileLayer(name: string, table: Record<string, unknown>): Layer {
   return { source: () => name, values, fromProject: true };
 }
 
-/** As Node reads such a file: comments, `export`, quotes, values of several lines. */
+/** Reads `.env` as Node does: comments, `export`, quotes, values of several lines. */
 function readDotEnv(projectDir: string): Environment {
   const text = readIn(projectDir, '.env') ?? '';
-  // A byte-order mark is no part of the first name, and a tab before a comment none of the value.
+  // A byte-order mark is no part of the first name, and a tab before a comment is no part of the value.
   const variables = Object.entries(parseEnv(text.replace(/^\uFEFF/, '')));
   return Object.fromEntries(variables.map(([name, value]) => [name, value!.trim()]));
 }
@@ -170,8 +170,8 @@ const shortForms = new Map([
 const sections = new Set([...keySchemas.keys()].map((key) => key.split('.')[0]!));
 
 /**
- * The key of each `TRELLIS_<SECTION>_<KEY>` that is set; an unknown key of a known section is
- * refused.
+ * Returns the key of each `TRELLIS_<SECTION>_<KEY>` that is set. Fails CONFIG_INVALID for an unknown key of a
+ * known section.
  */
 function trellisVariables(environment: Environment): Map<string, string> {
   const known = new Map(shortForms);
@@ -198,7 +198,7 @@ function environmentLayer(
     const text = environment[name];
     const isGiven = text !== '' || keySchemas.get(currentKey(key))!.filled === true;
     if (text === undefined || !isGiven) continue;
-    // HelixDB's own files are never opened: ours go into a directory beside them.
+    // HelixDB's own files are never opened: TrellisDB uses a directory next to them.
     const directory = name === 'HELIX_DATA_DIR' ? join(text, 'trellis') : text;
     values.set(key, key === 'storage.data_dir' ? resolve(directory) : text);
     names.set(key, name);
@@ -214,7 +214,7 @@ function failUnknown(key: string, source: string, known: Iterable<string>): neve
   return fail('CONFIG_INVALID', { what }, { hint });
 }
 
-/** Later layers win; every value is checked, also those that lose. */
+/** Merges the layers; later ones win. All values are checked, including those that lose. */
 function mergeLayers(layers: readonly Layer[], renamed: string[]): Map<string, Setting> {
   const settings = new Map<string, Setting>();
   const memory = memoryBytes();
@@ -228,7 +228,7 @@ function mergeLayers(layers: readonly Layer[], renamed: string[]): Map<string, S
       const key = currentKey(written);
       if (key !== written) {
         renamed.push(renamedNote(written, key, source(written)));
-        // The current name wins over the former one beside it.
+        // The current name wins over a former name in the same source.
         if (values.has(key)) continue;
       }
       const schema = schemaOf(key);
@@ -246,8 +246,8 @@ function assemble(
   notes: string[],
 ): Omit<Config, 'queriesDir' | 'environment' | 'withheld' | 'failpoint' | 'renamed'> {
   const cores = availableParallelism();
-  // At least two, where operations.md says one: beside a single reader that searches vectors, the second
-  // of two processors stood idle (3.2K of 3.9K searches a second).
+  // At least two readers. With a single reader that searches vectors, the second of two processors stood idle
+  // (3.2K of 3.9K searches a second).
   const memory = memoryBytes();
   const readers = Math.max(2, Math.min(readersIn(memory), cores - 1));
   replaceZero(settings, 'server.workers', readers);
@@ -285,14 +285,17 @@ function assemble(
   };
 }
 
-/** The first vector of one database decides for all that follow; of many shards each would have a first. */
+/**
+ * Fails without configured dimensions. The first vector of a database would fix them, and each shard has its
+ * own first vector.
+ */
 function checkDimension(type: string, config: Record<string, unknown> | undefined): void {
   if (config?.dimensions !== undefined) return;
   const what = `sharding.types.${type} needs vectors.${type}.dimensions: all shards have the same.`;
   fail('CONFIG_INVALID', { what }, { hint: 'Say how many numbers its vectors have.' });
 }
 
-/** Shards are databases like those of tenants, named by us. */
+/** Adds the databases of the shards, which are like those of tenants. */
 function withShards(
   folders: ReadonlyMap<string, string>,
   scatter: ReadonlyMap<string, number>,
@@ -313,7 +316,7 @@ function withShards(
 
 export const shardName = (type: string, at: number): string => `${type.toLowerCase()}-${at}`;
 
-/** Each of its own: two databases in one folder would be one. */
+/** Returns a separate folder for each tenant. Two databases in one folder would be one. */
 function tenantFolders(
   folders: ReadonlyMap<string, string>,
   projectDir: string,

@@ -1,5 +1,4 @@
-// What the engine is told of the configuration: one place where keys of trellis.toml become options
-// of a database.
+// Converts the keys of trellis.toml into the options of a database. No other file does.
 import {
   type DatabaseOptions,
   type EmbedderOptions,
@@ -31,12 +30,12 @@ function typeOptions(config: VectorTypeConfig): DatabaseOptions['vectors']['type
     embeddingModel: embedding_model,
     store,
   };
-  // Absent keys must not hide the defaults they fall back to.
+  // Absent keys must not hide the defaults that they fall back to.
   const present = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present);
 }
 
-/** Who counts calls of embedding providers. */
+/** Callbacks that count the calls of embedding providers. */
 export type EmbeddingEvents = Pick<EmbedderOptions, 'onCall' | 'onCached'>;
 
 export function databaseOptions(
@@ -53,7 +52,7 @@ export function databaseOptions(
     efSearch: vectors.ef_search,
     layout: 'auto',
     exact: false,
-    // Databases that are open at once share it.
+    // All databases that are open at the same time share the memory.
     memoryBytes: Math.floor(vectors.memory_bytes / (1 + openMost(config))),
   };
   const cluster = clusterOptions(config);

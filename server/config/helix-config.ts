@@ -1,14 +1,13 @@
-// HelixDB's configuration files as keys of ours (operations.md 2): helix.toml with its instances,
-// and config.hx.json.
+// Reads HelixDB's configuration files as TrellisDB keys: helix.toml with its instances, and config.hx.json.
 import { excerpt, fail } from '../../engine/internal.js';
 import { isTable, type Table } from './toml.js';
 
 export interface HelixConfig {
-  /** Our keys with the values the file gives them. */
+  /** TrellisDB keys with the values from the file. */
   values: Map<string, unknown>;
-  /** Directory of sources beside the project's own, as written. */
+  /** Directory of further sources, as written. */
   queries?: string;
-  /** Members that parse and have no effect. */
+  /** Members that are read and have no effect. */
   ignored: string[];
 }
 
@@ -20,7 +19,7 @@ const withoutEffect = new Set([
   'container_runtime',
 ]);
 
-/** Members that instances and config.hx.json share. */
+/** Reads the members that instances and config.hx.json share. */
 function readMembers(members: Table, owner: string, config: HelixConfig): void {
   const { values } = config;
   for (const [name, value] of Object.entries(members)) {
@@ -60,7 +59,10 @@ function readVectors(value: unknown, owner: string, { values, ignored }: HelixCo
   }
 }
 
-/** `--instance`, else the only one, else `dev`, else the first. */
+/**
+ * Returns the name of `--instance`, else the instance `dev`, else the first one. Fails CONFIG_INVALID for an
+ * unknown name.
+ */
 function chooseInstance(instances: Table, wanted: string | undefined): string | undefined {
   const names = Object.keys(instances);
   if (wanted === undefined) return Object.hasOwn(instances, 'dev') ? 'dev' : names[0];
@@ -95,7 +97,7 @@ export function readHelixJson(file: Table): HelixConfig {
   return config;
 }
 
-/** What is worth telling of the members that have no effect. */
+/** Returns a note about the members without effect, or undefined if there are none. */
 export function ignoredNote(file: string, { ignored }: HelixConfig): string | undefined {
   if (ignored.length === 0) return undefined;
   const unknown = ignored.filter((name) => !withoutEffect.has(name.split('.').at(-1)!));

@@ -1,12 +1,12 @@
-// What a log that is not on this machine has to be asked by: credentials, and TLS whose roots somebody has named.
-// Invariant: a node writes to no log, and follows none, that any machine of the network could write to, unless the
-// operator has said so in `cluster.insecure`.
+// Checks the access to a log on another machine: it needs credentials, and TLS with a configured authority.
+// Invariant: a node neither writes nor follows a log that any machine of the network could write to. Only
+// `cluster.insecure` allows that.
 import { fail } from '../../engine/internal.js';
 import { isLoopback } from '../http/address.js';
 import type { Config } from './config.js';
 
 export interface LogWay {
-  /** Of all its servers; empty where only its driver knows. */
+  /** Hosts of all its servers; empty if only its driver has them. */
   hosts: string[];
   isTls: boolean;
 }
@@ -17,7 +17,7 @@ const hostIn = (place: string): string =>
     .replace(/:\d+$/, '')
     .replace(/^\[|\]$/g, '');
 
-/** Where it is, and how it is spoken to, as its address says. */
+/** Returns the hosts and the protocol of a log, as its address says. */
 export function wayOf(log: string): LogWay {
   const [, scheme = '', rest = ''] = /^([a-z0-9]+):\/\/(.*)$/.exec(log) ?? [];
   const [places = '', query = ''] = rest.split('?');

@@ -1,37 +1,40 @@
-// The memory that this process may use: that of the machine, or less where a container (a control group, version 1 or
-// 2) is given less. And the defaults that follow it, so that the kernel does not end a small container.
+// Computes the memory that this process may use: that of the machine, or the limit of a container (control
+// group version 1 or 2). Derives the defaults that depend on memory, so that the kernel does not end a small
+// container.
 import { totalmem } from 'node:os';
 
 const GiB = 2 ** 30;
 
-/** Where there is so much, defaults are those of the schema; with less, they shrink in proportion. */
+/**
+ * From this much memory on, the defaults of the schema apply. With less, they shrink in proportion.
+ */
 const fullBytes = 4 * GiB;
 /** The smallest size that is supported and tested (server/docs/operate/performance.md). */
 const leastBytes = 512 * 2 ** 20;
 
-/** Bytes by which memory is bounded. */
+/** Returns the bytes of memory that the process may use. */
 export function memoryBytes(): number {
   const constrained = process.constrainedMemory();
-  // Without a bound it is 0, or more than any machine has.
+  // Without a limit the value is 0, or larger than any machine.
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
-/** Of the process beside its data: code, threads, buffers of small requests. */
+/** Bytes of the process apart from its data: code, threads, buffers of small requests. */
 const ownBytes = 256 * 2 ** 20;
 
-/** The most that one vector index takes, unless it is configured. */
+/** Returns the default maximum bytes of one vector index. */
 export function indexBytes(memory: number): number {
   return Math.floor((memory < fullBytes ? Math.max(memory, leastBytes) - ownBytes : memory) / 2);
 }
 
-/** Of a reader thread, without what a query takes there. */
+/** Bytes of a reader thread, without those of its query. */
 const readerBytes = 64 * 2 ** 20;
 
-/** How many reader threads there is memory for, beside the least of 2. */
+/** Returns the number of reader threads that fit into memory, at least 2. */
 export const readersIn = (memory: number): number =>
   memory < fullBytes ? Math.max(2, Math.floor((memory - ownBytes) / readerBytes)) : 64;
 
-/** What many callers may take together, or one of them at once. */
+/** Keys whose defaults shrink with memory: what all callers together, or one of them, may use. */
 const following = [
   'limits.result_bytes',
   'limits.buffered_response_bytes',
@@ -43,7 +46,7 @@ const following = [
   'server.worker_heap',
 ] as const;
 
-/** The default of a key in so much memory, where its default follows it. */
+/** Returns the default of a key with this much memory. */
 export function defaultIn(memory: number, key: string, standard: number): number {
   if (!following.some((one) => one === key) || memory >= fullBytes) return standard;
   return Math.floor((standard * Math.max(memory, leastBytes)) / fullBytes);

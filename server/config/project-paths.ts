@@ -1,6 +1,7 @@
-// What the files of a project may name outside its folder: nothing that is written, and no credential that is sent.
-// Whoever starts the program says such things on the command line or in the environment; a project that was
-// fetched from elsewhere is data. Invariant: looks only, and for every command alike.
+// Checks which paths and addresses outside its folder a project may configure. A project may neither write
+// files outside nor send credentials elsewhere. Only the command line and the environment may allow that,
+// because a project may have been downloaded from an untrusted source. Invariant: this file only checks, in
+// the same way for every command.
 import { type Dirent, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fail } from '../../engine/internal.js';
@@ -9,7 +10,7 @@ import { socketPathOf } from '../http/listen-socket.js';
 import type { Config } from './config.js';
 import type { Setting } from './setting.js';
 
-/** Deeper no file of a data directory lies. */
+/** Maximum depth of files in a data directory. */
 const depthMax = 8;
 
 const isOfProject = (setting: Setting | undefined): boolean =>
@@ -17,14 +18,14 @@ const isOfProject = (setting: Setting | undefined): boolean =>
 
 const variableOf = (key: string): string => `TRELLIS_${key.replace('.', '_').toUpperCase()}`;
 
-/** Fails CONFIG_INVALID. */
+/** Checks the configured paths. Fails CONFIG_INVALID. */
 export function checkProjectPlaces(config: Config): void {
   const { projectDir, dataDir, settings, databases, keysFile, backup, cluster, server } = config;
   const { audit } = config;
   const isOwnData = isOfProject(settings.get('storage.data_dir'));
   const check = (key: string, path: string, hint: string): void => {
     if (!isOfProject(settings.get(key)) || liesInside(projectDir, path)) return;
-    // What lies in a data directory that was given from outside is as good as given.
+    // A path inside a data directory from outside the project is as trusted as that directory.
     if (!isOwnData && liesInside(dataDir, path)) return;
     const what = `${key} is ${path}, outside the project: a file of a project may not say that.`;
     fail('CONFIG_INVALID', { what }, { hint });
@@ -54,7 +55,10 @@ export function checkProjectPlaces(config: Config): void {
 const databasesOf = ({ databases }: Config) =>
   [...databases].map(([name, folder]) => [`tenants.databases.${name}`, folder] as const);
 
-/** A credential goes to a log that the same source names; code of a driver is run for nobody's project. */
+/**
+ * Checks that a credential goes only to a log that the same source names, and that no project names the code
+ * of a driver.
+ */
 function checkLog({ cluster, settings }: Config): void {
   const [log, token] = [settings.get('cluster.log'), settings.get('cluster.token_file')];
   if (cluster.log.startsWith('file:') && isOfProject(log)) {
@@ -77,13 +81,16 @@ function checkLog({ cluster, settings }: Config): void {
   );
 }
 
-/** A data directory that came with the project could have links in the place of files that are written. */
+/**
+ * Refuses symbolic links, because a data directory that came with the project could use them to redirect
+ * writes.
+ */
 function refuseLinks(folder: string, depth = 0): void {
   let entries: Dirent[];
   try {
     entries = readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    // What is no folder, or may not be read, is refused by whoever opens it.
+    // A path that is no folder, or is not readable, fails when it is opened.
     if (isMissing(error) || depth === 0) return;
     throw error;
   }

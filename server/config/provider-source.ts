@@ -1,9 +1,10 @@
-// Which variables of embedding providers are in force, from the process's environment and the project's `.env`.
-// Invariant: a credential goes to an address of its own source, or to the provider's own address: neither can a
-// project send the caller's key to a host of its choice, nor the caller's address be given the project's.
+// Selects the variables of embedding providers from the process environment and the project's `.env`.
+// Invariant: a credential goes only to an address from the same source, or to the provider's own address. So
+// a project cannot send the user's key to its own host, and an address in the environment never receives the
+// project's key.
 import { type Environment, type Setting, isGiven } from './setting.js';
 
-/** Where an address, and where a credential of a provider stand. */
+/** Variables with the address and the credential of a provider. */
 interface Variables {
   address: readonly string[];
   credential?: string;
@@ -20,9 +21,9 @@ const providers: readonly Variables[] = [
 ];
 
 export interface ProviderSettings {
-  /** By variable; those that are not used are left out. */
+  /** Values by variable, without those that are not used. */
   environment: Record<string, string | undefined>;
-  /** By variable: why a credential that is there is not used. */
+  /** By variable, the reason why a configured credential is not used. */
   withheld: Record<string, string>;
   settings: Map<string, Setting>;
 }
@@ -30,7 +31,7 @@ export interface ProviderSettings {
 const words = { environment: 'the environment', '.env': 'the project’s .env' } as const;
 type Source = keyof typeof words;
 
-/** The environment wins: of each provider as a whole, where it names an address. */
+/** Merges both sources. The environment wins for a provider as a whole if it names an address. */
 export function providerSettings(outer: Environment, dotEnv: Environment): ProviderSettings {
   const from = { environment: outer, '.env': dotEnv };
   const environment: Record<string, string | undefined> = {};

@@ -1,5 +1,5 @@
-// Which parts of the configuration are secrets. Owns how it is printed for people. Invariant: what is
-// printed holds no secret.
+// Decides which parts of the configuration are secrets, and prints the configuration. Invariant: the printed
+// text has no secret.
 import type { Config } from './config.js';
 import { schemaOf } from './config-schema.js';
 
@@ -7,7 +7,7 @@ const secretName = /(_API_KEY|_TOKEN|_SECRET)$/;
 
 const isSecret = (key: string): boolean => secretName.test(key) || schemaOf(key)?.secret === true;
 
-/** Every credential that was configured, those within addresses included. */
+/** Returns all configured credentials, including passwords in addresses. */
 export function secretsOf({ settings }: Config): string[] {
   return [...settings].flatMap(([key, { value }]) => {
     if (typeof value !== 'string' || value === '') return [];
@@ -17,11 +17,11 @@ export function secretsOf({ settings }: Config): string[] {
   });
 }
 
-/** `key = value  # source`, one line each; secrets as `***`. */
+/** Prints one line a key, `key = value  # source`, with secrets as `***`. */
 export function printConfig(config: Config): string {
   const lines = [...config.settings].map(([key, { value, source }]) => {
     const secret = secretName.test(key) || (isSecret(key) && value !== '');
-    // An address may carry a name and a password.
+    // An address may contain a name and a password.
     const shown = JSON.stringify(value).replace(/\/\/[^/@"]*@/g, '//***@');
     return `${key} = ${secret ? '***' : shown}  # ${source}`;
   });

@@ -1,5 +1,5 @@
-// One value of the configuration and where it stands. Invariant: what a project's files say is told apart from what
-// the one who starts the program says: a project is data, and may be somebody else's.
+// One value of the configuration with its source. Invariant: values from files of a project are distinguished
+// from those of the command line and the environment, because a project may come from an untrusted author.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -7,10 +7,10 @@ export interface Setting {
   value: unknown;
   /** `default`, `flag --port`, `environment TRELLIS_PORT`, `trellis.toml`, ... */
   source: string;
-  /** It stands in a file of the project. */
+  /** Whether the value comes from a file of the project. */
   fromProject?: boolean;
 }
 
-/** A variable that is empty counts as none. */
+/** Returns false for an empty variable. */
 export const isGiven = (value: string | undefined): value is string =>
   value !== undefined && value.trim() !== '';

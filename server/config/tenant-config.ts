@@ -1,6 +1,6 @@
-// The configuration as it is for the database of one tenant: a folder of its own, threads and memory that
-// leave room for the others. Invariant: nothing that is written by name, data, backups, a log, is a place
-// of another database.
+// Derives the configuration for the database of one tenant: a separate folder, and threads and memory that
+// leave enough for the others. Invariant: data, backups and the log of a tenant never share a location with
+// another database.
 import { join } from 'node:path';
 import { type Program, fail, mainProgram, shardProgram } from '../../engine/internal.js';
 import { type Config, shardName } from './config.js';
@@ -17,7 +17,7 @@ export function tenantConfig(config: Config, tenant: string): Config {
     ...(shard && { shard }),
     dataDir,
     server: { ...server, workers: tenants.workers },
-    // The one of the main database is given up for all.
+    // The ballast file of the main database serves all of them.
     storage: { ...storage, ballast: 0 },
     backup: { dir: backup.dir === '' ? '' : join(backup.dir, tenant) },
     cluster: { ...cluster, name: cluster.name === '' ? tenant : `${cluster.name}-${tenant}` },
@@ -26,14 +26,14 @@ export function tenantConfig(config: Config, tenant: string): Config {
 
 type PlacedShard = NonNullable<Config['shard']>;
 
-/** All there are. */
+/** Returns all shards of all scattered types. */
 export function shardsOf({ scatter }: Config): PlacedShard[] {
   return [...scatter].flatMap(([type, of]) =>
     Array.from({ length: of }, (_, at) => ({ type, at, of })),
   );
 }
 
-/** What of the project's program the database of a configuration has. */
+/** Returns the part of the project's program that a database has. */
 export function programFor({ shard, scatter, tenant }: Config, program: Program): Program {
   if (shard !== undefined) return shardProgram(program, shard.type);
   return tenant === '' && scatter.size > 0
@@ -41,7 +41,7 @@ export function programFor({ shard, scatter, tenant }: Config, program: Program)
     : program;
 }
 
-/** Databases of tenants that may be open at once. */
+/** Maximum number of tenant databases that may be open at the same time. */
 export function openMost({ databases, cluster, scatter, tenants }: Config): number {
   const shards = [...scatter.values()].reduce((sum, count) => sum + count, 0);
   const all = databases.size - shards;

@@ -1,9 +1,9 @@
-// Reads and changes `tenants.json` in the data directory: the names of the tenants that were added while a server runs,
-// or by `trellis tenants add`. Tenants in trellis.toml are not in it. The data of NAME are in `tenants/NAME` below the
-// data directory.
+// Reads and changes `tenants.json` in the data directory. It holds the names of tenants that were added to a
+// running server, or by `trellis tenants add`. Tenants in trellis.toml are not in it. The data of NAME are in
+// `tenants/NAME` below the data directory.
 //
-// Invariant: a dropped tenant leaves no data under its name, so that a tenant of the same name starts empty. Its folder
-// is renamed before its name is taken out of the file, and removed last.
+// Invariant: a dropped tenant leaves no data under its name, so that a tenant of the same name starts empty.
+// Its folder is renamed before its name is removed from the file, and is deleted last.
 import { existsSync, readFileSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { Check } from 'typebox/schema';
@@ -27,7 +27,7 @@ const fileSchema = {
 } as const;
 
 const nameForm = /^[a-z0-9][a-z0-9_-]{0,62}$/;
-/** The end of the name of a folder whose tenant was dropped. No tenant has such a name. */
+/** Suffix of the folder of a dropped tenant. No tenant has such a name. */
 const droppedEnd = '.dropped';
 
 const pathIn = (dataDir: string): string => join(dataDir, 'tenants.json');
@@ -68,8 +68,8 @@ function reject(name: string, allowed: string): never {
 }
 
 /**
- * Adds a tenant to the file. `existing`: all databases of the server. Fails PARAM_VALUE if the name is not valid or not
- * free.
+ * Adds a tenant to the file. `existing` are all databases of the server. Fails PARAM_VALUE if the name is not
+ * valid or not free.
  */
 export async function addToTenantFile(
   dataDir: string,
@@ -90,8 +90,8 @@ export async function addToTenantFile(
 }
 
 /**
- * Takes a tenant out of the file and deletes its data. Its database must be closed. Fails TENANT_UNKNOWN, or
- * PARAM_VALUE for one that is listed elsewhere.
+ * Removes a tenant from the file and deletes its data. Its database must be closed. Fails TENANT_UNKNOWN, or
+ * PARAM_VALUE for a tenant that is not in the file.
  */
 export async function dropFromTenantFile(
   dataDir: string,
@@ -109,7 +109,9 @@ export async function dropFromTenantFile(
   await removeDropped(dataDir);
 }
 
-/** Fails TENANT_UNKNOWN without such a database, PARAM_VALUE if its name is not in the file. */
+/**
+ * Fails TENANT_UNKNOWN if there is no such database, and PARAM_VALUE if its name is not in the file.
+ */
 export function checkMayDrop(
   dataDir: string,
   name: string,
@@ -120,7 +122,7 @@ export function checkMayDrop(
   reject(name, 'a tenant that was added; remove others from the configuration');
 }
 
-/** Removes the folders of dropped tenants, also those that a crash has left. */
+/** Removes the folders of dropped tenants, including those that a crash has left. */
 async function removeDropped(dataDir: string): Promise<void> {
   const folder = join(dataDir, 'tenants');
   if (!existsSync(folder)) return;

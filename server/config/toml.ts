@@ -1,4 +1,4 @@
-// Configuration files as flat keys: `[server] port = 1` becomes `server.port`. The only importer of
+// Reads configuration files as flat keys: `[server] port = 1` becomes `server.port`. Only this file imports
 // the TOML parser.
 import { TomlError, parse } from 'smol-toml';
 import { fail } from '../../engine/internal.js';
@@ -31,7 +31,10 @@ export function parseJsonTable(text: string, name: string): Table {
   return isTable(value) ? value : fail('CONFIG_INVALID', { what: `${name} is no JSON object.` });
 }
 
-/** Leaves of nested tables under dotted keys; an empty one in the place of a value (`isKey`) is refused later. */
+/**
+ * Returns the leaves of nested tables under dotted keys. An empty table in place of a value (`isKey`) stays a
+ * leaf and is refused later.
+ */
 export function flatten(
   table: Table,
   isKey: (name: string) => boolean,
