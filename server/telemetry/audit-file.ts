@@ -1,6 +1,6 @@
-// The file of the audit: JSON lines with numbers that have no gaps, written in batches, rotated by size. Invariant:
-// lines stand in the order of their numbers, and whoever finds a gap knows that lines are missing; a line that was cut
-// off stays the only one that cannot be read.
+// Writes the audit file: numbered JSON lines, written in batches and rotated by size. Invariant: lines are in
+// the order of their numbers, and a gap shows that lines are missing. At most the one line that was cut off
+// by a crash is unreadable.
 import {
   closeSync,
   existsSync,
@@ -20,15 +20,15 @@ import { fail, wallMs } from '../../engine/internal.js';
 export interface AuditFileOptions {
   path: string;
   rotateBytes: number;
-  /** Files that were rotated away. */
+  /** Number of rotated files that are kept. */
   keep: number;
   onError: (error: unknown) => void;
 }
 
-/** The last line is read back from at most so much. */
+/** Maximum bytes that are read to find the last line. */
 const tailBytes = 64 * 1024;
 const syncMs = 1_000;
-/** Lines that wait at most; what comes on top is lost, and its numbers are missing. */
+/** Maximum number of waiting lines. Further ones are lost, and their numbers are missing. */
 const waitingMax = 10_000;
 
 export class AuditFile {
@@ -39,10 +39,10 @@ export class AuditFile {
   #waiting: string[] = [];
   #isDue = false;
   #sync: NodeJS.Timeout | undefined;
-  /** What was written last does not end with a line feed. */
+  /** Whether the last write did not end with a line feed. */
   #isTorn = false;
 
-  /** Fails CONFIG_INVALID where the file cannot be opened. */
+  /** Fails CONFIG_INVALID if the file cannot be opened. */
   constructor(private readonly options: AuditFileOptions) {
     const { path } = options;
     try {
@@ -60,7 +60,9 @@ export class AuditFile {
     this.#size = fstatSync(this.#fd).size;
   }
 
-  /** Of the last line that can be read, in this file or the one before. */
+  /**
+   * Returns the number of the last readable line, in this file or the one before; 0 if there is none.
+   */
   #lastNumber(): number {
     const number = this.#numberIn(this.#fd, this.#size);
     if (number !== undefined) return number;

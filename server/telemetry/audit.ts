@@ -1,29 +1,29 @@
-// The audit: one line for every use of the right to administer, and for every wrong key. Without a file they are lines
-// of the log, where there are keys at all. Invariant: a line holds no credential, no parameter, no value and no text
-// of a query.
+// Writes the audit log: one line for every use of administrator rights, and for every wrong key. Without an
+// audit file, the lines go to the log if there are keys. Invariant: a line has no credential, no parameter,
+// no value and no text of a query.
 import type { AuditFile } from './audit-file.js';
 import type { ServerSample } from './metric-definitions.js';
 import type { Log } from './log.js';
 
 export type AuditEvent = 'admin' | 'refused';
 
-/** What is known of a request that is over, or was refused. */
+/** Facts about a request that has ended or was refused. */
 export interface Audited {
   event: AuditEvent;
-  /** Of the key; undefined: none, or a wrong one. */
+  /** Id of the key; undefined without a key, or with a wrong one. */
   keyId: string | undefined;
   isNode?: boolean | undefined;
   tenant: string;
   peer: string;
   path: string;
-  /** The route it took, as metrics name it. */
+  /** Route of the request, as metrics name it. */
   route: string;
   /** `ok`, or the code of the error. */
   outcome: string;
   rows?: number | undefined;
   ms?: number | undefined;
   requestId: string;
-  /** Of requests that one line stands for. */
+  /** Number of requests that the line stands for. */
   count?: number;
 }
 
@@ -31,13 +31,13 @@ export interface AuditOptions {
   file: AuditFile | undefined;
   log: Log;
   hasKeys: () => boolean;
-  /** Of a cluster. */
+  /** Name of the cluster node; empty outside a cluster. */
   node: string;
 }
 
 export class Audit {
   readonly #lines: Record<AuditEvent, number> = { admin: 0, refused: 0 };
-  /** Requests of this second whose credential was not looked at, and where the first came from. */
+  /** Requests of this second whose credential was not checked, and the address of the first one. */
   #throttled = 0;
   #throttledPeer = '';
 
@@ -68,12 +68,12 @@ export class Audit {
     else log('info', 'audit', line);
   }
 
-  /** A credential was not looked at: one line a second tells how many. */
+  /** Counts a request whose credential was not checked. One line a second reports the number. */
   noteThrottled(peer: string): void {
     if (this.#throttled++ === 0) this.#throttledPeer = peer;
   }
 
-  /** To be called once a second. */
+  /** Must be called once a second. */
   tick(): void {
     if (this.#throttled === 0) return;
     const count = this.#throttled;

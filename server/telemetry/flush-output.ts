@@ -1,18 +1,20 @@
-// The end of what commands print: whether it has arrived where it goes. Invariant: who waits for it here
-// loses nothing to the exit of the process, and hears when something is lost all the same.
+// Ensures that the output of commands arrives. Invariant: a command that waits here loses no output when the
+// process exits, and learns of any output that was lost.
 import { guardStandardError } from './standard-error.js';
 
-/** A log that nobody reads must not keep a server from ending. */
+/**
+ * Milliseconds to wait for stderr: a log that no process reads must not keep a server from ending.
+ */
 const logMs = 1_000;
 
-/** Why not all has arrived. */
+/** The first error that kept output from arriving. */
 let fault: Error | undefined;
 function note(error: Error): void {
-  // A reader that has gone, as `head` does, wanted no more.
+  // A reader that closed its pipe, such as `head`, needs no more.
   if ((error as NodeJS.ErrnoException).code !== 'EPIPE') fault ??= error;
 }
 
-/** From here on it is noticed what takes nothing more: the console of Node keeps full disks to itself. */
+/** Records write errors of stdout from here on. Node's own console hides a full disk. */
 export function watchPrinting(): void {
   guardStandardError();
   process.stdout.on('error', note);
@@ -25,14 +27,17 @@ export function watchPrinting(): void {
   };
 }
 
-/** Resolves when the reader of a pipe has taken what was written to it, or has gone. */
+/** Resolves when the reader of a pipe has taken what was written, or has closed the pipe. */
 const taken = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => {
     stream.once('error', () => resolve());
     stream.write('', () => resolve());
   });
 
-/** Waits for who reads stdout, and shortly for who reads stderr. Gives what kept something from arriving. */
+/**
+ * Waits for the reader of stdout, and at most `logMs` for that of stderr. Returns the error that kept output
+ * from arriving, or undefined.
+ */
 export async function printed(): Promise<Error | undefined> {
   await taken(process.stdout);
   const late = new Promise<void>((resolve) => setTimeout(resolve, logMs));

@@ -1,6 +1,6 @@
-// Log lines on stderr: one JSON object each, or plain text for people at a terminal. The only
-// writer of the console. Keys never come here, bodies and parameter values only where `log.parameters`
-// says so; characters that could forge or garble a line are escaped.
+// Writes log lines to stderr: one JSON object each, or plain text at a terminal. Only this file writes to the
+// console. Keys never reach the log; bodies and parameter values do only if `log.parameters` is set.
+// Characters that could forge or garble a line are escaped.
 
 import { visible } from '../../engine/internal.js';
 
@@ -25,7 +25,7 @@ function printField(value: unknown): unknown {
 function printJson(time: string, level: LogLevel, message: string, fields: LogFields): string {
   const line: LogFields = { ts: time, level, msg: message };
   for (const [name, value] of Object.entries(fields)) line[name] = printField(value);
-  // JSON itself escapes only the first 32.
+  // JSON itself escapes only the first 32 code points.
   return visible(JSON.stringify(line));
 }
 
@@ -48,12 +48,12 @@ export function createLog(options: LogOptions): Log {
   };
 }
 
-/** What commands print for people or other programs. */
+/** Prints output of commands, for people or other programs. */
 export function printLine(text: string): void {
   console.log(text);
 }
 
-/** Plain text on stderr: diagnostics, and the last line of a command that failed. */
+/** Prints plain text on stderr: diagnostics, and the last line of a command that failed. */
 export function printErrorLine(text: string): void {
   console.error(text);
 }

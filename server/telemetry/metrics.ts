@@ -1,6 +1,6 @@
-// Counters and histograms, and their Prometheus text form 0.0.4 (operations.md 9.2). Names carry
-// the prefix `trellis_`. Invariant: label values come from fixed sets (routes, codes, limits,
-// defined queries), never from a request.
+// Counters and histograms, and their Prometheus text format 0.0.4. Names have the prefix `trellis_`.
+// Invariant: label values come from fixed sets (routes, codes, limits, defined queries), never from a
+// request.
 import {
   type ErrorCode,
   type Families,
@@ -14,7 +14,7 @@ import { Tally } from './route-histogram.js';
 
 type Labels = Record<string, string>;
 
-/** What one route has answered. */
+/** Metrics of one route. */
 export class RouteMetrics {
   readonly seconds = new Histogram();
   readonly #tally = new Tally();
@@ -22,18 +22,18 @@ export class RouteMetrics {
   bytesIn = 0;
   bytesOut = 0;
 
-  /** `elsewhere`: what other threads have answered so far. */
+  /** `elsewhere` returns what other threads have counted for a route so far. */
   constructor(
     readonly label: string,
     private readonly elsewhere: (label: string) => readonly RouteFigures[] = () => [],
   ) {}
 
-  /** For pages that show what happens now. */
+  /** Counts for live pages. */
   get tally(): Tally {
     return this.#sum().#tally;
   }
 
-  /** `status` is a status line text, `200 OK`. */
+  /** `status` is the text of a status line, such as `200 OK`. */
   record(status: string, seconds: number, bytesIn: number, bytesOut: number): void {
     this.#addStatus(status, 1);
     this.seconds.observe(seconds);
@@ -46,7 +46,7 @@ export class RouteMetrics {
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + count);
   }
 
-  /** What another thread has answered is as if it had been answered here. */
+  /** Adds the figures of another thread. */
   take(figures: RouteFigures): void {
     const { seconds, tally, bytesIn, bytesOut } = figures;
     for (const [status, count] of figures.statuses()) this.#addStatus(status, count);
@@ -56,7 +56,7 @@ export class RouteMetrics {
     this.bytesOut += bytesOut;
   }
 
-  /** With what other threads have answered. */
+  /** Returns the sum with the figures of other threads. */
   #sum(): RouteMetrics {
     const others = this.elsewhere(this.label);
     if (others.length === 0) return this;
@@ -89,7 +89,7 @@ export class RouteMetrics {
   }
 }
 
-/** Counters by one label, e.g. refusals by code. */
+/** Counters by one label, such as refusals by code. */
 class LabelledCounter {
   readonly #values = new Map<string, number>();
 
@@ -121,7 +121,7 @@ class LabelledCounter {
   }
 }
 
-/** Calls of embedding providers. */
+/** Metrics of the calls to embedding providers. */
 class EmbeddingMetrics {
   readonly #seconds = new Map<string, Histogram>();
   readonly #errors = new Map<string, LabelledCounter>();
@@ -155,10 +155,10 @@ class EmbeddingMetrics {
   }
 }
 
-/** All routes seen so far and the server's own counters. */
+/** All routes used so far, and the server's own counters. */
 export class Metrics {
   readonly #routes = new Map<string, RouteMetrics>();
-  /** Of the threads that answer by themselves. */
+  /** Metrics of the HTTP threads that answer queries. */
   readonly #others = new Set<ThreadMetrics>();
   readonly #rejected = new LabelledCounter('request_errors_total', 'code');
   readonly #limitHits = new LabelledCounter('limit_hits_total', 'limit');
@@ -182,17 +182,17 @@ export class Metrics {
     return [...this.#others].flatMap((other) => other.of(label) ?? []);
   }
 
-  /** Counts refusals, and the limits that they were for. */
+  /** Counts refusals, and the limits that caused them. */
   reject(code: ErrorCode, count = 1): void {
     addRefusals(this.#rejected, this.#limitHits, code, count);
   }
 
-  /** Counts from now on what another thread answers. */
+  /** Includes the metrics of another thread from now on. */
   follow(other: ThreadMetrics): void {
     this.#others.add(other);
   }
 
-  /** The other thread adds nothing to these numbers any more. */
+  /** Adds the final figures of a thread that has stopped, and no longer reads its metrics. */
   unfollow(other: ThreadMetrics): void {
     if (!this.#others.delete(other)) return;
     for (const [name, figures] of other.answered()) this.route(name).take(figures);
@@ -219,7 +219,7 @@ export class Metrics {
   }
 }
 
-/** The limit behind a refusal, where the code names exactly one. */
+/** The limit that caused a refusal, for codes with exactly one. */
 const limitOf: Partial<Record<ErrorCode, LimitName>> = {
   BODY_TOO_LARGE: 'body_bytes',
   JSON_TOO_DEEP: 'json_depth',

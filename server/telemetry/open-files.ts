@@ -1,20 +1,20 @@
-// How many files this process may open, and how many of them are connections. Node itself raises the soft limit
-// to the hard one as it starts. Invariant: connections leave enough for what the server opens besides:
-// threads, child processes, backups, calls to others.
+// Computes how many files this process may open, and how many of them may be connections. Node itself raises
+// the soft limit to the hard limit when it starts. Invariant: connections leave enough for the other files of
+// the server: threads, child processes, backups, outgoing calls.
 import { readFileSync, readdirSync } from 'node:fs';
 import { fail } from '../../engine/internal.js';
 
-/** Open file descriptors of this process, where the system tells. */
+/** Returns the number of open file descriptors, or undefined if the system does not report it. */
 export function openFiles(): number | undefined {
   try {
-    // Reading the list takes a descriptor of its own.
+    // Reading the list uses one descriptor itself.
     return readdirSync('/proc/self/fd').length - 1;
   } catch {
     return undefined;
   }
 }
 
-/** How many it may open, where the system tells. */
+/** Returns the maximum number of open files, or undefined if the system does not report it. */
 export function openFilesMax(): number | undefined {
   try {
     return softLimit(readFileSync('/proc/self/limits', 'utf8'));
@@ -28,7 +28,7 @@ function softLimit(limits: string): number | undefined {
   return soft === undefined ? undefined : Number(soft);
 }
 
-/** The same where there is no /proc; slower, as it gathers all that Node knows. */
+/** Returns the limit without /proc. Slower, because Node collects a whole report. */
 function ofReport(): number | undefined {
   const { userLimits } = process.report.getReport() as {
     userLimits?: { open_files?: { soft?: unknown } };
@@ -37,16 +37,19 @@ function ofReport(): number | undefined {
   return typeof soft === 'number' ? soft : undefined;
 }
 
-/** An idle server of one thread has about 30 open; a backup, a child process and outgoing calls need more. */
+/**
+ * Files of the server itself: an idle server with one thread has about 30 open. A backup, a child process and
+ * outgoing calls need more.
+ */
 const ownFiles = 64;
-/** The event loop of a thread has four, and reads files of its own. */
+/** The event loop of a thread has four descriptors, and the thread opens files itself. */
 const filesOfThread = 6;
-/** Lock, data and the threads that a database has besides its readers. */
+/** Files of a database: the lock, the data, and the threads apart from its readers. */
 const filesOfDatabase = 24;
-/** Where there are too few for all, so many may come all the same, up to a quarter. */
+/** Minimum number of connections if there are too few files, but at most a quarter of the files. */
 const fewest = 16;
 
-/** Fails CONFIG_INVALID where a server could open its data, and then take no connection. */
+/** Fails CONFIG_INVALID if a server could open its data but take no connection. */
 export function checkOpenFiles(): void {
   const files = openFilesMax();
   if (files === undefined || files >= ownFiles) return;
@@ -60,7 +63,7 @@ export interface FileNeeds {
   databases: number;
 }
 
-/** How many connections there may be beside what the server needs, `wanted` at most. */
+/** Returns the number of connections that fit next to what the server needs, at most `wanted`. */
 export function connectionsBelow(
   files: number | undefined,
   wanted: number,

@@ -1,11 +1,12 @@
-// Which requests that ended are told of, and telling: slow ones in the list of slow requests, those and
-// a share of all others in the log. Invariant: names, sizes and times; values only where `log.parameters` says so.
+// Decides which finished requests are logged, and logs them. Slow requests go into the list of slow requests
+// and the log; a share of all others goes into the log. Invariant: an entry has names, sizes and times, and
+// values only if `log.parameters` is set.
 import { type ErrorCode, excerpt, wallMs } from '../../engine/internal.js';
 import type { Log } from './log.js';
 import { type SentValues, keptOf } from './logged-parameters.js';
 import type { SlowLog } from './slow-log.js';
 
-/** A call that visits more elements is told of, however quick it was. */
+/** A call that visits more elements than this is logged, even if it was fast. */
 const quietVisitsMax = 100_000;
 
 interface Work {
@@ -14,13 +15,13 @@ interface Work {
   visits: number;
 }
 
-/** What a request sent, and the credentials it came with. */
+/** The body of a request, and the credentials of the request. */
 export interface SentBody {
   body: Uint8Array;
   given: readonly string[];
 }
 
-/** Undefined for an empty body. */
+/** Returns undefined for an empty body. */
 export function sentBody(
   { apiKey, authorization }: { apiKey: string; authorization: string },
   body: Uint8Array,
@@ -29,12 +30,12 @@ export function sentBody(
   return { body: keptOf(body), given: [apiKey, authorization.replace(/^bearer\s+/i, '').trim()] };
 }
 
-/** A request that ended. */
+/** A request that has ended. */
 export interface EndedRequest {
   requestId: string;
   route: string;
   query: string | undefined;
-  /** A status line text. */
+  /** Text of a status line. */
   status: string;
   code?: ErrorCode | undefined;
   ms: number;
@@ -47,10 +48,10 @@ export interface EndedRequest {
   sent: SentBody | undefined;
 }
 
-/** What is thought of it. */
+/** Whether and why a request is logged. */
 export interface LogDecision {
   slow: boolean;
-  /** It gets a line of the log in any case. */
+  /** Whether the request gets a log line in any case. */
   isChosen: boolean;
 }
 
@@ -61,7 +62,9 @@ export interface LogThresholds {
   accessShare: number;
 }
 
-/** Undefined for a request that nobody is told of. `broken`: by a fault of the server. */
+/**
+ * Returns undefined for a request that is not logged. `broken` is true for an error of the server.
+ */
 export function shouldLog(
   { slowMs, accessShare }: LogThresholds,
   ms: number,
@@ -69,7 +72,7 @@ export function shouldLog(
   code?: ErrorCode,
   broken = false,
 ): LogDecision | undefined {
-  // Slow, cancelled, or a lot of work though it was quick (operations.md 9.3).
+  // Slow, cancelled, or fast in spite of much work.
   const slow = ms >= slowMs || code === 'QUERY_TIMEOUT' || (work?.visits ?? 0) > quietVisitsMax;
   const isChosen = broken || (accessShare > 0 && Math.random() < accessShare);
   return slow || isChosen ? { slow, isChosen } : undefined;
@@ -81,7 +84,7 @@ export class RequestLog {
   constructor(
     private readonly log: Log,
     private readonly slowLog: SlowLog,
-    /** Where the log is to show what callers send. */
+    /** Set if the log may show what callers send. */
     private readonly values?: SentValues | undefined,
   ) {}
 

@@ -1,11 +1,11 @@
-// What one route answered: calls, errors and how long they took, in steps of a ninth of an octave, so
-// that quantiles of microseconds and of seconds are told alike. Counted at every request: it must cost
-// next to nothing. Invariant: counts only grow; a mark is a copy of them.
+// Counts the calls, errors and durations of one route. Durations are counted in steps of an eighth of an
+// octave, so that quantiles of microseconds and of seconds have the same precision. It runs for every
+// request, so it must cost almost nothing. Invariant: counts only grow; a mark is a copy of them.
 
-/** Steps to a factor of two; from one microsecond to two minutes. */
+/** Steps within a factor of two, from one microsecond to two minutes. */
 const stepsPerOctave = 8;
 const steps = 27 * stepsPerOctave;
-/** Behind the steps: the errors. */
+/** The cells of the steps, and one for the errors. */
 export const tallyCells = steps + 1;
 
 export interface TallyMark {
@@ -22,7 +22,7 @@ export interface TallyFigures {
 }
 
 export class Tally {
-  /** Without cells they are made by the first call: most routes never have one. */
+  /** Without `cells`, the first call creates them: most routes never get one. */
   constructor(private cells?: Uint32Array) {}
 
   add(seconds: number, failed: boolean): void {
@@ -32,7 +32,7 @@ export class Tally {
     if (failed) counts[steps]!++;
   }
 
-  /** Takes in what another one has counted. */
+  /** Adds the counts of another tally. */
   addAll(other: Tally): void {
     const { cells } = other;
     if (cells === undefined) return;
@@ -62,7 +62,7 @@ export class Tally {
   }
 }
 
-/** The middle of the step that the call of this rank fell into, in microseconds. */
+/** Returns the middle of the step that contains the call of this rank, in microseconds. */
 function quantile(counts: Uint32Array, calls: number, share: number): number {
   let left = Math.max(1, Math.ceil(calls * share));
   let step = 0;

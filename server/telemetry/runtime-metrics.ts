@@ -1,4 +1,5 @@
-// What the process itself costs, for /metrics: garbage collection, memory, files, delays of the main loop.
+// Measures the process itself for /metrics: garbage collection, memory, files, and delays of the main event
+// loop.
 import {
   type PerformanceEntry,
   PerformanceObserver,
@@ -17,7 +18,10 @@ const collections: Record<number, string> = {
   [constants.NODE_PERFORMANCE_GC_WEAKCB]: 'weak_callbacks',
 };
 
-/** The delay of a timer that runs every so many milliseconds is measured, this wait included. */
+/**
+ * Milliseconds between two runs of the timer whose delay is measured. The measured value includes this
+ * interval.
+ */
 const lagStepMs = 20;
 
 export class RuntimeMetrics {
@@ -51,7 +55,7 @@ export class RuntimeMetrics {
     return Number.isFinite(mean) ? Math.max(0, mean / 1e6 - lagStepMs) / 1000 : 0;
   }
 
-  /** What every process shows under the same names, whatever it is. */
+  /** Metrics with the names that every Prometheus process exports. */
   #processSamples(rss: number, files: number | undefined): ServerSample[] {
     const { user, system } = process.cpuUsage();
     const samples: ServerSample[] = [

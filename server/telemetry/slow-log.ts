@@ -1,5 +1,5 @@
-// The last slow requests, for GET /slowlog (operations.md 9.3). Holds names, sizes and times, and
-// values only where `log.parameters` says so.
+// Stores the last slow requests for GET /slowlog. An entry has names, sizes and times, and values only if
+// `log.parameters` is set.
 
 export interface SlowRequest {
   ts: string;
@@ -9,21 +9,21 @@ export interface SlowRequest {
   status: string;
   code?: string;
   ms: number;
-  /** Of them, all that was not work of a lane. */
+  /** Milliseconds of `ms` during which no lane worked on the request. */
   queue_ms?: number | undefined;
   /** Items printed and elements visited. */
   rows?: number | undefined;
   visits?: number | undefined;
   bytes_in: number;
   bytes_out: number;
-  /** The beginning of what was sent. */
+  /** The beginning of the request body. */
   values?: string | undefined;
 }
 
 const entriesMax = 128;
 /**
- * Lines of the log a second. Where more is asked than can be done every answer is late, and a line
- * costs as much as to turn a request away.
+ * Maximum log lines a second. Under overload every response is late, and a log line costs as much as the
+ * refusal of a request.
  */
 const linesMax = 20;
 
@@ -39,8 +39,8 @@ export class SlowLog {
   }
 
   /**
-   * Whether a request that ended at `ms` of performance.now() gets a line of the log: how many before
-   * it got none, or undefined.
+   * Decides whether a request that ended at `ms` of performance.now() gets a log line. Returns the number of
+   * suppressed lines before it, or undefined for no line.
    */
   takeLine(ms: number): number | undefined {
     const second = Math.floor(ms / 1000);
@@ -57,7 +57,7 @@ export class SlowLog {
     return before;
   }
 
-  /** Newest first. */
+  /** Returns the entries, newest first. */
   list(): SlowRequest[] {
     return this.#entries.toReversed();
   }

@@ -1,13 +1,13 @@
-// Lines on stderr. Whoever reads them may go away, or stop reading, and the disk of a log may be full: the
-// server goes on, and counts the lines that are lost. Invariant: what waits to be read is bounded.
+// Writes lines to stderr. Their reader may close the pipe or stop reading, and the disk of a log may be full.
+// The server continues, and counts the lost lines. Invariant: the bytes that wait for the reader are bounded.
 import { fstatSync, writeSync } from 'node:fs';
 
-/** A reader that is further behind gets no more lines. */
+/** Bytes of unread output beyond which a slow reader gets no more lines. */
 const waitingMax = 4 * 2 ** 20;
 
 let lost = 0;
 
-/** Lines that have not arrived. */
+/** Returns the number of lost lines. */
 export const linesLost = (): number => lost;
 
 function isFile(): boolean {
@@ -18,7 +18,10 @@ function isFile(): boolean {
   }
 }
 
-/** Node's stream of a file writes nothing more after it has failed once: a full disk has room again. */
+/**
+ * Writes to a file directly. Node's stream for a file writes nothing after one failure, but a full disk may
+ * get free space again.
+ */
 function writeToFile(text: string): void {
   try {
     const bytes = Buffer.from(text);
@@ -43,10 +46,10 @@ function writeToReader(text: string): void {
   }
 }
 
-/** From here on no line on stderr can end the process. */
+/** From here on, no line on stderr can end the process. */
 export function guardStandardError(): void {
   const write = isFile() ? writeToFile : writeToReader;
-  // The callback of the write that failed has counted it.
+  // The callback of the failed write has already counted the line.
   process.stderr.on('error', () => undefined);
   console.error = (text: unknown): void => write(`${String(text)}\n`);
 }

@@ -1,6 +1,6 @@
-// What a thread that answers by itself has answered, in shared memory: per query of one program its
-// answers by status, their time and bytes, and all refusals by code. Invariant: written by one thread
-// alone, so that a sum over all threads is never short of an answer that was sent.
+// Metrics of an HTTP thread in shared memory: for each query of one program its responses by status, their
+// times and bytes, and all refusals by code. Invariant: only one thread writes them, so that a sum over all
+// threads includes every response that was sent.
 import {
   type ErrorCode,
   Histogram,
@@ -12,14 +12,14 @@ import { queryStatuses } from '../http/http-error.js';
 import { Tally, tallyCells } from './route-histogram.js';
 
 const secondCells = countCells(secondBounds);
-/** The histogram, bytes in and out, answers by status; then the tally's smaller cells. */
+/** The histogram, bytes in and out, responses by status; then the smaller cells of the tally. */
 const numbers = secondCells + 2 + queryStatuses.length;
 const bytesPerQuery = Math.ceil((numbers * 8 + tallyCells * 4) / 8) * 8;
 
-/** What one route has answered, by one thread. */
+/** Figures of one route on one thread. */
 export class RouteFigures {
   readonly seconds: Histogram;
-  /** For pages that show what happens now. */
+  /** Counts for live pages. */
   readonly tally: Tally;
   readonly #bytes: Float64Array;
   readonly #statuses: Float64Array;
@@ -50,7 +50,7 @@ export class RouteFigures {
     return this.#bytes[1]!;
   }
 
-  /** Answers of each status there was. */
+  /** Yields the number of responses of each status that occurred. */
   *statuses(): Iterable<[status: string, count: number]> {
     for (const [i, count] of this.#statuses.entries()) {
       if (count > 0) yield [queryStatuses[i]!, count];
@@ -63,7 +63,7 @@ export class ThreadMetrics {
   readonly #byName: ReadonlyMap<string, RouteFigures>;
   readonly #rejected: Float64Array;
 
-  /** `names`: of the program's queries, in its order. */
+  /** `names` are the program's queries, in its order. */
   constructor(
     readonly names: readonly string[],
     readonly buffer = new SharedArrayBuffer(names.length * bytesPerQuery + errorCodes.length * 8),
@@ -73,18 +73,18 @@ export class ThreadMetrics {
     this.#rejected = new Float64Array(buffer, names.length * bytesPerQuery, errorCodes.length);
   }
 
-  /** By its place in the program. */
+  /** Returns the figures of the query at this position in the program. */
   at(place: number): RouteFigures {
     return this.#routes[place]!;
   }
 
-  /** Undefined for what has answered nothing. */
+  /** Returns undefined for a query without responses. */
   of(name: string): RouteFigures | undefined {
     const figures = this.#byName.get(name);
     return figures?.seconds.isEmpty === false ? figures : undefined;
   }
 
-  /** Of the routes that have answered anything. */
+  /** Yields the routes that have responses. */
   *answered(): Iterable<[name: string, RouteFigures]> {
     for (const name of this.names) {
       const figures = this.of(name);
@@ -96,7 +96,7 @@ export class ThreadMetrics {
     this.#rejected[errorCodes.indexOf(code)]!++;
   }
 
-  /** Refusals of each code there was. */
+  /** Yields the number of refusals of each code that occurred. */
   *rejected(): Iterable<[code: ErrorCode, count: number]> {
     for (const [i, count] of this.#rejected.entries()) {
       if (count > 0) yield [errorCodes[i]!, count];
