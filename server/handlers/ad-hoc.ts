@@ -1,6 +1,7 @@
-// `POST /_admin/query {source, parameters, write, explain, profile}`, and `/_query` for clients that call by
-// name: a query that comes with its call. Compiled under bounds that keep this thread free for
-// others, a long one beside it, and run like a stored one. The answer is that of a stored query, too.
+// Handles `POST /_admin/query {source, parameters, write, explain, profile}`, and `/_query` for clients that
+// call by name: the query comes with its call. It is compiled within limits that keep this thread free; a
+// long source is compiled on another thread. The query runs, and its response looks, like those of a stored
+// query.
 import {
   adHocName,
   type Database,
@@ -21,16 +22,21 @@ export interface AdHocOptions {
   enabled: boolean;
   database: () => Database;
   limits: Limits;
-  /** Members that are no parameters are faults. */
+  /** Whether members that are not parameters are errors. */
   strict: boolean;
   metrics: RouteMetrics;
-  /** Of a cluster: has the leader do it, as the body asks; `answer` is how it does. */
+  /**
+   * Cluster only. Makes the leader run the call if its body writes; `answer` runs it here. Returns undefined
+   * outside a cluster.
+   */
   onLeader?: (
     exchange: Exchange,
     asked: Forwarded,
     answer: () => Result | Promise<Result>,
   ) => Promise<Result> | undefined;
-  /** Of a cluster: when this node is as fresh as a read asks; undefined: it is. */
+  /**
+   * Cluster only. Waits until this node is as fresh as a read demands. Returns undefined if it is.
+   */
   fresh?: (exchange: Exchange) => Promise<unknown> | undefined;
 }
 
@@ -63,7 +69,7 @@ function run(
   const database = options.database();
   const rules = { limits, strict };
   const prepared = prepareAdHocCall(body, database.program, rules);
-  // Another program may answer by then.
+  // By then, another program may be in use.
   if (prepared !== undefined) return prepared.then(() => run(exchange, body, options));
   const call = readAdHocCall(body, database.program, rules);
   const { query, plan, args } = call;

@@ -1,6 +1,5 @@
-// Everything that is no query: health, version, metrics, slow requests, introspection, explorer,
-// operator actions. Each is an endpoint like any other; what it needs of the running server is
-// given as functions.
+// Endpoints that are not queries: health, version, metrics, slow requests, introspection, explorer, and
+// operator actions. Functions give them access to the running server.
 import { type Database, fail, lookPlan, storageFormat } from '../../engine/internal.js';
 import { explorerRoutes } from './helix-dashboard.js';
 import { liveBody, type Readiness, readyReply } from './health.js';
@@ -17,13 +16,15 @@ import type { Access } from '../auth/request-guard.js';
 import type { SlowLog } from '../telemetry/slow-log.js';
 import { indexesBody } from './indexes.js';
 
-/** An operator's action: what the query string asks, the body, and whose share it counts to; gives the answer's
- * value, or bytes. */
+/**
+ * An operator action. It receives the query string, the body, and the holder whose share it uses. Returns the
+ * value of the response, or bytes.
+ */
 export type Action = (asked: URLSearchParams, body: Uint8Array, holder: string) => unknown;
 
 export interface AdminOptions {
   version: string;
-  /** Of the project. */
+  /** Title of the project. */
   title: string;
   /** Whether callers need a key. */
   hasKeys: () => boolean;
@@ -36,9 +37,9 @@ export interface AdminOptions {
   /** Fails NOT_READY before the database is open. */
   database: () => Database;
   readiness: () => Readiness;
-  /** Samples of the process, the transport and the database. */
+  /** Metrics of the process, the transport and the database. */
   samples: () => ServerSample[];
-  /** `POST /_admin/<name>`: the answer's value. */
+  /** Actions of `POST /_admin/<name>`. */
   actions: ReadonlyMap<string, Action>;
 }
 
@@ -49,7 +50,10 @@ const metricsHeaders: HeaderList = [
 
 const jsonText = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-/** What a node of a cluster may ask of another before it has proved to be one, or as whoever it asks for. */
+/**
+ * Access rights of the requests between nodes. Some need no proof of identity, or come with the key of a
+ * client.
+ */
 const nodeAccess: Readonly<Record<string, Access>> = {
   'cluster-hello': 'open',
   'cluster-beat': 'any',
@@ -60,7 +64,10 @@ const nodeAccess: Readonly<Record<string, Access>> = {
   'cluster-self': 'node',
 };
 
-/** What changes the data or the program of a cluster, or what its log keeps. */
+/**
+ * Actions that only the leader runs: they change the data or the program of a cluster, or the retention of
+ * its log.
+ */
 const ofLeader: ReadonlySet<string> = new Set([
   'import',
   'import-files',
@@ -75,7 +82,7 @@ const bytesHeaders: HeaderList = [
   ['Cache-Control', 'no-store'],
 ];
 
-/** Time an operator's action may take: a snapshot or backup of a large database. */
+/** Milliseconds that an operator action may take: a snapshot or backup of a large database. */
 const actionBudgetMs = 3_600_000;
 const lookBudgetMs = 30_000;
 
@@ -158,7 +165,7 @@ function actionEndpoints(options: AdminOptions): Map<string, Endpoint> {
     endpoints.set(path, {
       metrics: options.metrics.route(path),
       access: (options.isNode && nodeAccess[name]) || 'admin',
-      // Like a write: the clock does not answer for it.
+      // As for a write, no timeout ends the action with a response.
       writes: true,
       availableDuringStartup: false,
       budgetMs: actionBudgetMs,

@@ -1,6 +1,5 @@
-// `POST /_admin/check {sources}`: what the sources of a project are to the compiler, and what a reload
-// with them would do to the data that are served. Changes nothing. The answer is what
-// `trellis check --json` prints.
+// Handles `POST /_admin/check {sources}`: compiles the sources, and previews what a reload with them would do
+// to the served data. Changes nothing. The response is what `trellis check --json` prints.
 import {
   type Database,
   type JsonView,
@@ -18,14 +17,14 @@ export interface CheckOptions {
   limits: Limits;
   compat: boolean;
   scattered?: ReadonlySet<string>;
-  /** What of the program this database has. */
+  /** Returns the part of the program that this database has. */
   fit: (program: Program) => Program;
 }
 
-/** Of a body. Ten thousand queries are less. */
+/** Maximum bytes of a body. Ten thousand queries are smaller. */
 const bodyMax = 8 * 1024 * 1024;
 
-/** The answer's value. */
+/** Returns the value of the response. */
 export async function checkBody(
   database: Database,
   body: Uint8Array,

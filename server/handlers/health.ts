@@ -1,4 +1,4 @@
-// Health answers (http.md 10): whether the process lives, and whether it is ready for work.
+// Responses of the health routes: whether the process lives, and whether it is ready for work.
 import {
   type DatabaseStatus,
   type ErrorData,
@@ -15,19 +15,19 @@ export type ServerPhase = 'starting' | 'serving' | 'stopping';
 
 export interface Readiness {
   phase: ServerPhase;
-  /** Of the database, once it has been opened. */
+  /** Status of the database, after it was opened. */
   status: DatabaseStatus | undefined;
   /** Named conditions, all of which must hold. */
   checks: Record<string, boolean>;
-  /** What the opening database is at, and how far: 0 to 100. */
+  /** Current step of opening the database, and its progress from 0 to 100. */
   opening: { step: string; progress: number };
-  /** Its place in a cluster, if it has one. */
+  /** Status in a cluster, if the server belongs to one. */
   cluster?: ClusterStatus;
 }
 
 export const liveBody = Buffer.from('{"live":true}');
 
-/** Why ordinary requests are refused, or undefined when they are served. */
+/** Returns why ordinary requests are refused, or undefined if they are served. */
 export function refusalOf({ phase, status, opening }: Readiness): ErrorData | undefined {
   if (phase === 'stopping') return { code: 'SHUTTING_DOWN', args: {} };
   if (status?.phase === 'lost') {
@@ -38,7 +38,7 @@ export function refusalOf({ phase, status, opening }: Readiness): ErrorData | un
   return { code: 'NOT_READY', args };
 }
 
-/** The answer of /readyz: 200, or 503 with the error's members beside. */
+/** Returns the response of /readyz: 200, or 503 with the members of the error in addition. */
 export function readyReply(readiness: Readiness): Reply {
   const { checks, cluster, status, phase } = readiness;
   const failed = Object.values(checks).includes(false);

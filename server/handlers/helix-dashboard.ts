@@ -1,10 +1,10 @@
-// The four read-only routes of HelixDB's dashboard (http.md 9): what the query string asks to see.
-// Looking is the engine's, in a reading thread and within the limits of a query.
+// The four read-only routes of HelixDB's dashboard: translates the query string into a read. The engine runs
+// the read on a reader thread within the limits of a query.
 import { type Look, excerpt, fail, parseUuid } from '../../engine/internal.js';
 
 const itemsMax = 10_000;
 
-/** One route: the query string's parameters to what is to be seen. */
+/** Translates the query string of one route into a read. */
 export type Explore = (parameters: URLSearchParams) => Look;
 
 function required(parameters: URLSearchParams, owner: string, name: string, type: string): string {
@@ -25,7 +25,9 @@ function limitOf(parameters: URLSearchParams, standard: number): number {
   return Math.min(Number(text), itemsMax);
 }
 
-/** The 16 bytes of an id: UUID text, or the same number in decimal as HelixDB prints it. */
+/**
+ * Returns the 16 bytes of an id, from a UUID text or from the same number in decimal, as HelixDB prints it.
+ */
 function idOf(parameters: URLSearchParams, owner: string, name: string): Uint8Array {
   const text = required(parameters, owner, name, 'ID');
   const bytes = parseUuid(text) ?? parseDecimalId(text);

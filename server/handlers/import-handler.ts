@@ -1,7 +1,8 @@
-// `POST /_admin/import`: NDJSON rows into the database (README, "Bulk load"). A body is a whole
-// import, or with `?name=N&more=1` one part of a longer one, which the last part, without `more`,
-// ends; with `again=1` rows are loaded that were loaded under the name before. Invariant: what is counted in an answer is on disk; an import that fails or whose parts stop
-// coming holds nothing.
+// Handles `POST /_admin/import`: loads NDJSON rows into the database (README, "Bulk load"). A body is a whole
+// import, or one part of a longer one with `?name=N&more=1`. The last part, without `more`, ends the import.
+// With `again=1`, rows are loaded even if they were loaded under the same name before. Invariant: all rows
+// counted in a response are on disk. An import holds no resources after it fails, or when its parts stop
+// arriving.
 import {
   type Database,
   type LoadName,
@@ -13,23 +14,29 @@ import {
 import type { ImportReply } from '../import/remote-import.js';
 import { type Part, RunningImport, placeOf } from './import-job.js';
 
-/** A load whose next part does not come ends here; the same name goes on with it later. */
+/**
+ * Milliseconds after which a load without a next part ends. A later import under the same name continues it.
+ */
 const idleMs = 600_000;
 
-/** Names of imports that have ended between two parts. */
+/** Maximum number of stored names of imports that ended between two parts. */
 const goneMax = 1_000;
 
 export class ImportHandler {
   readonly #running = new Map<string, RunningImport>();
-  /** Why their next part is refused: it would be taken for the first one. */
+  /**
+   * Errors for the next part of such an import, which would otherwise be taken for the first part.
+   */
   readonly #gone = new Map<string, TrellisError>();
 
-  /** Of imports that begin soon, the latest last. */
+  /** Source files of imports that begin soon, the latest last. */
   readonly #files = new Map<string, readonly LoadedFile[]>();
 
   constructor(private readonly database: () => Database | undefined) {}
 
-  /** `POST /_admin/import-files`: where the rows of the import are from whose first part is next. */
+  /**
+   * Handles `POST /_admin/import-files`: stores the source files of the import whose first part comes next.
+   */
   noteFiles(query: URLSearchParams, body: Uint8Array): object {
     const name = query.get('name');
     if (name === null) fail('PARAM_MISSING', { owner: 'import', param: 'name', type: 'String' });
@@ -41,7 +48,7 @@ export class ImportHandler {
     return {};
   }
 
-  /** `holder`: whose share of the places it counts to. */
+  /** Loads one part. `holder` is the caller whose share the import uses. */
   async handle(query: URLSearchParams, body: Uint8Array, holder?: string): Promise<ImportReply> {
     const name = query.get('name');
     const part = { at: placeOf(query.get('at')), body, isMore: query.get('more') === '1' };
@@ -86,7 +93,7 @@ export class ImportHandler {
     }
   }
 
-  /** The import of that name, begun or gone on with where there is none. */
+  /** Returns the import of that name. Starts or continues it if it is not running. */
   async #take(
     name: string,
     part: Part,
@@ -114,7 +121,7 @@ export class ImportHandler {
     await running?.load.close();
   }
 
-  /** Forgets imports that have given their places to others. */
+  /** Removes imports whose slots were given to others. */
   #sweep(): void {
     for (const [name, { load, isBusy, timer }] of this.#running) {
       if (!load.isOver || isBusy) continue;

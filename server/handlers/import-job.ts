@@ -1,6 +1,6 @@
-// One import while its parts come in: which of them it has, what it answered to the last one, and what
-// of its counts it has told. Invariant: a part whose answer was lost may be sent again: it is answered
-// again, and loaded once.
+// One import while its parts arrive: the parts so far, the last response, and the counts that were reported.
+// Invariant: a part whose response was lost may be sent again. It gets the same response, and is loaded one
+// time.
 import { crc32 } from 'node:zlib';
 import {
   type FedRow,
@@ -21,12 +21,12 @@ const countsOf = ({ nodes, edges, vectors, updated, rejected }: Counts): Counts 
   return { nodes, edges, vectors, updated, rejected };
 };
 
-/** A part as it came. */
+/** A part as received. */
 export interface Part {
-  /** Where its sender says that it begins in the stream. */
+  /** Offset in the stream at which the part begins, as its sender says. */
   at: number | undefined;
   body: Uint8Array;
-  /** Others follow. */
+  /** Whether more parts follow. */
   isMore: boolean;
 }
 
@@ -46,7 +46,9 @@ export class RunningImport {
     });
   }
 
-  /** The answer to a part that this import, finished or not, has had before. */
+  /**
+   * Returns the response to a part that this import, finished or not, has received before, else undefined.
+   */
   answerOf({ at, body, isMore }: Part): ImportReply | undefined {
     const { end, ...counts } = this.load.progress;
     if (!isMore && end?.part && isSame(end.part, at ?? end.part.at, body)) {
@@ -59,16 +61,16 @@ export class RunningImport {
       };
     }
     const last = this.#last;
-    // Without `at` it may as well be more of the same.
+    // Without `at`, an equal part may be a continuation with the same rows.
     return last && at !== undefined && isSame(last.part, at, body) ? last.reply : undefined;
   }
 
-  /** Whether it has answered to a part: the next one is not the first. */
+  /** Whether a part was answered, so that the next one is not the first. */
   get hasParts(): boolean {
     return this.#last !== undefined;
   }
 
-  /** Whether a part is the beginning of the stream, though more of it than that has come. */
+  /** Returns true for the first part of the stream after later parts have arrived. */
   isRestart({ at }: Part): boolean {
     return at === 0 && this.#feed.received > 0;
   }
@@ -108,7 +110,7 @@ function isSame(part: StreamPart, at: number, body: Uint8Array): boolean {
   return part.at === at && part.bytes === body.length && part.checksum === crc32(body);
 }
 
-/** The `at` of a request. Fails PARAM_TYPE. */
+/** Parses the `at` of a request. Returns undefined without it. Fails PARAM_TYPE. */
 export function placeOf(given: string | null): number | undefined {
   if (given === null) return undefined;
   const at = Number(given);

@@ -1,5 +1,5 @@
-// What operators see of the indexes: `GET /_admin/indexes` and `POST /_admin/recall`. Members are in
-// snake_case, as everywhere over HTTP.
+// Reports the indexes to operators: `GET /_admin/indexes` and `POST /_admin/recall`. Members are in
+// snake_case, as in all HTTP responses.
 import { type Database, excerpt, fail } from '../../engine/internal.js';
 
 const samplesStandard = 100;
@@ -7,7 +7,7 @@ const samplesMax = 10_000;
 const kStandard = 10;
 const kMax = 1_000;
 
-/** Names as they stand in JSON; undefined becomes null. */
+/** Converts the names of members to snake_case, and undefined to null. */
 function inSnakeCase(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inSnakeCase);
   if (value === null || typeof value !== 'object') return value ?? null;
@@ -21,7 +21,7 @@ export const indexesBody = (database: Database): unknown => ({
   indexes: inSnakeCase(database.indexes()),
 });
 
-/** `type`, `samples` and `k` are in the query string. */
+/** Measures the recall. `type`, `samples` and `k` are in the query string. */
 export async function recallBody(database: Database, asked: URLSearchParams): Promise<unknown> {
   const type = asked.get('type') ?? undefined;
   const samples = numberOf('samples', asked.get('samples'), samplesStandard, samplesMax);

@@ -1,5 +1,5 @@
-// `GET /introspect`: schema and queries in the form HelixDB's dashboard reads (http.md 9).
-// Everything in source order.
+// Handles `GET /introspect`: schema and queries in the form that HelixDB's dashboard reads. Everything is in
+// source order.
 import {
   defaultTexts,
   type ParameterType,
@@ -9,7 +9,7 @@ import {
 } from '../../engine/internal.js';
 import { scopeNames } from '../auth/keys.js';
 
-/** HelixDB's spelling of a type: `Array(F64)`, `{name: String}`. */
+/** Prints a type in HelixDB's spelling: `Array(F64)`, `{name: String}`. */
 function printHelixType(type: ParameterType): string {
   if (type.kind === 'scalar') return type.name;
   if (type.kind === 'list') return `Array(${printHelixType(type.of)})`;
@@ -17,7 +17,7 @@ function printHelixType(type: ParameterType): string {
   return `{${members.join(', ')}}`;
 }
 
-/** An object whose members keep their order and may have any name. */
+/** Returns an object whose members keep their order and may have any name. */
 function members(entries: readonly (readonly [string, string])[]): Record<string, string> {
   return Object.fromEntries(entries);
 }
@@ -30,7 +30,9 @@ function properties(implicit: Record<string, string>, declared: readonly Propert
 const nodeImplicit = { id: 'ID', label: 'String' };
 const vectorImplicit = { ...nodeImplicit, data: 'Array(F64)', score: 'F64' };
 
-/** `scope`: a key limited to these queries sees them, and nothing of the data behind them. */
+/**
+ * Describes the program. A key limited to the queries in `scope` sees those, and nothing of the schema.
+ */
 export function introspection(program: Program, scope?: readonly string[]): string {
   const schema = scope === undefined ? program.schema : emptySchema;
   const queries = program.queries.filter(({ name }) => !scope || scopeNames(scope, name));

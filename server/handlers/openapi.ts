@@ -1,6 +1,7 @@
-// `GET /openapi.json`: the document of the program in force, made once for all who see the same queries; that
-// of many queries in another thread, while this one serves. Invariants: its tag is that of its bytes, so
-// that a key with fewer queries has another one; who asks while it is made waits for the same one.
+// Handles `GET /openapi.json`: the document of the current program, made one time for all callers that see
+// the same queries. The document of many queries is made on another thread, while this one serves.
+// Invariants: the ETag is derived from the bytes, so that a key with fewer queries has another one. A caller
+// that asks while the document is being made waits for the same one.
 import type { Database, OpenApiText, Program } from '../../engine/internal.js';
 import { type Caller, scopeNames } from '../auth/keys.js';
 import { isScoped } from '../auth/permissions.js';
@@ -12,7 +13,7 @@ import type { Reply } from '../pipeline/router.js';
 
 export interface OpenApiReplyOptions {
   version: string;
-  /** Of the project. */
+  /** Title of the project. */
   title: string;
   /** Whether callers need a key. */
   hasKeys: () => boolean;
@@ -20,7 +21,7 @@ export interface OpenApiReplyOptions {
   database: () => Database;
 }
 
-/** Bytes of documents that are kept; what they cost is made again. */
+/** Maximum bytes of cached documents. Evicted documents are made again. */
 const keptBytes = 32 * 1024 * 1024;
 
 interface Made {
@@ -31,13 +32,13 @@ interface Made {
 export function openApiReplies(
   options: OpenApiReplyOptions,
 ): (exchange: Exchange, caller: Caller | undefined) => Reply | Promise<Reply> {
-  /** By what is told of: administration, and which queries. */
+  /** Documents by their contents: keys, administration, and which queries. */
   const kept = new Map<string, Made | Promise<Made>>();
   let bytes = 0;
   let of: Program | undefined;
 
   function keep(program: Program, told: string, made: Made): Made {
-    // Of a program that is in force no longer: whoever waited for it has it.
+    // The program was replaced meanwhile. Only the waiting callers get this document.
     if (of !== program) return made;
     if (bytes + made.body.length > keptBytes) {
       kept.clear();
@@ -73,7 +74,7 @@ export function openApiReplies(
     const keys = options.hasKeys();
     const admin = (caller === undefined || caller.role === 'admin') && !isScoped(caller);
     const told = JSON.stringify([keys, admin, scope]);
-    // A key limited to some queries sees those.
+    // A key limited to some queries sees only those.
     const sees = scope && ((name: string) => scopeNames(scope, name));
     const settings = { title, version, keys, admin, ...(sees && { sees }) };
     const made = kept.get(told) ?? makeOf(program, told, settings);

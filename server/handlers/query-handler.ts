@@ -1,5 +1,5 @@
-// `POST /<Query>` and `POST /mcp/<tool>` as endpoints: what a call costs in rights and time, and
-// whom it is handed to.
+// Defines `POST /<Query>` and `POST /mcp/<tool>` as endpoints: the required rights, the time budget, and the
+// handler.
 import {
   type CallOptions,
   type Database,
@@ -23,10 +23,10 @@ import { budgetOf } from '../pipeline/timeout.js';
 import { askedFor } from '../pipeline/explain-flags.js';
 import type { Endpoint, Result, ToolRoutes } from '../pipeline/router.js';
 
-/** Fails unless the caller may look at plans. */
+/** Fails unless the caller may see plans. */
 export type GuardPlans = (exchange: Exchange, caller: Caller | undefined, query: string) => void;
 
-/** One endpoint per query of the database's program. */
+/** Returns one endpoint per query of the database's program. */
 export function queryEndpoints(
   database: Database,
   limits: Limits,
@@ -46,7 +46,7 @@ export function queryEndpoints(
         ...(query.scatter && { sharded: true }),
         availableDuringStartup: false,
         budgetMs,
-        // What is asked about a query needs no room in a queue.
+        // Explain and profile requests need no capacity in a queue.
         reject: (exchange, bytes) =>
           exchange.query === '' ? database.refusal(name, bytes, exchange) : undefined,
         handle: (exchange, body, caller) => {
@@ -87,18 +87,20 @@ function budgetFor(query: Query | undefined, limits: Limits): number {
 }
 
 export interface ToolOptions {
-  /** Of the database, once it has been opened. */
+  /** Program of the database; undefined before it was opened. */
   program: () => Program | undefined;
   handler: () => SessionService;
-  /** Of a cluster: asks the node that a session lives on; undefined where that cannot be done. */
+  /**
+   * Cluster only. Forwards a request to the node that holds its session. Returns undefined if it cannot.
+   */
   elsewhere?: (node: string, exchange: Exchange, body: Uint8Array) => Promise<Result> | undefined;
-  /** Of a cluster: has the leader do what writes; undefined where it is done here. */
+  /** Cluster only. Makes the leader run a write. Returns undefined if it runs here. */
   callOnLeader?: CallOnLeader;
   limits: Limits;
   metrics: Metrics;
 }
 
-/** The session tools and the `<Query>Mcp` tools of the current program. */
+/** Returns the session tools and the `<Query>Mcp` tools of the current program. */
 export function toolRoutes(options: ToolOptions): ToolRoutes {
   let known = new Map<string, Endpoint>();
   let knownFor: Program | undefined;
@@ -141,7 +143,7 @@ function toolEndpoint(tool: string, program: Program, options: ToolOptions): End
     availableDuringStartup: false,
     budgetMs,
     handle: (exchange, body, caller) => {
-      // A session's answers go with its state: nothing of it can be given again.
+      // The response of a session depends on its state, so it cannot be repeated.
       if (writes) refuseOnce(exchange, 'sessions know none');
       const budget = budgetOf(exchange, budgetMs);
       const rights = callerOf(caller, exchange, (name, asked) =>
@@ -173,7 +175,9 @@ function cancelInto(exchange: Exchange): (cancel: () => void) => void {
   };
 }
 
-/** Rights as the session room sees them; scope and role of query tools are checked before. */
+/**
+ * Returns the rights for the session service. The scope and role for query tools are checked before.
+ */
 export function callerOf(
   caller: Caller | undefined,
   whose: CallOptions['caller'],

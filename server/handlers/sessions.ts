@@ -1,6 +1,5 @@
-// The `mcp/` endpoints: finds the session, lets its calls run one at a time in order of arrival,
-// has their plans run by the database, and applies what a call does to its session only when it has
-// succeeded.
+// Implements the `mcp/` endpoints. Finds the session and runs its calls one at a time, in order of arrival.
+// The database runs their plans. Invariant: a call changes its session only if it succeeded.
 import {
   type CallOptions,
   readConnection,
@@ -32,29 +31,31 @@ export interface SessionOptions {
   limits: Limits;
   /** Milliseconds of a clock that never steps back. */
   now: () => number;
-  /** That many unpredictable bytes. */
+  /** Returns this many unpredictable bytes. */
   randomBytes: (count: number) => Uint8Array;
   schemaFormat: 'object' | 'string';
   compat: boolean;
   textEnabled: boolean;
   enabled: boolean;
-  /** Of a cluster: the node that sessions live on. */
+  /** Cluster only. Name of the node that holds the sessions. */
   node?: string;
 }
 
-/** Who calls. For query tools the flags are about that query, for all others about the key. */
+/**
+ * The caller of a tool. For query tools the flags are about that query, for all others about the key.
+ */
 export interface SessionCaller {
-  /** The empty text stands for "no key". */
+  /** Empty without a key. */
   keyId: string;
-  /** Whose share its calls and sessions count to. */
+  /** Holder whose share the calls and sessions use. */
   whose?: CallOptions['caller'];
   mayRead: boolean;
   mayWrite: boolean;
-  /** Of a cluster: the leader's answer to a query that writes; undefined where it is answered here. */
+  /** Cluster only. Makes the leader run a query that writes. Returns undefined if it runs here. */
   callOnLeader?: ((query: string, body: Uint8Array) => Promise<Uint8Array> | undefined) | undefined;
 }
 
-/** What a traversal holds: how many items, and what its first one is. */
+/** Contents of a traversal: the number of items, and the kind of its first one. */
 export interface Held {
   count: number;
   kind?: ElementKind;
@@ -62,9 +63,9 @@ export interface Held {
 
 export interface SessionService {
   /**
-   * The reply body of `POST /mcp/<tool>`, at once when everything ran on this thread. Throws or
-   * rejects with TrellisError. The function given to `onCancellable` stops the call, or takes it out
-   * of the queue while it waits for its turn.
+   * Returns the reply body of `POST /mcp/<tool>`, without a promise if everything ran on this thread. Throws
+   * or rejects with TrellisError. The function passed to `onCancellable` stops the call, or removes it from
+   * the queue while it waits.
    */
   handle(
     tool: string,
@@ -73,13 +74,13 @@ export interface SessionService {
     budgetMs: number,
     onCancellable?: (cancel: () => void) => void,
   ): Uint8Array | Promise<Uint8Array>;
-  /** A new blank session; gives its id. */
+  /** Opens an empty session. Returns its id. */
   open(caller: SessionCaller): string;
-  /** Ends a session; one that is gone may be. */
+  /** Ends a session. A missing session is ignored. */
   close(id: string, caller: SessionCaller): void;
-  /** What the traversal holds. Fails CONNECTION_NOT_FOUND. */
+  /** Returns the contents of the traversal. Fails CONNECTION_NOT_FOUND. */
   held(id: string, caller: SessionCaller): Held;
-  /** Ends sessions that have been idle too long; to be called at least once a minute. */
+  /** Ends sessions that have been idle too long. Must be called at least once a minute. */
   sweep(nowMs: number): void;
   metrics(): ServerSample[];
   /** Ends all sessions of a key. */
@@ -95,8 +96,7 @@ type Reply = Uint8Array | Promise<Uint8Array>;
 const encoder = new TextEncoder();
 
 /**
- * Goes on with a value that may or may not be there yet, without a detour through the event loop
- * when it is.
+ * Continues with a value or a promise. A value that is already there takes no detour through the event loop.
  */
 function then<T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> {
   return value instanceof Promise ? value.then(next) : next(value);
@@ -116,7 +116,7 @@ interface Call {
 
 type Run = Work & { kind: 'run' };
 
-/** How long a call may take. */
+/** Time limit of a call. */
 interface Until {
   deadline: number;
   whose: CallOptions['caller'];
@@ -196,7 +196,7 @@ class SessionCalls implements SessionService {
     ];
   }
 
-  /** Queues a call behind the one that runs on its session. */
+  /** Queues a call after the one that runs on its session. */
   #wait(
     session: Session,
     turn: () => Reply,
@@ -212,13 +212,13 @@ class SessionCalls implements SessionService {
       };
       const withdraw = this.#store.wait(session, start);
       onCancellable?.(() => {
-        // Nobody is there any more to read this.
+        // The client has disconnected and does not read the error.
         if (withdraw()) reject(new TrellisError({ code: 'QUERY_TIMEOUT', args: { ms: 0 } }));
       });
     });
   }
 
-  /** Runs a call whose session is its own until it ends, and hands the session on. */
+  /** Runs a call that has the session to itself, then releases the session. */
   #turn(session: Session, call: Call): Reply {
     const leave = () => this.#store.leave(session, this.options.now());
     let reply: Reply;
@@ -234,7 +234,8 @@ class SessionCalls implements SessionService {
   }
 
   /**
-   * A call that falls into a reload is made anew, as one of the new program: nothing of it was done.
+   * Runs a call. A call that was interrupted by a reload runs again with the new program, because nothing of
+   * it was done.
    */
   #perform(session: Session, call: Call, attempts = 3): Reply {
     const again = (error: unknown): Reply => {
@@ -285,14 +286,14 @@ class SessionCalls implements SessionService {
       }),
       (result) => {
         this.#store.settle(session, after, result.items);
-        // [compat] the first item has been answered: `next` gives the second.
+        // [compat] The first item was part of the reply: `next` returns the second.
         if (this.options.compat && answersFirst(work)) this.#store.advance(session, 1);
         return result.body;
       },
     );
   }
 
-  /** A write, where another node leads; undefined: it is done here. */
+  /** Runs a write on the leader. Returns undefined if it runs here. */
   #onLeader(session: Session, work: Run, until: Until, call: Call): Reply | undefined {
     const { database } = this.options;
     const { plan, after } = work;
@@ -307,7 +308,7 @@ class SessionCalls implements SessionService {
       }
       this.#store.settle(session, after, itemsIn(reply, database, startedAt));
       const first = this.#next(session, 0, 1, plan.output.data, until);
-      // It was answered, as by any new traversal, and is the next one all the same.
+      // The reply has the first item, as for any new traversal, but `next` returns it again.
       return then(first, (body) => {
         this.#store.advance(session, 0);
         return body;
@@ -316,9 +317,8 @@ class SessionCalls implements SessionService {
   }
 
   /**
-   * Answers the first item from position `start` on that still exists. Looks at `count` items first
-   * and at twice as many each time they have all been deleted, so that reading everything costs
-   * O(n) in all.
+   * Returns the first item from position `start` on that still exists. Reads `count` items first, and twice
+   * as many each time if all of them were deleted. Reading everything therefore costs O(n) in total.
    */
   #next(session: Session, start: number, count: number, data: boolean, until: Until): Reply {
     const part = copyWindow(session.traversal, start, count);
@@ -333,7 +333,7 @@ class SessionCalls implements SessionService {
       const found = items!.ids[0];
       if (found === undefined)
         return this.#next(session, start + part.ids.length, count * 2, data, until);
-      // An element that exists is found at the first of its places.
+      // An element that exists is found at its first position.
       this.#store.advance(session, start + part.ids.indexOf(found) + 1);
       return body;
     });
@@ -350,7 +350,7 @@ class SessionCalls implements SessionService {
     return { budgetMs, caller: whose, ...(onCancellable && { onCancellable }) };
   }
 
-  /** Made anew when the database has got another program. */
+  /** Returns the toolbox, which is made again when the database has another program. */
   #currentToolbox(): Toolbox {
     const { database, limits, textEnabled, schemaFormat, compat } = this.options;
     if (this.#toolbox?.program !== database.program) {
@@ -362,7 +362,7 @@ class SessionCalls implements SessionService {
   }
 }
 
-/** Whether the answer is the first item of the new traversal. */
+/** Returns true if the reply is the first item of the new traversal. */
 function answersFirst({ plan, after }: Work & { kind: 'run' }): boolean {
   const { output } = plan;
   return after === 'replace' && output.kind === 'items' && output.answer === 'first';

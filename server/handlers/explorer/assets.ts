@@ -1,7 +1,7 @@
-// The explorer's bundled files and the page that begins with them. Names are read at the start, contents
-// with the first page, which nobody pays for who never opens one. Invariants: a request never names a
-// file, only names of the table are found; a page that was opened once is whole until the server ends,
-// also when another version of the program takes the place of its files.
+// Serves the bundled files of the explorer, and its page. Names are read at the start, contents with the
+// first page, so that a server without explorer users pays nothing. Invariants: a request never names a file;
+// only names in the table are found. A page that was opened stays complete until the server ends, even if
+// another version of the program replaces its files.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import type { HeaderList } from '../../http/header-list.js';
 import { notModifiedStatus, okStatus } from '../../http/status-line.js';
 import type { Reply } from '../../pipeline/router.js';
 
-/** Beside the program, whether it is bundled or was only compiled. */
+/** Folders next to the program, whether it is bundled or only compiled. */
 const folders = ['../explorer/', '../../../explorer/'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 );
@@ -30,7 +30,7 @@ interface Asset {
 
 export class ExplorerAssets {
   readonly #loaded = new Map<string, Asset>();
-  /** Of the files that are served: `main.<hash>.js`. */
+  /** Names of the served files: `main.<hash>.js`. */
   readonly names: readonly string[];
   readonly #html: string | undefined;
 
@@ -42,7 +42,7 @@ export class ExplorerAssets {
     this.#html = folder && readFileSync(join(folder, 'index.html'), 'utf8');
   }
 
-  /** One of the names, in the best form that the client takes. */
+  /** Returns one of the named files, in the best encoding that the client accepts. */
   answer(name: string, exchange: Exchange): Reply {
     const asset = this.#loaded.get(name) ?? this.#load(name);
     const { headers, etag, body } = asset;
@@ -77,7 +77,7 @@ export class ExplorerAssets {
     return asset;
   }
 
-  /** The page, or undefined when the package was built without it. */
+  /** Returns the page, or undefined if the package was built without it. */
   page(): Reply | undefined {
     if (this.#html === undefined) return undefined;
     const nonce = randomBytes(16).toString('base64');
@@ -85,7 +85,7 @@ export class ExplorerAssets {
     return { status: okStatus, headers: [...pageHeaders, policy(nonce)], body: html };
   }
 
-  /** Whether all that the page will ask for is there. */
+  /** Returns true if all files of the page can be loaded. */
   #isWhole(): boolean {
     try {
       for (const name of this.names) if (!this.#loaded.has(name)) this.#load(name);
@@ -96,13 +96,13 @@ export class ExplorerAssets {
   }
 }
 
-/** In place of the page of a program that is no longer on disk. */
+/** Page for a server whose program files were replaced on disk. */
 const replaced = `<!doctype html><title>TrellisDB</title>
 <p>Another version of TrellisDB took the place of this server's files.
 Start it again to see its pages.</p>
 `;
 
-/** Whether a client that sends this Accept is a browser that opens a page. */
+/** Returns true if this Accept header comes from a browser that opens a page. */
 export const wantsPage = (accept: string): boolean => /\btext\/html\b/i.test(accept);
 
 const pageHeaders: HeaderList = [
@@ -129,7 +129,7 @@ const policy = (nonce: string): readonly [string, string] => [
   ].join('; '),
 ];
 
-/** The first of ours that the header names with a quality above 0. */
+/** Returns the first supported encoding that the header names with a quality above 0. */
 function codingFor(accepted: string): 'br' | 'gzip' | 'identity' {
   const taken = new Set<string>();
   for (const part of accepted.toLowerCase().split(',')) {

@@ -1,5 +1,4 @@
-// The small JSON bodies of the explorer's routes: members by name and kind, with the errors that any
-// other body would get.
+// Reads the small JSON bodies of the explorer's routes: members by name and kind, with the usual errors.
 import {
   type EdgeCursor,
   type JsonView,
@@ -45,7 +44,7 @@ export class ExploreBody {
     return this.text(param) ?? this.#missing(param, 'String');
   }
 
-  /** An integer within bounds; `standard` when it is absent. */
+  /** Returns an integer within bounds, or `standard` if it is absent. Fails PARAM_RANGE. */
   count(param: string, standard: number, max: number, min = 0): number {
     const view = this.#member(param, 'number', 'I32');
     if (view === undefined) return standard;
@@ -92,7 +91,10 @@ export class ExploreBody {
     return this.texts(param, max)?.map((text, at) => idOf(param, text, `/${param}/${at}`));
   }
 
-  /** What a page of a neighbourhood gave as `more`. */
+  /**
+   * Returns the position that a page of neighbours returned as `more`, or undefined if absent. Fails
+   * PARAM_VALUE.
+   */
   place(param: string): EdgeCursor | undefined {
     const text = this.text(param);
     if (text === undefined) return undefined;

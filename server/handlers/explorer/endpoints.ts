@@ -1,6 +1,6 @@
-// The explorer's own routes (explorer.md 4): the page, its files, and what the pages ask for. Data are
-// read by the engine like any query's. Invariant: of one key at most two looks run at a time, so that
-// a page takes nothing from those who work.
+// The routes of the explorer: the page, its files, and the data for the pages. The engine reads the data as
+// for any query. Invariant: at most two reads of one key run at a time, so that a page does not slow down
+// other callers.
 import { type Database, fail, type Limits, type Plan } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import type { Access } from '../../auth/request-guard.js';
@@ -19,7 +19,7 @@ export interface ExploreOptions extends StatusOptions {
   enabled: boolean;
   limits: Limits;
   metrics: Metrics;
-  /** `GET /_explore/sources`. */
+  /** Returns the response of `GET /_explore/sources`. */
   sources: () => unknown;
 }
 
@@ -70,7 +70,9 @@ function refuseDisabled(): never {
   return fail('FEATURE_DISABLED', { feature: 'The explorer' }, { hint });
 }
 
-/** Runs looks, two at a time for each key; whoever has gone meanwhile is not looked for. */
+/**
+ * Runs reads, at most two at a time for each key. Skips the read of a client that has disconnected.
+ */
 function lookRunner({ database, limits }: { database: () => Database; limits: Limits }) {
   const line = new KeyedSemaphore();
   const read = async (exchange: Exchange, plan: Plan): Promise<Result> => {
@@ -92,7 +94,7 @@ function lookRunner({ database, limits }: { database: () => Database; limits: Li
     );
 }
 
-/** `GET /` for browsers and for everyone else, and the page's files. */
+/** Adds `GET /` for browsers and other clients, and the files of the page. */
 function addPage(options: ExploreOptions, fixed: Map<string, Endpoint>): void {
   const root = Buffer.from(JSON.stringify({ name: 'trellisdb', ready: true }));
   const open = (path: string, handle: Endpoint['handle'], always: boolean): void => {

@@ -1,5 +1,5 @@
-// `POST /_explore/<name>`: what a body asks to see of the graph, and who may. Looking is the engine's, in a
-// reading thread and within the limits of a query.
+// Handles `POST /_explore/<name>`: translates a body into a read of the graph, with its access rights. The
+// engine runs the read on a reader thread within the limits of a query.
 import {
   embeddingPlan,
   fail,
@@ -89,7 +89,10 @@ function readMap(body: Uint8Array, limits: Limits): Look {
   };
 }
 
-/** A vector to search with: of an element, or of a text by the model of a type. */
+/**
+ * Returns the plan for a search vector: that of an element, or the embedding of a text with the model of a
+ * type.
+ */
 function vectorPlan(body: Uint8Array, limits: Limits): Plan {
   const asked = new ExploreBody(body, limits, 'vector', ['id', 'text', 'type']);
   const text = asked.text('text');

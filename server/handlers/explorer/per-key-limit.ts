@@ -1,5 +1,5 @@
-// Looks of one key stand in a line: two run, some wait for them, more are refused. Two tabs of one person
-// are no overload. Invariant: of one key never more than `looksAtOnce` run.
+// Limits the explorer's reads of one key: two run, up to 32 wait, further ones are refused. Two tabs of one
+// user are no overload. Invariant: at most `looksAtOnce` reads of one key run.
 import { fail } from '../../../engine/internal.js';
 
 const looksAtOnce = 2;
@@ -13,7 +13,7 @@ interface Line {
 export class KeyedSemaphore {
   readonly #lines = new Map<string, Line>();
 
-  /** Runs `work` when it is its turn. Fails with OVERLOADED when too many wait already. */
+  /** Runs `work` when a slot of the key is free. Fails OVERLOADED if too many are waiting. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
     if (line.running < looksAtOnce) {
@@ -31,7 +31,7 @@ export class KeyedSemaphore {
     }
   }
 
-  /** Whoever waits takes the place over. */
+  /** Frees the slot, or gives it to the next waiting read. */
   #leave(key: string, line: Line): void {
     const next = line.waiting.shift();
     if (next !== undefined) next();

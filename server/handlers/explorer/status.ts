@@ -1,6 +1,6 @@
-// `GET /_explore/status`: the server in numbers for a page that asks once a second. What a query did is
-// the difference to the last call with the same `since`; nothing is computed while nobody asks.
-// Invariant: clients choose the tokens, so only the last few are remembered.
+// Handles `GET /_explore/status`: figures of the server for a page that polls once a second. The figures of a
+// query are the difference to the last request with the same `since`. Nothing is computed between requests.
+// Invariant: clients choose the tokens, so only the last 32 are stored.
 import type { Database } from '../../../engine/internal.js';
 import { type Caller, scopeNames } from '../../auth/keys.js';
 import type { Readiness } from '../health.js';
@@ -16,7 +16,7 @@ export interface StatusOptions {
   readiness: () => Readiness;
   samples: () => ServerSample[];
   metrics: Metrics;
-  /** Why the sources on disk are not those in use, if they are not. */
+  /** Returns why the sources on disk are not in use, or undefined if they are. */
   refusedSources: () => { errors: number; reason: string } | undefined;
 }
 
@@ -59,7 +59,7 @@ export class StatusPage {
   }
 
   #remember(token: string, mark: Mark): void {
-    // The longest unused goes first.
+    // The token that was unused for longest is removed first.
     this.#marks.delete(token);
     this.#marks.set(token, mark);
     if (this.#marks.size > tokensMax) this.#marks.delete(this.#marks.keys().next().value!);
@@ -83,7 +83,7 @@ export class StatusPage {
     };
   }
 
-  /** What a key limited to some queries does not see. */
+  /** Figures that a key limited to some queries may not see. */
   #data(database: Database) {
     const samples = this.options.samples();
     const sum = (name: string): number =>
