@@ -1,6 +1,6 @@
-// What serves one database: its routes, sessions, doors for agents, counters and list of slow requests.
-// A server has one, and one more per tenant. Invariant: nothing here is shared by two databases: what a
-// house answers, counts and remembers is of its own data.
+// Serves one database: its routes, sessions, MCP server, counters and list of slow requests. A server has one
+// service for its main database, and one for each tenant. Invariant: two databases share no state here; the
+// responses, counters and stored data of a service belong to its own database.
 import { randomBytes } from 'node:crypto';
 import { type Database, type ErrorData, TrellisError } from '../../engine/internal.js';
 import type { Keyring } from '../auth/keys.js';
@@ -38,34 +38,34 @@ const storageReadMaxMs = 100;
 const heartbeatMaxS = 5;
 
 export interface DatabaseServiceOptions {
-  /** As it is for this database; says whose it is. */
+  /** Configuration of this database; it names the tenant. */
   config: Config;
-  /** Of its pages and contract. */
+  /** Title of its pages and its API document. */
   title: string;
   log: Log;
   version: string;
-  /** `POST /_admin/<name>`. */
+  /** Actions of `POST /_admin/<name>`. */
   actions: ReadonlyMap<string, Action>;
   sources: SourceStatus;
   keys: Keyring;
-  /** The way to other nodes of a cluster. */
+  /** Client for the other nodes of a cluster. */
   nodes?: { calls: NodeClient };
-  /** By what other nodes prove to this server that they are some. */
+  /** Checks the identity of other nodes. */
   proof?: NodeProof | undefined;
   security: RequestGuard;
-  /** For `trellis dev`: nothing that agents are told may be kept. */
+  /** Set by `trellis dev`: clients may cache no MCP response. */
   isFresh: boolean;
-  /** Of all databases of the server. */
+  /** Open streams of all databases of the server. */
   streams?: OpenStreams;
-  /** Of the server. */
+  /** Phase of the server. */
   phase: () => ServerPhase;
-  /** Numbers of the server, where this house shows them. */
+  /** Metrics of the server, if this service shows them. */
   serverSamples: () => ServerSample[];
 }
 
 export class DatabaseService implements DatabaseRequestHandler {
   readonly tenant: string;
-  /** What the opening database is at, and how far: 0 to 100. */
+  /** Current step of opening the database, and its progress from 0 to 100. */
   opening = { step: 'opening', progress: 0 };
   readonly metrics = new Metrics();
   readonly requestLog: RequestLog;
@@ -90,7 +90,7 @@ export class DatabaseService implements DatabaseRequestHandler {
     return this.options.config;
   }
 
-  /** Takes the opened database: queries are served once the server's phase is `serving`. */
+  /** Attaches the opened database. Queries are served when the server's phase is `serving`. */
   attach(database: Database): void {
     const { config, nodes } = this.options;
     const { cluster } = database;
@@ -123,10 +123,10 @@ export class DatabaseService implements DatabaseRequestHandler {
     this.adoptProgram();
   }
 
-  /** Makes the routes follow the database's program. */
+  /** Updates the routes to the program of the database. */
   adoptProgram(): void {
     const { limits } = this.options.config;
-    // Plans and counts are the operator's to see.
+    // Only administrators may see plans and counts.
     const guard: GuardPlans = (exchange, caller, query) =>
       this.options.security.checkAccess(exchange, caller, { access: 'admin', query });
     this.routes.replaceQueries(queryEndpoints(this.database(), limits, this.metrics, guard));
@@ -206,7 +206,7 @@ export class DatabaseService implements DatabaseRequestHandler {
   readonly #fresh = (exchange: Exchange) => this.consistency?.fresh(exchange);
   readonly #callOnLeader: CallOnLeader = (...asked) => this.consistency?.callOnLeader(...asked);
 
-  /** Fails NOT_READY before it is attached. */
+  /** Fails NOT_READY before the database is attached. */
   database(): Database {
     if (this.#database === undefined) throw new TrellisError(this.unavailableReason()!);
     return this.#database;
@@ -214,7 +214,7 @@ export class DatabaseService implements DatabaseRequestHandler {
 
   unavailableReason(): ErrorData | undefined {
     const phase = this.options.phase();
-    // Asked for every request: nothing is allocated while all is well.
+    // Runs for every request, so nothing is allocated in the normal case.
     const database = this.#database;
     if (phase === 'serving' && database?.isLost?.() === false) return undefined;
     const status = database?.status();
@@ -239,7 +239,7 @@ export class DatabaseService implements DatabaseRequestHandler {
     return { phase, status, checks, opening: this.opening, ...(cluster && { cluster }) };
   }
 
-  /** Ends what has been idle, and what keys had that are no more. */
+  /** Ends idle sessions, and the sessions of expired keys. */
   runMaintenance(lapsedKeys: readonly string[]): void {
     this.#sessions?.sweep(performance.now());
     for (const keyId of lapsedKeys) {
@@ -254,7 +254,7 @@ export class DatabaseService implements DatabaseRequestHandler {
     return [...this.mcp.samples(), ...sessions, ...database, ...this.#clusterSamples()];
   }
 
-  /** Every one says of which node it is. */
+  /** Every sample has the name of the node as a label. */
   #clusterSamples(): ServerSample[] {
     const cluster = this.#database?.cluster;
     if (cluster === undefined) return [];

@@ -1,32 +1,36 @@
-// Whose database is open, when more are asked for than may be. Each that waits has a place in a queue; whoever
-// has been idle makes room first, and one that is at work when its turn is over: it takes no more calls, ends
-// those under way and closes. Invariant: as many hold places as may; one that waits goes on towards its turn
-// while somebody asks for it, whether that request is still there or not.
+// Decides which databases are open if more are requested than may be open. Waiting databases form a queue.
+// The longest idle database closes first. If all are busy, the one that has been open longest closes after
+// its minimum time: it takes no more calls, finishes the running ones, and closes.
+// Invariant: at most `most` databases hold a slot. A waiting database keeps its position in the queue while
+// requests for it arrive, even if an earlier request has given up.
 import { fail } from '../../../engine/internal.js';
 
-/** A database with a place. */
+/** A database with a slot. */
 export interface Holder {
-  /** For how long nobody has used it; 0 while it works. */
+  /** Milliseconds since its last use; 0 while it works. */
   readonly idleMs: number;
-  /** For how long it has been open. */
+  /** Milliseconds since it was opened. */
   readonly openMs: number;
-  /** A bulk load is under way, for which others wait. */
+  /** Whether a bulk load is running. The database then stays open. */
   readonly isLoading: boolean;
   ensureOpen(): Promise<void> | undefined;
-  /** Takes no more calls, and resolves when it is closed; false: it stays, for a load that has begun. */
+  /**
+   * Takes no more calls, and resolves when the database is closed. Resolves to false if it stays open because
+   * a load has begun.
+   */
   drain(): Promise<boolean>;
 }
 
-/** Who was asked for something so shortly ago is taken to be at work. */
+/** A database counts as busy for this many milliseconds after its last request. */
 const atWorkMs = 50;
 
-/** One that is at work keeps its place for so long from others. */
+/** Milliseconds for which a busy database keeps its slot. */
 const turnMs = 2_000;
 
-/** A request waits for so long for its database to have its turn. */
+/** Milliseconds that a request waits for the slot of its database. */
 const patienceMs = 1_000;
 
-/** Who has not been asked for during so long waits no more. */
+/** Milliseconds without a request after which a waiting database leaves the queue. */
 const forgetMs = 10_000;
 
 const pollIntervalMs = 25;
@@ -34,18 +38,18 @@ const pollIntervalMs = 25;
 interface Waiter {
   name: string;
   askedAt: number;
-  /** The request that waits; others of the same database wait with it. */
+  /** Resolves the waiting request. Other requests for the same database wait with it. */
   grant: (() => void) | undefined;
 }
 
-/** Time as turns go by it, in milliseconds. */
+/** Source of time, in milliseconds. */
 export interface Clock {
   now(): number;
-  /** Does something later; what it gives calls that off. */
+  /** Runs `work` later. Returns a function that cancels it. */
   after(ms: number, work: () => void): () => void;
 }
 
-/** The machine's. It keeps no process from its end. */
+/** The clock of the machine. Its timers do not keep the process alive. */
 const machineClock: Clock = {
   now: () => performance.now(),
   after: (ms, work) => {
@@ -67,7 +71,9 @@ export class AdmissionQueue {
     private readonly clock = machineClock,
   ) {}
 
-  /** Resolves when a database may be opened. Fails OVERLOADED; its place in the queue is kept. */
+  /**
+   * Resolves when the database may be opened. Fails OVERLOADED; the database keeps its position in the queue.
+   */
   async take(name: string): Promise<void> {
     if (this.#isHolding(name)) return;
     let waiter = this.#waiting.find((one) => one.name === name);
@@ -86,14 +92,14 @@ export class AdmissionQueue {
     if (!this.#isHolding(name)) fail('OVERLOADED', { queue: 'The pool of open databases' });
   }
 
-  /** A database is closed, or could not be opened. */
+  /** Frees the slot of a database that is closed, or could not be opened. */
   releaseSlot(name: string): void {
     this.#holders.delete(name);
     this.#leaving.delete(name);
     this.#serve();
   }
 
-  /** Has a database make room. */
+  /** Makes a database give up its slot. */
   async send(name: string): Promise<void> {
     if (!this.#isHolding(name)) return;
     this.#leaving.add(name);
@@ -132,17 +138,20 @@ export class AdmissionQueue {
     return true;
   }
 
-  /** Nobody waits just now, but somebody will come again. */
+  /** Opens a database with no waiting request, because another request will arrive. */
   async #open(name: string): Promise<void> {
     try {
       await this.holderOf(name).ensureOpen();
     } catch {
-      // Whoever comes hears of it.
+      // The next request reports the error.
       this.releaseSlot(name);
     }
   }
 
-  /** Has one make room: who has been idle longest, else who has had its turn. False for none. */
+  /**
+   * Makes one database give up its slot: the longest idle one, else the longest open one after its minimum
+   * time. Returns false if there is none.
+   */
   #sendOne(): boolean {
     const staying = [...this.#holders].filter((name) => !this.#leaving.has(name));
     const longest = (least: number, of: (holder: Holder) => number): string | undefined =>

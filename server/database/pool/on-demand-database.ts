@@ -1,6 +1,6 @@
-// A database that is opened when somebody needs it and closed when nobody does, behind the face of an open
-// one. Invariant: it is closed only while no call, backup or bulk load of it is under way, so that nobody
-// who uses it sees it go; between two times of being open, its data are its own files and nothing else.
+// A database that is opened when it is needed and closed when it is idle, behind the interface of an open
+// one. Invariant: it closes only while none of its calls, backups or bulk loads is running, so its users
+// never notice. While it is closed, only its files remain.
 import {
   type BulkLoad,
   type CallOptions,
@@ -17,14 +17,14 @@ import {
 
 export interface SleeperOptions {
   tenant: string;
-  /** Of the project, for whoever asks before it was open once. */
+  /** The project's program, which applies until the database is first opened. */
   program: Program;
   open: (program: Program) => Promise<Database>;
-  /** Resolves when one more may be open. Fails OVERLOADED. */
+  /** Resolves when one more database may be open. Fails OVERLOADED. */
   acquireSlot: () => Promise<void>;
-  /** It is closed, or could not be opened: its place is free. */
+  /** Called when the database is closed, or could not be opened: its slot is free. */
   left: () => void;
-  /** Another program is its own now. */
+  /** Called when the database has another program. */
   onProgram: () => void;
   /** Writes a warning to the log: what failed, and why. */
   warn: (message: string, reason: string) => void;
@@ -33,16 +33,16 @@ export interface SleeperOptions {
 export const reasonOf = (error: unknown): string =>
   error instanceof TrellisError ? errorMessage(error.data) : String(error);
 
-/** How often one that takes no more calls looks whether it has ended those it had. */
+/** Milliseconds between two checks whether the running calls have ended. */
 const drainMs = 5;
 
-/** What cannot be opened is not tried at every request. */
+/** Milliseconds until a failed opening is tried again. */
 const retryMs = 1_000;
 
 export class OnDemandDatabase implements Database {
   #database: Database | undefined;
   #program: Program;
-  /** The one it answered by when it was last open. */
+  /** The program with which the database was last open. */
   #proven: Program | undefined;
   #waking: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -52,7 +52,7 @@ export class OnDemandDatabase implements Database {
   /** Milliseconds of performance.now(). */
   #usedAt = 0;
   #isOpening = false;
-  /** It makes room for another: new calls wait for its next turn. */
+  /** Whether the database is about to give up its slot. New calls wait for the next one. */
   #isResting = false;
   #openedAt = 0;
   #isEnding = false;
@@ -65,12 +65,12 @@ export class OnDemandDatabase implements Database {
     return this.#database !== undefined || this.#isOpening;
   }
 
-  /** For how long it has been open; 0 while it is not. */
+  /** Milliseconds since it was opened; 0 while it is closed. */
   get openMs(): number {
     return this.#database === undefined ? 0 : performance.now() - this.#openedAt;
   }
 
-  /** For how long it has been open for nobody; 0 while it works, or is closed. */
+  /** Milliseconds since its last use; 0 while it works or is closed. */
   get idleMs(): number {
     if (this.#database === undefined || this.#underway > 0 || this.isLoading) return 0;
     return performance.now() - this.#usedAt;
@@ -81,7 +81,10 @@ export class OnDemandDatabase implements Database {
     return this.#loads.size > 0;
   }
 
-  /** Resolves when it is open; undefined where it is. Fails TENANT_CLOSED, OVERLOADED. */
+  /**
+   * Resolves when the database is open. Returns undefined if it is open already. Fails TENANT_CLOSED,
+   * OVERLOADED.
+   */
   ensureOpen(): Promise<void> | undefined {
     this.#usedAt = performance.now();
     if (this.#database !== undefined && !this.#isResting) return undefined;
@@ -117,7 +120,10 @@ export class OnDemandDatabase implements Database {
     this.#usedAt = performance.now();
   }
 
-  /** By the program of the project; where the data refuse it, by the one they answered by before. */
+  /**
+   * Opens the database with the project's program. If the data refuse that program, opens it with its
+   * previous one.
+   */
   async #openOne(): Promise<Database> {
     try {
       return await this.options.open(this.#program);
@@ -132,7 +138,7 @@ export class OnDemandDatabase implements Database {
     }
   }
 
-  /** Closes it until it is needed again; only while it is idle. */
+  /** Closes the database until it is needed again. It must be idle. */
   closeIdle(): Promise<void> {
     const database = this.#database;
     if (database === undefined) return this.#closing ?? Promise.resolve();
@@ -150,7 +156,9 @@ export class OnDemandDatabase implements Database {
     return falling;
   }
 
-  /** Takes no more calls, and closes when those that it has are done; false: a load has begun among them. */
+  /**
+   * Takes no more calls, and closes when the running ones have ended. Returns false if a load has begun.
+   */
   async drain(): Promise<boolean> {
     this.#isResting = true;
     try {
@@ -165,12 +173,12 @@ export class OnDemandDatabase implements Database {
     return true;
   }
 
-  /** Fails NOT_READY while it is closed: whoever asks has not waited for `wake`. */
+  /** Fails NOT_READY while the database is closed: the caller did not wait for `ensureOpen`. */
   get #open(): Database {
     return this.#database ?? fail('NOT_READY', { phase: 'opening', progress: 0 });
   }
 
-  /** What is promised is waited for before it is closed. */
+  /** Keeps the database open until a promised answer has resolved. */
   #hold<T>(answer: T): T {
     this.#usedAt = performance.now();
     if (!(answer instanceof Promise)) return answer;
@@ -211,9 +219,9 @@ export class OnDemandDatabase implements Database {
 
   view: Database['view'] = (look) => this.#hold(this.#open.view(look));
 
-  /** A closed one takes the program when it is opened. */
+  /** Replaces the program. A closed database uses it when it is opened. */
   async reload(program: Program, archive?: SourceArchive): Promise<void> {
-    // One that cannot be opened now will be opened by it later.
+    // A database that cannot be opened now will later be opened with the new program.
     await this.#waking?.catch(() => undefined);
     if (this.#database !== undefined) {
       await this.#hold(this.#database.reload(program, archive));

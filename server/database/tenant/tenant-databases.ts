@@ -1,6 +1,7 @@
-// The databases of tenants. Each has a service of its own, which is opened at the first request for it, and
-// closed when it was idle for long or another one has its turn (admission-queue.ts). Invariant: no more than
-// `tenants.max_open` are open at once; those of a cluster are always open, because they follow their logs.
+// The databases of tenants. Each has its own service. It is opened at the first request, and closed after a
+// long idle time or when another database needs its slot (admission-queue.ts). Invariant: at most
+// `tenants.max_open` are open at the same time. In a cluster all are always open, because they follow their
+// logs.
 import {
   type Database,
   Gatherer,
@@ -39,12 +40,12 @@ import { OnDemandDatabase, reasonOf } from '../pool/on-demand-database.js';
 import { AdmissionQueue } from '../pool/admission-queue.js';
 
 export interface TenantOptions {
-  /** Of the project. */
+  /** Program of the project. */
   program: Program;
   openDatabase: OpenDatabase;
-  /** What an operator may do to one database. */
-  /** Of a node of a cluster. */
+  /** Returns the cluster tasks of one tenant; absent outside a cluster. */
   nodesFor?: (config: Config) => TenantNodes;
+  /** Returns the operator actions on one database. */
   actionsFor: (
     config: Config,
     database: () => Database,
@@ -52,12 +53,12 @@ export interface TenantOptions {
   ) => ReadonlyMap<string, Action>;
 }
 
-/** The way of one tenant's database to other nodes. */
+/** The cluster tasks of one tenant's database. */
 export interface TenantNodes {
   readonly calls: NodeClient;
-  /** Fetches data where there are none. */
+  /** Fetches the data of another node if there are none. */
   prepare(wanted: { onProgress: (progress: number) => void; isOver: () => boolean }): Promise<void>;
-  /** Its database is open. */
+  /** Starts the tasks when the database is open. */
   begin(database: Database): void;
   close(): void;
 }
@@ -66,22 +67,22 @@ export interface TenantNodes {
 export interface TenantState {
   name: string;
   state: 'open' | 'closed';
-  /** Whether its name is in the configuration, or was added to the server. */
+  /** Whether the tenant is configured, or was added to the server. */
   source: 'configuration' | 'added';
 }
 
-/** How often leaders look whether another place is better. */
+/** Milliseconds between two checks whether another node is better placed to lead. */
 const placeMs = 10_000;
 
 interface Tenant {
-  /** Open for as long as the server is: of a cluster, or a shard. */
+  /** Whether it stays open as long as the server runs: in a cluster, or as a shard. */
   stays: boolean;
   house: TenantHouse;
   nodes: TenantNodes | undefined;
   database: OnDemandDatabase;
 }
 
-/** A house whose database may be closed. */
+/** The service of a database that may be closed. */
 class TenantHouse extends DatabaseService {
   constructor(
     options: DatabaseServiceOptions,
@@ -103,7 +104,7 @@ export class Tenants {
   #isOver = false;
   readonly #members: Member[];
   #placing: NodeJS.Timeout | undefined;
-  /** Data directories by name: those of the configuration, and what was added or dropped since the start. */
+  /** Data directories by name: the configured ones, and the changes since the start. */
   readonly #databases: Map<string, string>;
   /** The newest program of the project. */
   #program: Program;
@@ -189,7 +190,7 @@ export class Tenants {
     return this.#tenants.size === 0;
   }
 
-  /** Every tenant, but the shards of scattered types. */
+  /** Returns every tenant, without the shards of scattered types. */
   list(): TenantState[] {
     const { config } = this.options;
     return this.#all
@@ -201,7 +202,7 @@ export class Tenants {
       }));
   }
 
-  /** Adds a tenant without a restart. Fails PARAM_VALUE for a name that is not valid or not free. */
+  /** Adds a tenant without a restart. Fails PARAM_VALUE if the name is invalid or in use. */
   async add(name: string): Promise<void> {
     const { dataDir } = this.options.config;
     await addToTenantFile(dataDir, name, this.#databases);
@@ -212,8 +213,8 @@ export class Tenants {
   }
 
   /**
-   * Waits for the calls of an added tenant, closes its database and deletes its data. Fails TENANT_UNKNOWN; PARAM_VALUE
-   * for a tenant of the configuration; OVERLOADED during a bulk load.
+   * Waits for the calls of an added tenant, closes its database and deletes its data. Fails TENANT_UNKNOWN,
+   * PARAM_VALUE for a configured tenant, or OVERLOADED during a bulk load.
    */
   async drop(name: string): Promise<void> {
     const { dataDir } = this.options.config;
@@ -234,11 +235,11 @@ export class Tenants {
     }
   }
 
-  /** Resolves when all is open that has to be. */
+  /** Resolves when all databases that must stay open are open. */
   async begin(port: number): Promise<void> {
     this.#port = port;
     for (const { house, database, stays } of this.#all) {
-      // A place in a cluster is known once the database is open.
+      // `attach` needs the node of the cluster, which exists when the database is open.
       if (stays) await database.ensureOpen();
       house.attach(database);
     }
@@ -246,7 +247,7 @@ export class Tenants {
     this.#placing = setInterval(() => void this.place(), placeMs).unref();
   }
 
-  /** Hands over what another node is the better place for. */
+  /** Hands over leadership to nodes that are better placed. */
   async place(): Promise<void> {
     for (const { house, database, nodes } of this.#all) {
       const { cluster: node } = database;
@@ -259,10 +260,13 @@ export class Tenants {
     return this.options.config.cluster.log !== '';
   }
 
-  /** A scattered type takes a program as one database does: all of its shards, or none. Fails SCHEMA_INCOMPATIBLE. */
+  /**
+   * Checks that all shards of scattered types accept a program, since either all of them use it or none.
+   * Fails SCHEMA_INCOMPATIBLE.
+   */
   async tryShards(program: Program): Promise<void> {
     for (const { house, database } of this.#follows ? [] : this.#all) {
-      // One that is closed takes it when it is opened, or stays closed.
+      // A closed shard checks the program when it is opened.
       if (house.config.shard === undefined || !database.isAwake) continue;
       const { refusal } = await database.preview(programFor(house.config, program));
       if (refusal === undefined) continue;
@@ -275,7 +279,7 @@ export class Tenants {
     }
   }
 
-  /** One whose data refuse the program keeps its own. */
+  /** Applies the program. A tenant whose data refuse it keeps its previous one. */
   async reload(program: Program): Promise<void> {
     this.#program = program;
     for (const { house, database } of this.#follows ? [] : this.#all) {
@@ -291,7 +295,7 @@ export class Tenants {
     }
   }
 
-  /** The main database, whose queries about scattered types are asked of their shards. */
+  /** Returns the main database with its queries about scattered types sent to their shards. */
   gathering(main: Database): Database {
     const { cluster, limits, scatter, sharding } = this.options.config;
     if (scatter.size === 0) return main;
@@ -308,7 +312,7 @@ export class Tenants {
     const gatherer = new Gatherer({
       shards: (type) => shards.get(type)!,
       limits,
-      // Its options name the models of all types.
+      // The options of the main database name the models of all types.
       embed: (model, type, texts, ms) => main.embed(model, type, texts, ms),
       claim: (name, body, options) => main.call(name, body, options),
       hedgeMs: sharding.hedge_after,
@@ -357,7 +361,9 @@ export class Tenants {
   }
 }
 
-/** What answers for a database that is not there: nothing, and that to those who may know. */
+/**
+ * Returns the handler for a missing tenant: it refuses every request, after the same checks of the caller.
+ */
 export function unknownTenant(
   main: DatabaseRequestHandler,
   tenant: string,
