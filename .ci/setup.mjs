@@ -351,6 +351,7 @@ await step(
         entryPoints: [at('dist/server', entry)],
         outfile: at('dist/bin', name),
         bundle: true,
+        minifyIdentifiers: name === 'client.js',
         metafile: true,
         absWorkingDir: root,
         minify: true,

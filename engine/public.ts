@@ -1,6 +1,6 @@
-// The public interface of the package `trellisdb`: every name that `import ... from 'trellisdb'` offers, and no other.
-// The server has engine/internal.ts, which the package does not export. Invariant: each name is documented with an
-// example where it is declared (test/deploy/public.test.ts).
+// The public interface of the package `trellisdb`: every name that `import ... from 'trellisdb'` offers,
+// and no other. The server has engine/internal.ts, which the package does not export. Invariant: each name
+// is documented with an example where it is declared (test/deploy/public.test.ts).
 export { open } from './database/embedded.js';
 export { attach } from './database/attach/attach.js';
 export { createCluster, foundCluster } from './database/embedded-cluster.js';

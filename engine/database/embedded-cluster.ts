@@ -1,5 +1,5 @@
-// Makes the replicated log of a database for programs that embed the engine: the options of `open` instead of a
-// compiled program.
+// Makes the replicated log of a database for programs that embed the engine: the options of `open` instead
+// of a compiled program.
 import { throwAtCaller } from './attach/throw-at-caller.js';
 import type { ClusterPosition } from '../cluster/node.js';
 import { createCluster as createLog } from './create-cluster.js';
@@ -17,9 +17,9 @@ interface CreateClusterOptions {
 }
 
 /**
- * Makes the replicated log of a database, once, and resolves with its first position. `dataDir` must not be open. Every
- * other node begins with a copy of `dataDir`, as `backUp` makes it. Fails CONFIG_INVALID where the data are part of a
- * cluster already, LOG_UNSAFE, LOG_UNAVAILABLE.
+ * Makes the replicated log of a database, once, and resolves with its first position. `dataDir` must not be
+ * open. Every other node begins with a copy of `dataDir`, as `backUp` makes it. Fails CONFIG_INVALID where
+ * the data are part of a cluster already, LOG_UNSAFE, LOG_UNAVAILABLE.
  *
  * @example
  * const cluster = { log: 'nats://a:4222', node: 'a', advertise: 'http://a:6969' };

@@ -20,8 +20,8 @@ import { type OpenOptions, checkSources, completeOptions } from './embedded-opti
 import { openDatabase } from './database-impl.js';
 
 /**
- * A database that is open inside this process, as `open` gives it: `call` and `callBytes` run the queries of its
- * program, the other methods look after it.
+ * A database that is open inside this process, as `open` gives it: `call` and `callBytes` run the queries
+ * of its program, the other methods look after it.
  *
  * @example
  * const db: EmbeddedDatabase = await open({ dataDir: './data', sources });
@@ -39,11 +39,14 @@ interface EmbeddedParts {
    */
   attachment(): Attachment;
   /**
-   * Compiles the sources and switches to them, on all threads and nodes at the same time. Additive schema changes are
-   * applied; others fail SCHEMA_INCOMPATIBLE. Fails SOURCE_INVALID; in a cluster NOT_LEADER on all nodes but one.
+   * Compiles the sources and switches to them, on all threads and nodes at the same time. Additive schema
+   * changes are applied; others fail SCHEMA_INCOMPATIBLE. Fails SOURCE_INVALID; in a cluster NOT_LEADER on
+   * all nodes but one.
    */
   reload(sources: OpenOptions['sources']): Promise<void>;
-  /** Copies the newest commit to the new folder `to` while reads and writes continue; resolves with its size. */
+  /**
+   * Copies the newest commit to the new folder `to` while reads and writes continue; resolves with its size.
+   */
   backUp(to: string): Promise<{ bytes: number }>;
   /** Writes snapshots of the vector indexes now, which shortens the next start. */
   snapshot(): Promise<void>;
@@ -87,9 +90,9 @@ function forget(database: Database): void {
 }
 
 /**
- * Opens a database inside this process, and creates `dataDir` where it is missing. A wrong source fails SOURCE_INVALID
- * with a picture of every fault. A wrong option fails PARAM_MISSING, PARAM_TYPE, PARAM_RANGE, PARAM_VALUE or
- * UNKNOWN_MEMBER. Data that another process has open fail DATA_LOCKED.
+ * Opens a database inside this process, and creates `dataDir` where it is missing. A wrong source fails
+ * SOURCE_INVALID with a picture of every fault. A wrong option fails PARAM_MISSING, PARAM_TYPE,
+ * PARAM_RANGE, PARAM_VALUE or UNKNOWN_MEMBER. Data that another process has open fail DATA_LOCKED.
  *
  * @example
  * const text = 'N::Person { name: String }  QUERY people() => p <- N<Person> RETURN p::{name}';

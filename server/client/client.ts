@@ -187,7 +187,7 @@ class HttpConnection implements Connection {
     if (!leadsOn && !redirected) return response;
     const location = headers.get('location') ?? (redirected ? response.url : null);
     const error = `${url} redirects to ${location ?? 'elsewhere'}, which is not followed`;
-    const hint = 'Give `url` the address of the server itself.';
+    const hint = 'Use that address.';
     throw new TrellisError({ error, code: 'REDIRECTED', args: { location }, hint }, status);
   }
 
@@ -213,7 +213,7 @@ class HttpConnection implements Connection {
 
   async check(): Promise<string[]> {
     const { apiKey, headers } = this.options;
-    const sent = apiKey ? { ...headers, 'x-api-key': apiKey } : { ...headers };
+    const sent = { ...headers, ...(apiKey && { 'x-api-key': apiKey }) };
     const response = await this.#send(`${this.#nodes.base}/openapi.json`, { headers: sent });
     const text = await response.text();
     if (!response.ok) throw errorOf(response, text);
@@ -318,8 +318,8 @@ class HttpConnection implements Connection {
       }
       if (tries >= (given.retries ?? options.retries ?? 3)) throw reason;
       // The server's own timeout error names what took so long.
-      const isServerTimeout = reason instanceof TrellisError && reason.status === 504;
-      if (performance.now() + waitMs >= end) throw isServerTimeout ? reason : late(reason);
+      if (performance.now() + waitMs >= end)
+        throw (reason as Partial<TrellisError> | null)?.status === 504 ? reason : late(reason);
       options.onRetry?.({ name: path, attempt: tries + 1, reason, waitMs });
       await pause(waitMs, given.signal);
     }
@@ -331,10 +331,10 @@ class HttpConnection implements Connection {
     if (apiKey) headers['x-api-key'] = apiKey;
     if (once) headers['Idempotency-Key'] = once;
     if (this.#nodes.position) headers['Trellis-After'] = this.#nodes.position;
-    if (left < Number.POSITIVE_INFINITY) {
-      const replyMs = Math.min(1_000, Math.max(50, left / 20));
-      headers['X-Request-Timeout-Ms'] = `${Math.max(1, Math.floor(left - replyMs))}`;
-    }
+    // The server stops earlier, so that its own timeout error arrives in time.
+    if (left < Number.POSITIVE_INFINITY)
+      headers['X-Request-Timeout-Ms'] =
+        `${~~Math.max(1, left - Math.max(50, Math.min(1_000, left / 20)))}`;
     return { method: 'POST', headers, body };
   }
 }

@@ -19,12 +19,13 @@ const brand: unique symbol = Symbol.for('trellisdb.TrellisError');
  */
 export class TrellisError extends Error {
   override readonly name: string = 'TrellisError';
-  readonly code: string;
-  readonly path?: string;
-  readonly args: Record<string, unknown>;
-  readonly hint?: string;
-  readonly errors?: unknown[];
-  readonly retryable: boolean;
+  readonly [brand] = true;
+  declare readonly code: string;
+  declare readonly path?: string;
+  declare readonly args: Record<string, unknown>;
+  declare readonly hint?: string;
+  declare readonly errors?: unknown[];
+  declare readonly retryable: boolean;
 
   constructor(
     fault: Fault,
@@ -36,27 +37,19 @@ export class TrellisError extends Error {
     this.args = fault.args ?? {};
     this.retryable = fault.retryable === true;
     const { path, hint, errors } = fault;
-    Object.assign(this, {
-      ...(path && { path }),
-      ...(hint && { hint }),
-      ...(errors && { errors }),
-    });
+    if (path) this.path = path;
+    if (hint) this.hint = hint;
+    if (errors) this.errors = errors;
   }
 
-  get [brand](): true {
-    return true;
+  /** Errors of all copies and of both classes are known; a subclass knows its own instances only. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return this === TrellisError ? brand in Object(value) : super[Symbol.hasInstance](value);
   }
+
   /** What the errors of the engine are made of. */
-  get data(): Fault {
+  get data(): { [member in keyof Fault]: Fault[member] | undefined } {
     const { code, args, path, hint } = this;
-    return { code, args, ...(path && { path }), ...(hint && { hint }) };
+    return { code, args, path, hint };
   }
 }
-
-/** Errors of all copies and of both classes are known; a subclass knows its own instances only. */
-function isBranded(this: { prototype: object }, value: unknown): boolean {
-  if (!Object.hasOwn(this.prototype, brand))
-    return Function.prototype[Symbol.hasInstance].call(this as () => void, value);
-  return typeof value === 'object' && value !== null && brand in value;
-}
-Object.defineProperty(TrellisError, Symbol.hasInstance, { value: isBranded });

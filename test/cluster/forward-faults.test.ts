@@ -72,12 +72,12 @@ async function leaderThat({ hello, call = good }: Peer) {
 
 interface Given {
   isProved?: boolean;
-  lookMs?: number;
+  pollIntervalMs?: number;
   /** What this node owes its clients, one look after another. */
   owed?: (ClusterPosition | undefined)[];
 }
 
-function follower(address: string, { isProved = true, owed = [], lookMs }: Given = {}) {
+function follower(address: string, { isProved = true, owed = [], pollIntervalMs }: Given = {}) {
   const leader = { node: 'a', address };
   const waited: unknown[] = [];
   const node = {
@@ -91,7 +91,7 @@ function follower(address: string, { isProved = true, owed = [], lookMs }: Given
   } as unknown as ClusterNode;
   const self = { node: 'b', addresses: ['b:1'] };
   const proof = isProved ? new NodeProof(secret, self, () => true) : undefined;
-  const calls = new NodeClient({ secure: false, proof, ...(lookMs && { lookMs }) });
+  const calls = new NodeClient({ secure: false, proof, ...(pollIntervalMs && { pollIntervalMs }) });
   all.push(calls);
   const counts = { forwarded: () => undefined } as unknown as ClusterCounts;
   const options = { node, calls, counts, waitMs: 60, bodyMax: 1024 };
@@ -102,7 +102,7 @@ const asked = (): Exchange =>
   ({
     ...{ path: '/add', query: '', consistency: '', after: '', contentType: '', apiKey: '' },
     ...{ authorization: '', tenant: '', requestId: 'r', timeoutHeader: '', traceparent: '' },
-    ...{ startedAt: performance.now(), settled: false, letGo: () => undefined },
+    ...{ startedAt: performance.now(), settled: false, allowDisconnect: () => undefined },
   }) as unknown as Exchange;
 
 const body = Buffer.from('{"name":"x"}');
@@ -159,7 +159,7 @@ describe.each(ways)('%s', (_name, unreached, send) => {
 
     it('no word, and none to looks: the outcome is open', async () => {
       const { address, heard } = await leaderThat({ call: (_, socket) => socket.pause() });
-      const by = follower(address, { isProved, lookMs: 50 });
+      const by = follower(address, { isProved, pollIntervalMs: 50 });
       const told = outcomeOf(() => send(by));
       await expect.poll(() => heard.calls).toBe(1);
       for (const server of servers) server.close();

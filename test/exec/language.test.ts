@@ -9,7 +9,7 @@ import { toolMismatch } from '../support/tool-conforms.js';
 import { Garden } from './support/garden-place.js';
 import { type Example, examples } from './support/language-case.js';
 
-const source = readFileSync(new URL('kit/garden.hx', import.meta.url), 'utf8');
+const source = readFileSync(new URL('support/garden.hx', import.meta.url), 'utf8');
 
 function programOf(compat: boolean): Program {
   const { program, diagnostics } = compile([{ path: 'garden.hx', text: source }], { compat });

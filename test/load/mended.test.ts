@@ -201,7 +201,7 @@ describe('a bad record', () => {
       expect(done.code).toBe(65);
       const place = `${made.path.slice(made.path.lastIndexOf('/') + 1)}:${made.line}`;
       expect(lastLine(done.stderr)).toMatch(
-        new RegExp(`^ROW_REFUSED: Row \\S*${place} is refused`),
+        new RegExp(`^ROW_REFUSED: Row \\S*${place} was rejected`),
       );
       expect(lastLine(done.stderr)).toMatch(/Nothing of the import is in the data\.$/);
       expect(found(made)).toEqual({ items: [], edges: 0 });

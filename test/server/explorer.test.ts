@@ -39,7 +39,7 @@ const look = (path: string, headers: Record<string, string> = {}) =>
   server.client.request({ method: 'GET', path, headers });
 
 test('the graph and a neighbourhood are looked at in a lane', async () => {
-  const before = await counter('queue_wait_seconds_count{lane="read"}');
+  const before = await counter('queue_wait_seconds_count{lane="read",thread="reader"}');
   const inline = await counter('inline_reads_total');
   const graph = JSON.parse((await look(`nodes-edges?limit=${count}`)).text);
   expect([graph.data.nodes.length, graph.data.edges.length]).toEqual([count, count]);
@@ -49,7 +49,7 @@ test('the graph and a neighbourhood are looked at in a lane', async () => {
   expect([hub.incoming_edges.length, hub.outgoing_edges.length]).toEqual([1, count]);
   const list = JSON.parse((await look(`nodes-by-label?label=Item&limit=${count}`)).text);
   expect(list.count).toBe(count);
-  expect(await counter('queue_wait_seconds_count{lane="read"}')).toBe(before + 3);
+  expect(await counter('queue_wait_seconds_count{lane="read",thread="reader"}')).toBe(before + 3);
   expect(await counter('inline_reads_total')).toBe(inline);
 });
 

@@ -72,8 +72,8 @@ interface ByteCalls {
 }
 
 /**
- * What runs queries by name, typed by the interface `Queries` that `trellis types` writes: a database that is open here, or
- * one that is attached.
+ * What runs queries by name, typed by the interface `Queries` that `trellis types` writes: a database that
+ * is open here, or one that is attached.
  *
  * @example
  * const addAda = (db: QueryCaller) => db.call('add', { name: 'Ada' });

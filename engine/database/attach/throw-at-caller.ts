@@ -1,5 +1,5 @@
-// Gives an error the form that the callers of the public interface see. Inside the engine an expected error has no
-// stack, because most of them become replies.
+// Gives an error the form that the callers of the public interface see. Inside the engine an expected error
+// has no stack, because most of them become replies.
 import { TrellisError } from '../../base/errors.js';
 
 /**

@@ -25,14 +25,14 @@ function follower() {
   const told: number[] = [];
   const port = new EventEmitter();
   const position = { epoch: 1, seq: 0, chain: 0n, leader: undefined, epochs: [] };
-  const link = {
+  const log = {
     position,
     words: { durable: 0, leaderTime: 0 },
-    tally: { observe: () => undefined, add: () => undefined },
+    clusterMetrics: { observe: () => undefined, add: () => undefined },
     pack: () => new Uint8Array(0),
     tell: ({ seq }: { seq: number }) => told.push(seq),
     reach: (next: typeof position) => {
-      link.position = next;
+      log.position = next;
     },
     resign: () => undefined,
   };
@@ -51,15 +51,15 @@ function follower() {
   const parts = {
     ...{
       storage,
-      link,
+      log,
       port,
       loads: { invalidateNames: () => undefined },
-      gate: { publishCommit: () => undefined },
+      control: { publishCommit: () => undefined },
     },
     vectors: {
       publish: (changes: VectorChange[]) => published.push(...changes.map(({ id }) => id)),
     },
-    figures: { during: <T>(work: () => T) => work(), set: () => undefined },
+    writerMetrics: { during: <T>(work: () => T) => work(), set: () => undefined },
     onSources: () => undefined,
     onFault: (error: unknown) => expect.fail(JSON.stringify(error)),
     onApplied: () => undefined,

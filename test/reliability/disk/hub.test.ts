@@ -140,7 +140,7 @@ describe('T15 a request that writes too much', () => {
       await load.rows(bytes, 1, { offset: bytes.length, line: rows.length + 1 });
       await load.finish();
       const puts = () =>
-        db.database.metrics().find(({ name }) => name.endsWith('txn_puts_sum'))?.value;
+        db.database.metrics().find(({ name }) => name.endsWith('transaction_writes_sum'))?.value;
       const before = puts();
       expect(before).toBeDefined();
       for (const query of ['dropHub', 'dropThings', 'dropLinks', 'updateThings']) {

@@ -72,8 +72,8 @@ async function metric(pattern: string): Promise<number> {
 
 /** Nothing is left over of what was asked before. */
 async function expectQuiet(): Promise<void> {
-  await expect.poll(() => metric('queue_depth\\{lane="read"\\}')).toBe(0);
-  await expect.poll(() => metric('queue_depth\\{lane="write"\\}')).toBe(0);
+  await expect.poll(() => metric('queue_depth\\{lane="read",thread="reader"\\}')).toBe(0);
+  await expect.poll(() => metric('queue_depth\\{lane="write",thread="writer"\\}')).toBe(0);
   await expect.poll(() => metric('requests_in_flight')).toBeLessThanOrEqual(1);
 }
 

@@ -3,12 +3,12 @@
 import { request } from 'node:http';
 import { type Socket, connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Exchange } from '../../server/http/exchange.js';
-import { noHeaders } from '../../server/http/header-list.js';
-import { SoleAddress } from '../../server/http/sole-address.js';
-import type { Transport } from '../../server/http/transport.js';
-import { loadUws, openUwsTransport, uwsNames } from '../../server/http/uws-transport.js';
-import { Random } from '../support/random.js';
+import type { Exchange } from '../../../server/http/exchange.js';
+import { noHeaders } from '../../../server/http/header-list.js';
+import { SoleAddress } from '../../../server/http/sole-address.js';
+import type { Transport } from '../../../server/http/transport.js';
+import { loadUws, openUwsTransport, uwsNames } from '../../../server/http/uws-transport.js';
+import { Random } from '../../support/random.js';
 
 const addresses = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
 const limits = {
