@@ -30,6 +30,7 @@ function isUnsteady(folder, name) {
 
 function count(folder) {
   let [passed, failed] = [0, 0];
+  const unsteadyFiles = new Set();
   for (const script of ['test', 'test:browser', 'test:cluster']) {
     const path = join(folder, `${script}.json`);
     if (!existsSync(path)) {
@@ -46,10 +47,13 @@ function count(folder) {
       const unsteady = isUnsteady(folder, file.name);
       for (const name of names)
         console.log(`${unsteady ? 'unsteady, passed twice by itself' : 'failed'}: ${name}`);
+      if (unsteady) unsteadyFiles.add(relative(process.cwd(), file.name));
       if (unsteady) passed += names.length;
       else failed += names.length;
     }
   }
+  // Each of these belongs into the list of test/reliability/README.md until it no longer knows the clock.
+  if (unsteadyFiles.size > 0) console.log(`unsteady: ${[...unsteadyFiles].join(', ')}`);
   console.log(`${passed} passed, ${failed} failed`);
   return failed === 0;
 }

@@ -71,7 +71,11 @@ test('who fails and does not pass twice by itself has failed', () => {
   const both = { 'again-1-b.test.ts': again, 'again-2-b.test.ts': again };
   expect(run({ test: failing, ...both })).toEqual({
     status: 0,
-    lines: ['unsteady, passed twice by itself: four', '4 passed, 0 failed'],
+    lines: [
+      'unsteady, passed twice by itself: four',
+      'unsteady: test/b.test.ts',
+      '4 passed, 0 failed',
+    ],
   });
 });
 

@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeFolder, root } from '../support/project.js';
 
@@ -84,9 +84,9 @@ describe('the package', () => {
   const { unpackedSize, paths } = install(folder);
   const main = join(folder, 'node_modules/trellisdb/dist/bin/main.js');
 
-  it('holds what runs, and nothing else', () => {
-    // Of it 100 KB are the licences of what is bundled and the bill of materials.
-    expect(unpackedSize).toBeLessThan(6_400_000);
+  it('holds what runs and the manual, and nothing else', () => {
+    // 100 KB are the licenses of bundled code and the bill of materials, 1 MB is the manual.
+    expect(unpackedSize).toBeLessThan(7_400_000);
     for (const needed of [
       'README.md',
       'LICENSE',
@@ -124,12 +124,27 @@ describe('the package', () => {
         'dist/explorer/[^/]+',
         'server/(demo|deploy|editor|template)/.+',
         'server/integrations/[^/]+\\.d\\.mts',
+        '((server|engine|test)/.+|bench/[^/]+|[A-Z]+)\\.md',
       ].join('|')})$`,
     );
     const others = paths.filter((path) => !kinds.test(path));
     const told = ['dist/bin/THIRD-PARTY-NOTICES.txt', 'dist/bin/sbom.cdx.json', 'package.json'];
-    expect(others.sort()).toEqual(['LICENSE', 'README.md', 'SECURITY.md', ...told]);
+    expect(others.sort()).toEqual(['LICENSE', ...told]);
     expect(paths.filter((path) => /\.trellis\/|\.map$/.test(path))).toEqual([]);
+  });
+
+  it('has each page that its pages link to', () => {
+    const pages = paths.filter((path) => path.endsWith('.md') && !/template\//.test(path));
+    expect(pages.length).toBeGreaterThan(80);
+    const missing = pages.flatMap((page) => {
+      const text = readFileSync(join(folder, 'node_modules/trellisdb', page), 'utf8');
+      const links = text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/\]\(([^)#:\s]+\.md)/g);
+      return [...links]
+        .map(([, link]) => join(dirname(page), link!))
+        .filter((path) => !paths.includes(path))
+        .map((path) => `${page}: ${path}`);
+    });
+    expect(missing).toEqual([]);
   });
 
   it('is enough to build the image from', () => {
