@@ -113,7 +113,9 @@ test('a new node with other settings or another secret fetches nothing, and ends
     [{ 'text.enabled': false }, '`text.enabled` is false here and true on'],
   ] as const) {
     const server = await servers.place('d', { ...shared, ...more });
-    expect(await endOf(server)).toContain(`NODE_DIFFERS: This node is configured otherwise`);
+    expect(await endOf(server)).toContain(
+      "NODE_DIFFERS: The configuration of this node differs from the leader's",
+    );
     expect(server.stderr).toContain(said);
     await server.dispose();
   }
