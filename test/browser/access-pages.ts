@@ -59,7 +59,7 @@ const looks: Record<string, Look> = {
   overview: ['overview', seen('.caption a[data-nodes="400"]')],
   schema: ['schema', seen('.diagram')],
   'a type': ['schema/Work', seen('.type-panel td')],
-  'no type': ['schema/Gone', seen('text=any more')],
+  'no type': ['schema/Gone', seen('text=no longer exists')],
   queries: ['query', seen('.list a')],
   answer: ['query/worksOf?person=newton&run=1', seen('td')],
   json: ['query/worksOf?person=newton&run=1&view=json', seen('.json')],

@@ -101,7 +101,10 @@ describe('a follower', () => {
       expect(b.cluster.fault).toBeUndefined();
       mounted.free();
       await b.cluster.waitFor(position, 40_000);
-      expect(await b.db.call('sheds', {})).toEqual({ all: [{ at: 'the wall' }] });
+      // The writer has applied the entry; the main thread adopts its program a moment later.
+      await expect
+        .poll(() => b.db.call('sheds', {}).catch(String), { timeout: 40_000 })
+        .toEqual({ all: [{ at: 'the wall' }] });
       await expectSame(['before', 'while full']);
       expect(b.db.database.status()).toMatchObject({ writes: true });
     },
