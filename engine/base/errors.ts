@@ -453,10 +453,10 @@ export function fail(
 }
 
 /**
- * Returns true for a TrellisError that another copy of this module created. A user's own log driver
- * is not part of the bundled server and has such a copy.
+ * Returns true for a TrellisError with a code of the catalogue, also from another copy of this module, as
+ * a user's own log driver has. `instanceof` also knows client errors, whose codes can be unknown here.
  */
-const isOfAnotherCopy = (error: unknown): error is TrellisError =>
+const isInCatalogue = (error: unknown): error is TrellisError =>
   error instanceof Error &&
   error.name === 'TrellisError' &&
   Object.hasOwn(table, String((error as TrellisError).data?.code));
@@ -481,7 +481,7 @@ export function throwShortage(error: unknown): void {
  * the log, also if another thread sent it.
  */
 export function toErrorData(error: unknown): { error: ErrorData; stack?: string } {
-  if (error instanceof TrellisError || isOfAnotherCopy(error)) {
+  if (isInCatalogue(error)) {
     const { data, stack } = error;
     return data.code === 'INTERNAL' && stack ? { error: data, stack } : { error: data };
   }

@@ -6,6 +6,7 @@ import { compile, type ErrorCode, errorCodes } from '../../engine/internal.js';
 import { isLoopback, printAddress } from '../../server/http/address.js';
 import { errorBody, errorHeaders, statusOf } from '../../server/http/http-error.js';
 import { introspection } from '../../server/handlers/introspect.js';
+import { TrellisError as ClientError } from '../../server/client/error.js';
 import { scopeNames } from '../../server/auth/keys.js';
 import { createLog } from '../../server/telemetry/log.js';
 import { printMetrics, RouteMetrics } from '../../server/telemetry/metrics.js';
@@ -270,4 +271,14 @@ it('a defect of another thread keeps its trace for the log, a refusal has none',
   expect(toErrorData(defect)).toMatchObject({ error: defect.data, stack: defect.stack });
   const refusal = { code: 'NO_LEADER', args: {} } as const;
   expect(toErrorData(restoreError(refusal, undefined))).toEqual({ error: refusal });
+});
+
+it('an error of the client is a refusal with a code of the catalogue alone, otherwise a defect', () => {
+  const known = new ClientError({ code: 'NO_LEADER', error: 'x' }, 503);
+  expect(toErrorData(known).error).toMatchObject({ code: 'NO_LEADER', args: {} });
+  const foreign = new ClientError({ code: 'REDIRECTED', error: 'x' }, 302);
+  expect(toErrorData(foreign)).toEqual({
+    error: { code: 'INTERNAL', args: {} },
+    stack: foreign.stack,
+  });
 });
