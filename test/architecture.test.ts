@@ -1,13 +1,14 @@
 // The rules of the code base as tests: which folder may import which, how long things may be, which calls are banned,
 // and that every error code, failpoint and limit of the compiled module is covered. Names: file-names.test.ts.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../engine/base/errors.js';
 import { caseFiles } from './support/corpus/case.js';
+import { betterName, declaredNames } from './support/names/declared-names.js';
 import { readPages } from './support/page.js';
 import { root } from './support/project.js';
-import { detoursOf, unusedExports } from './support/source-names.js';
+import { detoursOf, unusedExports } from './support/names/source-names.js';
 import {
   exportsOf,
   functionsOf,
@@ -255,6 +256,41 @@ describe('size and form', () => {
         .map((file) => file.path)
         .filter((path) => !/^[a-z0-9/-]+(\.test|\.config)?\.tsx?$/.test(path) || banned.test(path)),
     );
+  });
+});
+
+describe('names', () => {
+  const offences = [...engine, ...server, ...wasm].flatMap(declaredNames).flatMap((it) => {
+    const better = betterName(it.name);
+    return better === undefined ? [] : [{ ...it, better }];
+  });
+
+  // `TRELLIS_NAMES=engine/text npx vitest run ... test/architecture.test.ts` prints the names under a path, and
+  // TRELLIS_NAMES=write stores the present numbers.
+  test('fewer names have a retired word, in every folder', () => {
+    const counts: Record<string, number> = {};
+    for (const { path } of offences) counts[dirname(path)] = (counts[dirname(path)] ?? 0) + 1;
+    const file = join(root, 'test/docs/names-left.json');
+    const wanted = process.env.TRELLIS_NAMES;
+    if (wanted === 'write') {
+      const sorted = Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1));
+      writeFileSync(file, `${JSON.stringify(Object.fromEntries(sorted), undefined, 1)}\n`);
+    } else if (wanted)
+      for (const { path, line, name, better } of offences)
+        if (path.startsWith(wanted)) process.stderr.write(`${path}:${line} ${name}: ${better}\n`);
+    const left = JSON.parse(readFileSync(file, 'utf8')) as Record<string, number>;
+    list(
+      Object.entries(counts)
+        .filter(([folder, n]) => n > (left[folder] ?? 0))
+        .map(([folder, n]) => `${folder}: ${n} retired names, ${left[folder] ?? 0} were left`),
+    );
+  });
+
+  test('the retired words are found in a name, and standard uses pass', () => {
+    const retired = ['#askedServer', 'placesOf', 'L_GIVEN', 'once', 'edgesAtOnce', 'toldOf'];
+    expect(retired.filter((name) => betterName(name) === undefined)).toEqual([]);
+    const standard = ['replaceInPlace', 'lookUp', 'appendOnce', 'standardError', 'replace'];
+    expect(standard.filter((name) => betterName(name) !== undefined)).toEqual([]);
   });
 });
 

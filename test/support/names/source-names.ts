@@ -1,7 +1,7 @@
 // What names the sources give away and who takes them: exported functions, constants and classes that
 // no other file imports. Types are left out: they are the words of the signatures of what is used.
 import ts from 'typescript';
-import type { SourceFile } from './source-tree.js';
+import type { SourceFile } from '../source-tree.js';
 
 /** Calls `take` with every module that a file reads, and the names it takes of it; `*` is all. */
 function eachTaken(file: SourceFile, take: (specifier: string, name: string) => void): void {
