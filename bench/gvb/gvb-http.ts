@@ -63,7 +63,7 @@ async function measureWorkload(
     best = Math.max(best, rate);
     const latencies = [of('p50Ms') * 1000, of('p99Ms') * 1000];
     const failed = String(rounds.reduce((sum, round) => sum + round.failed, 0));
-    rows.push([workload, `${width} at once`, rate, ...latencies, of('cpuMicros'), failed]);
+    rows.push([workload, `${width} parallel`, rate, ...latencies, of('cpuMicros'), failed]);
   }
   // Calls whose clients have gone still run: they must not be counted below.
   await new Promise((resolve) => setTimeout(resolve, 1_500));

@@ -53,7 +53,7 @@ async function openContenders({ data }: Gvb, options: Options): Promise<GvbConte
 
 const columns = [
   'workload',
-  'at once',
+  'parallel',
   'contender',
   'calls/s',
   'p50 us',

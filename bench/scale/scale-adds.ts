@@ -41,10 +41,10 @@ export async function addFigures(server: Started, shape: VectorShape): Promise<[
   return [
     ['durable add, us', first.p50],
     ['its p99, ms', first.p99 / 1000],
-    ['beside snapshots, us', beside.p50],
-    ['p99 beside snapshots, ms', beside.p99 / 1000],
-    ['longest beside them, ms', beside.longest / 1000],
+    ['during snapshots, us', beside.p50],
+    ['p99 during snapshots, ms', beside.p99 / 1000],
+    ['longest during snapshots, ms', beside.longest / 1000],
     ['snapshot, s', once / 1000],
-    ['snapshot beside adds, s', spent / snapshots / 1000],
+    ['snapshot during adds, s', spent / snapshots / 1000],
   ];
 }

@@ -138,7 +138,7 @@ async function measureSize(part: Part, count: number, dimensions: number): Promi
     let server = await start(place.project, place.data, part.text);
     figures.set('start, s', server.seconds);
     await part.ask(server, place, figures);
-    figures.set('memory of its own, MB', anonymousMb(server));
+    figures.set('own memory, MB', anonymousMb(server));
     const began = performance.now();
     await post(server, '_admin/backup');
     figures.set('backup, s', (performance.now() - began) / 1000);

@@ -1,5 +1,5 @@
 // `npm run bench -- embedded`: the engine inside this process, `open()` and calls on this thread:
-// latencies of a point read, a hop of 20 rows, and durable writes, alone and 64 at once.
+// latencies of a point read, a hop of 20 rows, and durable writes, alone and 64 parallel.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,9 +89,9 @@ function measurements(db: EmbeddedDatabase, ids: string[], seconds: number): Mea
     },
     { name: 'hop, count only', time: alone(bytes('friendCount', hub)) },
     { name: 'durable create', time: alone(create) },
-    { name: 'durable edge, 256 at once', time: () => sideBySide(join, 256, seconds) },
-    { name: 'durable create, 64 at once', time: () => sideBySide(create, 64, seconds) },
-    { name: 'durable create, 256 at once', time: () => sideBySide(create, 256, seconds) },
+    { name: 'durable edge, 256 parallel', time: () => sideBySide(join, 256, seconds) },
+    { name: 'durable create, 64 parallel', time: () => sideBySide(create, 64, seconds) },
+    { name: 'durable create, 256 parallel', time: () => sideBySide(create, 256, seconds) },
   ];
 }
 

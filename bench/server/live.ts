@@ -41,9 +41,9 @@ function works(spare: readonly Float32Array[], ids: readonly string[]): Work[] {
   const snapshot = requestBytes('_admin/snapshot', '{}');
   return [
     { name: 'nothing', requests: [], connections: 0, size: 0 },
-    { name: 'adding one by one, 8 at once', requests: adds, connections: 8, size: 1 },
+    { name: 'adding one by one, 8 parallel', requests: adds, connections: 8, size: 1 },
     { name: `adding ${bulkSize} a call`, requests: bulks, connections: 1, size: bulkSize },
-    { name: 'dropping, 8 at once', requests: drops, connections: 8, size: 1 },
+    { name: 'dropping, 8 parallel', requests: drops, connections: 8, size: 1 },
     { name: 'snapshots, one after another', requests: [snapshot], connections: 1, size: 1 },
     {
       name: 'snapshots, adding one by one',
@@ -64,12 +64,12 @@ function rowOf({ name, size }: Work, searches: HttpTiming, other?: HttpTiming): 
 }
 
 const columns = [
-  'beside',
+  'meanwhile',
   'searches/s',
   'p50 ms',
   'p99 ms',
   'longest ms',
-  'beside it/s',
+  'writes/s',
   'p50 ms',
   'longest ms',
   'failed',

@@ -73,7 +73,7 @@ export async function run(args: string[]): Promise<void> {
         ['calls', 'per second', 'p50 us', 'p99 us', 'failed', 'wanted'],
         [
           row('point reads alone', alone, ''),
-          row(`point reads beside ${heavyAtOnce} heavy`, beside, 'p50 <= 1,000, p99 <= 10,000'),
+          row(`point reads with ${heavyAtOnce} heavy`, beside, 'p50 <= 1,000, p99 <= 10,000'),
           row(`two hops, ${degree * degree} rows, filtered`, heavies, ''),
         ],
       ),

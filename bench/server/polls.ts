@@ -11,8 +11,8 @@ export const pollColumns = [
   'connections',
   'rounds',
   'polls',
-  'CPU us/request beside none',
-  'beside polls',
+  'CPU us/request without polls',
+  'with polls',
   '% more',
   '% more for a page (quartiles)',
 ];

@@ -110,7 +110,7 @@ export async function run(args: string[]): Promise<void> {
     'layout',
     'index MB',
     'of raw f32 / f64',
-    'memory of its own MB',
+    'own memory MB',
     'of raw f32',
     'pages of data.mdb MB',
     'recall@10',
