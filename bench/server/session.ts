@@ -75,7 +75,10 @@ export async function run(args: string[]): Promise<void> {
       cells.push([name, run.perSecond, run.p50, run.p99, String(run.failed)]);
     };
     add('n_from_type, 64 parallel', stepped);
-    add('next, each session once, 1 parallel', await sendHttp(server.url, next, { connections: 1 }));
+    add(
+      'next, each session once, 1 parallel',
+      await sendHttp(server.url, next, { connections: 1 }),
+    );
     add('next, 64 parallel', await sendHttp(server.url, next, { connections: 64 }));
     add('next at 2,000/s', await sendHttp(server.url, next, { connections: 64, rate: 2_000 }));
     console.log(`${ids.length} sessions open at a traversal of ${people} people\n`);

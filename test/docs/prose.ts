@@ -34,7 +34,7 @@ const retiredWords: [RegExp, string][] = [
   [/\bso many\b/i, 'a number'],
   [/\b(for|by) want of\b/i, 'without'],
   [/\bin (its|their) turn\b/i, 'say what follows what'],
-  [/\b(front|house|desk) (desk|thread|of)\b/i, 'HTTP thread, database service'],
+  [/\bfront (desk|thread)\b|\b(house|desk) (thread|of)\b/i, 'HTTP thread, database service'],
 ];
 
 /** Beginnings of a sentence without a subject of its own. */
