@@ -96,8 +96,9 @@ type Along<E> = { edge_label: E; edge_type?: 'node' | 'vec' };
 type Grouping = { properties: string[] };
 
 /**
- * The tools of a session, each with what its `data` takes, over the names of a schema. Each answers the
- * first item of the new traversal, a search or a grouping all of them.
+ * The tools of a session. Each description says what the `data` of the tool takes, with the names of a
+ * schema. Each tool returns the first item of the new traversal; a search or a grouping returns all
+ * items.
  */
 export interface Session<N = string, E = string, V = string>
   extends AsyncIterable<unknown>,
@@ -175,14 +176,15 @@ class HttpConnection implements Connection {
   }
 
   /**
-   * Called as no member of anything: browsers and workers refuse their own under another `this`. Redirects
-   * are not followed: the key is for this address. Fails with a TrellisError of the code REDIRECTED.
+   * Calls `fetch` as a plain function, because browsers and workers refuse it with another `this`.
+   * Redirects are not followed, because the key belongs to this address. Fails with a TrellisError of the
+   * code REDIRECTED.
    */
   async #send(url: string, init?: RequestInit): Promise<Response> {
     const { fetch = globalThis.fetch } = this.options;
     const response = await fetch(url, { ...init, redirect: 'manual' });
     const { status, type, redirected, headers } = response;
-    // A browser keeps to itself where it leads.
+    // A browser does not disclose the target of a redirect.
     const leadsOn = type === 'opaqueredirect' || (status >= 300 && status < 400);
     if (!leadsOn && !redirected) return response;
     const location = headers.get('location') ?? (redirected ? response.url : null);
@@ -266,7 +268,7 @@ class HttpConnection implements Connection {
     const end = timeoutMs > 0 ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY;
     const writes = given.shape?.writes ?? given.writes ?? true;
     const body = encode(params);
-    // Under a key the server does a write once, however often it comes; only stored queries know keys.
+    // With a key, the server runs a write at most one time. Only stored queries support keys.
     const once = writes && !/^(mcp\/|_)/.test(path) ? freshKey() : undefined;
     const isDelicate = writes && once === undefined;
     const late = (cause?: unknown) => new TimeoutError(`${path}: the time is up`, { cause });
@@ -274,7 +276,7 @@ class HttpConnection implements Connection {
       let reason: unknown;
       let waitMs = Math.random() * 100 * 2 ** tries;
       const base = home?.base ?? this.#nodes.base;
-      /** There are others that were not asked yet: no reason to wait. */
+      /** Another node was not asked yet, so do not wait. */
       const isOneOfMany = home?.base === undefined && tries + 1 < this.#nodes.count;
       const leave = (address?: unknown): void => {
         this.#nodes.leave(base, address);
@@ -339,7 +341,9 @@ class HttpConnection implements Connection {
   }
 }
 
-/** Ends a request after `left` ms or with `signal`. What it gives is called when the answer is there. */
+/**
+ * Ends a request after `left` ms or with `signal`. Call the returned function when the reply has arrived.
+ */
 function giveUpAfter(
   left: number,
   signal: AbortSignal | undefined,
@@ -367,15 +371,15 @@ function errorOf({ status, headers }: Response, text: string): TrellisError {
   try {
     fault = JSON.parse(text) as Fault;
   } catch {
-    // A proxy's page: the status has to do.
+    // The page of a proxy: use its status.
   }
   return new TrellisError(fault, status, headers.get('x-request-id') ?? undefined);
 }
 
-/** Steps of a walk that may be made twice. */
+/** Session steps that can be repeated. */
 const repeatable = new Set(['init', 'collect', 'reset']);
 
-/** Items that one step of an iteration asks for. */
+/** Number of items that one step of an iteration requests. */
 const pageItems = 100;
 
 const steps =
@@ -418,7 +422,7 @@ class Walk {
   }
 }
 
-/** The functions of a generated module over a caller. */
+/** Returns the functions of a generated module for a caller. */
 export function bind<C>(
   caller: Caller,
   shapes: Readonly<Record<string, Shape>>,
@@ -434,7 +438,7 @@ export function bind<C>(
   return Object.fromEntries(entries) as C;
 }
 
-/** Names of which a fact is no longer there; new facts are no change. */
+/** Returns the names of changed or missing facts. New facts are no change. */
 function changed(contract: Contract, inForce: Contract): string[] {
   const factsOf = (hashes = ''): string[] => hashes.match(/..../g) ?? [];
   return Object.keys(contract).filter((name) => {

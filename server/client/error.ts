@@ -1,4 +1,4 @@
-// What a call ends with that was refused: by the server, or before it was sent.
+// Defines the error of a call that the server refused, or that was refused before it was sent.
 
 export interface Fault {
   error?: string;
@@ -10,12 +10,14 @@ export interface Fault {
   retryable?: boolean;
 }
 
-/** What all classes of TrellisDB's errors have: this one, that of the engine, copies of both. */
+/**
+ * Members that all error classes of TrellisDB have: this class, that of the engine, and copies of both.
+ */
 const brand: unique symbol = Symbol.for('trellisdb.TrellisError');
 
 /**
- * A refusal, with the code of the catalogue. Without a request it is of the client: `status` is 400. The
- * `instanceof` of this class knows errors of the engine inside the process too.
+ * A refused call, with its code in the catalog. If the client refused it before a request, `status` is
+ * 400. `instanceof` of this class is also true for errors of the engine in the same process.
  */
 export class TrellisError extends Error {
   override readonly name: string = 'TrellisError';
@@ -42,12 +44,14 @@ export class TrellisError extends Error {
     if (errors) this.errors = errors;
   }
 
-  /** Errors of all copies and of both classes are known; a subclass knows its own instances only. */
+  /**
+   * Recognizes errors of all copies and of both classes. A subclass recognizes only its own instances.
+   */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return this === TrellisError ? brand in Object(value) : super[Symbol.hasInstance](value);
   }
 
-  /** What the errors of the engine are made of. */
+  /** The members of an error of the engine. */
   get data(): { [member in keyof Fault]: Fault[member] | undefined } {
     const { code, args, path, hint } = this;
     return { code, args, path, hint };

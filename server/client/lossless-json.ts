@@ -1,12 +1,12 @@
-// JSON that keeps 64-bit integers and dates: values to texts and back. Invariant: an integer is never
+// Converts values to JSON text and back, with exact 64-bit integers and dates. Invariant: an integer is never
 // rounded silently.
 
 import { jsonText } from '../../engine/json/json-text.js';
 import { TrellisError } from './error.js';
 
-/** Where an answer holds 64-bit integers and dates; the generated module says it per query. */
+/** Paths of 64-bit integers and dates in a result. The generated module has them for each query. */
 export type Place = 0 | 1 | 2 | 3 | 4 | readonly [Place] | { readonly [name: string]: Place };
-/** An integer that a number cannot hold stands where a number was promised. */
+/** The result contains an integer that a number cannot represent. */
 export class UnsafeIntegerError extends RangeError {
   override readonly name = 'UnsafeIntegerError';
   constructor(
@@ -19,7 +19,9 @@ export class UnsafeIntegerError extends RangeError {
 
 /** Random prefix of marked numbers, so that no stored text is mistaken for a number. */
 const mark = `n${Math.random().toString(36).slice(2)}:`;
-/** The first digits of integers that a number may not hold: not those of a fraction or an exponent. */
+/**
+ * Matches the first digits of integers that a number may not represent, without fractions and exponents.
+ */
 const longInteger = /(?<![\w.+-])-?\d{16}/g;
 
 /** Marks such integers outside of strings. */
@@ -33,7 +35,7 @@ function marked(text: string): string {
     if (index < behind) continue;
     let end = index + 16;
     while (isDigit(text.charCodeAt(end))) end++;
-    // A point or an exponent follows: not an integer.
+    // A decimal point or an exponent follows: not an integer.
     if (text[end] === '.' || text[end] === 'e' || text[end] === 'E') continue;
     result += `${text.slice(done, index)}"${mark}${text.slice(index, end)}"`;
     done = end;
@@ -52,10 +54,10 @@ function endOfString(text: string, quote: number): number {
   }
 }
 
-/** JSON to values, exact where `place` says that an integer is wide. */
+/** Parses JSON. Integers are exact where `place` marks them as wide. */
 export function decode<T = unknown>(text: string, place: Place = 0): T {
   if (place === 0) return JSON.parse(text) as T;
-  // Nearly always there is no long run of digits, and JSON.parse is right.
+  // Most texts have no long run of digits, so JSON.parse is exact.
   if (!/\d{16}/.test(text)) return settle(JSON.parse(text), place, '', false) as T;
   return settle(JSON.parse(marked(text)), place, '', true) as T;
 }
@@ -91,7 +93,10 @@ function settle(value: unknown, place: Place, path: string, isMarked: boolean): 
   return members;
 }
 
-/** Values to JSON: bigint as its digits, typed arrays as lists. Fails PARAM_TYPE for what JSON cannot say. */
+/**
+ * Prints values as JSON: bigint as its digits, typed arrays as lists. Fails PARAM_TYPE for values that
+ * JSON does not have.
+ */
 export const encode = (given: object | undefined): string =>
   jsonText(given ?? {}, (path, param, got) => {
     const error = `\`${param}\` must be a JSON value, got ${got}.`;

@@ -3,13 +3,13 @@
 // Invariant: the position that is sent with a request is at least every position received, for the main
 // database and for each shard.
 
-/** The nodes of a cluster, or one server: which is asked, and how far the newest answer was. */
+/** The nodes of a cluster, or one server. Knows which node to call next and the newest position. */
 export class Nodes {
   readonly #all: string[];
   #at = 0;
-  /** By the names of shards; the main database has none. */
+  /** Positions by name of the shard; the main database has the empty name. */
   readonly #heard = new Map<string, readonly [epoch: number, seq: number]>();
-  /** The greatest positions that were heard; the empty text of a server on its own. */
+  /** The greatest positions received; the empty string for a server without a cluster. */
   position = '';
 
   constructor(url: string | readonly string[]) {
@@ -30,7 +30,7 @@ export class Nodes {
       const [, name = '', e, s] = /^(?:(.+)=)?(\d+)\.(\d+)$/.exec(part) ?? [];
       const [epoch, seq] = [Number(e), Number(s)];
       const [lastEpoch, lastSeq] = this.#heard.get(name) ?? [0, 0];
-      // A new log of the same data counts from the beginning, under a later epoch.
+      // A new log of the same data starts from the beginning, with a later epoch.
       if (epoch > lastEpoch || (epoch === lastEpoch && seq > lastSeq))
         this.#heard.set(name, [epoch, seq]);
     }

@@ -1,5 +1,5 @@
-// `trellis tenants add|list|drop`: changes which tenants there are. A running server is asked and needs no restart;
-// otherwise the file in the data directory is changed.
+// `trellis tenants add|list|drop` manages the databases of tenants. A running server applies the change
+// without a restart; otherwise the command changes the file in the data directory.
 import { excerpt, fail } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import { isConfiguredTenant } from '../config/tenant-config.js';
@@ -82,7 +82,7 @@ async function list(config: Config, isJson: boolean): Promise<number> {
   return exitCodes.ok;
 }
 
-/** Tenants while no server runs. The other databases are shards. */
+/** Lists the tenants while no server runs. The other databases are shards. */
 function listed(config: Config): TenantState[] {
   const added = new Set(readTenantFile(config.dataDir));
   return [...config.databases.keys()].flatMap((name): TenantState[] => {

@@ -1,4 +1,4 @@
-// `trellis version`.
+// `trellis version` prints the version.
 import { exitCodes } from '../lifecycle/exit-code.js';
 import { packageVersion } from '../lifecycle/program-file.js';
 import type { Command } from '../terminal/command.js';

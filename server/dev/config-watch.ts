@@ -8,7 +8,10 @@ import { printConfig } from '../config/secrets.js';
 
 const pollIntervalMs = 300;
 
-/** `reread`: the configuration as it would be now. Ends with the function that it gives. */
+/**
+ * Starts watching. `reread` returns the configuration of the changed file. Returns a function that stops
+ * watching.
+ */
 export function watchConfig(
   config: Config,
   reread: () => Config,
@@ -30,7 +33,7 @@ export function watchConfig(
   return () => unwatchFile(path, look);
 }
 
-/** Keys with values, secrets hidden; where a value comes from does not matter here. */
+/** Returns keys with values. Secrets are hidden, and the source of a value is left out. */
 const linesOf = (config: Config): string[] =>
   printConfig(config)
     .split('\n')

@@ -4,7 +4,7 @@ import type { AnsweredCall } from '../pipeline/request-pipeline.js';
 import { counted } from '../terminal/format.js';
 
 const perSecond = 20;
-/** Asked for by pages, probes and meters, again and again. */
+/** Paths that pages, probes and metrics collectors request repeatedly. */
 const ofMachines = /^\/(_|metrics$|livez$|healthz$|readyz$|slowlog$)/;
 
 export class RequestLines {

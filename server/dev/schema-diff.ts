@@ -17,14 +17,17 @@ export function programChanges(before: Program, after: Program): string[] {
   ];
 }
 
-/** The new name of each type of a kind that a migration since `before` renames, by its old name. */
+/**
+ * Returns the new name of each renamed type of a kind by its former name, from all migrations since
+ * `before`.
+ */
 function renames(kind: Kind, before: Program, after: Program): ReadonlyMap<string, string> {
   const renamed = new Map<string, string>();
   for (const { fromVersion, types } of after.migrations) {
     if (fromVersion < before.schema.version) continue;
     for (const type of types) {
       if (type.kind !== kind || type.from === type.to) continue;
-      // Several migrations in a row: the first name leads to the last one.
+      // With several migrations in a row, the first name maps to the last one.
       const first = [...renamed].find(([, to]) => to === type.from)?.[0] ?? type.from;
       renamed.set(first, type.to);
     }
@@ -122,8 +125,9 @@ function callerChanges(before: Query, after: Query): string[] {
 }
 
 /**
- * Whether plain data are of equal form. Types share their parts, and one that holds the one before
- * twice, sixty times over, is small only as long as no part is visited again.
+ * Returns true if two plain values have equal structure. Types share parts, so each pair of parts is
+ * visited one time: sixty types that each contain the previous one twice would otherwise take exponential
+ * time.
  */
 function isSame(a: unknown, b: unknown, equal = new Map<unknown, unknown>()): boolean {
   if (a === b) return true;

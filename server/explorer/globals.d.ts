@@ -1,11 +1,11 @@
-// What the bundler knows and the compiler does not.
+// Declares names that the bundler defines and the compiler does not know.
 declare module 'graphology-layout-forceatlas2/iterate.js' {
   const iterate: (settings: object, nodes: Float32Array, edges: Float32Array) => void;
   export default iterate;
 }
 
-/** The file of the layout worker, beside the bundle. */
+/** File name of the layout worker, next to the bundle. */
 declare const LAYOUT_WORKER: string;
 
-/** The style of all pages but the first, beside the bundle. */
+/** File name of the style sheet of all pages except the first, next to the bundle. */
 declare const PAGES_STYLE: string;

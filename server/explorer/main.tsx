@@ -1,4 +1,4 @@
-// The page's entry: draws the shell and begins to ask the server.
+// Entry point of the page: draws the application and starts the polling of the server.
 import { render } from 'preact';
 import { App, fetchFirst } from './app.js';
 import { startPolling } from './state/server.js';

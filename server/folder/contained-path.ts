@@ -1,13 +1,16 @@
-// Whether a place lies inside a folder, by real paths. Invariant: a link counts as what it leads to, and one that
-// leads nowhere lies outside, because what is created through it would.
+// Checks whether a path is inside a folder, by real paths. Invariant: a link counts as its target. A link
+// without a target is outside, because a file that is created through it would be.
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 
-/** Both paths are real. */
+/** Returns whether a path is inside a folder. Both paths are real. */
 export const isWithin = (folder: string, path: string): boolean =>
   path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 
-/** The real path of what is at `path`, or of what would be created there; undefined behind a link to nothing. */
+/**
+ * Returns the real path of the file at `path`, or of the file that would be created there. Returns
+ * undefined after a link without a target.
+ */
 export function realPlace(path: string): string | undefined {
   try {
     return realpathSync(path);
@@ -19,7 +22,7 @@ export function realPlace(path: string): string | undefined {
   return real === undefined ? undefined : join(real, basename(path));
 }
 
-/** The link itself is looked at. */
+/** Checks the link itself, not its target. */
 export function isThere(path: string): boolean {
   try {
     lstatSync(path);
@@ -30,7 +33,9 @@ export function isThere(path: string): boolean {
   }
 }
 
-/** Whether `path`, which need not exist yet, lies inside the folder. Loops of links and the like lie outside. */
+/**
+ * Returns whether `path`, which need not exist, is inside the folder. Loops of links are outside.
+ */
 export function liesInside(folder: string, path: string): boolean {
   try {
     const [real, outer] = [realPlace(path), realPlace(folder)];
@@ -40,6 +45,6 @@ export function liesInside(folder: string, path: string): boolean {
   }
 }
 
-/** There is nothing, or a file stands where a folder would have to. */
+/** Nothing exists at the path, or a file is in the place of a folder. */
 export const isMissing = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');

@@ -7,8 +7,9 @@ import { fail, throwShortage } from '../../engine/internal.js';
 import { isMissing, isWithin } from './contained-path.js';
 
 /**
- * The real path of a file of the project; undefined where there is none, `outside` where a link leads out of
- * the folder. Fails as the system does for everything else, such as a loop of links.
+ * Returns the real path of a file of the project, undefined if there is none, or `outside` for a link
+ * that leads out of the folder. Other problems, such as a loop of links, fail with the error of the
+ * system.
  */
 export function realFile(folder: string, path: string): string | 'outside' | undefined {
   try {
@@ -26,12 +27,12 @@ const isReadable = (path: string): boolean => {
   return status.isFile() || status.isDirectory();
 };
 
-/** What a message says of a file that is a link to elsewhere. */
+/** Part of an error message for a file that is a link out of the project. */
 export const leadsOut = 'is a link that leads out of the project';
 
 /**
- * The text of a file by its name in the project, or undefined when there is none. Fails CONFIG_INVALID when
- * it cannot be read, or leads out of the folder.
+ * Returns the text of a file by its name in the project, or undefined if there is none. Fails
+ * CONFIG_INVALID if the file cannot be read, or leads out of the folder.
  */
 export function readProjectFile(folder: string, path: string, name: string): string | undefined {
   let what = `${name} ${leadsOut}.`;

@@ -3,20 +3,22 @@
 import type { PropertyType } from '../../engine/internal.js';
 import type { ReadDate } from './csv-date.js';
 
-/** What a row needs in place of a cell that cannot be meant as it stands. */
+/** Replaces a cell that does not fit its type in a row. */
 export interface Refusal {
   param: string;
   allowed: string;
   got: string;
 }
 
-/** JSON of a cell. */
+/** Converts a cell to JSON. */
 export type Print = (cell: string) => string | Refusal;
 
-/** How the bytes of a cell may stand in the row as they are, where they are plain. */
+/** How the bytes of a plain cell can be copied into the row unchanged. */
 export type Plain = 'text' | 'integer' | 'none';
 
-/** A number, boolean or list stands for itself if it is JSON; else the row is refused for its type. */
+/**
+ * Copies a number, boolean or list if it is valid JSON. Otherwise the row is refused because of the type.
+ */
 export const bare: Print = (cell) => {
   try {
     JSON.parse(cell);
@@ -28,7 +30,7 @@ export const bare: Print = (cell) => {
 
 export interface CellForm {
   readDate: ReadDate;
-  /** What items of lists are separated by; undefined: cells are JSON. */
+  /** Separator between the items of a list. Undefined: a list is JSON. */
   listDelimiter?: string | undefined;
 }
 

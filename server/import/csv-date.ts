@@ -1,11 +1,14 @@
-// Dates in cells of CSV. Digits alone may be a day, seconds or milliseconds: what they are is said by
-// `--date-format`, never guessed.
+// Parses dates in CSV cells. A cell that has only digits can be a day, seconds or milliseconds:
+// `--date-format` decides, and nothing is guessed.
 import { excerpt, fail } from '../../engine/internal.js';
 
-/** The date of a cell as RFC 3339, undefined when it is none; then `allowed` says what it should be. */
+/**
+ * Returns the date of a cell as RFC 3339, or undefined if it is none; then `allowed` describes the
+ * expected format.
+ */
 export type ReadDate = (cell: string) => { date?: string | undefined; allowed: string };
 
-/** Without a format: what dates in calls look like, digits alone excepted. */
+/** Default format: dates as in requests, but not digits alone. */
 export const plainDate: ReadDate = (cell) => ({
   date: /^[+-]?\d+(\.\d*)?$/.test(cell) ? undefined : cell,
   allowed: 'a date that says what its digits are (--date-format)',
@@ -21,7 +24,7 @@ const parts: Record<string, string> = {
   SSS: '(?<millisecond>\\d{3})',
 };
 
-/** How to read dates by a format. Fails CONFIG_INVALID. */
+/** Returns the parser of a date format. Fails CONFIG_INVALID. */
 export function dateReader(format: string): ReadDate {
   const allowed = `a date as ${excerpt(format)}`;
   const scale = { unix: 1000, 'unix-ms': 1 }[format];
@@ -36,7 +39,7 @@ function patternOf(format: string): RegExp {
   const source = format.replace(/YYYY|MM|DD|hh|mm|SSS|ss|[^A-Za-z]|./gs, (part) => {
     if (used.has(part) && part in parts) refuse(format);
     used.add(part);
-    // Where nothing stands between them, parts have all their digits.
+    // Parts without a separator between them must have all their digits.
     const known = parts[part];
     if (known !== undefined) return isPacked ? known.replace('{1,2}', '{2}') : known;
     if (/[A-Za-z]/.test(part) && part !== 'T' && part !== 'Z') refuse(format);
@@ -57,7 +60,7 @@ function instantOf(cell: string, scale: number): string | undefined {
   return year >= 1 && year <= 9999 ? date.toISOString() : undefined;
 }
 
-/** What is no day of the calendar is left to the load, which refuses it. */
+/** The load refuses a date that is not in the calendar. */
 function dateOf(found: Record<string, string | undefined> | undefined): string | undefined {
   if (found === undefined) return undefined;
   const two = (part: string): string => (found[part] ?? '0').padStart(2, '0');

@@ -1,6 +1,7 @@
-// The header of a CSV file: what each column is. A header names properties, and `id`, `from`, `to`,
-// `values`, `embed` where rows have them; a mapping may say which column is what. A header in the
-// form of Neo4j (`:ID`, `:LABEL`, `:START_ID`, `:END_ID`, `:TYPE`, `name:type`) says it itself.
+// Parses the header of a CSV file and decides what each column is. A header has names of properties, and the
+// columns `id`, `from`, `to`, `values` and `embed` if rows need them; a mapping can rename columns. A header
+// in the form of Neo4j (`:ID`, `:LABEL`, `:START_ID`, `:END_ID`, `:TYPE`, `name:type`) describes its columns
+// itself.
 import {
   type ElementKind,
   type ElementType,
@@ -22,16 +23,16 @@ export interface CsvForm {
   columns: ReadonlyMap<string, string>;
   /** Columns that are left out. */
   skip: ReadonlySet<string>;
-  /** Columns by what they are for. */
+  /** Columns by their purpose. */
   id?: string | undefined;
   from?: string | undefined;
   to?: string | undefined;
   listDelimiter?: string | undefined;
-  /** What ends are found by, where not by names. */
+  /** Properties that identify endpoints, if names do not. */
   keys: { from?: PropertyType | undefined; to?: PropertyType | undefined };
 }
 
-/** What of a row a cell becomes. */
+/** The part of a row that a cell becomes. */
 export interface CellUse {
   cell: number;
   name: string;
@@ -51,13 +52,13 @@ export interface RowShape {
 
 interface Column {
   cell: number;
-  /** As the header has it, without a type. */
+  /** Columns as in the header, before the type is known. */
   name: string;
   role: 'id' | 'from' | 'to' | 'values' | 'embed' | 'type' | 'property';
   isList: boolean;
 }
 
-/** A type, and its properties by their names. */
+/** A type, and its properties by name. */
 interface TypeOfRows {
   type: ElementType;
   properties: ReadonlyMap<string, ElementType['properties'][number]>;
@@ -74,7 +75,9 @@ const heads: Record<ElementKind, ReadonlySet<string>> = {
 
 const marks = /^(.*):(ID|LABEL|START_ID|END_ID|TYPE|IGNORE)(?:\(.*\))?(?:\{.*\})?$/;
 
-/** No name is longer: the work of the pattern may grow with the square of one. */
+/**
+ * Maximum length of a name, because the time of the pattern can grow with the square of the length.
+ */
 const nameMax = 1024;
 
 const roles: Record<string, Column['role']> = {
@@ -88,15 +91,15 @@ const roles: Record<string, Column['role']> = {
 export const isNeo4j = (names: readonly string[]): boolean =>
   names.some((it) => it.length <= nameMax && marks.test(it));
 
-/** `refuse` ends the reading of the file. */
+/** `refuse` stops reading the file. */
 export class CsvHeader {
   readonly width: number;
-  /** Where records say their type. */
+  /** Columns that name the type of each record. */
   readonly typeCell: number | undefined;
   readonly kind: ElementKind;
   readonly #columns: Column[];
   readonly #isNeo4j: boolean;
-  /** Cells that are for something else than a property. */
+  /** Cells that are not properties. */
   readonly #roles = new Set<number>();
   readonly #shapes = new Map<string, RowShape | undefined>();
 
@@ -130,7 +133,7 @@ export class CsvHeader {
     if (form.type) this.shapeOf(form.type.name);
   }
 
-  /** How records of a type are read; undefined where the schema has no such type. */
+  /** Returns how to read records of a type, or undefined if the schema has no such type. */
   shapeOf(name: string): RowShape | undefined {
     if (!this.#shapes.has(name)) {
       const type = this.form.type ?? this.form.typeOf(this.kind, name);
@@ -152,7 +155,7 @@ export class CsvHeader {
     return name === '' && mark ? own : [...own, { cell, name, role: 'property', isList }];
   }
 
-  /** What a column is for that says nothing of it but its name. */
+  /** Returns the purpose of a column by its name only. */
   #roleOf(name: string): Column['role'] | undefined {
     const { id, from, to, type, columns } = this.form;
     if (name === id) return 'id';
@@ -185,7 +188,7 @@ export class CsvHeader {
       shape.properties.push(useOf(column.cell, name, print, plainOf(property.type)));
       return;
     }
-    // What names a row or an end need be no property as well.
+    // A column that names the row or an endpoint need not be a property too.
     if (this.#roles.has(column.cell) && !columns.has(column.name)) return;
     if (this.typeCell === undefined) {
       const as = columns.has(column.name) ? ` for ${excerpt(name)}` : '';
@@ -205,7 +208,7 @@ export class CsvHeader {
   }
 }
 
-/** What a mapping can say of a column that is none of the type's. */
+/** Hint for a column that is no property of the type: what a mapping can say about it. */
 function columnHint(column: string, name: string, { properties }: ElementType): string {
   const near = nearestName(
     name,

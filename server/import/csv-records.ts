@@ -1,10 +1,7 @@
 // Splits the bytes of a CSV file (RFC 4180) into records, each with the offsets of its cells. A cell that
-// begins with a quote is quoted; a quote inside is written twice.
-//
-// A malformed record is reported, and reading continues after its first line: a quote that is never closed
-// costs one line, not the rest of the file.
-//
-// Invariant: every line of the file belongs to exactly one record, and the work is linear in the bytes: a
+// begins with a quote is quoted; a quote inside is written twice. A malformed record is reported, and reading
+// continues after its first line: a quote that is never closed costs one line, not the rest of the file.
+// Invariant: every line of the file belongs to exactly one record. The work is linear in the bytes, because a
 // scan that fails ends at the quote of a later record.
 import { isUtf8 } from 'node:buffer';
 import { fail } from '../../engine/internal.js';
@@ -13,34 +10,37 @@ import { fail } from '../../engine/internal.js';
 const slabRecords = 64;
 const slabCells = 64 * 1024;
 
-/** More than an element may take: a line without an end, or a quote that is never closed. */
+/**
+ * Maximum bytes of a record, more than an element can have. A longer record has no line end, or a quote
+ * that is never closed.
+ */
 const recordBytes = 64 * 1024 * 1024;
 
-/** What is kept of a record that cannot be taken apart, to show it. */
+/** Number of bytes of a malformed record that are kept for the report. */
 const shownBytes = 8 * 1024;
 
 const quote = 0x22;
 const lineFeed = 10;
 const carriage = 13;
 
-/** Why a record cannot be taken apart: what it should be. */
+/** What the record should be, as the reason why it is malformed. */
 export interface Fault {
   allowed: string;
-  /** Its first line. */
+  /** Number of its first line. */
   text: string;
 }
 
-/** Records of a block that follow each other. */
+/** Consecutive records of a block. */
 export interface Slab {
   bytes: Uint8Array;
-  /** Offsets at which cells start, quotes included. */
+  /** Offsets of the starts of cells, quotes included. */
   starts: number[];
   ends: number[];
-  /** Cells by record; 0 for one with a fault. */
+  /** Number of cells of each record; 0 for a malformed record. */
   counts: number[];
   /** The line on which each record starts. */
   lines: number[];
-  /** By the place of its record in the slab. */
+  /** Malformed records by their index in the slab. */
   faults: Map<number, Fault>;
 }
 
@@ -54,7 +54,7 @@ const faults = {
 } as const;
 
 export class CsvRecords {
-  /** The beginning of a record whose end has not come. */
+  /** The beginning of a record whose end has not been read yet. */
   #rest: Uint8Array = new Uint8Array(0);
   #isFirst = true;
   /** Whether the rest of a record is skipped because it is too long. The error has been reported. */
@@ -106,7 +106,7 @@ export class CsvRecords {
     scan.rebase();
   }
 
-  /** A line without an end is passed over, a quote without an end costs the line on which it stands. */
+  /** Skips a line that is too long. A quote without an end costs only its line. */
   *#tooLong(bytes: Uint8Array): Generator<Slab> {
     const scan = this.#scan;
     const isLine = lineEnd(bytes, scan.start) < 0;
@@ -119,13 +119,13 @@ export class CsvRecords {
 
   #pass(bytes: Uint8Array, isEnd: boolean): void {
     const end = lineEnd(bytes, 0);
-    // A carriage return at the end of a block may be half of a line's end.
+    // A carriage return at the end of a block can be the first half of a line end.
     const isHalf = end === bytes.length - 1 && bytes[end] === carriage && !isEnd;
     this.#isPassing = (end < 0 || isHalf) && !isEnd;
     this.#scan.start = this.#isPassing ? (isHalf ? end : bytes.length) : behind(bytes, end);
   }
 
-  /** Looks for what no text of records holds. */
+  /** Fails if the bytes contain something that no CSV text contains. */
   #judgeBytes(slab: Slab, from: number, to: number): void {
     const { bytes, counts, starts, ends, faults: found } = slab;
     const part = bytes.subarray(from, to);
@@ -144,15 +144,17 @@ export class CsvRecords {
   }
 }
 
-/** Finds the ends of records and cells. What it knows of an unfinished record lasts until more comes. */
+/**
+ * Finds the ends of records and cells. Keeps the state of an incomplete record until more bytes arrive.
+ */
 class RecordScan {
-  /** Where the next record starts. */
+  /** Offset at which the next record starts. */
   start = 0;
-  /** The line on which it does. */
+  /** Number of the line on which it starts. */
   #line = 1;
   #bytes: Uint8Array = new Uint8Array(0);
   #isEnd = false;
-  /** How far the record at hand is known: the next byte, the line, its cells, whether a quote is open. */
+  /** State of the current record: next byte, line, number of cells, whether a quote is open. */
   #at = 0;
   #lines = 0;
   #cellStart = 0;
@@ -173,7 +175,7 @@ class RecordScan {
     if (this.#at < this.start) this.#fresh();
   }
 
-  /** The bytes before `start` are gone. */
+  /** Removes the bytes before `start`. */
   rebase(): void {
     const by = this.start;
     this.start = 0;
@@ -185,7 +187,7 @@ class RecordScan {
     }
   }
 
-  /** The next records; fewer than a slab has when no more of them end. */
+  /** Returns the next records. The slab is not full if no more records are complete. */
   slab(): Slab {
     const slab = this.#slab();
     while (slab.counts.length < slabRecords && slab.starts.length < slabCells) {
@@ -197,7 +199,7 @@ class RecordScan {
     return slab;
   }
 
-  /** The record at hand as one with a fault. */
+  /** Marks the current record as malformed. */
   refused(allowed: string): Slab {
     const slab = this.#slab();
     this.#fault(slab, allowed);
@@ -232,7 +234,10 @@ class RecordScan {
     this.#fresh();
   }
 
-  /** Takes one record: '' when it is taken, its fault, or undefined where its end has not come. */
+  /**
+   * Reads one record. Returns '' if it is complete, the reason if it is malformed, or undefined if its
+   * end has not been read.
+   */
   #record(slab: Slab): string | undefined {
     const bytes = this.#bytes;
     const { length } = bytes;
@@ -252,7 +257,7 @@ class RecordScan {
         this.#cellStart = ++at;
         continue;
       }
-      // A carriage return at the end of a block may be half of a line's end.
+      // A carriage return at the end of a block can be the first half of a line end.
       const isWhole = at < length && (byte === lineFeed || at + 1 < length);
       this.#at = at;
       if (!isWhole && !this.#isEnd) return undefined;
@@ -262,7 +267,10 @@ class RecordScan {
     }
   }
 
-  /** The byte behind a cell in quotes, from within on; its fault, or undefined where its end has not come. */
+  /**
+   * Returns the offset after a quoted cell, from a position inside it. Returns the reason if it is
+   * malformed, or undefined if its end has not been read.
+   */
   #quoted(from: number): number | string | undefined {
     const bytes = this.#bytes;
     const { length } = bytes;
@@ -270,7 +278,7 @@ class RecordScan {
     for (let at = from; at < length; at++) {
       const byte = bytes[at]!;
       if (byte > quote || (byte !== quote && byte !== lineFeed && byte !== carriage)) continue;
-      // What the byte means may depend on the next one.
+      // The meaning of the byte can depend on the next one.
       if (at + 1 === length && !this.#isEnd && byte !== lineFeed) {
         this.#at = at;
         return undefined;
@@ -295,7 +303,7 @@ class RecordScan {
     const end = lineEnd(this.#bytes, this.start);
     const isThere = end >= 0 && (this.#bytes[end] === lineFeed || end + 1 < this.#bytes.length);
     if (isThere || this.#isEnd) return allowed;
-    // It is found again when more has come: the line is short, or too long.
+    // The scan finds it again when more bytes have arrived: the line is short, or too long.
     this.#fresh();
     return undefined;
   }
@@ -318,7 +326,7 @@ class RecordScan {
   }
 }
 
-/** The next line feed or carriage return; -1 without one. */
+/** Returns the offset of the next line feed or carriage return, or -1. */
 function lineEnd(bytes: Uint8Array, from: number): number {
   for (let at = from; at < bytes.length; at++) {
     if (bytes[at] === lineFeed || bytes[at] === carriage) return at;
@@ -326,7 +334,7 @@ function lineEnd(bytes: Uint8Array, from: number): number {
   return -1;
 }
 
-/** Where the line behind the end `at` starts. */
+/** Returns the offset of the line after the line end at `at`. */
 function behind(bytes: Uint8Array, at: number): number {
   if (at < 0) return bytes.length;
   return bytes[at] === carriage && bytes[at + 1] === lineFeed ? at + 2 : at + 1;

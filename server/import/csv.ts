@@ -1,21 +1,23 @@
-// CSV into rows of a bulk load: every record becomes one NDJSON line. What a cell means is decided by
-// the declared type of its column; an empty cell without quotes is an unset property.
-//
-// Invariant: a record that cannot be meant as it stands is a row that is refused.
+// Converts CSV into rows of a bulk load: every record becomes one NDJSON line. The declared type of a column
+// decides how a cell is read. An empty cell without quotes is an unset property. Invariant: a record that
+// does not fit its type becomes a row that is refused.
 import { excerpt } from '../../engine/internal.js';
 import type { Refusal } from './csv-cell.js';
 import { type CellUse, type CsvForm, CsvHeader, type RowShape } from './csv-header.js';
 import { CsvRecords, type Fault, type Slab } from './csv-records.js';
 import { RowBytes } from './row-bytes.js';
 
-/** Turns blocks of a CSV file into NDJSON, block by block; a record may span blocks. */
+/** Converts a CSV file to NDJSON block by block. A record can span blocks. */
 export class CsvReader {
   #header: CsvHeader | undefined;
   readonly #records: CsvRecords;
   readonly #rows = new RowBytes();
   #count = 0;
   #lastLine = 0;
-  /** [record, line] from where on records are further down than their numbers say. */
+  /**
+   * [record, line] pairs: from this record on, the line number differs from the record number by another
+   * amount.
+   */
   readonly #jumps: [number, number][] = [];
 
   constructor(
@@ -35,14 +37,14 @@ export class CsvReader {
     return this.#rows.take();
   }
 
-  /** Whether its header was read, and can be kept to. */
+  /** Whether the header was read and is valid. */
   get isOpen(): boolean {
     return this.#header !== undefined;
   }
 
-  /** The line of the file on which a record starts; the header is no record. */
+  /** Returns the line of the file on which a record starts. The header is no record. */
   lineOf(record: number): number {
-    // Every record may have one, and be asked for.
+    // Every record can have such a pair, and a line can be requested for any record.
     let below = 0;
     for (let above = this.#jumps.length; below < above; ) {
       const middle = (below + above) >> 1;
@@ -74,7 +76,7 @@ export class CsvReader {
     }
   }
 
-  /** Notes where the next record starts. */
+  /** Records where the next record starts. */
   #place(line: number): void {
     if (line !== this.#lastLine + 1) this.#jumps.push([this.#count + 1, line]);
     this.#lastLine = line;
@@ -86,7 +88,7 @@ export class CsvReader {
     this.#lastLine = line;
   }
 
-  /** The record of `count` cells from the `first` on. */
+  /** Converts the record of `count` cells that starts at cell `first`. */
   #cells(
     bytes: Uint8Array,
     starts: readonly number[],
@@ -123,7 +125,7 @@ export class CsvReader {
     rows.text('}}\n');
   }
 
-  /** False when the row was refused for it. */
+  /** Returns false if the row was refused because of the cell. */
   #cell(use: CellUse, bytes: Uint8Array, start: number, end: number, row: number): boolean {
     const rows = this.#rows;
     rows.text(use.key);
@@ -137,7 +139,7 @@ export class CsvReader {
     return typeof printed === 'string';
   }
 
-  /** How the record is read; undefined when its row was refused. */
+  /** Returns how to read the record, or undefined if its row was refused. */
   #shapeOf(labels: string): RowShape | undefined {
     const header = this.#header!;
     if (header.typeCell === undefined) return header.shapeOf('');
@@ -155,12 +157,12 @@ export class CsvReader {
     this.#refuse(refusal);
   }
 
-  /** One that cannot be taken apart. */
+  /** Converts a malformed record. */
   #refuseRecord({ allowed, text }: Fault): void {
     this.#refuse({ param: 'record', allowed, got: text }, text);
   }
 
-  /** A line that the load refuses for this reason; `record` is what stands in the file. */
+  /** Adds a line that the load refuses for this reason. `record` is the text in the file. */
   #refuse({ param, allowed, got }: Refusal, record?: string): void {
     const refused = { param, allowed, got: excerpt(got), ...(record !== undefined && { record }) };
     this.#rows.text(`${JSON.stringify({ refused })}\n`);
@@ -172,7 +174,7 @@ const quote = 0x22;
 
 const fileHint = 'Is the file UTF-8, and its delimiter the right one?';
 
-/** What a cell holds, without its quotes. */
+/** Returns the content of a cell without its quotes. */
 function textOf(bytes: Uint8Array, start: number, end: number): string {
   const isQuoted = start < end && bytes[start] === quote;
   const [from, to] = isQuoted ? [start + 1, end - 1] : [start, end];

@@ -7,7 +7,7 @@ import type { ImportFile } from './import-file.js';
 
 const bytesRead = 256 * 1024;
 
-/** Rows that are known of one file, and of all files of an import. */
+/** Number of first rows that are hashed, for one file and for all files of an import. */
 const rowsOfOne = 64;
 const rowsOfAll = 4096;
 

@@ -1,6 +1,6 @@
-// Which files an import reads, in which order, and what their rows are: what the words of the command
-// say (`FILE`, `TYPE=FILE`, a folder), its flags, and the mapping. Files of edges come last, whatever
-// the order in which they were given.
+// Decides which files an import reads, in which order, and what their rows are: by the words of the command
+// (`FILE`, `TYPE=FILE`, a folder), its flags, and the mapping. Files of edges come last, independently of the
+// order on the command line.
 import { closeSync, existsSync, openSync, readSync, readdirSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import {
@@ -19,15 +19,15 @@ export interface ImportFile {
   path: string;
   bytes: number;
   settings: FileSettings;
-  /** What its rows are, as far as that is said. */
+  /** Type of the rows, if it is known. */
   type?: ElementType | undefined;
-  /** How a CSV file is read; absent for NDJSON. */
+  /** How to read a CSV file; absent for NDJSON. */
   form?: CsvForm;
   header?: string | undefined;
   isEdges: boolean;
 }
 
-/** What the command says of its files. */
+/** Flags and words of the command. */
 export interface FileWords {
   /** `FILE`, `TYPE=FILE` or a folder. */
   words: readonly string[];
@@ -49,7 +49,7 @@ export function findFiles(given: FileWords, schema: Schema): ImportFile[] {
   const found = given.words.flatMap((word) => foundBy(word, given));
   if (given.words.length === 0 && given.map) found.push(...mappedIn(given.map.folder, given));
   const files = found.map((one) => fileOf(one, schema));
-  // The sort keeps the order of equals.
+  // The sort is stable.
   return files.sort((a, b) => Number(a.isEdges) - Number(b.isEdges));
 }
 
@@ -66,7 +66,7 @@ function foundBy(word: string, given: FileWords): Found[] {
   return refuse(`There is no file ${path ?? word}.`, 'Write FILE, or TYPE=FILE.');
 }
 
-/** A file on its own: the mapping may know it by the end of its path. */
+/** A single file: a mapping entry matches it by the end of its path. */
 const of =
   ({ flags, map }: FileWords) =>
   (path: string): Found => {
@@ -76,7 +76,10 @@ const of =
     return { path, settings: { ...entry?.settings, ...flags } };
   };
 
-/** What the mapping finds in a folder, in its order; each file once. */
+/**
+ * Returns the files in a folder that the mapping matches, in the order of the mapping and without
+ * duplicates.
+ */
 function mappedIn(folder: string, { flags, map }: FileWords): Found[] {
   const paths = pathsIn(folder);
   const taken = new Set<string>();
@@ -145,7 +148,7 @@ function formOf(
   };
 }
 
-/** The type of the property that ends are found by. Fails PARAM_VALUE. */
+/** Returns the type of the property that identifies endpoints. Fails PARAM_VALUE. */
 function keyOf(
   type: ElementType | undefined,
   end: 'from' | 'to',
@@ -165,7 +168,10 @@ function keyOf(
 const typesOf = (schema: Schema, kind: ElementKind): readonly ElementType[] =>
   ({ node: schema.nodes, edge: schema.edges, vector: schema.vectors })[kind];
 
-/** `TYPE=FILE`, then a flag or the mapping, then the name of a CSV file; undefined: none says it. */
+/**
+ * Returns the type of the rows: from `TYPE=FILE`, then a flag or the mapping, then the name of a CSV
+ * file. Returns undefined if none names it.
+ */
 function typeOf(
   path: string,
   named: string | undefined,
@@ -200,7 +206,7 @@ function refuse(what: string, hint = ''): never {
   return fail('CONFIG_INVALID', { what }, { hint });
 }
 
-/** More than a header may take. */
+/** Maximum bytes of a header. */
 const firstLineMax = 16 * 1024 * 1024;
 
 function firstLine(path: string): string {

@@ -10,7 +10,7 @@ import { basename, dirname } from 'node:path';
 import { type ElementKind, excerpt, fail, nearestName } from '../../engine/internal.js';
 import { type Table, isTable, parseToml } from '../config/toml.js';
 
-/** What may be said of files, by flags or in a mapping. */
+/** Settings of files, from flags or from a mapping. */
 export interface FileSettings {
   node?: string;
   edge?: string;
@@ -31,7 +31,7 @@ export interface FileSettings {
 }
 
 export interface MappedFiles {
-  /** `*` stands for anything within a name, `**` for folders. */
+  /** `*` matches anything within a name, `**` matches folders. */
   path: string;
   settings: FileSettings;
 }
@@ -96,10 +96,13 @@ function refuse(name: string, what: string): never {
   return fail('CONFIG_INVALID', { what: `${name}: ${what}.` }, { hint: '' });
 }
 
-/** Whether a path, with `/` between its parts, is one that a glob means. Its work is that of both lengths. */
+/**
+ * Returns whether a glob matches a path with `/` between its parts. The time is proportional to the
+ * product of both lengths.
+ */
 export function fits(glob: string, path: string): boolean {
   const parts = glob.replace(/^\.\//, '').match(/\*\*\/|\*\*|\*|[^*]/gs) ?? [];
-  // By character of the path: whether what stands before it fits the parts of the glob so far.
+  // By character of the path: whether the characters before it match the parts of the glob so far.
   let fitting = new Uint8Array(path.length + 1);
   fitting[0] = 1;
   for (const part of parts) {
@@ -108,7 +111,7 @@ export function fits(glob: string, path: string): boolean {
     for (let at = 0; at <= path.length; at++) {
       if (part.startsWith('*')) {
         isWithin = (isWithin && (part !== '*' || path[at - 1] !== '/')) || fitting[at] === 1;
-        // Folders end where they end; none at all is one of them.
+        // `**` ends at a `/`, and can match no folder.
         const isEnd = part !== '**/' || fitting[at] === 1 || path[at - 1] === '/';
         next[at] = isWithin && isEnd ? 1 : 0;
       } else if (at > 0 && path[at - 1] === part) next[at] = fitting[at - 1]!;

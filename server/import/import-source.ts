@@ -1,5 +1,5 @@
-// The files of `trellis import` as one stream of NDJSON, and the way back from a line of the stream
-// to its file.
+// Reads the files of `trellis import` as one stream of NDJSON, and maps a line of the stream back to its
+// file.
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import type { Schema } from '../../engine/internal.js';
@@ -24,13 +24,13 @@ export function nameOf(files: readonly ImportFile[]): string {
 interface Start {
   line: number;
   path: string;
-  /** Lines before the file's own that its reader counts. */
+  /** Lines that the reader adds before the lines of the file. */
   before: number;
   reader: CsvReader | undefined;
 }
 
 export class ImportSource {
-  /** Bytes read so far, of all files. */
+  /** Bytes of all files read so far. */
   readBytes = 0;
   readonly #starts: Start[] = [];
   #line = 1;
@@ -40,7 +40,7 @@ export class ImportSource {
     private readonly schema: Schema,
   ) {}
 
-  /** Fails CONFIG_INVALID for a header that cannot be kept to, before anything is loaded. */
+  /** Fails CONFIG_INVALID for an invalid header, before anything is loaded. */
   checkHeaders(): void {
     for (const { path, form, header } of this.files) {
       if (form === undefined) continue;
@@ -54,7 +54,7 @@ export class ImportSource {
     }
   }
 
-  /** NDJSON of all files, in blocks; each file ends with a newline. */
+  /** Yields the NDJSON of all files in blocks. Each file ends with a newline. */
   *blocks(): Generator<Uint8Array> {
     for (const file of this.files) {
       const settings = this.#settingsOf(file);
@@ -79,7 +79,9 @@ export class ImportSource {
     }
   }
 
-  /** Rows that say how the rows of a file's types find ends and elements. */
+  /**
+   * Returns the settings rows: how the rows of the file's types identify endpoints and elements.
+   */
   #settingsOf({ type, settings, isEdges }: ImportFile): string {
     const { from_key, to_key, upsert } = settings;
     const { nodes, edges, vectors } = this.schema;
@@ -101,7 +103,7 @@ export class ImportSource {
     return lines;
   }
 
-  /** The file and line of a line of the stream. */
+  /** Returns the file and line of a line of the stream. */
   placeOf(line: number): { path: string; line: number } {
     let below = 0;
     for (let above = this.#starts.length; below < above; ) {
@@ -109,7 +111,7 @@ export class ImportSource {
       if (this.#starts[middle]!.line <= line) below = middle + 1;
       else above = middle;
     }
-    // Settings stand before the rows of their file.
+    // Settings rows come before the rows of their file.
     const start = this.#starts[Math.max(0, below - 1)];
     if (start === undefined || line < start.line) return { path: this.files[0]!.path, line: 1 };
     const { path, line: first, before, reader } = start;
@@ -118,7 +120,7 @@ export class ImportSource {
   }
 }
 
-/** The first line of a file, with its end. */
+/** Returns the first line of a file with its line end. */
 function headerIn(path: string): Buffer {
   const [first] = readFileSync(path, 'utf8').split(/[\r\n]/, 1);
   return Buffer.from(`${first}\n`);
@@ -138,7 +140,7 @@ function* blocksOf(path: string, bytes = blockBytes): Generator<Buffer> {
   }
 }
 
-/** Some programs begin a text with a byte-order mark, which is no part of its first row. */
+/** Some programs write a byte-order mark at the start of a text; it is no part of the first row. */
 function withoutMark(bytes: Uint8Array): Uint8Array {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   return hasMark ? bytes.subarray(3) : bytes;

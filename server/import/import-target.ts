@@ -1,20 +1,20 @@
-// Where an import writes its rows to: the data directory itself, or a running server.
+// Interface to which an import writes its rows: the data directory, or a running server.
 
-/** What both ways of importing offer. */
+/** Methods of both targets. */
 export interface ImportTarget {
   write(bytes: Uint8Array): Promise<void>;
   end(): Promise<void>;
   readonly nodes: number;
   readonly edges: number;
   readonly vectors: number;
-  /** How many of these changed an element that was there. */
+  /** Number of these rows that changed an existing element. */
   readonly updated: number;
   readonly rejected: number;
   readonly resumed: number;
-  /** The line of the stream up to which everything is done; 0 where that is not known. */
+  /** Line of the stream up to which everything is loaded; 0 if unknown. */
   readonly doneLine: number;
-  /** Whether anything is known of the data: a server has not answered yet, or is none. */
+  /** Whether the state of the data is known. It is not until the server has responded. */
   readonly isHeard: boolean;
-  /** Everything was loaded by an earlier import: the counts are those of that time. */
+  /** True if an earlier import loaded everything. The counts are those of that import. */
   readonly repeated: boolean;
 }

@@ -1,5 +1,5 @@
-// Refused rows as NDJSON, with their file and line; the file is made when there is one, and holds those
-// of one run. Counts them by reason. Invariant: nothing but such a file is written over.
+// Writes refused rows as NDJSON, with their file and line, and counts them by reason. The file is created for
+// the first row and has the rows of one run. Invariant: only a file of this form is overwritten.
 import { appendFileSync, closeSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { type FedRow, errorMessage, fail } from '../../engine/internal.js';
 import { shownPath } from '../terminal/format.js';
@@ -15,7 +15,7 @@ interface Reason {
   message: string;
 }
 
-/** How every line of such a file begins. */
+/** Beginning of every line of such a file. */
 const mark = '{"file":';
 
 export class RejectFile {
@@ -58,7 +58,7 @@ export class RejectFile {
     this.#count += rows.length;
   }
 
-  /** How many were refused for what, most frequent first; `all`: how many there were. */
+  /** Returns the number of refused rows by reason, most frequent first; `all` is the total. */
   summary(all: number): string[] {
     const reasons = [...this.#reasons.values()].sort((a, b) => b.count - a.count);
     const shown = reasons.slice(0, reasonsShown);
@@ -80,7 +80,7 @@ function rowOf(text: string): string {
   }
 }
 
-/** '' of a file that is empty or not there. */
+/** Returns '' for an empty or missing file. */
 function firstBytes(path: string): string {
   let file: number;
   try {

@@ -13,30 +13,30 @@ import type { ImportTarget } from './import-target.js';
 
 const partBytes = 8 * 1024 * 1024;
 
-/** What /_admin/import answers for a part. */
+/** Reply of /_admin/import for a part. */
 export interface ImportReply {
   nodes: number;
   edges: number;
   vectors: number;
-  /** How many of these changed an element that was there. */
+  /** Number of these rows that changed an existing element. */
   updated: number;
   rejected: number;
-  /** Bytes of the stream that have come: where its next part begins. */
+  /** Bytes of the stream received so far: the start of the next part. */
   at: number;
   /** Rows loaded by an earlier attempt under the same name. */
   resumed: number;
-  /** The import was over before: the counts are those of that time. */
+  /** True if the import was finished before. The counts are those of that import. */
   repeated: boolean;
   rejects: FedRow[];
 }
 
-/** A proxy between may answer in its own words. */
+/** A proxy can respond with a body of another form. */
 const noneOfOurs = (url: string, status: number): ErrorData => ({
   code: 'CONFIG_INVALID',
   args: { what: `What answers at ${url} with status ${status} is no server of this version.` },
 });
 
-/** Key and rows were meant for this address, and for no other. */
+/** The key and the rows must not be sent to another address. */
 function refuseRedirect(url: string, { status, headers }: Response): void {
   if (status < 300 || status > 399) return;
   const place = excerpt(headers.get('location') ?? 'elsewhere');
@@ -71,7 +71,7 @@ export class RemoteImport implements ImportTarget {
   isHeard = false;
   #parts: Uint8Array[] = [];
   #bytes = 0;
-  /** Bytes of the parts before. */
+  /** Bytes of all earlier parts. */
   #at = 0;
 
   constructor(
@@ -79,7 +79,7 @@ export class RemoteImport implements ImportTarget {
     private readonly onRejects: (rows: FedRow[]) => void,
   ) {}
 
-  /** Says where the rows are from. A server of before does not ask. */
+  /** Announces the files of the rows. Older servers do not have this route. */
   async begin(files: readonly LoadedFile[]): Promise<void> {
     const query = new URLSearchParams({ name: this.to.name });
     const body = Buffer.from(JSON.stringify(files));

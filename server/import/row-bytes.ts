@@ -1,4 +1,4 @@
-// A growing buffer of rows as they are printed.
+// A growing buffer of printed rows.
 
 const encoder = new TextEncoder();
 const quote = 0x22;
@@ -28,7 +28,7 @@ export class RowBytes {
     this.length = at;
   }
 
-  /** A text as JSON writes it; false, and nothing is written, where its bytes have to be escaped. */
+  /** Writes a string as JSON. Returns false and writes nothing if a byte needs an escape. */
   plainText(source: Uint8Array, start: number, end: number): boolean {
     for (let at = start; at < end; at++) {
       const byte = source[at]!;
@@ -40,7 +40,7 @@ export class RowBytes {
     return true;
   }
 
-  /** An integer; false, and nothing is written, where JSON does not write it so. */
+  /** Writes an integer. Returns false and writes nothing if the digits are not a JSON integer. */
   integer(source: Uint8Array, start: number, end: number): boolean {
     let at = source[start] === 0x2d ? start + 1 : start;
     if (at === end || (source[at] === 0x30 && at + 1 < end)) return false;
@@ -64,7 +64,7 @@ export class RowBytes {
     this.length = at;
   }
 
-  /** What was printed; nothing is left. */
+  /** Returns the printed bytes and empties the buffer. */
   take(): Uint8Array {
     const taken = this.#bytes.slice(0, this.length);
     this.length = 0;

@@ -1,5 +1,6 @@
-// Filters of LangChain's vector stores as conditions of HelixQL: equality, `$eq $ne $in $nin $gt $gte $lt $lte`,
-// `$and $or $not`, on declared properties. Values become parameters; anything else is refused.
+// Converts filters of LangChain's vector stores to conditions of HelixQL: equality,
+// `$eq $ne $in $nin $gt $gte $lt $lte`, `$and $or $not`, on declared properties. Values become parameters;
+// any other form is refused.
 
 export type PropertyType = 'String' | 'Boolean' | 'I32' | 'I64' | 'U32' | 'F64' | 'Date' | 'ID';
 export type Value = string | number | boolean | bigint;
@@ -8,7 +9,7 @@ export type Filter = { [name: string]: Value | Comparison | Filter | Filter[] };
 
 export interface Condition {
   text: string;
-  /** Parameters of its values, each with a comma before it. */
+  /** Declarations of the parameters for its values, each after a comma. */
   declared: string;
   values: Record<string, Value>;
 }

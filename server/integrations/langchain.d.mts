@@ -1,5 +1,5 @@
-// The types of `trellisdb/langchain`, for programs that have `@langchain/core`. By hand, as the package is
-// nobody's dependency here.
+// Types of `trellisdb/langchain`, for programs that have `@langchain/core`. Written by hand, because this
+// package does not depend on it.
 import type { DocumentInterface } from '@langchain/core/documents';
 import type { EmbeddingsInterface } from '@langchain/core/embeddings';
 import { BaseRetriever } from '@langchain/core/retrievers';

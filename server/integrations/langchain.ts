@@ -1,10 +1,10 @@
-// `trellisdb/langchain`: a vector store and a graph retriever of LangChain.js over any caller, a connection or
-// a database inside this process. Each method is one request. Invariant: a search answers k documents when k
-// match its filter.
+// `trellisdb/langchain`: a vector store and a graph retriever of LangChain.js for any caller, a connection or
+// a database in this process. Each method is one request. Invariant: a search returns k documents if k
+// documents match its filter.
 import type { Filter } from './filter.js';
 import { nameOf, VectorType, type VectorTypeConfig } from './vector-type.js';
 
-/** What is used of `@langchain/core`, which the program that imports this has installed. */
+/** The parts of `@langchain/core` that are used. The importing program has it installed. */
 interface Core {
   VectorStore: abstract new (embeddings: Embeddings, config: object) => { embeddings: Embeddings };
   BaseRetriever: abstract new (fields?: object) => object;
@@ -34,9 +34,11 @@ interface Hit {
   score?: number;
 }
 export interface AddOptions {
-  /** One a document; what is there under one of them is replaced. */
+  /** One id for each document. An existing document with the same id is replaced. */
   ids?: string[];
-  /** What matches goes in the same transaction, before the documents come. */
+  /**
+   * Deletes the documents that match this filter in the same transaction, before it adds the new ones.
+   */
   deleteFilter?: Filter;
 }
 
@@ -53,7 +55,7 @@ export class TrellisVectorStore extends core.VectorStore {
     return 'trellisdb';
   }
 
-  /** What a project declares for this store. */
+  /** Returns the declarations that a project needs for this store. */
   get declaration(): string {
     return this.#type.declaration;
   }
@@ -77,7 +79,7 @@ export class TrellisVectorStore extends core.VectorStore {
     return ids;
   }
 
-  /** By ids, by a filter, or both; without either nothing is deleted. */
+  /** Deletes by ids, by a filter, or by both. Without either it deletes nothing. */
   async delete({ ids, filter }: { ids?: string[]; filter?: Filter } = {}): Promise<void> {
     if (ids === undefined && filter === undefined) throw new TypeError('delete: ids or a filter');
     await this.#type.drop(ids, filter);
@@ -106,7 +108,7 @@ export class TrellisVectorStore extends core.VectorStore {
     return hits.map(documentOf);
   }
 
-  /** The nearest, and what `steps` or `more` make of them, in one request. */
+  /** Returns the nearest documents after `steps` or `more`, in one request. */
   async #search(
     vector: number[],
     k: number,
@@ -127,7 +129,10 @@ export class TrellisVectorStore extends core.VectorStore {
     return this.#type.run(lines, { ...only?.values, ...parameters, vector, k });
   }
 
-  /** The nearest of a question and what the hops reach from them, each once, the nearest first. */
+  /**
+   * Returns the documents nearest to a question and those that the hops reach from them, without
+   * duplicates, nearest first.
+   */
   async searchWithHops(question: string, k: number, hops: string, filter?: Filter) {
     const vector = await this.embeddings.embedQuery(question);
     const { hits, more = [] } = await this.#search(vector, k, filter, { more: `${hops}::DEDUP` });
@@ -165,18 +170,18 @@ function documentOf({ key, text, metadata }: Hit): Document {
   return { id: key, pageContent: text, metadata: known };
 }
 
-/** `{out: 'Mentions'}`, `{in: 'Mentions'}`, `{both: 'Cites'}`. */
+/** An edge type with its direction: `{out: 'Mentions'}`, `{in: 'Mentions'}`, `{both: 'Cites'}`. */
 export type Hop = { out: string } | { in: string } | { both: string };
 
 export interface GraphRetrieverFields {
   store: TrellisVectorStore;
-  /** From the nearest documents over these edges to others of the same type. */
+  /** Edges to follow from the nearest documents to others of the same type. */
   hops: Hop[];
   k?: number;
   filter?: Filter;
 }
 
-/** Searches, then follows edges: what belongs to the nearest comes with them. */
+/** Searches, then follows edges from the nearest documents. */
 export class TrellisGraphRetriever extends core.BaseRetriever {
   readonly lc_namespace = ['trellisdb', 'retrievers'];
   readonly #fields: GraphRetrieverFields;

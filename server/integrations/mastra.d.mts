@@ -1,5 +1,5 @@
-// The types of `trellisdb/mastra`, for programs that have `@mastra/core`. By hand, as the package is nobody's
-// dependency here.
+// Types of `trellisdb/mastra`, for programs that have `@mastra/core`. Written by hand, because this package
+// does not depend on it.
 import {
   type CreateIndexParams,
   type DeleteIndexParams,

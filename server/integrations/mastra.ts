@@ -1,10 +1,10 @@
-// `trellisdb/mastra`: a vector store of Mastra over any caller. An index is a vector type that the project
-// declares: none can be made by a call, and none is unmade. Each method is one request. Invariant: a query
-// answers k vectors when k match its filter.
+// `trellisdb/mastra`: a vector store of Mastra for any caller. An index is a vector type that the project
+// declares; calls can neither create nor delete one. Each method is one request. Invariant: a query returns k
+// vectors if k vectors match its filter.
 import type { Filter, PropertyType } from './filter.js';
 import { VectorType, type VectorTypeConfig } from './vector-type.js';
 
-/** What is used of `@mastra/core`, which the program that imports this has installed. */
+/** The parts of `@mastra/core` that are used. The importing program has it installed. */
 interface Core {
   MastraVector: abstract new (config: { id: string }) => { id: string };
 }
@@ -15,17 +15,19 @@ type Metadata = Record<string, unknown>;
 export type Metric = 'cosine' | 'euclidean' | 'dotproduct';
 
 export interface TrellisIndex {
-  /** Members of metadata that filters may ask, with the types of their properties. */
+  /** Members of metadata that filters can use, with the types of their properties. */
   properties?: Record<string, PropertyType>;
-  /** As `vectors.metric` of the server says, in the words of Mastra. */
+  /** Names of the metrics in Mastra, by `vectors.metric` of the server. */
   metric?: Metric;
 }
 
 export interface TrellisVectorConfig {
   id: string;
-  /** A connection of `trellisdb/client` to a server with `server.ad_hoc_queries`, or what `open` gives. */
+  /**
+   * A connection of `trellisdb/client` to a server with `server.ad_hoc_queries`, or the result of `open`.
+   */
   caller: VectorTypeConfig['caller'];
-  /** By the names of the vector types. */
+  /** Settings by name of the vector type. */
   indexes: Record<string, TrellisIndex>;
 }
 
@@ -36,12 +38,14 @@ export interface UpsertParams extends OfIndex {
   vectors: number[][];
   metadata?: Metadata[];
   ids?: string[];
-  /** What matches goes in the same transaction, before the vectors come. */
+  /**
+   * Deletes the vectors that match this filter in the same transaction, before it adds the new ones.
+   */
   deleteFilter?: Filter;
   sparseVectors?: unknown[];
 }
 export interface QueryParams extends OfIndex {
-  /** Left out: any that match the filter. */
+  /** If absent, all vectors that match the filter. */
   queryVector?: number[];
   topK?: number;
   filter?: Filter;
@@ -77,7 +81,7 @@ export class TrellisVector extends core.MastraVector {
     this.#metrics = new Map(entries.map(([type, { metric = 'cosine' }]) => [type, metric]));
   }
 
-  /** What a project declares for an index. */
+  /** Returns the declarations that a project needs for an index. */
   declaration(indexName: string): string {
     return this.#of(indexName).declaration;
   }
@@ -88,7 +92,7 @@ export class TrellisVector extends core.MastraVector {
     return type;
   }
 
-  /** Looks whether the project has it as it is asked for. */
+  /** Checks that the project declares the index with the requested settings. */
   async createIndex(params: OfIndex & { dimension: number; metric?: Metric }): Promise<void> {
     const { indexName, dimension, metric = 'cosine' } = params;
     const there = await this.describeIndex({ indexName });
@@ -101,7 +105,7 @@ export class TrellisVector extends core.MastraVector {
     return [...this.#indexes.keys()];
   }
 
-  /** The dimension is that of the vectors; without any it is 0. */
+  /** The dimension is that of the vectors; 0 without vectors. */
   async describeIndex({ indexName }: OfIndex) {
     const of = this.#of(indexName);
     const lines = [
@@ -115,7 +119,7 @@ export class TrellisVector extends core.MastraVector {
     return { dimension: some[0]?.data.length ?? 0, count, metric };
   }
 
-  /** Drops its vectors; that the project declares it stays. */
+  /** Deletes the vectors of the index. The project still declares its type. */
   async deleteIndex({ indexName }: OfIndex): Promise<void> {
     const { type } = this.#of(indexName);
     const lines = ['QUERY empty() =>', `DROP V<${type}>`, 'RETURN "done"'];
@@ -165,7 +169,7 @@ export class TrellisVector extends core.MastraVector {
     }));
   }
 
-  /** One vector by its id, or all that match; metadata replaces what was. */
+  /** Updates one vector by its id, or all that match a filter. New metadata replaces the old. */
   async updateVector({ indexName, id, filter, update }: UpdateParams): Promise<void> {
     const of = this.#of(indexName);
     const only = filter && of.condition(filter);

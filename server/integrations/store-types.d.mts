@@ -1,4 +1,4 @@
-// What the types of all stores name. By hand, as these are.
+// Types that all stores share. Written by hand, as the types of the stores.
 
 export interface Caller {
   call<T = unknown>(name: string, params?: object, options?: object): Promise<T>;

@@ -1,15 +1,17 @@
-// The vector type behind a store of a framework: what a project declares for it, and what every store does
-// with it. The queries are written here, with values as parameters, never as text. Invariant: each of these
-// is one request, and one transaction.
+// The vector type of a framework's store: the declarations that a project needs for it, and the operations of
+// every store. The queries are fixed text, with values as parameters. Invariant: each operation is one
+// request and one transaction.
 import type { Caller } from '../client/client.js';
 import { type Condition, conditionOf, type Filter, type PropertyType } from './filter.js';
 
 export interface VectorTypeConfig {
-  /** A connection of `trellisdb/client` to a server with `server.ad_hoc_queries`, or what `open` gives. */
+  /**
+   * A connection of `trellisdb/client` to a server with `server.ad_hoc_queries`, or the result of `open`.
+   */
   caller: Caller;
   /** The vector type that holds the documents. */
   type: string;
-  /** Members of metadata that filters may ask, with the types of their properties. */
+  /** Members of metadata that filters can use, with the types of their properties. */
   properties?: Record<string, PropertyType>;
   /** Names of the properties of key, text and metadata. */
   key?: string;
@@ -50,7 +52,7 @@ export class VectorType {
     this.names = { key: nameOf(key), text: nameOf(text), metadata };
   }
 
-  /** What a project declares for this store. */
+  /** Returns the declarations that a project needs for this store. */
   get declaration(): string {
     const { key, text, metadata } = this.names;
     const fields = [`UNIQUE INDEX ${key}: String`, `${text}: String`, `${metadata}: String`];
@@ -58,7 +60,7 @@ export class VectorType {
     return `V::${this.type} {\n${fields.map((field) => `    ${field}`).join(',\n')}\n}`;
   }
 
-  /** Fails with the declaration to paste where the type is not as this store needs it. */
+  /** Fails with the declaration to paste if the type does not fit this store. */
   check(): Promise<void> {
     const { key, text, metadata } = this.names;
     const names = [key, text, metadata, ...this.#properties.map(([name]) => name)];
@@ -75,11 +77,11 @@ export class VectorType {
   }
 
   #call<T>(source: string, parameters: object, write: boolean): Promise<T> {
-    // Every write of a store can be done twice with the same result; the caller need not know.
+    // All writes of a store are idempotent.
     return this.#caller.call<T>('_query', { source, parameters, write }, { writes: write });
   }
 
-  /** A query, of lines. */
+  /** Returns a query from its lines. */
   async run<T>(lines: readonly string[], parameters: object, write = false): Promise<T> {
     await this.check();
     return this.#call<T>(lines.join('\n'), parameters, write);
@@ -89,7 +91,9 @@ export class VectorType {
     return conditionOf(filter, new Map(this.#properties));
   }
 
-  /** What is there under their keys is replaced; what matches `deleteFilter` goes before they come. */
+  /**
+   * Replaces documents with the same keys. Deletes the documents that match `deleteFilter` first.
+   */
   async put(rows: readonly Row[], deleteFilter?: Filter): Promise<void> {
     const drop = deleteFilter && this.condition(deleteFilter);
     const { key, text, metadata } = this.names;
@@ -113,7 +117,7 @@ export class VectorType {
     await this.run(lines, { ...drop?.values, rows: given, ids }, true);
   }
 
-  /** By keys, by a filter, or both. */
+  /** Deletes by keys, by a filter, or by both. */
   async drop(ids: readonly string[] = [], filter?: Filter): Promise<void> {
     const drop = filter && this.condition(filter);
     const lines = [
@@ -125,7 +129,7 @@ export class VectorType {
     await this.run(lines, { ...drop?.values, ids }, true);
   }
 
-  /** New metadata in place of what was: parameters of a query, and the members that they set. */
+  /** Replaces metadata. Returns the parameters of the query and the members that they set. */
   replacing(about: Record<string, unknown>): { declared: string; set: string[]; values: object } {
     const present = this.#properties.filter(([name]) => (about[name] ?? null) !== null);
     const declared = present.map(([name, type]) => `, p_${name}: ${type}`).join('');
@@ -141,7 +145,7 @@ export class VectorType {
   }
 }
 
-/** Names stand in queries as they are: they have to be names. */
+/** Names are inserted into queries unchanged, so they must be valid names. */
 export function nameOf(name: string): string {
   if (!/^[A-Za-z]\w*$/.test(name)) throw new TypeError(`${JSON.stringify(name)} is no name.`);
   return name;

@@ -1,4 +1,4 @@
-// Mendings that the hints of diagnostics say.
+// Returns the corrections that the hints of diagnostics propose.
 import type { Range } from './position.js';
 
 interface EditorDiagnostic {
@@ -6,7 +6,7 @@ interface EditorDiagnostic {
   message: string;
 }
 
-/** What a hint says to write instead. */
+/** Returns the replacement that a hint proposes. */
 export function codeActions(uri: string, diagnostics: readonly EditorDiagnostic[]): unknown {
   return diagnostics.flatMap((diagnostic) => {
     const newText = /Did you mean `([^`]+)`\?/.exec(diagnostic.message)?.[1];

@@ -1,4 +1,4 @@
-// What an editor asks about a whole file, answered from the analysis of its project.
+// Answers requests of an editor about a whole file, from the analysis of its project.
 import { formatSource, type Occurrence, type OutlineItem } from '../../engine/internal.js';
 import type { Place, Project } from './project.js';
 
@@ -81,10 +81,10 @@ const tokenTypeOf: Record<Occurrence['role'], (typeof tokenTypes)[number]> = {
   step: 'method',
   macro: 'macro',
 };
-/** What the numbers of `semanticTokens` mean. */
+/** Meaning of the numbers of `semanticTokens`. */
 export const tokenLegend = { tokenTypes, tokenModifiers: ['declaration'] };
 
-/** Five numbers a name, each place counted from the one before. */
+/** Five numbers for each name. Each position is relative to the one before. */
 export function semanticTokens({ project, path }: Place): Json {
   const places = project.places(path);
   const data: number[] = [];
@@ -99,7 +99,7 @@ export function semanticTokens({ project, path }: Place): Json {
   return { data };
 }
 
-/** Types of variables where they are bound. */
+/** Returns the types of variables at their bindings. */
 export function inlayHints({ project, path }: Place): Json {
   const places = project.places(path);
   return project.analysis
@@ -112,7 +112,7 @@ export function inlayHints({ project, path }: Place): Json {
     }));
 }
 
-/** The diagnostics of a file as editors take them. */
+/** Returns the diagnostics of a file in the form of the protocol. */
 export function diagnosticsOf({ project, path }: Place): Json[] {
   return project.analysis.diagnostics
     .filter(({ file }) => file === path)

@@ -1,14 +1,16 @@
-// Messages of the Language Server Protocol on a stream of bytes: a header with a length, and JSON.
+// Splits a stream of bytes into messages of the Language Server Protocol: a header with a length, and JSON.
 
 const separator = '\r\n\r\n';
-/** A file has at most 1 MiB; what is longer is no message of an editor. */
+/** Maximum bytes of a message. A file has at most 1 MiB. */
 const bytesMax = 64 * 1024 * 1024;
 
-/** Cuts what comes into messages; `undefined` stands for one that is no JSON. */
+/** Splits the input into messages. A message that is not JSON is `undefined`. */
 export class FrameReader {
   #pending: Buffer = Buffer.alloc(0);
 
-  /** The messages that are whole now. Fails with a RangeError when the stream makes no sense. */
+  /**
+   * Returns the messages that are complete. Fails with a RangeError if the stream has no valid header.
+   */
   push(bytes: Uint8Array): unknown[] {
     this.#pending = Buffer.concat([this.#pending, bytes]);
     const messages: unknown[] = [];

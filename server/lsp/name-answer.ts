@@ -1,4 +1,4 @@
-// What an editor asks about the name at a place, answered from the analysis of its project.
+// Answers requests of an editor about the name at a position, from the analysis of its project.
 import {
   complete,
   type Completion,
@@ -63,7 +63,7 @@ export function completions(place: Place, position: Position): Json {
   return found.map(({ label, kind, detail }, at) => ({
     label,
     kind: completionKinds[kind],
-    // In the order in which they come: what belongs to the item first.
+    // The order of the list: names that belong to the item come first.
     sortText: String(at).padStart(4, '0'),
     ...(detail !== '' && { detail }),
   }));
@@ -90,7 +90,7 @@ export function prepareRename(place: Place, position: Position): Json {
   return { range: place.project.places(place.path).range(name.span), placeholder: name.name };
 }
 
-/** `{name}` in an object is a variable and a member: the one that keeps its name is written out. */
+/** `{name}` in an object is a variable and a member. The one that keeps its name is written out. */
 export function rename(place: Place, position: Position, newName: string): Json {
   const name = nameAt(place, position);
   if (name === undefined || name.targets.length === 0) return null;

@@ -1,4 +1,4 @@
-// Places as the protocol writes them: lines and UTF-16 units, both from 0.
+// Converts positions to the form of the protocol: lines and UTF-16 units, both from 0.
 
 export interface Position {
   line: number;
@@ -11,7 +11,7 @@ export interface Range {
 
 const lineBreak = /\r\n?|\n/g;
 
-/** A text that answers where its offsets are. */
+/** A text that converts between offsets and positions. */
 export class TextPlaces {
   readonly #starts: number[];
 

@@ -8,13 +8,13 @@ import { type Config, loadConfig } from '../config/config.js';
 import { readSources } from '../project/project.js';
 import { TextPlaces } from './position.js';
 
-/** Sources beyond these are left alone. */
+/** Maximum number of sources. Further ones are not read. */
 const fileMax = 1024 * 1024;
 const projectMax = 16 * 1024 * 1024;
 
 const markers = ['trellis.toml', 'helix.toml', 'config.hx.json'];
 
-/** The folder of the project that a file belongs to. */
+/** Returns the folder of the project that a file belongs to. */
 export function projectOf(path: string): string {
   const folder = dirname(path);
   for (let at = folder; ; at = dirname(at)) {
@@ -60,7 +60,7 @@ export class Project {
     return pathToFileURL(join(this.folder, path)).href;
   }
 
-  /** `text` undefined: the editor has closed it. */
+  /** Sets the text of an open document; undefined when the editor has closed it. */
   setText(path: string, text: string | undefined): void {
     if (text === undefined) this.#open.delete(path);
     else this.#open.set(path, text.startsWith('\uFEFF') ? text.slice(1) : text);
@@ -71,7 +71,7 @@ export class Project {
     return this.#open.size > 0;
   }
 
-  /** Something has changed. */
+  /** Marks the project as changed. */
   forget(): void {
     this.#sources = undefined;
     this.#analysis = undefined;

@@ -1,6 +1,5 @@
-// The language server: one session with an editor. Owns the documents that are open and the projects they
-// belong to. Invariant: every request is answered, whatever it asks; nothing that an editor sends ends
-// the process but `exit`.
+// The language server: one session with an editor. Owns the open documents and their projects. Invariant:
+// every request gets a response. No message of an editor except `exit` ends the process.
 import { DefectError } from '../../engine/internal.js';
 import { codeActions } from './code-action.js';
 import * as file from './file-answer.js';
@@ -28,7 +27,7 @@ const errors = { parse: -32700, method: -32601, internal: -32603 };
 
 const capabilities = {
   positionEncoding: 'utf-16',
-  /** Whole texts: a source is small. */
+  /** Documents are sent as whole texts, because sources are small. */
   textDocumentSync: { openClose: true, change: 1, save: true },
   hoverProvider: true,
   completionProvider: { triggerCharacters: [':', '<', '{', '('] },
@@ -50,14 +49,14 @@ const capabilities = {
 export interface LanguageServerOptions {
   version: string;
   write: (frame: string) => void;
-  /** The session is over. */
+  /** True after the end of the session. */
   onExit: (code: number) => void;
 }
 
 export class LanguageServer {
   readonly #reader = new FrameReader();
   readonly #projects = new Map<string, Project>();
-  /** Files that editors show faults of, by project. */
+  /** Files for which the editor shows diagnostics, by project. */
   readonly #shown = new Map<Project, Set<string>>();
   #inlayHints = false;
   #isShutDown = false;
@@ -79,7 +78,7 @@ export class LanguageServer {
       return this.#fail(null, errors.parse, 'This is no message.');
     }
     const { id, method, params = {} } = message as Message;
-    // The answer to a question of ours, of which there are none.
+    // A response to a request of this server, which sends none.
     if (typeof method !== 'string') return;
     try {
       if (id === undefined) return this.#notice(method, params);

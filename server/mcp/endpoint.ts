@@ -1,6 +1,6 @@
-// `POST /mcp` as an endpoint: frame, era, method, answer, in the order of checks that mcp.md 3.1
-// gives. Invariant: from the JSON on every answer is JSON-RPC; what comes before is answered as on
-// every other path.
+// Handles `POST /mcp`: frame, protocol style, method and reply, in the order of checks of mcp.md 3.1.
+// Invariant: once the body is parsed as JSON, every reply is JSON-RPC. Earlier errors have the form of all
+// other paths.
 import { fail, type Limits, TrellisError } from '../../engine/internal.js';
 import type { Caller } from '../auth/keys.js';
 import { readingOnly } from '../auth/permissions.js';
@@ -22,13 +22,13 @@ export interface McpEndpointOptions {
   enabled: boolean;
   limits: Limits;
   bodyBytes: number;
-  /** Milliseconds that lists may be kept. */
+  /** Milliseconds for which clients can cache lists. */
   ttl: number;
   hasKeys: () => boolean;
   methods: ReadonlyMap<string, Method>;
-  /** Messages of which only the arguments are read. */
+  /** Messages of which only the arguments are parsed. */
   familiar: CallTemplateCache;
-  /** Undefined where the message is to be read as a whole. Fails with MalformedArguments. */
+  /** Returns undefined if the whole message must be parsed. Fails with MalformedArguments. */
   callMatched: (
     call: TemplateMatch,
     exchange: Exchange,
@@ -39,7 +39,7 @@ export interface McpEndpointOptions {
   metrics: McpMetrics;
 }
 
-/** The clock answers for a call only when the engine has not done so itself. */
+/** The timeout ends a call only if the engine has not ended it itself. */
 const extraMs = 1_000;
 
 export function mcpEndpoint(given: McpEndpointOptions): Endpoint {
@@ -68,7 +68,7 @@ interface ConversationOptions extends McpEndpointOptions {
   forms: ResultForms;
 }
 
-/** One request and its answer. */
+/** Handles one request. */
 class Conversation {
   #era: ProtocolStyle | undefined;
   #method = 'other';
@@ -101,7 +101,7 @@ class Conversation {
     }
   }
 
-  /** Nothing was done for a message that turns out to be another one than was thought. */
+  /** The message does not match its template after all. Nothing was done for it. */
   #orAnew(error: unknown, body: Uint8Array): Result | Promise<Result> | undefined {
     return error instanceof MalformedArguments ? this.#answerParsed(body) : undefined;
   }
@@ -163,7 +163,7 @@ class Conversation {
     return resultOf(forms, era, this.#id, { ...answer, members: all });
   }
 
-  /** What depends on the key may be kept for that key only. */
+  /** A response that depends on the key must be cached for that key only. */
   #keeping(keep: 'lists' | 'always' | 'never'): string {
     const { ttl, hasKeys } = this.options;
     const isOwn = hasKeys() || this.exchange.accessHeader !== '';
@@ -179,7 +179,7 @@ class Conversation {
   }
 }
 
-/** A client that cannot set a header says in the body which trace a request belongs to. */
+/** A client that cannot set a header sends the trace of a request in the body. */
 function noteTrace({ params }: Frame, exchange: Exchange): void {
   const meta = params?.member('_meta');
   const trace = meta?.kind === 'object' ? meta.member('traceparent') : undefined;

@@ -1,5 +1,5 @@
-// How a conversation begins: discovery, and the handshake of older revisions. Both say the same of the
-// server, and answer in every state of it.
+// Handles discovery, and the handshake of older revisions. Both describe the server in the same way, in every
+// state of the server.
 import { agreedVersion, servedVersions } from './message/protocol-version.js';
 import { type Answer, type Asked, membersOf, type Methods } from './message/method.js';
 import { textParameter } from './message/json-rpc.js';

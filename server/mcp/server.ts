@@ -30,16 +30,18 @@ import { Toolset } from './tool/toolset.js';
 export interface McpServerOptions {
   version: string;
   config: Pick<ConfigValues, 'mcp' | 'sessions' | 'limits'> & { projectDir: string };
-  /** For `trellis dev`: nothing that is listed may be kept. */
+  /** For `trellis dev`: clients must not cache lists. */
   isFresh: boolean;
-  /** Tells people what is wrong with a file of theirs. */
+  /** Reports errors in a file of the user. */
   warn: (line: string) => void;
-  /** Fails NOT_READY and the like while calls are refused. */
+  /** Fails while calls are refused, for example with NOT_READY. */
   database: () => Database;
   sessions: () => SessionService;
   /** Cluster only. Runs a write on the leader; returns undefined if this node is the leader. */
   callOnLeader: CallOnLeader;
-  /** Cluster only. Waits until this node is as fresh as a read asks; returns undefined if it is. */
+  /**
+   * Cluster only. Waits until this node is as current as a read requires; returns undefined if it is.
+   */
   fresh?: ToolMethodOptions['fresh'];
   hasKeys: () => boolean;
   metrics: Metrics;
@@ -49,7 +51,7 @@ export interface McpServerOptions {
 
 export class McpServer {
   readonly endpoint: Endpoint;
-  /** For other threads that answer calls of tools. */
+  /** For other threads that serve tool calls. */
   readonly forHttpThreads: HttpThreadMcp;
   readonly #metrics = new McpMetrics();
   readonly #streams: Subscriptions;
@@ -112,7 +114,10 @@ export class McpServer {
     return [...this.#metrics.samples(), { name: 'mcp_streams', value: this.listeners }];
   }
 
-  /** The program, the prompts or the keys may be others now: reads the prompts, and tells. */
+  /**
+   * Called when the program, the prompts or the keys may have changed. Reads the prompts again, and
+   * notifies subscribers.
+   */
   adopt(): void {
     const { config, warn } = this.options;
     const { prompts, faults } = readPrompts(config.projectDir);
@@ -134,7 +139,7 @@ export class McpServer {
     this.#streams.end();
   }
 
-  /** What a caller has of everything that may change. */
+  /** Returns the caller's version of everything that can change. */
   #worldOf(caller: Caller | undefined): World {
     const tools = this.#toolset().listed(caller);
     const seen = visibleTo(this.options.database().program, caller);

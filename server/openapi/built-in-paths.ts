@@ -1,6 +1,5 @@
-// The OpenAPI description of the built-in paths: health, version, metrics, administration.
-//
-// Invariant: these are all paths that a server has for programs, besides those of queries (a test compares).
+// The OpenAPI description of the built-in paths: health, version, metrics, administration. Invariant: these
+// are all paths of a server for programs, except those of queries (a test compares).
 import type { JsonSchema } from '../../engine/internal.js';
 
 export type Paths = readonly (readonly [path: string, JsonSchema])[];

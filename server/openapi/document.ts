@@ -40,7 +40,9 @@ export function documentOf(program: Program, options: DocumentOptions): JsonSche
   });
 }
 
-/** Returns the text of the document. With many queries it is made on another thread. Fails OVERLOADED. */
+/**
+ * Returns the text of the document. With many queries, another thread creates it. Fails OVERLOADED.
+ */
 export function documentText(
   program: Program,
   options: DocumentOptions,

@@ -1,5 +1,5 @@
-// The paths under `/mcp/`: the steps of a walk, and the queries that begin one (sessions.md 5), as
-// OpenAPI tells them.
+// The OpenAPI description of the paths under `/mcp/`: the session tools, and the queries that start a session
+// (sessions.md 5).
 import {
   parseDocText,
   type JsonSchema,
@@ -14,7 +14,7 @@ const text: JsonSchema = { type: 'string' };
 const connection = { connection_id: text };
 const tag = 'sessions';
 
-/** A body that says which session is meant. */
+/** A body that names its session. */
 const within = (properties: JsonSchema, required: readonly string[] = []): JsonSchema => ({
   type: 'object',
   properties: { ...connection, ...properties },
@@ -33,7 +33,7 @@ const answers = { first: {}, items, item: {}, reset: text } as const;
  */
 const flat: ReadonlySet<string> = new Set(['collect', 'next', 'reset', 'group_by', 'aggregate_by']);
 
-/** `queries`: those that are seen. */
+/** `queries`: those that the caller sees. */
 export function walkPaths({ schema }: Program, queries: readonly Query[]): Paths {
   const steps = [...walkForms(schema)].map(([name, form]) => {
     const { about, properties, required = [], answer } = form;
@@ -57,7 +57,7 @@ export function walkPaths({ schema }: Program, queries: readonly Query[]): Paths
   ];
 }
 
-/** A query whose answer becomes the traversal. */
+/** A query whose result becomes the traversal. */
 function begin(query: Query) {
   const { title, parameters } = parseDocText(query);
   const data = parametersSchema(query.plan, parameters);

@@ -1,6 +1,6 @@
-// The tools of a walk: what each does, what it takes, and under which name it answers. One table for all who
-// tell callers of them: the tools of agents, and the paths of `/mcp/`. Invariant: what is required
-// here the tool itself refuses to miss.
+// The table of session tools: what each does, what it takes, and the name of its reply. Both the MCP tools
+// and the paths of `/mcp/` use this table. Invariant: a tool refuses a call without an argument that is
+// required here.
 import type { Schema } from '../../engine/internal.js';
 
 /** A JSON Schema. */
@@ -10,9 +10,9 @@ export interface WalkForm {
   about: string;
   properties: Readonly<Record<string, Property>>;
   required?: readonly string[];
-  /** Builds a traversal: may be the first call of a session. */
+  /** Creates a traversal, so it can be the first call of a session. */
   opens?: true;
-  /** What the member of the answer is called that holds the reply. */
+  /** Member of the result that has the reply. */
   answer: 'first' | 'items' | 'item' | 'reset';
 }
 
@@ -43,7 +43,7 @@ const filters: Property = {
     'Such as {"properties":[[{"key":"year","operator":">=","value":1700}]]}: inner lists are AND, the outer one is OR.',
 };
 
-/** By name, in the order in which they are listed. */
+/** Tools by name, in the order of their list. */
 export function walkForms(schema: Schema): Map<string, WalkForm> {
   return new Map([...walking(schema), ...searches(schema), ...reading]);
 }

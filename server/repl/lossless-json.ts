@@ -1,7 +1,7 @@
-// Replies for people: JSON read and printed without losing a digit. A number that a double would
-// change stays as it was written.
+// Parses and prints JSON for people without losing a digit. A number that a double would change stays as its
+// text.
 
-/** Digits as they stood in the reply. */
+/** The digits of a number, as in the reply. */
 export class Digits {
   constructor(readonly text: string) {}
 }
@@ -16,7 +16,7 @@ export function readJson(text: string): Value {
     const isPlain = found[0] === '"' || String(Number(found)) === found;
     return isPlain ? found : `"\\u0000${found}"`;
   });
-  // Text of the data may begin with the sign, too; it is escaped there as it is here.
+  // A string of the data can begin with the same sign, so it is escaped there too.
   const digits = /^\0-?\d[\d.eE+-]*$/;
   return JSON.parse(marked, (_, value: unknown) =>
     typeof value === 'string' && value[0] === mark && digits.test(value)

@@ -13,7 +13,7 @@ const wordForm = /^([A-Za-z]\w*)=(.*)$/s;
 
 const isObject = (word: string): boolean => word.startsWith('{');
 
-/** Whether a word of a command line is an argument of a query, or all of them. */
+/** Returns whether a word of a command line is one argument of a query, or the object of all. */
 export const isArgument = (word: string): boolean => wordForm.test(word) || isObject(word);
 
 /**
@@ -75,8 +75,8 @@ function readValue(text: string): { text: string; length: number } | undefined {
 }
 
 /**
- * Text of a double-quoted value: JSON escapes where it is a JSON string, else a backslash before any
- * character.
+ * Returns the text of a double-quoted value. A valid JSON string has JSON escapes; otherwise a backslash
+ * escapes any character.
  */
 function unescaped(text: string): string {
   try {
@@ -89,7 +89,7 @@ function unescaped(text: string): string {
 const takesOf = (names: readonly string[]): string =>
   names.length === 0 ? 'It takes none.' : `It takes ${names.join(', ')}.`;
 
-/** A word that names no parameter. */
+/** Returns the error for a word that names no parameter. */
 function refuseWord(word: string, names: readonly string[]): never {
   const what = `${excerpt(word)} is no argument: write NAME=VALUE, or all as one JSON object.`;
   return fail('CONFIG_INVALID', { what }, { hint: takesOf(names) });

@@ -10,7 +10,7 @@ export type Paint = (colour: Colour, text: string) => string;
 const plain: Paint = (_, text) => text;
 const coloured: Paint = (colour, text) => (text === '' ? '' : styleText(colour, text));
 
-/** How texts for a stream are painted. */
+/** Functions that color texts for a stream. */
 export function painterFor(stream: { isTTY?: boolean }, environment: Environment): Paint {
   if (!stream.isTTY && environment.FORCE_COLOR === undefined) return plain;
   // Node evaluates the variables. A stream that is not a terminal lacks this method, so it comes from the
@@ -19,7 +19,7 @@ export function painterFor(stream: { isTTY?: boolean }, environment: Environment
   return depth > 1 ? coloured : plain;
 }
 
-/** A diagnostic's picture: its head by how bad it is, the carets, the hint. */
+/** Colors a diagnostic: its heading by severity, the carets, and the hint. */
 export function colourCodeFrame(paint: Paint, picture: string, isError: boolean): string {
   const colour = isError ? 'red' : 'yellow';
   return picture

@@ -1,8 +1,8 @@
-// What a shell offers for the last word of a line: commands, their words and flags, and the names of a project.
+// Completes the last word of a command line: commands, their words and flags, and the names of a project.
 import type { Program } from '../../engine/internal.js';
 import type { Command } from './command.js';
 
-/** Values of flags and words that are one of a few. */
+/** Possible values of flags and words. */
 const choices: Record<string, readonly string[]> = {
   '--template': ['start', 'graphrag', 'memory'],
   '--role': ['read', 'write', 'admin', 'metrics'],
@@ -13,8 +13,8 @@ const choices: Record<string, readonly string[]> = {
 };
 
 /**
- * `words` are those behind `trellis`, the last of them as far as it was typed. `program`: that of the
- * project, if there is one that can be read. Nothing is offered where files are meant.
+ * Returns the completions of the last word. `words` are the words after `trellis`; the last one can be
+ * incomplete. `program` is that of the project, if it compiles. Returns nothing where a file is expected.
  */
 export function completeWords(
   words: readonly string[],

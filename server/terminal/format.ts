@@ -1,7 +1,7 @@
-// How messages for people word numbers and places.
+// Formats numbers and paths in messages for people.
 import { relative, sep } from 'node:path';
 
-/** `1 error`, `2 errors`; a plural that is not made by `s` is said. */
+/** Returns `1 error` or `2 errors`. Pass a plural that does not end in `s`. */
 export function counted(n: number, noun: string, plural = `${noun}s`): string {
   return `${n} ${n === 1 ? noun : plural}`;
 }

@@ -1,4 +1,4 @@
-// A progress bar on a terminal, one line that is drawn over; nothing at all elsewhere.
+// A progress bar on a terminal, one line that is redrawn. Without a terminal it prints nothing.
 import type { WriteStream } from 'node:tty';
 
 const barWidth = 30;
@@ -14,7 +14,7 @@ export class ProgressBar {
     private readonly total: number,
   ) {}
 
-  /** `done` of the total, and rows so far. */
+  /** Draws the bar for `done` of the total, and the rows so far. */
   show(done: number, rows: number): void {
     const now = performance.now();
     if (!this.out.isTTY || now - this.#shownAt < redrawMs) return;
@@ -33,13 +33,13 @@ export class ProgressBar {
     this.#isDrawn = true;
   }
 
-  /** Takes the bar away. */
+  /** Removes the bar. */
   end(): void {
     if (this.#isDrawn) this.out.write('\r\u001b[K');
   }
 }
 
-/** Minutes and seconds, `1:05`. */
+/** Returns minutes and seconds, such as `1:05`. */
 function timeOf(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;

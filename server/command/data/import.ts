@@ -128,7 +128,7 @@ class Stopped extends Error {
   }
 }
 
-/** What went wrong, and behind it what is in the data. */
+/** Adds to an error what is in the data. */
 function failed({ target, source }: Job, error: unknown): number {
   if (error instanceof TrellisError && error.code === 'ROW_REFUSED') {
     const { path, line } = source.placeOf(Number(error.data.args!.line));
@@ -164,7 +164,7 @@ const typeFlags = ['node', 'edge', 'vector'] as const;
 const settingFlags = [...typeFlags, 'delimiter', 'date-format'] as const;
 const keyFlags = ['from-key', 'to-key', 'upsert'] as const;
 
-/** Flags hold for all files, before what the mapping says. */
+/** Flags apply to all files and override the mapping. */
 function settingsOf(flags: ReadonlyMap<string, string>): FileSettings {
   const types = typeFlags.filter((name) => flags.has(name)).map((name) => `--${name}`);
   if (types.length > 1)
@@ -181,7 +181,7 @@ function settingsOf(flags: ReadonlyMap<string, string>): FileSettings {
 function rejectsBeside(word: string): string {
   const path = existsSync(word) ? word : word.replace(/^\w+=/, '');
   const rejects = `${path.replace(/[/\\]+$/, '')}.rejects.ndjson`;
-  // Whoever made the folder of the data may have put it there, to whatever file.
+  // The user who created the data folder could have put a link there to any file.
   if (lstatSync(rejects, { throwIfNoEntry: false })?.isSymbolicLink()) {
     const what = `${rejects} is a link: nothing is written through it.`;
     fail('CONFIG_INVALID', { what }, { hint: 'Remove it, or name another file with --rejects.' });

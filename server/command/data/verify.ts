@@ -141,7 +141,7 @@ function here(directory: string, deep: boolean): Report {
       const { dbUuid } = opened;
       const sums = opened.takeSums();
       const { broken } = deep ? checkData(dataFileOf(directory), { sums }) : { broken: [] };
-      // LMDB would answer wrongly from such pages, or die of them.
+      // LMDB could return wrong data from such pages, or crash.
       if (broken.length > 0) return { directory, violations: broken.map(violationOf) };
       const storage = openStorage(join(directory, 'graph'), {
         limits: defaultLimits,
@@ -159,7 +159,7 @@ function here(directory: string, deep: boolean): Report {
   }
 }
 
-/** What is wrong with pages breaks what their table is for. */
+/** Returns the violated invariant of a finding, by the table that its first word names. */
 function violationOf(what: string): Violation {
   const table = /^\w+/.exec(what)?.[0] ?? '';
   return { invariant: tableInvariants[table] ?? 'I15', what };

@@ -1,7 +1,7 @@
 // `trellis check` prints the diagnostics of a project and what its schema would change in the stored data. It
 // asks the server that has the data open, if there is one. It changes nothing. The exit code is 1 for an
-// error in the sources or the seed, for data that do not fit the schema, and if `--slow` finds a full scan;
-// else 0.
+// error in the sources or the seed, and for data that do not fit the schema. It is also 1 if `--slow` finds a
+// full scan; else 0.
 import { join } from 'node:path';
 import {
   type Diagnostic,

@@ -1,4 +1,4 @@
-// `trellis config print`: the configuration in force, and where each value comes from.
+// `trellis config print` prints the effective configuration, and where each value comes from.
 import { fail } from '../../../engine/internal.js';
 import { printConfig } from '../../config/secrets.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';

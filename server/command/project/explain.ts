@@ -1,4 +1,4 @@
-// `trellis explain`: the plan of one query of a project.
+// `trellis explain` prints the plan of one query of a project.
 import { join } from 'node:path';
 import {
   type Explanation,
@@ -36,7 +36,7 @@ export const explainQuery: Command = {
   },
 };
 
-/** Ends with 0, 65 or 78. */
+/** The exit code is 0, 65 or 78. */
 function printPlan(config: Config, name: string, json: boolean): number {
   const { program } = requireProgram(config);
   const query = program.queries.find((each) => each.name === name) ?? unknown(program, name);
@@ -52,7 +52,7 @@ function unknown(program: Program, name: string): never {
   return fail('CONFIG_INVALID', { what }, hint === '' ? {} : { hint });
 }
 
-/** With row counts where the data directory can be read; a running server keeps it to itself. */
+/** Adds row counts if the data directory can be read; a running server has it locked. */
 function explained(query: Query, dataDir: string): { explanation: Explanation; note?: string } {
   const { plan } = query;
   if (!hasData(dataDir)) return { explanation: explain(plan) };

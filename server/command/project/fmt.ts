@@ -1,4 +1,4 @@
-// `trellis fmt`: sources in the one style there is. Files that cannot be read stay as they are.
+// `trellis fmt` formats source files. A file with a syntax error stays unchanged.
 import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail, formatSource, printDiagnostic } from '../../../engine/internal.js';
@@ -33,7 +33,7 @@ function pathsOf(line: CommandLine): string[] {
   return readSources(projectDir, queriesDir).map(({ path }) => join(projectDir, path));
 }
 
-/** A file, or the `.hx` files of a folder and those below it. */
+/** Returns a file, or the `.hx` files in a folder and below it. */
 function filesOf(path: string): string[] {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory();
   if (isFolder === undefined) fail('CONFIG_INVALID', { what: `${path} is not there.` });
@@ -77,7 +77,7 @@ function fromStdin(isCheck: boolean): number {
   return isCheck && !source.equals(Buffer.from(text)) ? exitCodes.diagnostics : exitCodes.ok;
 }
 
-/** Undefined when the source is faulty, which has been said then. */
+/** Returns undefined if the source has errors, which have been printed. */
 function formatted(path: string, source: Buffer): string | undefined {
   const done = formatSource(path, source);
   if ('text' in done) return done.text;

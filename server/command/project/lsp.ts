@@ -1,4 +1,4 @@
-// `trellis lsp`: the language server, on stdin and stdout, for an editor that starts it.
+// `trellis lsp` runs the language server on stdin and stdout, for an editor that starts it.
 import { LanguageServer } from '../../lsp/server.js';
 import { packageVersion } from '../../lifecycle/program-file.js';
 import type { Command } from '../../terminal/command.js';

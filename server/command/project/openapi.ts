@@ -1,4 +1,4 @@
-// `trellis openapi`: the document of `GET /openapi.json`, without a server (client.md 3).
+// `trellis openapi` prints the document of `GET /openapi.json` without a server (client.md 3).
 import { basename, resolve } from 'node:path';
 import { writeOwnFile } from '../../folder/generated-file.js';
 import { documentOf } from '../../openapi/document.js';
@@ -10,7 +10,7 @@ import { configFromArguments } from '../support/cli-config.js';
 import { type Command, projectFlags } from '../../terminal/command.js';
 import { shownPath } from '../../terminal/format.js';
 
-/** How a document begins. */
+/** Beginning of a document. */
 const ours = /^\{\s*"openapi": "3\./;
 
 export const openapi: Command = {

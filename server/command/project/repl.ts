@@ -1,4 +1,4 @@
-// `trellis repl`: a shell for queries, over the running server or the data directory itself.
+// `trellis repl` runs a shell for queries, on the running server or on the data directory.
 import { dirname, join } from 'node:path';
 import { makeOwnFolder, writeOwnFile } from '../../folder/generated-file.js';
 import { readProjectFile } from '../../folder/project-file.js';
@@ -49,7 +49,7 @@ export function historyIn(projectDir: string): string[] {
   }
 }
 
-/** Where the folder cannot be written there is no history, which is no reason to fail. */
+/** If the folder is not writable, the shell runs without a history. */
 export function keep(projectDir: string, history: readonly string[]): void {
   const path = historyPath(projectDir);
   const rules = { within: projectDir, mode: 0o600 };

@@ -1,6 +1,5 @@
-// `trellis types`: the schema and the queries of a project as a TypeScript module (client.md 4), or as a
-// Python module (7).
-// Opens no data and no socket.
+// `trellis types` writes the schema and the queries of a project as a TypeScript module (client.md 4), or as
+// a Python module (7). It opens no data and no connection.
 import { join, resolve } from 'node:path';
 import {
   countUnknown,
@@ -83,7 +82,7 @@ async function writeTypes(line: CommandLine): Promise<number> {
   return exitCodes.ok;
 }
 
-/** What is made each time that it is asked for: a text for the terminal, or files. */
+/** The output of one run: a text for the terminal, or files. */
 type Wish = { prints: () => string } | { make: () => TypesFiles };
 
 function wishOf(line: CommandLine, config: Config): Wish {
@@ -105,7 +104,7 @@ function wishOf(line: CommandLine, config: Config): Wish {
       },
     };
   }
-  // A flag is about the working directory, the configuration about the project.
+  // A path in a flag is relative to the working directory, a path in the configuration to the project.
   const place =
     given === undefined ? configuredPlace(config) : { out: resolve(given), isGiven: true };
   return { make: () => typesFiles(config, place, types, { ...read(config), version }) };
@@ -147,7 +146,7 @@ async function watched({ projectDir, queriesDir }: Config, write: () => void): P
       printErrorLine(errorMessage(error.data));
     }
   });
-  // A watch alone does not keep every system's process alive.
+  // On some systems, a file watch does not keep the process alive.
   const alive = setInterval(() => undefined, 60_000);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());

@@ -1,5 +1,5 @@
-// `trellis mcp`: the Model Context Protocol over stdin and stdout, for hosts that start a program. It
-// attaches to the one server that has the data, and starts one where none runs.
+// `trellis mcp` runs the Model Context Protocol over stdin and stdout, for hosts that start a program. It
+// connects to the server that has the data open, and starts one if there is none.
 import { resolve } from 'node:path';
 import { fail } from '../../../engine/internal.js';
 import { shownKey } from '../../auth/environment-key.js';
@@ -36,7 +36,7 @@ const endpointOf = (url: string): string => {
   return `${origin}${pathname === '/' ? '/mcp' : pathname}`;
 };
 
-/** Flags that say where data are, as they were given. */
+/** Flags that name the data, as on the command line. */
 function dataFlags({ flags }: CommandLine): string[] {
   const data = flags.get('data');
   const instance = flags.get('instance');

@@ -9,7 +9,7 @@ import type { CommandLine } from '../../terminal/command.js';
 const flagKeys: Record<string, string> = {
   host: 'server.host',
   port: 'server.port',
-  // A command sends this key to the server.
+  // API key that a command sends to the server.
   key: 'auth.api_key',
   workers: 'server.workers',
   'exit-when-idle': 'server.exit_when_idle',

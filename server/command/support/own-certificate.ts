@@ -1,5 +1,5 @@
-// Trust in the certificate of the server of this project, for commands that connect to it on this machine. They read
-// the same `tls.cert` as the server.
+// Makes commands trust the certificate of the server of this project on this machine. They read the same
+// `tls.cert` as the server.
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';

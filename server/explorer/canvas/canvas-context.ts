@@ -1,5 +1,5 @@
-// What the parts around the canvas hold in their hands: the model, its picture, and how neighbours come onto
-// it.
+// Shared state of the components around the canvas: the model, its renderer, and the function that adds
+// neighbors.
 import { counted } from '../model/format-number.js';
 import type { GraphModel, Piece, Step } from '../model/graph-model.js';
 import { packIds, packPlaces } from '../model/packed-ids.js';
@@ -7,9 +7,9 @@ import { type Item, isItem } from '../model/item.js';
 import { look, messageOf } from '../state/api.js';
 import type { Picture } from './graph-renderer.js';
 
-/** Elements that an address names, and among which edges are looked for. */
+/** Elements in the address. Edges between them are loaded. */
 const linkMax = 2_000;
-/** Chosen elements that it names, and pinned ones, each with its place. */
+/** Selected elements in the address, and pinned elements with their positions. */
 const chosenMax = 20;
 const pinnedMax = 200;
 
@@ -22,13 +22,18 @@ export interface CanvasContext {
   isInset: boolean;
 }
 
-/** `version` counts the changes of the model: parts with the same properties are not drawn again. */
+/**
+ * `version` counts the changes of the model. A component with equal properties is not drawn again.
+ */
 export interface HandsProps {
   hands: CanvasContext | undefined;
   version: number;
 }
 
-/** So that a link shows the same elements, the same ones chosen and pinned, and the same colours. */
+/**
+ * Writes the elements, the selection, the pins and the colors into the address, so that a link shows the
+ * same view.
+ */
 export function inAddress(
   { model, picture }: CanvasContext,
   most = linkMax,
@@ -43,14 +48,14 @@ export function inAddress(
   };
 }
 
-/** Adds neighbours of an element, of one kind of edge or of all; says what is left. */
+/** Adds neighbors of an element, by one edge type or by all. Returns how many are left. */
 export async function expand(
   hands: CanvasContext,
   id: string,
   asked: { label?: string; direction?: string; limit?: number; after?: string },
 ): Promise<string | null> {
   const { model, picture, changed, say } = hands;
-  // It begins anew with what comes; until then the answer is not to wait for drawings.
+  // Start the layout only with the new elements, so that the request does not wait for drawings.
   picture.layout.stop();
   try {
     const found = await look<{ items: { edge: Item; other: Item }[]; more: string | null }>(
@@ -71,7 +76,7 @@ export async function expand(
   }
 }
 
-/** Edges between what came and what was here: the elements themselves do not wait for them. */
+/** Loads edges between new and existing elements. The new elements are shown before. */
 async function joinEdges(hands: CanvasContext, step: Step | undefined): Promise<void> {
   const { model, picture, changed, say } = hands;
   try {

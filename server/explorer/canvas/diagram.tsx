@@ -14,7 +14,7 @@ const letter = 7;
 const propertiesMax = 8;
 const loopRoom = 32;
 const widthMax = 320;
-/** Of a label, its halo, and how far it keeps from the curve that it names. */
+/** Width of the outline of a label, and distance of the label from its curve. */
 const labelRoom = 16;
 
 interface Box {
@@ -32,7 +32,7 @@ interface Line {
   y: number;
 }
 
-/** What stands behind a property's name. */
+/** Text after the name of a property. */
 const markOf = (marks: Marks, type: string, property: string): string =>
   marks.get(type)?.get(property)?.join(' ') ?? '';
 
@@ -86,7 +86,7 @@ function layOut(types: readonly SchemaType[], marks: Marks, titleOf: (name: stri
   return { placed, lines, width, height: height + loopRoom };
 }
 
-/** Edge types from a type to itself: below its box, one beside the other. */
+/** Edge types from a type to itself are drawn below its box, next to each other. */
 function loopsOf(
   types: readonly SchemaType[],
   placed: readonly Box[],
@@ -110,7 +110,10 @@ interface DiagramProps {
   chosen: string;
 }
 
-/** A chosen type that lies outside of the part in view is brought to its middle; the page itself stays. */
+/**
+ * Scrolls a selected type that is outside of the view to the middle of the diagram. The page does not
+ * scroll.
+ */
 function useInView(svg: RefObject<SVGSVGElement | null>, chosen: string, placed: unknown): void {
   useEffect(() => {
     const view = svg.current?.parentElement;
@@ -133,7 +136,7 @@ export function Diagram({ types, counts, marks, chosen }: DiagramProps) {
     const count = counts.get(`edge ${name}`);
     return count === undefined ? '' : whole(count);
   };
-  // Room is left for counts as they are now; one that grows by a digit moves nothing.
+  // The width fits the present counts with one more digit, so that growing counts move nothing.
   const { placed, lines, width, height } = useMemo(
     () => layOut(types, marks, (name) => `${name} ${countOf(name)}`),
     [types, marks],

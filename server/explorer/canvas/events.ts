@@ -1,5 +1,5 @@
-// What the graph libraries take of Node's `events`: the bundler gives them this in its place, which is a fraction
-// of the size on the first page. Invariant: who is called is settled when an event begins.
+// Replaces the part of Node's `events` that the graph libraries use. The bundler inserts this file, which is
+// much smaller. Invariant: the listeners of an event are fixed when the event starts.
 type Listener = (...args: unknown[]) => void;
 
 export class EventEmitter {
@@ -10,7 +10,7 @@ export class EventEmitter {
     return this;
   }
 
-  /** Takes one of them off, the last of equal ones. */
+  /** Removes one listener, the last of equal ones. */
   removeListener(type: string, listener: Listener): this {
     const list = this.#listeners.get(type) ?? [];
     const at = list.lastIndexOf(listener);

@@ -1,4 +1,5 @@
-// A picture as a file: SVG from the positions on the canvas, PNG from that SVG, JSON of the elements.
+// Exports the canvas as a file: SVG from the positions on the canvas, PNG from that SVG, or JSON of the
+// elements.
 import { printExact } from '../model/lossless-json.js';
 import { hatching } from '../model/colour.js';
 import type { GraphModel } from '../model/graph-model.js';
@@ -8,14 +9,14 @@ const margin = 40;
 const side = 1200;
 const labelSize = 12;
 const labelHeight = 14;
-/** Wide enough for the longest label. */
+/** Margin that is wide enough for the longest label. */
 const labelRoom = 260;
 const font = 'system-ui, sans-serif';
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (one) => escapes[one]!);
 
-/** Without what no file of XML may hold: control characters, halves of characters. */
+/** Removes characters that XML does not allow: control characters and unpaired surrogates. */
 const wellFormed = (text: string): string =>
   text.replace(/(?![\t\n\r])[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu, ' ');
 
@@ -34,7 +35,9 @@ interface Label {
   text: string;
 }
 
-/** Labels that are read beside each other: of two that would lie on one another that of the larger element. */
+/**
+ * Returns the labels to draw. If two labels would overlap, only that of the larger element is drawn.
+ */
 function apart(labels: readonly Label[]): Label[] {
   const widthOf = measure();
   const kept: (Label & { right: number })[] = [];
@@ -52,14 +55,14 @@ function apart(labels: readonly Label[]): Label[] {
 interface Line {
   from: [x: number, y: number];
   to: [x: number, y: number];
-  /** Of the disc that it leads to. */
+  /** Radius of the disc at the end of the edge. */
   rim: number;
 }
 
 const headLength = 8;
 const headWidth = 3;
 
-/** A line and, as on the canvas, the head that says where it leads: at the rim of its second end. */
+/** Draws an edge with the head of its arrow at the rim of its target, as on the canvas. */
 function edgeLine(
   { from: [x1, y1], to: [x2, y2], rim }: Line,
   color: string,
@@ -139,7 +142,7 @@ const drawn = [
   'font-family',
 ] as const;
 
-/** The text of a drawing with the looks that the page's style gives it: a file has no style sheet. */
+/** Returns the SVG with the computed styles of the page, because a file has no style sheet. */
 export function withStyles(svg: SVGSVGElement): string {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const [from, to] = [svg, copy].map((root) => [...root.querySelectorAll<SVGElement>('*')]);

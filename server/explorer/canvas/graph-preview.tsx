@@ -16,7 +16,7 @@ export function GraphPreview() {
   const host = useRef<HTMLDivElement>(null);
   const hands = useRef<CanvasContext | undefined>(undefined);
   const [version, redraw] = useState(0);
-  // A server that comes back after it was away is asked again.
+  // Requests the sample again when the server is back after an outage.
   useEffect(() => {
     const model = new GraphModel();
     const events = { onClick: nothing, onDouble: nothing, onGround: nothing, onRest: nothing };
@@ -30,7 +30,7 @@ export function GraphPreview() {
         picture.follow();
         redraw((n) => n + 1);
       })
-      // Without a picture the page says the same in numbers.
+      // Without a drawing, the numbers on the page have the same content.
       .catch(nothing);
     return () => {
       isLeft = true;

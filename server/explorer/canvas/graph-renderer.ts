@@ -1,5 +1,5 @@
-// The picture of a graph model: nodes and edges as sigma draws them, with the colours of the theme. Owns the
-// drawing and its layout. Invariant: the model is never changed here.
+// Draws a graph model with sigma: nodes and edges in the colors of the theme. Owns the drawing and its
+// layout. Invariant: this file never changes the model.
 import Graph from 'graphology';
 import Sigma from 'sigma';
 import { colourOf, isHatched } from '../model/colour.js';
@@ -18,11 +18,11 @@ export interface CanvasEvents {
   onEdge?: (id: string) => void;
   onGround: () => void;
   onRest: () => void;
-  /** An element has been moved by hand. */
+  /** Called when the user has moved an element. */
   onDrop?: () => void;
 }
 
-/** On the canvas, in pixels. */
+/** Position on the canvas, in pixels. */
 export interface Box {
   left: number;
   top: number;
@@ -30,7 +30,7 @@ export interface Box {
   bottom: number;
 }
 
-/** What is drawn of a map: points of one size where they lie, their edges only on demand. */
+/** A map is drawn as points of one size at fixed positions. Its edges are drawn only on request. */
 export interface MapPlaces {
   places: ReadonlyMap<string, Place>;
 }
@@ -41,7 +41,9 @@ const pointSize = 3.5;
 const litSize = 7;
 const sizeMin = 5;
 const sizeMax = 16;
-/** A picture of few elements names them all; a larger one only the larger. */
+/**
+ * Maximum number of elements of which all are labeled. A larger graph labels only the larger elements.
+ */
 const fewNodes = 60;
 const fewEdges = 60;
 /**
@@ -54,9 +56,9 @@ const scaleMax = 0.75;
 const labelledSize = 7;
 const labelHeight = 14;
 const labelMargin = 4;
-/** More edges are not drawn while the canvas moves. */
+/** Maximum number of edges that are drawn while the canvas moves. */
 const fluidEdges = 2_000;
-/** The golden angle: new nodes come around their neighbour without lying on each other. */
+/** The golden angle: new nodes are placed around their neighbor without overlaps. */
 const turn = 2.399963;
 
 const titleMax = 36;
@@ -68,16 +70,16 @@ export class Picture {
   #under: Set<string> | undefined;
   #dragged: string | undefined;
   #isDark = darkness.matches;
-  /** Where this frame's labels stand. */
+  /** Positions of the labels of this frame. */
   #labels: { x: number; y: number; right: number }[] = [];
-  /** What lies over the canvas: labels keep away from it. */
+  /** Controls above the canvas, which labels must not overlap. */
   #legend: Box | undefined;
-  /** Stand out from all others until others do; undefined: nothing does. */
+  /** Highlighted elements; undefined for none. */
   #lit: ReadonlySet<string> | undefined;
-  /** Where elements stood that are no longer here. */
+  /** Last positions of removed elements. */
   readonly #left = new Map<string, Place>();
   colourBy = '';
-  /** What the colours mean, when they are those of a property. */
+  /** Groups of the property that determines the colors, if there is one. */
   groups: ColourGroup[] = [];
 
   constructor(
@@ -116,7 +118,7 @@ export class Picture {
     this.#listen(events);
   }
 
-  /** The system's theme may change while the picture is open. */
+  /** The system theme can change while the page is open. */
   readonly #takeTheme = (): void => {
     this.#isDark = darkness.matches;
     const { sigma, graph } = this;
@@ -129,7 +131,7 @@ export class Picture {
     if (graph.order > 0) this.paint();
   };
 
-  /** A map's lines say what is near what, in no direction. */
+  /** Edges of a map show similarity and have no direction. */
   get isMap(): boolean {
     return this.map !== undefined;
   }
@@ -142,7 +144,7 @@ export class Picture {
     return this.#isDark ? '#4a5451' : '#c3c8c5';
   }
 
-  /** Elements within a rectangle of the canvas. */
+  /** Returns the elements within a rectangle of the canvas. */
   within({ left, top, right, bottom }: Box): string[] {
     const { graph, sigma } = this;
     return graph.nodes().filter((id) => {
@@ -198,7 +200,7 @@ export class Picture {
     this.sigma.refresh({ skipIndexation: true });
   }
 
-  /** Makes these stand out; undefined: none. */
+  /** Highlights these elements; undefined for none. */
   light(ids: Iterable<string> | undefined): void {
     this.#lit = ids === undefined ? undefined : new Set(ids);
     this.refresh();
@@ -266,8 +268,8 @@ export class Picture {
   }
 
   /**
-   * At the right of its element, or at the left where the canvas ends before it does or the legend begins;
-   * over the element where both sides are too short.
+   * Places a label at the right of its element. If the canvas or the legend leaves too little space, it
+   * is at the left, or else over the element.
    */
   #labelLeft(data: Record<string, unknown>, size: number, width: number): number {
     const { x, y } = data as { x: number; y: number };
@@ -288,7 +290,7 @@ export class Picture {
     return { left, top, right: left + offsetWidth, bottom: top + offsetHeight };
   }
 
-  /** A label on a plate that fits the theme, in place of sigma's white one. */
+  /** Draws a label on a background that fits the theme, instead of sigma's white one. */
   #drawHover(context: CanvasRenderingContext2D, data: Record<string, unknown>): void {
     const { x, y, size } = data as { x: number; y: number; size: number };
     const label = String(data.label ?? '');
@@ -314,7 +316,7 @@ export class Picture {
     return { x, y };
   }
 
-  /** Where an element is to appear that comes later. */
+  /** Sets where an element will appear that is added later. */
   keepPlace(id: string, place: Place): void {
     this.#left.set(id, place);
   }
@@ -330,7 +332,7 @@ export class Picture {
     let fresh = 0;
     for (const { id } of model.nodes.values()) {
       if (graph.hasNode(id)) continue;
-      // What comes back comes where it was.
+      // An element that returns gets its former position.
       graph.addNode(id, this.#left.get(id) ?? this.#placeFor(near, fresh++, id));
     }
     for (const id of graph.edges()) if (!model.edges.has(id)) graph.dropEdge(id);
@@ -366,7 +368,7 @@ export class Picture {
     return Math.min(scaleMax, Math.max(scaleMin, share));
   }
 
-  /** Gives everything its colour, size and label. */
+  /** Sets the color, size and label of every element. */
   paint(): void {
     const { graph, model } = this;
     const placeOf = this.#placesByColour();
@@ -391,9 +393,9 @@ export class Picture {
     });
     const isSmall = graph.order <= fewNodes && this.map === undefined;
     this.sigma.setSetting('renderEdgeLabels', graph.size <= fewEdges && this.map === undefined);
-    // Which line is under the pointer is found by going through all of them.
+    // The edge under the pointer is found by a scan of all edges.
     this.sigma.setSetting('enableEdgeEvents', this.map === undefined && graph.size <= fluidEdges);
-    // Many lines are what a slow machine draws longest: they wait until the hand rests.
+    // Many edges take a slow machine the longest to draw, so they are drawn when the pointer rests.
     this.sigma.setSetting('hideEdgesOnMove', graph.size > fluidEdges);
     const least = this.map === undefined ? (labelledSize * scale) / scaleMax : litSize + 1;
     this.sigma.setSetting('labelRenderedSizeThreshold', isSmall ? 0 : least);

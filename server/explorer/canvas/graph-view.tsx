@@ -16,7 +16,7 @@ import { onCanvasKey } from './keyboard.js';
 import { Legend } from './legend.js';
 import { Tools } from './tools.js';
 
-/** Counts up when the server is back and its answer is still missing. */
+/** Increases when the server is back and the reply is still missing. */
 function useTries(isMissing: boolean): number {
   const [tries, setTries] = useState(0);
   useEffect(() => {
@@ -29,13 +29,13 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
   const host = useRef<HTMLDivElement>(null);
   const hands = useRef<CanvasContext | undefined>(undefined);
   const [message, say] = useState('');
-  /** What stands on an empty canvas, once it is known to be empty. */
+  /** Text of an empty canvas, shown once it is known to be empty. */
   const [blank, setBlank] = useState<Blank | undefined>();
   const [version, redraw] = useState(0);
   const tries = useTries(blank?.isFault === true);
   useEffect(() => {
     const model = new GraphModel();
-    // What comes when the canvas has been left changes nothing.
+    // A reply that arrives after the canvas was left is ignored.
     let isLeft = false;
     const draw = (): void => redraw((n) => n + 1);
     const isChanged = (): void => {
@@ -48,7 +48,7 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
       isChanged();
     };
     const noted = (): void => {
-      // An answer's graph is a view of the answer: its address is that of the call.
+      // The graph of a result is a view of the result, so its address is that of the call.
       if (!isInset) setParams({ ...inAddress(hands.current!), around: undefined });
     };
     const picture = new Picture(host.current!, model, {

@@ -1,6 +1,6 @@
-// What is under the pointer, by where things were drawn. Sigma would draw everything once more and read
-// pixels back, which makes each move of a hand wait for the graphics. Invariant: sigma's own ways to it are
-// not used.
+// Finds the element under the pointer by the drawn positions. Sigma would draw everything again and read
+// pixels back, so each move of the pointer would wait for the graphics card. Invariant: sigma's own hit test
+// is not used.
 import type Sigma from 'sigma';
 
 interface Place {
@@ -8,10 +8,10 @@ interface Place {
   y: number;
 }
 
-/** A line is met by a pointer this near, in pixels. */
+/** Maximum distance in pixels from the pointer to an edge. */
 const lineReach = 4;
 
-/** A place of the canvas as sigma keeps those of its elements, and what a pixel is there. */
+/** A position of the canvas in sigma's coordinates, and the size of a pixel there. */
 function framed(sigma: Sigma, at: Place): Place & { pixel: number } {
   const here = sigma.viewportToFramedGraph(at);
   const beside = sigma.viewportToFramedGraph({ x: at.x + 1, y: at.y });
@@ -45,7 +45,7 @@ function edgeAt(sigma: Sigma, at: Place): string | null {
   return found;
 }
 
-/** From a place to the nearest of a line between two. */
+/** Returns the distance from a point to a line segment. */
 function distanceTo({ x, y }: Place, from: Place, to: Place): number {
   const [dx, dy] = [to.x - from.x, to.y - from.y];
   const square = dx * dx + dy * dy;
@@ -54,7 +54,7 @@ function distanceTo({ x, y }: Place, from: Place, to: Place): number {
   return Math.hypot(from.x + share * dx - x, from.y + share * dy - y);
 }
 
-/** Takes the place of sigma's own ways, and of what it draws for them. */
+/** Replaces sigma's own hit test, and what it draws for it. */
 export function testByPlace(sigma: Sigma): void {
   Object.assign(sigma, {
     getNodeAtPosition: (at: Place) => nodeAt(sigma, at),

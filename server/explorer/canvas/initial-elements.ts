@@ -1,5 +1,5 @@
-// What a canvas begins with: what an address or an answer names, or some of everything; and what stands on it
-// when that is nothing.
+// Loads the initial elements of a canvas: those of an address or a result, or a sample of the graph. Also
+// provides the text of an empty canvas.
 import { counted } from '../model/format-number.js';
 import type { CanvasStart, GraphModel, Piece } from '../model/graph-model.js';
 import { type Item, isEdge } from '../model/item.js';
@@ -28,7 +28,7 @@ export async function firstPiece(start: CanvasStart): Promise<Piece> {
 const piecesAtEdge = (edge: Item): Promise<Piece> =>
   look<Piece>('graph', { ids: [edge.from_node, edge.to_node] });
 
-/** Edges that an answer holds come with their ends. */
+/** The edges of a result are added with their endpoints. */
 async function withEnds(piece: Piece): Promise<Piece> {
   const edges = piece.nodes.filter(isEdge);
   if (edges.length === 0) return piece;
@@ -39,7 +39,7 @@ async function withEnds(piece: Piece): Promise<Piece> {
   return { nodes: whole.nodes, edges: [...edges, ...whole.edges] };
 }
 
-/** Puts it on the canvas; says what of it is gone. */
+/** Adds the elements to the canvas. Returns those that no longer exist. */
 export function beginWith(
   model: GraphModel,
   picture: Picture,
@@ -59,16 +59,16 @@ export function beginWith(
   return `No longer stored, of what this link shows: ${counted(gone, 'element')}.`;
 }
 
-/** The property that an address colours by, where elements have it. */
+/** Returns the property of the address that determines the colors, if elements have it. */
 export const colourOfStart = ({ colourBy = '' }: CanvasStart, { nodes }: GraphModel): string =>
   [...nodes.values()].some((item) => colourBy in item) ? colourBy : '';
 
 export interface Blank {
   head: string;
   why: string;
-  /** Other addresses may show more. */
+  /** Other addresses can show more. */
   isLink: boolean;
-  /** The server did not say. */
+  /** The server did not report the number. */
   isFault?: boolean;
 }
 

@@ -100,7 +100,7 @@ const Whole = ({ item }: { item: Item }) => (
   </Properties>
 );
 
-/** An edge is an element, too: what it says, and its two ends. */
+/** Shows an edge: its properties and its two endpoints. */
 function OneEdge({ hands, edge }: { hands: CanvasContext; edge: Item }) {
   const { model, changed } = hands;
   const choose = (id: string): void => {
@@ -133,7 +133,7 @@ interface Taken {
   more: string | null;
 }
 
-/** Edges by kind, and the buttons that fetch some of them. */
+/** Lists the edge types of an element, with buttons that load some of the edges. */
 function Degrees({ hands, item }: { hands: CanvasContext; item: Item }) {
   const { id } = item;
   const ask = () => look<{ degrees: Degree[] }>('neighbours', { id, limit: 0 });
@@ -142,7 +142,7 @@ function Degrees({ hands, item }: { hands: CanvasContext; item: Item }) {
   const [pages, setPages] = useState(new Map<string, Taken>());
   const count = hands.model.expansionCount(item.id);
   const before = useRef(count);
-  // What was taken back can be fetched again.
+  // Collapsed neighbors can be loaded again.
   useEffect(() => {
     if (count < before.current) setPages(new Map());
     before.current = count;

@@ -1,5 +1,5 @@
-// The canvas by keyboard: arrows lead from the chosen element to the nearest in their direction, Enter fetches
-// its neighbours, E leads through its edges, Delete hides, Ctrl Z undoes.
+// Keyboard control of the canvas: arrow keys move from the selected element to the nearest in their
+// direction, Enter loads its neighbors, E moves through its edges, Delete hides, Ctrl Z undoes.
 import { expand, type CanvasContext } from './canvas-context.js';
 
 const directions: Record<string, [x: number, y: number]> = {
@@ -9,7 +9,7 @@ const directions: Record<string, [x: number, y: number]> = {
   ArrowDown: [0, 1],
 };
 
-/** Whether the key meant something to the canvas. */
+/** Returns whether the canvas handled the key. */
 export function onCanvasKey(hands: CanvasContext, event: KeyboardEvent): boolean {
   const { model, picture } = hands;
   const isOnCanvas = event.target === picture.host;
@@ -36,7 +36,10 @@ export function onCanvasKey(hands: CanvasContext, event: KeyboardEvent): boolean
   return true;
 }
 
-/** The first edge of an element; after an edge the next of those that share an end with it, round and round. */
+/**
+ * Returns the first edge of an element. After an edge, returns the next edge that shares an endpoint with
+ * it, in a cycle.
+ */
 function edgeAfter({ model }: CanvasContext, chosen: string): string | undefined {
   const edges = [...model.edges.values()];
   const at = model.edges.get(chosen);
@@ -47,7 +50,9 @@ function edgeAfter({ model }: CanvasContext, chosen: string): string | undefined
   return near[(near.findIndex(({ id }) => id === chosen) + 1) % near.length]?.id;
 }
 
-/** Sideways counts double: the way should lead where the arrow points. */
+/**
+ * Distance across the direction counts double, so that the selection moves in the direction of the arrow.
+ */
 const sideways = 2;
 
 function nearestTowards(
@@ -67,7 +72,7 @@ function nearestTowards(
     const { x, y } = placeOf(id);
     const along = (x - start.x) * dx + (y - start.y) * dy;
     const across = Math.abs((x - start.x) * dy) + Math.abs((y - start.y) * dx);
-    // Without a start whatever is nearest to the middle will do.
+    // Without a selection, start at the element nearest to the middle.
     const way = isThere ? along + sideways * across : Math.hypot(along, across);
     if ((isThere && along <= 0) || way >= least) continue;
     [best, least] = [id, way];

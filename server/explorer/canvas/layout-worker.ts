@@ -8,7 +8,7 @@ interface Job {
   edges: Float32Array;
   /** Milliseconds to compute before the positions are returned, unless the layout has converged earlier. */
   ms: number;
-  /** Movement in a round that is rest. */
+  /** Movement in a round below which the layout has converged. */
   rest: number;
   /** Whether elements may jump in these rounds, which are not drawn, to converge faster. */
   mayLeap: boolean;
@@ -21,7 +21,8 @@ const perNode = 10;
  */
 const rowOfRounds = 16;
 /**
- * Leaps settle while each row of rounds moves less than this share of the one before; then they only tremble.
+ * The fast phase ends when a series of rounds no longer moves less than this share of the series before:
+ * the elements only oscillate then.
  */
 const settling = 0.9;
 
@@ -47,7 +48,9 @@ addEventListener('message', ({ data }: MessageEvent<Job>) => {
   postMessage({ nodes, moved }, { transfer });
 });
 
-/** How far elements have come on the average, as a share of their distance from the middle of all. */
+/**
+ * Returns the average movement of the elements, as a share of their distance from the common center.
+ */
 function movement(before: Float32Array, after: Float32Array): number {
   let [moved, reach] = [0, 0];
   for (let at = 0; at < after.length; at += perNode) {

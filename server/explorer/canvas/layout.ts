@@ -4,7 +4,7 @@
 // Invariant: pinned elements do not move.
 import type Graph from 'graphology';
 
-/** Numbers per node in the worker's matrix: x and y come first, the last says that it is fixed. */
+/** Numbers per node in the worker's matrix: x and y come first, the last one marks a fixed node. */
 const perNode = 10;
 const massAt = 6;
 const convergenceAt = 7;
@@ -16,14 +16,18 @@ const perEdge = 3;
 const turnMs = 12;
 /** Milliseconds of layout before the first drawing. */
 const firstMs = 400;
-/** Where drawing is slow, rounds take half of its time: the picture comes to rest in as few frames. */
+/**
+ * If drawing is slow, rounds take half of its time, so that the number of frames stays the same.
+ */
 const turnMax = 120;
-/** A round that moves elements by less than this share of the picture's reach is rest. */
+/** A round that moves elements by less than this share of the graph's extent has converged. */
 const restMovement = 2e-4;
 /** Milliseconds after which a layout that does not converge is stopped. */
 const limitMs = 10_000;
 
-/** The graph as the worker reads it: every edge weighs the same, and makes both its ends heavier. */
+/**
+ * The graph as the worker reads it: every edge has the same weight and adds to the mass of its endpoints.
+ */
 function matricesOf(graph: Graph): { nodes: Float32Array; edges: Float32Array } {
   const nodes = new Float32Array(graph.order * perNode);
   const edges = new Float32Array(graph.size * perEdge);
@@ -49,7 +53,10 @@ function matricesOf(graph: Graph): { nodes: Float32Array; edges: Float32Array } 
   return { nodes, edges };
 }
 
-/** What the package infers for a graph of this order. Its own file would bring the layout here, too. */
+/**
+ * Settings that the package infers for a graph of this size. Its own file would bundle the layout here as
+ * well.
+ */
 const settingsFor = (order: number) => ({
   linLogMode: false,
   outboundAttractionDistribution: false,
@@ -82,7 +89,7 @@ export class Layout {
     return performance.now() < this.#until;
   }
 
-  /** The worker comes while the graph is still being fetched. */
+  /** The worker loads while the graph is still being fetched. */
   prepare(): void {
     this.#worker ??= new Worker(new URL(LAYOUT_WORKER, import.meta.url));
   }
@@ -126,7 +133,7 @@ export class Layout {
   }
 
   #take(nodes: Float32Array, moved: number, version: number): void {
-    // A graph that has changed meanwhile is sent again as it is.
+    // If the graph changed meanwhile, the current graph is sent again.
     const isCurrent = version === this.#version;
     if (isCurrent) {
       this.graph.updateEachNodeAttributes(

@@ -1,11 +1,11 @@
-// The canvas of graphs, fetched when it is first needed: it brings the largest libraries.
+// Loads the canvas when it is first needed, because it needs the largest libraries.
 import type { ComponentType } from 'preact';
 import type { CanvasStart } from '../model/graph-model.js';
 import { Later } from '../components/lazy.js';
 
 interface CanvasProps {
   start: CanvasStart;
-  /** Part of another page, and not in the address. */
+  /** The canvas is part of another page, and not in the address. */
   isInset?: boolean;
 }
 
@@ -14,7 +14,7 @@ const loadView = (): Promise<ComponentType<CanvasProps>> =>
 const loadPreview = (): Promise<ComponentType> =>
   import('./graph-preview.js').then(({ GraphPreview }) => GraphPreview);
 
-/** The files of the canvas come while the server is still being asked what it is. */
+/** The files of the canvas load while the first request is still running. */
 export function fetchCanvas(page: string): void {
   // The component that shows the canvas loads it again after an error.
   if (page === 'graph') loadView().catch(() => undefined);
@@ -23,7 +23,7 @@ export function fetchCanvas(page: string): void {
 
 let hasWebgl: boolean | undefined;
 
-/** Whether this browser draws at all: some have it switched off. */
+/** Whether this browser supports WebGL, which users can switch off. */
 function canDraw(): boolean {
   hasWebgl ??= document.createElement('canvas').getContext('webgl2') !== null;
   return hasWebgl;

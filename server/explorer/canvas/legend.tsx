@@ -1,4 +1,5 @@
-// Which colour is which type, or which values of the property that colours. Many are a list that opens.
+// Shows which color is which type, or which values of the property that determines the colors. A long legend
+// is a list that opens.
 import { useState } from 'preact/hooks';
 import { colourOf, hatching, isHatched } from '../model/colour.js';
 import type { ColourGroup } from '../model/colour-groups.js';

@@ -1,4 +1,4 @@
-// The point that is chosen on a map: its item, and what is near it with the scores.
+// Shows the selected point of a map: its element, and its nearest neighbors with their scores.
 import { type Item, titleOf } from '../model/item.js';
 import type { Neighbour } from '../model/vector-map.js';
 import { Properties } from '../components/properties.js';

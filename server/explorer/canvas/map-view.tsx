@@ -1,5 +1,5 @@
-// The map of a vector type: points where the principal axes put them, then pulled together by those that the
-// index calls near. A click shows the item and its neighbours with their scores, never the numbers.
+// The map of a vector type. Points start on the principal axes, and those that the index finds near are
+// pulled together. A click shows the element and its neighbors with their scores, never the numbers.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { GraphModel, type Piece } from '../model/graph-model.js';
 import type { Item } from '../model/item.js';
@@ -19,13 +19,13 @@ export interface MapProps {
   map: VectorMap;
   /** Ids of the search results; undefined without a search. */
   hits: readonly string[] | undefined;
-  /** The point that the address names. */
+  /** The point in the address. */
   at: string | undefined;
-  /** The property that colours, by the address. */
+  /** The property in the address that determines the colors. */
   colour: string;
 }
 
-/** A model of the points alone, whose items come later. */
+/** A model of the points without their elements, which are loaded later. */
 function modelOf(type: string, { points, edges }: VectorMap): GraphModel {
   const model = new GraphModel();
   const nodes = points.map(({ id }): Item => ({ id, label: type }));

@@ -1,15 +1,15 @@
-// Shift and drag on the canvas choose everything within a rectangle. Owns the rectangle while it is drawn.
-// Invariant: a shift-click without a drag stays a click of the canvas.
+// Selects the elements within a rectangle, by shift and drag on the canvas. Owns the rectangle while it is
+// drawn. Invariant: a shift-click without a drag stays a click of the canvas.
 import type { Box } from './graph-renderer.js';
 
-/** Shorter ways are a trembling hand. */
+/** Minimum distance in pixels of a drag. */
 const dragMin = 5;
 
 export function listenForMarquee(host: HTMLElement, choose: (region: Box) => void): () => void {
   let stop = (): void => undefined;
   const begin = (down: MouseEvent): void => {
     if (!down.shiftKey || down.button !== 0) return;
-    // The canvas would move under the rectangle.
+    // Without this, the canvas would move during the drag.
     down.stopPropagation();
     down.preventDefault();
     stop();
@@ -58,10 +58,10 @@ function drawRegion(
   return stop;
 }
 
-/** The click that ends a drag is none. */
+/** Ignore the click at the end of a drag. */
 function swallowClick(host: HTMLElement): void {
   const swallow = (click: Event): void => click.stopPropagation();
   host.addEventListener('click', swallow, { capture: true, once: true });
-  // A drag that ends elsewhere has no click here.
+  // A drag that ends outside of the canvas has no click here.
   setTimeout(() => host.removeEventListener('click', swallow, { capture: true }), 0);
 }

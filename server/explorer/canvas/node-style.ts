@@ -1,12 +1,14 @@
-// How elements are drawn: discs, those of the types behind the palette's last one hatched. Neither draws a second
-// picture for the pointer (`hit-test.ts`).
+// Draws elements as discs. Types with an index beyond the palette are hatched. These programs draw no second
+// image for the pointer (`hit-test.ts`).
 import type Sigma from 'sigma';
 import type { NodeCircleProgram } from 'sigma/rendering';
 import { DEFAULT_NODE_PROGRAM_CLASSES } from 'sigma/settings';
 
 type Context = WebGLRenderingContext;
 
-/** Taken from the settings, as `sigma/rendering` brings programs that nothing here draws with. */
+/**
+ * Imported from the settings, because `sigma/rendering` also contains programs that are not used here.
+ */
 const Circle = DEFAULT_NODE_PROGRAM_CLASSES.circle as typeof NodeCircleProgram;
 
 class Disc extends Circle {
@@ -15,7 +17,7 @@ class Disc extends Circle {
   }
 }
 
-/** The last line of sigma's own shader, with stripes through which the ground is seen. */
+/** The last line of sigma's own shader, with transparent stripes. */
 const whole = 'gl_FragColor = mix(v_color, transparent, t);';
 const striped = `
   float stripe = fract((v_diffVector.x + v_diffVector.y) / v_radius * 1.3);

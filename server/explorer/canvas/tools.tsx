@@ -1,4 +1,4 @@
-// The tools of the canvas: layout, fit, undo, colours, files.
+// The tools of the canvas: layout, fit, undo, colors, export.
 import { useState } from 'preact/hooks';
 import { counted } from '../model/format-number.js';
 import { nodesMax } from '../model/graph-model.js';
@@ -89,7 +89,7 @@ function SaveButtons({ hands }: { hands: CanvasContext | undefined }) {
   );
 }
 
-/** Colours by type, or by the values of a property. */
+/** Chooses colors by type, or by the values of a property. */
 export function ColourChoice({ hands, changed }: HandsProps & { changed: () => void }) {
   const names = new Set<string>();
   for (const item of [...(hands?.model.nodes.values() ?? [])].slice(0, 200)) {

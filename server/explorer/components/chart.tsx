@@ -1,10 +1,10 @@
-// A line over the last two minutes, drawn in SVG: one scale, its highest value named, the newest at the
-// right. Under the pointer stands the value of that moment.
+// A line chart of the last two minutes in SVG, with one scale, a label at the highest value, and the newest
+// value at the right. The pointer shows the value of a moment.
 import { useState } from 'preact/hooks';
 
 interface ChartProps {
   title: string;
-  /** Oldest first; null where nothing happened. */
+  /** Values, oldest first; null for a second without a value. */
   lines: { name: string; values: (number | null)[] }[];
   print: (value: number) => string;
   /** Text next to the values. */
@@ -13,7 +13,7 @@ interface ChartProps {
 
 const width = 480;
 const height = 120;
-/** Places on the time axis. */
+/** Number of positions on the time axis. */
 const places = 120;
 
 function niceTop(value: number): number {

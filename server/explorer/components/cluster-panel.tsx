@@ -1,5 +1,5 @@
-// The place of this server in its cluster: its role, who leads, how far it has read and how late it is. Drawn
-// only where there is a cluster; each node tells its own place, as its page speaks to no other host.
+// Shows the state of this server in its cluster: role, leader, position and lag. It is only drawn for a node
+// of a cluster. Each node shows only itself, because its page connects to no other host.
 import { millis } from '../model/format-number.js';
 import type { ClusterPlace } from '../model/status.js';
 

@@ -1,4 +1,4 @@
-// Copies the call at hand as a command or a program, or the address of the view.
+// Copies the current call as a command or a program, or the address of the view.
 import { useState } from 'preact/hooks';
 import { hereLink } from '../state/router.js';
 import { asCurl, asPython, asTypeScript } from '../model/code-sample.js';
@@ -41,7 +41,7 @@ async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** Where the page is not served in a secure context, the clipboard is reached by a selection only. */
+/** Without a secure context, the clipboard is only accessible through a selection. */
 function copyBySelection(text: string): boolean {
   const area = document.createElement('textarea');
   area.value = text;

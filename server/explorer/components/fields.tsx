@@ -1,4 +1,4 @@
-// The fields of a form, drawn from their types. A fault of the server stands at the field that its path
+// Draws the fields of a form from their types. An error of the server is shown at the field that its path
 // names.
 import type { Field, Member, Typed } from '../model/value-form.js';
 import { VectorSource } from './vector-source.js';
@@ -118,7 +118,7 @@ function SimpleField(props: FieldProps) {
   );
 }
 
-/** Writes the chosen time with the offset of this place. */
+/** Writes the chosen time with the offset of the local time zone. */
 function DatePicker({ label, pick }: { label: string; pick: (text: string) => void }) {
   return (
     <input

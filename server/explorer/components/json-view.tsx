@@ -1,5 +1,5 @@
-// A value as a tree that opens and closes. Long texts and long lists show their beginning, so that no
-// answer makes the page slow. Everything is text: nothing of an answer is ever read as markup.
+// Shows a value as a tree that can be opened and closed. Long strings and lists show their beginning, so that
+// no result makes the page slow. Results are always inserted as text, never as markup.
 import { useState } from 'preact/hooks';
 import { isId } from '../model/item.js';
 import { whole } from '../model/format-number.js';
@@ -7,7 +7,10 @@ import { beginningOf, shortened } from '../model/short-text.js';
 import { linkTo } from '../state/router.js';
 
 const textMax = 400;
-/** What is shown at the first demand; ten times as much at each further one, so that every end is near. */
+/**
+ * Number of items at first. Each request for more multiplies it by ten, so that every end is a few clicks
+ * away.
+ */
 const firstPiece = 20_000;
 const entriesAtOnce = 100;
 /** Deeper values are closed at first. */

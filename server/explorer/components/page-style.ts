@@ -18,7 +18,7 @@ function fetchStyle(): Promise<void> {
   return done;
 }
 
-/** A page by its loader, with its look. */
+/** Returns a page by its loader, with its style sheet. */
 export const withStyle =
   <T>(load: () => Promise<T>) =>
   async (): Promise<T> => {

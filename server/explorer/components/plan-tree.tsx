@@ -82,7 +82,7 @@ export function PlanTree({ plan }: { plan: Explanation }) {
   );
 }
 
-/** Ten times more or fewer than expected is worth a look. */
+/** Highlights a step with ten times more or fewer rows than estimated. */
 function isFar({ estimated, rows }: { estimated?: number; rows?: number }): boolean {
   if (estimated === undefined || rows === undefined || Math.max(estimated, rows) < 20) return false;
   const [expected, real] = [Math.max(estimated, 1), Math.max(rows, 1)];

@@ -1,4 +1,4 @@
-// The properties of an element as a list of names and values, long values cut.
+// Lists the properties of an element with names and values. Long values are shortened.
 import type { ComponentChildren } from 'preact';
 import { printValue } from '../model/lossless-json.js';
 import { type Item, propertiesOf } from '../model/item.js';
@@ -6,7 +6,7 @@ import { shortened } from '../model/short-text.js';
 
 interface PropertiesProps {
   item: Item;
-  /** Letters of a value that are shown. */
+  /** Maximum number of characters of a value. */
   most: number;
   class?: string;
   /** Content after the properties. */

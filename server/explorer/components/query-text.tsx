@@ -1,4 +1,4 @@
-// The source of one query, cut out of the files in use.
+// Shows the source of one query from the files in use.
 import { textOfQuery } from '../model/source-text.js';
 import { readSources } from '../state/sources.js';
 import { linkTo } from '../state/router.js';

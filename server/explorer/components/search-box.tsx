@@ -44,7 +44,7 @@ async function findHits(text: string): Promise<Hit[]> {
   return [...namedHits(text), ...items];
 }
 
-/** `/` puts the cursor into the box. */
+/** `/` moves the cursor into the search box. */
 function useSlash(input: RefObject<HTMLInputElement | null>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -59,7 +59,7 @@ function useSlash(input: RefObject<HTMLInputElement | null>): void {
 }
 
 interface Found {
-  /** What was typed when they were looked for. */
+  /** Text for which the hits were requested. */
   text: string;
   hits: Hit[];
 }
@@ -102,7 +102,7 @@ export function Finder() {
     isEntered.current = false;
     setAt(0);
   }, [text]);
-  // Enter before the answer waits for it.
+  // If Enter is pressed before the reply, it applies when the reply arrives.
   useEffect(() => {
     if (isCurrent && isEntered.current) choose(hits?.[0]);
   }, [found]);
@@ -146,7 +146,7 @@ export function Finder() {
 
 interface HitsProps {
   hits: Hit[] | undefined;
-  /** Which one Enter takes. */
+  /** The hit that Enter chooses. */
   at: number;
   /** The hits belong to an earlier text. */
   isBusy: boolean;

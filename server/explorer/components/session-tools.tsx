@@ -72,7 +72,10 @@ function Choice<T extends string>({ label, value, options, pick }: ChoiceProps<T
   );
 }
 
-/** What is chosen of options that may come later, and change: the first of them until another is. */
+/**
+ * Returns the selected option of a list that can load later and change: the first one until the user
+ * selects another.
+ */
 function useChoice(options: readonly string[]): [string, (value: string) => void] {
   const [picked, pick] = useState<string>();
   const isThere = picked !== undefined && options.includes(picked);

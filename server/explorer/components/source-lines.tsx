@@ -1,5 +1,5 @@
-// Lines of a source with numbers and colours; names lead to where they are declared, faults stand under
-// their line.
+// Shows lines of a source with numbers and colors. Names link to their declaration, and diagnostics are shown
+// below their line.
 import { useState } from 'preact/hooks';
 import type { Diagnostic } from '../state/sources.js';
 import { type Piece, piecesOf } from '../model/source-text.js';
@@ -12,9 +12,9 @@ interface SourceLinesProps {
   types?: ReadonlySet<string>;
   diagnostics?: readonly Diagnostic[];
   linkOf?: (name: string) => string | undefined;
-  /** The line that the address names. */
+  /** Number of the line in the address. */
   here?: number;
-  /** Cost classes of queries whose plans stand in the margin. */
+  /** Cost classes of queries, whose plans are shown in the margin. */
   costs?: ReadonlyMap<string, string>;
 }
 
@@ -71,7 +71,7 @@ export function SourceLines(props: SourceLinesProps) {
 
 function Word({ piece, link }: { piece: Piece; link: string | undefined }) {
   if (piece.kind === 'plain') return <>{piece.text}</>;
-  // Names of types are written as types are; a variable may be called like a query.
+  // Names of types are recognized by their form. A variable can have the name of a query.
   if (link !== undefined && (piece.kind === 'type' || piece.kind === 'step')) {
     return (
       <a class={`word-${piece.kind}`} href={link}>

@@ -1,5 +1,5 @@
-// Rows of an answer as a table: columns in the order in which members come first, numbers aligned at the
-// right. Draws a bounded number of rows, more on demand.
+// Shows rows of a result as a table, with columns in the order in which members first occur, and numbers
+// aligned to the right. Draws a bounded number of rows, and more on request.
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { printValue } from '../model/lossless-json.js';
@@ -20,7 +20,7 @@ type Row = Record<string, unknown>;
 const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Members of an answer that are tables: name and rows. */
+/** Members of a result that are tables: name and rows. */
 export function tablesIn(value: unknown): [name: string, rows: Row[]][] {
   if (Array.isArray(value)) return value.some(isRow) ? [['', value.filter(isRow)]] : [];
   if (!isRow(value)) return [];
@@ -78,7 +78,7 @@ export function Table({ rows }: { rows: Row[] }) {
 const isNumber = (value: unknown): boolean =>
   typeof value === 'number' || typeof value === 'bigint';
 
-/** Whether a column holds numbers and nothing else, of what is seen first. */
+/** Returns whether a column has only numbers in the first rows. */
 function isNumeric(rows: readonly Row[], name: string): boolean {
   const values = rows.slice(0, 100).map((row) => row[name] ?? undefined);
   const known = values.filter((value) => value !== undefined);

@@ -1,4 +1,4 @@
-// What a traversal holds, in words: how many of which type.
+// Describes a traversal in words: the number of items of each type.
 import { whole } from '../model/format-number.js';
 import type { Held } from '../model/session.js';
 

@@ -8,7 +8,9 @@ interface Seen<T> {
   fault: string;
 }
 
-/** The answer, undefined until it is there; why there is none, or none of late. */
+/**
+ * The reply, or undefined before the first one; and the error of the last request, if it failed.
+ */
 export function useAnswer<T>(ask: () => Promise<T>, inputs: readonly unknown[]): Seen<T> {
   const [seen, setSeen] = useState<Seen<T>>({ fault: '' });
   useEffect(() => {

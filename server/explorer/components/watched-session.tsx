@@ -62,7 +62,7 @@ function useWatch(connection: string) {
         }));
       } catch (error) {
         setFault(messageOf(error));
-        // The server may come back with the session.
+        // The session can still exist when the server is back.
         if (!isOffline.value) clearInterval(timer);
       } finally {
         isBusy = false;

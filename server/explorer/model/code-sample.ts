@@ -1,5 +1,5 @@
-// One call as a command or a program that can be pasted elsewhere. The key is a variable of the
-// environment: it is never copied. Pure.
+// Prints one call as a command or a program to paste elsewhere. The API key is a variable of the environment
+// and is never copied. Pure.
 
 export interface Call {
   /** Origin of the server, without a trailing slash. */

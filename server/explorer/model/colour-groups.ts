@@ -7,7 +7,7 @@ import { shortened } from './short-text.js';
 export interface ColourGroup {
   name: string;
   count: number;
-  /** In the palette; undefined for the rest, which is grey. */
+  /** Index in the palette; undefined for all other values, which are gray. */
   place: number | undefined;
 }
 
@@ -16,7 +16,7 @@ export interface ColourGroups {
   placeOf: (item: Item) => number | undefined;
 }
 
-/** The palette's last colour is the grey of the rest. */
+/** The last color of the palette is the gray of all other values. */
 const groupsMax = 11;
 const rangesMax = 6;
 const nameMax = 32;

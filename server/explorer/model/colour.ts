@@ -1,5 +1,5 @@
-// The colours of types: twelve that stay apart and legible on light and dark ground, given by place; then the
-// same ones hatched. Pure.
+// The colors of types: twelve that are distinct and readable on light and dark backgrounds, assigned by
+// index; then the same colors hatched. Pure.
 
 const light = [
   '#0f766e',
@@ -42,7 +42,7 @@ export const isHatched = (place: number | undefined): boolean =>
 /** Distances of the hatching lines from the center of a disc, as shares of its radius. */
 const chords = [-0.6, 0, 0.6];
 
-/** The hatching of a disc as a path, to be drawn over it in the colour of the ground. */
+/** Returns the hatching of a disc as a path, to be drawn over it in the background color. */
 export function hatching(x: number, y: number, radius: number): string {
   const lines = chords.map((share) => {
     const [off, half] = [share, Math.sqrt(1 - share * share)].map(

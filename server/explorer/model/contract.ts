@@ -1,4 +1,4 @@
-// The contract of the queries as `/openapi.json` tells it, in the shape that forms need. Pure.
+// Reads the contract of the queries from `/openapi.json`, in the form that forms need. Pure.
 
 export interface JsonType {
   type?: string | string[];
@@ -46,7 +46,7 @@ interface OpenApi {
 
 type Whole = (type: JsonType | undefined) => JsonType;
 
-/** Types with the shapes in them that a document of many queries says once, for all who have them. */
+/** Resolves the shapes that a document of many queries contains one time for several queries. */
 function wholeTypes(schemas: Record<string, JsonType>): Whole {
   const isShared = Object.keys(schemas).some((name) => name.startsWith('shape-'));
   const shapes = new Map<string, JsonType>();
@@ -69,7 +69,7 @@ export function readContract(document: unknown): Contract {
   const queries = Object.entries(paths).flatMap(([path, { post }]): QueryContract[] => {
     if (post?.['x-trellis'] === undefined) return [];
     const name = path.slice(1);
-    // What is said of a query without a comment is its name again.
+    // The description of a query without a comment is its name, so it is left out.
     const text = post.description ?? '';
     return [
       {

@@ -1,4 +1,4 @@
-// Numbers for people: short, aligned, with the same words everywhere. Pure.
+// Formats numbers for people: short, aligned, with the same units everywhere. Pure.
 
 const grouped = new Intl.NumberFormat('en');
 
@@ -11,7 +11,7 @@ export function bytes(value: number): string {
   return `${at === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[at]}`;
 }
 
-/** A time given in microseconds; a dash for none. */
+/** Formats microseconds; a dash for undefined. */
 export function micros(value: number | null | undefined): string {
   if (value === null || value === undefined) return '–';
   if (value < 1000) return `${Math.round(value)} µs`;

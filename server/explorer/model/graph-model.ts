@@ -1,25 +1,25 @@
-// What is on the canvas: elements, which of them are hidden, pinned or chosen, and the steps that brought
-// them, so that each can be undone. Invariant: an edge is drawn only between two elements that are there;
-// never more than `nodesMax` elements are. Pure.
+// The content of the canvas: elements, which of them are hidden, pinned or selected, and the steps that added
+// them, so that each step can be undone. Invariant: an edge is drawn only between two elements that are
+// present, and there are never more than `nodesMax` elements. Pure.
 import { type Item, isEdge } from './item.js';
 
 export const nodesMax = 5_000;
 const edgesMax = 20_000;
 
-/** On the ground of the layout. */
+/** Position in the coordinates of the layout. */
 export interface Place {
   x: number;
   y: number;
 }
 
-/** What a canvas begins with: these elements, the surroundings of one, or some of everything. */
+/** Initial content of a canvas: these elements, the neighborhood of one, or a sample. */
 export interface CanvasStart {
   ids?: string[];
   around?: string;
   chosen?: string[];
-  /** The property that colours. */
+  /** Property that determines the colors. */
   colourBy?: string;
-  /** What is pinned, and where. */
+  /** Pinned elements and their positions. */
   pinned?: ReadonlyMap<string, Place>;
 }
 
@@ -29,13 +29,13 @@ export interface Piece {
 }
 
 export interface Step {
-  /** What the step added, or with `isRemoval` took away. */
+  /** Elements that the step added, or removed with `isRemoval`. */
   nodes: Item[];
   edges: Item[];
   isRemoval: boolean;
-  /** The element whose neighbours were added. */
+  /** The element whose neighbors were added. */
   of: string | undefined;
-  /** Expansions that a removal took back, and what was pinned of it. */
+  /** Expansions that a removal undid, and their pinned elements. */
   collapsed?: Step[];
   pinned?: string[];
 }
@@ -63,7 +63,7 @@ export class GraphModel {
     return this.#steps.length > 0;
   }
 
-  /** Adds what is new as one step; `of`: the element that was expanded. */
+  /** Adds new elements as one step. `of`: the element that was expanded. */
   add({ nodes, edges }: Piece, of?: string, isStep = true): Step | undefined {
     const fresh = nodes.filter(({ id }) => !this.nodes.has(id));
     const added = fresh.slice(0, nodesMax - this.nodes.size);
@@ -77,7 +77,10 @@ export class GraphModel {
     return step;
   }
 
-  /** Edges among what is there, as a part of the step that brought their ends; whether any is new. */
+  /**
+   * Adds edges between present elements to the step that added their endpoints. Returns whether any edge
+   * is new.
+   */
   join(edges: readonly Item[], step: Step | undefined): boolean {
     const joined = edges.filter((edge) => this.#fits(edge));
     for (const edge of joined) this.edges.set(edge.id, edge);
@@ -90,7 +93,7 @@ export class GraphModel {
     return this.nodes.has(edge.from_node!) && this.nodes.has(edge.to_node!);
   }
 
-  /** Takes elements and their edges off the canvas; the data stay as they are. */
+  /** Hides elements and their edges. The data do not change. */
   hide(ids: Iterable<string>): void {
     const gone = new Set(ids);
     const nodes = [...gone].flatMap((id) => this.nodes.get(id) ?? []);
@@ -140,8 +143,8 @@ export class GraphModel {
   }
 
   /**
-   * Takes away what only the expansions of one element brought, together with the edges among it: what
-   * elements from elsewhere lead to stays. Whether there was anything.
+   * Hides the elements that only the expansions of one element added, with the edges between them.
+   * Elements that others are connected to stay. Returns whether anything was hidden.
    */
   collapse(id: string): boolean {
     const expansions = this.#expansionsOf(id);
@@ -170,7 +173,7 @@ export class GraphModel {
     return found;
   }
 
-  /** Types that are there, with their counts, most frequent first. */
+  /** Returns the present types with their counts, most frequent first. */
   types(): [string, number][] {
     const counts = new Map<string, number>();
     for (const { label } of this.nodes.values()) counts.set(label, (counts.get(label) ?? 0) + 1);

@@ -1,4 +1,4 @@
-// Elements as they come in answers, and how people call them. Pure.
+// Elements as in responses, and their names for people. Pure.
 import { shortened } from './short-text.js';
 
 export interface Item {
@@ -31,7 +31,7 @@ export const propertiesOf = (item: Item): [string, unknown][] =>
 
 const titleMax = 60;
 
-/** What an element is called: its most telling text, else the beginning of its id. */
+/** Returns the name of an element: its most descriptive string, or the beginning of its id. */
 export function titleOf(item: Item): string {
   const texts = propertiesOf(item).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
@@ -43,7 +43,7 @@ export function titleOf(item: Item): string {
 
 const depthMax = 12;
 
-/** Every element and every id inside a value, as far as `most` of them. */
+/** Returns every element and every id inside a value, at most `most` of them. */
 export function itemsIn(value: unknown, most: number): Map<string, Item | undefined> {
   const found = new Map<string, Item | undefined>();
   const visit = (inner: unknown, depth: number): void => {

@@ -1,12 +1,15 @@
-// JSON without loss: integers that a float would round are read as bigint, and printed with all their digits. Pure.
+// Parses and prints JSON without loss: integers that a float would round become bigint, and are printed with
+// all digits. Pure.
 
 interface Source {
   source?: string;
 }
 
-/** As JSON.parse; where the browser does not tell the digits, integers are as it reads them. */
+/**
+ * Parses like JSON.parse. If the browser does not provide the digits of a number, integers are rounded.
+ */
 export function parseExact(text: string): unknown {
-  // Most answers hold no such number: the plain way is ten times as fast.
+  // Most results have no such number, and JSON.parse is ten times as fast.
   if (!/\d{16}/.test(text)) return text === '' ? null : JSON.parse(text);
   const revive = (_: string, value: unknown, context?: Source): unknown => {
     const digits = context?.source;
@@ -18,13 +21,15 @@ export function parseExact(text: string): unknown {
 
 const { rawJSON = String } = JSON as { rawJSON?: (digits: string) => unknown };
 
-/** As JSON.stringify; where the browser prints no digits as they are, those integers are texts. */
+/**
+ * Prints like JSON.stringify. If the browser cannot print raw digits, large integers become strings.
+ */
 export function printExact(value: object | null, space?: number): string {
   const replace = (_: string, inner: unknown): unknown =>
     typeof inner === 'bigint' ? rawJSON(String(inner)) : inner;
   return JSON.stringify(value, replace, space);
 }
 
-/** A value in one line, for people: texts without quotes. */
+/** Returns a value in one line, for people: strings without quotes. */
 export const printValue = (value: unknown): string =>
   typeof value === 'object' ? printExact(value) : String(value);

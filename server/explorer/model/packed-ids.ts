@@ -1,12 +1,12 @@
-// Elements in the address, short: their ids, and the places of some. What an address holds that is neither is none of
-// them. Pure.
+// Encodes elements in the address in a short form: their ids, and the positions of some. Invalid parts of an
+// address are ignored. Pure.
 import type { Place } from './graph-model.js';
 
-/** Places in the address, in the order of their ids: `12_-40.5_3_0`. */
+/** Decodes positions, in the order of their ids: `12_-40.5_3_0`. */
 export const packPlaces = (places: readonly Place[]): string =>
   places.flatMap(({ x, y }) => [Number(x.toFixed(1)), Number(y.toFixed(1))]).join('_');
 
-/** Elements whose place an address does not give are not among them. */
+/** Elements without a position in the address are left out. */
 export function unpackPlaces(ids: readonly string[], text: string): Map<string, Place> {
   const numbers = text.split('_').map((one) => (one === '' ? Number.NaN : Number(one)));
   const places = ids.map((id, at): [string, Place] => {
@@ -15,7 +15,7 @@ export function unpackPlaces(ids: readonly string[], text: string): Map<string, 
   return new Map(places.filter(([, { x, y }]) => Number.isFinite(x) && Number.isFinite(y)));
 }
 
-/** Ids in the address: 22 characters each instead of 36. */
+/** Encodes ids in 22 characters each instead of 36. */
 export function packIds(ids: readonly string[]): string {
   return ids
     .map((id) => {

@@ -1,5 +1,5 @@
-// What the sources say of a property besides its type: unique, indexed, its default. Read from the text, for
-// people to see; what it means is the compiler's to say. Pure.
+// Reads from the sources what they declare for a property besides its type: unique, indexed, its default.
+// This is for display only; the compiler decides the meaning. Pure.
 
 /** Marks such as `unique`, `index` and `= NOW`, by type and property. */
 export type Marks = ReadonlyMap<string, ReadonlyMap<string, string[]>>;
@@ -9,11 +9,11 @@ const propertyForm =
   /((?:(?:UNIQUE|INDEX)\s+)*)(\w+)\s*\??\s*:\s*[^,{}"]*?(?:\bDEFAULT\s+("(?:[^"\\]|\\.)*"|[^\s,}]+))?\s*(?=[,}\n])/g;
 const textMax = 24;
 
-/** Comments are blanked out; a `//` within a text is none. */
+/** Blanks out comments. A `//` inside a string is no comment. */
 const withoutComments = (text: string): string =>
   text.replace(/"(?:[^"\\\n]|\\.)*"|\/\/[^\n]*/g, (found) => (found[0] === '"' ? found : ''));
 
-/** What stands between a brace and the one that closes it; a brace within a text is none. */
+/** Returns the text between a brace and its closing brace. Braces inside strings do not count. */
 function bodyAt(text: string, start: number): string {
   let depth = 1;
   for (const { 0: found, index } of text.slice(start).matchAll(/"(?:[^"\\\n]|\\.)*"|[{}]/g)) {

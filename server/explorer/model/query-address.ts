@@ -1,5 +1,5 @@
-// A call as it stands in the address: each parameter under its own name, besides the few names that the
-// page keeps for itself. Pure.
+// A call in the address: each parameter under its own name, except for the few names that the page reserves.
+// Pure.
 import { type Member, type Typed, typedFrom, typedText } from './value-form.js';
 
 const kept = new Set(['view', 'run', 'body', 'part', 'filter']);
@@ -15,7 +15,7 @@ export function typedOf(members: Member[], params: URLSearchParams): Record<stri
   return typed;
 }
 
-/** Changes of the address for what was typed; undefined takes a parameter away. */
+/** Returns the changes of the address for the typed text. Undefined removes a parameter. */
 export function addressOf(
   members: Member[],
   typed: Record<string, Typed>,

@@ -1,5 +1,5 @@
-// A walk as commands, as a program, or as the arguments of MCP calls, to be pasted elsewhere. The key is a
-// variable of the environment: it is never copied. Pure.
+// Prints a session as commands, as a program, or as the arguments of MCP calls, to paste elsewhere. The API
+// key is a variable of the environment and is never copied. Pure.
 import { type Call, argumentsOf, bodyOf } from './session.js';
 
 export interface WalkPlace {
@@ -10,7 +10,7 @@ export interface WalkPlace {
 
 const inShell = (text: string): string => text.replaceAll("'", `'\\''`);
 
-/** The connection id is opened by the first line, so it stands outside the quotes. */
+/** The first line sets the connection id, so the variable is outside the quotes. */
 export function walkAsCurl(calls: readonly Call[], { origin, hasKey }: WalkPlace): string {
   const key = hasKey ? ' -H "x-api-key: $TRELLIS_API_KEY"' : '';
   const post = `curl -s -H 'Content-Type: application/json'${key}`;
@@ -46,7 +46,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** `tools/call` by `tools/call`. */
+/** Prints one `tools/call` for each step. */
 export const walkAsMcp = (calls: readonly Call[], connection: string): string =>
   `${JSON.stringify(
     calls.map((call) => ({ name: call.tool, arguments: argumentsOf(call, connection) })),

@@ -1,4 +1,4 @@
-// Which calls of a walk make sense from what the traversal holds, by the schema. Pure.
+// Decides by the schema which session tools apply to the current traversal. Pure.
 import type { SchemaType } from './status.js';
 import type { Call, Held } from './session.js';
 
@@ -7,7 +7,7 @@ export interface StepChoice {
   call: Call;
 }
 
-/** The steps along edges that lead somewhere from the types at hand. */
+/** Returns the edge steps that lead to something from the types of the traversal. */
 export function stepsFrom(held: Held, schema: readonly SchemaType[]): StepChoice[] {
   const labels = new Set(held.map(({ label }) => label));
   const kindOf = (name: string | undefined) => schema.find((type) => type.name === name)?.kind;
@@ -35,7 +35,7 @@ export function stepsFrom(held: Held, schema: readonly SchemaType[]): StepChoice
   });
 }
 
-/** Properties of the types at hand. */
+/** Returns the properties of the types of the traversal. */
 export function propertiesFrom(held: Held, schema: readonly SchemaType[]): string[] {
   const labels = new Set(held.map(({ label }) => label));
   const types = schema.filter(({ name }) => labels.has(name));

@@ -1,5 +1,4 @@
-// A walk through the graph as an agent makes it: calls of session tools, as they are sent, said and kept in
-// an address. Pure.
+// A session as an agent runs it: calls of session tools, in the form of requests, texts and addresses. Pure.
 import { printValue } from './lossless-json.js';
 
 export interface Call {
@@ -8,7 +7,7 @@ export interface Call {
   data: Record<string, unknown>;
 }
 
-/** How many of which type a traversal holds. */
+/** Number of items of a traversal by type. */
 export type Held = { label: string; count: number }[];
 
 /** Tools whose arguments are members next to the connection id. */
@@ -20,13 +19,13 @@ export function bodyOf({ tool, data }: Call, connection: string): Record<string,
   return { ...id, data };
 }
 
-/** As a tool of `POST /mcp` takes it. */
+/** The step as a tool call of `POST /mcp`. */
 export const argumentsOf = ({ data }: Call, connection: string): Record<string, unknown> => ({
   connection_id: connection,
   ...data,
 });
 
-/** `n_from_type Person` */
+/** Returns a text such as `n_from_type Person`. */
 export function printCall({ tool, data }: Call): string {
   const { filter, ...rest } = data;
   const condition = (filter as { properties?: Condition[][] } | undefined)?.properties?.[0]?.[0];
@@ -43,19 +42,19 @@ interface Condition {
   value: unknown;
 }
 
-/** How many things an answer says there are: groups count their items, a list is as long as it is. */
+/** Returns the number of items of a reply: groups count their items, a list has its length. */
 export function countIn(answer: unknown): number | undefined {
   if (Array.isArray(answer)) return answer.length;
   return answer === null ? 0 : undefined;
 }
 
-/** An expression reads `null` and lists as texts, too. */
+/** The expression also matches `null` and lists. */
 const isTool = (tool: unknown): boolean => typeof tool === 'string' && /^[a-z_]{1,40}$/.test(tool);
 
 const isObject = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && !Array.isArray(data);
 
-/** A walk in the address, and back. */
+/** Encodes a session in the address, and decodes it. */
 export const packWalk = (calls: readonly Call[]): string =>
   JSON.stringify(calls.map(({ tool, data }) => [tool, data]));
 

@@ -1,9 +1,9 @@
-// Long texts cut for people. Pure.
+// Shortens long texts for people. Pure.
 
-/** Its first letters; a character that the cut would halve is left out. */
+/** Returns the first characters, without half of a surrogate pair at the end. */
 export const beginningOf = (text: string, most: number): string =>
   text.length > most ? text.slice(0, most).replace(/\p{Cs}$/u, '') : text;
 
-/** As long as `most` allows, with a sign that there is more. */
+/** Returns at most `most` characters, with a mark if the text is longer. */
 export const shortened = (text: string, most: number): string =>
   text.length > most ? `${beginningOf(text, most - 1).trimEnd()}…` : text;

@@ -1,5 +1,5 @@
-// HelixQL texts as people read them: where names are declared, the text of one query, and the colours of
-// words. Only shows: what a text means is the compiler's to say. Pure.
+// Reads HelixQL sources for display: where names are declared, the text of one query, and the colors of
+// words. The compiler decides the meaning. Pure.
 
 interface File {
   path: string;
@@ -39,7 +39,7 @@ export function piecesOf(line: string, types: ReadonlySet<string>): Piece[] {
   });
 }
 
-/** Names that a set of files declares, and where. */
+/** Returns the names that a set of files declares, and their positions. */
 export function declarationsIn(
   files: readonly File[],
 ): Map<string, { path: string; line: number }> {
@@ -53,7 +53,7 @@ export function declarationsIn(
   return found;
 }
 
-/** A query with the comment above it, up to the next declaration. */
+/** Returns a query with the comment above it, up to the next declaration. */
 export function textOfQuery(
   files: readonly File[],
   name: string,

@@ -1,4 +1,4 @@
-// What the server tells of itself once a second, and what the pages make of it. Pure.
+// The status that the server reports once a second, and the figures that the pages compute from it. Pure.
 
 export interface QueryFigures {
   name: string;
@@ -15,12 +15,12 @@ export interface TypeCount {
   dimensions?: number;
 }
 
-/** The place of the server in its cluster. */
+/** State of the server in its cluster. */
 export interface ClusterPlace {
   node: string;
   role: string;
   epoch: number;
-  /** `epoch.sequence` of the last entry that it holds. */
+  /** Position of the last applied entry, as `epoch.sequence`. */
   position: string;
   lag_ms: number;
   leader: { node: string; address: string } | null;
@@ -48,7 +48,7 @@ export interface Status {
   cluster?: ClusterPlace;
 }
 
-/** One second of the server. */
+/** Figures of one second. */
 export interface Moment {
   rate: number;
   errors: number;

@@ -1,4 +1,4 @@
-// A JSON Schema of the contract as a short text: `{person: text, limit?: 0…255}`. Pure.
+// Prints a JSON Schema of the contract as a short text: `{person: text, limit?: 0…255}`. Pure.
 import type { JsonType } from './contract.js';
 
 const depthMax = 4;

@@ -17,7 +17,7 @@ export interface Member {
   standard?: string;
 }
 
-/** What stands in a field: the text of a simple one. */
+/** Content of a field: the text of a simple one. */
 export type Typed = string | undefined | Typed[] | { [member: string]: Typed };
 
 const has = (type: JsonType, name: string): boolean =>
@@ -31,7 +31,7 @@ function fieldOf(type: JsonType, optional = false): Field {
   }
   if (has(type, 'array') && type.items !== undefined) {
     const of = fieldOf(type.items);
-    // Many numbers are pasted, not typed one by one.
+    // Lists of many numbers are pasted as one text.
     return of.kind === 'number' ? { kind: 'numbers', optional } : { kind: 'list', optional, of };
   }
   if (has(type, 'object')) return { kind: 'object', optional, members: membersOf(type) };
@@ -69,7 +69,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** JSON of one field; undefined for a member that is left out. */
+/** Returns the JSON of one field, or undefined for a member that is left out. */
 function printField(field: Field, typed: Typed): string | undefined {
   if (field.kind === 'object') return printObject(field, typed);
   if (field.kind === 'list') {
@@ -112,15 +112,15 @@ function printObject(
   return parts.length === 0 && optional ? undefined : `{${parts.join(',')}}`;
 }
 
-/** The body of a call. */
+/** Returns the body of a call. */
 export const printBody = (members: Member[], typed: Record<string, Typed>): string =>
   printObject({ members, optional: false }, typed) ?? '{}';
 
-/** What stands in a field as a parameter of the address, and back. */
+/** Encodes the content of a field as a parameter of the address, and decodes it. */
 export const typedText = (typed: Typed): string =>
   typeof typed === 'string' ? typed : typed === undefined ? '' : JSON.stringify(typed);
 
-/** What stands in the fields for a value: an address may be written by hand. */
+/** Returns the content of the fields for a value. The user can write an address by hand. */
 function typedValue(value: unknown): Typed {
   if (value === null || value === undefined) return undefined;
   if (Array.isArray(value)) return value.map(typedValue);

@@ -1,15 +1,14 @@
-// The map of a vector type as the server draws it: points, the pairs that the index calls near, and how much
-// of the truth that is. Pure.
+// The map of a vector type: points, the pairs that the index finds near, and the recall of these pairs. Pure.
 
 export interface VectorMap {
   points: { id: string; x: number; y: number }[];
-  /** Places in `points`. */
+  /** Pairs of indexes in `points`. */
   edges: [number, number][];
   /** Similarity of each edge. */
   scores: number[];
   recall: number | null;
   dimensions: number;
-  /** Vectors of the type. */
+  /** Number of vectors of the type. */
   of: number;
 }
 
@@ -18,7 +17,7 @@ export interface Neighbour {
   score: number;
 }
 
-/** What is near each point, best first. */
+/** Returns the neighbors of each point, nearest first. */
 export function neighboursOf({ points, edges, scores }: VectorMap): Map<string, Neighbour[]> {
   const found = new Map<string, Neighbour[]>(points.map(({ id }) => [id, []]));
   for (const [at, [from, to]] of edges.entries()) {
@@ -32,6 +31,6 @@ export function neighboursOf({ points, edges, scores }: VectorMap): Map<string, 
 /** Distance between the farthest points when the layout begins. */
 const reach = 600;
 
-/** Where each point begins: on the principal axes. */
+/** Returns the initial position of each point, on the principal axes. */
 export const placesOf = ({ points }: VectorMap): Map<string, { x: number; y: number }> =>
   new Map(points.map(({ id, x, y }) => [id, { x: x * reach, y: y * reach }]));

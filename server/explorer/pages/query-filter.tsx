@@ -1,5 +1,5 @@
-// The box that filters queries by name, and what passes it, for the pages that list them. The filter stands
-// in the address.
+// The box that filters queries by name, and the filtered list, for the pages that list queries. The filter is
+// part of the address.
 import type { QueryContract } from '../model/contract.js';
 import { contract } from '../state/program.js';
 import { route, setParams } from '../state/router.js';
@@ -27,5 +27,5 @@ export function queriesLeft(): QueryContract[] {
     .sort((a, b) => Number(a.writes) - Number(b.writes));
 }
 
-/** In place of a list that the filter has emptied. */
+/** Shown instead of a list that the filter has emptied. */
 export const NothingLeft = () => <li class="hint">No query name contains this text.</li>;

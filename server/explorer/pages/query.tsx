@@ -1,5 +1,5 @@
-// Runs a query of the project: a form from its parameters, the answer as JSON, table, graph and plan, and
-// the call as code. A query that writes asks once.
+// The page Query: a form from the parameters, the result as JSON, table, graph and plan, and the call as
+// code. A query that writes needs one confirmation.
 import { millis } from '../model/format-number.js';
 import { calls, argumentsIn } from '../state/calls.js';
 import { contract, queryNamed } from '../state/program.js';
@@ -57,7 +57,7 @@ export function Query() {
   );
 }
 
-/** What was called in this tab, newest first: a click makes it again. */
+/** Calls of this tab, newest first. A click repeats one. */
 function History() {
   if (calls.value.length === 0) return null;
   return (

@@ -1,4 +1,4 @@
-// The answer of a call in four views. Which one is in the address; a view that has nothing to show says why.
+// Shows the result of a call in four views. The address contains the view. A view without content says why.
 import type { Answer } from '../state/api.js';
 import { whole } from '../model/format-number.js';
 import { itemsIn } from '../model/item.js';
@@ -21,7 +21,7 @@ const views = ['json', 'table', 'graph', 'plan'] as const;
 type View = (typeof views)[number];
 const names: Record<View, string> = { json: 'JSON', table: 'Table', graph: 'Graph', plan: 'Plan' };
 
-/** Larger answers are offered as a file. */
+/** Maximum bytes of a result that is shown. A larger one is offered as a file. */
 const drawnMax = 8 * 2 ** 20;
 const itemsMax = 2_000;
 
@@ -62,7 +62,7 @@ export function Result({ run }: { run: Run }) {
   );
 }
 
-/** Arrows lead from view to view. */
+/** Arrow keys switch between the views. */
 function onTabKey(event: KeyboardEvent): void {
   const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
   const at = views.indexOf((event.target as HTMLElement).dataset.view as View);
@@ -76,7 +76,7 @@ function onTabKey(event: KeyboardEvent): void {
 
 const hitsMax = 500;
 
-/** Vectors of an answer can be seen among the others. */
+/** Links to the vectors of a result on the map. */
 function MapLink({ value }: { value: unknown }) {
   const types = new Set(
     (schema.value ?? []).flatMap(({ kind, name }) => (kind === 'vector' ? [name] : [])),

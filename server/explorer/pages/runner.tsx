@@ -1,5 +1,5 @@
-// One query: its form, its buttons, its answer. A query that writes asks once; the server's faults stand at
-// their fields.
+// One query: its form, its buttons, its result. A query that writes needs one confirmation. Errors of the
+// server are shown at their fields.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { QueryContract } from '../model/contract.js';
 import { bytes, counted, millis } from '../model/format-number.js';
@@ -18,7 +18,7 @@ import { type Run, Result } from './result.js';
 
 type Mode = 'run' | 'explain' | 'profile';
 
-/** Faults by the path of their field. */
+/** Errors by the path of their field. */
 function faultsOf(error: ApiError): Map<string, string> {
   const list = error.fault.errors ?? [error.fault];
   return new Map(list.flatMap(({ path, error: text }) => (path ? [[path, text]] : [])));
@@ -39,13 +39,13 @@ async function carryOut(
 }
 
 /**
- * What the address says after a call: the view that shows it, and that it was made. A link keeps its own
- * view.
+ * Returns the address after a call, which contains the view and that the call was made. A link keeps its
+ * own view.
  */
 function noteInAddress(query: QueryContract, mode: Mode, { answer }: Run, isLink: boolean): void {
   const view = route.value.params.get('view');
   if (mode !== 'run') {
-    // A link measures again what only reads, and shows the plan of what writes.
+    // A link runs a query that reads again, and shows only the plan of a query that writes.
     const run = query.writes ? 'explain' : mode;
     setParams({ view: isLink && view !== null ? view : 'plan', run });
     return;
@@ -66,19 +66,19 @@ function modeOf(run: string | null, { writes }: QueryContract): Mode | undefined
 /** Minimum time before a confirmation counts, against double clicks. */
 const answerMs = 300;
 
-/** Makes calls, one at a time; `isAsking`: one that writes waits for its confirmation. */
+/** Makes calls, one at a time. `isAsking`: a call that writes waits for its confirmation. */
 function useCalls(query: QueryContract, body: string) {
   const [run, setRun] = useState<Run>({});
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const [running, setRunning] = useState<AbortController | undefined>();
   const [asked, setAsked] = useState<{ body: string; at: number } | undefined>();
-  // Another body is another question.
+  // A changed body needs another confirmation.
   const isAsking = asked?.body === body;
   const start = async (mode: Mode, isLink = false): Promise<void> => {
     if (query.writes && mode !== 'explain') {
       const now = performance.now();
       if (!isAsking) setAsked({ body, at: now });
-      // The second click of a double one is no answer.
+      // The second click of a double click is no confirmation.
       if (!isAsking || now - asked.at < answerMs) return;
     }
     setAsked(undefined);
@@ -131,7 +131,7 @@ export function Runner({ query }: { query: QueryContract }) {
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === 'Escape') drop();
     if (event.key !== 'Enter') return;
-    // A key that is held asks once; in a text it makes lines.
+    // A key that is held down counts one time. In a text field, Enter makes a new line.
     if (event.repeat && !(event.target instanceof HTMLTextAreaElement)) event.preventDefault();
     if ((event.metaKey || event.ctrlKey) && !event.repeat) void start('run');
   };

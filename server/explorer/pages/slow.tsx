@@ -1,5 +1,5 @@
-// The requests that took long, and where their time went. Values are never logged, so there are no
-// arguments to run again.
+// The page Slow log: slow requests, and how their time was spent. The log has no parameter values, so
+// requests cannot be repeated from here.
 import { useEffect, useState } from 'preact/hooks';
 import { ask } from '../state/api.js';
 import { bytes, millis, whole } from '../model/format-number.js';
@@ -120,7 +120,7 @@ function Entries({ list }: { list: SlowRequest[] }) {
   );
 }
 
-/** How long it waited, and the share of its time that this was. */
+/** Returns the waiting time, and its share of the total time. */
 function Waited({ ms, queue_ms = 0 }: SlowRequest) {
   return (
     <>

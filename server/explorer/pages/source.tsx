@@ -1,5 +1,5 @@
-// The project's files as the server reads them: coloured, with the compiler's diagnostics in place, names
-// leading to their declaration. Read only: files belong to the editor and to git.
+// The page Source: the files of the project as the server reads them, with colors, diagnostics, and links
+// from names to their declarations. Files are read-only here.
 import { useEffect } from 'preact/hooks';
 import { declarationsIn } from '../model/source-text.js';
 import { useAnswer } from '../components/use-request.js';
@@ -16,7 +16,7 @@ export function Source() {
 
 function WholeSource() {
   const refused = status.value?.sources;
-  // Asked again whenever the server took a set or refused one.
+  // Requested again whenever the server has accepted or refused sources.
   const changes = [status.value?.reloads, refused?.reason, refused?.errors];
   const { value: sources, fault } = useAnswer(readSources, changes);
   if (sources === undefined) return <Waiting fault={fault} />;

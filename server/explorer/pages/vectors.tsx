@@ -14,7 +14,7 @@ import { findVectors } from '../state/semantic-search.js';
 import { goTo, linkTo, route, setParams } from '../state/router.js';
 import { isAdmin, isScoped, status } from '../state/server.js';
 
-/** The map's drawing brings the largest libraries: fetched when it is first needed. */
+/** Loaded when first needed, because the map needs the largest libraries. */
 const loadDrawing = (): Promise<ComponentType<MapProps>> =>
   import('../canvas/map-view.js').then(({ MapView }) => MapView);
 
@@ -62,7 +62,7 @@ export function Vectors() {
 const samplesStandard = '2000';
 const sampleSizes = ['500', '2000', '5000'];
 
-/** The server's map of a type with some vectors that must be in it. */
+/** Requests the map of a type with some vectors that must be in it. */
 function useVectorMap(type: string, samples: string, hits: readonly string[]) {
   const [map, setMap] = useState<VectorMap | undefined>();
   const [fault, setFault] = useState('');
@@ -168,7 +168,7 @@ function Facts({ type, types, samples, map }: FactsProps) {
 
 function Search({ type, found }: { type: string; found: number | undefined }) {
   const [text, setText] = useState(route.value.params.get('find') ?? '');
-  // What a search said holds for its own hits: an address that brings others says its own.
+  // The scores of a search belong to its own hits. An address with other hits has its own scores.
   const [said, setSaid] = useState({ text: '', hits: '' });
   const hitsNow = route.value.params.get('hits') ?? '';
   const say = (text: string, hits = hitsNow): void => setSaid({ text, hits });

@@ -26,20 +26,20 @@ export class ApiError extends Error {
 export interface Answer<T = unknown> {
   value: T;
   text: string;
-  /** Milliseconds until the whole answer was here. */
+  /** Milliseconds until the whole response had arrived. */
   ms: number;
   bytes: number;
 }
 
 const utf8 = new TextDecoder();
 
-/** The last request did not reach the server. */
+/** True if the last request did not reach the server. */
 export const isOffline = signal(false);
 
-/** Counts how often the server answered again after it had not. */
+/** Number of times that the server responded again after an outage. */
 export const comebacks = signal(0);
 
-/** Looks at the graph wait for each other: the server runs two at a time. */
+/** Queue of graph reads, because the server runs two at a time. */
 const waiting: (() => void)[] = [];
 let looking = 0;
 
@@ -55,7 +55,7 @@ function leave(): void {
 }
 
 interface Options {
-  /** JSON text; a POST when it is there. */
+  /** Body as JSON text. If present, the request is a POST. */
   body?: string;
   signal?: AbortSignal;
 }
@@ -80,7 +80,7 @@ async function send<T>(path: string, { body, signal }: Options): Promise<Answer<
     response = await fetch(path, {
       headers,
       cache: 'no-store',
-      // The key is for the server of this page.
+      // The key must only be sent to the server of this page.
       redirect: 'manual',
       ...(body !== undefined && { method: 'POST', body }),
       ...(signal && { signal }),
@@ -104,7 +104,7 @@ async function send<T>(path: string, { body, signal }: Options): Promise<Answer<
   return { value: parseExact(text) as T, text, ms, bytes: data.byteLength };
 }
 
-/** A refusal of a key that is no longer this page's asks for none. */
+/** If the page has another key by now, the refusal does not ask for one. */
 function failureOf(text: string, status: number, sent: Record<string, string>): ApiError {
   let fault: Fault;
   try {
@@ -120,11 +120,11 @@ function failureOf(text: string, status: number, sent: Record<string, string>): 
   return new ApiError(fault, status);
 }
 
-/** `POST _explore/<name>`. */
+/** Calls `POST _explore/<name>`. */
 export const look = async <T>(name: string, body: unknown): Promise<T> =>
   (await ask<T>(`_explore/${name}`, { body: JSON.stringify(body) })).value;
 
-/** What to tell people of anything that was thrown. */
+/** Returns the message to show for anything that was thrown. */
 export function messageOf(error: unknown): string {
   if (error instanceof ApiError) {
     return error.fault.hint === undefined ? error.message : `${error.message} ${error.fault.hint}`;

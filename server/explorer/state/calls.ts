@@ -1,4 +1,4 @@
-// The last calls made in this tab, so that they can be made again. Kept in this tab only.
+// Stores the last calls of this tab, so that they can be repeated. Other tabs do not see them.
 import { signal } from '@preact/signals';
 
 export interface PastCall {
@@ -6,7 +6,7 @@ export interface PastCall {
   /** Address of the view that made the call. */
   address: string;
   ms: number;
-  /** Counts up. */
+  /** Increases with each call. */
   at: number;
 }
 
@@ -21,10 +21,10 @@ function readStored(): PastCall[] {
   }
 }
 
-/** Newest first. */
+/** Calls, newest first. */
 export const calls = signal<PastCall[]>(readStored());
 
-/** `person=newton k=3`, for people. */
+/** Returns a text such as `person=newton k=3`. */
 export function argumentsIn({ address }: PastCall): string {
   const params = new URLSearchParams(address.replace(/^[^?]*\??/, ''));
   const said = [...params].filter(([name]) => name !== 'run' && name !== 'view');
@@ -44,7 +44,7 @@ export function noteCall(call: Omit<PastCall, 'at'>): void {
   try {
     sessionStorage.setItem(stored, JSON.stringify(calls.value));
   } catch {
-    // Arguments that are larger than a browser keeps are known until the page is closed.
+    // Arguments that are too large for the storage of the browser are kept until the page is closed.
     sessionStorage.removeItem(stored);
   }
 }

@@ -1,12 +1,12 @@
-// The key of this page's requests. It lives in memory, or in this tab's session storage when the person says
-// so. Invariant: it is sent as a header to data routes only, never in an address.
+// Stores the API key of this page: in memory, or in the session storage of the tab if the user ticks the box.
+// Invariant: the key is sent only as a header to data routes, never in an address.
 import { signal } from '@preact/signals';
 import { forgetCalls } from './calls.js';
 
 const stored = 'trellis-key';
 let key = sessionStorage.getItem(stored) ?? '';
 
-/** Why a key is asked for; undefined while none is needed. */
+/** Why the page asks for a key; undefined if no key is needed. */
 export const keyAsked = signal<string | undefined>(undefined);
 
 export function useKey(text: string, keep: boolean): void {

@@ -1,4 +1,4 @@
-// The schema and the contract of the queries, as the running server tells them.
+// Loads the schema and the contract of the queries from the running server.
 import { computed, signal } from '@preact/signals';
 import { type Contract, type QueryContract, readContract } from '../model/contract.js';
 import type { SchemaType } from '../model/status.js';
@@ -7,7 +7,7 @@ import { ask } from './api.js';
 export const contract = signal<Contract | undefined>(undefined);
 export const schema = signal<SchemaType[] | undefined>(undefined);
 
-/** A palette's place for every type of nodes and vectors: the same on every page. */
+/** Index in the palette of every node and vector type. It is the same on every page. */
 export const typePlaces = computed(() => {
   const types = (schema.value ?? []).filter(({ kind }) => kind !== 'edge');
   return new Map(types.map(({ name }, at) => [name, at]));

@@ -6,7 +6,7 @@ import { batch, signal } from '@preact/signals';
 
 export interface Route {
   page: string;
-  /** What follows the page's name, decoded. */
+  /** The part after the name of the page, decoded. */
   name: string;
   params: URLSearchParams;
 }
@@ -44,7 +44,7 @@ addEventListener('hashchange', () => {
   });
 });
 
-/** `#/query/worksOf?person=newton` */
+/** Returns an address such as `#/query/worksOf?person=newton`. */
 export function linkTo(page: string, name = '', params: Record<string, string> = {}): string {
   const query = new URLSearchParams(params).toString();
   const path = name === '' ? page : `${page}/${encodeURIComponent(name)}`;
@@ -56,8 +56,8 @@ export function goTo(page: string, name = '', params: Record<string, string> = {
 }
 
 /**
- * Changes parameters of the view at hand without a step in the history; undefined takes one away. With
- * `of`, the view that asked: nothing when another one is open by now.
+ * Changes parameters of the current view without an entry in the history. Undefined removes a parameter.
+ * `of` is the view that requests the change; nothing happens if another view is open by now.
  */
 export function setParams(changes: Record<string, string | undefined>, of?: Route): void {
   const { page, name, params } = route.value;
@@ -72,13 +72,15 @@ export function setParams(changes: Record<string, string | undefined>, of?: Rout
   writeAddress();
 }
 
-/** Longer addresses are no links, and some browsers take none. */
+/**
+ * Maximum length of an address. Longer ones do not work as links, and some browsers refuse them.
+ */
 const addressMax = 1_000_000;
 /** Some browsers allow 100 changes of the address in 30 s. Typing makes more. */
 const againMs = 1_000;
 let later = 0;
 
-/** Writes the view into the address; what the browser refuses now is written a little later. */
+/** Writes the view into the address. If the browser refuses a change, it is written later. */
 function writeAddress(): void {
   clearTimeout(later);
   const address = hereLink();
@@ -90,7 +92,10 @@ function writeAddress(): void {
   }
 }
 
-/** The address of the view at hand, be it written or not; `without` one of its parameters. */
+/**
+ * Returns the address of the current view, even if it was not written yet; `without` leaves out one
+ * parameter.
+ */
 export const hereLink = (without = ''): string => {
   const { page, name, params } = route.value;
   return linkTo(page, name, Object.fromEntries([...params].filter(([key]) => key !== without)));

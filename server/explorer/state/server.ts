@@ -15,14 +15,14 @@ export const moments = signal<Moment[]>([]);
 
 export const isAdmin = computed(() => status.value?.role === 'admin');
 
-/** A key limited to some queries sees those, and nothing of the graph. */
+/** A key that is limited to some queries sees only these queries, and no elements. */
 export const isScoped = computed(
   () => status.value !== undefined && status.value.elements === undefined,
 );
 
 const token = crypto.getRandomValues(new Uint32Array(2)).join('-');
 
-/** Ended when the key is another one: what the one before is answered is not for the page. */
+/** Aborted when the key changes: the page must not show responses to the former key. */
 let turn = new AbortController();
 
 async function poll(signal: AbortSignal): Promise<void> {
@@ -37,7 +37,7 @@ async function poll(signal: AbortSignal): Promise<void> {
   moments.value = [...moments.value, momentOf(value, value.seconds)].slice(-momentsMax);
 }
 
-/** Why the page shows nothing yet, other than a key. */
+/** Why the page shows nothing yet, if not because of a missing key. */
 export const startFault = signal<string | undefined>(undefined);
 
 async function pollSafely(): Promise<void> {
@@ -69,7 +69,7 @@ export function pollNow(): Promise<void> {
   return polling;
 }
 
-/** Nothing of what one key has seen is shown to the next. */
+/** Clears everything that a former key has loaded. */
 function forgetServer(): void {
   turn.abort();
   turn = new AbortController();

@@ -1,6 +1,5 @@
-// The walk of this tab: a session of the server's own, its calls with what they answered, and what the
-// traversal holds after each. Watching another session only reads it. Invariant: what is held is always what
-// the server said last.
+// The session of this tab: its calls with their results, and the traversal after each call. Watching another
+// session only reads it. Invariant: the shown traversal is the last one that the server reported.
 import { effect, signal } from '@preact/signals';
 import { type Call, type Held, bodyOf, packWalk } from '../model/session.js';
 import { ask, messageOf } from './api.js';
@@ -38,14 +37,14 @@ interface Group {
   count: number;
 }
 
-/** How many items of which type; of a blank traversal none. */
+/** Number of items by type; empty for a blank traversal. */
 export async function readHeld(connection: string): Promise<Held> {
   const body = { connection_id: connection, properties: ['label'] };
   const { value } = await post<Group[]>('group_by', body);
   return value.map(({ label, count }) => ({ label: label ?? '', count }));
 }
 
-/** The first items, without moving the cursor. */
+/** Returns the first items, without moving the cursor. */
 export async function readFirst(connection: string, count: number): Promise<unknown[]> {
   const body = { connection_id: connection, drop: false, range: { start: 0, end: count } };
   return (await post<unknown[]>('collect', body)).value;
@@ -68,13 +67,13 @@ async function carryOut(connection: string, call: Call): Promise<WalkRow> {
   }
 }
 
-/** The calls that succeeded, as an address has them. */
+/** Returns the successful calls, in the form of the address. */
 export function walkedSoFar(): string {
   const done = (walk.value?.rows ?? []).filter(({ fault }) => fault === undefined);
   return packWalk(done.map(({ call }) => call));
 }
 
-/** Makes calls one after another; the address holds those that succeeded. */
+/** Makes calls one after another. The address contains those that succeeded. */
 export async function go(calls: readonly Call[]): Promise<void> {
   if (walking.value.isBusy || calls.length === 0) return;
   walking.value = { isBusy: true, fault: '' };

@@ -1,4 +1,4 @@
-// The project's files as the server has them: those in use, and those it refused.
+// Loads the files of the project from the server: those in use, and those that it refused.
 import { ask } from './api.js';
 
 export interface Diagnostic {

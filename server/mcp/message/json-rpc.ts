@@ -1,15 +1,15 @@
-// JSON-RPC 2.0 as the Model Context Protocol uses it: one object, read from the bytes as they came, so
-// that no number passes through JSON.parse. Invariant: a fault carries the id of its request whenever
-// that could be read.
+// Parses a JSON-RPC 2.0 message of the Model Context Protocol: one object. Reads it from the received bytes,
+// so that no number passes through JSON.parse. Invariant: an error contains the id of its request if the id
+// could be parsed.
 import { type JsonView, type Limits, scanBody, TrellisError } from '../../../engine/internal.js';
 import { RpcFault, rpcCodes } from './rpc-reply.js';
 
-/** A request, or a notification: that has no id. */
+/** A request, or a notification, which has no id. */
 export interface Frame {
   body: Uint8Array;
   /** Id as JSON text. */
   id: string | undefined;
-  /** Its first byte. */
+  /** The first byte of the parameters. */
   idAt: number;
   method: string;
   params: JsonView | undefined;
@@ -46,19 +46,19 @@ function scan(body: Uint8Array, limits: Limits): JsonView {
   throw new RpcFault(rpcCodes.request, 'Invalid request: one object is needed');
 }
 
-/** A string or an integer, as it was written. */
+/** Returns the id, a string or an integer, as its JSON text. */
 function idOf(view: JsonView | undefined, body: Uint8Array): string | undefined {
   if (view === undefined) return undefined;
   if (view.kind === 'string' || view.integral) return rawText(view, body);
   throw new RpcFault(rpcCodes.request, 'Invalid request: id is neither string nor integer');
 }
 
-/** A value as it came. */
+/** Returns a value as its JSON text. */
 export function rawText(view: JsonView, body: Uint8Array): string {
   const { kind } = view;
   if (kind === 'null') return 'null';
   if (kind === 'boolean') return String(view.boolean());
-  // What most ids are costs no copy.
+  // Most ids are short integers, which need no copy.
   if (kind === 'number') return view.token();
   if (view.verbatim) return `"${view.text()}"`;
   const quote = kind === 'string' ? 1 : 0;
@@ -66,7 +66,7 @@ export function rawText(view: JsonView, body: Uint8Array): string {
   return Buffer.from(body.buffer, body.byteOffset + start, end - start).toString();
 }
 
-/** A member of the parameters that has to be a string. */
+/** Returns a member of the parameters that must be a string. */
 export function textParameter(frame: Frame, name: string): string {
   const { params } = frame;
   const view = params?.kind === 'object' ? params.member(name) : undefined;

@@ -1,5 +1,5 @@
-// What a method of the protocol is: from one request to members of its result. The frame around them
-// is endpoint.ts's.
+// The interface of a protocol method: it turns one request into members of its result. endpoint.ts adds the
+// frame.
 import type { Caller } from '../../auth/keys.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { StreamReply } from '../../pipeline/router.js';
@@ -21,13 +21,13 @@ export interface Answer {
   reply?: Uint8Array;
   /** Members of `_meta` of the result. */
   meta?: string;
-  /** Whether and how long it may be kept. */
+  /** Whether and for how long clients can cache the result. */
   keep?: 'lists' | 'always' | 'never';
   failed?: true;
 }
 
 export interface Method {
-  /** Only in this era. */
+  /** The only protocol style with this method. */
   era?: ProtocolStyle;
   answer(asked: Asked): Answer | StreamReply | Promise<Answer>;
 }

@@ -1,5 +1,5 @@
-// What the protocol counts. Invariant: labels come from fixed sets: methods that are served, and
-// names of tools, a bounded number of them.
+// The metrics of the protocol. Invariant: labels come from fixed sets: the methods of the server, and a
+// bounded number of tool names.
 import { Histogram } from '../../../engine/internal.js';
 import type { ServerSample } from '../../telemetry/metric-definitions.js';
 import type { ThreadMetrics, RouteFigures } from '../../telemetry/thread-metrics.js';
@@ -8,7 +8,7 @@ import type { ProtocolStyle } from './protocol-version.js';
 /** Maximum number of tools with separate counters. */
 export const toolsMax = 200;
 
-/** What another thread counts a call under: names of tools have no blank. */
+/** Label under which another thread counts a call. Names of tools contain no space. */
 export const toolLabel = (era: ProtocolStyle, tool: string): string => `${era} ${tool}`;
 
 interface Counted {
@@ -18,7 +18,7 @@ interface Counted {
 }
 
 export class McpMetrics {
-  /** By method, era and result: no key is put together for a request. */
+  /** Counters by method, protocol style and result, so that no key is built for a request. */
   readonly #requests = new Map<string, Map<string, Map<string, Counted>>>();
   readonly #tools = new Map<string, Histogram>();
   /** Calls that other threads answered, by protocol style and tool (`toolLabel`). */
@@ -55,7 +55,7 @@ export class McpMetrics {
     return this.#tools.get(name) ?? this.#newTool(name);
   }
 
-  /** Counts from now on what another thread answers. */
+  /** Adds the counters of another thread. */
   follow(other: ThreadMetrics): void {
     this.#others.add(other);
   }

@@ -1,6 +1,6 @@
-// Which revision a request speaks. Modern ones carry everything in each request and mirror it in the
-// head; legacy ones begin with a handshake. Invariant: what passes is of a version that is served,
-// and its head says what its body says.
+// Decides which revision of the protocol a request uses. Modern revisions have everything in each request and
+// repeat it in HTTP headers; legacy revisions begin with a handshake. Invariant: an accepted request has a
+// supported version, and its headers agree with its body.
 import type { JsonView } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
 import { RpcFault, rpcCodes } from './rpc-reply.js';
@@ -9,7 +9,7 @@ import type { Frame } from './json-rpc.js';
 export type ProtocolStyle = 'modern' | 'legacy';
 
 const modernVersions: readonly string[] = ['2026-07-28'];
-/** Newest first. */
+/** Supported versions, newest first. */
 const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
 export const servedVersions = [...modernVersions, ...legacyVersions];
 
@@ -21,7 +21,7 @@ export function isModernFrame({ method, params }: Frame): boolean {
   const meta = memberOf(params, '_meta');
   if (method === 'server/discover') return true;
   if (meta?.kind !== 'object') return false;
-  // What they have, as a rule: no names are made.
+  // The usual names, so that no strings are created.
   if (meta.member(versionName) !== undefined) return true;
   return meta.names().some((name) => name.startsWith(prefix));
 }
@@ -37,7 +37,7 @@ export function eraOf(frame: Frame, exchange: Exchange): ProtocolStyle {
   return 'legacy';
 }
 
-/** The version of a handshake: the one asked for where it is served. */
+/** Returns the version of a handshake: the requested one, if it is supported. */
 export function agreedVersion(asked: string): string {
   return legacyVersions.includes(asked) ? asked : legacyVersions[0]!;
 }
@@ -63,14 +63,17 @@ function checkModern(frame: Frame, exchange: Exchange, meta: JsonView | undefine
   }
 }
 
-/** The parameter that `Mcp-Name` mirrors. */
+/** Returns the parameter that the header `Mcp-Name` repeats. */
 const namedBy: Partial<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
 };
 
-/** A header that is not plain ASCII comes as `=?base64?...?=`; undefined when that is broken. */
+/**
+ * Decodes a header. Text that is not plain ASCII is encoded as `=?base64?...?=`. Returns undefined if the
+ * encoding is invalid.
+ */
 function decodeName(header: string): string | undefined {
   if (!header.startsWith('=?')) return header;
   const coded = /^=\?base64\?(.*)\?=$/.exec(header)?.[1];

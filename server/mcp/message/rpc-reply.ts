@@ -1,5 +1,5 @@
-// Answers of JSON-RPC 2.0: results, faults, and the nod to a notification. They are put together as
-// text, so that no number passes through JSON.parse.
+// Prints JSON-RPC 2.0 responses: results, errors, and the response to a notification. Concatenates text, so
+// that no number passes through JSON.parse.
 import { jsonHeaders } from '../../http/header-list.js';
 import { okStatus } from '../../http/status-line.js';
 import type { Reply } from '../../pipeline/router.js';
@@ -18,7 +18,7 @@ export const rpcCodes = {
 const badStatus = '400 Bad Request';
 const acceptedStatus = '202 Accepted';
 
-/** A request that JSON-RPC itself refuses; faults of a tool's arguments are answers of the tool. */
+/** A request that JSON-RPC itself refuses. Errors of a tool's arguments are results of the tool. */
 export class RpcFault extends Error {
   /** JSON text of the request's id. */
   id = 'null';
@@ -35,10 +35,13 @@ export class RpcFault extends Error {
 
 export const notedReply: Reply = { status: acceptedStatus, headers: jsonHeaders, body: '' };
 
-/** Characters of an answer that the transport may take as text: a copy less; longer ones go out in pieces. */
+/**
+ * Maximum number of characters that the transport sends as one string, which saves a copy. Longer
+ * responses are sent in pieces.
+ */
 const textMax = 16_384;
 
-/** `members`: of the result, as JSON text without its braces. */
+/** `members`: members of the result, as JSON text without its braces. */
 export function resultReply(id: string, members: string): Uint8Array | Reply {
   const body = `{"jsonrpc":"2.0","id":${id},"result":{${members}}}`;
   if (body.length > textMax) return Buffer.from(body);
@@ -48,7 +51,7 @@ export function resultReply(id: string, members: string): Uint8Array | Reply {
 export function faultReply(fault: RpcFault, id: string, isModern: boolean): Reply {
   const { code, message, details } = fault;
   const error = { code, message, ...(details !== undefined && { data: details }) };
-  // Older clients take any other status for a fault of the transport, once the era is known.
+  // Older clients treat any other status as an error of the transport, once the protocol style is known.
   const isLate = code === rpcCodes.method || code === rpcCodes.params;
   const status = !isModern && (isLate || code === rpcCodes.noResource) ? okStatus : fault.status;
   const body = `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;

@@ -1,25 +1,25 @@
-// The answer of a tool whose reply goes out whole: the same JSON as text and as structure, written as bytes
-// into one buffer. Invariant: it is what `resultReply` says of the same members, to the byte.
+// Prints the result of a tool whose reply is not shortened: the same JSON as text and as structured content,
+// written into one buffer. Invariant: the bytes are those of `resultReply` for the same members.
 import type { Reply } from '../../pipeline/router.js';
 import type { ProtocolStyle } from './protocol-version.js';
 import type { Answer } from './method.js';
 import { resultReply } from './rpc-reply.js';
 
-/** What stands around the id and the reply, in one era. */
+/** The bytes around the id and the reply, for one protocol style. */
 interface ToolReplyForm {
   before: Uint8Array;
   between: Uint8Array;
   after: Uint8Array;
 }
 
-/** What is the same in all results of a server. */
+/** The members that all results of a server have. */
 export interface ResultForms {
   /** Members of `_meta` in every result of a modern request. */
   info: string;
   tool: Record<ProtocolStyle, ToolReplyForm>;
 }
 
-/** What every result of a modern request begins with. */
+/** Beginning of every result of a modern request. */
 const completed = '"resultType":"complete",';
 
 export function resultFormsOf(version: string): ResultForms {
@@ -29,7 +29,7 @@ export function resultFormsOf(version: string): ResultForms {
   return { info, tool: { legacy: toolReplyForm('', ''), modern } };
 }
 
-/** A result, of whatever there is to say in it: JSON text, `meta` of its `_meta`; or the reply of a tool. */
+/** A result: its members as JSON text, with `meta` as its `_meta`; or the reply of a tool. */
 export function resultOf(
   { info, tool }: ResultForms,
   era: ProtocolStyle,
@@ -58,8 +58,8 @@ const quote = 0x22;
 const backslash = 0x5c;
 
 /**
- * `id`: JSON text. `reply`: an object as the engine prints it: nothing else than these two is escaped in a
- * text.
+ * `id`: JSON text. `reply`: an object as the engine prints it. In the text, only quotes and backslashes
+ * of the reply need an escape.
  */
 function toolReply(form: ToolReplyForm, id: string, reply: Uint8Array): Uint8Array {
   const { before, between, after } = form;
@@ -89,7 +89,7 @@ function toolReply(form: ToolReplyForm, id: string, reply: Uint8Array): Uint8Arr
   return out;
 }
 
-/** Answers where the text ends. Most ids are a few digits. */
+/** Writes an id and returns the offset after it. Most ids are a few digits. */
 function putText(out: Buffer, at: number, text: string, bytes: number): number {
   if (bytes === text.length && bytes < 16) {
     for (let i = 0; i < bytes; i++) out[at + i] = text.charCodeAt(i);

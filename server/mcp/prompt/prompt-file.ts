@@ -15,7 +15,7 @@ const nameForm = /^[A-Za-z0-9_.-]{1,64}$/;
 
 export interface FoundPrompts {
   prompts: Prompt[];
-  /** Files that were left out, and why. */
+  /** Skipped files, with the reason. */
   faults: string[];
 }
 
@@ -40,7 +40,7 @@ function filesIn(folder: string): string[] {
     );
     return files.sort().slice(0, filesMax);
   } catch {
-    // Most projects have none.
+    // Most projects have no prompts.
     return [];
   }
 }
@@ -60,7 +60,7 @@ function readOne(projectDir: string, named: string, standardName: string): Promp
   }
 }
 
-/** What is wrong with it, where something is. */
+/** Returns the error of a prompt file, or undefined. */
 export function promptOf(source: string, standardName: string): Prompt | string {
   const match = /^\uFEFF?---\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/.exec(source);
   const head = headOf(match?.[1] ?? '');

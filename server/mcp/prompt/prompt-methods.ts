@@ -1,5 +1,5 @@
-// The methods of prompts, and the completion of what is typed into their arguments and into the gaps
-// of resource templates. Invariant: only what the caller sees is ever proposed.
+// The methods of prompts, and the completion of arguments of prompts and of resource templates. Invariant: a
+// completion contains only names that the caller may see.
 import type { JsonView } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import { type Answer, type Asked, membersOf, type Methods } from '../message/method.js';
@@ -78,7 +78,7 @@ function complete({ frame, key }: Asked, options: PromptMethodOptions): Answer {
   const fitting = candidates(reference, name, seen, options).filter((word) =>
     word.toLowerCase().includes(value),
   );
-  // What begins with it comes first.
+  // Values that begin with the typed text come first.
   const starts = (word: string): number => (word.toLowerCase().startsWith(value) ? 0 : 1);
   const ranked = fitting.sort((a, b) => starts(a) - starts(b));
   const values = ranked.slice(0, completionsMax);

@@ -1,5 +1,5 @@
-// What a prompt is: a text with gaps that a person has filled in before a model reads it; and those
-// that every database has.
+// A prompt: a text with placeholders that the user fills in before a model reads it. Also defines the
+// built-in prompts.
 import type { Program } from '../../../engine/internal.js';
 
 export interface PromptArgument {
@@ -13,7 +13,9 @@ export interface Prompt {
   title?: string;
   description?: string;
   arguments: readonly PromptArgument[];
-  /** With `{{argument}}` where the value of one stands, and `{{schema}}` for the schema page. */
+  /**
+   * Text with `{{argument}}` for the value of an argument, and `{{schema}}` for the schema page.
+   */
   text: string;
 }
 
@@ -64,12 +66,12 @@ when nothing that is stored answers the question.
 
 export const builtInPrompts: readonly Prompt[] = [explore, answerWithSources];
 
-/** The text with its gaps filled. What is filled in is not looked at again. */
+/** Returns the text with its placeholders filled in. Placeholders inside values stay unchanged. */
 export function filled({ text }: Prompt, values: ReadonlyMap<string, string>): string {
   return text.replaceAll(/\{\{\s*([\w-]+)\s*\}\}/g, (gap, name: string) => values.get(name) ?? gap);
 }
 
-/** Words that may stand in an argument, by its name. */
+/** Possible values of an argument, by its name. */
 export function wordsFor(
   argument: string,
   { schema, queries }: Pick<Program, 'schema' | 'queries'>,

@@ -1,9 +1,9 @@
-// One element by its id: its properties as they are stored, its ends if it is an edge, and how many
-// edges of each type it has. Invariant: values are the stored JSON, so integers keep their digits.
+// Returns one element by its id: its stored properties, its endpoints if it is an edge, and its number of
+// edges of each type. Invariant: values are the stored JSON, so integers keep their digits.
 import { labelOf, printUuid, type ReadView, uuidAt } from '../../../engine/internal.js';
 import { fragmentText } from './schema-page.js';
 
-/** JSON text; undefined when there is no such element. */
+/** Returns JSON text, or undefined if there is no such element. */
 export function elementBody(view: ReadView, uuid: Uint8Array): string | undefined {
   const id = view.idOf(uuid);
   const record = id === 0 ? undefined : view.record(id);

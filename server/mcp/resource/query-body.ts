@@ -1,4 +1,4 @@
-// One query as a record: what its author wrote, what it takes and gives, and how it is run.
+// Describes one query as a record: its text, its parameters and result, and its plan.
 import {
   parseDocText,
   explain,
@@ -10,7 +10,9 @@ import {
 } from '../../../engine/internal.js';
 import { replySchema } from '../tool/query-tool.js';
 
-/** `view`: for estimates of rows, which tell of the data; absent for who does not see those. */
+/**
+ * `view`: for estimates of rows, which depend on the data. Absent if the caller must not see them.
+ */
 export function queryBody(query: Query, program: Program, view: ReadView | undefined): string {
   const { name, doc, written, plan, mcp } = query;
   return JSON.stringify({

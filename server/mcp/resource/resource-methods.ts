@@ -1,5 +1,5 @@
-// The resources: the schema twice, for programs and for models, every query, every element.
-// Invariant: what a caller may not see is answered like what does not exist.
+// The resources: the schema for programs and for models, every query, every element. Invariant: a resource
+// that a caller may not see gives the same error as a missing one.
 import {
   type Database,
   parseDocText,
@@ -18,7 +18,7 @@ import { schemaBody } from './schema-body.js';
 import { schemaPage } from './schema-page.js';
 import { type Visibility, visibleTo } from './visibility.js';
 
-/** Fails NOT_READY and the like. */
+/** Fails while calls are refused, for example with NOT_READY. */
 export type GetDatabase = () => Database;
 
 export const schemaUri = 'trellis://schema';
@@ -28,7 +28,10 @@ const queryPrefix = 'trellis://query/';
 const elementTemplate = 'trellis://element/{id}';
 const elementPrefix = 'trellis://element/';
 
-/** Queries beyond this are found by their template alone: long lists eat the memory of a model. */
+/**
+ * Maximum number of listed queries. Others are only reachable by their template, because a long list
+ * fills the context of a model.
+ */
 const listedMax = 200;
 
 const json = 'application/json';

@@ -1,5 +1,5 @@
-// The schema as a record for programs: that of `mcp/schema_resource`, and how many elements each type
-// has.
+// Describes the schema as a record for programs: that of `mcp/schema_resource`, with the number of elements
+// of each type.
 import { type ElementKind, type ReadView, schemaRecord } from '../../../engine/internal.js';
 import type { Visibility } from './visibility.js';
 

@@ -1,6 +1,6 @@
-// The schema as one page for a model: types with their counts and properties, edges as arrows, some
-// values of what can be looked up, every query as one line. Invariant: the work for a page is bounded,
-// however many elements there are.
+// Prints the schema as one page for a model: types with their counts and properties, edges as arrows,
+// examples of indexed values, and one line for each query. Invariant: the work for a page is bounded,
+// independently of the number of elements.
 import {
   parseDocText,
   type ElementType,
@@ -14,9 +14,9 @@ import { countOf } from './schema-body.js';
 import type { Visibility } from './visibility.js';
 
 const examplesMax = 10;
-/** Elements that are looked at for the examples of one property. */
+/** Number of elements that are read for the examples of one property. */
 const lookedAtMax = 100;
-/** Properties of which examples are given. */
+/** Maximum number of properties with examples. */
 const exemplifiedMax = 40;
 const exampleChars = 60;
 
@@ -62,7 +62,7 @@ class GraphPage {
     return [`## ${title}`, '', ...lines, ''];
   }
 
-  /** Values of the indexed texts of a type. */
+  /** Returns values of the indexed strings of a type. */
   #examples(type: ElementType): string[] {
     const label = this.view.catalog.find(type.kind, type.name);
     if (label === undefined) return [];
@@ -92,7 +92,7 @@ function* firstOf(batches: Iterable<Uint32Array>, most: number): Generator<numbe
   }
 }
 
-/** The JSON text of a stored property; undefined when it is unset. */
+/** Returns the JSON text of a stored property, or undefined if it is unset. */
 export function fragmentText(record: Uint8Array, slot: number): string | undefined {
   const { start, end } = fragmentOf(record, slot);
   if (start === end) return undefined;

@@ -7,7 +7,7 @@ import { isScoped, mayCall } from '../../auth/permissions.js';
 export interface Visibility {
   schema: Schema;
   queries: Query[];
-  /** The graph itself, not only queries. */
+  /** Whether the caller sees types and elements, not only queries. */
   hasGraph: boolean;
 }
 

@@ -1,6 +1,6 @@
-// `trellis mcp`: messages come as lines, go to the server as requests, and its answers go back as
-// lines. Invariant: nothing but messages is ever written; each request is answered once unless it
-// was cancelled; a call that may have been carried out is not sent again.
+// `trellis mcp`: reads messages as lines, sends them to the server as requests, and writes its responses as
+// lines. Invariant: only messages are written. Each request gets exactly one response unless it was
+// cancelled. A call that the server may have run is not sent again.
 import type { Readable, Writable } from 'node:stream';
 import { type Limits, TrellisError } from '../../../engine/internal.js';
 import { isModernFrame } from '../message/protocol-version.js';
@@ -23,7 +23,7 @@ export interface BridgeOptions {
   mostBytes: number;
 }
 
-/** How long a server that has gone is waited for. */
+/** Longest wait for a server that has stopped. */
 export const patienceMs = 10_000;
 const againMs = 100;
 /** Time for running calls after the end of the input. */
@@ -47,7 +47,7 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
 }
 
 class Bridge {
-  /** By the JSON text of their ids. */
+  /** Running requests by the JSON text of their ids. */
   readonly #calls = new Map<string, { stop: AbortController; done: Promise<void> }>();
   #isEnding = false;
 
@@ -95,7 +95,9 @@ class Bridge {
     if (!signal.aborted) this.#print(answer);
   }
 
-  /** Asks until there is an answer. Fails NOT_READY when no server is there for too long. */
+  /**
+   * Sends a request until there is a response. Fails NOT_READY if no server responds for too long.
+   */
   async #ask(frame: Frame, signal: AbortSignal): Promise<Came> {
     const { link, headers } = this.options;
     const latest = performance.now() + patienceMs;
@@ -127,12 +129,15 @@ class Bridge {
     }
   }
 
-  /** Runs one stream until it ends. A stream that was open before is opened again, with no limit of tries. */
+  /**
+   * Runs one stream until it ends. If the stream was open before, it is opened again, without a limit of
+   * attempts.
+   */
   async #hear(frame: Frame, signal: AbortSignal, listening: Listening): Promise<void> {
     const { link, headers } = this.options;
     const latest = performance.now() + patienceMs;
     try {
-      // Only a first call is reason enough to start a server.
+      // Only the first call can start a server.
       const target: Target = await link.find(latest, listening.isOpen ? false : undefined);
       const onEvent = (data: string): void => listening.take(data);
       const came = await forward(target, { frame, headers, signal, onEvent });
@@ -150,7 +155,7 @@ class Bridge {
     output.once('drain', () => input.resume());
   }
 
-  /** Waits a moment for the replies of running calls. */
+  /** Waits a short time for the replies of running calls. */
   async end(): Promise<void> {
     this.#isEnding = true;
     const calls = [...this.#calls.values()];
@@ -164,13 +169,15 @@ class Bridge {
 
 const bodyOf = (fault: RpcFault, id: string): string => String(faultReply(fault, id, true).body);
 
-/** Whether the server says that it is about to end: it has done nothing. */
+/** Returns whether the server reports that it is stopping. It has not run the request then. */
 function isLeaving({ status, text }: Came): boolean {
   if (text.length > 4_096 || !text.includes('"code":"SHUTTING_DOWN"')) return false;
   return status === 503 || text.includes('"isError":true');
 }
 
-/** What came, as a message: refusals that stand before the protocol are none yet. */
+/**
+ * Returns the response as a message. Errors from before the protocol handler are not messages yet.
+ */
 function lineOf({ status, text }: Came, id: string): string {
   const line = text.replaceAll('\n', ' ');
   if (line.startsWith('{"jsonrpc"')) return line;
@@ -178,7 +185,7 @@ function lineOf({ status, text }: Came, id: string): string {
   try {
     said = JSON.parse(text) as typeof said;
   } catch {
-    // Not JSON: perhaps the page of a proxy.
+    // Not JSON, for example the page of a proxy.
   }
   const { error = `The server answered with the status ${status}.`, code, hint } = said;
   const message = hint === undefined ? error : `${error} ${hint}`;
@@ -186,7 +193,10 @@ function lineOf({ status, text }: Came, id: string): string {
   return bodyOf(new RpcFault(rpcCodes.internal, message, undefined, data), id);
 }
 
-/** Whether a call may be sent again: after a refused connection always, else only if it reads. */
+/**
+ * Returns whether a call can be sent again: always after a refused connection, otherwise only if it
+ * reads.
+ */
 function mayRepeat(error: unknown, { method }: Frame): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ECONNREFUSED' || code === 'ENOENT' || method !== 'tools/call';

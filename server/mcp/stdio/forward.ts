@@ -1,15 +1,15 @@
-// One message as a request to the server, and what comes back: an answer, or a stream of events.
+// Sends one message to the server. The response is one message, or a stream of events.
 import { Agent as PlainAgent, type IncomingMessage, request as requestPlain } from 'node:http';
 import { type RequestOptions, Agent as TlsAgent, request as requestTls } from 'node:https';
 import { isModernFrame } from '../message/protocol-version.js';
 import type { Frame } from '../message/json-rpc.js';
 
-/** Where the server is. */
+/** Address and credentials of the server. */
 export interface Target {
-  /** With the path of the endpoint. */
+  /** URL with the path of the endpoint. */
   url: string;
   socketPath?: string;
-  /** Which certificates are accepted. */
+  /** Options that decide which certificates are accepted. */
   tls?: RequestOptions;
 }
 
@@ -17,17 +17,20 @@ export interface Sending {
   frame: Frame;
   headers: Readonly<Record<string, string>>;
   signal: AbortSignal;
-  /** For each event of a stream. */
+  /** Called for each event of a stream. */
   onEvent: (data: string) => void;
 }
 
 export interface Came {
-  /** 0 for a stream, which has ended. */
+  /** HTTP status; 0 for a stream, which has ended. */
   status: number;
   text: string;
 }
 
-/** What is kept open longer may be closed by the server while a request is on its way. */
+/**
+ * Milliseconds to keep a connection open. The server could close an older one while a request is on its
+ * way.
+ */
 const keptMs = 4_000;
 const agents = {
   'http:': new PlainAgent({ keepAlive: true, timeout: keptMs }),
@@ -86,7 +89,7 @@ async function readEvents(
 
 const prefix = 'io.modelcontextprotocol/';
 
-/** What a modern message says, in the head as well: a line of text has no head. */
+/** Repeats members of a modern message as HTTP headers, because a line of text has none. */
 function mirrored(frame: Frame): Record<string, string> {
   if (!isModernFrame(frame)) return {};
   const { method, params } = frame;

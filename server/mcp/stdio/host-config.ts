@@ -1,4 +1,4 @@
-// What the common hosts want to read in their configuration to know of a database.
+// Prints the configuration that common MCP hosts need for a database.
 
 export interface Reach {
   /** Address of a remote server. */
@@ -10,7 +10,7 @@ export interface Reach {
 }
 
 interface Host {
-  /** The member of the configuration that holds servers. */
+  /** Member of the configuration that contains the servers. */
   servers: string;
   overUrl: (url: string, headers: object | undefined) => object;
 }
@@ -33,7 +33,7 @@ export const hosts: Readonly<Record<string, Host>> = {
   },
 };
 
-/** JSON text to paste. */
+/** Returns JSON text to paste. */
 export function hostConfig(host: Host, name: string, reach: Reach): string {
   const { url, command, args, key } = reach;
   const secret = key === undefined ? undefined : { 'x-api-key': key };

@@ -10,7 +10,7 @@ export class LineReader {
 
   constructor(
     private readonly most: number,
-    /** Without the line feed; undefined for one that was too long. */
+    /** The line without the line feed; undefined if it was too long. */
     private readonly onLine: (line: Buffer | undefined) => void,
   ) {}
 
@@ -24,7 +24,7 @@ export class LineReader {
     this.#keep(bytes.subarray(from));
   }
 
-  /** What there is counts as a line. */
+  /** The rest of the input counts as a line. */
   end(): void {
     const line = this.#size > this.most ? undefined : Buffer.concat(this.#pieces);
     this.#pieces = [];

@@ -69,8 +69,8 @@ export class ServerLink {
   }
 
   /**
-   * Waits until the server that was started here listens or ends, at most `most` milliseconds. After that a
-   * message is printed, and calls fail NOT_READY. Never fails.
+   * Waits until the server that was started here listens or ends, at most `most` milliseconds. After
+   * that, it prints a message, and calls fail NOT_READY. Never fails.
    */
   async open(ms: number, most = openingMs): Promise<void> {
     const latest = performance.now() + most;

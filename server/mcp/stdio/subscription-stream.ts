@@ -1,7 +1,6 @@
-// One subscription of a client, over one stream, or several if the server restarts.
-//
-// Invariant: the subscription is acknowledged once. Everything that may have changed while no stream was open
-// is reported as changed.
+// One subscription of a client. It uses one stream, or several if the server restarts. Invariant: the
+// subscription is acknowledged one time. Everything that may have changed while no stream was open is
+// reported as changed.
 
 interface Message {
   id?: unknown;
@@ -13,14 +12,14 @@ interface Message {
 }
 
 export class Listening {
-  /** It was acknowledged. */
+  /** Whether the subscription was acknowledged. */
   isOpen = false;
-  /** The server has said the last word. */
+  /** Whether the server has sent the last message of the subscription. */
   isOver = false;
 
   constructor(private readonly print: (line: string) => void) {}
 
-  /** One event of a stream. */
+  /** Handles one event of a stream. */
   take(data: string): void {
     const { method, params } = JSON.parse(data) as Message;
     const isGreeting = method === 'notifications/subscriptions/acknowledged';
@@ -39,7 +38,7 @@ export class Listening {
   }
 }
 
-/** A word for everything that a subscription is about. */
+/** Returns a change notification for everything that the subscription covers. */
 function changesOf({ _meta, notifications = {} }: NonNullable<Message['params']>): string[] {
   const tell = (method: string, params: object): string =>
     JSON.stringify({ jsonrpc: '2.0', method, params: { _meta, ...params } });

@@ -12,12 +12,12 @@ import type { StreamReply } from '../../pipeline/router.js';
 import type { Asked, Methods } from '../message/method.js';
 import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
 
-/** What of a caller's world may change: the text of each part. */
+/** The parts that can change for a caller, each as text to compare. */
 export interface World {
   tools: string;
   resources: string;
   prompts: string;
-  /** By the URI of the resource. */
+  /** Texts by URI of the resource. */
   contents: Readonly<Record<string, string>>;
 }
 
@@ -30,10 +30,10 @@ export interface SubscriptionsOptions {
 
 interface Subscription {
   stream: AnswerStream;
-  /** JSON text. */
+  /** Subscription id as JSON text. */
   id: string;
   key: Caller | undefined;
-  /** Whose share it counts to. */
+  /** Caller to whose share the stream counts. */
   holder: string;
   lists: readonly ListName[];
   uris: readonly string[];
@@ -51,14 +51,14 @@ const headers: HeaderList = [
   ['X-Content-Type-Options', 'nosniff'],
 ];
 
-/** The open streams of all databases of a server, by whose they are. */
+/** The open streams of all databases of a server, by caller. */
 export class OpenStreams {
   readonly #by = new Map<string, number>();
   #count = 0;
 
   constructor(private readonly limits: { streams: number; streams_per_caller: number }) {}
 
-  /** Fails RATE_LIMITED or SHARE_EXCEEDED where one more is too many. */
+  /** Fails RATE_LIMITED or SHARE_EXCEEDED if one more stream exceeds a limit. */
   check(holder: string): void {
     const { streams, streams_per_caller: ofOne } = this.limits;
     if (this.#count >= streams) fail('RATE_LIMITED', { what: 'open streams', seconds: 1 });
@@ -128,12 +128,12 @@ export class Subscriptions {
     this.#beat = undefined;
   }
 
-  /** So that no proxy on the way takes the connection for idle. */
+  /** Keeps the connection from being closed as idle by a proxy. */
   #keepAlive(): void {
     for (const { stream } of this.#open) stream.write(':\n\n');
   }
 
-  /** Something may have changed: tells those for whom it has. */
+  /** Called when something may have changed. Notifies the streams for which it has. */
   announce(): void {
     const worlds = new Map<string, World>();
     for (const subscription of this.#open) {
@@ -188,7 +188,7 @@ function urisOf(filter: JsonView | undefined): string[] {
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64');
 
-/** Streams stay open for days: what they compare is kept short. */
+/** Hash the compared texts, because streams stay open for days. */
 function digested({ tools, resources, prompts, contents }: World): World {
   const entries = Object.entries(contents).map(([uri, text]) => [uri, digest(text)]);
   return {

@@ -1,5 +1,5 @@
-// The arguments of a call, and the one among them that is ours: how long the answer may be. Invariant:
-// what a tool is given are the bytes as they came, without that one.
+// Parses the arguments of a call. One argument belongs to this server: the maximum length of the result.
+// Invariant: a tool gets the other arguments as the bytes that were received.
 import { fail, type JsonView } from '../../../engine/internal.js';
 import { rawText } from '../message/json-rpc.js';
 import { limitArgument } from './tool.js';
@@ -7,11 +7,11 @@ import { limitArgument } from './tool.js';
 export interface GivenArguments {
   /** JSON text; empty for none. */
   args: Uint8Array;
-  /** Characters of the answer. */
+  /** Maximum number of characters of the result. */
   limit: number;
 }
 
-/** `most`: characters of an answer whose call asks for nothing less. Fails PARAM_VALUE. */
+/** `most`: default and upper limit for the characters of the result. Fails PARAM_VALUE. */
 export function argumentsOf(
   given: JsonView | undefined,
   body: Uint8Array,

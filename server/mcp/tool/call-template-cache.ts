@@ -15,11 +15,11 @@ export interface TemplateMatch {
   /** Name of the tool. */
   name: string;
   era: ProtocolStyle;
-  /** As they came: not empty, and without those that are reserved. */
+  /** The received bytes: not empty, and without reserved arguments. */
   args: Uint8Array;
 }
 
-/** Codes of arguments that are no JSON: then the message is none either. */
+/** Error codes of arguments that are not JSON. Then the whole message is not JSON either. */
 export const malformed: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'BAD_UTF8',
   'BAD_JSON',
@@ -30,7 +30,7 @@ export const malformed: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'BODY_NOT_OBJECT',
 ]);
 
-/** A message that was read as a whole, and where its id and its arguments are. */
+/** A message that was parsed completely, with the positions of its id and its arguments. */
 export interface CallTemplate {
   bytes: Uint8Array;
   idAt: number;
@@ -39,17 +39,17 @@ export interface CallTemplate {
   argsEnd: number;
   name: string;
   era: ProtocolStyle;
-  /** What its head said. */
+  /** Values of its HTTP headers. */
   version: string;
   method: string;
   named: string;
 }
 
 const patternsMax = 8;
-/** Longer messages cost enough elsewhere. */
+/** Maximum length of a template. For longer messages, parsing is a small part of the cost. */
 const bodyMax = 2_048;
 const idMax = 64;
-/** The message and its `params`. */
+/** The parsed message and its `params`. */
 const depthAround = 2;
 
 export class CallTemplateCache {
@@ -61,7 +61,7 @@ export class CallTemplateCache {
   onLearned: (pattern: CallTemplate) => void = () => undefined;
 
   constructor(limits: Limits, mostBytes: number) {
-    // No message within this has more values than bytes.
+    // A message of this size cannot have more values than bytes.
     this.#bodyMax = Math.min(bodyMax, mostBytes, limits.json_values);
     this.#depth = limits.json_depth - depthAround;
   }
@@ -87,17 +87,17 @@ export class CallTemplateCache {
     return this.#patterns;
   }
 
-  /** One that another thread has learned. */
+  /** Adds a template from another thread. */
   add(pattern: CallTemplate): void {
     if (this.#patterns.length === patternsMax) this.#patterns.pop();
     this.#patterns.push(pattern);
   }
 
-  /** A call that was read as a whole, and whose tool is a query that reads. */
+  /** Adds a template for a call that was parsed completely and whose tool is a query that reads. */
   learn({ frame, era, exchange }: Asked, name: string, args: JsonView): void {
     const { body, id, idAt, params } = frame;
     const meta = params!.member('_meta');
-    // What is another one in every call makes no pattern.
+    // A part that differs in every call cannot be part of a template.
     const isOwn = (member: string): boolean => meta!.member(member) !== undefined;
     if (meta?.kind === 'object' && (isOwn('traceparent') || isOwn('progressToken'))) return;
     const { start: argsAt, size } = args;
@@ -177,7 +177,7 @@ const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;
 /** Whether a byte of a JSON string needs no escape. */
 const isOrdinary = (byte: number): boolean => byte >= 0x20 && byte < 0x7f && byte !== backslash;
 
-/** Where the id that begins at `at` ends; -1 where that is to be read with more care. */
+/** Returns the end of the id that starts at `at`, or -1 if it needs the full parser. */
 function idFrom(body: Uint8Array, at: number): number {
   const last = Math.min(body.length, at + idMax);
   let end = at;
@@ -190,7 +190,7 @@ function idFrom(body: Uint8Array, at: number): number {
   return isWhole(body, at, end) ? end : -1;
 }
 
-/** Where the id that ends before `end` begins. */
+/** Returns the start of the id that ends before `end`. */
 function idUpTo(body: Uint8Array, end: number): number {
   const first = Math.max(0, end - idMax);
   let at = end - 1;
@@ -203,18 +203,15 @@ function idUpTo(body: Uint8Array, end: number): number {
   return isWhole(body, at + 1, end) ? at + 1 : -1;
 }
 
-/** Whether digits are an integer as JSON writes it. */
+/** Whether digits are a valid JSON integer. */
 const isWhole = (body: Uint8Array, at: number, end: number): boolean =>
   end === at + 1 || (end > at && body[at] !== 0x30);
 
 const underscore = 0x5f;
-/** `_lim`: more of it need not be compared. */
+/** `_lim`: a longer prefix need not be compared. */
 const reserved = Buffer.from(limitArgument.slice(0, 4));
 
-/**
- * Whether what stands between braces has no name in escapes and none that is reserved, and cannot be too
- * deep.
- */
+/** Returns whether an object has no escaped or reserved names, and cannot be nested too deeply. */
 function areCertain(body: Uint8Array, start: number, end: number, depth: number): boolean {
   if (body[start] !== 0x7b || body[end - 1] !== 0x7d) return false;
   let opened = 0;
@@ -227,7 +224,7 @@ function areCertain(body: Uint8Array, start: number, end: number, depth: number)
   return opened <= depth;
 }
 
-/** Bytes that are ASCII. */
+/** Returns ASCII text as bytes. */
 function asciiText(body: Uint8Array, start: number, end: number): string {
   let text = '';
   for (let i = start; i < end; i++) text += String.fromCharCode(body[i]!);

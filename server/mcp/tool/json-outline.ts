@@ -1,6 +1,6 @@
-// Where things stand in the JSON text of a reply: its lists with their items, and its integers that
-// a reader in JavaScript would round. Invariant: the text is a reply of the engine, so it is
-// well-formed; nothing of it is parsed and printed again.
+// Finds the lists of a JSON reply with their items, and the integers that a reader in JavaScript would round.
+// Invariant: the text is a reply of the engine, so it is well-formed. No part of it is parsed and printed
+// again.
 import type { DecodePath } from '../../../engine/internal.js';
 
 export interface ListSpan {
@@ -11,17 +11,17 @@ export interface ListSpan {
   end: number;
   /** Start and end of each item, one after the other. */
   items: number[];
-  /** Lists inside, but not inside of those. */
+  /** Lists directly inside this one. */
   inner: ListSpan[];
 }
 
 export interface Outline {
   lists: ListSpan[];
-  /** Start and end of each integer beyond 53 bits that stands where `places` says. */
+  /** Start and end of each integer beyond 53 bits at one of `places`. */
   wide: number[];
 }
 
-/** `every`: any integer of any place. */
+/** `every`: integers at any position count. */
 export type WidePlaces = DecodePath | 'every';
 
 export function outlineOf(text: string, places: WidePlaces): Outline {
@@ -77,7 +77,7 @@ class Reader {
     outer.push(span);
   }
 
-  /** What stands between the quotes. */
+  /** Skips the characters between the quotes. */
   #string(): string {
     const { text } = this;
     const start = this.#at + 1;

@@ -1,7 +1,6 @@
-// Converts a reply to the result of a tool: large integers become text, and the length is limited. A longer
-// reply is truncated between two items of its largest list.
-//
-// Invariant: the truncated value has the same type, and the result says what was left out.
+// Converts a reply to the result of a tool: large integers become strings, and the length is limited. A
+// longer reply is shortened between two items of its largest list. Invariant: the shortened value has the
+// same type, and the result says what was left out.
 import {
   type DecodePath,
   findDecodePaths,
@@ -11,15 +10,15 @@ import {
 import { type ListSpan, outlineOf, type WidePlaces } from './json-outline.js';
 
 export interface OutputOptions {
-  /** Characters of the reply. */
+  /** Maximum number of characters of the reply. */
   limit: number;
   places: WidePlaces;
-  /** How to ask for the rest, as the end of a sentence. */
+  /** How to request the rest, as the end of a sentence. */
   advice: string;
 }
 
 export interface Output {
-  /** Members of the result, as JSON text; none where the reply goes out as it is. */
+  /** Members of the result, as JSON text. Absent if the reply is sent unchanged. */
   members: string;
   reply?: Uint8Array;
   /** Members of its `_meta`. */
@@ -27,7 +26,9 @@ export interface Output {
   isCut: boolean;
 }
 
-/** Where replies of a type may hold integers that a reader in JavaScript would round. */
+/**
+ * Positions at which replies of a type can contain integers that a reader in JavaScript would round.
+ */
 export const widePlacesOf = (schema: Schema, reply: ReplyType): DecodePath =>
   findDecodePaths(schema, reply, { int64: 'string', dates: false });
 
@@ -40,7 +41,7 @@ interface Cut {
 const cutsMax = 8;
 const openBrace = 123;
 
-/** For models that read text, and for programs. */
+/** The text is for models, the structured content for programs. */
 const both = (text: string, structured: string): string =>
   `"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${structured}`;
 
@@ -57,7 +58,7 @@ export function outputOf(reply: string, { limit, places, advice }: OutputOptions
   const texts = [shortened(structured, limit)];
   if (cuts.length > 0) texts.push(`${cuts.map(toldOf).join(' ')} ${advice}`);
   const content = texts.map((text) => `{"type":"text","text":${JSON.stringify(text)}}`).join(',');
-  // The protocol wants an object here.
+  // The protocol requires an object here.
   const isObject = structured.startsWith('{');
   return {
     members: `"content":[${content}]${isObject ? `,"structuredContent":${structured}` : ''}`,
@@ -66,7 +67,7 @@ export function outputOf(reply: string, { limit, places, advice }: OutputOptions
   };
 }
 
-/** Up to here going through bytes one by one costs less than what is compiled for texts. */
+/** Maximum length up to which a loop over bytes is faster than a regular expression on a string. */
 const fewBytes = 2_048;
 
 /** Like `outputOf`, for bytes. Most replies are short and without large integers: they are not decoded. */
@@ -79,7 +80,7 @@ export function outputOfBytes(reply: Uint8Array, options: OutputOptions): Output
   return outputOf(textOf(reply), options);
 }
 
-/** Digits that an integer beyond 53 bits has at least. */
+/** Minimum number of digits of an integer beyond 53 bits. */
 const longDigits = 16;
 
 function hasLongNumber(reply: Uint8Array): boolean {
@@ -95,7 +96,7 @@ function hasLongNumber(reply: Uint8Array): boolean {
 export const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 
-/** Integers that a reader in JavaScript would round become text. */
+/** Replaces integers that a reader in JavaScript would round by strings. */
 function exact(reply: string, places: WidePlaces): string {
   if (places === 0 || !/\d{16}/.test(reply)) return reply;
   const { wide } = outlineOf(reply, places);
@@ -109,7 +110,9 @@ function exact(reply: string, places: WidePlaces): string {
   return text + reply.slice(done);
 }
 
-/** Leaves items out at the end of the largest list; undefined when there is nothing to leave out. */
+/**
+ * Removes items from the end of the largest list. Returns undefined if there is nothing to remove.
+ */
 function cutOnce(text: string, limit: number, cuts: Cut[]): string | undefined {
   const done = new Set(cuts.map(({ list }) => list));
   const list = largest(outlineOf(text, 0).lists, done);
@@ -117,7 +120,7 @@ function cutOnce(text: string, limit: number, cuts: Cut[]): string | undefined {
   const { items, start, end, path } = list;
   const total = items.length / 2;
   const room = limit - (text.length - (end - start)) - 2;
-  // One item stays, so that the reader sees what they are like.
+  // Keeps at least one item as an example.
   let shown = 1;
   while (shown < total && items[shown * 2 + 1]! - items[0]! <= room) shown++;
   if (shown === total) return undefined;
@@ -126,8 +129,8 @@ function cutOnce(text: string, limit: number, cuts: Cut[]): string | undefined {
 }
 
 /**
- * The list whose items make most of the text: not one of a few large items, if it is a list inside
- * them that makes them large.
+ * Returns the list whose own items make up most of the text. If an inner list makes a few items large,
+ * returns that inner list.
  */
 function largest(lists: readonly ListSpan[], done: ReadonlySet<string>): ListSpan | undefined {
   let best: ListSpan | undefined;
@@ -143,7 +146,7 @@ function largest(lists: readonly ListSpan[], done: ReadonlySet<string>): ListSpa
 
 const sizeOf = ({ start, end }: ListSpan): number => end - start;
 
-/** A reply that holds no list to cut is cut where only eyes read it. */
+/** A reply without a list is only shortened in its text. */
 function shortened(text: string, limit: number): string {
   return text.length <= limit
     ? text

@@ -1,5 +1,5 @@
-// Two tools that stand for many queries: one finds them, one calls them. Long lists of tools fill the
-// memory of a model before it has read a word.
+// Two tools that replace many query tools: one finds queries, one runs them. A long list of tools would fill
+// the context of a model.
 import { describeJson, excerpt, fail, scanBody, type Limits } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import { argumentsOf } from './arguments.js';
@@ -7,7 +7,7 @@ import { type Output, outputOf } from './output.js';
 import type { Tool } from './tool.js';
 import { once } from './query-tool.js';
 
-/** The query tools of who calls. */
+/** Returns the query tools of a caller. */
 export type KnownTools = (key: Caller | undefined) => readonly Tool[];
 
 const readOnly = { readOnlyHint: true, openWorldHint: false };

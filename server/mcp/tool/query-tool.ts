@@ -1,5 +1,5 @@
-// Queries as tools: the schemas of their arguments and replies, and a call that is that of
-// `POST /<Query>` with its reply put into the result as it is.
+// Offers queries as tools: the schemas of their arguments and replies, and the call. A call is that of
+// `POST /<Query>`, and its reply is the result.
 import {
   type Database,
   parseDocText,
@@ -20,7 +20,7 @@ export interface QueryToolOptions {
   database: () => Database;
   /** Cluster only. Runs a write on the leader; returns undefined if this node is the leader. */
   callOnLeader?: CallOnLeader;
-  /** The most that a search may give. */
+  /** Maximum number of hits of a search. */
   searchMost: number;
   /** Milliseconds. */
   readBudget: number;
@@ -118,7 +118,7 @@ function adviceOf(query: Query): string {
   return `Ask for fewer, or page with the parameters ${page[0]} and ${page[1]}.`;
 }
 
-/** Made when it is first asked for. */
+/** Created at the first use. */
 export function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;

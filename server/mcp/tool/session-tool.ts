@@ -1,6 +1,6 @@
-// The walk as tools: those of a session (`POST /mcp/<tool>`), with the members of `data` as arguments.
-// A tool that is called without a session opens one, and every answer says which it was and how many
-// items its traversal has.
+// Offers the session tools (`POST /mcp/<tool>`) as MCP tools, with the members of `data` as arguments. A tool
+// that is called without a session opens one. Every result has the id of the session and the number of items
+// of its traversal.
 import {
   type JsonView,
   type Limits,
@@ -50,12 +50,12 @@ function entryOf(name: string, form: WalkForm, limits: Limits): object {
       required: form.opens ? form.required : ['connection_id', ...(form.required ?? [])],
       additionalProperties: false,
     },
-    // A traversal is no data: nothing that is stored changes.
+    // A traversal does not change stored data.
     annotations: { readOnlyHint: true, openWorldHint: name === 'search_vector_text' },
   };
 }
 
-/** A model has no `mcp/init`. */
+/** A model does not call `mcp/init`. */
 function tellHowToOpen(error: unknown): never {
   if (!(error instanceof TrellisError) || error.code !== 'CONNECTION_NOT_FOUND') throw error;
   const hint = 'Leave connection_id out: n_from_type and the searches open a session.';
@@ -81,7 +81,7 @@ async function walk(
     return [`${JSON.stringify(name)}:${rawText(view.member(name)!, args)}`];
   });
   const body = `{${[`"connection_id":${JSON.stringify(id)}`, ...members].join(',')}}`;
-  // Collecting may end the traversal.
+  // Collecting can clear the traversal.
   const before = isNew ? { count: 0 } : sessions.held(id, caller);
   const budget = budgetOf(exchange, limits.query_time);
   const cancellable = (cancel: () => void): void => {
@@ -89,7 +89,7 @@ async function walk(
   };
   const bytes = Buffer.from(body);
   const reply = await performed(() => sessions.handle(tool, bytes, caller, budget, cancellable));
-  // What only reads may have ended the traversal; what opens may have made it.
+  // A tool that reads may have cleared the traversal, and a tool that starts one may have created it.
   const { count, kind } = reads.has(tool) ? before : sessions.held(id, caller);
   const parts = [
     `"connection_id":${JSON.stringify(id)}`,
@@ -112,7 +112,7 @@ async function walk(
   }
 }
 
-/** Such as `1 h`: the largest unit that tells it whole. */
+/** Returns a duration such as `1 h`, in the largest unit that divides it. */
 function timeText(ms: number): string {
   const units = [
     ['h', 3_600_000],
@@ -123,7 +123,7 @@ function timeText(ms: number): string {
   return `${ms / size} ${name}`;
 }
 
-/** Where a `range` ends: behind everything, unless it says so. */
+/** Returns the end of a `range`; without one, the end of the list. */
 function endOf(view: JsonView): number {
   const range = view.member('range');
   const end = range?.kind === 'object' ? range.member('end') : undefined;

@@ -21,7 +21,9 @@ export interface ToolMethodOptions {
   outputChars: number;
   metrics: McpMetrics;
   familiar: CallTemplateCache;
-  /** Cluster only. Waits until this node is as fresh as a read asks; returns undefined if it is. */
+  /**
+   * Cluster only. Waits until this node is as current as a read requires; returns undefined if it is.
+   */
   fresh?: ((exchange: Exchange) => Promise<unknown> | undefined) | undefined;
 }
 
@@ -45,9 +47,9 @@ function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<An
   }
   try {
     const tool = options.toolset().find(name, key);
-    // The same error for a tool that the key may not call, so that its existence is not disclosed.
+    // A tool that the key may not call gives the same error, so that its existence is not disclosed.
     if (tool === undefined) throw new RpcFault(rpcCodes.params, `Unknown tool: ${name}`);
-    // The log names the tool; a query says for itself which it is, and whether it writes.
+    // The log contains the name of the tool. A query adds its own name and whether it writes.
     exchange.called = { query: name, writes: false };
     const { args, limit } = argumentsOf(given, frame.body, options.outputChars);
     if (isReading(tool) && given?.kind === 'object') options.familiar.learn(asked, name, given);
@@ -60,8 +62,8 @@ function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<An
 const isReading = ({ query }: Tool): boolean => query?.plan.writes === false;
 
 /**
- * The answer to a call whose message was not read as a whole; undefined where it has to be. Fails with
- * MalformedArguments when it turns out that it must, which is before anything was done.
+ * Returns the result of a call whose message matches a template, or undefined if the whole message must
+ * be parsed. Fails with MalformedArguments if the arguments show that it must; nothing was done then.
  */
 export function callMatched(
   { name, args, era }: TemplateMatch,
@@ -74,14 +76,15 @@ export function callMatched(
   try {
     tool = toolset().find(name, key);
   } catch {
-    // Nothing is served: who reads the message tells why, in the words of its era.
+    // No database is available. The handler of the whole message reports the reason in the protocol style of
+    // the client.
     return undefined;
   }
   if (tool === undefined || !isReading(tool)) return undefined;
   return runTool(tool, { exchange, args, key, limit: outputChars }, era, options, true);
 }
 
-/** What was taken for the arguments of a familiar call is no JSON. */
+/** The arguments of the matched call are not JSON. */
 export class MalformedArguments extends Error {}
 
 function runTool(
@@ -92,7 +95,7 @@ function runTool(
   isUnread = false,
 ): Answer | Promise<Answer> {
   try {
-    // What writes goes to the leader from within.
+    // A tool that writes forwards to the leader itself.
     const wait = tool.query?.plan.writes ? undefined : fresh?.(call.exchange);
     const output = wait === undefined ? tool.call(call) : wait.then(() => tool.call(call));
     if (!(output instanceof Promise)) return finished(tool, call, output, metrics);

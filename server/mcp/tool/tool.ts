@@ -12,24 +12,24 @@ import type { Output } from './output.js';
 /** One call of a tool. */
 export interface ToolCall {
   exchange: Exchange;
-  /** The arguments as JSON text, without those that are reserved; empty for none. */
+  /** The arguments as JSON text, without the reserved ones; empty for none. */
   args: Uint8Array;
-  /** Who calls. */
+  /** The caller. */
   key: Caller | undefined;
-  /** Characters of the answer. */
+  /** Maximum number of characters of the result. */
   limit: number;
 }
 
 export interface Tool {
   name: string;
-  /** What `tools/list` says of it, as JSON text; made when it is first asked for. */
+  /** Entry in `tools/list` as JSON text; created at the first use. */
   entry: () => string;
-  /** The query that it is. */
+  /** The query of the tool, if it has one. */
   query?: Query;
   call(call: ToolCall): Output | Promise<Output>;
 }
 
-/** An argument that every tool with long answers takes. */
+/** Argument that every tool with long results accepts. */
 export const limitArgument = '_limit_chars';
 export const limitSchema = {
   type: 'integer',
@@ -37,7 +37,7 @@ export const limitSchema = {
   description: 'At most so many characters of the answer.',
 };
 
-/** Codes of which the text says that the call may simply be made again. */
+/** Codes after which the text says that the call can be repeated. */
 const passing: ReadonlySet<string> = new Set(['NOT_READY', 'OVERLOADED', 'QUERY_TIMEOUT']);
 
 /**

@@ -44,7 +44,7 @@ export class Toolset {
     }
   }
 
-  /** In the order in which they are listed. */
+  /** Tools in the order of the list. */
   listed(caller: Caller | undefined): Tool[] {
     const queries = this.queries(caller);
     const isMany = queries.length > this.options.most;

@@ -1,13 +1,13 @@
 // Prints a random sample of the prose for a review by a person: sentences of the manual (README.md and the pages below
 // server) and comments of engine, server and wasm, each with its file and line.
-// Usage: node test/docs/prose-sample.mjs SEED [SENTENCES] [COMMENTS]
+// Usage: node test/docs/review/sample.mjs SEED [SENTENCES] [COMMENTS]
 // The same seed and the same sources print the same sample.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
 const compiled = buildSync({
   entryPoints: [`${root}/test/docs/prose.ts`],
   bundle: true,
@@ -49,6 +49,13 @@ const tracked = (...patterns) =>
     .sort()
     .map((path) => ({ path, text: readFileSync(`${root}/${path}`, 'utf8') }));
 
+/** Returns the sentences of a paragraph with their code, which `sentencesOf` leaves out. */
+function sentencesWithCode(text) {
+  const codes = [];
+  const marked = text.replace(/`[^`]*`/g, (code) => `X${codes.push(code) - 1}X`);
+  return sentencesOf(marked).map((said) => said.replace(/X(\d+)X/g, (_, at) => codes[at]));
+}
+
 const wordsIn = (text) => text.split(/\s+/).filter((word) => /\p{L}/u.test(word)).length;
 const oneLine = (text) => text.replace(/\s+/g, ' ').trim();
 
@@ -57,8 +64,7 @@ const sentences = tracked('README.md', 'server/*.md')
   .filter(({ path }) => !path.startsWith('server/template/'))
   .flatMap(({ path, text }) =>
     paragraphsOf(text).flatMap((paragraph) =>
-      // Keep code, so that the reader sees the whole sentence.
-      sentencesOf(paragraph.text.replaceAll('`', '')).map((said) => ({ ...paragraph, path, text: said })),
+      sentencesWithCode(paragraph.text).map((said) => ({ ...paragraph, path, text: said })),
     ),
   )
   .filter(({ text }) => wordsIn(text) >= 5);
