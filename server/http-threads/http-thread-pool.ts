@@ -17,7 +17,6 @@ import type { Metrics } from '../telemetry/metrics.js';
 import type { RequestLog } from '../telemetry/request-log.js';
 import type { AnsweredCall } from '../pipeline/request-pipeline.js';
 import type { McpMetrics } from '../mcp/message/metrics.js';
-import type { CallTemplateCache } from '../mcp/tool/call-template-cache.js';
 import { ThreadLink } from './from-thread.js';
 import type { ToolRules } from './mcp-tools.js';
 import type { HttpThreadSetup, ReportingRules } from './setup.js';
@@ -52,7 +51,6 @@ export interface HttpThreadPoolOptions {
 /** What the HTTP threads need to answer MCP tool calls. */
 export interface HttpThreadMcp {
   rules: ToolRules;
-  familiar: CallTemplateCache;
   metrics: McpMetrics;
 }
 
@@ -83,9 +81,6 @@ export class HttpThreadPool {
   constructor(private readonly options: HttpThreadPoolOptions) {
     this.counts = new SharedCounts(options.count);
     this.shares = shareBuffer(options.count);
-    options.mcp.familiar.onLearned = (pattern) => {
-      for (const { worker } of this.#threads) post(worker, { kind: 'calls', patterns: [pattern] });
-    };
   }
 
   /** Number of threads that accept connections, including the main thread. */
@@ -208,7 +203,6 @@ export class HttpThreadPool {
     this.#listener!.distributeTo(descriptor);
     // The keys may have changed since the thread was started.
     post(thread.worker, { kind: 'keys', ...this.#keys });
-    post(thread.worker, { kind: 'calls', patterns: this.options.mcp.familiar.patterns });
   }
 
   #unfollow({ figures }: HttpThreadHandle): void {

@@ -93,8 +93,6 @@ class HttpThread {
         return this.#forwarder.receive(message);
       case 'keys':
         return this.#desk.renewKeys(message.version, message.list);
-      case 'calls':
-        return this.#desk.learnCalls(message.patterns);
       case 'close':
         return this.#close(closeTransport);
     }

@@ -1,31 +1,27 @@
-// Answers MCP tool calls on an HTTP thread. The tool must be a query that only reads, and the message may
-// differ only in its id and its arguments from a message that the main thread has parsed completely.
-// Invariant: a response is byte for byte the response of the main thread. Errors, truncated results and
-// doubtful cases are left to the main thread.
-import type { Attached, DecodePath, Limits, Query } from '../../engine/internal.js';
+// Answers MCP tool calls on an HTTP thread, if the tool is a query that only reads.
+// Invariant: a response is byte for byte the response of the main thread. Errors, truncated results, invalid
+// messages and all other methods are left to the main thread.
+import { type Attached, type DecodePath, type Query, TrellisError } from '../../engine/internal.js';
 import type { Caller } from '../auth/keys.js';
 import { mayCall } from '../auth/permissions.js';
 import type { Exchange } from '../http/exchange.js';
 import { toolLabel, toolsMax } from '../mcp/message/metrics.js';
 import { type ResultForms, resultFormsOf, resultOf } from '../mcp/message/tool-reply.js';
-import {
-  type TemplateMatch,
-  CallTemplateCache,
-  type CallTemplate,
-} from '../mcp/tool/call-template-cache.js';
+import { RpcFault } from '../mcp/message/rpc-reply.js';
 import { outputOfBytes, widePlacesOf } from '../mcp/tool/output.js';
+import {
+  type MessageRules,
+  type ToolCallMessage,
+  readToolCall,
+} from '../mcp/tool/tool-call-message.js';
 import { type Exposed, isExposed } from '../mcp/tool/toolset.js';
 import { ThreadMetrics } from '../telemetry/thread-metrics.js';
 
 /** Settings of the tools. */
-export interface ToolRules {
+export interface ToolRules extends MessageRules {
   enabled: boolean;
   version: string;
   exposed: Exposed;
-  /** Maximum length of a result, in characters. */
-  outputChars: number;
-  bodyBytes: number;
-  limits: Limits;
 }
 
 const eras = ['legacy', 'modern'] as const;
@@ -40,30 +36,22 @@ interface ThreadTool {
 
 /** A call of a tool that the caller may use. */
 export interface FoundCall {
-  call: TemplateMatch;
+  call: ToolCallMessage;
   tool: ThreadTool;
 }
 
 export class ThreadMcpTools {
-  readonly #familiar: CallTemplateCache;
   readonly #forms: ResultForms;
   #tools = new Map<string, ThreadTool>();
   #figures = new ThreadMetrics([]);
-  #knowsAny = false;
 
   constructor(private readonly rules: ToolRules) {
-    this.#familiar = new CallTemplateCache(rules.limits, rules.bodyBytes);
     this.#forms = resultFormsOf(rules.version);
   }
 
   /** True if any call can be answered on this thread. */
   get isOpen(): boolean {
-    return this.#knowsAny && this.#tools.size > 0;
-  }
-
-  learn(patterns: readonly CallTemplate[]): void {
-    for (const pattern of patterns) this.#familiar.add(pattern);
-    this.#knowsAny ||= patterns.length > 0;
+    return this.#tools.size > 0;
   }
 
   /** Replaces the queries after a reload. Returns the metrics that count calls from now on. */
@@ -79,19 +67,30 @@ export class ThreadMcpTools {
     return (this.#figures = new ThreadMetrics(labels));
   }
 
+  /** Returns undefined if only the main thread can answer the message. */
   find(body: Uint8Array, exchange: Exchange, caller: Caller | undefined): FoundCall | undefined {
-    const call = this.#familiar.find(body, exchange);
+    const call = this.#read(body, exchange);
     if (call === undefined) return undefined;
     const tool = this.#tools.get(call.name);
-    return tool !== undefined && mayCall(caller, tool.query) ? { call, tool } : undefined;
+    if (tool === undefined || !mayCall(caller, tool.query)) return undefined;
+    exchange.traceparent ||= call.traceparent;
+    return { call, tool };
+  }
+
+  #read(body: Uint8Array, exchange: Exchange): ToolCallMessage | undefined {
+    try {
+      return readToolCall(body, exchange, this.rules);
+    } catch (error) {
+      if (error instanceof RpcFault || error instanceof TrellisError) return undefined;
+      throw error;
+    }
   }
 
   /** Returns the message for a reply of the query, or undefined if the result must be truncated. */
   answer({ call, tool }: FoundCall, reply: Uint8Array, attached: Attached): Uint8Array | undefined {
     const places = (tool.places ??= placesOf(attached, call.name));
     if (places === undefined) return undefined;
-    const limit = this.rules.outputChars;
-    const output = outputOfBytes(reply, { limit, places, advice: '' });
+    const output = outputOfBytes(reply, { limit: call.limit, places, advice: '' });
     if (output.isCut) return undefined;
     const result = resultOf(this.#forms, call.era, call.id, output);
     return result instanceof Uint8Array ? result : Buffer.from(result.body);

@@ -5,7 +5,6 @@ import type { MessagePort } from 'node:worker_threads';
 import type { ErrorData } from '../../engine/internal.js';
 import type { KeyList } from '../auth/keys.js';
 import type { HeaderList } from '../http/header-list.js';
-import type { CallTemplate } from '../mcp/tool/call-template-cache.js';
 import type { EndedRequest, LogDecision } from '../telemetry/request-log.js';
 import type { AnsweredCall } from '../pipeline/request-pipeline.js';
 
@@ -66,8 +65,6 @@ export type FromThread =
 export type ToThread =
   | Batch<MainItem>
   | { kind: 'keys'; version: number; list: KeyList }
-  /** Templates of messages. In a matching message only the id and the arguments are parsed. */
-  | { kind: 'calls'; patterns: readonly CallTemplate[] }
   /** The thread closes its connections and ends. It gets no new connections. */
   | { kind: 'close' };
 

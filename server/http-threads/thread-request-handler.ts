@@ -15,7 +15,6 @@ import {
 import type { Credential } from '../auth/credential.js';
 import { type Caller, type KeyList, KeyTable, type Keys } from '../auth/keys.js';
 import { RequestGuard, type SecurityOptions } from '../auth/request-guard.js';
-import type { CallTemplate } from '../mcp/tool/call-template-cache.js';
 import type { Exchange } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
 import { jsonHeaders } from '../http/header-list.js';
@@ -131,10 +130,6 @@ export class ThreadRequestHandler implements Receiver, Keys {
     );
     const tool = { query: undefined, label: toolPath, place: queries.length };
     this.#routes = new Map([...short, [toolPath, tool]]);
-  }
-
-  learnCalls(patterns: readonly CallTemplate[]): void {
-    this.#tools.learn(patterns);
   }
 
   renewKeys(version: number, list: KeyList): void {

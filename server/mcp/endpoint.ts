@@ -13,9 +13,7 @@ import type { McpMetrics } from './message/metrics.js';
 import type { Answer, Asked, Method } from './message/method.js';
 import { faultReply, notedReply, RpcFault, rpcCodes } from './message/rpc-reply.js';
 import { type ResultForms, resultFormsOf, resultOf } from './message/tool-reply.js';
-import { type Frame, readFrame } from './message/json-rpc.js';
-import type { TemplateMatch, CallTemplateCache } from './tool/call-template-cache.js';
-import { MalformedArguments } from './tool/tool-methods.js';
+import { type Frame, readFrame, traceparentOf } from './message/json-rpc.js';
 
 export interface McpEndpointOptions {
   version: string;
@@ -26,14 +24,6 @@ export interface McpEndpointOptions {
   ttl: number;
   hasKeys: () => boolean;
   methods: ReadonlyMap<string, Method>;
-  /** Messages of which only the arguments are parsed. */
-  familiar: CallTemplateCache;
-  /** Returns undefined if the whole message must be parsed. Fails with MalformedArguments. */
-  callMatched: (
-    call: TemplateMatch,
-    exchange: Exchange,
-    key: Caller | undefined,
-  ) => Answer | Promise<Answer> | undefined;
   /** Metrics of the server. */
   routes: Metrics;
   metrics: McpMetrics;
@@ -81,36 +71,6 @@ class Conversation {
   ) {}
 
   answer(body: Uint8Array): Result | Promise<Result> {
-    const call = this.options.familiar.find(body, this.exchange);
-    return (call && this.#answerFamiliar(call, body)) ?? this.#answerParsed(body);
-  }
-
-  #answerFamiliar(call: TemplateMatch, body: Uint8Array): Result | Promise<Result> | undefined {
-    this.#id = call.id;
-    this.#era = call.era;
-    this.#method = 'tools/call';
-    try {
-      const answer = this.options.callMatched(call, this.exchange, this.key);
-      if (!(answer instanceof Promise)) return answer && this.#result(answer);
-      return answer.then(
-        (answer) => this.#result(answer),
-        (error: unknown) => this.#orAnew(error, body) ?? this.#fault(error),
-      );
-    } catch (error) {
-      return this.#orAnew(error, body) ?? this.#fault(error);
-    }
-  }
-
-  /** The message does not match its template after all. Nothing was done for it. */
-  #orAnew(error: unknown, body: Uint8Array): Result | Promise<Result> | undefined {
-    return error instanceof MalformedArguments ? this.#answerParsed(body) : undefined;
-  }
-
-  #answerParsed(body: Uint8Array): Result | Promise<Result> {
-    this.#id = 'null';
-    this.#era = undefined;
-    this.#method = 'other';
-    this.exchange.called = undefined;
     try {
       const { limits, bodyBytes } = this.options;
       const frame = readFrame(body, limits, bodyBytes);
@@ -143,7 +103,7 @@ class Conversation {
     if (params !== undefined && params.kind !== 'object') {
       throw new RpcFault(rpcCodes.params, 'Invalid params: an object is needed');
     }
-    noteTrace(frame, exchange);
+    exchange.traceparent ||= traceparentOf(frame);
     const asked: Asked = { frame, era, exchange, key };
     return method.answer(asked);
   }
@@ -177,13 +137,6 @@ class Conversation {
     const id = this.#id === 'null' ? fault.id : this.#id;
     return faultReply(fault, id, this.#era !== 'legacy');
   }
-}
-
-/** A client that cannot set a header sends the trace of a request in the body. */
-function noteTrace({ params }: Frame, exchange: Exchange): void {
-  const meta = params?.member('_meta');
-  const trace = meta?.kind === 'object' ? meta.member('traceparent') : undefined;
-  if (exchange.traceparent === '' && trace?.kind === 'string') exchange.traceparent = trace.text();
 }
 
 /** Converts an error of the engine outside of a tool. Other errors are thrown again and logged. */

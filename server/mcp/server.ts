@@ -23,8 +23,7 @@ import { resourceMethods, schemaPageUri, schemaUri } from './resource/resource-m
 import { visibleTo } from './resource/visibility.js';
 import { queryTool } from './tool/query-tool.js';
 import { sessionTools } from './tool/session-tool.js';
-import { CallTemplateCache } from './tool/call-template-cache.js';
-import { callMatched, type ToolMethodOptions, toolMethods } from './tool/tool-methods.js';
+import { type ToolMethodOptions, toolMethods } from './tool/tool-methods.js';
 import { Toolset } from './tool/toolset.js';
 
 export interface McpServerOptions {
@@ -67,12 +66,10 @@ export class McpServer {
       streams: options.streams ?? new OpenStreams(limits),
       worldOf,
     });
-    const familiar = new CallTemplateCache(limits, mcp.body_bytes);
     const tools: ToolMethodOptions = {
       toolset: () => this.#toolset(),
       outputChars: mcp.max_output_chars,
       metrics: this.#metrics,
-      familiar,
       fresh: this.options.fresh,
     };
     const rules = {
@@ -83,7 +80,7 @@ export class McpServer {
       bodyBytes: mcp.body_bytes,
       limits,
     };
-    this.forHttpThreads = { rules, familiar, metrics: this.#metrics };
+    this.forHttpThreads = { rules, metrics: this.#metrics };
     this.endpoint = mcpEndpoint({
       version,
       enabled: rules.enabled,
@@ -92,8 +89,6 @@ export class McpServer {
       ttl: isFresh ? 0 : mcp.list_ttl,
       hasKeys,
       methods: new Map(this.#methods(tools)),
-      familiar,
-      callMatched: (call, exchange, key) => callMatched(call, exchange, key, tools),
       routes: metrics,
       metrics: this.#metrics,
     });

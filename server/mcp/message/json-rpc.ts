@@ -9,8 +9,6 @@ export interface Frame {
   body: Uint8Array;
   /** Id as JSON text. */
   id: string | undefined;
-  /** The first byte of the parameters. */
-  idAt: number;
   method: string;
   params: JsonView | undefined;
 }
@@ -19,8 +17,7 @@ export interface Frame {
 export function readFrame(body: Uint8Array, limits: Limits, most: number): Frame {
   if (body.length > most) throw new RpcFault(rpcCodes.parse, `More than ${most} bytes`);
   const root = scan(body, limits);
-  const given = root.member('id');
-  const id = idOf(given, body);
+  const id = idOf(root.member('id'), body);
   const refuse = (what: string): never => {
     const fault = new RpcFault(rpcCodes.request, `Invalid request: ${what}`);
     fault.id = id ?? 'null';
@@ -30,8 +27,7 @@ export function readFrame(body: Uint8Array, limits: Limits, most: number): Frame
   if (version?.kind !== 'string' || !version.is('2.0')) refuse('jsonrpc is not "2.0"');
   const method = root.member('method');
   if (method?.kind !== 'string') return refuse('method is no string');
-  const idAt = given === undefined ? 0 : given.start - (given.kind === 'string' ? 1 : 0);
-  return { body, id, idAt, method: method.text(), params: root.member('params') };
+  return { body, id, method: method.text(), params: root.member('params') };
 }
 
 function scan(body: Uint8Array, limits: Limits): JsonView {
@@ -72,4 +68,13 @@ export function textParameter(frame: Frame, name: string): string {
   const view = params?.kind === 'object' ? params.member(name) : undefined;
   if (view?.kind === 'string') return view.text();
   throw new RpcFault(rpcCodes.params, `Invalid params: ${name} is no string`);
+}
+
+/**
+ * The trace context in the body of a client that cannot set the `traceparent` header. Empty without one.
+ */
+export function traceparentOf({ params }: Frame): string {
+  const meta = params?.member('_meta');
+  const trace = meta?.kind === 'object' ? meta.member('traceparent') : undefined;
+  return trace?.kind === 'string' ? trace.text() : '';
 }

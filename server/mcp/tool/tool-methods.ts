@@ -2,17 +2,15 @@
 //
 // Invariant: a tool that a key may not call gives the same error as a tool that does not exist.
 import { TrellisError } from '../../../engine/internal.js';
-import type { Caller } from '../../auth/keys.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { ProtocolStyle } from '../message/protocol-version.js';
 import type { Answer, Asked, Methods } from '../message/method.js';
 import type { McpMetrics } from '../message/metrics.js';
 import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
-import { textParameter } from '../message/json-rpc.js';
 import { argumentsOf } from './arguments.js';
-import { type TemplateMatch, type CallTemplateCache, malformed } from './call-template-cache.js';
 import type { Output } from './output.js';
 import { failedCall, type Tool, type ToolCall } from './tool.js';
+import { calledTool } from './tool-call-message.js';
 import type { Toolset } from './toolset.js';
 
 export interface ToolMethodOptions {
@@ -20,7 +18,6 @@ export interface ToolMethodOptions {
   toolset: () => Toolset;
   outputChars: number;
   metrics: McpMetrics;
-  familiar: CallTemplateCache;
   /**
    * Cluster only. Waits until this node is as current as a read requires; returns undefined if it is.
    */
@@ -40,11 +37,7 @@ function toolList(tools: readonly Tool[]): Answer {
 
 function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<Answer> {
   const { frame, exchange, key, era } = asked;
-  const name = textParameter(frame, 'name');
-  const given = frame.params!.member('arguments');
-  if (given !== undefined && given.kind !== 'object' && given.kind !== 'null') {
-    throw new RpcFault(rpcCodes.params, 'Invalid params: arguments is no object');
-  }
+  const { name, given } = calledTool(frame);
   try {
     const tool = options.toolset().find(name, key);
     // A tool that the key may not call gives the same error, so that its existence is not disclosed.
@@ -52,47 +45,17 @@ function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<An
     // The log contains the name of the tool. A query adds its own name and whether it writes.
     exchange.called = { query: name, writes: false };
     const { args, limit } = argumentsOf(given, frame.body, options.outputChars);
-    if (isReading(tool) && given?.kind === 'object') options.familiar.learn(asked, name, given);
     return runTool(tool, { exchange, args, key, limit }, era, options);
   } catch (error) {
     return failure(error, era);
   }
 }
 
-const isReading = ({ query }: Tool): boolean => query?.plan.writes === false;
-
-/**
- * Returns the result of a call whose message matches a template, or undefined if the whole message must
- * be parsed. Fails with MalformedArguments if the arguments show that it must; nothing was done then.
- */
-export function callMatched(
-  { name, args, era }: TemplateMatch,
-  exchange: Exchange,
-  key: Caller | undefined,
-  options: ToolMethodOptions,
-): Answer | Promise<Answer> | undefined {
-  const { toolset, outputChars } = options;
-  let tool: Tool | undefined;
-  try {
-    tool = toolset().find(name, key);
-  } catch {
-    // No database is available. The handler of the whole message reports the reason in the protocol style of
-    // the client.
-    return undefined;
-  }
-  if (tool === undefined || !isReading(tool)) return undefined;
-  return runTool(tool, { exchange, args, key, limit: outputChars }, era, options, true);
-}
-
-/** The arguments of the matched call are not JSON. */
-export class MalformedArguments extends Error {}
-
 function runTool(
   tool: Tool,
   call: ToolCall,
   era: ProtocolStyle,
   { metrics, fresh }: ToolMethodOptions,
-  isUnread = false,
 ): Answer | Promise<Answer> {
   try {
     // A tool that writes forwards to the leader itself.
@@ -101,10 +64,10 @@ function runTool(
     if (!(output instanceof Promise)) return finished(tool, call, output, metrics);
     return output.then(
       (output) => finished(tool, call, output, metrics),
-      (error: unknown) => failure(error, era, isUnread),
+      (error: unknown) => failure(error, era),
     );
   } catch (error) {
-    return failure(error, era, isUnread);
+    return failure(error, era);
   }
 }
 
@@ -114,8 +77,7 @@ function finished(tool: Tool, call: ToolCall, output: Output, metrics: McpMetric
   return output;
 }
 
-function failure(error: unknown, era: ProtocolStyle, isUnread = false): Answer {
+function failure(error: unknown, era: ProtocolStyle): Answer {
   if (!(error instanceof TrellisError)) throw error;
-  if (isUnread && malformed.has(error.code)) throw new MalformedArguments();
   return { ...failedCall(error, era), failed: true };
 }
