@@ -282,7 +282,7 @@ export class RequestGuard {
  * addresses in X-Forwarded-For are of this machine, whether the proxy is trusted or not.
  */
 function isLocal(exchange: Exchange): boolean {
-  if (!isLoopback(exchange.peer()) || exchange.forwarded) return false;
+  if (!isLoopback(exchange.peer()) || exchange.isProxied) return false;
   const { forwardedFor } = exchange;
   return forwardedFor === '' || forwardedFor.split(',').every((one) => isLoopback(one.trim()));
 }

@@ -4,6 +4,7 @@
 import type { ClusterPosition, ShardReading } from '../../engine/internal.js';
 import { sourceOf } from './address.js';
 import { type HeaderList, noHeaders } from './header-list.js';
+import { RequestHeaders } from './request-headers.js';
 
 /** An answer that is sent in pieces, without a known end. */
 export interface AnswerStream {
@@ -17,55 +18,12 @@ export interface AnswerStream {
   onGone: (() => void) | undefined;
 }
 
-/** What the server keeps of a request's head. An absent header is the empty text. */
-export abstract class Exchange {
+/** One request: its header fields (request-headers.ts), what is known about its call, and its answer. */
+export abstract class Exchange extends RequestHeaders {
   method = '';
   /** Path as the client sent it: not decoded, without the query string. */
   path = '';
   query = '';
-  host = '';
-  hostCount = 0;
-  origin = '';
-  fetchSite = '';
-  preflightMethod = '';
-  apiKey = '';
-  authorization = '';
-  contentType = '';
-  contentEncoding = '';
-  contentLength = '';
-  contentLengthCount = 0;
-  transferEncoding = '';
-  transferEncodingCount = 0;
-  requestIdHeader = '';
-  accept = '';
-  acceptEncoding = '';
-  timeoutHeader = '';
-  /** Undefined if the header is absent, which differs from an empty header. */
-  idempotencyKey: string | undefined;
-  traceparent = '';
-  forwardedFor = '';
-  /** MCP headers: an MCP client repeats parts of its request here. */
-  mcpVersion = '';
-  mcpMethod = '';
-  mcpName = '';
-  /** Entity tags of the documents that the client has cached. */
-  ifNoneMatch = '';
-  /** With `read` a caller gives up the right to write, for this request. */
-  accessHeader = '';
-  /**
-   * How fresh the answer must be, and the position that the node must have reached
-   * (cluster/forward/consistency.ts).
-   */
-  consistency = '';
-  after = '';
-  /** Name of the database, on a server with several databases. */
-  tenant = '';
-  /** With `allow` the client accepts an answer in which some shards are missing. */
-  partial = '';
-  /** Set if another node of the cluster forwarded this request. */
-  passedOn = '';
-  /** Bytes of embeddings at the end of the body, and the proof of the node that computed them. */
-  embeddedBy = '';
   /** Embeddings that another node computed for this call. */
   embeddings: Uint8Array | undefined;
   /** Position of the node that answered instead of this one. */
@@ -73,10 +31,6 @@ export abstract class Exchange {
   /** Required freshness of the shards of a scattered type, and the positions of the shards that answered. */
   shards: ShardReading | undefined;
   shardsAt: Map<string, ClusterPosition> | undefined;
-  /** Proof that the sender is a node of the cluster (cluster/node-auth.ts). */
-  nodeProof = '';
-  /** Whether a header other than an address shows that a proxy forwarded this request. */
-  forwarded = false;
 
   requestId = '';
   /** Which rate limits have counted this request: 1 for its address, 2 for its key as well. */
@@ -148,138 +102,6 @@ export abstract class Exchange {
 
   /** Starts an answer without a length; called instead of `send`. */
   abstract stream(status: string, headers: HeaderList): AnswerStream;
-}
-
-/**
- * Stores one header field; `name` is in lower case. The first value of a repeated field wins. Framing fields
- * are also counted, because a repeat is an error.
- */
-export function keepHeader(exchange: Exchange, name: string, value: string): void {
-  switch (name) {
-    case 'host':
-      exchange.hostCount++;
-      exchange.host ||= value;
-      return;
-    case 'content-type':
-      exchange.contentType ||= value;
-      return;
-    case 'content-length':
-      exchange.contentLengthCount++;
-      exchange.contentLength ||= value;
-      return;
-    case 'transfer-encoding':
-      exchange.transferEncodingCount++;
-      exchange.transferEncoding ||= value;
-      return;
-    case 'x-api-key':
-      exchange.apiKey ||= value;
-      return;
-    case 'authorization':
-      exchange.authorization ||= value;
-      return;
-    case 'origin':
-      exchange.origin ||= value;
-      return;
-    case 'sec-fetch-site':
-      exchange.fetchSite ||= value;
-      return;
-    case 'x-request-id':
-      exchange.requestIdHeader ||= value;
-      return;
-    case 'x-request-timeout-ms':
-      exchange.timeoutHeader ||= value;
-      return;
-    default:
-      keepRareHeader(exchange, name, value);
-  }
-}
-
-function keepRareHeader(exchange: Exchange, name: string, value: string): void {
-  switch (name) {
-    case 'accept':
-      exchange.accept ||= value;
-      return;
-    case 'accept-encoding':
-      exchange.acceptEncoding ||= value;
-      return;
-    case 'content-encoding':
-      exchange.contentEncoding ||= value;
-      return;
-    case 'idempotency-key':
-      exchange.idempotencyKey ??= value;
-      return;
-    case 'traceparent':
-      exchange.traceparent ||= value;
-      return;
-    case 'mcp-protocol-version':
-      exchange.mcpVersion ||= value;
-      return;
-    case 'mcp-method':
-      exchange.mcpMethod ||= value;
-      return;
-    case 'mcp-name':
-      exchange.mcpName ||= value;
-      return;
-    case 'if-none-match':
-      exchange.ifNoneMatch ||= value;
-      return;
-    case 'x-trellis-access':
-      exchange.accessHeader ||= value;
-      return;
-    case 'trellis-consistency':
-      exchange.consistency ||= value;
-      return;
-    case 'trellis-after':
-      exchange.after ||= value;
-      return;
-    case 'trellis-partial':
-      exchange.partial ||= value;
-      return;
-    case 'trellis-tenant':
-      exchange.tenant ||= value;
-      return;
-    case 'trellis-node':
-      exchange.nodeProof ||= value;
-      return;
-    case 'trellis-passed-on':
-      exchange.passedOn ||= value;
-      return;
-    case 'trellis-embeddings':
-      exchange.embeddedBy ||= value;
-      return;
-    case 'x-forwarded-for':
-      keepForwardedFor(exchange, value);
-      return;
-    case 'access-control-request-method':
-      exchange.preflightMethod ||= value;
-      return;
-    default:
-      if (name.startsWith('x-forwarded-') || fromProxies.has(name)) exchange.forwarded = true;
-  }
-}
-
-/** Further fields by which a proxy shows that it forwards a request, or for whom. */
-const fromProxies: ReadonlySet<string> = new Set([
-  'forwarded',
-  'via',
-  'x-real-ip',
-  'x-client-ip',
-  'x-cluster-client-ip',
-  'true-client-ip',
-  'cf-connecting-ip',
-  'fastly-client-ip',
-  'x-envoy-external-address',
-]);
-
-/**
- * Joins repeated lines into one list, in their order (RFC 9110, 5.3). A client that sends its own line must
- * not hide the line that its proxy adds.
- */
-function keepForwardedFor(exchange: Exchange, value: string): void {
-  const { forwardedFor } = exchange;
-  exchange.forwardedFor = forwardedFor === '' ? value : `${forwardedFor}, ${value}`;
-  // An empty value names no client, but a proxy forwarded the request.
-  if (value === '') exchange.forwarded = true;
 }
 
 /** Whether the head announces a body. */

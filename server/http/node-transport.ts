@@ -8,7 +8,7 @@ import { TrellisError } from '../../engine/internal.js';
 import { plainAddress, socketPeer } from './address.js';
 import { ByteShares, type Holding, longBytes } from './byte-shares.js';
 import { CountedConnections } from './connection-share.js';
-import { type AnswerStream, Exchange, hasBody, keepHeader } from './exchange.js';
+import { type AnswerStream, Exchange, hasBody } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
 import type { HeaderList } from './header-list.js';
 import { framingRefusal, headersTooLargeRefusal } from './http-error.js';
@@ -52,7 +52,7 @@ class NodeExchange extends Exchange {
     this.query = mark < 0 ? '' : url.slice(mark + 1);
     const { rawHeaders } = request;
     for (let i = 0; i < rawHeaders.length; i += 2) {
-      keepHeader(this, rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!);
+      this.keepHeader(rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!);
     }
   }
 

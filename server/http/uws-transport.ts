@@ -7,7 +7,7 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from '
 import { printAddress } from './address.js';
 import { ByteShares } from './byte-shares.js';
 import { SeenConnections } from './connection-share.js';
-import { type Exchange, hasBody, keepHeader } from './exchange.js';
+import { type Exchange, hasBody } from './exchange.js';
 import { declaredLength, framingFault } from './framing.js';
 import {
   clearSocket,
@@ -314,7 +314,7 @@ function readHead(exchange: Exchange, request: HttpRequest): void {
   exchange.path = request.getUrl();
   exchange.query = request.getQuery() ?? '';
   request.forEach((name, value) => {
-    keepHeader(exchange, name, value);
+    exchange.keepHeader(name, value);
   });
 }
 

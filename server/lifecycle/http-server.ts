@@ -316,12 +316,12 @@ export class HttpServer {
   }
 
   /** Returns a handler that forwards to other members, or refuses the tenant if there are none. */
-  #elsewhere({ passedOn, nodeProof }: Exchange, tenant: string): DatabaseRequestHandler {
+  #elsewhere({ forwardedProgram, nodeProof }: Exchange, tenant: string): DatabaseRequestHandler {
     const { config, nodes } = this.options;
     const { wait_timeout: waitMs } = config.cluster;
     const main = this.#main;
     const members = this.#otherMembers;
-    const isAsked = members.length > 0 && passedOn === '' && nodeProof === '';
+    const isAsked = members.length > 0 && forwardedProgram === '' && nodeProof === '';
     if (!isAsked) return unknownTenant(main, tenant);
     return tenantElsewhere({ main, tenant, members, calls: nodes!.calls, waitMs });
   }

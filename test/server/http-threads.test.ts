@@ -17,7 +17,6 @@ import {
   type MainItem,
   Outbox,
 } from '../../server/http-threads/messages.js';
-import { keepHeader } from '../../server/http/exchange.js';
 import { ThreadMetrics } from '../../server/telemetry/thread-metrics.js';
 import { Metrics } from '../../server/telemetry/metrics.js';
 import { hasUws } from '../support/server/has-uws.js';
@@ -32,7 +31,7 @@ const threadOf = (script: string, options: WorkerOptions = {}) =>
 const outbox = new Outbox<MainItem>({ postMessage: () => undefined });
 const onEnd = () => undefined;
 const fresh = (head: string) => new ForwardedExchange(1, head, 0, outbox, onEnd);
-const emptyHead = writeHead(fresh('\n'.repeat(34)));
+const emptyHead = writeHead(fresh('\n'.repeat(99)));
 
 /** Every header that means something, and one that does not. */
 const names = [
@@ -54,7 +53,7 @@ describe('heads on their way to the main thread', () => {
       sent.query = random.pick(['', 'a=1', 'explain=1&x']);
       for (const name of names) {
         for (let i = random.below(3); i > 0; i--) {
-          keepHeader(sent, name, random.pick(['', 'x', 'a b;c', 'é\t~', '0', 'chunked']));
+          sent.keepHeader(name, random.pick(['', 'x', 'a b;c', 'é\t~', '0', 'chunked']));
         }
       }
       const got = fresh(writeHead(sent));

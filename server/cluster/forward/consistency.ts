@@ -68,7 +68,7 @@ export class Consistency {
    */
   sendTo(name: string, exchange: Exchange, body: Uint8Array): Promise<Result> | undefined {
     const address = this.#places.get(name);
-    if (address === undefined || exchange.passedOn !== '') return undefined;
+    if (address === undefined || exchange.forwardedProgram !== '') return undefined;
     return forwardToNode(this.options, { node: name, address }, exchange, body);
   }
 

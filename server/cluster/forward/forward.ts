@@ -62,8 +62,8 @@ export function goesToLeader(node: ClusterNode, exchange: Exchange, endpoint: En
  * Returns true if this node handles a leader-only request: it is the leader, or the request was forwarded to
  * it and is refused here if it is not.
  */
-export const isAnsweredHere = (node: ClusterNode, { passedOn }: Exchange): boolean =>
-  node.role === 'leader' || passedOn !== '';
+export const isAnsweredHere = (node: ClusterNode, { forwardedProgram }: Exchange): boolean =>
+  node.role === 'leader' || forwardedProgram !== '';
 
 /** Returns true if the error says that nothing was done, and that another node may do it. */
 const isNobodys = (code: string): boolean => code === 'NO_LEADER' || code === 'NOT_LEADER';
@@ -74,8 +74,8 @@ const programForm = /^[0-9a-f]{16}$/;
 /**
  * Checks that a forwarded request was meant for the program of this node. Fails PROGRAM_CHANGED.
  */
-export function checkProgram({ program }: ClusterNode, { passedOn }: Exchange): void {
-  if (programForm.test(passedOn) && passedOn !== program) fail('PROGRAM_CHANGED');
+export function checkProgram({ program }: ClusterNode, { forwardedProgram }: Exchange): void {
+  if (programForm.test(forwardedProgram) && forwardedProgram !== program) fail('PROGRAM_CHANGED');
 }
 
 /**
@@ -91,7 +91,7 @@ export async function answerOrForward(
   try {
     return await answer();
   } catch (error) {
-    const isKept = exchange.passedOn !== '' || !(error instanceof TrellisError);
+    const isKept = exchange.forwardedProgram !== '' || !(error instanceof TrellisError);
     if (isKept || !isNobodys(error.code)) throw error;
     return forwardToLeader(options, exchange, asked());
   }

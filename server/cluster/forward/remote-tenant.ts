@@ -100,7 +100,7 @@ function headersOf(exchange: Exchange): Record<string, string> {
     'Trellis-Passed-On': 'tenant',
     // The original client is not local to the next machine either, so its address is passed along.
     'X-Forwarded-For': [exchange.forwardedFor, exchange.peer()].filter(Boolean).join(', '),
-    ...(exchange.forwarded && { Via: '1.1 trellis' }),
+    ...(exchange.isProxied && { Via: '1.1 trellis' }),
     ...(contentType !== '' && { 'Content-Type': contentType }),
     ...(timeoutHeader !== '' && { 'X-Request-Timeout-Ms': timeoutHeader }),
     ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),

@@ -214,7 +214,7 @@ test('K22 the leader is given the time that is left, and no more of a body than 
     const calls = new NodeClient({ secure: false, proof });
     const exchange = {
       ...{ path: '/note', query: '', tenant: '', apiKey: '', authorization: '', contentType: '' },
-      ...{ passedOn: '', requestId: 'r', traceparent: '', timeoutHeader: timeout },
+      ...{ forwardedProgram: '', requestId: 'r', traceparent: '', timeoutHeader: timeout },
       startedAt: performance.now(),
     } as Exchange;
     const embed = () => pause(200).then(() => made);
