@@ -3,8 +3,7 @@
 import { type Database, fail, lookPlan, storageFormat } from '../../engine/internal.js';
 import { explorerRoutes } from './helix-dashboard.js';
 import { liveBody, type Readiness, readyReply } from './health.js';
-import type { HeaderList } from '../http/header-list.js';
-import { okStatus } from '../http/status-line.js';
+import { type HeaderList, okStatus } from '../http/header-list.js';
 import { introspection } from './introspect.js';
 import { openApiReplies } from './openapi.js';
 import type { ServerSample } from '../telemetry/metric-definitions.js';

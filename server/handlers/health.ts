@@ -6,9 +6,8 @@ import {
   isRetryable,
 } from '../../engine/internal.js';
 import type { ClusterStatus } from '../cluster/cluster-status.js';
-import { jsonHeaders } from '../http/header-list.js';
+import { jsonHeaders, okStatus } from '../http/header-list.js';
 import { statusOf } from '../http/http-error.js';
-import { okStatus } from '../http/status-line.js';
 import type { Reply } from '../pipeline/router.js';
 
 export type ServerPhase = 'starting' | 'serving' | 'stopping';

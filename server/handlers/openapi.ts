@@ -6,9 +6,8 @@ import type { Database, OpenApiText, Program } from '../../engine/internal.js';
 import { type Caller, scopeNames } from '../auth/keys.js';
 import { isScoped } from '../auth/permissions.js';
 import type { Exchange } from '../http/exchange.js';
-import { type HeaderList, jsonHeaders } from '../http/header-list.js';
+import { type HeaderList, jsonHeaders, notModifiedStatus, okStatus } from '../http/header-list.js';
 import { type DocumentOptions, documentText } from '../openapi/document.js';
-import { notModifiedStatus, okStatus } from '../http/status-line.js';
 import type { Reply } from '../pipeline/router.js';
 
 export interface OpenApiReplyOptions {

@@ -17,9 +17,8 @@ import { type Caller, type KeyList, KeyTable, type Keys } from '../auth/keys.js'
 import { RequestGuard, type SecurityOptions } from '../auth/request-guard.js';
 import type { Exchange } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
-import { jsonHeaders } from '../http/header-list.js';
+import { jsonHeaders, okStatus } from '../http/header-list.js';
 import { errorBody, errorHeaders, isServerFault, statusOf } from '../http/http-error.js';
-import { okStatus } from '../http/status-line.js';
 import type { Receiver } from '../http/transport.js';
 import { ThreadMetrics } from '../telemetry/thread-metrics.js';
 import { sentBody, shouldLog } from '../telemetry/request-log.js';

@@ -10,8 +10,7 @@ import {
   isRetryable,
 } from '../../engine/internal.js';
 
-import { type HeaderList, jsonHeaders, noHeaders } from './header-list.js';
-import { okStatus } from './status-line.js';
+import { type HeaderList, jsonHeaders, noHeaders, okStatus } from './header-list.js';
 
 const bad = '400 Bad Request';
 const many = '429 Too Many Requests';

@@ -6,11 +6,10 @@ import { printAddress, socketPeer } from './address.js';
 import { type ByteShares, type Holding, longBytes } from './byte-shares.js';
 import { type AnswerStream, Exchange } from './exchange.js';
 import { declaredLength } from './framing.js';
-import type { HeaderList } from './header-list.js';
+import { type HeaderList, okStatus } from './header-list.js';
 import { LingeringClose } from './lingering-close.js';
 import { type BodyRoom, boundBodies, holdBody } from './share-room.js';
 import type { SoleAddress } from './sole-address.js';
-import { okStatus } from './status-line.js';
 import { type TransportCounts, type TransportOptions, guarded } from './transport.js';
 
 /** Larger answers are sent in pieces, as fast as the client reads. */

@@ -10,9 +10,8 @@ import {
 } from '../../engine/internal.js';
 import { type Exchange, hasBody } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
-import { jsonHeaders } from '../http/header-list.js';
+import { jsonHeaders, noContentStatus, okStatus } from '../http/header-list.js';
 import { errorBody, errorHeaders, isServerFault, statusOf } from '../http/http-error.js';
-import { noContentStatus, okStatus } from '../http/status-line.js';
 import type { Caller } from '../auth/keys.js';
 import type { Audit } from '../telemetry/audit.js';
 import type { Log } from '../telemetry/log.js';

@@ -7,8 +7,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Exchange } from '../../http/exchange.js';
-import type { HeaderList } from '../../http/header-list.js';
-import { notModifiedStatus, okStatus } from '../../http/status-line.js';
+import { type HeaderList, notModifiedStatus, okStatus } from '../../http/header-list.js';
 import type { Reply } from '../../pipeline/router.js';
 
 /** Folders next to the program, whether it is bundled or only compiled. */

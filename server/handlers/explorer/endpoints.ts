@@ -5,8 +5,7 @@ import { type Database, fail, type Limits, type Plan } from '../../../engine/int
 import type { Caller } from '../../auth/keys.js';
 import type { Access } from '../../auth/request-guard.js';
 import type { Exchange } from '../../http/exchange.js';
-import { jsonHeaders } from '../../http/header-list.js';
-import { okStatus } from '../../http/status-line.js';
+import { jsonHeaders, okStatus } from '../../http/header-list.js';
 import type { Metrics } from '../../telemetry/metrics.js';
 import { budgetOf } from '../../pipeline/timeout.js';
 import type { Endpoint, Result } from '../../pipeline/router.js';

@@ -1,7 +1,6 @@
 // Prints JSON-RPC 2.0 responses: results, errors, and the response to a notification. Concatenates text, so
 // that no number passes through JSON.parse.
-import { jsonHeaders } from '../../http/header-list.js';
-import { okStatus } from '../../http/status-line.js';
+import { jsonHeaders, okStatus } from '../../http/header-list.js';
 import type { Reply } from '../../pipeline/router.js';
 
 export const rpcCodes = {

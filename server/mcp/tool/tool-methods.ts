@@ -37,14 +37,14 @@ function toolList(tools: readonly Tool[]): Answer {
 
 function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<Answer> {
   const { frame, exchange, key, era } = asked;
-  const { name, given } = calledTool(frame);
+  const { name, argumentsView } = calledTool(frame);
   try {
     const tool = options.toolset().find(name, key);
     // A tool that the key may not call gives the same error, so that its existence is not disclosed.
     if (tool === undefined) throw new RpcFault(rpcCodes.params, `Unknown tool: ${name}`);
     // The log contains the name of the tool. A query adds its own name and whether it writes.
     exchange.called = { query: name, writes: false };
-    const { args, limit } = argumentsOf(given, frame.body, options.outputChars);
+    const { args, limit } = argumentsOf(argumentsView, frame.body, options.outputChars);
     return runTool(tool, { exchange, args, key, limit }, era, options);
   } catch (error) {
     return failure(error, era);
