@@ -1,7 +1,7 @@
 // `npm run bench -- hub [--degrees 10000,20000,35000] [--only leaf] [--rounds 3] [--beside 0]`: how long the
-// DROP of a node with many edges takes, and how late other writes come meanwhile, which wait for the one
-// writer: small writes of another client, one after another. `--beside`: edges between the far ends for each
-// of the hub's own.
+// DROP of a node with many edges takes, or of as many nodes without edges, and how late other writes come
+// meanwhile, which wait for the one writer: small writes of another client, one after another. `--beside`:
+// edges between the far ends for each of the hub's own.
 import { numberOption, listOption } from '../support/bench-option.js';
 import { type BenchServer, cpuSeconds, startBenchServer } from '../support/load.js';
 import { median } from '../support/sample-times.js';
@@ -24,6 +24,9 @@ const kinds: Record<string, (i: number) => [string, number, number?]> = {
   'a leaf each, all differ': (i) => ['Link', i, Math.imul(i, 0x9e3779b1) >>> 0],
 };
 
+/** In place of a hub: as many nodes of one name, without edges. */
+const nodesOnly = 'none, nodes without edges';
+
 /** No limit but time. */
 const settings = `[limits]
 body_bytes = "256MiB"
@@ -41,9 +44,11 @@ interface Dropped {
 }
 
 function rowsOf(hub: string, kind: string, degree: number, beside: number): string {
+  const node = (name: string, id = name): string =>
+    `{"node":"Thing","id":"${id}","properties":{"name":"${name}"}}\n`;
+  if (kind === nodesOnly)
+    return Array.from({ length: degree }, (_, i) => node(hub, `${hub} ${i}`)).join('');
   const make = kinds[kind]!;
-  const node = (name: string): string =>
-    `{"node":"Thing","id":"${name}","properties":{"name":"${name}"}}\n`;
   const rows = [node(hub)];
   const ends = new Set<number>();
   for (let i = 0; i < degree; i++) ends.add(make(i)[1]);
@@ -68,7 +73,7 @@ async function sow(server: BenchServer, rows: string): Promise<void> {
   await reply.text();
 }
 
-async function drop(server: BenchServer, name: string): Promise<Dropped> {
+async function drop(server: BenchServer, name: string, count: number): Promise<Dropped> {
   let longestMs = 0;
   let isOver = false;
   const writing = (async () => {
@@ -87,7 +92,7 @@ async function drop(server: BenchServer, name: string): Promise<Dropped> {
   const cpuMs = (cpuSeconds(server.pid) - cpu) * 1000;
   isOver = true;
   await writing;
-  if (answer.gone !== 1) console.log(String(answer));
+  if (answer.gone !== count) console.log(String(answer));
   return { ms, cpuMs, longestMs };
 }
 
@@ -99,7 +104,7 @@ export async function run(args: string[]): Promise<void> {
   const server = await startBenchServer(source, [], settings);
   try {
     const table: Cell[][] = [];
-    for (const kind of Object.keys(kinds).filter((name) =>
+    for (const kind of [...Object.keys(kinds), nodesOnly].filter((name) =>
       only.some((one) => name.includes(one)),
     )) {
       for (const degree of degrees) {
@@ -107,7 +112,7 @@ export async function run(args: string[]): Promise<void> {
         for (let round = 0; round < rounds; round++) {
           const hub = `${kind} ${degree} ${round}`;
           await sow(server, rowsOf(hub, kind, degree, beside));
-          runs.push(await drop(server, hub));
+          runs.push(await drop(server, hub, kind === nodesOnly ? degree : 1));
         }
         const of = (field: keyof Dropped): number => median(runs.map((one) => one[field]));
         const each = (1000 * of('ms')) / degree;

@@ -92,7 +92,7 @@ const ways: Record<string, () => Promise<void>> = {
     for (const who of ['hog', 'hog', 'hog', 'hog', 'other', 'other', 'third'])
       told.push(`${who} ${await begin(who)}`);
     expect(told).toEqual([
-      // Alone all but one, which is for whoever has none.
+      // Alone, a caller gets all slots but one, which stays for others.
       ...['hog none', 'hog none', 'hog none', 'hog SHARE_EXCEEDED'],
       ...['other none', 'other SHARE_EXCEEDED', 'third OVERLOADED'],
     ]);
@@ -100,6 +100,9 @@ const ways: Record<string, () => Promise<void>> = {
     for (const one of begun.slice(0, 3)) await send(`name=${one}`, rows(1), 'hog');
     expect(await begin('third')).toBe('none');
     expect(await begin('hog')).toBe('none');
+    expect(await begin('hog')).toBe('SHARE_EXCEEDED');
+    // While another caller imports, one each, although two slots are free.
+    await send(`name=${begun.at(-3)}`, rows(1), 'third');
     expect(await begin('hog')).toBe('SHARE_EXCEEDED');
     // One that is idle makes room for another of the same caller.
     await pause(idleMs + 10);

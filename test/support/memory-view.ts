@@ -22,6 +22,7 @@ import { encodeRecord, headOf } from '../../engine/storage/record/record-writer.
 import type {
   Catalog,
   Direction,
+  ElementRemoval,
   IndexBounds,
   Label,
   PropertyValues,
@@ -316,6 +317,19 @@ export class MemoryView implements WriteView {
     if (this.incident(id).length > 0) throw new RangeError('edges must be removed first');
     if (this.vectors.delete(id)) this.pending.push({ kind: 'delete', label: label.id, id });
     this.records.delete(id);
+  }
+
+  removal(): ElementRemoval {
+    const added: number[] = [];
+    return {
+      add: (id) => {
+        const record = this.records.get(id);
+        if (record === undefined) return undefined;
+        added.push(id);
+        return this.catalog.label(labelOf(record));
+      },
+      apply: () => this.removeAll(Uint32Array.from(added).sort()),
+    };
   }
 
   removeAll(ids: Uint32Array): void {

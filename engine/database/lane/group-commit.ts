@@ -138,7 +138,7 @@ export class GroupCommit {
         }
       });
       worked = performance.now();
-    });
+    }, group.length === 1);
     const done = performance.now();
     writerMetrics.committed(
       done - started,

@@ -117,17 +117,17 @@ export class LoadRegistry {
   }
 
   /**
-   * A caller with a load gets another one if a slot is left for others, and no third one while others load.
-   * An idle load of the same caller gives its slot to the new one.
+   * A caller gets one load while others load. Alone, it gets all slots but one, which stays free for others. An
+   * idle load of the same caller gives its slot to the new one.
    */
   #keepShare(holder: string | undefined): void {
     if (holder === undefined) return;
     const open = [...this.#open.values()];
     const mine = open.filter((run) => run.holder === holder).sort((a, b) => b.idleMs - a.idleMs);
     const count = mine.length;
-    const isLastPlace = open.length >= loadsMax - 1;
-    const isBesideOthers = count >= loadsMax / 2 && count < open.length;
-    if (count === 0 || !(isLastPlace || isBesideOthers)) return;
+    const isLastSlot = open.length >= loadsMax - 1;
+    const hasOthers = count < open.length;
+    if (count === 0 || !(isLastSlot || hasOthers)) return;
     const [idlest] = mine;
     if (idlest!.idleMs < this.idleMs) fail('SHARE_EXCEEDED', { count, what: 'running imports' });
     idlest!.abandon(loadOverError(idlest!.name));

@@ -3,12 +3,13 @@
 // resolves endpoints.
 import { fail, TrellisError } from '../../base/errors.js';
 import { defaultAt } from '../../base/schema.js';
+import { checkIntegrity } from '../../base/integrity.js';
 import { parseUuid } from '../../base/id.js';
 import { type Scalar, type ScalarList, Uuid } from '../../base/value.js';
 import { distinct } from '../../base/u32-array.js';
 import type { Assignment } from '../../plan/expression.js';
-import { textsAmong, textsOf } from '../../storage/record/text-document.js';
-import { decodeProperty, kindOf, labelOf } from '../../storage/record/record.js';
+import { textProperties, textsAmong, textsOf } from '../../storage/record/text-document.js';
+import { decodeProperty, labelOf } from '../../storage/record/record.js';
 import type { Label, StoredProperty } from '../../storage/table/view-types.js';
 import type { TextRemoval } from '../../text/text-index-types.js';
 import type { Builder } from '../runtime/build-context.js';
@@ -268,45 +269,55 @@ function sameTexts(a: readonly string[], b: readonly string[]): boolean {
 export function dropElements(frame: Frame, ids: readonly number[]): number {
   const { write } = frame;
   frame.hasDropped = true;
-  const nodes = new IdBuffer();
-  /** Elements with edges. */
+  const tick = (count: number): void => frame.tick(count);
+  const removal = write.removal(tick);
+  const documents = new IdBuffer();
   const hubs = new IdBuffer();
   const edges = new IdBuffer();
   let ends = 0;
   let found = 0;
-  for (const id of ids) {
-    const record = write.recordShared(id);
-    if (record === undefined) continue;
+  for (const id of distinct(Uint32Array.from(ids))) {
+    const label = removal.add(id);
+    if (label === undefined) continue;
     found++;
     frame.countWrites(1);
-    if (kindOf(record) === 'edge') {
+    if (label.kind === 'edge') {
       edges.push(id);
       frame.expectDrops(edges.length);
-    } else {
-      nodes.push(id);
-      const degree = write.incidentCount(id, labelOf(record));
-      if (degree === 0) continue;
-      hubs.push(id);
-      // Both endpoints of an edge may be among the elements.
-      ends += degree;
-      frame.expectWrites(Math.ceil(ends / 2));
-      frame.expectDrops(Math.ceil(ends / 2));
+      continue;
     }
+    if (textProperties(label).length > 0) documents.push(id);
+    const degree = write.incidentCount(id, label.id);
+    if (degree === 0) continue;
+    hubs.push(id);
+    // Both endpoints of an edge may be among the elements.
+    ends += degree;
+    frame.expectWrites(Math.ceil(ends / 2));
+    frame.expectDrops(Math.ceil(ends / 2));
   }
   frame.reserveMemory(4 * ends);
-  const given = edges.length;
+  const named = edges.take();
   for (const id of hubs.take()) edges.append(write.incident(id));
-  const gone = new IdBuffer();
-  gone.append(distinct(edges.take()));
-  frame.countWrites(gone.length - given);
-  frame.countDrops(gone.length);
-  const others = distinct(nodes.take());
-  const documents = documentsOf(frame, others);
-  gone.append(others);
-  const tick = (count: number): void => frame.tick(count);
-  write.removeAll(distinct(gone.take()), tick);
-  documents?.finish(write, tick);
+  const others = without(distinct(edges.take()), named);
+  frame.countWrites(others.length);
+  frame.countDrops(named.length + others.length);
+  for (const edge of others) {
+    checkIntegrity(removal.add(edge), `edge ${edge} is missing`);
+  }
+  const texts = documentsOf(frame, documents.take());
+  removal.apply();
+  texts?.finish(write, tick);
   return found;
+}
+
+/** Returns the ids that are not among `others`. Both ascend. */
+function without(ids: Uint32Array, others: Uint32Array): Uint32Array {
+  if (others.length === 0) return ids;
+  let at = 0;
+  return ids.filter((id) => {
+    while (at < others.length && others[at]! < id) at++;
+    return others[at] !== id;
+  });
 }
 
 /** Returns the keyword documents of elements (ascending ids) that are about to be deleted. */

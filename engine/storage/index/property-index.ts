@@ -137,6 +137,10 @@ export function removeEntries(
     }
     return;
   }
+  if (list.length === 4 && ids.length === 1 && getWord(list, 0) === ids[0]) {
+    log.cut(table, key, list);
+    return;
+  }
   const shorter = withoutIds(list, ids);
   if (shorter.length === 0) log.cut(table, key, list);
   else log.replace(table, key, list, shorter);

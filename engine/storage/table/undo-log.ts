@@ -27,6 +27,8 @@ const nothing = 0;
 
 const empty = new Uint8Array(0);
 
+const always = { keep: true, isLimited: true };
+
 /** Longer than any key of LMDB. */
 const keyBytesMax = 2048;
 
@@ -46,23 +48,28 @@ export class UndoLog {
   #undoing: (() => void)[] = [];
   #count = 0;
   #size = 0;
+  /** Whether former values are recorded. */
   #keep = true;
+  /** Whether the changes count toward the limits of a request. */
+  #isLimited = true;
   /** Puts and removals of all requests so far. */
   total = 0;
 
   constructor(private readonly limits: Pick<Limits, 'txn_writes' | 'txn_bytes'>) {}
 
   /**
-   * Starts a request. `keep: false` for work that is undone only with the whole transaction and has no limit.
+   * Starts a request. `keep: false` for work that is undone only with the whole transaction: no former value
+   * is read or recorded. `isLimited: false` for work without the limits of requests.
    */
-  begin(options: { keep: boolean } = { keep: true }): void {
+  begin({ keep, isLimited }: { keep: boolean; isLimited: boolean } = always): void {
     this.#end = 0;
     this.#undoing = [];
     if (this.#bytes.bytes.length > retainedBytes) this.#shrink();
     this.#bytes.length = 0;
     this.#count = 0;
     this.#size = 0;
-    this.#keep = options.keep;
+    this.#keep = keep;
+    this.#isLimited = isLimited;
   }
 
   #shrink(): void {
@@ -77,7 +84,8 @@ export class UndoLog {
   /** Fails TXN_TOO_LARGE if `count` more changes would exceed the limit, before they are made. */
   expect(count: number): void {
     const { txn_writes: max } = this.limits;
-    if (this.#keep && this.#count + count > max) fail('TXN_TOO_LARGE', { max, unit: 'writes' });
+    if (this.#isLimited && this.#count + count > max)
+      fail('TXN_TOO_LARGE', { max, unit: 'writes' });
   }
 
   /** Puts a value under a key that is known to be absent. */
@@ -101,10 +109,20 @@ export class UndoLog {
   }
 
   remove<K>(table: Table<K>, key: K): void {
-    const former = this.#keep ? table.peek(key) : undefined;
-    if (this.#keep && former === undefined) return;
+    if (!this.#keep) {
+      if (table.remove(key)) this.count(1, 0);
+      return;
+    }
+    const former = table.peek(key);
+    if (former === undefined) return;
     this.#note(table, key, former, 0);
     table.remove(key);
+  }
+
+  /** Removes the value of a key that has one. Fails DATA_CORRUPT if it is gone. */
+  removePresent<K>(table: Table<K>, key: K): void {
+    this.#note(table, key, this.#keep ? table.peek(key) : undefined, 0);
+    checkIntegrity(table.remove(key), 'what was read is gone');
   }
 
   /** Removes the value `former` of a key, read as for `replace`. Fails DATA_CORRUPT if it is gone. */
@@ -121,7 +139,7 @@ export class UndoLog {
   /** Counts puts that will follow, with `bytes` bytes in all. Fails TXN_TOO_LARGE. */
   count(puts: number, bytes: number): void {
     this.total += puts;
-    if (!this.#keep) return;
+    if (!this.#isLimited) return;
     this.#count += puts;
     this.#size += bytes + puts * putOverhead;
     const { txn_writes, txn_bytes } = this.limits;

@@ -175,6 +175,20 @@ export type VectorChange =
   | { kind: 'delete'; label: number; id: number };
 
 /**
+ * Elements to remove together: records, uuids, label lists, indexes, adjacency. The edges of a node or vector
+ * must be among them or already removed (see `incident`).
+ */
+export interface ElementRemoval {
+  /**
+   * Adds an element, which must not be added twice, and reads it. Returns its label, or undefined if there is
+   * no such element. Nothing is written yet. Fails TXN_TOO_LARGE.
+   */
+  add(id: number): Label | undefined;
+  /** Removes the added elements. Fails TXN_TOO_LARGE before the first change. */
+  apply(): void;
+}
+
+/**
  * The write transaction of one request within the durable transaction of its group. Reads see its own writes.
  * If the request fails, exactly its writes are undone (undo log); the other requests of the group stay. The
  * caller must first check uniqueness, existence and the types of endpoints, unless a method says otherwise.
@@ -209,11 +223,9 @@ export interface WriteView extends ReadView, DerivedStore {
   update(changes: readonly { id: number; values: PropertyValues }[]): void;
   /** Replaces an embedding. */
   replaceVector(id: number, vector: Float64Array): void;
-  /**
-   * Removes elements, ascending: records, uuids, label lists, indexes, adjacency. The edges of a node or
-   * vector must be among them or already removed (see `incident`). Calls `tick` with numbers of processed
-   * elements.
-   */
+  /** Starts the removal of many elements. Calls `tick` with numbers of processed elements. */
+  removal(tick: (count: number) => void): ElementRemoval;
+  /** As `removal`, for elements that exist. */
   removeAll(ids: Uint32Array, tick: (count: number) => void): void;
   /** Removes one element. */
   remove(id: number): void;

@@ -1,9 +1,8 @@
-// Removes elements, few or many. Every list that some of them leave (a block of their label, the edges of an
-// element) is written once for all of them, in key order. So the cost of a hub is that of its edges, however
-// many of them share a list.
+// Removes elements, few or many, on the writer thread. Each element is read once, when it is added. Every list
+// that some of them leave (a block of their label, the edges of an element) is written once for all of them,
+// in key order. So the cost of a hub is that of its edges, however many of them share a list.
 // Invariant: a removal that exceeds the limits is refused before its first change.
 import { ByteWriter } from '../../base/bytes.js';
-import { checkIntegrity } from '../../base/integrity.js';
 import { removeEdges } from '../graph/adjacency.js';
 import type { UndoLog } from '../table/undo-log.js';
 import type { Table } from '../table/env.js';
@@ -12,34 +11,30 @@ import { IndexEntryBuffer } from '../index/index-entry-buffer.js';
 import type { AdjacencyKey } from '../table/keys.js';
 import { removeFromList } from '../graph/label-bitmap.js';
 import { removeEntries } from '../index/property-index.js';
-import { fromOf, kindOf, labelOf, toOf, uuidAt } from '../record/record.js';
+import { fromOf, labelOf, toOf, uuidAt } from '../record/record.js';
 import { decodeFormer } from '../record/stored-float.js';
-import type { Catalog } from '../table/view-types.js';
+import type { Catalog, ElementRemoval, Label, StoredProperty } from '../table/view-types.js';
 import { putWord } from '../table/little-endian.js';
 import type { WriteContext } from './write-context.js';
 
-/** The planned changes, in the order of writing. */
-interface Plan {
-  /**
-   * Copies of the records, end to end, in the order of ids: each is read once, and the undo log uses the
-   * copy.
-   */
-  records: Uint8Array;
-  /** Start of each record, and the end of the last one. */
-  starts: Uint32Array;
-  /** Ids by label, ascending. */
-  lists: Map<number, number[]>;
-  removals: EdgeRemovals[];
-  /** Number of changes that are certain. */
-  changes: number;
+/** The added elements of one label. */
+interface Members {
+  label: Label;
+  indexed: readonly StoredProperty[];
+  ids: number[];
+  /** Whether the ids ascend so far. */
+  isAscending: boolean;
+  /** Endpoints of edges, in the order of `ids`. */
+  from: number[];
+  to: number[];
 }
 
 /** Edges of one type to remove from the lists of their endpoints in one direction. */
-interface EdgeRemovals {
+interface EndList {
   table: Table<AdjacencyKey>;
   label: number;
-  edges: number[];
-  ends: number[];
+  edges: readonly number[];
+  ends: readonly number[];
   /** Positions by ascending endpoint; see radix-sort.ts. */
   order: Uint32Array;
 }
@@ -47,126 +42,141 @@ interface EdgeRemovals {
 /** Changes that every element causes: its record and its uuid. */
 const ownChanges = 2;
 
-/** Elements between two checks of the deadline. */
-const tickElements = 256;
+const uuidBytes = 16;
 
-/** Elements whose index entries are collected, so that those under one value are removed together. */
-const windowElements = 8192;
+/** Elements between two checks of the deadline and of the limits. */
+const tickElements = 256;
 
 type Tick = (count: number) => void;
 
 /** Scratch memory for the present uuid and its value: an array for each would cost as much as the removal. */
 const idBytes = new Uint8Array(4);
-const uuid = new Uint8Array(16);
+const uuid = new Uint8Array(uuidBytes);
 
-/**
- * Removes elements. `ids` ascend and exist; all edges of a removed node or vector are among them or already
- * removed. Calls `onVector` for every removed vector, in order. Fails TXN_TOO_LARGE.
- */
-export function removeElements(
-  context: WriteContext,
-  catalog: Catalog,
-  ids: Uint32Array,
-  tick: Tick,
-  onVector: (label: number, id: number) => void,
-): void {
-  const { log, env, totals } = context;
-  const {
-    records,
-    starts,
-    lists,
-    removals: cuts,
-    changes,
-  } = planRemoval(context, catalog, ids, tick);
-  log.expect(changes);
-  const entries = new IndexEntryBuffer();
-  const removeAll = (): void =>
-    entries.take((_, key, those) => removeEntries(log, env.index, key, those));
-  for (let at = 0; at < ids.length; at++) {
-    if (at % tickElements === 0) tick(Math.min(tickElements, ids.length - at));
-    if (at % windowElements === 0) removeAll();
-    const id = ids[at]!;
-    const record = records.subarray(starts[at]!, starts[at + 1]!);
-    const label = catalog.label(labelOf(record));
-    for (const property of label.properties) {
-      if (property.indexId === 0) continue;
-      const value = decodeFormer(record, property);
-      if (value !== null) entries.addValue(property, value, id);
-    }
-    if (kindOf(record) === 'vector') {
-      log.remove(env.vectors, id);
-      onVector(label.id, id);
-    }
-    putWord(idBytes, 0, id);
-    for (let i = 0; i < uuid.length; i++) uuid[i] = record[uuidAt.own + i]!;
-    log.cut(env.uuid, uuid, idBytes);
-    log.cut(env.records, id, record);
-  }
-  removeAll();
-  for (const [label, list] of lists) {
-    removeFromList(log, env.labels, label, Uint32Array.from(list));
-    totals.change(label, { count: totals.of(label).count - list.length });
-  }
-  for (const one of cuts) cut(log, one, tick);
-}
+export class Removal implements ElementRemoval {
+  readonly #members = new Map<number, Members>();
+  #last: Members | undefined;
+  /** Ids and uuids of all elements, in the order of adding. */
+  readonly #ids: number[] = [];
+  readonly #uuids = new ByteWriter(64 * uuidBytes);
+  readonly #entries = new IndexEntryBuffer();
+  /** Number of changes that are certain. */
+  #changes = 0;
 
-function planRemoval(
-  { env, log }: WriteContext,
-  catalog: Catalog,
-  ids: Uint32Array,
-  tick: Tick,
-): Plan {
-  const records = new ByteWriter(256);
-  const starts = new Uint32Array(ids.length + 1);
-  const lists = new Map<number, number[]>();
-  const removals = new Map<number, { out: EdgeRemovals; in: EdgeRemovals }>();
-  let changes = ownChanges * ids.length;
-  for (let at = 0; at < ids.length; at++) {
-    if (at % tickElements === 0) {
-      tick(Math.min(tickElements, ids.length - at));
-      // Stop before records are copied if the changes already exceed the limit.
-      log.expect(changes);
-    }
-    const id = ids[at]!;
+  /** `onVector` is called for every removed vector, in the order of adding. */
+  constructor(
+    private readonly context: WriteContext,
+    private readonly catalog: Catalog,
+    private readonly tick: Tick,
+    private readonly onVector: (label: number, id: number) => void,
+  ) {}
+
+  add(id: number): Label | undefined {
+    const { env, log } = this.context;
     const record = env.records.peek(id);
-    checkIntegrity(record, 'an element that is to go is missing');
-    records.append(record);
-    starts[at + 1] = records.length;
-    const label = catalog.label(labelOf(record));
-    for (const property of label.properties) {
-      if (property.indexId !== 0 && decodeFormer(record, property) !== null) changes++;
+    if (record === undefined) return undefined;
+    const members = this.#membersOf(labelOf(record));
+    const { label, ids } = members;
+    this.#uuids.append(record, uuidAt.own, uuidAt.own + uuidBytes);
+    if (label.kind === 'edge') {
+      members.from.push(fromOf(record));
+      members.to.push(toOf(record));
     }
-    getOrInsert(lists, label.id, () => []).push(id);
-    if (kindOf(record) !== 'edge') continue;
-    const both = getOrInsert(removals, label.id, () => ({
-      out: noRemovals(env.out, label.id),
-      in: noRemovals(env.in, label.id),
-    }));
-    both.out.edges.push(id);
-    both.out.ends.push(fromOf(record));
-    both.in.edges.push(id);
-    both.in.ends.push(toOf(record));
+    this.#changes += ownChanges;
+    for (const property of members.indexed) {
+      const value = decodeFormer(record, property);
+      if (value === null) continue;
+      this.#entries.addValue(property, value, id);
+      this.#changes++;
+    }
+    if (ids.length > 0 && ids[ids.length - 1]! > id) members.isAscending = false;
+    ids.push(id);
+    if (this.#ids.push(id) % tickElements === 0) {
+      this.tick(tickElements);
+      log.expect(this.#changes);
+    }
+    return label;
   }
-  const all = [...removals.values()].flatMap((both) => [both.out, both.in]);
-  for (const one of all) {
-    one.order = orderOf(Uint32Array.from(one.ends), one.ends.length);
-    changes += countEnds(one);
+
+  #membersOf(id: number): Members {
+    if (this.#last?.label.id === id) return this.#last;
+    let members = this.#members.get(id);
+    if (members === undefined) {
+      const label = this.catalog.label(id);
+      const indexed = label.properties.filter(({ indexId }) => indexId !== 0);
+      members = { label, indexed, ids: [], isAscending: true, from: [], to: [] };
+      this.#members.set(id, members);
+    }
+    return (this.#last = members);
   }
-  return { records: records.bytes, starts, lists, removals: all, changes };
+
+  apply(): void {
+    const { log, env } = this.context;
+    for (const members of this.#members.values()) if (!members.isAscending) sort(members);
+    const lists = this.#endLists();
+    log.expect(lists.reduce((sum, list) => sum + countEnds(list), this.#changes));
+    this.#entries.take((_, key, ids) => removeEntries(log, env.index, key, ids));
+    this.#removeOwn();
+    for (const members of this.#members.values()) this.#leaveLabel(members);
+    for (const list of lists) removeFromEnds(log, list, this.tick);
+  }
+
+  #endLists(): EndList[] {
+    const { env } = this.context;
+    const lists: EndList[] = [];
+    for (const { label, ids: edges, from, to } of this.#members.values()) {
+      if (label.kind !== 'edge') continue;
+      for (const [table, ends] of [[env.out, from] as const, [env.in, to] as const]) {
+        const order = orderOf(Uint32Array.from(ends), ends.length);
+        lists.push({ table, label: label.id, edges, ends, order });
+      }
+    }
+    return lists;
+  }
+
+  /** Removes records and uuids. */
+  #removeOwn(): void {
+    const { log, env } = this.context;
+    const ids = this.#ids;
+    const { bytes } = this.#uuids;
+    for (let at = 0; at < ids.length; at++) {
+      if (at % tickElements === 0) this.tick(Math.min(tickElements, ids.length - at));
+      const id = ids[at]!;
+      putWord(idBytes, 0, id);
+      for (let i = 0; i < uuidBytes; i++) uuid[i] = bytes[uuidBytes * at + i]!;
+      log.cut(env.uuid, uuid, idBytes);
+      log.removePresent(env.records, id);
+    }
+  }
+
+  /** Removes the elements of a label from its list, and their vectors. */
+  #leaveLabel({ label, ids }: Members): void {
+    const { log, env, totals } = this.context;
+    if (label.kind === 'vector') {
+      for (const id of ids) {
+        log.remove(env.vectors, id);
+        this.onVector(label.id, id);
+      }
+    }
+    removeFromList(log, env.labels, label.id, Uint32Array.from(ids));
+    totals.change(label.id, { count: totals.of(label.id).count - ids.length });
+  }
 }
 
-const noRemovals = (table: Table<AdjacencyKey>, label: number): EdgeRemovals => {
-  return { table, label, edges: [], ends: [], order: new Uint32Array(0) };
-};
-
-function getOrInsert<K, T>(map: Map<K, T>, key: K, make: () => T): T {
-  let value = map.get(key);
-  if (value === undefined) map.set(key, (value = make()));
-  return value;
+/** Sorts the elements of a label by id. */
+function sort(members: Members): void {
+  const { ids, from, to } = members;
+  const order = orderOf(Uint32Array.from(ids), ids.length);
+  const sorted = (values: readonly number[]): number[] =>
+    Array.from(order, (index) => values[index]!);
+  members.ids = sorted(ids);
+  if (members.label.kind !== 'edge') return;
+  members.from = sorted(from);
+  members.to = sorted(to);
 }
 
 /** Returns the number of distinct endpoints: each has a list that changes. */
-function countEnds({ ends, order }: EdgeRemovals): number {
+function countEnds({ ends, order }: EndList): number {
   let count = 0;
   for (let at = 0; at < order.length; at++) {
     if (at === 0 || ends[order[at]!] !== ends[order[at - 1]!]) count++;
@@ -175,7 +185,11 @@ function countEnds({ ends, order }: EdgeRemovals): number {
 }
 
 /** Removes edges from the lists of their endpoints. */
-function cut(log: UndoLog, { table, label, edges, ends, order }: EdgeRemovals, tick: Tick): void {
+function removeFromEnds(
+  log: UndoLog,
+  { table, label, edges, ends, order }: EndList,
+  tick: Tick,
+): void {
   const sorted = new Uint32Array(order.length);
   for (let at = 0; at < order.length; at++) sorted[at] = edges[order[at]!]!;
   for (let at = 0; at < order.length; ) {

@@ -7,6 +7,7 @@
 // error is found.
 import { assert } from '../../base/assert.js';
 import { fail } from '../../base/errors.js';
+import { checkIntegrity } from '../../base/integrity.js';
 import { distinct } from '../../base/u32-array.js';
 import { readAdjacency, readDegree } from '../graph/adjacency.js';
 import { type Endpoint, EndpointCache } from '../graph/endpoint-cache.js';
@@ -23,10 +24,11 @@ import { removeEntries } from '../index/property-index.js';
 import { LmdbView } from './read-view.js';
 import { labelOf } from '../record/record.js';
 import { decodeFormer } from '../record/stored-float.js';
-import { removeElements } from './remove-elements.js';
+import { Removal } from './remove-elements.js';
 import { type RecordHead, encodeRecord, headOf } from '../record/record-writer.js';
 import type {
   Direction,
+  ElementRemoval,
   IdWindow,
   IndexBounds,
   Label,
@@ -217,13 +219,21 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     this.removeAll(Uint32Array.of(id), () => undefined);
   }
 
-  removeAll(ids: Uint32Array, tick: (count: number) => void): void {
-    const { context, catalog } = this;
+  removal(tick: (count: number) => void): ElementRemoval {
     this.finish();
     this.#ends?.forget();
-    removeElements(context, catalog, ids, tick, (label, id) => {
+    const onVector = (label: number, id: number): void => {
       this.#change({ kind: 'delete', label, id });
-    });
+    };
+    return new Removal(this.context, this.catalog, tick, onVector);
+  }
+
+  removeAll(ids: Uint32Array, tick: (count: number) => void): void {
+    const removal = this.removal(tick);
+    for (const id of ids) {
+      checkIntegrity(removal.add(id), 'an element that is to be removed is missing');
+    }
+    removal.apply();
   }
 
   incidentCount(id: number, own = labelOf(this.#existing(id))): number {

@@ -4,6 +4,7 @@
 // Order of a group (operations.md 6.1): W5 transaction open · W6 the puts of every request · totals and state
 // · commit (W7 to W9, inside LMDB).
 // Invariant: after `commit` returns, all changes are on disk. If it throws, none are.
+import { assert } from '../../base/assert.js';
 import { TrellisError } from '../../base/errors.js';
 import { failpoint } from '../../base/failpoint.js';
 import { type ShardIndex, UuidGenerator } from '../../base/id.js';
@@ -62,21 +63,26 @@ export class Writer {
   /**
    * Runs `work` in one transaction; returns the committed vector changes in sequence order. If deferred work
    * of all requests fails, `work` is run again without deferring. Then only those requests fail that touch
-   * damaged data.
+   * damaged data. `isSingle`: `work` makes one request, which is undone with its transaction.
    */
-  commit(catalog: FullCatalog, work: (group: WriteGroup) => void): VectorChange[] {
+  commit(
+    catalog: FullCatalog,
+    work: (group: WriteGroup) => void,
+    isSingle = false,
+  ): VectorChange[] {
     const group = new DeferredWork(this.context.env);
     try {
-      return this.#commit(catalog, work, group);
+      return this.#commit(catalog, work, isSingle, group);
     } catch (error) {
       if (!group.hasFailed) throw error;
-      return this.#commit(catalog, work);
+      return this.#commit(catalog, work, isSingle);
     }
   }
 
   #commit(
     catalog: FullCatalog,
     work: (group: WriteGroup) => void,
+    isSingle: boolean,
     group?: DeferredWork,
   ): VectorChange[] {
     const { env, totals } = this.context;
@@ -84,11 +90,13 @@ export class Writer {
     let isDirty = false;
     // A failed undo leaves the transaction in an unknown state, so it must not be committed.
     let broken: { error: unknown } | undefined;
+    let requests = 0;
     const request = <T>(nowMs: number, run: (view: WriteView) => T): T => {
       if (broken) throw broken.error;
+      assert(!isSingle || requests++ === 0, 'a single request has its own transaction');
       const view = new LmdbWriteView(this.context, catalog, nowMs, group);
       view.unpublished = changes;
-      this.#begin();
+      this.#begin(!isSingle);
       group?.begin();
       try {
         const result = run(view);
@@ -157,7 +165,7 @@ export class Writer {
    */
   transact(work: () => void, { keep = true } = {}): void {
     const { env, log, totals } = this.context;
-    log.begin({ keep: false });
+    log.begin({ keep: false, isLimited: false });
     totals.begin();
     try {
       env.transact(() => {
@@ -194,8 +202,9 @@ export class Writer {
     this.#trimmedSeq = last;
   }
 
-  #begin(): void {
-    this.context.log.begin();
+  /** `keep: false`: a failed request leaves the transaction clean, which is then aborted with its changes. */
+  #begin(keep: boolean): void {
+    this.context.log.begin({ keep, isLimited: true });
     this.context.totals.begin();
   }
 

@@ -7,6 +7,7 @@ import { distinct } from '../../../engine/base/u32-array.js';
 import { verifyStorage } from '../../../engine/database/maintenance/verify.js';
 import { compile } from '../../../engine/lang/compile.js';
 import { type Storage, openStorage } from '../../../engine/storage/open-storage.js';
+import type { WriteView } from '../../../engine/storage/table/view-types.js';
 import { freshFolder } from '../../storage/support/garden.js';
 import { noteProof } from '../../support/proof.js';
 import { openEmbedded } from '../../support/server/embedded-server.js';
@@ -52,32 +53,49 @@ function grow(storage: Storage, random: Random, world: World, nodes: number, edg
   );
 }
 
-/** Removes some nodes with their edges, and some edges, in one request. */
+/**
+ * Removes some nodes with their edges, and some edges, in one request: alone in its transaction, or after a
+ * request that stays.
+ */
 function shrink(storage: Storage, random: Random, world: World, isUndone: boolean): void {
+  const thing = storage.catalog.find('node', 'Thing')!;
+  const isSingle = random.chance(0.5);
   const share = random.pick([0.02, 0.3, 0.9]);
   const nodes = random.some([...world.nodes], random.pick([0, 0.1, 0.7]));
   const going = new Set(nodes);
   const edges = new Set(random.some([...world.edges.keys()], share));
-  const work = (): void => {
-    storage.commitGroup((group) =>
+  let isRefused = false;
+  storage.commitGroup((group) => {
+    if (!isSingle) {
+      group.request(0, (view) => {
+        world.nodes.add(view.createNode(thing, new Map([['name', 'beside']])));
+      });
+    }
+    try {
       group.request(0, (view) => {
         const all = [...edges, ...nodes.flatMap((id) => [...view.incident(id)])];
         view.removeAll(distinct(Uint32Array.from(all)), quiet);
         for (const id of nodes) expect(view.incidentCount(id)).toBe(0);
-        view.removeAll(Uint32Array.from(nodes).sort(), quiet);
+        removeInAnyOrder(view, random.some(nodes, 1));
         if (isUndone) throw new Undone();
-      }),
-    );
-  };
-  if (isUndone) {
-    expect(work).toThrow(Undone);
-    return;
-  }
-  work();
+      });
+    } catch (error) {
+      if (!(error instanceof Undone)) throw error;
+      isRefused = true;
+    }
+  }, isSingle);
+  expect(isRefused).toBe(isUndone);
+  if (isUndone) return;
   for (const id of nodes) world.nodes.delete(id);
   for (const [id, { from, to }] of world.edges) {
     if (edges.has(id) || going.has(from) || going.has(to)) world.edges.delete(id);
   }
+}
+
+function removeInAnyOrder(view: WriteView, ids: readonly number[]): void {
+  const removal = view.removal(quiet);
+  for (const id of ids) expect(removal.add(id)?.name).toBe('Thing');
+  removal.apply();
 }
 
 function compare(storage: Storage, world: World): void {
