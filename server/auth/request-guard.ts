@@ -177,6 +177,16 @@ export class RequestGuard {
     if (!isLocal(exchange)) fail('PROTECTED_MODE');
   }
 
+  /**
+   * Checks which host, page and machine a request addresses and comes from. `isPublic`: the route answers
+   * every machine.
+   */
+  checkSender(exchange: Exchange, isPublic = false): void {
+    this.checkHost(exchange);
+    this.checkOrigin(exchange);
+    if (!isPublic) this.checkProtectedMode(exchange);
+  }
+
   /** The caller of a request, before its rights are checked; undefined if it has no valid key. */
   know(exchange: Exchange): Caller | undefined {
     const judged = this.#judge.judge(exchange);

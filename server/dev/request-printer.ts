@@ -1,6 +1,6 @@
 // Prints a line for each request during development: up to 20 a second, then the number of the others.
 // Requests of the explorer and of probes are printed only if they fail.
-import type { AnsweredCall } from '../pipeline/request-pipeline.js';
+import type { AnsweredCall } from '../pipeline/request-answerer.js';
 import { counted } from '../terminal/format.js';
 
 const perSecond = 20;

@@ -15,7 +15,7 @@ import { ThreadMetrics } from '../telemetry/thread-metrics.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { RequestLog } from '../telemetry/request-log.js';
-import type { AnsweredCall } from '../pipeline/request-pipeline.js';
+import type { AnsweredCall } from '../pipeline/request-answerer.js';
 import type { McpMetrics } from '../mcp/message/metrics.js';
 import { ThreadLink } from './from-thread.js';
 import type { ToolRules } from './mcp-tools.js';
@@ -37,7 +37,7 @@ export interface HttpThreadPoolOptions {
   security: SecurityRules;
   accepted: Accepted;
   rates: SharedRates;
-  telling: Omit<ReportingRules, 'answers'>;
+  reporting: Omit<ReportingRules, 'answers'>;
   /** Called after every answered request. Set by `trellis dev`. */
   onAnswered: ((call: AnsweredCall) => void) | undefined;
   transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls'>;
@@ -111,7 +111,7 @@ export class HttpThreadPool {
   }
 
   #setupOf(row: number, attachment: Attachment): HttpThreadSetup {
-    const { count, security, accepted, rates, telling, transport } = this.options;
+    const { count, security, accepted, rates, reporting, transport } = this.options;
     return {
       row,
       rows: count,
@@ -125,7 +125,7 @@ export class HttpThreadPool {
       accepted: accepted.buffer,
       keys: this.#keys,
       security,
-      telling: { ...telling, answers: this.options.onAnswered !== undefined },
+      reporting: { ...reporting, answers: this.options.onAnswered !== undefined },
       tools: this.options.mcp.rules,
       transport: { ...transport, ...placeOf(this.#listener!) },
       addOn: this.#listener!.addOn,

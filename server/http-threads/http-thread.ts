@@ -23,7 +23,7 @@ export function runHttpThread(port: MessagePort, setup: HttpThreadSetup): void {
 class HttpThread {
   readonly #attached: Attached;
   readonly #forwarder: Forwarder;
-  readonly #desk: ThreadRequestHandler;
+  readonly #handler: ThreadRequestHandler;
   readonly #counts: SharedCounts;
   #exitCode = 0;
 
@@ -36,7 +36,7 @@ class HttpThread {
     this.#forwarder = new Forwarder(new Outbox<ThreadItem>(port), (query, micros) =>
       this.#attached.learn(query, micros),
     );
-    this.#desk = new ThreadRequestHandler({
+    this.#handler = new ThreadRequestHandler({
       words: new SharedState(setup.words),
       keys: setup.keys,
       security: {
@@ -44,15 +44,15 @@ class HttpThread {
         accepted: new Accepted(setup.accepted),
         rateFor: (bound, limit) => new SharedRate(limit, rates[bound]),
       },
-      telling: setup.telling,
+      reporting: setup.reporting,
       tools: setup.tools,
       forwarder: this.#forwarder,
       post: (message) => this.#post(message),
-      hear: (startedAt) => this.#counts.hear(row, startedAt),
+      markActive: (startedAt) => this.#counts.markActive(row, startedAt),
     });
     this.#attached = new Attached(attachment, {
       isIdle: () => this.#forwarder.waiting === 0,
-      onProgram: (queries) => this.#desk.adopt(queries),
+      onProgram: (queries) => this.#handler.adopt(queries),
     });
   }
 
@@ -64,10 +64,10 @@ class HttpThread {
     const addOn = loadUws([this.setup.addOn]);
     assert(addOn, 'the main thread has loaded the same add-on');
     await this.#attached.ready;
-    this.#desk.begin(this.#attached);
+    this.#handler.begin(this.#attached);
     const transport = openUwsTransport(addOn, {
       ...this.setup.transport,
-      receiver: this.#desk,
+      receiver: this.#handler,
       counts: this.#counts.of(this.setup.row),
       total: (name) => this.#counts.total(name),
       shares: { buffer: this.setup.shares, row: this.setup.row },
@@ -92,7 +92,7 @@ class HttpThread {
       case 'batch':
         return this.#forwarder.receive(message);
       case 'keys':
-        return this.#desk.renewKeys(message.version, message.list);
+        return this.#handler.renewKeys(message.version, message.list);
       case 'close':
         return this.#close(closeTransport);
     }

@@ -6,7 +6,7 @@ import type { ErrorData } from '../../engine/internal.js';
 import type { KeyList } from '../auth/keys.js';
 import type { HeaderList } from '../http/header-list.js';
 import type { EndedRequest, LogDecision } from '../telemetry/request-log.js';
-import type { AnsweredCall } from '../pipeline/request-pipeline.js';
+import type { AnsweredCall } from '../pipeline/request-answerer.js';
 
 /** Position of a body in the buffer of its message, in bytes. */
 type Span = [start: number, end: number];

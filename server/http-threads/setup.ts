@@ -26,7 +26,7 @@ export interface HttpThreadSetup {
   accepted: SharedArrayBuffer;
   keys: { version: number; list: KeyList };
   security: SecurityRules;
-  telling: ReportingRules;
+  reporting: ReportingRules;
   tools: ToolRules;
   transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls' | 'onSocket' | 'port'>;
   /** Name of the package with the native add-on of the transport. */

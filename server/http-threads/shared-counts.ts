@@ -64,7 +64,7 @@ export class SharedCounts {
   }
 
   /** Records a request. `at` is performance.now() of its thread. */
-  hear(row: number, at: number): void {
+  markActive(row: number, at: number): void {
     this.#cells[row * width + names.length] = at + sharedOriginMs;
   }
 

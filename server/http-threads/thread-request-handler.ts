@@ -10,19 +10,24 @@ import {
   type ErrorData,
   type Query,
   TrellisError,
+  assert,
   toErrorData,
 } from '../../engine/internal.js';
 import type { Credential } from '../auth/credential.js';
 import { type Caller, type KeyList, KeyTable, type Keys } from '../auth/keys.js';
 import { RequestGuard, type SecurityOptions } from '../auth/request-guard.js';
-import type { Exchange } from '../http/exchange.js';
+import { type Exchange, RequestContext } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
 import { jsonHeaders, okStatus } from '../http/header-list.js';
-import { errorBody, errorHeaders, isServerFault, statusOf } from '../http/http-error.js';
 import type { Receiver } from '../http/transport.js';
-import { ThreadMetrics } from '../telemetry/thread-metrics.js';
-import { sentBody, shouldLog } from '../telemetry/request-log.js';
-import { RequestIds } from '../pipeline/request-id.js';
+import { type RouteFigures, ThreadMetrics } from '../telemetry/thread-metrics.js';
+import {
+  type EndedRequest,
+  type LogDecision,
+  type SentBody,
+  sentBody,
+} from '../telemetry/request-log.js';
+import { type AnsweredCall, RequestAnswerer } from '../pipeline/request-answerer.js';
 import type { Forwarder } from './to-main.js';
 import { type FoundCall, ThreadMcpTools, type ToolRules } from './mcp-tools.js';
 import type { ReportingRules } from './setup.js';
@@ -46,22 +51,41 @@ interface ShortRoute {
 
 const toolPath = '/mcp';
 
-/** State between the header and the body of a request that this thread may answer. */
-class ThreadRequestContext {
-  constructor(
-    readonly route: ShortRoute,
-    readonly caller: Caller | undefined,
-  ) {}
-}
-
-/** The query and its arguments. */
-interface Asked {
-  sent: Uint8Array;
+/** A query and its arguments. */
+interface ShortRead {
   query: string;
   /** Arguments of the query, as JSON text. */
   args: Uint8Array;
   /** The tool call, if the request is one. */
   call?: FoundCall;
+}
+
+/** Context of a request that this thread may answer. */
+class ThreadRequestContext extends RequestContext {
+  /** Set when the body has arrived. */
+  read: ShortRead | undefined;
+  body: Uint8Array | undefined;
+
+  constructor(
+    readonly route: ShortRoute,
+    readonly caller: Caller | undefined,
+  ) {
+    super();
+  }
+
+  get query(): string | undefined {
+    return this.read?.query ?? this.route.query;
+  }
+
+  get keyId(): string | undefined {
+    return this.caller?.keyId;
+  }
+}
+
+/** Fails for a request that was forwarded. Only this thread's own requests are counted here. */
+function contextOf({ context }: Exchange): ThreadRequestContext {
+  assert(context instanceof ThreadRequestContext, 'this thread answers the request');
+  return context;
 }
 
 const anyAccess = { access: 'any' } as const;
@@ -71,17 +95,16 @@ export interface ThreadRequestHandlerOptions {
   words: SharedState;
   keys: { version: number; list: KeyList };
   security: Omit<SecurityOptions, 'keys' | 'onAuthFailure'>;
-  telling: ReportingRules;
+  reporting: ReportingRules;
   tools: ToolRules;
   forwarder: Forwarder;
   post: (message: FromThread) => void;
   /** Called for every request with the time of its header. */
-  hear: (startedAt: number) => void;
+  markActive: (startedAt: number) => void;
 }
 
-export class ThreadRequestHandler implements Receiver, Keys {
-  readonly #security: RequestGuard;
-  readonly #ids = new RequestIds();
+export class ThreadRequestHandler extends RequestAnswerer implements Receiver, Keys {
+  protected readonly guard: RequestGuard;
   #keys: KeyTable;
   #keysVersion: number;
   readonly #tools: ThreadMcpTools;
@@ -96,16 +119,18 @@ export class ThreadRequestHandler implements Receiver, Keys {
 
   /** Also called for a forwarded request, because this thread holds its connection. */
   readonly #holderOf = (exchange: Exchange): string =>
-    this.#security.know(exchange)?.keyId ?? this.#security.source(exchange);
+    this.guard.know(exchange)?.keyId ?? this.guard.source(exchange);
 
   constructor(private readonly options: ThreadRequestHandlerOptions) {
-    const { keys, security } = options;
+    const { keys, security, reporting, post } = options;
+    const onAnswered = (call: AnsweredCall): void => post({ kind: 'answered', call });
+    super({ ...reporting, ...(reporting.answers && { onAnswered }) });
     this.#keys = new KeyTable(keys.list);
     this.#keysVersion = keys.version;
     this.#tools = new ThreadMcpTools(options.tools);
     // Refused callers are forwarded: the main thread counts them, and only the main thread checks unknown
     // keys.
-    this.#security = new RequestGuard({
+    this.guard = new RequestGuard({
       ...security,
       keys: this,
       leavesGuesses: true,
@@ -145,7 +170,7 @@ export class ThreadRequestHandler implements Receiver, Keys {
   }
 
   open(exchange: Exchange): boolean {
-    this.options.hear(exchange.startedAt);
+    this.options.markActive(exchange.startedAt);
     exchange.sourceOf = this.#holderOf;
     const route = this.#routeOf(exchange);
     if (route === undefined || !this.#admits(exchange, route)) {
@@ -164,15 +189,13 @@ export class ThreadRequestHandler implements Receiver, Keys {
   }
 
   #admits(exchange: Exchange, route: ShortRoute): boolean {
-    const security = this.#security;
+    const { guard } = this;
+    const { query } = route;
     try {
-      security.checkHost(exchange);
-      security.checkOrigin(exchange);
-      security.checkProtectedMode(exchange);
-      const caller = security.authenticate(exchange);
-      const { query } = route;
+      guard.checkSender(exchange);
+      const caller = guard.authenticate(exchange);
       // Permission for a tool is checked when the body has named it.
-      security.checkAccess(exchange, caller, query === undefined ? anyAccess : readOf(query));
+      guard.checkAccess(exchange, caller, query === undefined ? anyAccess : readOf(query));
       exchange.context = new ThreadRequestContext(route, caller);
       return true;
     } catch {
@@ -181,35 +204,38 @@ export class ThreadRequestHandler implements Receiver, Keys {
   }
 
   complete(exchange: Exchange, body: Uint8Array): void {
-    const { context: memo } = exchange;
-    if (memo instanceof ThreadRequestContext) {
+    const { context } = exchange;
+    if (context instanceof ThreadRequestContext) {
       const { words } = this.options;
       const isSound = words.isOpen && words.keysVersion === this.#keysVersion;
-      const asked = isSound ? this.#askedBy(exchange, memo, body) : undefined;
-      if (asked !== undefined && this.#readHere(exchange, memo, asked)) return;
-      this.options.forwarder.open(exchange, memo.route.query);
+      const read = isSound ? this.#readIn(exchange, context, body) : undefined;
+      if (read !== undefined) {
+        context.read = read;
+        context.body = body;
+        if (this.#readHere(exchange, read)) return;
+      }
+      this.options.forwarder.open(exchange, context.route.query);
     }
     this.options.forwarder.complete(exchange, body);
   }
 
   /** Returns undefined if only the main thread can decide. */
-  #askedBy(
+  #readIn(
     exchange: Exchange,
     { route, caller }: ThreadRequestContext,
     body: Uint8Array,
-  ): Asked | undefined {
-    if (route.query !== undefined) return { sent: body, query: route.query, args: body };
+  ): ShortRead | undefined {
+    if (route.query !== undefined) return { query: route.query, args: body };
     const found = this.#tools.find(body, exchange, caller);
     if (found === undefined) return undefined;
     const { name, args } = found.call;
-    return { sent: body, query: name, args, call: found };
+    return { query: name, args, call: found };
   }
 
   /** Returns true if the read ran here, and false if the main thread must run it. */
-  #readHere(exchange: Exchange, visit: ThreadRequestContext, asked: Asked): boolean {
+  #readHere(exchange: Exchange, { query, args, call }: ShortRead): boolean {
     const attached = this.#attached;
     if (attached === undefined) return false;
-    const { query, args, call } = asked;
     let answer: Uint8Array | undefined;
     this.#work = undefined;
     try {
@@ -219,70 +245,47 @@ export class ThreadRequestHandler implements Receiver, Keys {
       // The main thread repeats the call: it reports defects, counts timeouts, and prints the errors of tools
       // in the form of the protocol.
       if (!(error instanceof TrellisError) || mains.has(error.code) || call) return false;
-      this.#fail(exchange, visit, asked, error.data);
+      exchange.work = this.#work;
+      this.ids.give(exchange);
+      this.answerError(exchange, error.data, false);
       return true;
     }
     if (answer === undefined) return false;
-    this.#ids.give(exchange);
-    this.#finish(exchange, visit, asked, okStatus, answer.length);
-    exchange.send(okStatus, jsonHeaders, answer, false);
+    exchange.work = this.#work;
+    this.ids.give(exchange);
+    this.answer(exchange, okStatus, jsonHeaders, answer);
     return true;
   }
 
-  #fail(exchange: Exchange, visit: ThreadRequestContext, asked: Asked, error: ErrorData): void {
-    this.#ids.give(exchange);
-    const status = statusOf(error.code);
-    const body = errorBody(error, exchange.requestId);
-    this.#figures.reject(error.code);
-    this.#finish(exchange, visit, asked, status, body.length, error.code);
-    exchange.addHeaders(errorHeaders(error));
-    exchange.send(status, jsonHeaders, body, false);
+  protected routeOf(exchange: Exchange): RouteFigures {
+    return this.#figures.at(contextOf(exchange).route.place);
   }
 
-  #finish(
-    exchange: Exchange,
-    { route, caller }: ThreadRequestContext,
-    { sent, query, call: toolCall }: Asked,
-    status: string,
-    bytesOut: number,
-    code?: ErrorCode,
-  ): void {
-    const ms = performance.now() - exchange.startedAt;
-    const { bytesIn, method, path } = exchange;
-    this.#figures.at(route.place).record(status, ms / 1000, bytesIn, bytesOut);
-    if (toolCall !== undefined) this.#tools.count(toolCall, status, ms / 1000);
-    const { telling, post } = this.options;
-    const work = this.#work;
-    if (telling.answers) {
-      const call = { method, path, status: status.slice(0, 3), code, ms, rows: work?.rows };
-      post({ kind: 'answered', call });
-    }
-    const verdict = shouldLog(telling, ms, work, code, code && isServerFault(code));
-    if (verdict === undefined) return;
-    const request = {
-      requestId: exchange.requestId,
-      route: route.label,
-      query,
-      status,
-      code,
-      ms,
-      work,
-      bytesIn,
-      bytesOut,
-      keyId: caller?.keyId,
-      peer: this.#security.peer(exchange),
-      traceparent: exchange.traceparent,
-      sent: telling.values ? sentBody(exchange, sent) : undefined,
-    };
-    post({ kind: 'ended', request, logDecision: verdict });
+  protected countError(_: Exchange, { code }: ErrorData): void {
+    this.#figures.reject(code);
+  }
+
+  protected onFinished(exchange: Exchange, ms: number, status: string): void {
+    const call = contextOf(exchange).read?.call;
+    if (call !== undefined) this.#tools.count(call, status, ms / 1000);
+  }
+
+  protected sentBodyOf(exchange: Exchange): SentBody | undefined {
+    const { body } = contextOf(exchange);
+    const { values } = this.options.reporting;
+    return values && body !== undefined ? sentBody(exchange, body) : undefined;
+  }
+
+  protected writeLog(_: Exchange, request: EndedRequest, logDecision: LogDecision): void {
+    this.options.post({ kind: 'ended', request, logDecision });
   }
 
   refuse(exchange: Exchange, error: ErrorData): void {
     const { forwarder } = this.options;
-    const { context: memo } = exchange;
+    const { context } = exchange;
     // The framing is invalid, so neither thread reads the request.
-    if (memo === undefined) return forwarder.openUnsound(exchange, error);
-    if (memo instanceof ThreadRequestContext) forwarder.open(exchange);
+    if (context === undefined) return forwarder.openUnsound(exchange, error);
+    if (context instanceof ThreadRequestContext) forwarder.open(exchange);
     forwarder.refuse(exchange, error);
   }
 

@@ -2,25 +2,29 @@
 // is complete. Sends the responses of the main thread to the clients. Runs on the HTTP thread.
 // Invariant: only the main thread answers a request that was forwarded.
 import { type ErrorData, sharedOriginMs } from '../../engine/internal.js';
-import type { AnswerStream, Exchange } from '../http/exchange.js';
+import { type AnswerStream, type Exchange, RequestContext } from '../http/exchange.js';
 import { jsonHeaders, noHeaders } from '../http/header-list.js';
 import { writeHead } from './head-codec.js';
 import type { AnswerHead, Batch, ThreadItem, MainItem, Outbox } from './messages.js';
 
-/** State of a forwarded request. */
-class Passed {
+/** Context of a request that was forwarded to the main thread. */
+class ForwardedRequest extends RequestContext {
   stream: AnswerStream | undefined;
+  /** Only the main thread knows the key. */
+  readonly keyId = undefined;
 
   constructor(
     readonly id: number,
     readonly exchange: Exchange,
     /** Name of the query, if it could be a short read. */
     readonly query: string | undefined,
-  ) {}
+  ) {
+    super();
+  }
 }
 
 export class Forwarder {
-  readonly #passed = new Map<number, Passed>();
+  readonly #forwarded = new Map<number, ForwardedRequest>();
   #lastId = 0;
   /** Number of forwarded requests without a response. */
   waiting = 0;
@@ -46,17 +50,17 @@ export class Forwarder {
   }
 
   #take(exchange: Exchange, query?: string): number {
-    const passed = new Passed(++this.#lastId, exchange, query);
-    this.#passed.set(passed.id, passed);
+    const request = new ForwardedRequest(++this.#lastId, exchange, query);
+    this.#forwarded.set(request.id, request);
     this.waiting++;
     // The main thread adds its header fields.
     exchange.headers = noHeaders;
-    exchange.context = passed;
-    return passed.id;
+    exchange.context = request;
+    return request.id;
   }
 
   complete(exchange: Exchange, body: Uint8Array): void {
-    const { id } = exchange.context as Passed;
+    const { id } = contextOf(exchange)!;
     const span = this.outbox.keep(body);
     this.outbox.add(['body', id, ...span]);
     exchange.keepAlive();
@@ -64,67 +68,71 @@ export class Forwarder {
 
   /** Forwards a refusal of the transport. An earlier error of the main thread takes precedence. */
   refuse(exchange: Exchange, error: ErrorData): void {
-    const { id } = exchange.context as Passed;
+    const { id } = contextOf(exchange)!;
     this.outbox.add(['refuse', id, error, exchange.bytesIn]);
   }
 
   gone(exchange: Exchange): void {
-    if (isPassed(exchange)) this.#lose(exchange.context as Passed);
+    const context = contextOf(exchange);
+    if (context !== undefined) this.#lose(context);
   }
 
-  #lose({ id, stream }: Passed): void {
-    if (!this.#passed.delete(id)) return;
+  #lose({ id, stream }: ForwardedRequest): void {
+    if (!this.#forwarded.delete(id)) return;
     if (stream === undefined) this.waiting--;
     this.outbox.add(['gone', id]);
   }
 
   receive({ items, bytes }: Batch<MainItem>): void {
     for (const item of items) {
-      const passed = this.#passed.get(item[1]);
-      if (passed === undefined) continue;
+      const request = this.#forwarded.get(item[1]);
+      if (request === undefined) continue;
       switch (item[0]) {
         case 'answer':
-          this.#answer(passed, item, bytes);
+          this.#answer(request, item, bytes);
           break;
         case 'stream':
-          this.#begin(passed, item[2]);
+          this.#begin(request, item[2]);
           break;
         case 'write':
-          passed.stream?.write(item[2]);
+          request.stream?.write(item[2]);
           break;
         case 'end':
-          this.#passed.delete(passed.id);
-          passed.stream?.end();
+          this.#forwarded.delete(request.id);
+          request.stream?.end();
           break;
         case 'letGo':
-          passed.exchange.allowDisconnect();
+          request.exchange.allowDisconnect();
       }
     }
   }
 
   #answer(
-    { id, exchange, query }: Passed,
+    { id, exchange, query }: ForwardedRequest,
     [, , head, close, micros, start, end]: Extract<MainItem, ['answer', ...unknown[]]>,
     bytes: ArrayBuffer,
   ): void {
-    this.#passed.delete(id);
+    this.#forwarded.delete(id);
     this.waiting--;
     if (query !== undefined && micros > 0) this.onCost(query, micros);
     const [status, headers] = adopt(exchange, head);
     exchange.send(status, headers, new Uint8Array(bytes, start, end - start), close);
   }
 
-  #begin(passed: Passed, head: AnswerHead): void {
-    const { exchange } = passed;
+  #begin(request: ForwardedRequest, head: AnswerHead): void {
+    const { exchange } = request;
     this.waiting--;
     const [status, headers] = adopt(exchange, head);
     if (exchange.settled) return;
-    passed.stream = exchange.stream(status, headers);
-    passed.stream.onGone = () => this.#lose(passed);
+    request.stream = exchange.stream(status, headers);
+    request.stream.onGone = () => this.#lose(request);
   }
 }
 
-const isPassed = (exchange: Exchange): boolean => exchange.context instanceof Passed;
+/** Returns undefined for a request that was not forwarded. */
+function contextOf({ context }: Exchange): ForwardedRequest | undefined {
+  return context instanceof ForwardedRequest ? context : undefined;
+}
 
 function adopt(exchange: Exchange, [requestId, status, headers, more]: AnswerHead) {
   exchange.requestId = requestId;

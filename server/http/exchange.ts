@@ -18,6 +18,17 @@ export interface AnswerStream {
   onGone: (() => void) | undefined;
 }
 
+/**
+ * What a receiver knows about a request between its head and its answer. Each receiver has a subclass with
+ * further fields.
+ */
+export abstract class RequestContext {
+  /** Name of the query that the request runs; undefined if no query is known yet. */
+  abstract readonly query: string | undefined;
+  /** Id of the caller's API key; undefined without a key. */
+  abstract readonly keyId: string | undefined;
+}
+
 /** One request: its header fields (request-headers.ts), what is known about its call, and its answer. */
 export abstract class Exchange extends RequestHeaders {
   method = '';
@@ -59,8 +70,8 @@ export abstract class Exchange extends RequestHeaders {
   bytesIn = 0;
   /** The head is valid and announces a body, whose end has not arrived. */
   bodyDue = false;
-  /** State of the receiver between head and answer. */
-  context: unknown;
+  /** Set by the receiver when it knows what the request is for. */
+  context: RequestContext | undefined;
   /** Header fields of the answer, in addition to those passed to `send`. */
   headers: HeaderList = noHeaders;
 

@@ -8,7 +8,7 @@ import { RequestLines } from '../dev/request-printer.js';
 import { type KeyActions, obeyKeys, readyScreen } from '../dev/dev-banner.js';
 import { openPage } from '../dev/open-page.js';
 import { type Log, printLine } from '../telemetry/log.js';
-import type { AnsweredCall } from '../pipeline/request-pipeline.js';
+import type { AnsweredCall } from '../pipeline/request-answerer.js';
 import { painterFor } from '../terminal/colour.js';
 import { shownPath } from '../terminal/format.js';
 import { configuredPlace, typesFiles, writeTypesFiles } from '../project/types-file.js';

@@ -20,11 +20,8 @@ import type { SourceStatus } from '../project/source-status.js';
 import type { ServerSample } from '../telemetry/metric-definitions.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { type NodeClient, targetOf } from '../cluster/node-client.js';
-import {
-  type AnsweredCall,
-  type DatabaseRequestHandler,
-  RequestPipeline,
-} from '../pipeline/request-pipeline.js';
+import type { AnsweredCall } from '../pipeline/request-answerer.js';
+import { type DatabaseRequestHandler, RequestPipeline } from '../pipeline/request-pipeline.js';
 import { connectionsBelow, openFilesMax } from '../telemetry/open-files.js';
 import { RuntimeMetrics } from '../telemetry/runtime-metrics.js';
 import { OpenStreams } from '../mcp/subscriptions/subscriptions.js';
@@ -217,7 +214,7 @@ export class HttpServer {
       security: this.#door.rules,
       accepted: this.#door.accepted,
       rates: this.#door.rates!,
-      telling: {
+      reporting: {
         slowMs: config.log.slow_after,
         accessShare: config.log.access_sample_rate,
         values: config.log.parameters,

@@ -27,7 +27,7 @@ import { type Log, createLog, printErrorLine, printLine } from '../telemetry/log
 import type { Metrics } from '../telemetry/metrics.js';
 import { checkOpenFiles } from '../telemetry/open-files.js';
 import { credentialLine, modelWarnings } from '../project/embedding-warnings.js';
-import type { AnsweredCall } from '../pipeline/request-pipeline.js';
+import type { AnsweredCall } from '../pipeline/request-answerer.js';
 import { Development } from './dev-mode.js';
 import { countErrors, loadProgram, codeFrameOf, programOptions } from '../project/program.js';
 import { createReloader, inBackground, type ReloadResult } from './reload.js';

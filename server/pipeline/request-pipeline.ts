@@ -1,5 +1,5 @@
-// Receives every request: runs the checks in their order, starts the endpoint, sends the answer, counts and
-// logs. Invariant: every exchange is answered exactly once, or its client has disconnected.
+// Receives every request of the main thread: runs the checks in their order, starts the endpoint and answers
+// (request-answerer.ts). Invariant: every exchange is answered exactly once, or its client has disconnected.
 import {
   type ErrorCode,
   type ErrorData,
@@ -8,19 +8,24 @@ import {
   excerpt,
   fail,
 } from '../../engine/internal.js';
-import { type Exchange, hasBody } from '../http/exchange.js';
+import { type Exchange, RequestContext, hasBody } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
 import { jsonHeaders, noContentStatus, okStatus } from '../http/header-list.js';
-import { errorBody, errorHeaders, isServerFault, statusOf } from '../http/http-error.js';
 import type { Caller } from '../auth/keys.js';
 import type { Audit } from '../telemetry/audit.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics, RouteMetrics } from '../telemetry/metrics.js';
 import { budgetOf } from './timeout.js';
-import { RequestIds } from './request-id.js';
+import { type AnswererOptions, RequestAnswerer } from './request-answerer.js';
 import type { Endpoint, Result, Routes } from './router.js';
 import type { RequestGuard } from '../auth/request-guard.js';
-import { type RequestLog, type SentBody, sentBody, shouldLog } from '../telemetry/request-log.js';
+import {
+  type EndedRequest,
+  type LogDecision,
+  type RequestLog,
+  type SentBody,
+  sentBody,
+} from '../telemetry/request-log.js';
 import type { Receiver } from '../http/transport.js';
 
 /**
@@ -63,30 +68,14 @@ export interface DatabaseRequestHandler {
   wake?(): Promise<void> | undefined;
 }
 
-export interface RequestPipelineOptions {
+export interface RequestPipelineOptions extends AnswererOptions {
   security: RequestGuard;
   /** Handler of the requests that name no database. */
   main: DatabaseRequestHandler;
   /** The handler for the head of a request, on a server with several databases; never fails. */
   servingFor?: ((exchange: Exchange) => DatabaseRequestHandler) | undefined;
   log: Log;
-  /** Requests that take longer than this are logged. */
-  slowMs: number;
-  /** Share of requests that get a log line, from 0 to 1. */
-  accessShare: number;
   audit: Audit;
-  /** Called after every answered request, in development mode. */
-  onAnswered?: ((call: AnsweredCall) => void) | undefined;
-}
-
-export interface AnsweredCall {
-  method: string;
-  path: string;
-  status: string;
-  /** Code of the error, if the request failed. */
-  code?: ErrorCode | undefined;
-  ms: number;
-  rows?: number | undefined;
 }
 
 /** A refused body up to this size is read and discarded. A larger one ends the connection. */
@@ -100,25 +89,46 @@ const sweepMs = 10;
  */
 const holdMs = 500;
 
-/** State of an exchange between its head and its answer. */
-interface RequestContext {
-  serving: DatabaseRequestHandler;
-  endpoint: Endpoint;
-  caller: Caller | undefined;
+class DatabaseRequestContext extends RequestContext {
   /** The request body, for the log. */
-  sent?: SentBody | undefined;
+  sent: SentBody | undefined;
+
+  constructor(
+    readonly serving: DatabaseRequestHandler,
+    readonly endpoint: Endpoint,
+    readonly caller: Caller | undefined,
+  ) {
+    super();
+  }
+
+  get query(): string | undefined {
+    return this.endpoint.query;
+  }
+
+  get keyId(): string | undefined {
+    return this.caller?.keyId;
+  }
 }
 
-export class RequestPipeline implements Receiver {
+/** Returns undefined before the endpoint is known. */
+function contextOf({ context }: Exchange): DatabaseRequestContext | undefined {
+  return context instanceof DatabaseRequestContext ? context : undefined;
+}
+
+export class RequestPipeline extends RequestAnswerer implements Receiver {
   /** Calls that are not answered yet. */
   readonly #pending = new Set<Exchange>();
-  readonly #ids = new RequestIds();
   #sweep: NodeJS.Timeout | undefined;
   #onIdle: (() => void) | undefined;
   /** Time of the last request, in milliseconds of performance.now(). */
   #lastRequestAt = performance.now();
 
-  constructor(private readonly options: RequestPipelineOptions) {}
+  protected readonly guard: RequestGuard;
+
+  constructor(private readonly options: RequestPipelineOptions) {
+    super(options);
+    this.guard = options.security;
+  }
 
   /** Number of calls that were started and not answered. */
   get inFlight(): number {
@@ -137,8 +147,8 @@ export class RequestPipeline implements Receiver {
 
   open(exchange: Exchange): boolean {
     this.#lastRequestAt = exchange.startedAt;
-    const { security, main, servingFor } = this.options;
-    this.#ids.give(exchange);
+    const { main, servingFor } = this.options;
+    this.ids.give(exchange);
     const serving = servingFor === undefined ? main : servingFor(exchange);
     const { routes, consistency } = serving;
     const route = routes.find(exchange.path);
@@ -147,11 +157,11 @@ export class RequestPipeline implements Receiver {
     if (exchange.settled) return false;
     if (route === undefined) return routes.failUnknown(exchange.path, caller);
     if (endpoint === undefined) return routes.failMethod(route, exchange);
-    const visit: RequestContext = { serving, endpoint, caller };
-    exchange.context = visit;
-    security.checkAccess(exchange, caller, endpoint);
+    const context = new DatabaseRequestContext(serving, endpoint, caller);
+    exchange.context = context;
+    this.guard.checkAccess(exchange, caller, endpoint);
     if (exchange.method !== 'POST') {
-      this.#run(exchange, visit, noBody);
+      this.#run(exchange, context, noBody);
       return false;
     }
     checkEncoding(exchange);
@@ -159,25 +169,26 @@ export class RequestPipeline implements Receiver {
     const length = declaredLength(exchange);
     checkMediaType(exchange, length, endpoint);
     // A large body is read in any case, because a refusal before would end the connection.
-    const isJudgedHere = length <= forgottenBodyMax && !consistency?.passesOn(exchange, endpoint);
-    const refusal = isJudgedHere ? endpoint.reject?.(exchange, length) : undefined;
-    if (refusal !== undefined) this.#answerError(exchange, refusal, false);
+    const isCheckedHere = length <= forgottenBodyMax && !consistency?.passesOn(exchange, endpoint);
+    const refusal = isCheckedHere ? endpoint.reject?.(exchange, length) : undefined;
+    if (refusal !== undefined) this.answerError(exchange, refusal, false);
     return refusal === undefined;
   }
 
   complete(exchange: Exchange, whole: Uint8Array): void {
-    const visit = exchange.context as RequestContext;
-    this.options.security.checkBody(exchange, whole);
-    const body = visit.serving.consistency?.received(exchange, whole) ?? whole;
+    const context = contextOf(exchange)!;
+    const { serving, endpoint } = context;
+    this.guard.checkBody(exchange, whole);
+    const body = serving.consistency?.received(exchange, whole) ?? whole;
     // Only now is it known whether a chunked body is empty.
     if (exchange.transferEncodingCount > 0) {
-      checkMediaType(exchange, body.length, visit.endpoint);
+      checkMediaType(exchange, body.length, endpoint);
     }
     // The rows of an import are not parameters.
     if (exchange.contentType !== 'application/x-ndjson') {
-      visit.sent = visit.serving.requestLog.hasValues ? sentBody(exchange, body) : undefined;
+      context.sent = serving.requestLog.hasValues ? sentBody(exchange, body) : undefined;
     }
-    this.#run(exchange, visit, body);
+    this.#run(exchange, context, body);
   }
 
   /**
@@ -190,17 +201,15 @@ export class RequestPipeline implements Receiver {
     endpoint: Endpoint | undefined,
     serving: DatabaseRequestHandler,
   ): Caller | undefined {
-    const { security } = this.options;
+    const { guard } = this;
     const always = endpoint?.availableDuringStartup === true;
-    security.checkHost(exchange);
-    security.checkOrigin(exchange);
-    if (!always) security.checkProtectedMode(exchange);
-    if (security.isPreflight(exchange)) {
+    guard.checkSender(exchange, always);
+    if (guard.isPreflight(exchange)) {
       exchange.send(noContentStatus, jsonHeaders, '', false);
       return undefined;
     }
     const caller =
-      endpoint?.access === 'open' ? undefined : security.authenticate(exchange, serving.tenant);
+      endpoint?.access === 'open' ? undefined : guard.authenticate(exchange, serving.tenant);
     // Runs before the route is checked: a server that starts does not know its queries yet.
     const closed =
       always || endpoint?.reportsStartup === true ? undefined : serving.unavailableReason();
@@ -208,13 +217,17 @@ export class RequestPipeline implements Receiver {
     return caller;
   }
 
-  #run(exchange: Exchange, { serving, endpoint, caller }: RequestContext, body: Uint8Array): void {
+  #run(
+    exchange: Exchange,
+    { serving, endpoint, caller }: DatabaseRequestContext,
+    body: Uint8Array,
+  ): void {
     const answer = () => endpoint.handle(exchange, body, caller);
     const fresh = () => serving.consistency?.before(exchange, endpoint, body, answer) ?? answer();
     const waking = endpoint.availableDuringStartup ? undefined : serving.wake?.();
     const result = waking === undefined ? fresh() : waking.then(fresh);
     if (result instanceof Promise) this.#await(exchange, endpoint, result);
-    else this.#answer(exchange, endpoint, result);
+    else this.#answer(exchange, result);
   }
 
   #await(exchange: Exchange, endpoint: Endpoint, result: Promise<Result>): void {
@@ -230,7 +243,7 @@ export class RequestPipeline implements Receiver {
     result.then(
       (result) => {
         this.#settle(exchange);
-        this.#answer(exchange, endpoint, result);
+        this.#answer(exchange, result);
       },
       (error: unknown) => {
         this.#settle(exchange);
@@ -262,112 +275,91 @@ export class RequestPipeline implements Receiver {
     }
   }
 
-  #answer(exchange: Exchange, endpoint: Endpoint, result: Result): void {
+  #answer(exchange: Exchange, result: Result): void {
     if (exchange.settled) return;
     this.#addPosition(exchange);
-    if (result instanceof Uint8Array) {
-      this.#finish(exchange, endpoint.metrics, okStatus, result.length);
-      exchange.send(okStatus, jsonHeaders, result, false);
-    } else if ('begin' in result) {
-      this.#finish(exchange, endpoint.metrics, result.status, 0);
+    if (result instanceof Uint8Array) this.answer(exchange, okStatus, jsonHeaders, result);
+    else if ('begin' in result) {
+      this.finish(exchange, result.status, 0);
       result.begin(exchange.stream(result.status, result.headers));
-    } else {
-      this.#finish(exchange, endpoint.metrics, result.status, Buffer.byteLength(result.body));
-      exchange.send(result.status, result.headers, result.body, false);
-    }
+    } else this.answer(exchange, result.status, result.headers, result.body);
   }
 
   /** Adds the position of this node of a cluster, to every answer for callers with access to the database. */
   #addPosition(exchange: Exchange): void {
-    const consistency = (exchange.context as RequestContext | undefined)?.serving.consistency;
+    const consistency = contextOf(exchange)?.serving.consistency;
     if (consistency !== undefined)
       exchange.addHeaders([['Trellis-Position', consistency.tokenOf(exchange)]]);
   }
 
   refuse(exchange: Exchange, error: ErrorData): void {
-    if (exchange.requestId === '') this.#ids.give(exchange);
-    this.#answerError(exchange, error, true);
+    if (exchange.requestId === '') this.ids.give(exchange);
+    this.answerError(exchange, error, true);
   }
 
   fault(exchange: Exchange, error: unknown): void {
     if (exchange.settled) return;
     const { error: data, stack } = toErrorData(error);
-    if (stack === undefined) return this.#answerError(exchange, data, false);
+    if (stack === undefined) return this.answerError(exchange, data, false);
     const args = { request_id: exchange.requestId };
     this.options.log('error', 'request failed: internal error', { ...args, error });
-    this.#answerError(exchange, { code: 'INTERNAL', args }, false);
+    this.answerError(exchange, { code: 'INTERNAL', args }, false);
   }
 
-  #answerError(exchange: Exchange, error: ErrorData, close: boolean): void {
+  protected override answerError(exchange: Exchange, error: ErrorData, close: boolean): void {
     if (exchange.settled) return;
-    const status = statusOf(error.code);
-    const body = errorBody(error, exchange.requestId);
-    const visit = exchange.context as RequestContext | undefined;
-    const { metrics } = visit?.serving ?? this.options.main;
-    metrics.reject(error.code);
-    if (error.code === 'SHARE_EXCEEDED') metrics.shares.add(String(error.args.what));
-    const query = visit?.endpoint.query;
-    if (error.code === 'QUERY_TIMEOUT' && query !== undefined) metrics.timeouts.add(query);
-    const route = visit?.endpoint.metrics ?? metrics.route('other');
-    this.#finish(exchange, route, status, body.length, error);
     this.#addPosition(exchange);
-    exchange.addHeaders(errorHeaders(error));
-    exchange.send(status, jsonHeaders, body, close || leavesLargeBody(exchange));
+    super.answerError(exchange, error, close || leavesLargeBody(exchange));
   }
 
   gone(exchange: Exchange): void {
     exchange.cancel?.();
   }
 
-  #finish(
-    exchange: Exchange,
-    metrics: RouteMetrics,
-    status: string,
-    bytesOut: number,
-    error?: ErrorData,
-  ): void {
-    const ms = performance.now() - exchange.startedAt;
-    metrics.record(status, ms / 1000, exchange.bytesIn, bytesOut);
-    const { onAnswered } = this.options;
-    const { work } = exchange;
-    const code = error?.code;
-    if (onAnswered !== undefined) {
-      const { method, path } = exchange;
-      onAnswered({ method, path, status: status.slice(0, 3), code, ms, rows: work?.rows });
-    }
-    if (exchange.asksAdmin) this.#audit(exchange, metrics.label, ms, code);
-    const verdict = shouldLog(this.options, ms, work, code, code && isServerFault(code));
-    if (verdict === undefined) return;
-    const visit = exchange.context as RequestContext | undefined;
-    const ended = {
-      requestId: exchange.requestId,
-      route: metrics.label,
-      query: visit?.endpoint.query ?? exchange.called?.query,
-      status,
-      code,
-      ms,
-      work,
-      bytesIn: exchange.bytesIn,
-      bytesOut,
-      keyId: visit?.caller?.keyId,
-      peer: this.options.security.peer(exchange),
-      traceparent: exchange.traceparent,
-      sent: visit?.sent,
-    };
-    const { requestLog } = visit?.serving ?? this.options.main;
-    requestLog.tell(ended, verdict);
+  /** The database of the request; the main one before it is known. */
+  #servingOf(exchange: Exchange): DatabaseRequestHandler {
+    return contextOf(exchange)?.serving ?? this.options.main;
   }
 
-  #audit(exchange: Exchange, route: string, ms: number, code: ErrorCode | undefined): void {
-    const { caller, serving } = exchange.context as RequestContext;
+  protected routeOf(exchange: Exchange): RouteMetrics {
+    return contextOf(exchange)?.endpoint.metrics ?? this.options.main.metrics.route('other');
+  }
+
+  protected countError(exchange: Exchange, { code, args }: ErrorData): void {
+    const { metrics } = this.#servingOf(exchange);
+    metrics.reject(code);
+    if (code === 'SHARE_EXCEEDED') metrics.shares.add(String(args.what));
+    const query = exchange.context?.query;
+    if (code === 'QUERY_TIMEOUT' && query !== undefined) metrics.timeouts.add(query);
+  }
+
+  protected sentBodyOf(exchange: Exchange): SentBody | undefined {
+    return contextOf(exchange)?.sent;
+  }
+
+  protected writeLog(exchange: Exchange, request: EndedRequest, decision: LogDecision): void {
+    this.#servingOf(exchange).requestLog.tell(request, decision);
+  }
+
+  protected onFinished(exchange: Exchange, ms: number, _: string, code?: ErrorCode): void {
+    const context = exchange.asksAdmin ? contextOf(exchange) : undefined;
+    if (context !== undefined) this.#audit(exchange, context, ms, code);
+  }
+
+  #audit(
+    exchange: Exchange,
+    { caller, serving, endpoint }: DatabaseRequestContext,
+    ms: number,
+    code: ErrorCode | undefined,
+  ): void {
     this.options.audit.note({
       event: code === 'FORBIDDEN' ? 'refused' : 'admin',
       keyId: caller?.keyId,
       isNode: caller?.isNode,
       tenant: serving.tenant,
-      peer: this.options.security.peer(exchange),
+      peer: this.guard.peer(exchange),
       path: exchange.path,
-      route,
+      route: endpoint.metrics.label,
       outcome: code ?? 'ok',
       rows: exchange.work?.rows,
       ms,

@@ -24,7 +24,11 @@ export class RouteFigures {
   readonly #bytes: Float64Array;
   readonly #statuses: Float64Array;
 
-  constructor(buffer: SharedArrayBuffer, place: number) {
+  constructor(
+    readonly label: string,
+    buffer: SharedArrayBuffer,
+    place: number,
+  ) {
     const at = place * bytesPerQuery;
     this.seconds = new Histogram(secondBounds, new Float64Array(buffer, at, secondCells));
     this.#bytes = new Float64Array(buffer, at + secondCells * 8, 2);
@@ -68,7 +72,7 @@ export class ThreadMetrics {
     readonly names: readonly string[],
     readonly buffer = new SharedArrayBuffer(names.length * bytesPerQuery + errorCodes.length * 8),
   ) {
-    this.#routes = names.map((_, place) => new RouteFigures(buffer, place));
+    this.#routes = names.map((name, place) => new RouteFigures(name, buffer, place));
     this.#byName = new Map(names.map((name, place) => [name, this.at(place)]));
     this.#rejected = new Float64Array(buffer, names.length * bytesPerQuery, errorCodes.length);
   }
