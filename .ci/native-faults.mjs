@@ -8,26 +8,22 @@ const sha256 = (path) => createHash('sha256').update(readFileSync(path)).digest(
 
 /** `own`: the SHA-256 of a build of one's own. */
 export function nativeFaults(root, own = '') {
-  const list = readFileSync(join(root, 'server/http/native-builds.ts'), 'utf8');
+  const list = readFileSync(join(root, 'server/http/native/native-builds.ts'), 'utf8');
   const rows = list.matchAll(/'([^']+)':\s*'([0-9a-f]{64})'/g);
   const listed = new Map([...rows].map(([, name, hash]) => [name, hash]));
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   const faults = [];
   const unlisted = [];
-  const compare = (path, name, isBuild) => {
-    if (!existsSync(path)) return;
+  for (const [place, { version }] of Object.entries(packages)) {
+    const [, build] = /node_modules\/(@uwsjs\/[^/]+)$/.exec(place) ?? [];
+    const path = join(root, place, 'uws.node');
+    if (build === undefined || !existsSync(path)) continue;
     const hash = sha256(path);
-    if (isBuild && hash === own.toLowerCase()) return;
-    const known = listed.get(name);
-    if (known === undefined) unlisted.push(name);
+    if (hash === own.toLowerCase()) continue;
+    const known = listed.get(`${build}@${version}`);
+    if (known === undefined) unlisted.push(`${build}@${version}`);
     else if (hash !== known)
       faults.push(`${path} has the SHA-256 ${hash}, not ${known}: do not run it`);
-  };
-  for (const [place, { name, version }] of Object.entries(packages)) {
-    const [, build] = /node_modules\/(@uwsjs\/[^/]+)$/.exec(place) ?? [];
-    if (name === '@uwsjs/core') compare(join(root, place, 'uws.js'), version, false);
-    else if (build !== undefined)
-      compare(join(root, place, 'uws.node'), `${build}@${version}`, true);
   }
   return { faults, unlisted };
 }

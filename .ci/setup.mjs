@@ -5,6 +5,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -186,24 +187,68 @@ if (version[0] < ${major} || (version[0] === ${major} && version[1] < ${minor}))
   console.error('trellis needs Node.js ${major}.${minor} or newer. This is Node.js ' + process.versions.node + '.');
   process.exitCode = 78;
 } else {
-  import('./program.js');
+  import('./program.js').catch(function (error) {
+    // A package that is not installed has one line of its own.
+    return import('./installed-package.js').then(
+      function () { throw error; },
+      function (missing) { console.error('trellis: ' + missing.message); process.exitCode = 78; }
+    );
+  });
 }
 `;
 };
-/** With native parts, a thread of their own, or of no use to most. */
-const external = ['lmdb', 'piscina', 'uWebSockets.js', 'uWebSockets.js-next', '@nats-io/*'];
-/** Of these, programs have the JavaScript in them; their native parts and threads are where they lie. */
-const inlined = { lmdb: 'dist/index.cjs', piscina: 'dist/main.js' };
-const placed = {
-  name: 'packages know where they lie',
+/**
+ * Packages whose JavaScript is a bundle of its own, loaded when it is first needed: the client of the JetStream log
+ * is of no use to most.
+ */
+const nats = {
+  name: 'the client of JetStream is a file beside',
   setup(build) {
-    const files = /node_modules[\\/](lmdb|piscina)[\\/]dist[\\/]index\.c?js$/;
-    build.onLoad({ filter: files }, ({ path }) => {
-      const [, name] = files.exec(path);
-      const place =
-        `const find = require.resolve, __filename = find('${name}'), ` +
-        `__dirname = require('node:path').dirname(__filename);`;
-      return { contents: `${place}\n${readFileSync(path, 'utf8')}` };
+    build.onResolve({ filter: /^@nats-io\// }, () => ({ path: './nats.cjs', external: true }));
+  },
+};
+/** The CommonJS form of packages that have two, so that a bundle holds one. */
+const alias = { lmdb: at('node_modules/lmdb/dist/index.cjs') };
+/** Texts of modules that look for a file beside themselves, and what they become in a bundle. */
+const relocated = {
+  'dist/engine/vector/wasm.js': [
+    ["'../../wasm/hnsw.wasm'", "'../wasm/hnsw.wasm'"],
+    ["'../../dist/wasm/hnsw.wasm'", "'../wasm/hnsw.wasm'"],
+  ],
+  'node_modules/lmdb/dist/index.cjs': [
+    ["new (require('u' + 'rl').URL)('file:' + __filename).href", 'ownUrl'],
+  ],
+  // The native part is a package for each platform. Nothing else of lmdb is installed.
+  'node_modules/node-gyp-build-optional-packages/node-gyp-build.js': [
+    ["runtimeRequire(path.join(dir, 'package.json')).name", "'lmdb'"],
+  ],
+  'node_modules/piscina/dist/index.js': [
+    ["(0, node_path_1.resolve)(__dirname, 'worker.js')", "new URL('./task-thread.cjs', ownUrl)"],
+  ],
+};
+const placed = {
+  name: 'modules know where they lie',
+  setup(build) {
+    const files =
+      /[\\/]node_modules[\\/].*\.[mc]?js$|[\\/]dist[\\/]engine[\\/]vector[\\/]wasm\.js$/;
+    build.onResolve({ filter: /^own-url$/ }, () => ({ path: 'own-url', namespace: 'own' }));
+    build.onLoad({ filter: /^own-url$/, namespace: 'own' }, () => ({
+      contents: 'export const ownUrl = import.meta.url;',
+    }));
+    build.onLoad({ filter: files }, async ({ path }) => {
+      const place = relative(root, path).replaceAll('\\', '/');
+      const changes = relocated[place] ?? [];
+      let text = readFileSync(path, 'utf8');
+      for (const [from, to] of changes) {
+        if (!text.includes(from)) throw new Error(`${path} has no \`${from}\``);
+        text = text.replaceAll(from, to);
+      }
+      if (place.startsWith('dist/')) return { contents: text };
+      const needsUrl = changes.some(([, to]) => to.includes('ownUrl'));
+      if (needsUrl) text = `const { ownUrl } = require('own-url');\n${text}`;
+      // Names of local variables are short in code of others only: stacks show the names of ours.
+      const { code } = await build.esbuild.transform(text, { minify: true, target: 'node20' });
+      return { contents: code };
     });
   },
 };
@@ -230,11 +275,7 @@ const used = {
   },
 };
 const program = {
-  external: external.filter((name) => !Object.hasOwn(inlined, name)),
-  alias: Object.fromEntries(
-    Object.entries(inlined).map(([name, file]) => [name, at('node_modules', name, file)]),
-  ),
-  plugins: [used, placed, imported],
+  plugins: [used, nats, placed, imported],
   lineLimit: 200,
   sourcemap: true,
   format: 'cjs',
@@ -259,6 +300,17 @@ const bundles = {
   'log-thread': 'engine/cluster/role/log-thread.js',
   'snapshot-worker': 'engine/database/vectors/snapshot-worker.js',
 };
+/**
+ * Files of packages alone: the client of JetStream, and the script that Piscina's threads run. The names of the client
+ * are written out, because an ES module can import only the names that Node finds in the text of a CommonJS file.
+ */
+const packages = {
+  nats: `
+    export { DeliverPolicy, DiscardPolicy, JetStreamApiError } from '@nats-io/jetstream';
+    export { RetentionPolicy, StorageType, jetstream, jetstreamManager } from '@nats-io/jetstream';
+    export { connect, credsAuthenticator, nanos } from '@nats-io/transport-node';`,
+  'task-thread': "import './node_modules/piscina/dist/worker.js';",
+};
 /** Programs and threads: the file's name, its bundle, what of it is called, for how long its run is a typical one. */
 const programs = [
   [
@@ -281,7 +333,9 @@ const programs = [
 await step(
   'bundling',
   'dist/bin/.stamp',
-  [at('package-lock.json'), at('.ci/setup.mjs'), at('dist/.stamp')].filter(existsSync),
+  ['package-lock.json', '.ci/setup.mjs', '.ci/installed-package.mjs', 'dist/.stamp']
+    .map((path) => at(path))
+    .filter(existsSync),
   async () => {
     const esbuild = await import('esbuild');
     const metafiles = [];
@@ -293,13 +347,17 @@ await step(
       absWorkingDir: root,
       platform: 'node',
       target: 'node20',
-      external,
+      alias,
+      // For priorities of threads, which no thread here has.
+      external: ['@napi-rs/nice'],
       minifyWhitespace: true,
       minifySyntax: true,
     };
     await build({
       ...shared,
-      plugins: [used],
+      plugins: [used, nats, placed],
+      // Packages in CommonJS load modules of Node by `require`.
+      banner: { js: "import{require}from'./installed-package.js';" },
       entryPoints: {
         index: at('dist/engine/public.js'),
         'preopen-check-child': at('dist/engine/storage/folder/preopen-check-child.js'),
@@ -311,6 +369,16 @@ await step(
       splitting: true,
       format: 'esm',
     });
+    copyFileSync(at('.ci/installed-package.mjs'), at('dist/bin/installed-package.js'));
+    for (const [name, contents] of Object.entries(packages)) {
+      await build({
+        ...shared,
+        stdin: { contents, resolveDir: root },
+        minify: true,
+        outfile: at('dist/bin', `${name}.cjs`),
+        format: 'cjs',
+      });
+    }
     for (const [name, entry] of Object.entries(bundles)) {
       const isFile = existsSync(at('dist', entry));
       await build({
@@ -475,5 +543,5 @@ await step(
       .map((name) => at('dist/bin', `${name}.cjs`))
       .filter(existsSync),
   ],
-  () => warm(root, at('dist/bin/code'), ['main', 'http-thread-entry', 'worker']),
+  () => warm(root, at('dist/bin/code'), ['program', 'http-thread-entry', 'worker']),
 );

@@ -152,10 +152,6 @@ describe('imports', () => {
       [/^lmdb$/, /^engine\/storage\/table\/(env|table)\.ts$/],
       [/^lunr$/, /^engine\/text\/analyzer\.ts$/],
       [/^piscina$/, /^engine\/system\/task-thread\.ts$/],
-      [
-        /^uWebSockets\.js/,
-        /^server\/(http\/(uws-transport|transport)|lifecycle\/open-transport)\.ts$/,
-      ],
       [/^@nats-io\//, /^engine\/cluster\/log\/jetstream[a-z-]*\.ts$/],
       [/^smol-toml$/, /^server\/config\/toml\.ts$/],
     ];

@@ -77,14 +77,3 @@ export async function loadPeers(specs: readonly string[]): Promise<Map<string, u
   }
   return found;
 }
-
-/** The file of the module of `spec`, for another process; undefined, with a printed reason, without it. */
-export function peerEntry(spec: string): string | undefined {
-  install([spec]);
-  try {
-    return pathOf(split(spec)[0]);
-  } catch (error) {
-    console.log(`${spec} is left out: ${(error as Error).message}`);
-    return undefined;
-  }
-}

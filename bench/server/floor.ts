@@ -8,19 +8,19 @@ import {
   fdatasyncSync,
   mkdtempSync,
   openSync,
-  readFileSync,
   rmSync,
   writeSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { addOnName } from '../../server/http/native/uws-add-on.js';
 import { numberOption } from '../support/bench-option.js';
 import { requestBytes, sendHttp } from '../support/http-client.js';
 import { endProcess, startBenchServer } from '../support/load.js';
 import { median, percentile } from '../support/sample-times.js';
 import { type Cell, printTable } from '../support/table.js';
-import { peerEntry } from '../peer/peer-install.js';
 
 const source = `
 N::Person { UNIQUE INDEX name: String, age: U8 }
@@ -29,12 +29,13 @@ QUERY person(id: ID) => p <- N<Person>(id) RETURN p
 QUERY rename(id: ID, age: U8) => p <- N<Person>(id)::UPDATE({ age: age }) RETURN p::{age}
 `;
 
-/** The package behind the alias of the server's own transport: `npm:NAME@VERSION`. */
-function transport(): string {
-  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-    dependencies: Record<string, string>;
-  };
-  return dependencies['uWebSockets.js']!.slice('npm:'.length);
+/** The module of the server's own transport; undefined where there is no build of it. */
+function transport(): string | undefined {
+  try {
+    return createRequire(import.meta.url).resolve(addOnName);
+  } catch {
+    return undefined;
+  }
 }
 const echo = fileURLToPath(new URL('../peer/uws-echo.js', import.meta.url));
 
@@ -107,7 +108,7 @@ export async function run(args: string[]): Promise<void> {
   try {
     const { p: id } = (await server.post('add', { name: 'Ana', age: 30 })) as { p: string };
     const reply = JSON.stringify(await server.post('person', { id }));
-    const module = peerEntry(transport());
+    const module = transport();
     const [child, url] = module === undefined ? [] : await startEcho(module, reply);
     const echoed: Contender[] =
       url === undefined

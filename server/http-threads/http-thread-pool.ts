@@ -128,7 +128,6 @@ export class HttpThreadPool {
       reporting: { ...reporting, answers: this.options.onAnswered !== undefined },
       tools: this.options.mcp.rules,
       transport: { ...transport, ...placeOf(this.#listener!) },
-      addOn: this.#listener!.addOn,
       attachment,
       // Only one thread has the failpoint, so a test can tell which connections are lost with it.
       failpoint: row === 1 ? this.options.failpoint : undefined,

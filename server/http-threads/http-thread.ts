@@ -6,7 +6,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { Attached, armFailpoint, assert, failpoint } from '../../engine/internal.js';
 import { Accepted } from '../auth/accepted-credentials.js';
 import { SharedRate } from '../auth/rate-limiter.js';
-import { loadUws, openUwsTransport } from '../http/uws-transport.js';
+import { loadUws } from '../http/native/uws-add-on.js';
+import { openUwsTransport } from '../http/uws-transport.js';
 import { Forwarder } from './to-main.js';
 import { ThreadRequestHandler } from './thread-request-handler.js';
 import { guardHeap } from './heap-guard.js';
@@ -61,7 +62,7 @@ class HttpThread {
   }
 
   async serve(): Promise<void> {
-    const addOn = loadUws([this.setup.addOn]);
+    const addOn = loadUws();
     assert(addOn, 'the main thread has loaded the same add-on');
     await this.#attached.ready;
     this.#handler.begin(this.#attached);

@@ -29,8 +29,6 @@ export interface HttpThreadSetup {
   reporting: ReportingRules;
   tools: ToolRules;
   transport: Pick<TransportOptions, 'limits' | 'idleMs' | 'tls' | 'onSocket' | 'port'>;
-  /** Name of the package with the native add-on of the transport. */
-  addOn: string;
   attachment: Attachment;
   failpoint: string | undefined;
 }

@@ -86,8 +86,6 @@ export interface Transport {
 /** A transport that can share its ports with those of other threads. */
 export interface SharedListener extends Transport {
   readonly onSocket: boolean;
-  /** Package of the add-on, which was verified before it was loaded. Other threads load only this package. */
-  readonly addOn: string;
   /** The port on which the transport listens; 0 for a Unix socket. */
   readonly port: number;
   /** Identifies this transport to other threads. */

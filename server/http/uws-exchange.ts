@@ -1,7 +1,6 @@
 // One request on uWebSockets.js and its answer; uws-transport.ts creates it. Three rules of the library
 // apply: received chunks are copied, an answer outside of a callback is corked, and no exception leaves a
 // handler. Invariant: a response object is used only until it has ended or its abort handler has run.
-import type { HttpResponse } from 'uWebSockets.js';
 import { printAddress, socketPeer } from './address.js';
 import { type ByteShares, type Holding, longBytes } from './byte-shares.js';
 import { type AnswerStream, Exchange } from './exchange.js';
@@ -11,6 +10,7 @@ import { LingeringClose } from './lingering-close.js';
 import { type BodyRoom, boundBodies, holdBody } from './share-room.js';
 import type { SoleAddress } from './sole-address.js';
 import { type TransportCounts, type TransportOptions, guarded } from './transport.js';
+import type { UwsResponse } from './native/uws-add-on.js';
 
 /** Larger answers are sent in pieces, as fast as the client reads. */
 const wholeAnswerMax = 64 * 1024;
@@ -70,7 +70,7 @@ export class UwsExchange extends Exchange {
   #linger: LingeringClose | undefined;
 
   constructor(
-    private readonly response: HttpResponse,
+    private readonly response: UwsResponse,
     private readonly transport: UwsTransportState,
   ) {
     super();

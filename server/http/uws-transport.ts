@@ -2,8 +2,6 @@
 // the abort handler is set first, no exception leaves a handler, and ports are exclusive. Each of several
 // threads may have a transport. Then one thread listens and distributes the connections in turn, itself
 // included, so that all threads have equally many. Invariant: a closed transport receives no connection.
-import { createRequire } from 'node:module';
-import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { printAddress } from './address.js';
 import { ByteShares } from './byte-shares.js';
 import { SeenConnections } from './connection-share.js';
@@ -25,64 +23,17 @@ import {
   type TransportOptions,
   freshCounts,
 } from './transport.js';
+import type {
+  ListenSocket,
+  UwsAddOn,
+  UwsApp,
+  UwsRequest,
+  UwsResponse,
+} from './native/uws-add-on.js';
 import { UwsExchange, type UwsTransportState } from './uws-exchange.js';
 import { suites12 } from './tls-suites.js';
 
-const require = createRequire(import.meta.url);
-
-type Uws = typeof import('uWebSockets.js');
-
-declare module 'uWebSockets.js' {
-  interface TemplatedApp {
-    /** The declared types lack this form with host and options; exclusive ports need both. */
-    listen(
-      host: string,
-      port: number,
-      options: number,
-      callback: (socket: us_listen_socket | false) => void,
-    ): TemplatedApp;
-    /** Identifies this app to apps of other threads. */
-    getDescriptor(): number;
-    /** Starts to give the app of this descriptor its share of the connections. */
-    addChildAppDescriptor(descriptor: number): TemplatedApp;
-    removeChildAppDescriptor(descriptor: number): TemplatedApp;
-  }
-}
-
 const sweepMs = 250;
-
-/** A loaded add-on and its package. */
-interface AddOn {
-  uws: Uws;
-  name: string;
-}
-
-/** Packages of the add-on. Each is built for other versions of Node. */
-export const uwsNames = ['uWebSockets.js', 'uWebSockets.js-next'];
-
-/**
- * Loads the first of these packages that fits this version of Node. Returns undefined if none does;
- * `onFailure` receives the reason for each package that fails. UWS_HTTP_MAX_HEADERS_SIZE must be set before
- * the call.
- */
-export function loadUws(
-  names: readonly string[],
-  onFailure?: (reason: string) => void,
-): AddOn | undefined {
-  for (const name of names) {
-    try {
-      return { name, uws: require(name) as Uws };
-    } catch (error) {
-      // The package is not built for this Node or C library; the next one may be. The reason comes after an
-      // empty line.
-      const told = String((error as Error).message)
-        .split(/\n\s*\n/)
-        .at(-1)!;
-      onFailure?.(told.split('\n')[0]!.replace(/^Error: /, ''));
-    }
-  }
-  return undefined;
-}
 
 class UwsTransport implements SharedListener, UwsTransportState {
   readonly name = 'uws';
@@ -92,8 +43,8 @@ class UwsTransport implements SharedListener, UwsTransportState {
   readonly receiving = new Set<UwsExchange>();
   readonly slow = new Set<UwsExchange>();
   readonly heard = new Set<UwsExchange>();
-  readonly #app: TemplatedApp;
-  readonly #sockets: us_listen_socket[] = [];
+  readonly #app: UwsApp;
+  readonly #sockets: ListenSocket[] = [];
   readonly #sweep: NodeJS.Timeout;
   readonly #seen: SeenConnections;
   readonly soleAddress = new SoleAddress();
@@ -102,15 +53,10 @@ class UwsTransport implements SharedListener, UwsTransportState {
   #turn = 0;
   #turnEnd: NodeJS.Immediate | undefined;
 
-  private readonly uws: Uws;
-  readonly addOn: string;
-
   constructor(
-    { uws, name }: AddOn,
+    private readonly uws: UwsAddOn,
     readonly options: TransportOptions,
   ) {
-    this.uws = uws;
-    this.addOn = name;
     const { tls, counts = freshCounts(), onSocket = false, port = 0 } = options;
     this.port = port;
     const { connections_per_address: ofOne } = options.limits;
@@ -145,7 +91,7 @@ class UwsTransport implements SharedListener, UwsTransportState {
     return this.#turn;
   }
 
-  #countConnection(response: HttpResponse, change: number): void {
+  #countConnection(response: UwsResponse, change: number): void {
     const { counts, options } = this;
     counts.connections += change < 0 ? -1 : 1;
     if (change < 0) {
@@ -164,7 +110,7 @@ class UwsTransport implements SharedListener, UwsTransportState {
     }
   }
 
-  #onRequest(response: HttpResponse, request: HttpRequest): void {
+  #onRequest(response: UwsResponse, request: UwsRequest): void {
     const exchange = new UwsExchange(response, this);
     response.onAborted(() => exchange.aborted());
     const { receiver } = this.options;
@@ -242,8 +188,9 @@ class UwsTransport implements SharedListener, UwsTransportState {
     let bound = false;
     const path = socketPathOf(address)!;
     this.#app.listen_unix((socket) => {
-      bound = Boolean(socket);
-      if (bound) this.#sockets.push(socket);
+      if (!socket) return;
+      bound = true;
+      this.#sockets.push(socket);
     }, path);
     if (!bound) failListening(address, 0, await probeListening({ path }));
     openSocketTo(address);
@@ -265,8 +212,8 @@ class UwsTransport implements SharedListener, UwsTransportState {
     return port;
   }
 
-  #bind(address: string, port: number): us_listen_socket | undefined {
-    let socket: us_listen_socket | false = false;
+  #bind(address: string, port: number): ListenSocket | undefined {
+    let socket: ListenSocket | false = false;
     this.#app.listen(address, port, exclusivePort, (result) => {
       socket = result;
     });
@@ -308,7 +255,7 @@ class UwsTransport implements SharedListener, UwsTransportState {
 const exclusivePort = 1;
 const emptyBody = new Uint8Array(0);
 
-function readHead(exchange: Exchange, request: HttpRequest): void {
+function readHead(exchange: Exchange, request: UwsRequest): void {
   exchange.startedAt = performance.now();
   exchange.method = request.getCaseSensitiveMethod();
   exchange.path = request.getUrl();
@@ -318,6 +265,6 @@ function readHead(exchange: Exchange, request: HttpRequest): void {
   });
 }
 
-export function openUwsTransport(addOn: AddOn, options: TransportOptions): SharedListener {
+export function openUwsTransport(addOn: UwsAddOn, options: TransportOptions): SharedListener {
   return new UwsTransport(addOn, options);
 }

@@ -1,10 +1,11 @@
 // Chooses the transport: uWebSockets.js if it loads and is the expected build, else node:http, with one
 // warning line.
 import { announceHeaderBytes } from '../config/config.js';
-import { loadUws, openUwsTransport, uwsNames } from '../http/uws-transport.js';
+import { loadUws } from '../http/native/uws-add-on.js';
+import { openUwsTransport } from '../http/uws-transport.js';
 import { openNodeTransport } from '../http/node-transport.js';
 import type { Log } from '../telemetry/log.js';
-import { nativeFault } from '../http/native-check.js';
+import { nativeError } from '../http/native/native-check.js';
 import type { Transport, TransportOptions } from '../http/transport.js';
 
 export async function openTransport(
@@ -17,13 +18,9 @@ export async function openTransport(
   if (wanted === 'node') return openNodeTransport(options);
   announceHeaderBytes(options.limits.header_bytes);
   const reasons: string[] = [];
-  const names: string[] = [];
-  for (const name of uwsNames) {
-    const fault = await nativeFault(name, buildOfOwn);
-    if (fault === undefined) names.push(name);
-    else reasons.push(fault);
-  }
-  const addOn = loadUws(names, (reason) => reasons.push(reason));
+  const fault = await nativeError(buildOfOwn);
+  if (fault !== undefined) reasons.push(fault);
+  const addOn = fault === undefined ? loadUws((reason) => reasons.push(reason)) : undefined;
   if (addOn !== undefined) return openUwsTransport(addOn, options);
   const told = 'uWebSockets.js does not load here; node:http serves instead, more slowly';
   log('warn', told, { node: process.version, reasons });

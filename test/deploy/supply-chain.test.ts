@@ -15,8 +15,9 @@ import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { nativeBuilds, nativeScripts } from '../../server/http/native-builds.js';
-import { nativeFault } from '../../server/http/native-check.js';
+import { nativeBuilds } from '../../server/http/native/native-builds.js';
+import { nativeError } from '../../server/http/native/native-check.js';
+import { addOnName } from '../../server/http/native/uws-add-on.js';
 import { makeFolder, root, writeProject } from '../support/project.js';
 import { hasUws } from '../support/server/has-uws.js';
 
@@ -28,45 +29,36 @@ interface Locked {
 const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
 const locked = Object.entries(lock.packages as Record<string, Locked>).filter(([place]) => place);
 const nameOf = (place: string): string => place.replace(/^.*node_modules\//, '');
-const isBuild = (place: string): boolean => /^@uwsjs\/.*-\d+$/.test(nameOf(place));
 
-test('every package has its integrity, but for builds that nobody loads', () => {
+test('the lock file has the integrity of every package, and the list has every native build', () => {
   expect(locked.length).toBeGreaterThan(200);
   for (const [place, { version, integrity }] of locked) {
     const known = `${nameOf(place)}@${version}`;
-    // The registry does not give it: it is not on the list either.
-    if (integrity === undefined)
-      expect([isBuild(place), known in nativeBuilds], known).toEqual([true, false]);
-    else expect(integrity, place).toMatch(/^sha512-[A-Za-z0-9+/]{86}==$/);
-    if (integrity !== undefined && isBuild(place)) expect(nativeBuilds[known], known).toBeDefined();
-    if (nameOf(place).startsWith('uWebSockets.js')) expect(nativeScripts[version]).toBeDefined();
+    expect(integrity, place).toMatch(/^sha512-[A-Za-z0-9+/]{86}==$/);
+    if (known.startsWith('@uwsjs/')) expect(nativeBuilds[known], known).toBeDefined();
   }
 });
 
-/** A folder with the two packages as they are installed, and a server that finds them there. */
-function copied(): { folder: string; from: string; core: string; build: string } {
+/** A folder with a copy of the native transport as it is installed, and a module path that finds it there. */
+function copied(): { folder: string; from: string; build: string } {
   const folder = makeFolder();
   const modules = join(folder, 'node_modules');
   mkdirSync(modules);
   for (const name of readdirSync(join(root, 'node_modules'))) {
     const [from, to] = [join(root, 'node_modules', name), join(modules, name)];
-    if (name === '@uwsjs' || name.startsWith('uWebSockets')) cpSync(from, to, { recursive: true });
+    if (name === '@uwsjs') cpSync(from, to, { recursive: true });
     else if (!name.startsWith('.')) symlinkSync(from, to);
   }
-  const major = process.versions.node.split('.')[0];
-  const build = join(modules, '@uwsjs', `${process.platform}-${process.arch}-${major}`);
   const from = pathToFileURL(join(folder, 'x.js')).href;
-  return { folder, from, core: join(modules, 'uWebSockets.js'), build };
+  return { folder, from, build: join(modules, addOnName) };
 }
 
 describe.skipIf(!hasUws)('the native transport', () => {
-  const between = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node.js`;
-  const fault = (place: { from: string }, own = '') =>
-    nativeFault('uWebSockets.js', own, place.from);
+  const fault = (place: { from: string }, own = '') => nativeError(own, place.from);
 
   test('is as it is listed', async () => {
     expect(await fault(copied())).toBeUndefined();
-    expect(await nativeFault('uWebSockets.js', '')).toBeUndefined();
+    expect(await nativeError('')).toBeUndefined();
     const { nativeFaults } = await import(pathToFileURL(join(root, '.ci/native-faults.mjs')).href);
     expect(nativeFaults(root)).toEqual({ faults: [], unlisted: [] });
   });
@@ -79,36 +71,31 @@ describe.skipIf(!hasUws)('the native transport', () => {
     expect(await fault(place)).toContain(`is not the build that is listed, but ${hash}`);
     expect(await fault(place, hash.toUpperCase())).toBeUndefined();
     const { nativeFaults } = await import(pathToFileURL(join(root, '.ci/native-faults.mjs')).href);
-    for (const name of ['package-lock.json', 'server/http/native-builds.ts']) {
+    for (const name of ['package-lock.json', 'server/http/native/native-builds.ts']) {
       mkdirSync(dirname(join(place.folder, name)), { recursive: true });
       copyFileSync(join(root, name), join(place.folder, name));
     }
     expect(nativeFaults(place.folder).faults).toEqual([expect.stringContaining('do not run it')]);
     expect(nativeFaults(place.folder, hash).faults).toEqual([]);
-    appendFileSync(join(place.core, 'uws.js'), '\n');
-    expect(nativeFaults(place.folder, hash).faults).toHaveLength(1);
   });
 
-  test.each(['uws.js', between, 'index.js'])('is not loaded by another %s', async (name) => {
+  test('is not loaded by another script', async () => {
     const place = copied();
-    const file = join(name === 'index.js' ? place.build : place.core, name);
-    // Only the older of the two packages has a file for each platform.
-    if (!existsSync(file)) return;
-    appendFileSync(file, '\nrequire("fs")');
-    expect(await fault(place)).toContain(`${name} is not the script that is listed`);
+    appendFileSync(join(place.build, 'index.js'), '\nrequire("fs")');
+    expect(await fault(place)).toContain('index.js is not the script that is expected');
     const hash = createHash('sha256').update(readFileSync(join(place.build, 'uws.node')));
-    expect(await fault(place, hash.digest('hex'))).toContain(name);
+    expect(await fault(place, hash.digest('hex'))).toContain('index.js');
   });
 
   test('is not run by a server where it is another one: node:http serves, and the log says why', async () => {
-    const { folder, core } = copied();
+    const { folder, build } = copied();
     cpSync(join(root, 'dist'), join(folder, 'dist'), {
       recursive: true,
       filter: (path) => !/dist\/(bench|types|engine|server)(\/|$)|\.map$/.test(path),
     });
     const mark = join(folder, 'ran');
     appendFileSync(
-      join(core, 'uws.js'),
+      join(build, 'index.js'),
       `\nrequire('fs').writeFileSync(${JSON.stringify(mark)}, '')`,
     );
     const project = join(folder, 'project');
@@ -126,7 +113,7 @@ describe.skipIf(!hasUws)('the native transport', () => {
     expect(await answer.text()).toContain('1');
     child.kill();
     await ended;
-    expect(told).toMatch(/node:http serves instead.*uws\.js is not the script that is listed/);
+    expect(told).toMatch(/node:http serves instead.*index\.js is not the script that is expected/);
     expect(existsSync(mark)).toBe(false);
   });
 });

@@ -19,6 +19,7 @@ import {
 } from '../../server/http-threads/messages.js';
 import { ThreadMetrics } from '../../server/telemetry/thread-metrics.js';
 import { Metrics } from '../../server/telemetry/metrics.js';
+import { addOnName } from '../../server/http/native/uws-add-on.js';
 import { hasUws } from '../support/server/has-uws.js';
 import { Random } from '../support/random.js';
 import { root } from '../support/project.js';
@@ -124,7 +125,7 @@ describe('messages between an HTTP thread and the main thread', () => {
 });
 
 describe('the end of a thread that has connections', () => {
-  const uws = JSON.stringify(createRequire(import.meta.url).resolve('uWebSockets.js'));
+  const uws = JSON.stringify(hasUws && createRequire(import.meta.url).resolve(addOnName));
 
   it('is its own when its heap fills: it gives up before V8 ends it', async () => {
     const thread = threadOf(

@@ -7,7 +7,8 @@ import type { Exchange } from '../../../server/http/exchange.js';
 import { noHeaders } from '../../../server/http/header-list.js';
 import { SoleAddress } from '../../../server/http/sole-address.js';
 import type { Transport } from '../../../server/http/transport.js';
-import { loadUws, openUwsTransport, uwsNames } from '../../../server/http/uws-transport.js';
+import { loadUws } from '../../../server/http/native/uws-add-on.js';
+import { openUwsTransport } from '../../../server/http/uws-transport.js';
 import { Random } from '../../support/random.js';
 
 const addresses = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
@@ -36,7 +37,7 @@ beforeAll(async () => {
     fault: (_: Exchange, error: unknown) => expect.fail(String(error)),
     gone: () => undefined,
   };
-  transport = openUwsTransport(loadUws(uwsNames)!, { receiver, limits, idleMs: 60_000 });
+  transport = openUwsTransport(loadUws()!, { receiver, limits, idleMs: 60_000 });
   port = await transport.listen(['127.0.0.1', '127.0.0.2', '127.0.0.3'], 0);
 });
 afterAll(() => transport.close());
