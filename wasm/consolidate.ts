@@ -8,7 +8,7 @@ import {
   EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGES_END, H_EDGE_CODE_BYTES, H_ENTRY,
   H_ENTRY_BYTES, H_LINKED, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT,
   L_RESULT, NODE_DELETED, NODE_UNLINKING, NODE_FREE, NODE_LINKED, NODE_DUPLICATE, NODE_ZERO,
-  PHASE_RESET, STATE_GRAPH,
+  PHASE_RESET, PHASE_SWEEP, STATE_GRAPH,
 } from './layout';
 import { TARGET, addReverseEdge } from './insert';
 import { lockNode, mark, nodeAt, unlockNode } from './memory';
@@ -24,7 +24,7 @@ import { Node } from './kernel/node';
 const IDLE = 0;
 const MARK = 1;
 const REWIRE = 2;
-const SWEEP = 3;
+const SWEEP = PHASE_SWEEP;
 const RESET = PHASE_RESET;
 const COUNT = 5;
 const REPAIR = 6;

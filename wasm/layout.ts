@@ -167,6 +167,8 @@ export const H_STAGED = 224;
 export const H_EDGE_CODE_BYTES = 228;
 /** Maintenance: phase of the current pass, its next slot, number of nodes linked since the last repair. */
 export const H_PHASE = 248;
+/** In this phase a pass frees the nodes being unlinked. No edge of another node and no entry leads to them. */
+export const PHASE_SWEEP = 3;
 /** From this phase on, a pass counts in-links. Snapshots do not contain the counts. */
 export const PHASE_RESET = 4;
 export const H_CURSOR = 252;

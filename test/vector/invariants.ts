@@ -1,4 +1,6 @@
-// What holds of every record of a segment while nobody changes it, by plain loops over its memory.
+// Checks what holds of every record of a segment while no thread changes it, by plain loops over its memory.
+// The edges of a node being unlinked are exempt while the sweep frees such nodes: they may lead to slots that
+// the sweep has freed, and that a later vector has taken. `reachable` shows that no search follows them.
 import * as at from '../../wasm/layout.js';
 import type { Segment } from '../../engine/vector/segment.js';
 
@@ -26,12 +28,78 @@ export function blockFaults(segment: Segment): string[] {
     checkChain(reader, slot, node, say);
     if (flags & at.NODE_DUPLICATE) continue;
     checkCode(reader, slot, node, say);
-    checkEdges(reader, slot, node, say);
+    const isExempt = reader.isSweeping && (flags & at.NODE_UNLINKING) !== 0;
+    if (!isExempt) checkEdges(reader, slot, node, say);
   }
   if (counts.live !== segment.live) faults.push(`${counts.live} live, not ${segment.live}`);
   if (counts.deleted !== segment.deleted) faults.push(`${counts.deleted} deleted`);
   faults.push(...freeFaults(reader));
   return faults;
+}
+
+/** Result of `reachable`. */
+export interface Reachable {
+  /** Faults: what a search reaches though it is free or, in a sweep, being unlinked. */
+  faults: string[];
+  /** Number of nodes that a search can reach. */
+  nodes: number;
+  /** Number of nodes being unlinked that wait for the sweep. */
+  waiting: number;
+  /** Number of edges that lead from nodes being unlinked to freed slots. */
+  stale: number;
+}
+
+/** Follows every edge from every entry point of a segment, as a search with an endless width would. */
+export function reachable(segment: Segment): Reachable {
+  const reader = new Reader(segment);
+  const result: Reachable = { faults: [], nodes: 0, waiting: 0, stale: 0 };
+  const bad = at.NODE_FREE | at.NODE_DUPLICATE | (reader.isSweeping ? at.NODE_UNLINKING : 0);
+  const seen = new Set<number>();
+  const open: number[] = [];
+  const visit = (slot: number, from: string): void => {
+    if (seen.has(slot)) return;
+    seen.add(slot);
+    const flags = reader.word(reader.node(slot) + at.N_FLAGS);
+    if (flags & bad) result.faults.push(`${from} leads to slot ${slot} with flags ${flags}`);
+    else open.push(slot);
+  };
+  for (const slot of entrySlots(reader)) visit(slot, 'an entry');
+  for (let slot = open.pop(); slot !== undefined; slot = open.pop()) {
+    result.nodes++;
+    for (const target of targetsOf(reader, slot)) visit(target, `slot ${slot}`);
+  }
+  for (let slot = 0; reader.isSweeping && slot < segment.slots; slot++) {
+    const flags = reader.word(reader.node(slot) + at.N_FLAGS);
+    if ((flags & at.NODE_UNLINKING) === 0) continue;
+    result.waiting++;
+    result.stale += targetsOf(reader, slot).filter(
+      (target) => reader.word(reader.node(target) + at.N_FLAGS) & at.NODE_FREE,
+    ).length;
+  }
+  return result;
+}
+
+/** Slots that the used edges of a node lead to. */
+function targetsOf(reader: Reader, slot: number): number[] {
+  const node = reader.node(slot);
+  const used = reader.word(node + at.N_USED);
+  const neighbours = node + reader.word(at.H_NEIGHBOUR);
+  const targets: number[] = [];
+  for (let e = 0; e < at.EDGES; e++)
+    if ((used >>> e) & 1) targets.push(reader.word(neighbours + e * 4));
+  return targets;
+}
+
+/** Slots of the entry table. */
+function entrySlots(reader: Reader): number[] {
+  const slotsAt = at.E_PARTS + reader.word(at.H_EDGE_CODE_BYTES) + 256;
+  const slots: number[] = [];
+  for (let place = 0; place < at.ENTRY_BLOCKS * at.EDGES; place++) {
+    const block = Math.floor(place / at.EDGES) * reader.word(at.H_ENTRY_BYTES);
+    const entry = reader.word(at.H_ENTRY) + block + slotsAt + (place % at.EDGES) * 4;
+    if (reader.float(entry - 256) !== Number.POSITIVE_INFINITY) slots.push(reader.word(entry));
+  }
+  return slots;
 }
 
 type Say = (what: string) => void;
@@ -57,6 +125,11 @@ class Reader {
 
   word(address: number): number {
     return this.#view.getUint32(address, true);
+  }
+
+  /** Whether a pass of the maintenance stands between two slots of its sweep. */
+  get isSweeping(): boolean {
+    return this.word(at.H_PHASE) === at.PHASE_SWEEP;
   }
 
   float(address: number): number {

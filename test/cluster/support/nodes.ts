@@ -35,7 +35,12 @@ export class TestCluster {
     readonly log: TcpLog,
     readonly sources: { path: string; text: string }[],
     private readonly more: OpenMore,
-    private readonly keep: { keepBytes?: number; keepMs?: number },
+    private readonly settings: {
+      keepBytes?: number;
+      keepMs?: number;
+      leaseMs?: number;
+      appendTimeoutMs?: number;
+    },
   ) {}
 
   /** Founded, with one folder per name; no node is open yet. */
@@ -43,10 +48,10 @@ export class TestCluster {
     names: string[],
     source: string,
     more: OpenMore = {},
-    keep = {},
+    settings = {},
   ): Promise<TestCluster> {
     const log = await TcpLog.start();
-    const cluster = new TestCluster(log, [{ path: 'app.hx', text: source }], more, keep);
+    const cluster = new TestCluster(log, [{ path: 'app.hx', text: source }], more, settings);
     const [first] = names;
     await cluster.makeLog(first!);
     for (const name of names.slice(1))
@@ -76,7 +81,7 @@ export class TestCluster {
       advertise: `${name}:1`,
       leaseMs,
       appendTimeoutMs: 1000,
-      ...this.keep,
+      ...this.settings,
     };
     const dataDir = this.folderOf(name);
     const merged = { ...this.more, ...more };
