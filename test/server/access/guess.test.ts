@@ -1,18 +1,33 @@
 // Who guesses keys is not listened to: at most `limits.auth_failures` a second of one source are looked at, ten times
 // as many of all together, and who has shown a right key goes on amid them (access.md 3.1, A23 to A25).
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Accepted } from '../../../server/auth/accepted-credentials.js';
 import { digestOf } from '../../../server/auth/credential.js';
 import { makeKey } from '../../../server/auth/key-record.js';
 import { type KeyList, KeyTable } from '../../../server/auth/keys.js';
 import { sourceOf } from '../../../server/http/address.js';
-import { expectFigure } from '../../support/run/figure.js';
 import type { Connection } from '../../support/server/http.js';
 import { HttpThreadServer, admin } from '../../conformance/http-thread-server.js';
 import { type RunningApp, startApp, transports } from '../running-app.js';
 
 const right = 'the right one, known to few';
-const second = (): number => Math.floor(performance.now() / 1000);
+
+/** A clock for the server in this process. It stands still until the test moves it. */
+interface Clock {
+  nextSecond(): void;
+}
+
+let clock: Clock;
+beforeEach(() => {
+  let now = Math.ceil(performance.now() / 1000) * 1000;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  clock = { nextSecond: () => void (now += 1000) };
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 async function statusOf(to: Connection, key: string, more = {}): Promise<number> {
   const headers = { 'x-api-key': key, ...more };
@@ -24,58 +39,55 @@ function lookups(app: RunningApp): { count: number } {
   const { keys } = app.app;
   const find = keys.find.bind(keys);
   const seen = { count: 0 };
-  vi.spyOn(keys, 'find').mockImplementation((...asked) => {
+  vi.spyOn(keys, 'find').mockImplementation((...credential) => {
     seen.count++;
-    return find(...asked);
+    return find(...credential);
   });
   return seen;
 }
 
+/** The number of answers by status. */
+function countsOf(statuses: readonly number[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const status of statuses) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
 describe.each(transports)('guesses on %s', (transport) => {
-  test('A25: ten a second are looked at, and the key that was accepted before passes amid them', async () => {
+  test('A25: the server looks up ten a second, and the key that was accepted before passes amid them', async () => {
     const app = await startApp(transport, { 'auth.api_key': right });
     const open = await Promise.all(Array.from({ length: 4 }, () => app.connect()));
     expect(await statusOf(open[0]!, right)).toBe(200);
     const seen = lookups(app);
-    const began = second();
-    const end = performance.now() + 1_500;
-    const told = new Map<number, number>();
-    let passed = 0;
-    let asked = 0;
-    while (performance.now() < end) {
-      await Promise.all(
-        open.map(async (connection) => {
-          for (let i = 0; i < 8; i++) {
-            const status = await statusOf(connection, `guess ${asked++}`);
-            told.set(status, (told.get(status) ?? 0) + 1);
-          }
+    for (let second = 0; second < 3; second++) {
+      clock.nextSecond();
+      const before = seen.count;
+      const statuses = await Promise.all(
+        open.map(async (connection, at) => {
+          const all: number[] = [];
+          for (let i = 0; i < 8; i++)
+            all.push(await statusOf(connection, `guess ${second} ${at} ${i}`));
+          return all;
         }),
       );
+      expect(countsOf(statuses.flat())).toEqual({ 403: 10, 429: 22 });
+      expect(seen.count - before).toBe(10);
       expect(await statusOf(open[0]!, right)).toBe(200);
-      passed++;
     }
-    const seconds = second() - began + 1;
-    expect(told.get(403)).toBeLessThanOrEqual(10 * seconds);
-    expect(seen.count - passed).toBe(told.get(403));
-    expect(told.get(429)).toBe(asked - told.get(403)!);
     for (const connection of open) connection.close();
     app.close();
   });
 
-  test('A25: a right key that comes for the first time beyond the bound is 429, and 200 later', async () => {
+  test('A25: a right key that comes for the first time beyond the bound is 429, and 200 in the next second', async () => {
     const app = await startApp(transport, { 'auth.api_key': right, 'limits.auth_failures': '3' });
     const connection = await app.connect();
-    let told: number[] = [];
-    // All of them in one second.
-    for (let began = -1; began !== second(); ) {
-      began = second();
-      told = [];
-      for (let i = 0; i < 4; i++) told.push(await statusOf(connection, `guess ${i}`));
-      if (began === second()) told.push(await statusOf(connection, right));
-    }
-    expect(told).toEqual([403, 403, 403, 429, 429]);
-    await expect.poll(() => statusOf(connection, right), { timeout: 3_000 }).toBe(200);
-    // Accepted once, it is never in doubt again.
+    const statuses: number[] = [];
+    for (let i = 0; i < 4; i++) statuses.push(await statusOf(connection, `guess ${i}`));
+    statuses.push(await statusOf(connection, right));
+    expect(statuses).toEqual([403, 403, 403, 429, 429]);
+    clock.nextSecond();
+    expect(await statusOf(connection, right)).toBe(200);
+    // An accepted key stays accepted, however many guesses follow.
     for (let i = 0; i < 8; i++) await statusOf(connection, `guess ${i}`);
     expect(await statusOf(connection, right)).toBe(200);
     const metrics = await app.request({
@@ -95,40 +107,20 @@ describe.each(transports)('guesses on %s', (transport) => {
       'server.trust_proxy': 'true',
     });
     const connection = await app.connect();
-    const from = (address: string): Promise<number> =>
-      statusOf(connection, `guess of ${address}`, { 'X-Forwarded-For': address });
-    const within = async (addresses: readonly string[]): Promise<Map<number, number>> => {
-      for (;;) {
-        const began = second();
-        const told = new Map<number, number>();
-        for (const address of addresses) {
-          const status = await from(address);
-          told.set(status, (told.get(status) ?? 0) + 1);
-        }
-        if (began === second()) return told;
-      }
+    const inNextSecond = async (addresses: readonly string[]): Promise<Record<number, number>> => {
+      clock.nextSecond();
+      const statuses: number[] = [];
+      for (const address of addresses)
+        statuses.push(
+          await statusOf(connection, `guess of ${address}`, { 'X-Forwarded-For': address }),
+        );
+      return countsOf(statuses);
     };
     const ofOne = Array.from({ length: 20 }, (_, i) => `2001:db8:1:2::${(i + 1).toString(16)}`);
     const another = '2001:db8:1:3::1';
-    const nextSecond = async (): Promise<void> => {
-      const before = second();
-      while (second() === before) await new Promise((done) => setTimeout(done, 20));
-    };
-    await nextSecond();
-    expect(await within([...ofOne, another])).toEqual(
-      new Map([
-        [403, 6],
-        [429, 15],
-      ]),
-    );
-    await nextSecond();
+    expect(await inNextSecond([...ofOne, another])).toEqual({ 403: 6, 429: 15 });
     const many = Array.from({ length: 80 }, (_, i) => `10.1.${i}.1`);
-    expect(await within(many)).toEqual(
-      new Map([
-        [403, 50],
-        [429, 30],
-      ]),
-    );
+    expect(await inNextSecond(many)).toEqual({ 403: 50, 429: 30 });
     connection.close();
     app.close();
   });
@@ -145,10 +137,13 @@ describe('several threads that take connections', () => {
     const statusOn = async (to: Connection, shown: string): Promise<number> =>
       (await subject!.call(to, 'value', {}, { 'x-api-key': shown })).status;
     for (const connection of open) expect(await statusOn(connection, key)).toBe(200);
+    vi.restoreAllMocks();
     const began = performance.now();
     let wrong = 0;
     let unseen = 0;
-    while (performance.now() - began < 1_200) {
+    // On a slow machine few requests fit in a second, so that it takes more of them until most are unseen.
+    while (unseen <= wrong || unseen < 60) {
+      expect(performance.now() - began, 'ms').toBeLessThan(60_000);
       const told = await Promise.all(
         open.map(async (connection, at) => {
           const all: number[] = [];
@@ -162,7 +157,6 @@ describe('several threads that take connections', () => {
     }
     const seconds = Math.ceil((performance.now() - began) / 1000) + 1;
     expect(wrong).toBeLessThanOrEqual(10 * seconds);
-    expect(unseen).toBeGreaterThan(wrong);
   });
 });
 
@@ -182,7 +176,7 @@ test('addresses count by what one customer has', () => {
   expect(cases.map(([address]) => [address, sourceOf(address!)])).toEqual(cases);
 });
 
-test('A24: among 20,000 keys a look costs what it costs among one, known or not', () => {
+test('A24: among 20,000 keys a look-up compares as many digests as among one, for a known key or not', () => {
   const made = Array.from({ length: 20_000 }, (_, i) =>
     makeKey({ name: `k${i}`, role: 'read' }, new Date(0)),
   );
@@ -196,30 +190,26 @@ test('A24: among 20,000 keys a look costs what it costs among one, known or not'
   });
   const [few, many] = [new KeyTable(listOf(1)), new KeyTable(listOf(made.length))];
   const shown = (text: string) => ({ text, digest: digestOf(text) });
-  const known = shown(made[0]!.text);
+  const [first, last] = [shown(made[0]!.text), shown(made.at(-1)!.text)];
   const wrongSecret = shown(`${made[0]!.text.slice(0, -1)}!`);
   const unknown = shown(`tk_nobody_${'x'.repeat(32)}`);
-  const tries = 10_000;
-  const microsOf = (table: KeyTable, credential: typeof known): number => {
-    const began = performance.now();
-    for (let i = 0; i < tries; i++) table.find(credential, 1);
-    return ((performance.now() - began) * 1000) / tries;
+  const compare = vi.spyOn(crypto, 'timingSafeEqual');
+  syncBuiltinESMExports();
+  /** The key that a look-up finds, and the number of digests that it compares. */
+  const lookUp = (table: KeyTable, credential: typeof first): [string | undefined, number] => {
+    compare.mockClear();
+    return [table.find(credential, 1)?.keyId, compare.mock.calls.length];
   };
-  // Each the best of several, in turn: 100,000 looks and more.
-  const best = { one: Infinity, many: Infinity, wrong: Infinity, unknown: Infinity };
-  for (let round = 0; round < 5; round++) {
-    best.one = Math.min(best.one, microsOf(few, known));
-    best.many = Math.min(best.many, microsOf(many, known));
-    best.wrong = Math.min(best.wrong, microsOf(many, wrongSecret));
-    best.unknown = Math.min(best.unknown, microsOf(many, unknown));
+  try {
+    expect(lookUp(few, first)).toEqual([made[0]!.record.id, 1]);
+    expect(lookUp(many, first)).toEqual([made[0]!.record.id, 1]);
+    expect(lookUp(many, last)).toEqual([made.at(-1)!.record.id, 1]);
+    expect(lookUp(many, wrongSecret)).toEqual([undefined, 1]);
+    expect(lookUp(many, unknown)).toEqual([undefined, 1]);
+  } finally {
+    compare.mockRestore();
+    syncBuiltinESMExports();
   }
-  expect(many.find(known, 1)?.keyId).toBe(made[0]!.record.id);
-  expect(many.find(shown(made[19_999]!.text), 1)?.keyId).toBe(made[19_999]!.record.id);
-  expect([many.find(wrongSecret, 1), many.find(unknown, 1)]).toEqual([undefined, undefined]);
-  // 20,000 digests compared one by one take a thousand times as long.
-  expectFigure(best.many / best.one, 1.5, 'a look among 20,000 keys');
-  expectFigure(best.unknown / best.wrong, 1.5, 'an id that nobody has');
-  expectFigure(best.wrong / best.unknown, 1.5, 'a wrong secret');
 });
 
 test('what was accepted is known for ten minutes, to all threads, and makes room', () => {

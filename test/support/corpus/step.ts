@@ -225,6 +225,37 @@ async function restart(server: Server, step: ExactObject, names: Names): Promise
   if (expect.exit !== undefined) throw new Error(`started, but exit ${expect.exit} was wanted`);
 }
 
+/**
+ * Sends a request many times at once, and again until one of the answers is the expected one. No time is
+ * in the expectation: on a slow machine the requests of a round may fall into several seconds.
+ */
+async function runTogether(
+  server: Server,
+  step: ExactObject,
+  expect: ExactObject,
+  names: Names,
+): Promise<void> {
+  const count = Number(plainOf(step.get('together')!));
+  const bytes = requestBytes(requestOf(step, names));
+  const open = await Promise.all(Array.from({ length: count }, () => Connection.open(server.port)));
+  const end = Date.now() + 40_000;
+  try {
+    for (;;) {
+      for (const connection of open) connection.send(bytes);
+      const faults = await Promise.all(
+        open.map(async (connection) => {
+          const reply = await connection.reply();
+          return judge({ reply, connection, ms: 0 }, step, expect, names);
+        }),
+      );
+      if (faults.includes(undefined)) return;
+      if (Date.now() > end) throw new Error(`${printExact(step).slice(0, 600)}\n  ${faults[0]}`);
+    }
+  } finally {
+    for (const connection of open) connection.close();
+  }
+}
+
 /** Throws an error that names the step, what was wrong, and the answer. */
 export async function runStep(
   server: Server,
@@ -244,6 +275,10 @@ export async function runStep(
   const files = step.get('files');
   if (isObject(files)) {
     writeProject(server.project, { sources: plainOf(files) as Record<string, string> });
+    return;
+  }
+  if (step.has('together')) {
+    await runTogether(server, step, expectOf(step, fallback), names);
     return;
   }
   const answer = await ask(server, step, names);
