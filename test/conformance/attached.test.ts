@@ -158,7 +158,7 @@ describe('attached threads', () => {
     await db.call('start');
     let acknowledged = 0;
     let running = true;
-    const rounds = long ? 2_000 : 60;
+    const rounds = long ? 2_000 : 30;
     const readers = own.map(async (thread) => {
       let looks = 0;
       while (running) {
@@ -183,7 +183,7 @@ describe('attached threads', () => {
   it('change their program with the database, all at once', async () => {
     const [db, own] = await openWith(2);
     const first = await own[0]!.call('version');
-    for (let version = 2; version <= (long ? 60 : 12); version++) {
+    for (let version = 2; version <= (long ? 60 : 6); version++) {
       const busy = own.map((thread) => thread.ask({ kind: 'many', name: 'version', count: 200 }));
       const more = version % 2 === 0 ? '' : `N::Extra${version} { name: String }\n`;
       const { program } = compile(sourcesOf(version, more), { compat: false });

@@ -31,13 +31,30 @@ function commandFaults(span: string, { commands }: Known): string[] {
   });
 }
 
+/** Sections of keys, and every beginning of a key that ends before a dot. */
+const partsOf = new WeakMap<ReadonlySet<string>, { sections: Set<string>; heads: Set<string> }>();
+
+function partsOfKeys(keys: ReadonlySet<string>): { sections: Set<string>; heads: Set<string> } {
+  let parts = partsOf.get(keys);
+  if (parts === undefined) {
+    parts = { sections: new Set(), heads: new Set() };
+    for (const key of keys) {
+      parts.sections.add(key.split('.')[0]!);
+      for (let at = key.indexOf('.'); at >= 0; at = key.indexOf('.', at + 1))
+        parts.heads.add(key.slice(0, at));
+    }
+    partsOf.set(keys, parts);
+  }
+  return parts;
+}
+
 function keyFault(span: string, { keys }: Known): string[] {
   const key = /^([a-z][a-z0-9]*(?:\.[a-z][a-z0-9_]*)+)(?: = .*)?$/.exec(span)?.[1];
   if (key === undefined || keys.has(key) || schemaOf(key) !== undefined) return [];
-  const sections = new Set([...keys].map((name) => name.split('.')[0]!));
+  const { sections, heads } = partsOfKeys(keys);
   const [first, second] = key.split('.') as [string, string];
   // A section itself is named, or members of something else that is called like one.
-  const isSection = [...keys].some((name) => name.startsWith(`${key}.`));
+  const isSection = heads.has(key);
   return sections.has(first) && !isSection && !isOther(first, second)
     ? [`there is no key ${key}`]
     : [];

@@ -21,7 +21,8 @@ interface Surroundings {
 }
 
 const manualPort = 6969;
-const outputMs = 20_000;
+/** Generous: a block ends within seconds on a machine without other work. */
+const outputMs = 80_000;
 
 /** Python with the official client, if it is here. */
 export const pythonWithClient: boolean =

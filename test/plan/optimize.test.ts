@@ -7,7 +7,7 @@ import { compileShop, parameterText, queryBody, Shop } from './shop.js';
 
 const shop = new Shop();
 afterAll(() => shop.close());
-const numRuns = process.env.TRELLIS_TEST_LONG === '1' ? 1000 : 25;
+const numRuns = process.env.TRELLIS_TEST_LONG === '1' ? 1000 : 15;
 
 const anyId = fc.constantFrom(...shop.ids);
 const args = fc.record(

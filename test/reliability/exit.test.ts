@@ -9,7 +9,7 @@ import { Random } from '../support/random.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 /** What a thread does behind a write that was cut off is ended amid a call of LMDB in one of twenty. */
-const roundsOf = (task: string): number => (long ? 100 : task === 'one long write' ? 4 : 1);
+const roundsOf = (task: string): number => (long ? 100 : task === 'one long write' ? 2 : 1);
 
 const source = `
 N::Row { INDEX x: U32 }

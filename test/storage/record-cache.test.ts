@@ -80,9 +80,11 @@ describe('a record cache', () => {
       if (id === 0) expect(record).toBeUndefined();
       else if (i % 50 === 0) held.set(id, record!);
       if (id !== 0 && record!.length !== bytesOf(id).length) expect(record).toEqual(bytesOf(id));
-      if (record !== undefined && record.length > 0) expect(record.at(-1)).toBe(id & 255);
+      if (record !== undefined && record.length > 0 && record.at(-1) !== (id & 255))
+        expect(record.at(-1)).toBe(id & 255);
     }
-    for (const [id, record] of held) expect(Buffer.compare(record, bytesOf(id))).toBe(0);
+    for (const [id, record] of held)
+      if (Buffer.compare(record, bytesOf(id)) !== 0) expect(record).toEqual(bytesOf(id));
   });
 
   it('holds a bounded number of bytes, the newest records', () => {

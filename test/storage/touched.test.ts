@@ -295,9 +295,11 @@ it('an id has its last word, a removed id none', async () => {
       }
       if (random.chance(0.1)) places.remove(1 + random.below(span) + 2 ** 31);
       const other = 1 + random.below(span);
-      expect(places.find(other)).toBe(model.get(other) ?? 0);
+      const wanted = model.get(other) ?? 0;
+      if (places.find(other) !== wanted) expect(places.find(other)).toBe(wanted);
     }
-    for (const [id, word] of model) expect(places.find(id)).toBe(word);
+    for (const [id, word] of model)
+      if (places.find(id) !== word) expect(places.find(id)).toBe(word);
   });
   await fc.assert(property, { numRuns: long ? 60 : 8 });
 });

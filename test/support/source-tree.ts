@@ -1,5 +1,5 @@
-// The project's own sources as the house rules see them: files, imports, exports, functions and
-// calls, read with the TypeScript compiler. Parsed once per test process.
+// Reads the project's own sources: files, imports, exports, functions and calls. A file is read at most once
+// per test process, and the TypeScript compiler parses it only when a test needs its tree or its imports.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import ts from 'typescript';
@@ -10,9 +10,9 @@ export interface SourceFile {
   path: string;
   text: string;
   lines: string[];
-  tree: ts.SourceFile;
+  readonly tree: ts.SourceFile;
   /** Imported modules: project paths of relative imports, package names of others. */
-  imports: { from: string; typeOnly: boolean; line: number }[];
+  readonly imports: { from: string; typeOnly: boolean; line: number }[];
 }
 
 function* filesBelow(folder: string): Generator<string> {
@@ -83,11 +83,28 @@ function importsOf(path: string, tree: ts.SourceFile): SourceFile['imports'] {
   return found;
 }
 
+const known = new Map<string, SourceFile>();
+
 function readSource(path: string): SourceFile {
+  const before = known.get(path);
+  if (before !== undefined) return before;
   const text = readFileSync(join(root, path), 'utf8');
-  const tree = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true);
   const lines = text.replace(/\n$/, '').split('\n');
-  return { path, text, lines, tree, imports: importsOf(path, tree) };
+  let tree: ts.SourceFile | undefined;
+  let imports: SourceFile['imports'] | undefined;
+  const source: SourceFile = {
+    path,
+    text,
+    lines,
+    get tree() {
+      return (tree ??= ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true));
+    },
+    get imports() {
+      return (imports ??= importsOf(path, this.tree));
+    },
+  };
+  known.set(path, source);
+  return source;
 }
 
 /** All TypeScript files below the folders, by path. */

@@ -32,7 +32,7 @@ const rounds = long ? 20 : 3;
 /** Inserts a second and time between snapshots; without: as fast as it goes. */
 const pace = long ? { perSecond: 500, pauseMs: 5_000 } : undefined;
 /** Of one length, so that the order of l2 is that of cosine. */
-const vectors = clustered(long ? 60_000 : 5000, dimension, { seed: 61 }).map((vector) => {
+const vectors = clustered(long ? 60_000 : 3000, dimension, { seed: 61 }).map((vector) => {
   const norm = Math.hypot(...vector);
   return vector.map((x) => x / norm);
 });

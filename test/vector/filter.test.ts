@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AllowList, Layout, Metric } from '../../engine/vector/index.js';
 import type { SharedIndex } from '../../engine/vector/shared-index.js';
-import { asMap, indexOf, naiveDistance, naiveSearch } from './fixture.js';
+import { asMap, indexOf, long, naiveDistance, naiveSearch } from './fixture.js';
 import { clustered, randomFrom } from './random.js';
 
 const shares = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.9, 1];
@@ -53,7 +53,7 @@ function filteredRecall(
   return sum / queries.length;
 }
 
-const count = 5_000;
+const count = long ? 5_000 : 2_500;
 
 describe.each<[Metric, Layout, number]>([
   ['cosine', 'fast', 48],

@@ -109,7 +109,7 @@ describe('recall of the index', () => {
  * Codes of 4 bits leave much open, of long vectors more than of short ones: whoever searches must look at all that
  * may be as near, not only at what the last of the answer leaves open.
  */
-test.each(long ? wholeGrid.spread : [0.05, 0.1])(
+test.each(long ? wholeGrid.spread : [0.05])(
   'by codes of 4 bits alone hardly any is missed, spread %d',
   async (spread) => {
     const of = { size: 3000, queries: 50, seed: 1 };

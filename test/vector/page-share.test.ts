@@ -8,13 +8,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createVectorIndex, type SharedIndex } from '../../engine/vector/shared-index.js';
 import { type PageShare, readShare } from '../../engine/vector/parallel-load.js';
 import { readSnapshot, writeSnapshot } from '../../engine/vector/snapshot.js';
-import { defaults } from './fixture.js';
+import { defaults, long } from './fixture.js';
 import { clustered } from './random.js';
 
 const identity = { dbUuid: '0190a1b2-0000-7000-8000-000000000001', typeId: 7, seq: 5 };
 const folder = mkdtempSync(join(tmpdir(), 'page-share-'));
 const path = join(folder, 'Test.5.snap');
-const vectors = clustered(4000, 64, { seed: 31 });
+const vectors = clustered(long ? 4000 : 2000, 64, { seed: 31 });
 let index: SharedIndex;
 
 beforeAll(() => {

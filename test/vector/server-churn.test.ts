@@ -16,7 +16,7 @@ import { defaults, long } from './fixture.js';
 import { clustered, randomFrom } from './random.js';
 
 describe('churn over HTTP', () => {
-  const rounds = long ? 20_000 : 300;
+  const rounds = long ? 20_000 : 150;
   const base = 1500;
   const vectors = clustered(base + rounds, 64, { seed: 81 });
   const model = new Map<number, Float64Array>();

@@ -15,7 +15,7 @@ import { Client } from '../../support/server/http.js';
 import { startServer } from '../../support/server/server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
-const copies = long ? 300 : 20;
+const copies = long ? 300 : 10;
 const clients = 8;
 /** Long enough to copy for some commits to fall into each. */
 const rows = 8_000;

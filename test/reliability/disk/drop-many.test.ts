@@ -114,7 +114,7 @@ const kinds: Record<string, Kind> = {
   },
 };
 
-const sizes = long ? [1, 129, 3_000, 100_000] : [1, 129, 2_000];
+const sizes = long ? [1, 129, 3_000, 100_000] : [1, 129, 800];
 
 type Database = Awaited<ReturnType<typeof openEmbedded>>['db'];
 

@@ -9,13 +9,21 @@ import { nextTurn } from './next-turn.js';
 
 const keptMsMax = 45_000;
 
+// Processor time as well as the time of the clock: on a machine with other work a file gets few turns
+// through no fault of its own.
 const now = performance.now.bind(performance);
-let last = now();
+const cpuMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+};
+let last = { clock: now(), cpu: cpuMs() };
 let kept = 0;
-const beat = setInterval(() => {
-  kept = Math.max(kept, now() - last);
-  last = now();
-}, 1_000).unref();
+const take = (): void => {
+  const next = { clock: now(), cpu: cpuMs() };
+  kept = Math.max(kept, Math.min(next.clock - last.clock, next.cpu - last.cpu));
+  last = next;
+};
+const beat = setInterval(take, 1_000).unref();
 
 // Tests that wait for nothing follow one another without a turn.
 afterEach(nextTurn);
@@ -25,7 +33,7 @@ afterAll(() => {
   clearInterval(beat);
   killServers();
   removeFolders();
-  kept = Math.max(kept, now() - last);
+  take();
   if (kept < keptMsMax) return;
   const seconds = (kept / 1000).toFixed(0);
   throw new Error(
