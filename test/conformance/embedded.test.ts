@@ -31,8 +31,6 @@ const cases = caseFiles('language')
   .flatMap((path) => readCases(path))
   .filter(isEmbeddable);
 
-const isLong = process.env.TRELLIS_TEST_LONG === '1';
-
 const namesOf = (one: Case): Names => ({ saved: new Map(), elements: one.elements });
 
 async function sow(embedded: EmbeddedServer, one: Case): Promise<Names> {
@@ -58,14 +56,8 @@ function declareGroup(group: CaseGroup): void {
   afterAll(() => embedded?.dispose());
 }
 
-/**
- * In the short run one case in three: language.test.ts runs all of them against a server, and the test below
- * compares the bytes of every reading call.
- */
-const some = cases.filter((_, i) => isLong || i % 3 === 0);
-
 describe('language', () => {
-  for (const group of groupsOf(some, true)) declareGroup(group);
+  for (const group of groupsOf(cases, true)) declareGroup(group);
 });
 
 /** Calls that change nothing, each once, with the ids of a sown garden filled in. */

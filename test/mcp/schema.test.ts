@@ -31,7 +31,7 @@ QUERY bounded(from: I64, to: I16, k: I32, most: I16, size: U128) =>
 const { program } = compile([...sources, { path: 'every.hx', text: everyKind }], { compat: false });
 
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
-const perQuery = isLong ? 1_000 : 8;
+const perQuery = isLong ? 1_000 : 20;
 
 let state = 3;
 const below = (count: number): number => {

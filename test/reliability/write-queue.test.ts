@@ -135,7 +135,7 @@ async function play(
 
 describe('T14 the write queue', () => {
   it('answers every call once, with orders among them, at any depth', async () => {
-    for (let seed = 1; seed <= (long ? 300 : 6); seed++) {
+    for (let seed = 1; seed <= (long ? 300 : 12); seed++) {
       const random = new Random(seed);
       const seen: Seen = { calls: [], orders: [] };
       const callers = seed % 2 === 0 ? 3 : 1;
@@ -183,7 +183,7 @@ describe('T14 the write queue', () => {
       config: { 'limits.write_queue': 100_000 },
     });
     try {
-      const count = long ? 60_000 : 5_000;
+      const count = long ? 60_000 : 9_000;
       const all: Promise<unknown>[] = [];
       for (let i = 0; i < count; i++) {
         all.push(Promise.resolve(db.callBytes('add', { name: `n${i}` })));

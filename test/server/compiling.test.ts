@@ -10,7 +10,7 @@ import { hasUws } from '../support/server/has-uws.js';
 import { type Server, startServer } from '../support/server/server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
-const count = long ? 3000 : 60;
+const count = long ? 3000 : 120;
 
 const schema =
   'N::Bird { UNIQUE INDEX ring: String, kind: String, seen: Date DEFAULT NOW, at: I64 }\n';

@@ -18,7 +18,7 @@ import { clustered, randomFrom } from './random.js';
 
 /** More than are searched one by one, a thousand. */
 const isLong = process.env.TRELLIS_TEST_LONG === '1';
-const [count, width, others] = isLong ? [1500, 256, 1200] : [1100, 96, 60];
+const [count, width, others] = isLong ? [1500, 256, 1200] : [1100, 256, 60];
 const vectors = clustered(count, width, { seed: 71, clusters: 60, spread: 1 });
 const model = new Map(vectors.map((vector, no) => [no, vector]));
 const queries = vectors.slice(0, 40);

@@ -143,7 +143,7 @@ describe('several threads that take connections', () => {
     let unseen = 0;
     // On a slow machine few requests fit in a second, so that it takes more of them until most are unseen.
     while (unseen <= wrong || unseen < 60) {
-      expect(performance.now() - began, 'ms').toBeLessThan(60_000);
+      if (performance.now() - began > 60_000) expect.fail(`${wrong} looked up, ${unseen} unseen`);
       const told = await Promise.all(
         open.map(async (connection, at) => {
           const all: number[] = [];
