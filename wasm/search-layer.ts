@@ -23,7 +23,8 @@ export function markVisited(lane: usize, slot: u32): bool {
   const bit: u32 = 1 << (slot & 31);
   if (word & bit) return false;
   store<u32>(at, word | bit);
-  // Without a branch on the data: the next call overwrites the entry if the word was listed already.
+  // Writes the entry without a branch on the data. If the word was listed already, the next call overwrites
+  // the entry.
   const count = load<u32>(lane, L_TOUCHED_COUNT);
   const touched = <usize>load<u32>(lane, L_TOUCHED);
   store<u32>(touched + ((<usize>min(count, <u32>TOUCHED_MAX)) << 2), <u32>at);

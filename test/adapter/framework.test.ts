@@ -114,7 +114,7 @@ describe.skipIf(typeof found === 'string')('Node 22', () => {
     });
   });
 
-  test('W16 LangChain has each query as a tool, and is told of errors', async () => {
+  test('W16 LangChain gets each query as a tool, and the errors of queries', async () => {
     const example = exampleOf(`${guides}/langchain.md`, '@langchain/mcp-adapters', server.port);
     const [before, after] = example.split('await client.close()');
     const use = `

@@ -26,7 +26,7 @@ describe('a large file', () => {
     expect(() => new LargeFile(path, 'wx')).toThrow('EEXIST');
   });
 
-  it('loses its name at once, and all of it then', async () => {
+  it('loses its name immediately, with all its contents', async () => {
     const folder = makeFolder();
     const path = join(folder, 'a');
     writeFileSync(path, bytes);

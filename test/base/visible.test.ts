@@ -63,7 +63,7 @@ describe.each(Object.keys(kinds))('%s', (kind) => {
   });
 });
 
-test('a picture of a fault shows them, and its carets stand below what they mean', () => {
+test('a code frame shows them, and its carets are below the right characters', () => {
   const override = String.fromCodePoint(0x202e);
   const start = String.fromCodePoint(0x1b);
   const text = `QUERY q() => // ${override}${start}[31m\n    p <- N<Persn>  // ${override}\n    RETURN "${override}", z\n`;

@@ -203,7 +203,7 @@ print(json.dumps([told(call) for call in [${calls.join(', ')}]]))`)) as unknown[
       }
     });
 
-    test('that is not there is told as such, and its write is no riddle', async () => {
+    test('a missing server is an error with a code, and a write to it has a known outcome', async () => {
       const told = await run(`
 import json
 from db import Client
@@ -250,19 +250,21 @@ except Exception as error:
   const fault = isHere ? missing() : undefined;
   if (fault !== undefined) console.log(`mypy is not asked: ${fault}`);
 
-  test.skipIf(fault !== undefined)('mypy takes it, and tells a wrong use at its place', () => {
-    const places = [
-      'server/demo',
-      'server/template/graphrag',
-      'server/template/memory',
-      'test/exec/support/garden.hx',
-      'test/contract/odd.hx',
-    ];
-    const names = places.map((place, at) => {
-      writeFileSync(join(folder, `db_${at}.py`), printPython(others(place), '1.0.0', 1));
-      return `db_${at}.py`;
-    });
-    const use = `from db import Client
+  test.skipIf(fault !== undefined)(
+    'mypy accepts it, and reports a wrong use at its position',
+    () => {
+      const places = [
+        'server/demo',
+        'server/template/graphrag',
+        'server/template/memory',
+        'test/exec/support/garden.hx',
+        'test/contract/odd.hx',
+      ];
+      const names = places.map((place, at) => {
+        writeFileSync(join(folder, `db_${at}.py`), printPython(others(place), '1.0.0', 1));
+        return `db_${at}.py`;
+      });
+      const use = `from db import Client
 db = Client()
 born: int | None = db.add(name="a")["p"]["born"]
 people: list[str | None] = [one["name"] for one in db.all()["people"]]
@@ -272,21 +274,22 @@ db.add(name=7)
 db.add(name="a")["p"]["colour"]
 db.addd(name="a")
 `;
-    writeFileSync(join(folder, 'use.py'), use);
-    const mypy = (...argv: string[]): string[] => {
-      const all = ['-m', 'mypy', '--strict', '--no-error-summary', ...argv];
-      const program = join(environment, 'bin/python');
-      const { stdout, stderr } = spawnSync(program, all, { cwd: folder, encoding: 'utf8' });
-      expect(stderr).toBe('');
-      return stdout.split('\n').filter((line) => line.includes(': error:'));
-    };
-    expect(mypy('db.py', ...names)).toEqual([]);
-    const lines = mypy('use.py').map((line) => Number(line.split(':')[1]));
-    expect([...new Set(lines)]).toEqual([5, 6, 7, 8, 9]);
-    // What the compiler of Python reads only when it runs.
-    for (const name of names) {
-      const ran = spawnSync('python3', [name], { cwd: folder, encoding: 'utf8' });
-      expect([ran.status, ran.stderr]).toEqual([0, '']);
-    }
-  });
+      writeFileSync(join(folder, 'use.py'), use);
+      const mypy = (...argv: string[]): string[] => {
+        const all = ['-m', 'mypy', '--strict', '--no-error-summary', ...argv];
+        const program = join(environment, 'bin/python');
+        const { stdout, stderr } = spawnSync(program, all, { cwd: folder, encoding: 'utf8' });
+        expect(stderr).toBe('');
+        return stdout.split('\n').filter((line) => line.includes(': error:'));
+      };
+      expect(mypy('db.py', ...names)).toEqual([]);
+      const lines = mypy('use.py').map((line) => Number(line.split(':')[1]));
+      expect([...new Set(lines)]).toEqual([5, 6, 7, 8, 9]);
+      // What the compiler of Python reads only when it runs.
+      for (const name of names) {
+        const ran = spawnSync('python3', [name], { cwd: folder, encoding: 'utf8' });
+        expect([ran.status, ran.stderr]).toEqual([0, '']);
+      }
+    },
+  );
 });

@@ -82,7 +82,7 @@ test('the client packages run on every supported version of Node', () => {
   for (const id of ids) expect(id).toMatch(/^[0-9A-Z]{22}$/);
 });
 
-test('one look never makes a log lost', () => {
+test('a single failed check never marks a log as lost', () => {
   const patience = new LossDetector();
   for (let i = 0; i < 100; i++) patience.observe(i % 2 === 0 ? 'it is gone' : undefined);
   patience.observe('it is gone');

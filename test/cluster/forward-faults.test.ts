@@ -128,27 +128,30 @@ const ways: [name: string, unreached: string, (by: Follower) => Promise<{ status
 ];
 
 describe.each(ways)('%s', (_name, unreached, send) => {
-  it.each([true, false])('nobody is there (proof: %s): nothing was done', async (isProved) => {
+  it.each([true, false])('no node listens (proof: %s): nothing was done', async (isProved) => {
     const { address, server } = await leaderThat({});
     await new Promise((resolve) => server.close(resolve));
     expect(await outcomeOf(() => send(follower(address, { isProved })))).toBe(unreached);
   });
 
-  it.each(Object.keys(faults))('%s, while both prove themselves: nothing was done', async (at) => {
+  it.each(Object.keys(faults))('%s, while both exchange proofs: nothing was done', async (at) => {
     const { address, heard } = await leaderThat({ hello: faults[at] });
     expect(await outcomeOf(() => send(follower(address)))).toBe(unreached);
     expect(heard.calls).toBe(0);
   });
 
   describe.each([true, false])('proof: %s', (isProved) => {
-    it.each(Object.keys(faults))('%s, when it is asked: the outcome is open', async (at) => {
-      const { address, heard } = await leaderThat({ call: faults[at]! });
-      const by = follower(address, { isProved });
-      expect(await outcomeOf(() => send(by))).toBe('OUTCOME_UNKNOWN');
-      expect(heard.calls).toBe(1);
-    });
+    it.each(Object.keys(faults))(
+      '%s, after the request was sent: the outcome is unknown',
+      async (at) => {
+        const { address, heard } = await leaderThat({ call: faults[at]! });
+        const by = follower(address, { isProved });
+        expect(await outcomeOf(() => send(by))).toBe('OUTCOME_UNKNOWN');
+        expect(heard.calls).toBe(1);
+      },
+    );
 
-    it('a position that no node tells: the outcome is open', async () => {
+    it('a position that no node sends: the outcome is unknown', async () => {
       const call: Answering = (response) =>
         response.writeHead(200, { 'Trellis-Position': 'far' }).end('{}');
       const { address, heard } = await leaderThat({ call });
@@ -157,7 +160,7 @@ describe.each(ways)('%s', (_name, unreached, send) => {
       expect(heard.calls).toBe(1);
     });
 
-    it('no word, and none to looks: the outcome is open', async () => {
+    it('no reply, and none to checks: the outcome is unknown', async () => {
       const { address, heard } = await leaderThat({ call: (_, socket) => socket.pause() });
       const by = follower(address, { isProved, pollIntervalMs: 50 });
       const told = outcomeOf(() => send(by));
@@ -167,7 +170,7 @@ describe.each(ways)('%s', (_name, unreached, send) => {
       expect(await told).toBe('OUTCOME_UNKNOWN');
     });
 
-    it('a connection that is closed behind its answer takes no call with it unheard', async () => {
+    it('a connection that is closed after its reply loses no call', async () => {
       const call: Answering = (response, socket) => {
         response.on('finish', () => socket.destroy());
         good(response, socket);
@@ -186,10 +189,13 @@ describe.each(ways)('%s', (_name, unreached, send) => {
 });
 
 // The thread that applies the log may bring what is owed between any two looks.
-it.each([0, 1, 2, 3])('what is owed is there after %s looks: the write is answered', async (n) => {
-  const { address } = await leaderThat({});
-  const owed = Array.from({ length: n }, () => ({ epoch: 1, seq: 9 }));
-  const { options, waited } = follower(address, { owed });
-  expect(await outcomeOf(() => forwardToLeader(options, asked(), { body }))).toBe('200 OK');
-  expect(waited).toEqual(n > 0 ? [9] : []);
-});
+it.each([0, 1, 2, 3])(
+  'the missing entry arrives after %s checks: the write is acknowledged',
+  async (n) => {
+    const { address } = await leaderThat({});
+    const owed = Array.from({ length: n }, () => ({ epoch: 1, seq: 9 }));
+    const { options, waited } = follower(address, { owed });
+    expect(await outcomeOf(() => forwardToLeader(options, asked(), { body }))).toBe('200 OK');
+    expect(waited).toEqual(n > 0 ? [9] : []);
+  },
+);

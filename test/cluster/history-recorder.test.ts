@@ -189,7 +189,7 @@ describe('a recorded store', () => {
     expect(unknown).toThrow(expect.objectContaining({ code: 'FORMAT_TOO_NEW' }));
   });
 
-  it('K13 who takes over goes on where the other one was', () => {
+  it('K13 a new leader continues at the position of the former one', () => {
     const state = readState(follower.storage.env.meta);
     follower.storage.invalidateWriter();
     const id = write(
@@ -222,7 +222,7 @@ describe('a store of one process', () => {
     expect(clients).toEqual([]);
   });
 
-  it('K08 none of the threads but that of the log opens one; who founds or joins does it for once', () => {
+  it('K08 only the log thread opens a log; creating or joining a cluster opens one temporarily', () => {
     const openers = readSources('engine')
       .filter(({ imports }) => imports.some(({ from }) => from.endsWith('log/drivers.ts')))
       .map(({ path }) => path);

@@ -118,7 +118,7 @@ test('K32 files that people change on several nodes become one list, without wha
   }
 });
 
-test('K32 a file that never heard of the list is replaced by it; one that has keeps what is new', () => {
+test('K32 a file without the list is replaced by it; a file with the list keeps newer keys', () => {
   const list = { keys: [keyOf('a')], revoked: ['old'] };
   expect(idsOf(adoptShared({ keys: [keyOf('old'), keyOf('b')] }, list).keys)).toBe('a');
   const changed = adoptShared({ keys: [keyOf('old'), keyOf('b')], shared: [], gone: [] }, list);

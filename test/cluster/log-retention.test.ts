@@ -35,7 +35,7 @@ test('K26 too many bytes: the oldest go, and never what the disk does not have',
   }
 });
 
-test('K26 what a node or a backup needs stays, for as long as the node is heard of', async () => {
+test('K26 entries that a node or a backup needs stay while the node reports its position', async () => {
   const keeper = new LogRetention({ keepMs: 1000, keepBytes: 1000 });
   const upTo = async (at: number): Promise<number | undefined> =>
     (await keeper.check(logOf(1, at, 10), at, at))?.upTo;
@@ -65,7 +65,7 @@ test('K26 what a node or a backup needs stays, for as long as the node is heard 
   expect(keeper.claims(1950)).toEqual([]);
 });
 
-test('K26 too many bytes: it is told who loses by it', async () => {
+test('K26 too many bytes: the log names the nodes that lose entries', async () => {
   const keeper = new LogRetention({ keepMs: 1000, keepBytes: 100 });
   keeper.claim('slow', 20, 0);
   keeper.claim('fast', 90, 0);

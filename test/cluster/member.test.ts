@@ -25,7 +25,7 @@ describe('members', () => {
     expect(kinds.filter((kind) => kind === entryKind.beat).length).toBeGreaterThan(3);
   });
 
-  test('K12 who appends behind another epoch is deposed; nothing of it is in the log', async () => {
+  test('K12 a leader that appends after another epoch is deposed; the log has none of its entries', async () => {
     const { log, start } = founded();
     let hold: Promise<void> | undefined;
     const a = join(log, start, 'a', { answer: (said) => hold?.then(() => said) ?? said });
@@ -45,7 +45,7 @@ describe('members', () => {
     expect(read(log).filter(({ kind }) => kind === entryKind.changes)).toHaveLength(1);
   });
 
-  test('K11 after an outcome that nobody knows it follows to the end, and leads again', async () => {
+  test('K11 after an unknown outcome it follows to the end, and leads again', async () => {
     const { log, start } = founded();
     let isLost = false;
     const a = join(log, start, 'a', {
@@ -64,7 +64,7 @@ describe('members', () => {
     expect(a.reasons).toContain('unknown_append');
   });
 
-  test('K44 a hand-over names the next one, who leads at once', async () => {
+  test('K44 a hand-over names the next leader, which leads immediately', async () => {
     const { log, start } = founded();
     const a = join(log, start, 'a');
     await until(() => a.member.role === 'leader');
@@ -78,7 +78,7 @@ describe('members', () => {
     await expect(a.member.beat()).rejects.toMatchObject({ code: 'NOT_LEADER' });
   });
 
-  test('K23 who is behind never says that it has caught up, and says it once it has', async () => {
+  test('K23 a node reports that it has caught up only when it has', async () => {
     const { log, start } = founded();
     const first = join(log, start, 'a');
     await until(() => first.member.role === 'leader');
@@ -90,7 +90,7 @@ describe('members', () => {
     expect(late.caughtUp[0]).toBeGreaterThanOrEqual(length);
   });
 
-  test('K15 the stopwatch runs only while the log is heard, and not while this process stands still', () => {
+  test('K15 the lease timer runs only while the log sends messages, and not while this process is suspended', () => {
     const watch = new LeaseTimer(100, 10, 0);
     watch.tick(1000);
     expect(watch.silence).toBe(0);
@@ -105,7 +105,7 @@ describe('members', () => {
     expect(watch.silence).toBe(0);
   });
 
-  test('K15 nobody tries while the log is not heard; a reader never does', async () => {
+  test('K15 no member tries to lead while the log is silent; a reader never tries', async () => {
     const { log, start } = founded();
     const reader = join(log, start, 'r', { mayLead: false });
     await until(() => reader.member.role === 'follower');

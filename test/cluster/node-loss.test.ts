@@ -25,7 +25,7 @@ async function nodeThat(answers: Answers): Promise<string> {
 
 const isHello = ({ url }: IncomingMessage): boolean => url!.startsWith('/_admin/cluster-hello');
 
-test('one that is slow is waited for, whatever it says to looks', async () => {
+test('a slow node is waited for, whatever it replies to checks', async () => {
   const address = await nodeThat((request, response) => {
     if (isHello(request)) response.writeHead(403).end('{}');
     else setTimeout(() => response.end('{"done":1}'), 1_000);
@@ -53,7 +53,7 @@ test('one that goes in the middle of it', async () => {
   await expect(told).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
 });
 
-test('one that is not there has heard of nothing', async () => {
+test('an unreachable node has received nothing', async () => {
   const address = await nodeThat(() => undefined);
   close();
   expect(await calls.forward(address, { path: '/add', headers: {}, body })).toBeUndefined();

@@ -62,7 +62,7 @@ const has = (node: Place, token: Place): boolean =>
   // What was given up when its log was made, nobody has any more.
   [...token.has].every((one) => node.has.has(one) || node.lost.has(one));
 
-test('CT2 a node has all that a token tells of, or says no: in one log, and across those that were made anew', () => {
+test('CT2 a node has everything up to a token or refuses: in one log, and across recreated logs', () => {
   // More leaders than are remembered.
   const first = goOn(
     undefined,

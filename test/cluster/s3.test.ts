@@ -73,7 +73,7 @@ test('addresses', () => {
 });
 
 describe('in order', () => {
-  test('K09 appends once, behind what is there, never ahead of it', async () => {
+  test('K09 appends one time, after the last entry, never before it', async () => {
     expect([await log.first(), await log.last(), await log.size()]).toEqual([1, 0, 0]);
     expect(await log.append(bytesOf('x'), 1, 'x')).toBe('unknown');
     for (let i = 0; i < 40; i++) expect(await log.append(bytesOf(`m${i}`), i, `m${i}`)).toBe('ok');
@@ -85,7 +85,7 @@ describe('in order', () => {
     await fresh.close();
   });
 
-  test('K23 a reader is told that there is more until it has all', async () => {
+  test('K23 a reader reports that there is more until it has read everything', async () => {
     for (let i = 0; i < 40; i++) await appendSurely(log, `m${i}`, i);
     const { seen, told } = follow(log, 1);
     while (!told.includes(false)) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -93,7 +93,7 @@ describe('in order', () => {
     expect([told.lastIndexOf(true) < told.indexOf(false), seen.length]).toEqual([true, 40]);
   });
 
-  test('K16 no log is made by itself, nor twice, nor in what only looks like a store', async () => {
+  test('K16 no log is created automatically, twice, or in something that only resembles a store', async () => {
     const nowhere = store.place('nowhere');
     await expect(driver.open(nowhere)).rejects.toMatchObject({ code: 'LOG_LOST' });
     expect(await driver.look(nowhere)).toMatchObject({ exists: false });
@@ -111,7 +111,7 @@ describe('what was trimmed', () => {
     for (let i = 0; i < 9; i++) await appendSurely(log, `m${i}`, i);
   };
 
-  test('K26 is gone, but for the place where it ends', async () => {
+  test('K26 a trimmed log is deleted except for the position of its end', async () => {
     await fill();
     await log.trim(7);
     expect([await log.first(), await log.last()]).toEqual([7, 9]);
@@ -146,7 +146,7 @@ describe('what was trimmed', () => {
 });
 
 describe('a log that cannot be followed', () => {
-  test('a gap, a log that ends too early, one that has gone', async () => {
+  test('a gap, a log that ends too early, a deleted log', async () => {
     for (let i = 0; i < 5; i++) await appendSurely(log, `m${i}`, i);
     expect(await follow(log, 9).ended).toMatchObject({ code: 'LOG_LOST' });
     for (const key of store.keys(`log${made}/`))
@@ -165,7 +165,7 @@ describe('a log that cannot be followed', () => {
     await anew.close();
   });
 
-  test('a store that does not answer is waited for, and not heard', async () => {
+  test('a store that does not respond is waited for, and does not count as alive', async () => {
     await appendSurely(log, 'a', 0);
     const { seen, beats } = follow(log, 1);
     while (seen.length < 1) await new Promise((resolve) => setTimeout(resolve, 5));

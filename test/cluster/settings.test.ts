@@ -53,7 +53,7 @@ test('K26 the two newest hold the log; one that is made again is the newest', as
   expect(names()).toEqual(['c']);
 });
 
-test('a node that becomes the leader while it is looked at refuses in the words of what it was', async () => {
+test('a node that becomes the leader during a request refuses in its former role', async () => {
   const looks = [{ code: 'NO_LEADER', args: {} }];
   const node = {
     get refusal() {

@@ -180,7 +180,7 @@ describe('attached threads', () => {
     expect(await own[1]!.call('value')).toBe(`{"c":{"value":${rounds}}}`);
   });
 
-  it('change their program with the database, all at once', async () => {
+  it('change their program together with the database', async () => {
     const [db, own] = await openWith(2);
     const first = await own[0]!.call('version');
     for (let version = 2; version <= (long ? 60 : 6); version++) {

@@ -90,7 +90,7 @@ describe('success', () => {
       expect(stub.requests[0]!.headers[header[0]]).toContain(header[1]);
     });
 
-  test('two texts of one request, equal ones once', async () => {
+  test('two texts of one request: equal ones are embedded one time', async () => {
     const answer = await server.client.post('two', { a: 'first', b: 'second one' });
     expect(answer).toEqual({ x: { data: [5, 1] }, data: { second: [10, 1] } });
     stub.requests.length = 0;

@@ -171,7 +171,7 @@ describe('data.mdb', () => {
     return answers.find((answer) => answer.startsWith('WRONG')) ?? answers.join();
   }
 
-  test('verify --deep tells damage of values', async () => {
+  test('verify --deep reports damaged values', async () => {
     expect((await commandHere(['verify', server.data, '--deep'])).code).toBe(0);
     const path = file('graph', 'data.mdb');
     // Freed pages keep old copies, so every copy is damaged.
@@ -258,7 +258,7 @@ describe('manifest', () => {
     expect(hashes()).toEqual(before);
   });
 
-  test('damaged or missing beside data', async () => {
+  test('damaged or missing files next to the data', async () => {
     damage(path(), 10, (bytes) => (bytes[0]! ^= 1));
     await expectRefused(74, 'MANIFEST');
     unlinkSync(path());
@@ -267,7 +267,7 @@ describe('manifest', () => {
   });
 });
 
-test('a full disk at start: reads go on, writes are 507, space brings them back [XF14]', async () => {
+test('a full disk at start: reads continue, writes are 507, space makes them work again [XF14]', async () => {
   const env = { TRELLIS_STORAGE_MIN_FREE: '1000000GiB' };
   await server.start({ env });
   expect(await server.client.post('docs')).toEqual(expected.docs);

@@ -132,7 +132,7 @@ describe.concurrent('senders', () => {
     });
   }, 90_000);
 
-  test('1,000 pipelined requests that are answered at once', async () => {
+  test('1,000 pipelined requests that are answered immediately', async () => {
     const connection = await Connection.open(server.port);
     const one = requestBytes({ path: '/mcp/init', body: '{}' });
     connection.send(Buffer.concat(Array.from({ length: 1000 }, () => one)));

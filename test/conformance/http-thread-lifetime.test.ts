@@ -76,7 +76,7 @@ describe.skipIf(!hasUws)('HTTP threads', () => {
     return { calls, result };
   }
 
-  it('change the program on all at once', async () => {
+  it('change the program on all threads at the same time', async () => {
     for (let version = 2; version <= (long ? 40 : 3); version++) {
       let [begun, done] = [0, 0];
       const reload = async () => {

@@ -34,7 +34,7 @@ async function openAs(server: Server, key: string): Promise<void> {
   await expect.poll(async () => (await ask()).status).toBe(200);
 }
 
-test('a key lapses once, when it expires', () => {
+test('a key expires one time, at its date', () => {
   const folder = makeFolder();
   const path = join(folder, 'keys.json');
   const expires = new Date(5_000).toISOString();
@@ -65,7 +65,7 @@ test('a change that slept until another took its draft for a dead one is made ag
   removeFolder(folder);
 });
 
-test('changes of the key file at once are all kept', async () => {
+test('simultaneous changes of the key file are all kept', async () => {
   const folder = makeFolder();
   const path = join(folder, 'keys.json');
   const program = `

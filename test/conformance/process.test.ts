@@ -56,7 +56,7 @@ async function refusal(server: Server, change: Parameters<Server['start']>[0] = 
   return failure as StartFailed;
 }
 
-test('the ready line names the port, once, and SIGTERM ends with 0', async () => {
+test('the ready line names the port, one time, and SIGTERM exits with 0', async () => {
   const server = await start();
   expect(server.readyLine).toBe(`trellis ready http://127.0.0.1:${server.port}`);
   expect(server.stdout.match(/trellis ready/g)).toHaveLength(1);

@@ -66,7 +66,7 @@ const runtimes: [string, string][] = [
 ];
 
 test.each(runtimes)(
-  'P10 on the Node %s it calls, keeps digits, and tells faults',
+  'P10 on the Node %s calls, keeps digits, and reports errors',
   async (name, node) => {
     const server = await startServer({ sources: { 'main.hx': source } });
     try {

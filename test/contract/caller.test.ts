@@ -79,7 +79,7 @@ describe.each(['connect', 'open'] as const)('%s', (way) => {
     await expect(caller().call('nothing')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  test('vectors may be typed arrays, and texts look like anything', async () => {
+  test('vectors can be typed arrays, and strings can have any form', async () => {
     const db = bound();
     for (const vector of [[0.1, 1], new Float32Array([0.1, 1]), new Float64Array([0.1, 1])]) {
       expect(await db.near({ at: vector })).toEqual({ v: [] });
@@ -104,7 +104,7 @@ describe.each(['connect', 'open'] as const)('%s', (way) => {
   });
 });
 
-test('P11 a write whose answer is lost is done once, however often it is sent', async () => {
+test('P11 a write whose reply is lost is done one time, however often it is sent', async () => {
   let sent = 0;
   // Lets a request through to the server, and ends the connection before or within its answer.
   const relay = createServer((socket) => {
@@ -148,7 +148,7 @@ test('P06 a call by name on an embedded database says what 64-bit integers becom
   await expect(wrong).rejects.toMatchObject({ code: 'PARAM_TYPE' });
 });
 
-test('who calls with types of other sources is told what has changed', async () => {
+test('a caller with types of other sources gets the list of changes', async () => {
   const other = source
     .replace('RETURN item\n', 'RETURN item::{name}\n')
     .replace('at: Date', 'at: I8');
@@ -171,7 +171,7 @@ test('who calls with types of other sources is told what has changed', async () 
   ]);
 });
 
-test('a walk has the tools as its methods', async () => {
+test('a session has the tools as its methods', async () => {
   const db = generated.bigint!(embedded);
   await db.add({ name: 'walked', big: 1, tags: [] }).catch(() => undefined);
   const connection = connect({ url: `http://127.0.0.1:${server.port}` });

@@ -140,7 +140,7 @@ describe('what is sent again [P11]', () => {
     expect(new Set(seen.map(({ headers }) => headers['idempotency-key'])).size).toBe(100);
   });
 
-  test('a write that is never answered: nobody knows', async () => {
+  test('a write without a reply: the outcome is unknown', async () => {
     script = [reset];
     const call = connect({ url, retries: 2 }).call('q');
     await expect(call).rejects.toBeInstanceOf(UnknownOutcomeError);
@@ -150,7 +150,7 @@ describe('what is sent again [P11]', () => {
   test.each([
     ['next', 1],
     ['collect', 2],
-  ])('a walk, which knows no keys, is not taken further twice: %s', async (tool, calls) => {
+  ])('a session step, which has no idempotency key, is not repeated: %s', async (tool, calls) => {
     script = [answer('"id"')];
     const session = await connect({ url }).session();
     script = [reset, answer('[]')];
@@ -202,7 +202,7 @@ describe('time [P12]', () => {
     expectFigure(Math.min(...took), 350, 'ms of a deadline of 300');
   });
 
-  test('a server that says nothing ends the call at its time; the server is told of it', async () => {
+  test('a silent server: the call ends at its timeout, which the server knows', async () => {
     script = [silent];
     const call = connect({ url }).call('q', {}, { timeoutMs: 200, writes: false });
     await expect(call).rejects.toBeInstanceOf(TimeoutError);
@@ -309,7 +309,7 @@ describe('exact integers [P06]', () => {
     }
   });
 
-  test('a text of any length beside one', () => {
+  test('a string of any length next to an integer', () => {
     for (const piece of ['abc', '\\n', '\\\\', '\\"', '1234567890123456']) {
       const body = `{"s":"${piece.repeat(400_000)}","n":9007199254740993}`;
       for (const exact of [decode(body, { n: 3 }), decodeReply(body, { n: 3 })]) {

@@ -60,7 +60,7 @@ test.each(cases)('%s', (_, edits, names) => {
   expect(changesIn(text)).toEqual(names);
 });
 
-test('types that share their parts sixty times over are told in moments', () => {
+test('types that share their parts sixty levels deep are compared in milliseconds', () => {
   let type: OutputType = { kind: 'scalar', name: 'U8' };
   for (let i = 0; i < 60; i++) {
     const of: OutputType = { kind: 'list', of: type };

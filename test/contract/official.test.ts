@@ -249,7 +249,7 @@ export async function run() { ${calls.join('\n')} }`;
     expectFigure(Math.min(...seconds), 1, 's of checking types');
   });
 
-  test('P15 the types of the package are right for whoever imports it', async () => {
+  test('P15 the types of the package are right for every importer', async () => {
     const packed = makeFolder();
     const options = ['--silent', '--ignore-scripts', '--pack-destination', packed];
     const [, name] = await ran('npm', 'pack', ...options);

@@ -130,7 +130,7 @@ test('every path of the document is served, and every path that the manual names
   }
 });
 
-test('types that are called like a part of the document, or like a form of another, are told apart', () => {
+test('types named like a part of the document, or like a form of another type, are distinct', () => {
   const text = readFileSync(join(root, 'test/contract/odd.hx'), 'utf8');
   const { program } = compile([{ path: 'odd.hx', text }], { compat: false });
   const about = { title: 'x', version: '1', keys: false, admin: true };
@@ -156,7 +156,7 @@ test('types that are called like a part of the document, or like a form of anoth
   expect(new Set(names).size).toBe(names.length);
 });
 
-test('a key limited to some queries is told of those, one that administers of everything', async () => {
+test('a key limited to some queries sees those, an administrator sees everything', async () => {
   const program = compile([{ path: 'a.hx', text: Object.values(sources)[0]! }], { compat: false })
     .program!;
   const about = { title: 'x', version: '1', keys: true };
@@ -175,7 +175,7 @@ test('a key limited to some queries is told of those, one that administers of ev
   expect(plain.filter((path) => path.startsWith('/_admin'))).toEqual([]);
 });
 
-test("the document of one scope is made once a program, and is nobody else's", () => {
+test('the document of one scope is created one time per program, and no other scope gets it', () => {
   const compiled = (text: string): Program =>
     compile([{ path: 'a.hx', text }], { compat: false }).program!;
   let program = compiled(Object.values(sources)[0]!);
@@ -257,7 +257,7 @@ test('integers of 64 bits say so, smaller ones their range, larger ones neither'
   }
 });
 
-test('the document of many queries is made beside, once for all who wait, and is the same', async () => {
+test('another thread creates the document of many queries, one time for all that wait, with the same content', async () => {
   const compiled = (count: number): Program => {
     const queries = Array.from({ length: count }, (_, i) => {
       return `QUERY q${i}(key: String, n: I64) => x <- N<A>({key: key}) y <- N<A>::RANGE(0, n) RETURN x, y::{key}`;
@@ -299,7 +299,7 @@ test.each([
   'server/template/graphrag',
   'test/exec/support/garden.hx',
   'test/contract/odd.hx',
-])('shapes of %s that are said once are the ones that were said again and again', (place) => {
+])('shapes of %s that the document contains one time equal the repeated ones', (place) => {
   const { program } = compile(sourcesOf(place), { compat: false });
   const about = { title: 'x', version: '1', keys: true, sees: () => true };
   // biome-ignore lint/suspicious/noExplicitAny: a document is read as callers read it

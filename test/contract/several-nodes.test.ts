@@ -32,7 +32,7 @@ const fault = (code: string, args = {}, retryable = true): Answer => ({
 });
 const nodesOf = (asked: Asked[]): string => asked.map(({ node }) => node).join('');
 
-test('a node that cannot be reached is left at once, and for all calls that follow', async () => {
+test('an unreachable node is left immediately, for all following calls', async () => {
   for (const writes of [true, false]) {
     const { asked, waits, db } = clusterOf(({ node }) => (node === 'a' ? 'refused' : { body: 1 }));
     expect(await db.call('x', {}, { writes })).toBe(1);
@@ -58,7 +58,7 @@ test.each([
 test.each([
   ...['LOG_LOST', 'LOG_TRUNCATED', 'SCHEMA_AHEAD', 'FORMAT_TOO_NEW', 'DIVERGED', 'NODE_LEFT'],
   'STORAGE_LOST',
-])('%s of one node is no answer of a cluster: the others are asked, each once', async (code) => {
+])('%s of one node is no reply of a cluster: each other node is asked one time', async (code) => {
   for (const writes of [true, false]) {
     const ill = fault(code, {}, false);
     const some = clusterOf(({ node }) => (node === 'c' ? { body: 1 } : ill));
@@ -79,7 +79,7 @@ test('what no other node answers in another way is asked of one', async () => {
   }
 });
 
-test('the greatest position that was heard goes with every request, of a new log of the same data too', async () => {
+test('the greatest received position is sent with every request, also for a new log of the same data', async () => {
   const positions = ['1.5', '1.3', '2.10', '1.9', undefined, '65538.1', '2.99', '65538.2', 'no'];
   const { asked, db } = clusterOf((_, nth) => ({ body: nth, ...positionOf(positions[nth - 1]) }));
   for (const _ of positions) await db.call('x', {}, { writes: false });

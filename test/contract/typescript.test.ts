@@ -155,7 +155,7 @@ describe('generated modules', () => {
   test.each([
     ['use.ts', [6, 7, 8, 9, 10]],
     ['embedded.ts', [13, 14, 15, 16, 17]],
-  ])('say what is wrong at its place in %s [P03]', (file, lines) => {
+  ])('report errors at their position in %s [P03]', (file, lines) => {
     const found = faults.map((fault) => fault.split(' ')[0]).filter((at) => at!.startsWith(file));
     expect(found).toEqual(lines.map((line) => `${file}:${line}`));
   });
@@ -199,7 +199,7 @@ describe('generated modules', () => {
     expect(printed).toContain(group('{ n: bigint | null; town: string | null }[]'));
   });
 
-  test('give a score to whole vectors alone where HelixDB does, and none to what is beside them', () => {
+  test('give a score to whole vectors only where HelixDB does, and none to their neighbors', () => {
     const text = [
       'N::Mill { town: String }\nV::Sack { town: String }\nE::Has { From: Mill, To: Sack }',
       'QUERY a() => RETURN N<Mill>::Both<Has>{0, 2}',
@@ -224,7 +224,7 @@ describe('generated modules', () => {
     expect(printed.match(/score\S* number[^;]*;/g)).toEqual(['score?: number;', 'score?: number;']);
   });
 
-  test('say that what comes of a variable may be gone once the query has dropped something', () => {
+  test('make a variable nullable once the query has dropped something', () => {
     const text = [
       'N::Mill { n: I64 }\nE::Has { From: Mill, To: Mill }',
       'QUERY a(id: ID) => v <- N<Mill>(id) DROP N<Mill>(id) w <- v::UPDATE({n: 7}) RETURN v, w',

@@ -91,7 +91,7 @@ const instructions = (): Instruction[] =>
 const textOf = (name: string): string =>
   instructions().findLast((each) => each.name === name)!.text;
 
-test('W12 W13 the image: what it copies runs as nobody, writes its data only, ends with 0', {
+test('W12 W13 the image: it runs as the user nobody, writes only its data, exits with 0', {
   timeout: 60_000,
 }, async () => {
   expect(instructions().filter(({ name }) => name === 'FROM')).toHaveLength(2);

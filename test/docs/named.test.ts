@@ -16,7 +16,7 @@ const known = {
 };
 const list = (faults: string[]): void => expect(faults).toEqual([]);
 
-describe('names that are told', () => {
+describe('names in pages and texts', () => {
   test('of hints and messages of errors', () => {
     list(
       errorCodes.flatMap((code) =>

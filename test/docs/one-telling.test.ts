@@ -28,7 +28,7 @@ const facts: Fact[] = [
 
 describe.each(facts)('$name', ({ page, says, never }) => {
   const pages = readManual();
-  test('is told', () => {
+  test('is on its page', () => {
     expect(pages.find(({ path }) => path === page)?.text).toMatch(says);
   });
   test('and nowhere otherwise', () => {

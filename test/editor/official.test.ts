@@ -158,7 +158,7 @@ describe.skipIf(typeof found === 'string')('official', () => {
       expect(Array.isArray(await ask('DocumentFormatting', undefined, { options }))).toBe(true);
     });
 
-    test('faults are those of trellis check, to the column, and lead to their mending', async () => {
+    test('diagnostics are those of trellis check, to the column, and offer their correction', async () => {
       const faulty = examplesText
         .replaceAll('N<Gardener>', 'N<Gardner>')
         .replaceAll('::Out<', '::Ot<')

@@ -165,7 +165,7 @@ describe('an answer is as long as what was asked', () => {
   });
 });
 
-describe('calls at once', () => {
+describe('simultaneous calls', () => {
   it('are 64 at most, and all are answered', async () => {
     const waiting: (() => void)[] = [];
     answer = (_, response) => void waiting.push(() => response.end(answerOf([[1, 2, 3]])));

@@ -76,7 +76,7 @@ describe('providers', () => {
   });
 
   it.each(['openai:m', 'azure_openai:m', 'gemini:m', 'local'])(
-    '%s keeps the order of many texts and embeds equal ones once',
+    '%s keeps the order of many texts and embeds equal ones one time',
     async (model) => {
       const texts = ['b', 'aa', 'b', 'ccc', 'aa', ''];
       const vectors = await embedderWith().embed(model, texts, soon());
@@ -213,7 +213,7 @@ describe('failures', () => {
     expect(fault).toMatchObject({ code: 'EMBEDDING_UNAVAILABLE', args: { detail: '500 oops' } });
   });
 
-  it('waits as long as it is told, or a quarter of a second and then twice that', async () => {
+  it('waits as long as Retry-After says, or a quarter of a second and then twice that', async () => {
     stub.misbehave({ status: 429, headers: { 'retry-after': '1' } }, { status: 500 });
     const start = performance.now();
     await embedderWith().embed('m', [text], soon());
@@ -240,7 +240,7 @@ describe('failures', () => {
     expect(late.args.ms).toBeLessThanOrEqual(80);
   });
 
-  it('nobody there', async () => {
+  it('no server', async () => {
     const environment = { ...stub.environment, EMBEDDING_URL: 'http://127.0.0.1:9/embed' };
     const fault = await faultOf(
       embedderWith({ environment, retries: 0 }).embed('local', [text], soon()),
@@ -271,7 +271,7 @@ describe('private addresses', () => {
     expect(isPrivateAddress(address)).toBe(expected);
   });
 
-  it('are found behind names and brackets', async () => {
+  it('are found after names and brackets', async () => {
     expect(await leadsInside(new URL('http://localhost:1/'))).toBe(true);
     expect(await leadsInside(new URL('http://[::1]/'))).toBe(true);
     expect(await leadsInside(new URL('http://8.8.8.8/'))).toBe(false);

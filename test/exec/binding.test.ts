@@ -36,7 +36,7 @@ const visits = async (name: string): Promise<number> => {
 afterAll(() => db.close());
 
 describe('a name bound in a projection [X021]', () => {
-  it('is computed once for an item, and only when it is needed', async () => {
+  it('is computed one time for an item, and only when it is needed', async () => {
     db = await open({
       dataDir: `${makeFolder()}/data`,
       sources: [{ path: 'a.hx', text }],

@@ -16,7 +16,7 @@ const row = (title: string, ...notes: string[]): Argument =>
   ]);
 
 describe('texts to embed', () => {
-  it('are collected from literals, parameters and nested loops, each once', () => {
+  it('are collected from literals, parameters and nested loops, without duplicates', () => {
     const outer = { slots: [1], in: parameter(1) };
     const inner = { slots: [2], members: ['text'], in: get(slot(1), 'notes') };
     const made = plan({ kind: 'object', members: [] }, [], {

@@ -66,7 +66,7 @@ const grouped = (value: Expression): Expression =>
   });
 const rounded = { any: false, f32: true };
 
-describe('walks of a doubled value end when they are cancelled', () => {
+describe('traversals of a doubled value end when they are cancelled', () => {
   const walks: [what: string, double: Double, value: Expression][] = [
     ['printing objects', objects, one],
     ['printing lists', lists, one],
@@ -109,7 +109,7 @@ describe('and by the limits of the reply', () => {
   });
 });
 
-it('what a variable holds is kept once for later, however often it is held', () => {
+it('a value in a variable is stored one time for later, however often it occurs', () => {
   const statements: Statement[] = [
     ...doubled(lists, many(scan('Plant'))),
     { kind: 'effect', value: { kind: 'addNode', type: 'Plant', set: [] } },
@@ -126,7 +126,7 @@ it('a query that prints much by its form alone is none for the main thread', () 
   expect([costOf(0), costOf(5), costOf(20), costOf(60)]).toEqual(['A', 'A', 'C', 'C']);
 });
 
-it('types are named once, however often a list holds them', () => {
+it('types are named one time, however often a list contains them', () => {
   const binds = Array.from({ length: 60 }, (_, i) => `v${i + 1} <- [v${i}, v${i}]`);
   const text = `N::T { n: I64 }\nQUERY q() => v0 <- N<T>\n${binds.join('\n')}\nRETURN v60`;
   const { program, diagnostics } = compile([{ path: 'q.hx', text }], { compat: false });

@@ -113,7 +113,7 @@ describe('pages [X025]', () => {
     });
   }
 
-  it('hold each item once, as it was first reached', async () => {
+  it('contain each item one time, in the order of the first visit', async () => {
     const { data } = (await db.call('walkall')) as { data: unknown[] };
     const found = await pages('walk', 4);
     expect(data.length).toBeGreaterThan(4);

@@ -65,7 +65,7 @@ describe('shortest paths', () => {
     );
   });
 
-  it('finds the same from both ends at once', () => {
+  it('finds the same path from both ends at the same time', () => {
     fc.assert(
       fc.property(edgesOf, fc.boolean(), (edges, bothWays) => {
         const turned = edges.map(({ from, to, ...edge }) => ({ ...edge, from: to, to: from }));
@@ -107,7 +107,7 @@ describe('shortest paths', () => {
     );
   });
 
-  it('walks from node to node', () => {
+  it('leads from node to node', () => {
     fc.assert(
       fc.property(edgesOf, (edges) => {
         for (const found of [breadthFirst(graphOf(edges), 1, 2), cheapest(graphOf(edges), 1, 2)]) {

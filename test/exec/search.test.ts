@@ -163,7 +163,7 @@ describe('vector search', () => {
     expect(search(garden, [1, 0], 100).length).toBe(20);
   });
 
-  it('looks at the limits while it asks for more and more', () => {
+  it('checks the limits while it requests more candidates', () => {
     const garden = new Garden(schema, false);
     const label = note(garden);
     for (let i = 0; i < 3000; i++)
@@ -183,7 +183,7 @@ describe('vector search', () => {
     expect(() => execute(made, [], context)).toThrow();
   });
 
-  it('tells near ones apart whose scores round to the same number', () => {
+  it('separates near vectors whose scores round to the same number', () => {
     for (const metric of ['cosine', 'l2'] as const) {
       const garden = new Garden(schema, false);
       const label = note(garden);

@@ -61,7 +61,7 @@ describe('repetitions in a dense graph [X010]', () => {
     expect(run(one(of(last), lanes(1, null), count), limits).answer).toBe(answer);
   });
 
-  it('asks whether anybody waits at least every 1,024 edges', () => {
+  it('checks for a waiting caller at least every 1,024 edges', () => {
     let polls = 0;
     run(one(of(last), lanes(1, null), count), {}, () => ++polls < 0);
     expect(polls).toBeGreaterThanOrEqual(Math.floor((beds * beds) / 1024));
@@ -69,7 +69,7 @@ describe('repetitions in a dense graph [X010]', () => {
     expect(answer).toBe('QUERY_TIMEOUT');
   });
 
-  it('goes no further than the level that decides', () => {
+  it('stops at the level that decides', () => {
     const whole = run(one(of(last), lanes(1, null), count)).adjacencies;
     for (const early of [
       opt(of(last), lanes(1, null), first),

@@ -85,7 +85,7 @@ describe('creating', () => {
     );
   });
 
-  it('makes vectors that are found at once, before and after the commit', () => {
+  it('creates vectors that a search finds immediately, before and after the commit', () => {
     const statements = [bind(1, vector([-1, 0], { text: lit('Moss') }))];
     const seen = list(searched([-1, 0]), found('Note', 'moss'));
     expect(run(seen, statements)).toBe('[["#26"],["#26"]]');
@@ -194,7 +194,7 @@ describe('updating', () => {
     ).toContain('PARAM_RANGE');
   });
 
-  it('updates every distinct element once and returns duplicates', () => {
+  it('updates every distinct element one time and returns duplicates', () => {
     const step = update({ level: math('ADD', true, get(slot(9), 'level'), lit(1)) });
     expect(run(get(many(scan('Gardener'), out('Follows'), step), 'level'))).toBe('[2,2]');
   });
@@ -277,7 +277,7 @@ describe('upserting', () => {
     expect(refused(rate('g1', 'b1'))).toContain('EDGE_ENDPOINT_TYPE');
   });
 
-  it('replaces an embedding, which searches see at its new place only', () => {
+  it('replaces an embedding, which searches find only at its new position', () => {
     const save = one(
       scan('Note'),
       where(3, compare('EQ', get(slot(3), 'text'), lit('Roses need sun'))),
@@ -304,7 +304,7 @@ describe('deleting', () => {
     ).toBe('[["g1","g2","g3"],["t1","t3"],[]]');
   });
 
-  it('drops each of several duplicates once, and what it reaches only', () => {
+  it('drops each of several duplicates one time, and only what it reaches', () => {
     expect(run(many(scan('Gardener'), ids), [drop(many(scan('Gardener'), out('Follows')))])).toBe(
       '["g1","g3"]',
     );
@@ -326,7 +326,7 @@ describe('deleting', () => {
     expect(run(searched([1, 0], 3))).toBe('["n2","n3"]');
   });
 
-  it('frees unique values at once', () => {
+  it('frees unique values immediately', () => {
     const again = node('Gardener', { email: lit('ana@x.org') });
     expect(run(get(again, 'email'), [drop(one(byId('Gardener', id('g1'))))])).toBe('"ana@x.org"');
   });

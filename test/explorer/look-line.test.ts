@@ -22,7 +22,7 @@ function heldLook(begun: number[], no: number) {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('E05: of one key two looks run, the others wait for their turn, and too many are refused', async () => {
+test('E05: two graph reads of one key run, the others wait, and too many are refused', async () => {
   const line = new KeyedSemaphore();
   const begun: number[] = [];
   const looks = Array.from({ length: atOnce + waitingMax }, (_, no) => heldLook(begun, no));

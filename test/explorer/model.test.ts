@@ -76,7 +76,7 @@ test('E17: whatever JSON an address holds fills the fields of a form, or leaves 
   );
 });
 
-test('E17: whatever JSON an address holds is a walk of calls with arguments, or none', () => {
+test('E17: any JSON in an address is a session of calls with arguments, or none', () => {
   fc.assert(
     fc.property(fc.oneof(fc.json(), fc.array(fc.tuple(fc.string(), fc.anything()))), (made) => {
       const text = typeof made === 'string' ? made : (JSON.stringify(made, () => null) ?? '');
@@ -139,7 +139,7 @@ test('E17: places in an address: to a tenth, and none of what was not written', 
   expect([...unpackPlaces([idOf(1), idOf(2)], '1_2_3')]).toEqual([[idOf(1), { x: 1, y: 2 }]]);
 });
 
-test('E17: a parameter that is named as the page names its own stands beside them', () => {
+test('E17: a parameter with a name that the page reserves is stored separately', () => {
   const text = 'QUERY q(filter: I64, view: I64, run: I64, body: I64, part: I64) => RETURN filter';
   const { program } = compile([{ path: 'main.hx', text }], { compat: false });
   const about = { title: 'x', version: '1', keys: false, shared: false, sees: () => true };
@@ -152,7 +152,7 @@ test('E17: a parameter that is named as the page names its own stands beside the
   expect(typedOf(members, new URLSearchParams(changes))).toEqual(typed);
 });
 
-test('types behind the twelfth are hatched, within their disc', () => {
+test('types after the twelfth are hatched, within their disc', () => {
   const places = Array.from({ length: 24 }, (_, place) => isHatched(place));
   expect(places).toEqual([...new Array(12).fill(false), ...new Array(12).fill(true)]);
   expect(isHatched(undefined)).toBe(false);
@@ -163,7 +163,7 @@ test('types behind the twelfth are hatched, within their disc', () => {
   }
 });
 
-test('forms are the same for a document that says shared shapes once', () => {
+test('forms are the same for a document that contains shared shapes one time', () => {
   const { program } = compile(sourcesOf('server/demo'), { compat: false });
   const about = { title: 'x', version: '1', keys: false, sees: () => true };
   const contracts = [false, true].map((shared) => {

@@ -41,7 +41,7 @@ test('E01: the page for browsers, JSON for everyone else', async () => {
   expect(html).not.toMatch(/<script(?![^>]* src=)|<style| on\w+=/);
 });
 
-test('E04: a page that was opened is whole when other files take the place of its own', () => {
+test('E04: an open page is complete after another version has replaced its files', () => {
   const folder = join(makeFolder(), 'explorer');
   cpSync(join(root, 'dist/explorer'), folder, { recursive: true });
   const [opened, late] = [new ExplorerAssets(folder), new ExplorerAssets(folder)];
@@ -202,7 +202,7 @@ function cpuSeconds(pid: number): number {
 
 const polls = process.env.TRELLIS_TEST_LONG === '1' ? 1_000 : 250;
 
-test('E20: a page that asks once a second takes less than 1 % of a processor', async () => {
+test('E20: a page that polls once a second takes less than 1 % of a processor', async () => {
   const { client, pid } = server;
   const poll = () => client.request({ method: 'GET', path: '_explore/status?since=page' });
   // What is compiled first is not what a page costs.

@@ -184,7 +184,7 @@ describe('bodies', () => {
     expect(faultOf([], text)).toEqual({ code: 'BODY_NOT_OBJECT', args: { kind } });
   });
 
-  it('report all faults, the first in declaration order', () => {
+  it('report all errors, the first in declaration order', () => {
     const fault = faultOf([name, age, email], '{"email":2,"name":1}');
     expect(errorMessage(fault)).toBe('`name` must be String, got a number.');
     expect(fault).toMatchObject({ code: 'PARAM_TYPE', path: '/name', hint: 'For example "text".' });

@@ -275,7 +275,7 @@ test('every code of the catalogue has a case', () => {
   expect(covered).toEqual(new Set(catalogue.trim().split(/\s+/)));
 });
 
-test('a diagnostic is printed with its line, its place and its hint', () => {
+test('a diagnostic is printed with its line, its position and its hint', () => {
   const text = 'N::P { hight: F64 }\r\n\tQUERY q() => RETURN N<P>::{height}\r\n';
   const [diagnostic] = compile([{ path: 'db/q.hx', text }], { compat: false }).diagnostics;
   expect(printDiagnostic(diagnostic!, text)).toBe(
@@ -326,7 +326,7 @@ test('a diagnostic names the query it lies in, also where the lexer gave up', ()
   ]);
 });
 
-test('one fault is not followed by others that it causes', () => {
+test('an error is not followed by errors that it causes', () => {
   const codes = (text: string) =>
     compile([{ path: 'q.hx', text }], { compat: false }).diagnostics.map(({ code }) => code);
   expect(codes('N::B {} QUERY q(Date: I64) => RETURN Date')).toEqual(['E105']);
@@ -335,7 +335,7 @@ test('one fault is not followed by others that it causes', () => {
   expect(codes('QUERY q(a I64) => RETURN a')).toEqual(['E001']);
 });
 
-test('a query without RETURN is told what it answers', () => {
+test('a query without RETURN gets a warning that names its result', () => {
   const [trellis, helix] = [false, true].map((compat) =>
     compile([{ path: 'q.hx', text: 'N::B {} QUERY q() => AddN<B>' }], { compat }),
   );
@@ -343,7 +343,7 @@ test('a query without RETURN is told what it answers', () => {
   expect(helix!.diagnostics[0]!.message).toContain('`null`');
 });
 
-test('a hint lists every member once', () => {
+test('a hint lists every member one time', () => {
   const text = 'N::B { c: I64 } QUERY q() => RETURN N<B>::{c}::{nothing}';
   const [diagnostic] = compile([{ path: 'q.hx', text }], { compat: false }).diagnostics;
   expect(diagnostic!.hint).toBe('There are c, id, label, score, distance.');

@@ -119,7 +119,7 @@ test('files are compiled together, in path order', () => {
   expect(diagnostics.map((d) => `${d.file} ${d.code}`)).toEqual(['a.hx E301', 'b.hx E209']);
 });
 
-test('every fault of every query is reported, and only those', () => {
+test('every error of every query is reported, and only those', () => {
   const text = `QUERY a() => x <- N<Bed>( RETURN x
 QUERY b() => y <- N<Plnt> z <- ] RETURN y
 QUERY c() => RETURN N<Bed>`;

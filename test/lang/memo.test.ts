@@ -54,7 +54,7 @@ function edited(text: string, random: Random): { text: string; at: number } {
   return { text: text.slice(0, at) + typed + text.slice(at + cut), at: at + typed.length };
 }
 
-test('an analysis that remembers tells what one tells that does not', async () => {
+test('an analysis with a cache reports the same as one without', async () => {
   const random = new Random(17);
   const memo = new CompileCache();
   let texts = whole;

@@ -36,7 +36,7 @@ describe('mistakes out of other habits', () => {
     expect(faults).toHaveLength(count);
   });
 
-  test('are told once, and with what to write instead', () => {
+  test('are reported one time, and with what to write instead', () => {
     const counts = mistakes.map(([, , , , count]) => count);
     console.info(`${mistakes.length} mistakes, ${mean(counts).toFixed(2)} diagnostics each`);
     expect(mistakes.length).toBeGreaterThan(400);
@@ -97,7 +97,7 @@ function faultsOf(mutant: Mutant, others: readonly string[]) {
 const distance = ({ line }: Mutant, faults: ReturnType<typeof faultsOf>): number =>
   faults[0]!.file === 'own.hx' ? Math.abs(faults[0]!.line - line) : Number.POSITIVE_INFINITY;
 
-describe('the fault that one token makes', () => {
+describe('the error that one wrong token causes', () => {
   const long = process.env.TRELLIS_TEST_LONG === '1';
 
   function measure(name: string, runs: number, pick: (random: Random) => [Mutant, string[]]) {
@@ -122,7 +122,7 @@ describe('the fault that one token makes', () => {
     return { near, few, mean: mean(counts) };
   }
 
-  test('in a query is told near it and once', () => {
+  test('in a query is reported near it and one time', () => {
     const found = measure('queries', long ? 20_000 : 500, (random) => {
       const { schema, queries } = random.pick(corpora);
       return [mutate(random.pick(queries), random), [schema]];
@@ -132,7 +132,7 @@ describe('the fault that one token makes', () => {
     expect(found.few).toBeGreaterThan(0.9);
   });
 
-  test('in a schema is told there, and not again by every query', () => {
+  test('in a schema is reported there, and not again by every query', () => {
     const found = measure('schemas', long ? 2_000 : 30, (random) => {
       const { schema, queries } = random.pick(corpora);
       return [mutate(schema, random), [queries.join('\n')]];

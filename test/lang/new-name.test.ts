@@ -51,7 +51,7 @@ const text = [
 
 const { program, diagnostics } = compile([{ path: 'names.hx', text }], { compat: false });
 
-test('names of the extensions are no faults anywhere [X001]', () => {
+test('names of the extensions are valid names everywhere [X001]', () => {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   const lines = text.split('\n');
   expect(errors.map(({ line, message }) => `${lines[line - 1]}: ${message}`)).toEqual([]);

@@ -59,7 +59,7 @@ describe('one more than there may be is refused', () => {
     expect(codes(body(3 * most))).toContain('E005');
   });
 
-  test('with its place and the limit', () => {
+  test('with its position and the limit', () => {
     const text = `${schema}QUERY q() =>\nRETURN N<T>${repeat('::Out<L>', 2000)}`;
     const [first] = compile([{ path: 'q.hx', text }], { compat: false }).diagnostics;
     expect(first).toMatchObject({

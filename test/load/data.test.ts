@@ -109,7 +109,7 @@ describe('data management', () => {
     expect(ends(bad)).toMatch(/^74 .*DATA_CORRUPT/s);
   });
 
-  it('verifies a running server, which goes on writing', async () => {
+  it('verifies a running server, which continues to write', async () => {
     const verified = call(server, '_admin/verify');
     for (let i = 0; i < 20; i++) {
       const body = { key: `meanwhile ${i}`, rank: i, note: 'while it is verified' };
@@ -184,7 +184,7 @@ describe('data management', () => {
     expect(back.code).toBe(1);
   });
 
-  it('ends with 74 and says what to do where a page is gone', async () => {
+  it('exits with 74 and says what to do if a page is missing', async () => {
     const target = await startServer({ sources: { 'main.hx': source }, config });
     await fill(target);
     await target.stop();

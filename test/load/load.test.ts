@@ -142,7 +142,7 @@ describe('bulk load', () => {
     inspect(server.data);
   });
 
-  it('reads CSV, writes refused rows to a file, and goes on after a kill', async () => {
+  it('reads CSV, writes refused rows to a file, and continues after a kill', async () => {
     const folder = makeFolder();
     writeProject(folder, {
       sources: {

@@ -47,7 +47,7 @@ function rows(count: number): string {
 }
 
 describe('import through a server', () => {
-  it('loads files in several requests, and tells where refused rows were', async () => {
+  it('loads files in several requests, and reports the position of refused rows', async () => {
     const server = await start();
     const folder = makeFolder();
     const count = 20_000;

@@ -67,7 +67,7 @@ describe('W08 the language server', () => {
     ).toBe(-32601);
   });
 
-  test('hover tells types, declarations, documentation, plan and cost', () => {
+  test('hover shows types, declarations, documentation, plan and cost', () => {
     expect(hoverAt('pers|on <- ')).toContain('person: N<Person>');
     expect(hoverAt('RETURN wor|ks')).toContain('works: [N<Work>]');
     expect(hoverAt('N<Per|son>({')).toContain('UNIQUE INDEX name: String');

@@ -120,7 +120,7 @@ describe('what it passes on', () => {
     expect(told).toContain('"m":"9007199254740993"');
   });
 
-  test('answers come as they are ready, each once', async () => {
+  test('replies are written as they arrive, each one time', async () => {
     for (let id = 100; id < 150; id++) line.send(callOf(id, 'number', { n: id }));
     const told: Json[] = [];
     while (told.length < 50) told.push(await line.json());
@@ -165,7 +165,7 @@ describe('what it passes on', () => {
     return Number(new RegExp(`^trellis_${name} (\\d+)$`, 'm').exec(text)?.[1]);
   }
 
-  test('with fewer rights than its key, where it is told so', async () => {
+  test('with fewer rights than its key, if a flag says so', async () => {
     const reader = talk(url, { 'X-Trellis-Access': 'read' });
     reader.send(message(1, 'tools/list'));
     const { tools, cacheScope } = (await reader.json()).result;
@@ -192,7 +192,7 @@ describe('what it answers itself', () => {
     expect((await line.json()).id).toBe('alive');
   });
 
-  test('blank lines and words nobody asked for are passed over', async () => {
+  test('blank lines and unexpected replies are skipped', async () => {
     for (const text of ['', '  \t', '{"jsonrpc":"2.0","method":"notifications/progress"}', '\r']) {
       line.send(text);
     }
@@ -309,7 +309,7 @@ describe('a server that goes away', () => {
     await own.end();
   });
 
-  test('a subscription is taken up again, and what may have changed is told', async () => {
+  test('a subscription is opened again, and possible changes are reported', async () => {
     const first = await startMcp('node', source);
     const own = talk(`http://127.0.0.1:${first.port}/mcp`);
     const notifications = { toolsListChanged: true, resourceSubscriptions: ['trellis://schema'] };

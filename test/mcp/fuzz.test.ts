@@ -93,7 +93,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
   });
 });
 
-test('an HTTP thread reads the call that a plain reading finds, and no other', () => {
+test('an HTTP thread reads the call that the full parser finds, and no other', () => {
   const rules = { limits: defaultLimits, bodyBytes: 4 * 2 ** 20, outputChars: 1_000 };
   const messages = messageSource(13, tools);
   let found = 0;

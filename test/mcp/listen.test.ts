@@ -71,7 +71,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     expect((await few.next()).params.notifications).toEqual({});
   });
 
-  test('M14 a reload that adds a query is told at once, once, and only of what was asked', async () => {
+  test('M14 a reload that adds a query is reported immediately, one time, and only to its subscribers', async () => {
     const both = await hear(all);
     const tools = await hear({ toolsListChanged: true });
     const prompts = await hear({ promptsListChanged: true });
@@ -96,7 +96,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     expect([both.told.length, tools.told.length, prompts.told.length]).toEqual([5, 2, 1]);
   });
 
-  test('prompts of the project are read again, and told of', async () => {
+  test('prompts of the project are read again, and reported', async () => {
     const listener = await hear({ promptsListChanged: true });
     await listener.next();
     mkdirSync(join(mcp.folder, 'prompts'), { recursive: true });
@@ -155,7 +155,7 @@ test.each(['uws', 'node'] as const)(
 );
 
 test.each(['uws', 'node'] as const)(
-  '%s: M14 a key that cannot see a query hears nothing of it; the streams of a lost key end',
+  '%s: M14 a key that cannot see a query receives nothing of it; the streams of a revoked key end',
   async (transport) => {
     const mcp = await startMcp(transport, source);
     try {

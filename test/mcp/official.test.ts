@@ -180,7 +180,7 @@ describe.skipIf(typeof found === 'string').each(['uws', 'node'])('official, %s',
     expect(answers > before).toBe(name.endsWith('HTTP'));
   });
 
-  test('M14 client 2.4.0 hears of a reload', async () => {
+  test('M14 client 2.4.0 receives the report of a reload', async () => {
     const client = await newClient('http', { versionNegotiation: { mode: 'auto' } });
     const told = new Promise<void>((resolve) => {
       client.setNotificationHandler('notifications/tools/list_changed', () => resolve());

@@ -13,7 +13,7 @@ const resultOf = (reply: string, limit: number): any => {
   return JSON.parse(`{${members}${meta === '' ? '' : `,"_meta":{${meta}}`}}`);
 };
 
-test('M13 a list of 10,000 is cut at an item, and says how to go on', () => {
+test('M13 a list of 10,000 is shortened at an item, and the result says how to continue', () => {
   const passages = Array.from({ length: 10_000 }, (_, no) => ({ no, text: `"},{[${no}` }));
   const result = resultOf(JSON.stringify({ total: 10_000, passages }), 20_000);
   const { shown, total, list } = result._meta['dev.trellisdb/cut'];

@@ -177,7 +177,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
       });
     });
 
-    test('have their gaps filled, once', async () => {
+    test('have their placeholders filled, one time', async () => {
       const { result } = await ask('prompts/get', {
         name: 'tell',
         arguments: { person: '{{type}}' },

@@ -54,7 +54,7 @@ describe.each(transports)('%s', (transport) => {
   });
   afterAll(() => server.dispose());
 
-  test('M14 a client that listens is told of a saved query within half a second', async () => {
+  test('M14 a subscribed client receives the report of a saved query within half a second', async () => {
     const waits: number[] = [];
     // Other work of this machine may be in the way of one of them, not of all.
     for (let i = 0; i < 4 && Math.min(...waits) >= 500; i++) {

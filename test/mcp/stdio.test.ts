@@ -85,7 +85,7 @@ function bridge(folder: string, ...flags: string[]): Bridge {
   return self;
 }
 
-test('M16 bridges that start at once share one server, and outlive it', {
+test('M16 bridges that start at the same time share one server, and outlive it', {
   timeout: 120_000,
 }, async () => {
   const folder = project();
@@ -125,13 +125,13 @@ describe('what cannot work is said', () => {
     expect(stderr).toContain('SOURCE_INVALID');
   });
 
-  test('of a host nobody knows', async () => {
+  test('of an unknown host', async () => {
     const host = await runCli(['mcp', '--print-config', 'emacs'], {});
     expect([host.code, host.stderr]).toEqual([78, expect.stringContaining('Known are claude, ')]);
   });
 });
 
-test('a server that was started and never listens is told of, and waited for no longer', async () => {
+test('a started server that never listens is reported, and waited for no longer', async () => {
   const folder = project();
   // Nobody writes into it: whoever reads it stands still, without an end.
   const keys = join(folder, 'keys.fifo');
@@ -166,7 +166,7 @@ test('--print-config prints what starts it again', async () => {
   });
 });
 
-test('each host is told of a server over the network in its own words', () => {
+test('each host gets the configuration of a remote server in its own form', () => {
   const [url, headers] = ['http://db.example:6969/mcp', { 'x-api-key': 'k' }];
   const told = Object.entries(hosts).map(([name, host]) => {
     const text = hostConfig(host, 'db', { url, key: 'k', command: 'node', args: [] });

@@ -42,7 +42,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     (await mcp.ask('tools/call', { name, arguments: args }, key === undefined ? {} : { key })).json;
 
   describe('the list', () => {
-    test('holds queries that read, and marked ones; then the walk, whose names give way', async () => {
+    test('contains queries that read, and marked ones; then the session tools, whose names yield to queries', async () => {
       const names = await namesOf();
       expect(names.slice(0, 6)).toEqual([
         'people',
@@ -207,7 +207,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     });
   });
 
-  describe('the walk', () => {
+  describe('the session tools', () => {
     test('says of what kind its items are, and whether more follow', async () => {
       const key = mcp.key('read');
       const told = async (name: string, args: object) =>

@@ -18,7 +18,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
 
   const call = { name: 'count', arguments: {} };
 
-  test('M01 a modern client discovers, lists, calls, and is told of an error', async () => {
+  test('M01 a modern client discovers, lists, calls, and gets an error', async () => {
     const found = await mcp.ask('server/discover');
     expect(found.status).toBe(200);
     expect(found.json.result).toMatchObject({
@@ -185,7 +185,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     expect((await mcp.post('mcp', id)).text).toContain('"id":12345678901234567890');
   });
 
-  test('M11 other methods of HTTP are told which there is', async () => {
+  test('M11 other methods of HTTP get the list of allowed ones', async () => {
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const reply = await mcp.client.request({ method, path: 'mcp' });
       expect([reply.status, reply.headers.get('allow')]).toEqual([405, 'POST']);

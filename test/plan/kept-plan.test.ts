@@ -15,7 +15,7 @@ test('a text that comes again has its plan already', () => {
   expect(queryOf(text('a'), program, defaultLimits).plan).toBe(first.plan);
 });
 
-test('another program, other limits and faulty texts have none', () => {
+test('another program, other limits and invalid texts have no cached plan', () => {
   const program = compileShop('', false);
   const first = queryOf(text('a'), program, defaultLimits);
   expect(queryOf(text('a'), compileShop('', false), defaultLimits)).not.toBe(first);

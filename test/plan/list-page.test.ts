@@ -232,7 +232,7 @@ describe('pages along edges are the whole list', () => {
   });
 });
 
-test('verify looks whether ids rise where they are said to', async () => {
+test('verify checks that ids ascend where the list says so', async () => {
   await db.close();
   const storage = openStorage(join(options.dataDir, 'graph'), {
     limits: defaultLimits,
@@ -251,7 +251,7 @@ test('verify looks whether ids rise where they are said to', async () => {
   db = await open(options);
 });
 
-test('a page goes on behind an edge that is gone, or came', async () => {
+test('a page continues after an edge that was deleted or added', async () => {
   for (const n of [3, 7]) {
     let after: string | null = null;
     let last = '';

@@ -231,7 +231,7 @@ test.each([...cases, ...grid])('%s', (body, most) => {
   expect(answer).toMatch(/^\{/);
 });
 
-test('members with names are computed once for a row, however often they are read', () => {
+test('members with names are computed one time per row, however often they are read', () => {
   const once = 'n <- SUM(_::Out<Likes>::Out<Likes>::{year})';
   const rest = '::WHERE(_::{n}::GT(0))::ORDER<Desc, Asc>(_::{n}, _::{key})::RANGE(0, 5)';
   const body = (member: string) =>

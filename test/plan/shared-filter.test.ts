@@ -59,7 +59,7 @@ test.each(cases)('%s [P6]', (body, isShared) => {
     expect(shop.run(planned!, { s })).toBe(shop.run(literal!, { s }));
 });
 
-test('a filter without an index is asked of every element once [P6]', () => {
+test('a filter without an index is evaluated one time for every element [P6]', () => {
   const searches = Array.from({ length: 6 }, () => vector).join(', ');
   const body = `QUERY q() => RETURN RerankRRF(${searches})::PREFILTER(_::{text}::CONTAINS("rose"))`;
   const [planned, literal] = [false, true].map((as) => compileShop(body, as).queries[0]!);

@@ -61,7 +61,7 @@ const bounds = [
 ];
 const starts = ['N<Item>::WHERE(_::{year}::IS_IN(ys))::Out<Likes>{0, 1}'];
 
-test.each(walks)('%s from all at once is from each of them [P12]', (walk) => {
+test.each(walks)('%s from all elements together equals that from each of them [P12]', (walk) => {
   const bodies = starts.flatMap((start) =>
     bounds.flatMap((bound) => {
       const far = `a::${walk}${bound}::DEDUP`;
@@ -100,7 +100,7 @@ const dense = new Shop((view) => {
 });
 afterAll(() => dense.close());
 
-test.each(['{0, *}', '{1, 3}'])('%s looks at an edge twice at most [P12]', (bound) => {
+test.each(['{0, *}', '{1, 3}'])('%s reads an edge at most twice [P12]', (bound) => {
   const body = `QUERY q() => RETURN N<Item>::Out<Likes>${bound}::DEDUP::COUNT`;
   const [planned, literal] = [false, true].map((as) => compileShop(body, as).queries[0]!);
   const edges = 60 * 60;

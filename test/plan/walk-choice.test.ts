@@ -58,7 +58,7 @@ test.each(['year', 'price', 'weight'] as const)('the oldest of a range of %s', (
 test.each([
   ['year', 'GT', 3_000],
   ['year', 'GT', 17_000],
-])('what %s tells spares the longer way: %s %i', (property, compare, x) => {
+])('an estimate by %s avoids the longer path: %s %i', (property, compare, x) => {
   const body = `N<Item>::WHERE(_::{${property}}::${compare}(x))::RANGE(0, n)::{key}`;
   const [planned, literal] = answers(body, { x, n: 3 }, 8_500, long);
   expect(planned).toBe(literal);

@@ -71,7 +71,7 @@ test.each(rows)('%s by %s', async (name, way) => {
   expect(done.stdout + done.stderr).not.toContain(secret);
 });
 
-test('a folder of sources that leads out is refused, as a link and by name', async () => {
+test('a folder of sources that leads out of the project is refused, as a link and by name', async () => {
   const { home, project } = places('b.hx', files['b.hx']!);
   for (const [queries, link] of [
     ['../home', undefined],
@@ -90,7 +90,7 @@ test('a folder of sources that leads out is refused, as a link and by name', asy
   }
 });
 
-test('links inside a project are followed, those of a mounted ConfigMap above all', async () => {
+test('links inside a project are followed, in particular those of a mounted ConfigMap', async () => {
   const project = makeFolder();
   mkdirSync(join(project, '..2026_11_28/prompts'), { recursive: true });
   const made = {
@@ -114,7 +114,7 @@ test('links inside a project are followed, those of a mounted ConfigMap above al
   }
 });
 
-test('prompts that lead out are left out, and named', () => {
+test('prompts that lead out of the project are skipped, and named', () => {
   const { home, project } = places('k.md', secret);
   mkdirSync(join(project, 'prompts'));
   symlinkSync(join(home, 'k.md'), join(project, 'prompts/k.md'));
@@ -127,7 +127,7 @@ test('prompts that lead out are left out, and named', () => {
   expect(readPrompts(other.project).prompts).toEqual([]);
 });
 
-test('an editor reads them no more', () => {
+test('an editor does not read them', () => {
   const { home, project } = places('b.hx', files['b.hx']!);
   symlinkSync(join(home, 'b.hx'), join(project, 'b.hx'));
   const open = new Project(project);
@@ -136,7 +136,7 @@ test('an editor reads them no more', () => {
   expect(JSON.stringify(open.sources)).not.toContain(secret);
 });
 
-test('a running server takes over no file that leads out', async () => {
+test('a running server reads no file that leads out of the project', async () => {
   const home = makeFolder();
   writeFileSync(join(home, 'b.hx'), files['b.hx']!);
   writeFileSync(join(home, 'k.md'), secret);

@@ -139,7 +139,7 @@ describe.each([false, true])('types, split: %s', (split) => {
     }
   });
 
-  test('the folder of the parts is none of the project, if it is a link', async () => {
+  test('the folder of the parts is outside of the project if it is a link', async () => {
     const { home, folder, project } = places();
     writeFileSync(join(home, 'old.ts'), mark);
     symlinkSync(home, join(project, 'trellis.gen'));
@@ -154,7 +154,7 @@ describe.each([false, true])('types, split: %s', (split) => {
   });
 });
 
-test('a place on the command line may be anywhere, but is no link and no file of others', async () => {
+test('a path on the command line can be anywhere, except for links and files of others', async () => {
   const { home, project } = places();
   const types = (out: string, ...more: string[]) =>
     commandHere(['types', project, '--out', out, ...more]);
@@ -239,7 +239,7 @@ describe('folders that a project names', () => {
     expect((await commandHere(['config', 'print', project])).code).toBe(0);
   });
 
-  test('data of a project may lie where the command line or the environment says', async () => {
+  test('data of a project can be where the command line or the environment says', async () => {
     const { home, project } = places();
     symlinkSync(home, join(project, '.trellis'));
     const refused = await runCli(['config', 'print', project]);
@@ -268,7 +268,7 @@ describe('folders that a project names', () => {
   );
 });
 
-test('a backup goes through no link', () => {
+test('a backup follows no link', () => {
   const { home, project } = places();
   mkdirSync(join(project, 'backups'));
   symlinkSync(home, join(project, 'backups/l'));
@@ -278,7 +278,7 @@ test('a backup goes through no link', () => {
   expect(() => newBackupPath(config, 'l/two')).toThrowError(/inside `backup\.dir`/);
 });
 
-test('the history of the shell is kept in the project, and in no file behind a link', () => {
+test('the history of the shell is kept in the project, and in no file after a link', () => {
   for (const link of ['.trellis', '.trellis/shell-history']) {
     const { home, project } = places();
     if (link !== '.trellis') mkdirSync(join(project, '.trellis'));
@@ -297,7 +297,7 @@ test('the history of the shell is kept in the project, and in no file behind a l
   expect(historyIn(project)).toEqual(['one', 'two']);
 });
 
-test('the log of a server that trellis mcp starts goes through no link', () => {
+test('the log of a server that trellis mcp starts follows no link', () => {
   const { home, project } = places();
   mkdirSync(join(project, '.trellis'));
   const path = join(project, '.trellis/server.log');
@@ -334,7 +334,7 @@ test('fmt leaves links as they are', async () => {
   expect(lstatSync(join(project, 'l.hx')).isSymbolicLink()).toBe(true);
 });
 
-test('an import puts refused rows into no file behind a link beside its data', async () => {
+test('an import writes refused rows into no file after a link next to its data', async () => {
   const { home, project } = places({ 'n.hx': 'N::P { name: String }\n' });
   const data = join(project, 'p.csv');
   writeFileSync(data, 'nam\nx\n');

@@ -104,10 +104,10 @@ const victims: Asker[] = [
   { name: 'few scans', calls: 2, micros: 30_000, pauseMs: 2 },
 ];
 
-describe('A28: beside one caller who has more than enough, others get at least half of what they get alone', () => {
+describe('A28: next to one caller with too much load, others get at least half of what they get alone', () => {
   for (const victim of victims) {
     for (const hog of hogs) {
-      test(`${victim.name} beside ${hog.name}`, () => {
+      test(`${victim.name} next to ${hog.name}`, () => {
         const share = shareOf(victim, [hog]);
         // A call that runs is not stopped: who asks seldom waits for the end of one each time.
         const rest = hog.name === 'endless' ? 0.3 : 0.45;
@@ -142,7 +142,7 @@ describe('A29: nothing is lost', () => {
     }
   });
 
-  test('what somebody leaves, others take', () => {
+  test('others take what a caller leaves unused', () => {
     // One call a tenth of a second: the rest of the time is the other one's.
     const seldom = { name: 'seldom', calls: 1, micros: 1_000, pauseMs: 100 };
     const got = play([seldom, hogs[0]!], 6_000);

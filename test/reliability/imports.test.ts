@@ -225,7 +225,7 @@ describe('an import that begins and does not end', () => {
     await expectAllFree();
   });
 
-  it('is ended with the database, which closes at once and cleanly', async () => {
+  it('is ended with the database, which closes immediately and cleanly', async () => {
     const { folder, db } = opened;
     const before = await count();
     const late = name();

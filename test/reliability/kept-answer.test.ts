@@ -98,14 +98,14 @@ describe('a repeat', () => {
     expect(await call('add', { no: 1 }, 'd', '', true)).toBe(first);
   });
 
-  test('of a refused write is tried anew', async () => {
+  test('of a refused write is tried again', async () => {
     await call('named', { name: 'x' }, 'e');
     expect(await call('named', { name: 'x' }, 'f')).toBe('UNIQUE_VIOLATION');
     await db.call('clear');
     expect(await call('named', { name: 'x' }, 'f')).toBe('{"n":{"name":"x"}}');
   });
 
-  test('beside the first waits for its answer', async () => {
+  test('while the first runs waits for its result', async () => {
     const before = await count();
     const all = Array.from({ length: 200 }, (_, i) => call('add', { no: 7 }, `g${i % 2}`));
     const answers = await Promise.all(all);

@@ -70,14 +70,14 @@ describe('groups of writes', () => {
     expect(groupsOf(left)).toEqual([[1], [2]]);
   });
 
-  it('a long one waits for others once, though they keep coming', () => {
+  it('a long write waits one time for others, even if they keep coming', () => {
     const waiting = [waitingOf(0, L), waitingOf(1, 0)];
     expect(takeGroup(waiting).map(({ slot }) => slot)).toEqual([1]);
     waiting.push(waitingOf(2, 0));
     expect(takeGroup(waiting).map(({ slot }) => slot)).toEqual([0]);
   });
 
-  it('those behind one that turned out to be long are another group, others first', () => {
+  it('writes after one that turned out to be long form another group, others first', () => {
     const group = [waitingOf(0, 0, 7), waitingOf(1, 0, 7), waitingOf(2, 0, 8)];
     const left = leftBehind(group, [{ ok: false, error: undefined, micros: L }]);
     expect(groupsOf([...left, waitingOf(3, 0)])).toEqual([[2, 3], [1]]);

@@ -69,7 +69,7 @@ const callOf = (settle: () => void, cost: Call['cost'] = 'C'): Call => {
 };
 
 describe('reader threads', () => {
-  it('are started anew when they end before they are ready', async () => {
+  it('are started again when they end before they are ready', async () => {
     const { dispatcher, starts, call } = dispatcherOf(2);
     expect(starts()).toBe(0);
     const began = performance.now();
@@ -208,7 +208,7 @@ describe('readers', () => {
     await expect.poll(() => lanes.every(({ isClosed }) => isClosed), soon).toBe(true);
   });
 
-  it('hear what is told while they are started: programs, letting go of the file, the end', async () => {
+  it('receive the messages that arrive while they start: programs, closing the file, the end', async () => {
     const { dispatcher, lanes, submit, reload } = await growing(2);
     submit();
     submit();
@@ -227,7 +227,7 @@ describe('readers', () => {
     expect(lanes.map(({ isClosed }) => isClosed)).toEqual([true, true]);
   });
 
-  it('answer every call once, whichever lanes are slow to start or end', async () => {
+  it('answer every call exactly one time, whichever lanes are slow to start or end', async () => {
     const random = new Random(14);
     for (let round = 0; round < (long ? 100 : 4); round++) {
       const count = 1 + random.below(4);

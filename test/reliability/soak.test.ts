@@ -52,7 +52,7 @@ test('T13 canary: a trend that is there is seen, noise is not one', () => {
 });
 
 test.runIf(long)(
-  `T13 ${minutes} minutes of mixed work leave nothing behind`,
+  `T13 ${minutes} minutes of mixed work leave nothing`,
   async () => {
     const config = { 'storage.ballast': 0, 'storage.min_free': 0 };
     const folder = makeFolder();

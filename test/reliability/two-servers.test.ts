@@ -36,7 +36,7 @@ async function another(): Promise<Server | number | null> {
   }
 }
 
-test(`T23 ${starts} starts beside a server end with 75, and it goes on`, async () => {
+test(`T23 ${starts} starts while a server runs exit with 75, and the server continues`, async () => {
   let [isOver, written] = [false, 0];
   const client = (async () => {
     while (!isOver) {
@@ -53,7 +53,7 @@ test(`T23 ${starts} starts beside a server end with 75, and it goes on`, async (
   noteProof('T23', `${starts} starts beside a server: 75 each time, ${written} writes meanwhile`);
 }, 600_000);
 
-test(`T23 of ${atOnce} that come at once one serves, ${rounds} times`, async () => {
+test(`T23 of ${atOnce} simultaneous starts one serves, ${rounds} times`, async () => {
   let held = (await server.client.post('all')).n as number;
   for (let round = 0; round < rounds; round++) {
     if (round % 2 === 0) await server.kill();

@@ -33,7 +33,7 @@ function add(writer: Storage): void {
 }
 
 describe('between a commit and its announcement', () => {
-  test('whoever looked before sees what another one has seen meanwhile', () => {
+  test('a reader that read before sees what another one has seen meanwhile', () => {
     const { writer, gate, seen } = open();
     for (let n = 0; n < 20; n++) {
       // These two have looked since the last announcement and hold their snapshots.
@@ -46,7 +46,7 @@ describe('between a commit and its announcement', () => {
     }
   });
 
-  test('during the commit itself every look is a fresh one, afterwards the first', () => {
+  test('during the commit itself every read takes a new snapshot, afterwards the first does', () => {
     const gate = new ControlBlock(createControlBuffer(1));
     gate.hasNewCommit();
     expect(gate.hasNewCommit()).toBe(false);

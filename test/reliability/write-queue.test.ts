@@ -134,7 +134,7 @@ async function play(
 }
 
 describe('T14 the write queue', () => {
-  it('answers every call once, with orders among them, at any depth', async () => {
+  it('answers every call exactly one time, with commands among them, at any depth', async () => {
     for (let seed = 1; seed <= (long ? 300 : 12); seed++) {
       const random = new Random(seed);
       const seen: Seen = { calls: [], orders: [] };
@@ -160,7 +160,7 @@ describe('T14 the write queue', () => {
     }
   });
 
-  it('answers every call once when the writer ends', async () => {
+  it('answers every call exactly one time when the writer ends', async () => {
     const random = new Random(7);
     const { link, end } = await linkTo(random, { calls: [], orders: [] });
     const count = 12_000;
@@ -175,7 +175,7 @@ describe('T14 the write queue', () => {
     expect(new Set(failures.map(({ code }) => code))).toEqual(new Set(['READ_ONLY']));
   });
 
-  it('keeps every write of a deep queue beside snapshots, reloads and loads', async () => {
+  it('keeps every write of a deep queue during snapshots, reloads and loads', async () => {
     const text =
       'N::Thing { name: String }\nQUERY add(name: String) =>\n t <- AddN<Thing>({name})\n RETURN NONE\nQUERY count() =>\n n <- N<Thing>::COUNT\n RETURN n\n';
     const { db, dispose } = await openEmbedded({

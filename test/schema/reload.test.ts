@@ -138,7 +138,7 @@ describe.each([0, 1])('with %i reading threads', (workers) => {
   });
 });
 
-test('a reload that fails behind its commit: no answers until the next one', async () => {
+test('a reload that fails after its commit: no results until the next one', async () => {
   await start({ workers: 1, failpoint: 'schemaCommitted@1:throw' });
   await db.call('add', { key: 'a', value: 1, vec: [1, 0] });
   const next = programOf(sourceOf(2));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startServer } from '../support/server/server.js';
 
-it('tells the format that stands in the manifest of its data', async () => {
+it('returns the format in the manifest of its data', async () => {
   const server = await startServer({ sources: { 'main.hx': 'QUERY one() => RETURN 1' } });
   const response = await fetch(`http://127.0.0.1:${server.port}/version`);
   const { format } = (await response.json()) as { format: object };

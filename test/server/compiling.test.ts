@@ -66,7 +66,7 @@ describe('a compiler', () => {
       expect({ status, ...end }).toMatchObject({ status: 'rejected', reason: { code } });
   });
 
-  it('answers whose sources end the thread, and goes on with another one', async () => {
+  it('returns an error for sources that end the thread, and continues with another thread', async () => {
     const compiler = new Compiler({ max: 2, heapMb: 24 });
     const calls = [many, few].map((sources) => compiler.compile(sources, rules));
     const [first, second] = await Promise.allSettled(calls);
@@ -141,7 +141,7 @@ describe.each(hasUws ? ['uws', 'node'] : ['node'])('a server with %s', (transpor
     expect(shares).toSatisfy(isSmall);
   });
 
-  it('answers others during a reload, which changes all queries at once', async () => {
+  it('answers others during a reload, which changes all queries together', async () => {
     const shares: number[] = [];
     for (let i = 1; i <= 3 && !isSmall(shares); i++) {
       writeFileSync(join(server.project, 'queries.hx'), queries(`${i}`));
@@ -156,7 +156,7 @@ describe.each(hasUws ? ['uws', 'node'] : ['node'])('a server with %s', (transpor
     expect(shares).toSatisfy(isSmall);
   });
 
-  it('keeps its program beside faulty sources, and finds each fault', async () => {
+  it('keeps its program while sources are invalid, and finds each error', async () => {
     const before = await said(0);
     const text = queries('never').replaceAll('at }, said', 'no }, said');
     writeFileSync(join(server.project, 'queries.hx'), text);

@@ -88,7 +88,7 @@ MIGRATION schema::1 => schema::2 { N::A => N::B { x: x, name: name } }`;
   });
 });
 
-it('tells twenty requests a second, then how many more', () => {
+it('prints twenty requests a second, then how many more', () => {
   vi.useFakeTimers();
   const lines: string[] = [];
   const requests = new RequestLines((line) => lines.push(line));

@@ -38,7 +38,7 @@ async function counter(name: string): Promise<number> {
 const look = (path: string, headers: Record<string, string> = {}) =>
   server.client.request({ method: 'GET', path, headers });
 
-test('the graph and a neighbourhood are looked at in a lane', async () => {
+test('graph and neighborhood are read in a lane', async () => {
   const before = await counter('queue_wait_seconds_count{lane="read",thread="reader"}');
   const inline = await counter('inline_reads_total');
   const graph = JSON.parse((await look(`nodes-edges?limit=${count}`)).text);

@@ -385,7 +385,7 @@ describe.each(transports)('times and sums on %s', (transport) => {
     server.close();
   });
 
-  it('tells the call that its client has gone', async () => {
+  it('notifies the call that its client has disconnected', async () => {
     const server = await startApp(transport);
     const connection = await server.connect();
     connection.send(requestBytes({ path: '/hang', body: '{}' }));
@@ -410,7 +410,7 @@ describe('what differs', () => {
   });
 
   it.skipIf(!hasUws)(
-    'uws ends the connection of a client that pipelines behind a call, and says so',
+    'uws ends the connection of a client that pipelines after a call, and logs it',
     async () => {
       const server = await startApp('uws');
       const two = Buffer.concat(

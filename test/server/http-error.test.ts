@@ -134,7 +134,7 @@ describe('errors', () => {
     expect(body).toMatchObject({ code, request_id: 'r' });
     expect(typeof body.retryable).toBe('boolean');
   });
-  it('prints exact integers and keeps one fault to itself', () => {
+  it('prints exact integers and a single error without a list', () => {
     const data = {
       code: 'PARAM_RANGE',
       args: { param: 'v', min: 0, max: 2n ** 64n - 1n, got: -1 },
@@ -143,7 +143,7 @@ describe('errors', () => {
     expect(body).toContain('"args":{"param":"v","min":0,"max":18446744073709551615,"got":-1}');
     expect(body).not.toContain('"errors"');
   });
-  it('lists at most eight faults', () => {
+  it('lists at most eight errors', () => {
     const one = { code: 'PARAM_MISSING', args: { param: 'a' } } as const;
     const body = JSON.parse(errorBody({ ...one, errors: Array(20).fill(one) }, 'r'));
     expect(body.errors).toHaveLength(8);

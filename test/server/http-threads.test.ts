@@ -178,7 +178,7 @@ describe('the end of a thread that has connections', () => {
 });
 
 describe('rates of all threads', () => {
-  it('count every source by itself, and begin anew each second', () => {
+  it('count every source separately, and start again each second', () => {
     const rate = new SharedRate(3);
     for (const second of [1000, 2000, 3500]) {
       for (let source = 0; source < 2000; source++) {
@@ -234,7 +234,7 @@ describe('counts of all threads', () => {
     expect(counts.totals()).toMatchObject({ connections: 2, aborted: 3, bufferedBodyBytes: 0 });
   });
 
-  it('of answers stay when their thread has another program, or is gone', () => {
+  it('of responses stay when their thread has another program, or has ended', () => {
     const metrics = new Metrics();
     const figures = new ThreadMetrics(['a', 'b']);
     const seen = () =>

@@ -44,7 +44,7 @@ async function samples(): Promise<{ inline: number; lane: number; calls: number 
   };
 }
 
-it('a read that outgrows its time on the main thread goes on in a lane', async () => {
+it('a read that exceeds its time on the main thread starts again in a lane', async () => {
   const odd = (id: string) => server.client.post('odd', { id });
   for (let i = 0; i < 50; i++) expect(await odd(ids[1]!)).toEqual({ p: 2 });
   const before = await samples();

@@ -53,7 +53,7 @@ describe.each(transports)('listening on %s', (transport) => {
     expect(existsSync(join(folder, 'file'))).toBe(true);
   });
 
-  it('calls a taken port taken, whoever has it', async () => {
+  it('reports a used port as in use, whichever process has it', async () => {
     const other = createServer();
     const port = await new Promise<number>((resolve) => {
       other.listen(0, '127.0.0.1', () => resolve((other.address() as { port: number }).port));

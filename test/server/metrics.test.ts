@@ -114,7 +114,7 @@ describe('metrics', () => {
     expect((await promtool(['check', 'metrics'], lastText)) ?? [0, '']).toEqual([0, '']);
   });
 
-  it('costs less than 2 ms of CPU to look at', async () => {
+  it('costs less than 2 ms of CPU per scrape', async () => {
     const scrape = () => server.client.request({ method: 'GET', path: 'metrics' });
     const spent = async () => (await read()).get('process_cpu_seconds_total')!;
     for (let i = 0; i < 20; i++) await scrape();
@@ -141,7 +141,7 @@ describe('metrics', () => {
     expect(all).toMatchObject({ route: 'all', rows: 3, visits: expect.any(Number) });
   });
 
-  it('tells what a start had to make good', async () => {
+  it('reports what a start had to repair', async () => {
     const rebuilt = 'rebuilds_total{reason="no_snapshot"}';
     await server.kill();
     await server.start();
@@ -211,7 +211,7 @@ it('ages the heartbeat, but not while the writer is known to work', () => {
 });
 
 describe('slow requests in the log', () => {
-  it('are 20 a second, and how many got no line is told by the next', () => {
+  it('are 20 a second, and the next line says how many were skipped', () => {
     const slowLog = new SlowLog();
     const lines = (from: number, count: number): (number | undefined)[] =>
       Array.from({ length: count }, (_, i) => slowLog.takeLine(from + i));

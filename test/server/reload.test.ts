@@ -115,7 +115,7 @@ describe('ways to save', () => {
       .toBe(200);
   });
 
-  test('several files at once: schema and queries that need each other', async () => {
+  test('several files together: schema and queries that need each other', async () => {
     const one = await start({ 'a.hx': schema, 'b.hx': answer('0') });
     const texts = { 'a.hx': `${schema}N::Tag { word: String }\n`, 'b.hx': answer('1') };
     save(one, 'c.hx', 'QUERY tags() => t <- N<Tag> RETURN t\n');
@@ -126,7 +126,7 @@ describe('ways to save', () => {
   });
 });
 
-test('a faulty set is shown and the old one serves; mended it serves', async () => {
+test('an invalid set is reported and the old one serves; the corrected set serves', async () => {
   const one = await start({ 'a.hx': schema, 'b.hx': answer('0') });
   save(one, 'b.hx', 'QUERY ping() => x <- N<Dok> RETURN x\n');
   await expect.poll(() => one.stderr).toMatch(/still serving the previous version/);
@@ -176,7 +176,7 @@ test('a changed schema follows the rules of migration', async () => {
   await expect.poll(() => one.client.post('docs')).toEqual(migrated);
 });
 
-test('sessions live on; items whose type is gone are skipped', async () => {
+test('sessions continue; items whose type was removed are skipped', async () => {
   const both = 'N::Doc { no: I64 }\nN::Tag { word: String }\nE::Has { From: Doc, To: Tag }\n';
   const queries =
     'QUERY sow() => d <- AddN<Doc>({no: 1}) t <- AddN<Tag>({word: "w"}) AddE<Has>::From(d)::To(t) RETURN d\n';

@@ -181,7 +181,7 @@ describe.each(transports)('requests on %s', (transport) => {
     );
   });
 
-  it('logs defects with the request id and tells the client nothing of them', async () => {
+  it('logs defects with the request id and returns no details to the client', async () => {
     const headers = { 'X-Request-Id': `defect-${transport}` };
     const reply = await server.request({ path: '/defect', headers });
     expect(reply.text).not.toContain('secret');

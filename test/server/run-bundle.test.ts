@@ -41,7 +41,7 @@ function bundleIn(folder: string) {
 }
 
 describe('a bundle', () => {
-  it('imports what it is told to as it runs, with kept code in another process too', async () => {
+  it('imports its modules at run time, with cached code in another process too', async () => {
     const { url, code, keep } = bundleIn(makeFolder());
     await keep();
     expect(existsSync(code)).toBe(true);
@@ -58,7 +58,7 @@ describe('a bundle', () => {
     expect(stdout.trim()).toBe('true');
   });
 
-  it('runs with what it was given, and keeps nothing unless it is told to', async () => {
+  it('runs with its arguments, and writes no cache unless it is asked to', async () => {
     const { url, write, run, files } = bundleIn(makeFolder());
     write(1);
     expect([run().answer(), run().where()]).toEqual([1, url]);
@@ -75,7 +75,7 @@ describe('a bundle', () => {
     expect(run('b').answer()).toBe(2);
   });
 
-  it('passes over kept code that is not what was written, and makes it anew', async () => {
+  it('ignores changed cached code, and writes it again', async () => {
     const { write, run, keep } = bundleIn(makeFolder());
     const file = await keep();
     const whole = readFileSync(file);

@@ -89,7 +89,7 @@ describe.skipIf(!hasCertificate).each(transports)('TLS on %s', (transport) => {
   it('serves', async () => {
     expect(await get(server.port, '/livez')).toBe(200);
   });
-  it('goes on with the files it has when new ones cannot be used', async () => {
+  it('continues with its files if new ones cannot be used', async () => {
     const kept = readFileSync(key);
     for (const bad of ['', 'x', readFileSync(cert)]) {
       writeFileSync(key, bad);

@@ -14,7 +14,7 @@ async function withAuthors(bench: Bench): Promise<string> {
 }
 
 describe('calls on one session', () => {
-  test('20 parallel `next` answer 20 items once each, in order', async () => {
+  test('20 parallel `next` return 20 items, each one time, in order', async () => {
     const bench = new Bench();
     for (let i = 0; i < 17; i++) bench.database.addNode('Author', { name: `n${i}` });
     const C = await withAuthors(bench);
@@ -26,7 +26,7 @@ describe('calls on one session', () => {
     expect(replies).toEqual(all);
   });
 
-  test('32 calls wait behind a slow one, the next is refused', async () => {
+  test('32 calls wait for a slow one, the next is refused', async () => {
     const bench = new Bench();
     const C = await withAuthors(bench);
     let release = () => {};
@@ -70,7 +70,7 @@ describe('calls on one session', () => {
     ]);
   });
 
-  test('a waiting call whose client has gone is dropped, a started one completes', async () => {
+  test('a waiting call whose client has disconnected is dropped, a started one completes', async () => {
     const bench = new Bench();
     const C = await withAuthors(bench);
     let release = () => {};
@@ -116,7 +116,7 @@ describe('calls on one session', () => {
 });
 
 describe('a failing call leaves the session as it was', () => {
-  test('whatever the fault', async () => {
+  test('after any error', async () => {
     const bench = new Bench();
     const C = await withAuthors(bench);
     await bench.ok('next', { connection_id: C });
@@ -216,7 +216,7 @@ describe('text search', () => {
     expect(namesIn(await bench.ok('next', { connection_id: C }))).toBe('P1');
   });
 
-  test('a provider fault changes nothing', async () => {
+  test('an error of a provider changes nothing', async () => {
     const bench = new Bench();
     const C = await withAuthors(bench);
     const call = { connection_id: C, data: { query: 'rivers', label: 'Passage' } };
@@ -328,7 +328,7 @@ test('a reload changes what names mean, not the sessions', async () => {
   expect(namesIn(await bench.ok('next', { connection_id: C }))).toBe('A1');
 });
 
-test('ten thousand blank sessions are open at once, and no more', async () => {
+test('ten thousand blank sessions are open at the same time, and no more', async () => {
   const bench = new Bench();
   for (let i = 0; i < 10_000; i++) await bench.open();
   expect(bench.metric('sessions')).toBe(10_000);

@@ -291,7 +291,7 @@ describe('records', () => {
 });
 
 describe('vectors', () => {
-  it('keep doubles exactly and round floats once', () => {
+  it('keep doubles exactly and round floats one time', () => {
     fc.assert(
       fc.property(
         fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1 }),

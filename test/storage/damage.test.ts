@@ -157,7 +157,7 @@ describe('a damaged file (T6)', () => {
   });
 
   it.each(['graph/pages.sum', 'MANIFEST.json'] as const)(
-    'is no matter, or told, in %s',
+    'has no effect, or is reported, in %s',
     { timeout: 600_000 },
     async (name) => {
       for (const spoil of Object.values(anywhere)) {

@@ -46,7 +46,7 @@ function damage(path: string, offset: number, bytes: Uint8Array): void {
 }
 
 describe('a data directory', () => {
-  it('is created once, keeps its identity, and records how it was closed', () => {
+  it('is created one time, keeps its identity, and records how it was closed', () => {
     const path = join(freshFolder(), 'deep', 'data');
     const first = openDataDirectory(path);
     expect(first.wasClean).toBe(true);

@@ -43,7 +43,7 @@ describe('a migration', () => {
     ],
   };
 
-  it('rewrites every element, indexes it, and runs once', () => {
+  it('rewrites every element, indexes it, and runs one time', () => {
     const path = freshFolder();
     const storage = open(path);
     apply(storage, tool);

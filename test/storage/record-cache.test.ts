@@ -50,7 +50,7 @@ describe('cached records', () => {
 });
 
 describe('a record cache', () => {
-  it('reads each record once per commit', () => {
+  it('reads each record one time per commit', () => {
     let reads = 0;
     const bytes = Uint8Array.of(1, 2, 3);
     const cache = new RecordCache((id) => {

@@ -152,7 +152,7 @@ describe('a rebuilt data file', () => {
   });
 
   it.each(derived.filter((name) => (pages.get(name)?.length ?? 0) > 0))(
-    'has all rows where a page of %s is gone',
+    'has all rows if a page of %s is missing',
     (name) => {
       const own = pages.get(name)!;
       for (const page of own.slice(0, rounds > 3 ? own.length : 1)) {

@@ -83,7 +83,7 @@ describe('adjacency', () => {
     );
   });
 
-  it('leaves no chunk behind when the last edge goes', () => {
+  it('leaves no chunk when the last edge is deleted', () => {
     attempt(() => {
       for (let edge = 1; edge <= 700; edge++) append(edge);
       for (let edge = 700; edge >= 1; edge--) removeEdges(log, env.out, list, Uint32Array.of(edge));

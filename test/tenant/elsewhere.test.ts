@@ -52,7 +52,7 @@ afterAll(async () => {
   for (const server of servers) await server.close();
 });
 
-it('K45 a request reaches the node that has the tenant, once, with the rights of its own key', async () => {
+it('K45 a request reaches the node that has the tenant, one time, with the rights of its own key', async () => {
   const answers: [string, string, string][] = [
     // key, header, who has it or why not
     ['tk_op_secret', '', 'here main'],
@@ -93,7 +93,7 @@ it('K45 what a tenant shows of itself is seen at its own node alone', async () =
   expect(text).not.toContain('beta');
 });
 
-it('K45 who is no neighbour of this node is none of the next one: nobody administers through it', async () => {
+it('K45 a caller that is unknown to this node is unknown to the next one: forwarding gives no administration rights', async () => {
   const next = await start('next', ['gamma'], ['dead=127.0.0.1:1'], []);
   const first = await start('first', [], [`next=127.0.0.1:${next.port}`], []);
   const stranger = '203.0.113.7';

@@ -65,7 +65,7 @@ test('K45: a leader hands over to the best member, and to no other', async () =>
   expect(await handedTo(other!, 'follower', follows)).toEqual({ to: undefined, asked: [] });
 });
 
-test('K45: it goes on leading while the best member does not follow closely', async () => {
+test('K45: it continues to lead while the best member does not follow closely', async () => {
   const cases: [object | undefined, number][] = [
     [undefined, 200],
     [{ ...follows, lag_ms: 5_000 }, 200],

@@ -58,7 +58,7 @@ it.each([
   );
 });
 
-it('of a shard that is told of more than once the furthest counts', () => {
+it('of a shard that occurs more than once, the greatest counts', () => {
   const exchange = {} as Exchange;
   for (const [epoch, seq] of [
     [1, 5],
@@ -71,7 +71,7 @@ it('of a shard that is told of more than once the furthest counts', () => {
   expect(printPositions({ epoch: 3, seq: 4 }, exchange.shardsAt)).toBe('3.4,p-0=2.1,p-1=1.1');
 });
 
-it('a token of all shards that are told of takes half of a head at most', () => {
+it('a token of all shards takes at most half of a header', () => {
   const names = (count: number) => Array.from({ length: count }, (_, at) => `passage-${at}`);
   expect([fitInHeader(names(200), 16_384), fitInHeader(names(300), 16_384)]).toEqual([true, false]);
   const all = new Map(names(200).map((name) => [name, { epoch: 65_538, seq: 999_999_999_999 }]));

@@ -133,7 +133,7 @@ describe('texts about scattered types', () => {
   });
 });
 
-it('K48 another place is asked with the same vectors, which are made once', async () => {
+it('K48 another replica gets the same vectors, which are computed one time', async () => {
   const embedded: unknown[][] = [];
   const asked: string[] = [];
   const texts = [

@@ -100,7 +100,7 @@ async function same(query: string, body: string): Promise<[number, string]> {
   return told(one);
 }
 
-it('K47 the dimension of a scattered type is said, not found out', async () => {
+it('K47 the dimension of a sharded type is declared, not inferred', async () => {
   const { 'vectors.Dot.dimensions': _, ...without } = settings(scatter);
   await expect(startTenants(source, openDatabase, without)).rejects.toMatchObject({
     data: {
@@ -110,8 +110,8 @@ it('K47 the dimension of a scattered type is said, not found out', async () => {
   });
 });
 
-describe.each(types)('K47 of vectors that are empty, or not: %s', (type) => {
-  it('no shard takes another dimension, by whichever door', async () => {
+describe.each(types)('K47 with vectors that are empty, or not: %s', (type) => {
+  it('no shard accepts another dimension, on any path', async () => {
     const wrong = [
       [1, 2],
       [1, 2, 3, 4],
@@ -132,7 +132,7 @@ describe.each(types)('K47 of vectors that are empty, or not: %s', (type) => {
     expect(await same(`near${type}`, '{"near":[1,2],"k":3}')).toEqual([200, '{"data":[]}']);
   });
 
-  it('answers are those of one database to the byte', async () => {
+  it('results are those of one database to the byte', async () => {
     const rows = Array.from({ length: 60 }, (_, at) => {
       const [id, properties] = [idOf(at), { text: 'a b', rank: at % 9 }];
       return { id, line: JSON.stringify({ vector: type, id, values: vector(), properties }) };

@@ -151,7 +151,7 @@ describe('K47: the answer of shards', () => {
     }
   });
 
-  it('embeds a text once for all shards', async () => {
+  it('embeds a text one time for all shards', async () => {
     const body = { words: 'river light', k: 200 };
     const [a, b] = [await whole.post('/meant', body), await scattered.post('/meant', body)];
     expect([b.status, b.text]).toEqual([200, a.text]);
@@ -205,7 +205,7 @@ describe('K47: the answer of shards', () => {
     expect((await scattered.post('/one', { id: made[0]! })).status).toBe(404);
   });
 
-  it('a repeated write is done once', async () => {
+  it('a repeated write is done one time', async () => {
     const headers = { 'Idempotency-Key': 'once' };
     const body = { near: [8, 8, 8], text: 'once' };
     const [a, b] = [
@@ -420,7 +420,7 @@ describe('K48: a slow shard', () => {
       throw new TrellisError({ code, args: {} });
     };
 
-  it('is asked at another place, whose answer counts', async () => {
+  it('is asked at another replica, whose reply counts', async () => {
     const { told, asked } = gather([never, () => answer(1)], 1);
     expect([await told, asked]).toEqual(['{"at":1}', [0, 1]]);
   });
@@ -430,7 +430,7 @@ describe('K48: a slow shard', () => {
     expect([await told, asked]).toEqual(['{"at":0}', [0]]);
   });
 
-  it('is asked elsewhere at once when a place has no room, and not when the request is at fault', async () => {
+  it('is asked elsewhere immediately when a replica has no capacity, and not when the request is wrong', async () => {
     const busy = gather([fails('OVERLOADED'), () => answer(1)], 60_000);
     expect([await busy.told, busy.asked]).toEqual(['{"at":1}', [0, 1]]);
     const wrong = gather([fails('PARAM_TYPE'), () => answer(1)], 60_000);
@@ -438,7 +438,7 @@ describe('K48: a slow shard', () => {
     expect(wrong.asked).toEqual([0]);
   });
 
-  it('is missing when no place answers', async () => {
+  it('is missing when no replica answers', async () => {
     const { told } = gather([fails('OVERLOADED'), fails('OVERLOADED')], 60_000);
     const args = { answered: 0, shards: 1 };
     await expect(told).rejects.toMatchObject({ data: { code: 'SHARD_MISSING', args } });

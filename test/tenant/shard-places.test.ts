@@ -116,7 +116,7 @@ it('K48 a slow shard is asked at another node, which is not older and of the sam
   });
 });
 
-it('K48 a member that cannot be reached or has another program is one place less', async () => {
+it('K48 an unreachable member, or one with another program, is one replica less', async () => {
   const codeFor = async (says: Given['says']): Promise<string> => {
     const { call } = placesOf({ says: says! }).places[1]!;
     const error: unknown = await Promise.resolve(call('read', body, {})).catch((e: unknown) => e);
@@ -130,7 +130,7 @@ it('K48 a member that cannot be reached or has another program is one place less
   expect(await codeFor(() => wrong)).toBe('VECTOR_DIMENSION');
 });
 
-it('without a secret that nodes share there is this place alone', async () => {
+it('without a secret that nodes share, this node is the only replica', async () => {
   const { places, asked } = placesOf({ vouches: false, leader: 'b' });
   expect(places.length).toBe(1);
   expect(textOf(await places[0]!.call('write', body, {}))).toBe('"here"');
@@ -183,7 +183,7 @@ function readingOf(mode: string, seq?: number) {
   return { shards, heard };
 }
 
-it('K20 a read of a shard is as fresh as the request says, and tells how far the shard was', async () => {
+it('K20 a read of a shard is as current as the request says, and returns the position of the shard', async () => {
   const at = (seq: number) => ({ epoch: 2, seq });
   for (const [mode, after, waits] of [
     ['session', undefined, []],
@@ -220,7 +220,7 @@ it('K20 another node is asked for what is as fresh, and not older than what is h
   }
 });
 
-it('K18 a write tells how far its shard is, whichever node has done it', async () => {
+it('K18 a write returns the position of its shard, whichever node has done it', async () => {
   const led = placesOf({ leader: 'c', says: () => ({}) });
   const own = placesOf({ role: 'leader', seq: 12 });
   const [there, here] = [readingOf('session'), readingOf('session')];
@@ -243,7 +243,7 @@ it('a shard that is cut from its log is read as far as it was written through he
   expect(asked.at(-1)![1].headers['Trellis-After']).toBe('2.8');
 });
 
-it('a position that no node tells: a read is not answered, and whether a write was done is open', async () => {
+it('a position that no node sends: a read fails, and the outcome of a write is unknown', async () => {
   const { places } = placesOf({ leader: 'b', says: () => ({ header: () => 'far' }) });
   const coded = (code: string) => ({ data: { code } });
   await expect(places[0]!.call('write', body, {})).rejects.toMatchObject(coded('OUTCOME_UNKNOWN'));

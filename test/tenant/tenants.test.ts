@@ -119,7 +119,7 @@ describe('whose a request is', () => {
 });
 
 describe('a server without tenants', () => {
-  it('answers nobody who means one', async () => {
+  it('returns an error for an unknown name', async () => {
     const fake = new FakeDatabase();
     const server = await startTenants(source, async () => fake, {}, [
       { text: 'tk_op_secret' },
@@ -215,7 +215,7 @@ describe('isolation', () => {
     return Number(/trellis_tenants\{state="open"\} (\d+)/.exec(text)![1]);
   };
 
-  it('K45: no more are open than may be, and none that nobody needs', async () => {
+  it('K45: no more databases are open than the limit, and none that no request needs', async () => {
     const replies = await Promise.all(
       Array.from({ length: 12 }, (_, i) => post(tenants[i % 2]!, '/all', {})),
     );

@@ -104,7 +104,7 @@ async function keepSnapshot(no: number): Promise<{ from: number; to: number; cop
 type Copy = { path: string; known: number; gone: number };
 const copies: Copy[] = [];
 
-test('T18 writes go on while snapshots are made, and a kill loses nothing', async () => {
+test('T18 writes continue while snapshots are made, and a kill loses nothing', async () => {
   let going = true;
   const writers = Array.from({ length: writersMost }, (_, i) =>
     write(first + i, writersMost, () => going),
@@ -152,7 +152,7 @@ test('T18 writes go on while snapshots are made, and a kill loses nothing', asyn
   expect(await httpRecall(server, model, queries)).toBeGreaterThanOrEqual(0.97);
 }, 900_000);
 
-test('every added vector is its own nearest, every dropped one is gone', async () => {
+test('every added vector is its own nearest, every dropped one is deleted', async () => {
   const numbers = new Set(model.keys());
   for (const no of [...model.keys()].slice(-200)) {
     const { v } = await server.client.post('like', { vec: [...model.get(no)!], k: 1 });

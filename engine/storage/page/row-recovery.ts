@@ -1,10 +1,8 @@
-// Finds the rows of a possibly damaged data file without LMDB: those that the trees still lead to, and those
-// in leaf pages that are orphaned by a damaged page above them. The layouts are drawn in page.ts.
-//
-// A page that is neither free nor in a tree was in use below the damage. Free pages contain rows of earlier
-// snapshots and are skipped.
-// Invariant: every returned row has passed its checksum, which covers table and key; no row is returned
-// twice.
+// Finds the rows of a possibly damaged data file without LMDB. These are rows that the trees still lead to,
+// and rows in leaf pages that are orphaned by a damaged page above them. The layouts are drawn in page.ts. A
+// page that is neither free nor in a tree was in use below the damage. Free pages contain rows of earlier
+// snapshots and are skipped. Invariant: every returned row has passed its checksum, which covers table and
+// key; no row is returned twice.
 import { checkIntegrity } from '../../base/integrity.js';
 import { sumOfName } from '../table/checksum.js';
 import { tablesOf } from './file-check.js';

@@ -1,11 +1,9 @@
-// Three log servers and three nodes on this machine with one command, to see a cluster work:
-//
-//   node server/deploy/cluster/start.mjs PROJECT [FOLDER]
-//
-// FOLDER (`PROJECT/.trellis/cluster`) keeps logs and data; a second start goes on with them. Ports from
-// PORT (6971) on for nodes, from NATS_PORT (4222) on for log servers. `nats-server` 2.15.2 or newer comes from
-// the PATH, or TRELLIS_NATS_SERVER names it. Ctrl-C ends all six. Log servers want a password, which FOLDER keeps, and
-// talk to this machine alone. Several machines: cluster.yml tells the same, with TLS.
+// Starts three log servers and three nodes on this machine with one command, to try a cluster. FOLDER
+// (`PROJECT/.trellis/cluster`) keeps logs and data; a second start continues with them. Nodes use ports from
+// PORT (6971) on, log servers from NATS_PORT (4222) on. `nats-server` 2.15.2 or newer comes from the PATH, or
+// TRELLIS_NATS_SERVER names it. Ctrl-C stops all six processes. Log servers require a password, which FOLDER
+// keeps, and accept connections from this machine only. cluster.yml does the same for several machines, with
+// TLS.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
@@ -26,7 +24,7 @@ function end(code, why) {
   process.exitCode = code;
   // Nodes first: they save their indexes, and hand over.
   for (const { child, isNode } of children) if (isNode) child.kill('SIGTERM');
-  // Whoever died of a signal has no exit code, and ends no second time.
+  // A process that was ended by a signal has no exit code, and does not end a second time.
   const isLeft = ({ exitCode, signalCode }) => exitCode === null && signalCode === null;
   const left = children.filter(({ isNode, child }) => isNode && isLeft(child));
   const all = left.map(({ child }) => new Promise((done) => child.once('exit', done)));

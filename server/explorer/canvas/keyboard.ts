@@ -1,5 +1,5 @@
-// Keyboard control of the canvas: arrow keys move from the selected element to the nearest in their
-// direction, Enter loads its neighbors, E moves through its edges, Delete hides, Ctrl Z undoes.
+// Keyboard control of the canvas. Arrow keys move from the selected element to the nearest in their
+// direction, and E moves through its edges. Enter loads its neighbors, Delete hides, Ctrl Z undoes.
 import { expand, type CanvasContext } from './canvas-context.js';
 
 const directions: Record<string, [x: number, y: number]> = {

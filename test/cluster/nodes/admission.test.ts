@@ -54,7 +54,7 @@ test('a process without data under the name of a node that is there is refused a
   }
 });
 
-test('one with data is none of the cluster, and the first one goes on', async () => {
+test('a node with data does not join the cluster, and the first node keeps running', async () => {
   await servers.get('b').stop();
   const second = await twin('b', {}, true);
   rmSync(join(second.data, 'LOCK'), { force: true });
@@ -82,7 +82,7 @@ test('a node that was lost and started again, at another address even, is the sa
   expect(await faultOf('b')).toBeUndefined();
 });
 
-test('settings that are others than the leader has: not ready, said by key, and in order once they are alike', async () => {
+test("settings that differ from the leader's: not ready, with the key named, and ready when they are equal", async () => {
   const odd = await servers.place('c', { ...shared, 'limits.txn_bytes': 99_000_000 });
   await servers.get('b').stop();
   cpSync(servers.get('b').data, odd.data, { recursive: true });

@@ -42,7 +42,7 @@ const countOf = (kind: number): number => {
   return count;
 };
 
-test('K35 writes go on while the tables are read, and none of them makes a difference', async () => {
+test('K35 writes continue while the tables are read, and cause no difference', async () => {
   const { cluster: node } = leader;
   const results: Compared[] = [];
   for (const one of cluster.nodes.values())

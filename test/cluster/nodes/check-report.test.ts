@@ -70,7 +70,7 @@ test('K35 a node that says nothing is silent, and not equal', async () => {
   await expect.poll(() => checkOn('c'), { timeout: 60_000 }).toMatchObject({ code: 0 });
 });
 
-test('K35 a node that differs is named, and goes on with a copy', async () => {
+test('K35 a node that differs is named, and continues with a copy', async () => {
   await plant('c');
   const said = await checkOn('b');
   expect(said).toEqual({ code: 2, stdout: '2 of 3 equal at POSITION, c differs (derived)\n' });

@@ -22,7 +22,7 @@ function strangeIn(data: string): Uint8Array | undefined {
   return copy;
 }
 
-test('K35 a check finds it, it goes on with a copy, and what it had is kept whole', async () => {
+test('K35 a check detects the difference, the node continues with a copy, and its former data are kept', async () => {
   await servers.place('a');
   const b = await servers.place('b', { 'cluster.role': 'reader' });
   await servers.found('a', 'b');

@@ -94,15 +94,18 @@ const doors: Record<string, (node: string, text: string) => Promise<string>> = {
   },
 };
 
-test.each(Object.keys(doors))('K22 the node that took it embeds, once: %s', async (door) => {
-  const here = `by b: ${door}`;
-  expect(await doors[door]!('b', here)).toContain(JSON.stringify(vectorOf(here)));
-  expect(asked()).toBe('b');
-  stub.requests.length = 0;
-  const there = `by a: ${door}`;
-  expect(await doors[door]!('a', there)).toContain(JSON.stringify(vectorOf(there)));
-  expect(asked()).toBe('a');
-});
+test.each(Object.keys(doors))(
+  'K22 the node that received the request embeds it, one time: %s',
+  async (door) => {
+    const here = `by b: ${door}`;
+    expect(await doors[door]!('b', here)).toContain(JSON.stringify(vectorOf(here)));
+    expect(asked()).toBe('b');
+    stub.requests.length = 0;
+    const there = `by a: ${door}`;
+    expect(await doors[door]!('a', there)).toContain(JSON.stringify(vectorOf(there)));
+    expect(asked()).toBe('a');
+  },
+);
 
 /** Whoever asks. */
 const self = { node: 'x', addresses: ['x:1'] };
@@ -140,7 +143,7 @@ test('K22 what its provider refuses is the answer, and nothing was done', async 
   expect([asked(), await count()]).toEqual(['bb', before]);
 });
 
-test('K22 vectors are taken from nodes alone, and once', async () => {
+test('K22 precomputed vectors are accepted from nodes only, and one time', async () => {
   const text = 'forged';
   const forged = packEmbedded([
     { model: 'local', text, vector: Float64Array.of(7, 7) },

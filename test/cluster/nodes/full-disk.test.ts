@@ -75,7 +75,7 @@ describe('a follower', () => {
   });
 
   test.skipIf(whyNoMemoryDisk() !== undefined)(
-    'T7 whose disk is full reads, says why it is behind, and follows when there is room',
+    'T7 a node with a full disk reads, reports why it is behind, and follows when there is space',
     async () => {
       disk = new MemoryDisk(48 * 2 ** 20);
       const [mounted] = [disk];

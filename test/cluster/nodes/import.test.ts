@@ -67,7 +67,7 @@ const queries = `${source}
   QUERY edges() => edges <- E<Near>::COUNT RETURN edges`;
 
 describe('an import whose leader', () => {
-  test('K43 hands over after each piece goes on at the other one', async () => {
+  test('K43 an import continues on the new leader after a hand-over after each batch', async () => {
     cluster = await TestCluster.found(['a', 'b'], queries);
     await Promise.all([cluster.open('a'), cluster.open('b')]);
     for (let end = 1; end <= pieces; end++) {
@@ -88,7 +88,7 @@ describe('an import whose leader', () => {
     ['W9', true],
   ];
   test.each(isLong ? ends : ends.slice(0, 1))(
-    'K43 CT8 ends at %s of its third piece goes on at the other one',
+    'K43 CT8 an import whose node ends at %s of its third batch continues on the new leader',
     async (point, isThere) => {
       cluster = await TestCluster.found(['a', 'b'], queries);
       const b = await cluster.open('b');

@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => servers.close());
 
-test('K26 the log is kept for a node that is there and behind, until it has left', async () => {
+test('K26 the log is kept for a node that is behind, until the node has left', async () => {
   await writeUntil((now) => now > 5);
   servers.log.fault('b', { away: 'held' });
   const { seq } = (await told('a')).log.claims.find(({ node }) => node === 'b')!;
@@ -128,7 +128,7 @@ test('the leader leaves when it has handed over; others leave by themselves', as
   expect((await told('a')).left).toEqual(['c']);
 });
 
-test('K26 the log is kept for the two newest backups, and one of them goes on with it', async () => {
+test('K26 the log is kept for the two newest backups, and one of them continues with it', async () => {
   const backUp = async (node: string, name: string): Promise<number> => {
     const { body } = await call(node, '_admin/backup', { name });
     expect(body).toMatchObject({ kept: true, position: expect.stringMatching(/^\d+\.\d+$/) });

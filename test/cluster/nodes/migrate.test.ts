@@ -121,7 +121,7 @@ describe.each([
     return items.filter(({ note }) => note === 'from the first').length;
   };
 
-  test.runIf(isLong)(`CT8 CT5 ${how}: at C6 nobody has it, and it can be made again`, async () => {
+  test.runIf(isLong)(`CT8 CT5 ${how}: at C6 no node has it, and it can be repeated`, async () => {
     const { a, b } = await endsAt('C6');
     expect(await migrated(a)).toBe(0);
     expect(a.cluster.role).toBe('leader');

@@ -128,7 +128,7 @@ describe('a node that is cut from the log', () => {
     await expect.poll(async () => (await call('b', 'find', { name })).status).toBe(200);
   });
 
-  test('a node that begins anew owes nothing to those who asked before', async () => {
+  test('a node that is set up again owes nothing to earlier requests', async () => {
     const b = servers.get('b');
     servers.log.fault('b', undefined);
     await b.stop();

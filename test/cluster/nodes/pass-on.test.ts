@@ -151,7 +151,7 @@ test('C0 a reload is of the sources of the leader', async () => {
   expect((await call('b', 'ofB', {})).status).toBe(404);
 });
 
-test('C0 what was passed on is passed on no more, and time that is over is told', async () => {
+test('C0 a forwarded request is not forwarded again, and an expired time limit is reported', async () => {
   const passed = { 'Trellis-Passed-On': 'x' };
   const write = { source: 'QUERY q() => p <- AddN<P>({name: "q", age: 1}) RETURN p', write: true };
   for (const [path, body] of [

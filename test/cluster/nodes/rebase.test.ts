@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterAll(() => servers.close());
 
-test('K36 a lost log is made anew of the data of a node, when somebody has heard what is lost', async () => {
+test('K36 a lost log is recreated from the data of a node, after the user has confirmed the loss', async () => {
   // Keys are of the cluster, whatever its log.
   const { record, text } = makeKey({ name: 'k36', role: 'admin' }, new Date());
   changeKeyFile(join(nodes.get('a')!.data, 'keys.json'), (keys) => [...keys, record]);

@@ -60,7 +60,7 @@ describe('two nodes', () => {
     await expectSame();
   });
 
-  test('K09 an append whose answer is lost is repeated, and done once', async () => {
+  test('K09 an append whose reply is lost is repeated, and done one time', async () => {
     const { leader } = await roles();
     cluster.log.fault(leader.name, { loseAnswers: 2 });
     await add(leader, 'lost answer');
@@ -99,7 +99,7 @@ describe('two nodes', () => {
     await expectSame();
   });
 
-  test('K08 who waits behind a writer that stands hears of the end of its time, and nothing is done', async () => {
+  test('K08 a request that waits for a suspended writer gets its timeout, and nothing is done', async () => {
     const { leader } = await roles();
     cluster.log.fault(leader.name, { away: 'held' });
     const { database } = leader.db;
@@ -126,7 +126,7 @@ describe('two nodes', () => {
     await expectSame();
   });
 
-  test('K27 a log without room refuses, forgets nothing, and goes on', async () => {
+  test('K27 a full log refuses appends, loses nothing, and continues', async () => {
     const { leader } = await roles();
     cluster.log.fault(leader.name, { full: 1000 });
     await expect(add(leader, 'too much')).rejects.toMatchObject({ code: 'LOG_FULL' });
@@ -171,7 +171,7 @@ describe('two nodes', () => {
     await cluster.until(() => leader.cluster.leader?.node === next.name);
   });
 
-  test('K44 a leader hands over at once', async () => {
+  test('K44 a leader hands over immediately', async () => {
     const gaps: number[] = [];
     for (let i = 0; i < 5; i++) {
       const { leader, follower } = await roles();
@@ -189,7 +189,7 @@ describe('two nodes', () => {
     await expectSame();
   });
 
-  test('K19 K20 strong reads share a beat; who waits for a position in vain is told', async () => {
+  test('K19 K20 strong reads share a beat; a read that waits too long for a position gets an error', async () => {
     const { leader, follower } = await roles();
     const before = cluster.log.last;
     const positions = await Promise.all(
@@ -340,7 +340,7 @@ describe('two nodes', () => {
 describe.runIf(isLong)('nodes that come and go', () => {
   afterEach(() => cluster.close());
 
-  test('K04 K13 a node that stops and opens again goes on where its data are', async () => {
+  test('K04 K13 a node that stops and opens again continues at the position of its data', async () => {
     cluster = await TestCluster.found(['a', 'b'], source);
     await cluster.open('a');
     const a = await cluster.leader();
@@ -422,7 +422,7 @@ describe.runIf(isLong)('nodes that come and go', () => {
     expect(again.cluster.fault).toMatchObject({ code: 'DIVERGED', args: { tables: 'derived' } });
   });
 
-  test('K26 a node below the beginning of the log says LOG_TRUNCATED; a newer copy goes on', async () => {
+  test('K26 a node below the beginning of the log reports LOG_TRUNCATED; a newer copy continues', async () => {
     cluster = await TestCluster.found(['a', 'b'], source);
     const a = await cluster.open('a');
     await cluster.leader();

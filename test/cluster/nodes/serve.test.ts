@@ -46,7 +46,7 @@ beforeAll(async () => {
   ({ nodes, log } = servers);
 });
 
-test('K16 a cluster is founded by the command, once', async () => {
+test('K16 the command creates a cluster, and only one time', async () => {
   const a = await place('a');
   const b = await place('b', 'reader');
   const init = await servers.command('init', a);
@@ -243,7 +243,7 @@ test('K24 data go to nodes that prove to be some, or to administrators', async (
   expect((await piece('MANIFEST.json')).body.code).toBe('NOT_FOUND');
 });
 
-test('K24 what a listener has heard of a node is good for nothing', async () => {
+test('K24 a listener cannot use what a node has sent', async () => {
   const proof = new NodeProof([secret], { node: 'x', addresses: ['x:1'] }, () => true);
   const greeting = proof.greet(`127.0.0.1:${nodes.get('a')!.port}`);
   const peer = proof.peerOf(greeting, (await call('a', '_admin/cluster-hello', greeting)).body);
@@ -272,7 +272,7 @@ test('K24 what a listener has heard of a node is good for nothing', async () => 
   expect((await statusOf('a')).role).toBe('leader');
 });
 
-test('K26 a node that the log no longer reaches goes on with a newer copy', async () => {
+test('K26 a node that the log no longer reaches continues with a newer copy', async () => {
   const c = nodes.get('c')!;
   await c.stop();
   await call('a', 'add', { name: 'meanwhile' });
@@ -289,7 +289,7 @@ test('K26 a node that the log no longer reaches goes on with a newer copy', asyn
 /** How many items there are when the leader is lost. */
 let kept = 24;
 
-test('K44 K22 a leader hands over to the node that is named; who writes meanwhile does not hear of it', async () => {
+test('K44 K22 a leader hands over to the named node; a client that writes meanwhile gets no error', async () => {
   const d = await place('d');
   await d.start();
   const a = nodes.get('a')!;
@@ -321,7 +321,7 @@ test('K44 K22 a leader hands over to the node that is named; who writes meanwhil
   expect((await call('c', 'all', {}, { 'Trellis-Consistency': 'strong' })).body.p).toBe(kept);
 });
 
-test('without a leader writes say so, and reads go on', async () => {
+test('without a leader writes fail with that reason, and reads continue', async () => {
   await nodes.get('d')!.stop();
   await nodes.get('a')!.kill();
   const refused = await call('b', 'add', { name: 'lost' });

@@ -60,7 +60,7 @@ function makeSecrets(): void {
 
 beforeAll(makeSecrets);
 
-test('the script makes what is secret once, and keeps it from others', () => {
+test('the script creates the secrets one time, and only its user can read them', () => {
   const names = readdirSync(join(made, 'secrets'));
   const filesOf = (): string[] =>
     names.map((name) => readFileSync(join(made, 'secrets', name), 'utf8'));

@@ -132,7 +132,7 @@ describe('CT5 a leader that is killed', () => {
   );
 });
 
-describe('CT6 a log server whose disk tells something else', () => {
+describe('CT6 a log server whose disk returns other data', () => {
   /** The file of a server that holds `text`, and where. */
   function placeOf(server: number, text: string): { path: string; at: number } {
     const folder = join(servers.folder, `n${server + 1}`);
@@ -222,7 +222,7 @@ describe('CT6 a log server whose disk tells something else', () => {
 });
 
 test.runIf(long)(
-  'CT9 one clock is a day ahead, another an hour late: ids rise, and nobody else leads',
+  'CT9 one clock is a day ahead, another an hour late: ids ascend, and no other node leads',
   async () => {
     await found(3);
     const clocks = [0, 24 * 3_600_000, -3_600_000];
@@ -281,7 +281,7 @@ describe('CT10 a log that is not there any more', () => {
     await settle(cluster, [0, 1]);
   }
 
-  test('emptied: who is at its end goes on, who is behind says LOG_TRUNCATED', async () => {
+  test('emptied: a node at its end continues, a node behind reports LOG_TRUNCATED', async () => {
     await begun();
     await asOperator((manager) => manager.streams.purge(stream()));
     await addSomewhere('three', [0, 1]);
@@ -295,7 +295,7 @@ describe('CT10 a log that is not there any more', () => {
 
   // It takes longer than any failover until a log counts as lost.
   test.runIf(long).each(['deleted', 'made anew'])(
-    '%s: nothing is written, reads go on',
+    '%s: nothing is written, reads continue',
     async (how) => {
       await begun();
       await asOperator(async (manager) => {

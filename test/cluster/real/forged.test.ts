@@ -79,7 +79,7 @@ async function refused(name: string, number: number): Promise<void> {
   await log.close();
 }
 
-test('whatever is forged is applied by nobody', async () => {
+test('no node applies a forged entry', async () => {
   let next = 0;
   const work = async (): Promise<void> => {
     for (let i = next++; i < names.length; i = next++) await refused(names[i]!, i);
@@ -96,7 +96,7 @@ test('a message that bears the id of an entry and is another one is not taken fo
   await log.close();
 });
 
-test('a forged leader hears nothing of what clients say to the nodes, and leads nobody', async () => {
+test('a forged leader receives no request of clients, and leads no node', async () => {
   const heard: string[] = [];
   thief = createServer(async (request, response) => {
     let said = '';

@@ -154,7 +154,7 @@ describe('in order', () => {
     expect(await log.last()).toBe(0);
   });
 
-  test('K27 a full log refuses, forgets nothing, and goes on when it was trimmed', async () => {
+  test('K27 a full log refuses appends, loses nothing, and continues when it was trimmed', async () => {
     const [log] = await makeLog({ keepBytes: 1 << 19 });
     const bytes = new Uint8Array(1 << 17);
     let after = 0;
@@ -244,7 +244,7 @@ describe('a connection that loses answers', () => {
     expect(new Set(texts).size).toBe(8);
   });
 
-  test('an entry of somebody else in the place of a lost answer is behind', async () => {
+  test('an entry of another writer at the position of a lost reply means that this append failed', async () => {
     const [direct, place] = await makeLog();
     const log = await openLog({
       ...servers.place(
@@ -259,7 +259,7 @@ describe('a connection that loses answers', () => {
     expect((await appendSurely(log, 'mine', 0)).outcome).toBe('behind');
   });
 
-  test('a reader goes on where it was; the log is heard only while it is', async () => {
+  test('a reader continues at its position; the log counts as alive only while it runs', async () => {
     const [direct, place] = await makeLog();
     const log = await openLog({
       ...servers.place(
@@ -289,7 +289,7 @@ describe('a connection that loses answers', () => {
 
 // Side by side: each waits until it is sure.
 describe.concurrent('a log that cannot be followed', () => {
-  test('K16 none is made by itself; one that is gone stays gone', async ({ expect }) => {
+  test('K16 no log is created automatically; a deleted log stays deleted', async ({ expect }) => {
     const nothing = expect(driver.open(servers.place('nowhere'))).rejects;
     await nothing.toMatchObject({ code: 'LOG_LOST' });
     expect(await driver.look(servers.place('nowhere'))).toMatchObject({ exists: false });
@@ -303,9 +303,7 @@ describe.concurrent('a log that cannot be followed', () => {
     expect(seen.length).toBe(1);
   });
 
-  test('K16 one that was made anew takes nothing of those who knew the old one', async ({
-    expect,
-  }) => {
+  test('K16 a recreated log accepts nothing from writers of the former one', async ({ expect }) => {
     const [log, place] = await makeLog();
     await appendSurely(log, 'a', 0);
     const { ended } = follow(log, 2);

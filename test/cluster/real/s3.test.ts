@@ -45,7 +45,7 @@ afterAll(() => {
   store?.kill('SIGKILL');
 });
 
-test('K16 a log is made once; wrong credentials make none', async () => {
+test('K16 a log is created one time; wrong credentials create none', async () => {
   const tokenFile = join(makeFolder(), 'wrong');
   writeFileSync(tokenFile, 'trellis:wrong', { mode: 0o600 });
   const wrong = driver.create({ ...place, tokenFile });

@@ -47,7 +47,7 @@ async function led(signed: EntryKeys | undefined) {
 
 describe('an entry that no node has written', () => {
   // Each mostly waits: they wait beside each other.
-  test.each(groupsOf(Object.keys(forgeries)))('is applied by nobody: %s', async (...names) => {
+  test.each(groupsOf(Object.keys(forgeries)))('no node applies it: %s', async (...names) => {
     await Promise.all(names.map(refused));
   });
 
@@ -75,7 +75,7 @@ describe('an entry that no node has written', () => {
       expect(leaders.filter((node) => node !== 'a')).toEqual([]);
   }
 
-  test('whoever leads finds it when it is refused, leads no more and says why', async () => {
+  test('a leader detects it when its append is refused, stops leading and says why', async () => {
     const { log, leader, follower } = await led(keys);
     put(log, plainEpoch(leader.member.head));
     expect(await leader.member.append(entryKind.changes, Uint8Array.of(1))).toBe('behind');
@@ -94,7 +94,7 @@ describe('an entry that no node has written', () => {
     await until(() => leader.leaders.at(-1) === 'thief');
   });
 
-  test('canary: what a node has signed for that place is taken', async () => {
+  test('canary: what a node has signed for that position is accepted', async () => {
     const { log, follower, leader } = await led(keys);
     leader.member.close();
     put(log, honest(foundIn(bytesOf(log))));
@@ -102,7 +102,7 @@ describe('an entry that no node has written', () => {
     expect(follower.faults).toEqual([]);
   });
 
-  test('any byte of any message turned, and its sums made right: never anything but a fault', async () => {
+  test('any byte of any message changed, with matching checksums: always an error', async () => {
     const { log } = await led(keys);
     closeMembers();
     const all = bytesOf(log);
@@ -178,7 +178,7 @@ describe('an entry that no node has written', () => {
 });
 
 describe('a log that was written by versions before', () => {
-  test('is read, and signed from one entry on: none behind that is not', async () => {
+  test('an unsigned log is read, and signed from one entry on: every later entry is signed', async () => {
     const { log, start } = founded();
     const leader = join(log, start, 'a', { keys });
     await until(() => leader.member.role === 'leader');
@@ -203,7 +203,7 @@ describe('a log that was written by versions before', () => {
     expect(follower.faults).toMatchObject([{ code: 'LOG_UNTRUSTED' }]);
   });
 
-  test('whoever leads next signs as well, whatever it leads by', async () => {
+  test('the next leader signs too, whatever started its lead', async () => {
     const { log, start } = founded();
     const a = join(log, start, 'a', { keys });
     await until(() => a.member.role === 'leader');
@@ -265,7 +265,7 @@ describe('by which key a leader signs', () => {
     expect(await signed(undefined, claims, due - 1)).toBeUndefined();
   });
 
-  test('a message tells by which, and a replaced one writes no more', () => {
+  test('a message names its secret, and a replaced secret signs no more', () => {
     const genesis = { kind: entryKind.genesis, epoch: 0, time: 0, body: new Uint8Array(9) };
     const first = encodeEntry(
       logStart,

@@ -87,7 +87,7 @@ test('every page that names the log in a bucket calls it experimental', () => {
   expect(count).toBeGreaterThan(3);
 });
 
-test('a driver speaks TLS to nobody whose roots were not named', async () => {
+test('a driver opens TLS connections only to servers with a configured root', async () => {
   const tokenFile = join(makeFolder(), 'token');
   writeFileSync(tokenFile, 'id:secret', { mode: 0o600 });
   const place = { name: 'x', tokenFile, keepBytes: 1 };

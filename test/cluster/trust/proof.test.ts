@@ -85,7 +85,7 @@ test('nodes with several secrets find the newest that both know', () => {
   );
 });
 
-test('a proof is good for one challenge, some minutes and whoever knows the secret', () => {
+test('a proof is valid for one challenge, some minutes, and holders of the secret', () => {
   const [asking, asked] = [proof('asking'), proof('asked')];
   const other = proof('asking', ['secret two is long']);
   const peer = greeted(asking, asked);
@@ -138,7 +138,7 @@ test('every part of what was signed counts, and every part of the header', () =>
     expect(NodeProof.isOf(header, Buffer.from(other))).toBe(false);
 });
 
-test('what was heard on the way is good for nothing: a proof is accepted once', () => {
+test('a recorded proof is useless: each proof is accepted one time', () => {
   const [asking, asked] = [proof('asking'), proof('asked')];
   const peer = greeted(asking, asked);
   const headers = Array.from({ length: 20_000 }, () => asking.answer(peer, head, body));

@@ -89,8 +89,8 @@ const strangers: Record<string, Answering> = {
   'no answer, but a closed connection': (_, response) => void response.destroy(),
 };
 
-describe('whoever is at the address of a leader and says', () => {
-  test.each(Object.keys(strangers))('%s: hears a greeting, and no more', async (what) => {
+describe('an impostor at the address of a leader that sends', () => {
+  test.each(Object.keys(strangers))('%s: receives a greeting, and nothing else', async (what) => {
     const { address, heard } = await somebody(strangers[what]!);
     const { calls } = callsOf();
     expect(await calls.forward(address, call)).toBeUndefined();
@@ -112,7 +112,7 @@ describe('whoever is at the address of a leader and says', () => {
     }
   });
 
-  test('what the real node says, which it has asked as if it were this one: no more either', async () => {
+  test("the real node's replies, requested as if by this node: receives nothing else either", async () => {
     const real = await somebody(nodeOf(secrets));
     const between = await somebody(async ({ said }, response) => {
       const reply = await fetch(`http://${real.address}${hello}`, { method: 'POST', body: said });
@@ -126,7 +126,7 @@ describe('whoever is at the address of a leader and says', () => {
   });
 });
 
-test('a node is greeted once a connection, and told all else', async () => {
+test('a node is greeted one time per connection, and then receives requests', async () => {
   const { address, heard } = await somebody(nodeOf(secrets));
   const { calls, told } = callsOf();
   for (let i = 0; i < 5; i++) expect((await calls.forward(address, call))?.status).toBe(200);
@@ -140,7 +140,7 @@ test('a node is greeted once a connection, and told all else', async () => {
   expect(told).toEqual([]);
 });
 
-test('whoever takes the place of a node is greeted as well', async () => {
+test('an impostor that replaces a node gets a greeting too', async () => {
   const { address } = await somebody(nodeOf(secrets));
   const { calls } = callsOf();
   expect((await calls.forward(address, call))?.status).toBe(200);
@@ -161,7 +161,7 @@ test('whoever takes the place of a node is greeted as well', async () => {
   expect(heard).toEqual([`${hello} undefined`]);
 });
 
-test('a version before is told what it has to be while the log is not signed', async () => {
+test('an older version receives what it needs while the log is not signed', async () => {
   const { address, heard } = await somebody(text('{"challenge":"0.x","embeddings":true}'));
   const { calls } = callsOf({}, false);
   expect((await calls.forward(address, call))?.status).toBe(200);
@@ -171,7 +171,7 @@ test('a version before is told what it has to be while the log is not signed', a
   expect(await calls.forward(other.address, call)).toBeUndefined();
 });
 
-test('without a secret nobody proves anything: only this machine is asked', async () => {
+test('without a secret no node has a proof: only this machine is trusted', async () => {
   const { address } = await somebody(text('{}'));
   const { calls, told } = callsOf({ proof: undefined, onlyLocal: true });
   expect((await calls.forward(address, call))?.status).toBe(200);
@@ -180,7 +180,7 @@ test('without a secret nobody proves anything: only this machine is asked', asyn
   expect(told).toHaveLength(3);
 });
 
-describe('of an answer no more is taken than was asked for', () => {
+describe('reads no more of a response than it requested', () => {
   const long = (bytes: number): Answering => {
     const greet = nodeOf(secrets);
     return (heard, response, address) => {
@@ -198,7 +198,7 @@ describe('of an answer no more is taken than was asked for', () => {
     };
   };
 
-  test('a client is told that the outcome is open, a node that it failed', async () => {
+  test('a client gets an unknown outcome, a node gets an error', async () => {
     const { address } = await somebody(long(Number.POSITIVE_INFINITY));
     const { calls } = callsOf({ answerMax: 65_536 });
     const open = { code: 'OUTCOME_UNKNOWN' };
@@ -207,7 +207,7 @@ describe('of an answer no more is taken than was asked for', () => {
     await expect(calls.ask(address, '/x', {}, 5_000)).rejects.toThrow(/more than/);
   });
 
-  test('what is within the bound is whole', async () => {
+  test('a response within the limit is complete', async () => {
     const { address } = await somebody(long(4 * 65_536));
     const { calls } = callsOf({ answerMax: 4 * 65_536 });
     expect((await calls.forward(address, call))?.body.length).toBe(4 * 65_536);

@@ -50,7 +50,7 @@ function run(
 const soon = (client: number): number => 0.3 + (client % 7) * 0.2;
 
 test.each([8, 64, 256])(
-  '%i clients that ask again at once share entries, and more are answered',
+  '%i clients that call again immediately share entries, and get more replies',
   (clients) => {
     const model = { clients, thinkMs: soon, groupMs: 8 };
     const [without, waiting] = [run(model, undefined), run(model, new CommitDelay())];
@@ -64,7 +64,7 @@ test('one client, or few, are not waited for', () => {
     expect(run({ clients, thinkMs: soon, groupMs: 8 }, new CommitDelay()).held).toBe(0);
 });
 
-test('where nobody comes again soon, waiting is seldom tried', () => {
+test('if no client calls again soon, waiting is seldom tried', () => {
   const late = { clients: 64, thinkMs: (client: number) => 40 + client * 3, groupMs: 8 };
   const [without, waiting] = [run(late, undefined), run(late, new CommitDelay())];
   expect(waiting.held).toBeLessThan(0.03);

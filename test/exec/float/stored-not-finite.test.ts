@@ -135,7 +135,7 @@ describe.each(names)('%s', (k) => {
   });
 });
 
-test('what is sound beside it is answered', async () => {
+test('intact values next to it are returned', async () => {
   expect(await db.call('some', { k: 'sound' })).toEqual({
     i: { k: 'sound', f: 1, s: null, fs: [1, -1e308], ss: [0] },
   });

@@ -81,7 +81,7 @@ const present = new Set(
   ),
 );
 
-test('every place of the specification exists, and every place is covered', () => {
+test('every failpoint of the specification exists, and every failpoint is covered', () => {
   expect(Object.keys(points).filter((point) => !present.has(point))).toEqual([]);
   const covered = (point: string): boolean =>
     point in points || (point in elsewhere && readFileSync(elsewhere[point]!).includes(point));

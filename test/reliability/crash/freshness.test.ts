@@ -69,7 +69,7 @@ test('no reader sees less than the last acknowledged value', async () => {
   expect(reads).toBeGreaterThan(rounds);
 }, 600_000);
 
-test('every index shows an acknowledged write at once, on every worker', async () => {
+test('every index shows an acknowledged write immediately, on every worker', async () => {
   const readers = Array.from({ length: 6 }, () => new Client(server.port));
   for (let no = 1; no <= (long ? 1000 : 30); no++) {
     const angle = no * 0.01;

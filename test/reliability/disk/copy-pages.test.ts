@@ -94,14 +94,14 @@ async function unsound(isKept: boolean): Promise<{ faults: string[][]; beside: n
   return { faults, beside };
 }
 
-test(`T21 ${copies} copies beside writes are sound`, async () => {
+test(`T21 ${copies} copies during writes are intact`, async () => {
   const { faults, beside } = await unsound(true);
   expect(faults).toEqual([]);
   expect(beside).toBeGreaterThan(copies);
   noteProof('T21', `${copies} copies of pages while ${beside} writes fell into them: all sound`);
 }, 600_000);
 
-test('T21 copies of pages that nobody keeps are found out', async () => {
+test('T21 copies of pages without protection are detected as damaged', async () => {
   const { faults } = await unsound(false);
   expect(faults.length).toBeGreaterThan(0);
   noteProof('T21', `canary: ${faults.length} of ${copies} copies of pages that nobody kept`);

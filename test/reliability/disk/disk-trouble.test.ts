@@ -41,7 +41,7 @@ it.each([
   'a text',
 ])('%s stays what it is', (error) => expect(asDiskError(error, place)).toBe(error));
 
-it('a backup to a place that cannot be is refused, and the next one is made', async () => {
+it('a backup to an impossible path is refused, and the next one succeeds', async () => {
   const source = 'N::Item { v: I64 } QUERY add() => AddN<Item>({ v: 1 }) RETURN NONE';
   const { db, dispose } = await openEmbedded({ sources: { 'main.hx': source } });
   const folder = freshFolder();

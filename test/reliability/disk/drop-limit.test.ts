@@ -101,7 +101,7 @@ const edge = (type: string, from: string, to: string): string =>
   `{"edge":"${type}","from":"${from}","to":"${to}"}\n`;
 
 describe('T15 a DROP of many edges', () => {
-  it('is refused beyond the limit, each edge counted once, and undoes all', async () => {
+  it('is refused beyond the limit, with each edge counted one time, and undoes everything', async () => {
     const config = { 'limits.drop_edges': most };
     const { db, dispose } = await openEmbedded({ sources: { 'main.hx': source }, config });
     try {

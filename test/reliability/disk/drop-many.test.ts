@@ -225,7 +225,7 @@ describe('T15 a DROP of many elements', () => {
     }
   }, 900_000);
 
-  it('keeps its place among the calls of its caller, whether or not they were long before', async () => {
+  it('keeps its position among the calls of its caller, whether or not they were long before', async () => {
     const { db, dispose } = await openEmbedded({ sources: { 'main.hx': source } });
     try {
       await sow(db, kinds['of values of their own']!, 3_000);

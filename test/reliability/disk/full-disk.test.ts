@@ -164,7 +164,7 @@ async function underway(house: House, how: string): Promise<void> {
 
 describe.skipIf(missing !== undefined)('a full disk', () => {
   test.concurrent.each(isLong ? ['ENOSPC', 'EDQUOT', 'SHORT'] : ['SHORT'])(
-    '%s beside a server: refused, and writing goes on by itself',
+    '%s while a server runs: refused, and writing continues automatically',
     async (how) => {
       await inHouse(async (house) => {
         await house.server.start();
@@ -205,7 +205,7 @@ describe.skipIf(missing !== undefined)('a full disk', () => {
   );
 
   test.skipIf(whyNoMemoryDisk() !== undefined)(
-    'of its own: adds are refused, reads and deletes go on, also from the start on',
+    'only for this process: adds are refused, reads and deletes continue, also from the start on',
     async () => {
       const disk = new MemoryDisk(32 * 2 ** 20);
       const house = new House(disk.folder);

@@ -242,7 +242,7 @@ function rowsOf(spotId: string, left: Map<string, number>, sizes = degrees): str
 }
 
 describe('T15 hubs of any degree', () => {
-  it('go in one request, however their edges hang on them, and leave nothing behind', async () => {
+  it('are deleted in one request, for all forms of their edges, and leave nothing', async () => {
     const config = { 'limits.drop_edges': degrees.at(-1)! };
     const { db, folder, dispose } = await openEmbedded({
       sources: { 'main.hx': hubSource },
@@ -292,7 +292,7 @@ describe('T15 hubs of any degree', () => {
     }
   }, 600_000);
 
-  it('are whole after a death before the commit, and gone after one behind it', async () => {
+  it('are complete after a kill before the commit, and deleted after a kill after it', async () => {
     const server = await startServer({ sources: { 'main.hx': hubSource } });
     try {
       const degree = long ? 20_000 : 400;

@@ -30,7 +30,7 @@ QUERY slow(words: [String]) =>
 };
 
 test.runIf(long)(
-  'T19 a long reader is seen, told of, ended, and leaves nothing behind',
+  'T19 a long reader is visible, reported and ended, and leaves nothing',
   async () => {
     const config = { 'limits.query_time': `${limit}ms`, 'storage.ballast': 0 };
     const server = await startServer({ sources, config, workers: 2 });

@@ -180,7 +180,7 @@ describe.skipIf(missing !== undefined)('T3 power cut and names', () => {
     );
   }, 600_000);
 
-  test('what a command has told is there by its name', async () => {
+  test('the reported result of a command exists by its name', async () => {
     const recording = recorded();
     const { folder, recorder, inode } = recording;
     await serveAndBackUp(recording);

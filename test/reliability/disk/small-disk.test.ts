@@ -19,7 +19,7 @@ afterAll(() => engine.end());
 
 describe.skipIf(missing !== undefined)('on a file system of its own', () => {
   test.each([16, 64])(
-    'T7 a full disk of %i MB: 507, reads go on, and it recovers',
+    'T7 a full disk of %i MB: 507, reads continue, and it recovers',
     async (size) => {
       const disk = new SmallDisk(size * 2 ** 20);
       disk.mount();

@@ -81,7 +81,7 @@ describe('a thread that runs tasks', () => {
     await thread.close();
   });
 
-  it('is ended with a task whose time is up, and others go on', async () => {
+  it('is ended with a task that exceeds its time, and others continue', async () => {
     const thread = made();
     const signal = AbortSignal.timeout(50);
     const late = thread.run({ what: 'late', ms: 60_000 }, { signal });

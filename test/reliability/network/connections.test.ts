@@ -84,7 +84,7 @@ describe.each(long ? ['uws', 'node'] : ['uws'])('on %s', (transport) => {
   });
   afterAll(() => shared?.dispose());
 
-  test(`T11 ${idleCount} idle connections beside ${activeCount} active ones, on ${transport}`, async () => {
+  test(`T11 ${idleCount} idle connections next to ${activeCount} active ones, on ${transport}`, async () => {
     // Of connections without a request the node transport ends those that are as old as `receive_time`: all of
     // them together, amid a sample, if that is short.
     const patient = { ...config, 'limits.receive_time': '30s' };

@@ -152,7 +152,7 @@ describe('sessions (T9)', () => {
     ],
   ];
 
-  test('answer or refuse every mutated call, and go on as if it had not been', async () => {
+  test('answer or refuse every mutated call, and continue as if it had not happened', async () => {
     const random = new Random(seed + 1);
     const bench = new Bench();
     const [victim, witness] = [await bench.open(), await bench.open()];
@@ -225,7 +225,7 @@ describe('files (T9)', () => {
     noteProof('T9', `manifest: ${rounds} mutations, ${codes.get('ok') ?? 0} without a meaning`);
   });
 
-  test('a mutated key file is refused whole, or gives nobody more than before', async () => {
+  test('a mutated key file is refused completely, or gives no key more rights than before', async () => {
     const random = new Random(seed + 3);
     mkdirSync(folder, { recursive: true });
     const path = join(folder, 'keys.json');

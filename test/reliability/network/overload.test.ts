@@ -226,7 +226,7 @@ describe('T16 a storm of cancelled queries', () => {
     return late;
   }
 
-  test('whose time is up: each is told so in time, and nothing is stuck', async () => {
+  test('that exceed their timeout: each gets its error in time, and nothing is stuck', async () => {
     const headers = { 'X-Request-Timeout-Ms': String(budgetMs) };
     const times: number[] = [];
     let left = count;
@@ -257,7 +257,7 @@ describe('T16 a storm of cancelled queries', () => {
     if (long) expect(at(0.99) - 2 * at(0.99, late)).toBeLessThan(75);
   }, 600_000);
 
-  test('whose clients have gone: readers are free, writes are done or not, none hangs', async () => {
+  test('whose clients have disconnected: readers are free, writes are done or not, none is stuck', async () => {
     const gone = long ? 1_000 : 60;
     for (let i = 0; i < gone; i++) {
       const connection = await Connection.open(server.port);

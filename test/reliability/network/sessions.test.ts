@@ -65,7 +65,9 @@ function ownBytes(): number {
 const ninetyNine = (times: number[]): number =>
   times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)]!;
 
-test('many open sessions each go on where they were (T10)', { timeout: 1_200_000 }, async () => {
+test('many open sessions each continue at their position (T10)', {
+  timeout: 1_200_000,
+}, async () => {
   const before = process.platform === 'linux' ? ownBytes() : 0;
   const ids: string[] = [];
   await each(count, async (i) => {

@@ -337,7 +337,7 @@ describe.each(transports)('doors on %s', (transport) => {
 });
 
 describe.each(transports)('doors of a node of a cluster on %s', (transport) => {
-  it('opens to other nodes what is theirs, to nobody more', async () => {
+  it('opens to other nodes only their own routes', async () => {
     const settings = {
       'limits.auth_failures': '1000000',
       'cluster.log': 'nats://127.0.0.1:1',

@@ -53,7 +53,7 @@ describe.each(transports)('on %s', (transport) => {
     return Number(line?.split(' ').at(-1));
   };
 
-  test('bodies: who is alone has all, beside others half, by their lengths', async () => {
+  test('bodies: a single caller has all, next to others half, by their lengths', async () => {
     const app = await start(transport, setting);
     const held = [];
     for (let i = 0; i < 3; i++) held.push(await begin(app.connect(), hog, 200 * kB));
@@ -92,7 +92,7 @@ describe.each(transports)('on %s', (transport) => {
     app.close();
   });
 
-  test('answers: who does not read calls no more beside others, and makes room first', async () => {
+  test('responses: a caller that does not read is refused next to others, and frees its share first', async () => {
     const app = await start(transport, { 'limits.buffered_response_bytes': '64MiB' });
     const leave = async (who: Who, bytes: number) => {
       const connection = await app.connect();
@@ -202,7 +202,7 @@ describe('the table of threads', () => {
     expect(first.holding('bodies', by('hog')).refusalOfBody(1)).toBeUndefined();
   });
 
-  test('answers are asked for only after somebody has had more than half', () => {
+  test('shares of responses are only computed after a caller has had more than half', () => {
     const [shares] = two().rows as [ByteShares];
     let asked = 0;
     const caller = {

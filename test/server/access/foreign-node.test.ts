@@ -50,7 +50,7 @@ const codeOf = async (work: () => unknown): Promise<string> => {
 };
 
 describe.each(foreign)('%s', (_kind, said, text) => {
-  it('is told as an answer of nobody', async () => {
+  it('is reported as a response of no node', async () => {
     const bytes = Buffer.from(text);
     expect(parseRemoteError(bytes).code).toBe('NO_LEADER');
     expect(await codeOf(() => goodBody(false, bytes))).toBe('NO_LEADER');
@@ -83,14 +83,14 @@ describe.each(foreign)('%s', (_kind, said, text) => {
   );
 });
 
-it('an error of ours is told as it was, with those beside it that are known', () => {
+it('an error of this product is returned unchanged, with its known members', () => {
   const told = { code: 'PARAM_TYPE', args: { param: 'a', type: 'I64', got: 'text' }, path: '/a' };
   const errors = [told, { code: 'QUOTA_USED', args: {} }];
   const { data } = parseRemoteError(Buffer.from(JSON.stringify({ ...told, hint: 'h', errors })));
   expect(data).toEqual({ ...told, hint: 'h', errors: [told] });
 });
 
-it('a position that no node tells is of nobody who leads', async () => {
+it('a position that no node sends is not that of a leader', async () => {
   const leader = { node: 'b', address: 'b:1' };
   const node = { role: 'follower', leader, whenLed: async () => leader } as unknown as ClusterNode;
   const answer = { status: 200, reason: 'OK', header: () => '', body: Buffer.from('') };

@@ -90,7 +90,7 @@ const victims = {
   writers: { path: 'put', body: (i: number) => JSON.stringify({ name: `n${i}` }) },
 };
 
-describe('A28: 16 clients beside one who holds', () => {
+describe('A28: 16 clients next to one that holds', () => {
   for (const [resource, { calls, path, body }] of Object.entries(resources)) {
     for (const [name, victim] of Object.entries(victims)) {
       test(`${resource}: ${name}`, async () => {

@@ -23,7 +23,7 @@ const statusOf = async (server: Server, path: string, key: string, body = '{}') 
 
 const textIn = (stdout: string): string => stdout.trim();
 
-test('A23: a rotated key has two good texts for the overlap, one id, one session, and tells its last use', async () => {
+test('A23: a rotated key has two valid texts for the overlap, one id, one session, and reports its last use', async () => {
   const server = await startServer({ sources, env: { TRELLIS_API_KEY: root } });
   const keys = (...words: string[]) => commandHere(['keys', ...words, '--data', server.data]);
   try {
@@ -205,7 +205,7 @@ test('A34: the file of the audit counts without a gap, over rotation, restarts a
 });
 
 test.skipIf(!existsSync('/dev/full'))(
-  'A34: a full disk is counted, and nobody waits for it',
+  'A34: a full disk is counted, and no request waits for it',
   async () => {
     const errors: unknown[] = [];
     const file = new AuditFile({

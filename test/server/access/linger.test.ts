@@ -107,14 +107,14 @@ describe.each(transports)('a refusal amid a large body over %s', (transport) => 
   afterAll(() => server.close());
 
   describe.each(Object.entries(clients))('to a client of the kind %s', (_, client) => {
-    it.each(refusals)('for %s is heard', async (_, path, headers, wanted) => {
+    it.each(refusals)('for %s is received', async (_, path, headers, wanted) => {
       for (let i = 0; i < times; i++) {
         expect(await client(server.port, path, headers)).toEqual(wanted);
       }
     });
   });
 
-  it('comes at once to who listens', async () => {
+  it('arrives immediately at a client that reads', async () => {
     const quiet = await server.raw(unending, 4_000);
     expect(quiet.closed).toBe(true);
     expect(quiet.text).toMatch(/^HTTP\/1\.1 413 /);
@@ -131,7 +131,7 @@ describe.each(transports)('a refusal amid a large body over %s', (transport) => 
   });
 });
 
-it('comes after five seconds to who goes on', async () => {
+it('arrives after five seconds at a client that continues to send', async () => {
   const one = async (transport: (typeof transports)[number]) => {
     const server = await startApp(transport, { 'limits.body_bytes': '65536' });
     const connection = await server.connect();

@@ -7,7 +7,7 @@ import { startServer } from '../../support/server/server.js';
 
 const sources = { 'main.hx': 'QUERY ping() => RETURN "pong"' };
 
-test('node:http serves where no add-on loads, and the reasons are told', async () => {
+test('node:http serves if no add-on loads, and the reasons are logged', async () => {
   const hook = join(makeFolder(), 'hook.cjs');
   // The text of the C library, and what Node adds.
   const told = String.raw`libc.so.6: version 'GLIBC_2.38' not found\nRequire stack:`;

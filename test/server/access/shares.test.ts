@@ -44,7 +44,7 @@ describe('sessions', () => {
     expect(store.counts()).toMatchObject({ open: 100, evicted: 70 });
   });
 
-  test('nobody takes from who has less than a quarter, and a running call keeps its session', () => {
+  test('no caller takes from one with less than a quarter, and a running call keeps its session', () => {
     const store = storeWith({ sessions: 8 });
     const busy = store.open('hog', 0);
     store.enter(busy);
@@ -92,7 +92,7 @@ describe('streams', () => {
     expect(['a', 'c'].map(open)).toEqual(['ok', 'RATE_LIMITED']);
   });
 
-  test('of agents: one who has theirs hears so, another one is served', async () => {
+  test('of agents: a caller that has used its share gets an error, another one is served', async () => {
     const running = await startMcp('node', 'QUERY ping() => RETURN "pong"', {
       'limits.streams_per_caller': '2',
     });

@@ -95,7 +95,7 @@ const asked: [method: string, path: string, body?: string][] = [
 ];
 
 test.each(['reads', 'writes', 'rules', 'measures'])(
-  '%s hears of nothing beyond its queries',
+  '%s receives nothing beyond its queries',
   async (key) => {
     for (const [method, path, body] of asked) {
       if (key === 'measures' && path === '/metrics') continue;
@@ -110,7 +110,7 @@ test.each(['reads', 'writes', 'rules', 'measures'])(
   },
 );
 
-test('what is asked would tell of it: to a key of everything most of it does', async () => {
+test('results that would disclose it: to a key of everything most of them do', async () => {
   let told = 0;
   for (const [method, path, body] of asked) {
     if (/velum/i.test((await ask('all', method, path, body)).text)) told++;

@@ -187,7 +187,7 @@ describe('a schema that fits', () => {
     expect(await toolsUnder(first)).toEqual(both);
   });
 
-  it('is asked of the server that holds the data, which goes on as it is', async () => {
+  it('is sent to the server that has the data open, which keeps its version', async () => {
     writeProject(server.project, { sources: { 'main.hx': first } });
     // Not the served folder: that one is watched.
     const other = join(makeFolder(), 'other');

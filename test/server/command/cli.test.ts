@@ -260,7 +260,7 @@ describe('help', () => {
 });
 
 describe('serve', () => {
-  it('is ready once, serves, drains, ends with 0', async () => {
+  it('is ready one time, serves, drains, exits with 0', async () => {
     write('a.hx', good);
     const server = new Run(['serve-fake', '.']);
     const port = await server.ready();
@@ -311,7 +311,7 @@ describe('serve', () => {
     const { code, lastLine } = await inProcess(() => start({ [name]: '1' }));
     expect([code, lastLine]).toEqual([78, expect.stringMatching(`^CONFIG_INVALID: ${name}`)]);
   });
-  it('refuses faulty sources with all diagnostics', async () => {
+  it('refuses invalid sources with all diagnostics', async () => {
     write('a.hx', faulty);
     const { code, text } = await inProcess(() => start({}));
     expect(code).toBe(65);

@@ -66,7 +66,7 @@ test.each(Object.keys(shells))('W06 in %s', (shell) => {
   else expect(stdout.trim()).toBe('query');
 });
 
-test('W06 a shell that nobody knows', async () => {
+test('W06 an unknown shell', async () => {
   const errors = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   expect(await runCommand(['completion', 'tcsh'])).toBe(78);
   expect(errors.mock.calls[0]![0]).toContain('There are bash, zsh, fish, powershell.');

@@ -369,7 +369,7 @@ region = "r"
     const two = '[local.a]\nport = 3\n[local.b]\nport = 4\n';
     expect(load({ files: { 'helix.toml': two } }).server.port).toBe(3);
   });
-  it('is not in compatibility mode beside an own file', () => {
+  it('is not in compatibility mode next to its own file', () => {
     expect(load({ files: { 'helix.toml': helix, 'trellis.toml': '' } }).compat).toBe('trellis');
   });
   it('reads config.hx.json', () => {
@@ -380,7 +380,7 @@ region = "r"
     expect(config.vectors).toMatchObject({ m: 4, ef_search: 9 });
     expect([config.sessions.enabled, config.compat]).toEqual([false, 'helix-2']);
   });
-  it("puts data beside HelixDB's own", () => {
+  it("puts data next to HelixDB's own", () => {
     mkdirSync(join(folder, 'helix'));
     const environment = { HELIX_DATA_DIR: join(folder, 'helix'), HELIX_CORES_OVERRIDE: '3' };
     const config = load({ environment });

@@ -65,7 +65,7 @@ describe('the choice between main thread and lane', () => {
     expect(takes()).toBe(false);
   });
 
-  it('tries a read of any class that nobody knows yet before a first lane is started for it', async () => {
+  it('tries a read of unknown cost of any class before it starts the first lane for it', async () => {
     hasLane = false;
     expect(book.mayInline(0, 'B', 8_000)).toBe(false);
     await setTimeout(15);
@@ -83,7 +83,7 @@ describe('the choice between main thread and lane', () => {
     expect(book.mayInline(0, 'B', 8_000)).toBe(false);
   });
 
-  it('keeps a bounded read of a client on its own through first calls and beside other work', async () => {
+  it('keeps a bounded read of a single client inline through first calls and next to other work', async () => {
     idle = true;
     const takes = async (): Promise<boolean> => {
       await new Promise((resolve) => setImmediate(resolve));

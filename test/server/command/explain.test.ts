@@ -75,7 +75,7 @@ describe('?explain=1', () => {
 });
 
 describe('?profile=1', () => {
-  it('counts rows step by step beside the same reply', async () => {
+  it('counts rows step by step next to the same reply', async () => {
     for (const [query, body] of [
       ['person', { name: 'Ana' }],
       ['between', { low: 30, high: 45 }],
@@ -141,7 +141,7 @@ describe('trellis explain', () => {
   const explain = (...more: string[]) =>
     commandHere(['explain', server.project, ...more, '--data', join(server.folder, 'data')]);
 
-  it('prints a plan; without estimates beside a running server', async () => {
+  it('prints a plan; without estimates while a server runs', async () => {
     const { code, stdout, stderr } = await explain('between');
     expect(code).toBe(0);
     expect(stdout).toBe(

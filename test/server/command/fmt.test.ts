@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { runCommand } from '../../../server/command/cli.js';
 
-test('W10 trellis fmt writes what is not in style, leaves what is faulty, and checks', async () => {
+test('W10 trellis fmt formats files, leaves invalid ones unchanged, and checks', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'trellis-fmt-'));
   const err = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   vi.spyOn(console, 'log').mockImplementation(() => undefined);

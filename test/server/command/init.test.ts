@@ -115,7 +115,7 @@ describe('W02: trellis init', () => {
     );
   });
 
-  it('says where to go on, also where a name has a blank', async () => {
+  it('prints the next steps, also for a name with a space', async () => {
     const project = join(folder, 'my app');
     const next = async () => (await trellis('init', project, '--force'))[1];
     expect(await next()).toMatch(

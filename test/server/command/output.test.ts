@@ -59,7 +59,7 @@ describe.concurrent.each(long ? commands : commands.slice(0, 1))('%s', (command,
     expect(file.code).toBe(code);
   });
 
-  test('goes without a word when nobody reads on', async ({ expect }) => {
+  test('ends without a message when its reader stops', async ({ expect }) => {
     const { code: ended, err } = await shell(`${command} | head -c 10`);
     expect(ended).toBe(code);
     expect(err).not.toMatch(/EPIPE|not whole|INTERNAL/);
@@ -72,7 +72,7 @@ describe.concurrent.each(long ? commands : commands.slice(0, 1))('%s', (command,
   });
 });
 
-test('a log that nobody reads does not keep a server from ending', async () => {
+test('an unread log does not keep a server from ending', async () => {
   const config = { 'log.slow_after': '0ms', 'server.port': 0 };
   const project = makeFolder();
   writeProject(project, { sources: { 'main.hx': 'QUERY one() => RETURN 1' }, config });

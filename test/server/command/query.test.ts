@@ -108,7 +108,7 @@ describe('W04 trellis query', () => {
     expect(csv.stdout).toBe(`name,age,big\n"Bo ""B""",40,${big}\n`);
   });
 
-  it('shows a fault where it stands, and names what is not known', async () => {
+  it('shows an error at its position, and names what is not known', async () => {
     const text = await query('N<Persn>::{name}');
     const [word, type] = [await query('older', 'then=1'), await query('older', 'than=old')];
     expect([text.code, text.stderr]).toEqual([
@@ -156,7 +156,7 @@ describe('W04 POST /_admin/query', () => {
     expect(missing).toMatchObject({ code: 'PARAM_MISSING', path: '/parameters/n' });
   });
 
-  it('says where each fault stands, and what else is wrong with a call', async () => {
+  it('shows the position of each error, and what else is wrong with a call', async () => {
     const bad = JSON.parse(
       (await ask({ source: 'RETURN {a: N<Persn>::{name},\n b: N<Person>::Ot<Knows>}' })).text,
     );

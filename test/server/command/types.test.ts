@@ -26,7 +26,7 @@ const text = (name = 'trellis.gen.ts'): string => {
   return existsSync(path) ? readFileSync(path, 'utf8') : '';
 };
 
-test('--watch writes again when the sources change, and waits while they have faults', async () => {
+test('--watch writes again when the sources change, and waits while they have errors', async () => {
   const listeners = process.listeners('SIGTERM');
   const running = runCommand(['types', folder, '--watch']);
   await expect.poll(text).toContain('one(params');
@@ -100,7 +100,7 @@ test('a module of more than 2 MiB is refused, with the way out', async () => {
   expect(await runCommand(['types', folder, '--split'])).toBe(0);
 });
 
-test('trellis dev writes them where the configuration asks for it, and goes on where it cannot', () => {
+test('trellis dev writes them to the configured path, and continues if it cannot', () => {
   for (const [out, isThere] of [
     ['types.ts', true],
     ['none/types.ts', false],

@@ -11,7 +11,7 @@ const env = openEnv(freshFolder());
 afterAll(() => env.close());
 
 describe('hints of elements without edges', () => {
-  it('are taken once for each new element, direction and label', () => {
+  it('are set one time for each new element, direction and label', () => {
     const hints = new NoEdgesHint(100);
     const out = hints.bitsFor('out', 1, 200);
     expect([99, 100, 150, 100, 200, 200].map((id) => out.take(id))).toEqual([

@@ -149,7 +149,7 @@ describe('edges whose adjacency is deferred', () => {
     { edges: 500, elements: 1000 },
     { edges: 1e6, elements: 13 },
     { edges: 1e6, elements: 1e6 },
-  ])('are listed in the end: room for $edges, $elements elements at once', async (most) => {
+  ])('are listed in the end: room for $edges, $elements elements together', async (most) => {
     const { path, isCut } = await loadAlone(pieces, most);
     expect(isCut).toBe(false);
     const storage = reopen(path);

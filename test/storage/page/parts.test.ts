@@ -62,7 +62,7 @@ describe('a file that several threads check in shares', () => {
     for (const of of [2, 3, 7, 40]) expect(inParts(of), `${of}`).toEqual(whole);
   });
 
-  it.each(Object.entries(ofPages))('tells what one reader tells of %s', async (_, spoil) => {
+  it.each(Object.entries(ofPages))('reports the same as one reader for %s', async (_, spoil) => {
     let damaged = 0;
     for (let seed = 1; seed <= rounds; seed++) {
       await setImmediate();
