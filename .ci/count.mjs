@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 
-/** So many files do not fail by chance. */
+/** More failed files than this are no chance. */
 const fewFiles = 4;
 
 const read = (path) => JSON.parse(readFileSync(path, 'utf8'));

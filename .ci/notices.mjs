@@ -1,5 +1,6 @@
-// The notices of other people's code that is bundled into ours: which packages a bundle has parts of, from what
-// the bundler says it has read, and their licences as they lie in the packages. Written beside the bundles, and shipped.
+// Collects the notices of third-party code in the bundles: which packages a bundle contains, by the report of
+// the bundler, and their licenses from the packages. The build writes them next to the bundles, and they are
+// part of the package.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 

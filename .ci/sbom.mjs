@@ -1,6 +1,7 @@
-// The bill of materials of what users get, as CycloneDX 1.6 (JSON): the packages that are installed with it, and those that
-// are bundled into it. `node .ci/sbom.mjs` prints it, the build writes it beside the bundles. Invariant: made of the lock
-// file and of the list of bundled packages alone; the same of both gives the same bytes.
+// Creates the bill of materials of the package as CycloneDX 1.6 (JSON): the packages that are installed with
+// it, and those that are bundled into it. `node .ci/sbom.mjs` prints it, and the build writes it next to the
+// bundles. Invariant: it depends only on the lock file and on the list of bundled packages. Equal inputs give
+// equal bytes.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -37,7 +37,7 @@ function run(command, args, options = {}) {
   endUnlessDone(result.status, command, args);
 }
 
-/** The same beside what else is done. */
+/** Runs a step in parallel with other steps. */
 async function runBeside(command, args) {
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
   const status = await new Promise((resolve) => child.once('close', resolve));
@@ -61,14 +61,14 @@ function* filesBelow(folder, ...endings) {
   }
 }
 
-/** Of names and contents: a checkout that only got new times is up to date. */
+/** Fingerprint of names and contents: a checkout with new file times only is up to date. */
 function fingerprint(paths) {
   const hash = createHash('sha256');
   for (const path of paths) hash.update(`${relative(root, path)}\0`).update(readFileSync(path));
   return hash.digest('hex');
 }
 
-/** Of names, sizes and times: what has changed in none of them has the contents it had. */
+/** Fingerprint of names, sizes and times. If none has changed, the contents have not either. */
 function glance(paths) {
   const looks = paths.map((path) => {
     const { size, mtimeMs } = statSync(path);
@@ -104,7 +104,7 @@ const at = (...parts) => join(root, ...parts);
 await step('installing packages', 'node_modules/.trellis-stamp', [at('package-lock.json')], () =>
   run(npm[0], ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], npm[1]),
 );
-// Nobody has loaded it yet.
+// The compiler has not been loaded yet.
 if (!dryRun) {
   const { faults, unlisted } = nativeFaults(root, process.env.TRELLIS_SERVER_TRANSPORT_SHA256);
   for (const name of unlisted)
@@ -198,8 +198,8 @@ if (version[0] < ${major} || (version[0] === ${major} && version[1] < ${minor}))
 `;
 };
 /**
- * Packages whose JavaScript is a bundle of its own, loaded when it is first needed: the client of the JetStream log
- * is of no use to most.
+ * Packages whose JavaScript is a separate bundle, loaded when it is first needed: most users do not need the client
+ * of the JetStream log.
  */
 const nats = {
   name: 'the client of JetStream is a file beside',
@@ -209,7 +209,7 @@ const nats = {
 };
 /** The CommonJS form of packages that have two, so that a bundle holds one. */
 const alias = { lmdb: at('node_modules/lmdb/dist/index.cjs') };
-/** Texts of modules that look for a file beside themselves, and what they become in a bundle. */
+/** Texts of modules that look for a file next to themselves, and their replacements in a bundle. */
 const relocated = {
   'dist/engine/vector/wasm.js': [
     ["'../../wasm/hnsw.wasm'", "'../wasm/hnsw.wasm'"],
@@ -252,7 +252,9 @@ const placed = {
     });
   },
 };
-/** Code that V8 has kept has lost what `import` needs; whoever runs the bundle does it for it. */
+/**
+ * Code from the V8 cache has lost what `import` needs, so the program that runs the bundle provides it.
+ */
 const imported = {
   name: 'modules that are named as it runs come by importModule',
   setup(build) {
@@ -326,10 +328,9 @@ const programs = [
   ['log-thread.js', 'log-thread', 'default', typical],
   ['snapshot-worker.js', 'snapshot-worker', 'default', typical],
 ];
-// One file instead of 350: a process starts in half the time; in a third with the code that V8 has
-// made of it before, which it takes of scripts only, not of modules (server/lifecycle/compile-cache.ts).
-// The entries stay side by side, where they look for each other and, two folders up, for package.json
-// and dist/wasm.
+// One file instead of 350 halves the start time of a process. With cached code of V8 it is a third; V8 caches
+// code of scripts only, not of modules (server/lifecycle/compile-cache.ts). The entries stay in one folder,
+// because they look for each other there, and two folders up for package.json and dist/wasm.
 await step(
   'bundling',
   'dist/bin/.stamp',
@@ -363,7 +364,7 @@ await step(
         'preopen-check-child': at('dist/engine/storage/folder/preopen-check-child.js'),
       },
       entryNames: '[name]',
-      // Node prints the line of an error that nobody catches: a short one.
+      // Node prints the source line of an uncaught error, so keep lines short.
       lineLimit: 120,
       outdir: at('dist/bin'),
       splitting: true,
@@ -409,7 +410,8 @@ await step(
     }
     writeFileSync(at('dist/bin/main.js'), launcherText());
     chmodSync(at('dist/bin/main.js'), 0o755);
-    // By themselves: the client for browsers imports nothing, an integration only its framework.
+    // Bundled separately: the client for browsers imports nothing, and an integration imports only its
+    // framework.
     for (const [entry, name] of [
       ['client/client.js', 'client.js'],
       ['integrations/langchain.js', 'langchain.js'],

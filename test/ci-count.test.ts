@@ -56,7 +56,7 @@ test('a run without a report of its tests fails', () => {
   expect(run({}).lines.at(-1)).toBe('0 passed, 1 failed');
 });
 
-test('who fails and does not pass twice by itself has failed', () => {
+test('a file that fails and does not pass twice alone has failed', () => {
   const again = { 'test/b.test.ts': ['three', 'four'] };
   const told = ['failed: four', '3 passed, 1 failed'];
   const less: Record<string, Files>[] = [

@@ -1,7 +1,7 @@
-// `npm run bench -- cluster [--seconds 4] [--rounds 3]`: three log servers and three nodes on this machine beside
-// a process on its own: durable writes in turns, what another node passes on, how long a write takes to be
-// read on another node, how fast one that was away catches up, reads of one node and of all, and how long nobody leads
-// after a hand-over and after a death. Needs `nats-server` (server/deploy/cluster).
+// `npm run bench -- cluster [--seconds 4] [--rounds 3]`: compares three log servers and three nodes on this
+// machine with a single process. Measures durable writes in alternation, forwarded writes, and the time until
+// another node can read a write. Also measures how fast a node catches up, reads of one node and of all, and
+// the time without a leader after a hand-over and after a kill.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,7 +56,10 @@ async function startCluster(): Promise<Cluster> {
   };
 }
 
-/** Of Linux alone, as all of CPU here. By the parent that each process names: some sandboxes list no children. */
+/**
+ * Linux only, as all CPU figures here. Finds children by the parent that each process names, because some
+ * sandboxes list no children.
+ */
 const childrenOf = (pid: number): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
@@ -142,8 +145,8 @@ async function cpuOf(
 }
 
 /**
- * CPU of each process a write, and what it says of machines of their own: a machine with the leader and a log
- * server has to do the work of both, so that it takes the share of writes that one process alone would take there.
+ * CPU of each process per write, and the estimate for separate machines. A machine with the leader and a
+ * log server does the work of both. Its share of the writes is the ratio to the work of a single process.
  */
 async function cpuRows(single: BenchServer, cluster: Cluster, seconds: number): Promise<Cell[][]> {
   const { leader, others } = await rolesOf(cluster);
@@ -154,7 +157,7 @@ async function cpuRows(single: BenchServer, cluster: Cluster, seconds: number): 
     const all = await cpuOf([...pids, ...cluster.logPids], leader, connections, seconds);
     const [leads, ...rest] = all as [number];
     const [followers, logs] = [rest.slice(0, 2), rest.slice(2)];
-    // Which of them leads the stream is chance; the busiest may stand beside the leader.
+    // Which server leads the stream is chance; the busiest can be on the machine of the leader.
     const log = Math.max(...logs);
     const row = [alone, leads, median(followers), median(logs), log, alone / (leads + log)];
     rows.push([`c${connections}`, ...row]);
@@ -178,7 +181,7 @@ async function rateRows(single: string, cluster: Cluster, seconds: number, round
   return rows;
 }
 
-/** Milliseconds from the answer of a write until another node answers a read behind it. */
+/** Milliseconds from the response to a write until another node returns a read that includes it. */
 async function lags(cluster: Cluster, count: number): Promise<number[]> {
   const { leader, others } = await rolesOf(cluster);
   const times: number[] = [];

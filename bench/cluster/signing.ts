@@ -1,6 +1,6 @@
-// `npm run bench -- signing [--rounds 20000]`: what it costs a leader to sign an entry of the log of its cluster, and
-// whoever reads it to check that: entries of several sizes, sealed and read with a signature and without, in turns. And
-// which share that is of the processor time that a write of a cluster takes (server/cluster.md).
+// `npm run bench -- signing [--rounds 20000]`: measures what it costs a leader to sign a log entry, and a
+// node to check it. Seals and reads entries of several sizes with a signature and without, in alternation.
+// Also prints the share of the CPU time of a write in a cluster (server/cluster.md).
 import { randomBytes } from 'node:crypto';
 import { EntryDecoder } from '../../engine/cluster/entry/decode-entry.js';
 import { logStart } from '../../engine/cluster/entry/chain.js';

@@ -25,7 +25,10 @@ const standards = {
   /** A year, USD per GB. */
   'ram-price': 5,
   'disk-price': 0.15,
-  /** Of one shard's answers, ms: the median, the spread of its logarithm, how often it pauses, how long. */
+  /**
+   * Response times of one shard in ms: the median, the spread of the logarithm, how often it pauses, and
+   * how long.
+   */
   median: 0.35,
   spread: 0.8,
   'pause-share': 0.001,
@@ -80,7 +83,10 @@ function sizeOf(plan: Plan, { dimension, name, perNumber, more }: Layout): Cell[
   ];
 }
 
-/** p50 and p99 in ms of asking `shards` at once; late ones are asked a second time after `hedge` ms. */
+/**
+ * Returns p50 and p99 in ms of a request to `shards` shards in parallel. Late ones are asked a second
+ * time after `hedge` ms.
+ */
 function scatter(plan: Plan, shards: number, hedge: number): [number, number] {
   const random = randomOf(plan.seed);
   const one = (): number => {

@@ -1,6 +1,7 @@
-// `npm run bench -- streams [--streams 500] [--seconds 10] [--busy 64] [--port 27500]`: as many logs of databases as
-// asked for on one cluster of three log servers: how long one takes to make, what they take at rest and while all
-// are written to, and how long nobody is answered when a server dies. Needs `nats-server` (server/deploy/cluster).
+// `npm run bench -- streams [--streams 500] [--seconds 10] [--busy 64] [--port 27500]`: creates many database
+// logs on a cluster of three log servers. Measures the time to create one, the resources at rest and during
+// writes to all, and the time without responses when a server dies. Needs `nats-server`
+// (server/deploy/cluster).
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

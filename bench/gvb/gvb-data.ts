@@ -10,9 +10,9 @@ export interface GvbData {
   users: number;
   items: number;
   dimension: number;
-  /** By user number. */
+  /** Index: user number. */
   country: Uint8Array;
-  /** By item number. */
+  /** Index: item number. */
   category: Uint16Array;
   /** Items of a user, ascending. */
   itemsOf(user: number): Uint32Array;
@@ -31,7 +31,7 @@ export interface GvbRequest {
   oneHopFilter: number[];
   /** The ten nearest items, exact. */
   nearest: Int32Array;
-  /** Those of the ten that some user of `country` has. */
+  /** Returns those of the ten items that a user of `country` has. */
   nearestOfCountry: number[];
 }
 

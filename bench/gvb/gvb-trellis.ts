@@ -1,5 +1,5 @@
-// TrellisDB as a contender of the graph-vector benchmark: schema, queries, loading, and the embedded
-// form. The same data directory is then served over HTTP.
+// Runs TrellisDB in the graph-vector benchmark: schema, queries, loading, and the embedded form. The HTTP
+// form serves the same data directory.
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { open } from '../../engine/internal.js';

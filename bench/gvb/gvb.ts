@@ -1,7 +1,7 @@
-// `npm run bench -- gvb [--scale 0.1] [--contenders trellis,surreal,kuzu,lance] [--part embedded,http]`:
-// the workloads of HelixDB's graph-vector-bench on users, items with vectors and edges, through the
-// embedded API beside embedded peers, and through the HTTP server. Loaded data stay in the
-// temporary folder between runs.
+// `npm run bench -- gvb [--scale 0.1] [--contenders trellis,surreal,kuzu,lance] [--part embedded,http]`: runs
+// the workloads of HelixDB's graph-vector-bench on users, items with vectors, and edges. Uses the embedded
+// API, compared with embedded peers, and the HTTP server. Loaded data stay in the temporary folder between
+// runs.
 import { availableParallelism } from 'node:os';
 import { listOption, numberOption } from '../support/bench-option.js';
 import { type GvbContender, type Workload, recallOf, workloads } from './gvb-contender.js';

@@ -1,5 +1,5 @@
-// `trellis import` as a benchmark uses it: files of rows, and the command on a project and an empty data
-// directory, timed from the start of the process to its end; and `trellis dump`.
+// Runs `trellis import` for a benchmark: writes files of rows, and runs the command on a project and an empty
+// data directory. The time counts from the start of the process to its end. Also runs `trellis dump`.
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

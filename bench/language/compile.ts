@@ -1,5 +1,6 @@
-// `npm run bench -- compile [--queries 170] [--saves 40]`: how long a generated project takes to compile, first and
-// warm, and how long it takes from the save of a source until a running server answers with the new program.
+// `npm run bench -- compile [--queries 170] [--saves 40]`: measures how long a generated project takes to
+// compile, first and warm. Also measures the time from the save of a source file until a running server
+// answers with the new program.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile, defaultLimits } from '../../engine/internal.js';

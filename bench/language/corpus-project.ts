@@ -66,7 +66,7 @@ function line({ code, file, line: row, column, message }: Diagnostic): string {
   return `${code} ${file}:${row}:${column} ${message}`;
 }
 
-/** Of a faulty project they are counted by their headers, comments left out. */
+/** An invalid project has no compiled queries, so count the headers without comments. */
 function countQueries({ program, sources }: Compiled): number {
   if (program !== undefined) return program.queries.length;
   const texts = sources.map(({ text }) => Buffer.from(text as Uint8Array).toString());

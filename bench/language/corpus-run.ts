@@ -83,7 +83,7 @@ class Generator {
     }
   }
 
-  /** Of an element of the type, or of any; sometimes of none. */
+  /** Returns the id of an element of the type, of any element, or sometimes of none. */
   id(type?: string): string {
     const own = type === undefined ? [...this.ids.values()].flat() : (this.ids.get(type) ?? []);
     return this.#below(16) === 0 || own.length === 0 ? strayId : this.pick(own);

@@ -1,5 +1,6 @@
-// Data for an outside project before its queries are run: a query that creates each of its types, added to its
-// sources, and which type the query's own ids must be of, read off the plans.
+// Creates data for an external project before its queries run, with one query for each type that creates
+// elements, added to its sources. Reads from the plans to which types the ids in the query's parameters
+// belong.
 import type { ElementType, PropertyType, Query, Schema, Source } from '../../engine/internal.js';
 
 /** Names that no project uses. */
@@ -17,7 +18,9 @@ function fieldsOf({ properties }: ElementType): { header: string; set: string } 
   };
 }
 
-/** A creation query per type; the names of its own parameters cannot be those of properties. */
+/**
+ * One query per type that creates elements. Its parameter names differ from the names of properties.
+ */
 export function seedSource(schema: Schema): Source {
   const query = (type: ElementType, more: string, body: (set: string) => string): string => {
     const { header, set } = fieldsOf(type);

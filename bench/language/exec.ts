@@ -1,5 +1,6 @@
-// Microseconds per call of reads through the embedded API, on this thread, with nothing between the caller and the
-// executor but decoding: point read, hops of 20 and 400 rows, the same filtered and projected, counts, scans, ranges.
+// Measures microseconds per call of reads through the embedded API on this thread, where only decoding is
+// between the caller and the executor. Reads are a point read, hops of 20 and 400 rows, also filtered and
+// projected, counts, scans and ranges.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// TrellisDB and Kuzu as contenders of the LDBC benchmark: each loads the files of a folder once, keeps
-// its data between runs, and answers a query with rows as expected.json has them.
+// Runs TrellisDB and Kuzu in the LDBC benchmark. Each loads the files of a folder one time, keeps its data
+// between runs, and returns rows in the form of expected.json.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { open } from '../../engine/internal.js';

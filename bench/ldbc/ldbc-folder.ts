@@ -1,5 +1,5 @@
-// A folder of an LDBC SNB topology as it comes: which files hold which types, what their columns are,
-// and from that the project and the mapping with which `trellis import` loads it.
+// Reads a folder with an LDBC SNB topology: which files contain which types, and what their columns are.
+// Creates the project and the mapping with which `trellis import` loads it.
 import {
   closeSync,
   existsSync,

@@ -1,6 +1,7 @@
-// A social network of a seed in the shape of LDBC SNB: persons who know each other, forums with posts
-// and threads of comments, likes, tags in classes, places and employers. As there, a few have most of
-// everything. Scale 1 has the counts of scale factor 0.1: 327 thousand nodes, 1.38 million edges.
+// Generates a social network of a seed in the shape of LDBC SNB: persons who know each other, forums with
+// posts and threads of comments, likes, tags in classes, places and employers. The distributions are
+// heavy-tailed, as in LDBC. Scale 1 has the counts of scale factor 0.1: 327 thousand nodes, 1.38 million
+// edges.
 import { randomOf } from '../support/seeded-random.js';
 import { edgeEnds } from './ldbc-shape.js';
 
@@ -194,7 +195,7 @@ function addMessages(maker: Maker): void {
   }
 }
 
-/** One edge for each pair that know each other, whoever stands first. */
+/** One edge for each pair of persons who know each other, in either order. */
 function addFriendships(maker: Maker): void {
   const people = maker.size('Person');
   const known = new Set<number>();

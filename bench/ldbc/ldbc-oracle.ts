@@ -261,7 +261,7 @@ const forms: Record<string, Form> = {
   },
 };
 
-/** For every query so many calls, by its name. */
+/** Returns the calls of every query, by its name. */
 export function answersOf(network: Network, requests: number): Record<string, Expected[]> {
   const graph = new Graph(network);
   const random = randomOf(2);

@@ -1,5 +1,5 @@
-// The types of the LDBC SNB topology that the queries name: properties they read, and ends of edges.
-// What else a folder has is loaded beside it: see ldbc-folder.ts.
+// The types of the LDBC SNB topology that the queries use: properties, and endpoints of edges. A folder can
+// have more types, which are loaded too: see ldbc-folder.ts.
 
 /** `I64` or `String`, by property. */
 export const nodeProperties: Readonly<Record<string, Readonly<Record<string, string>>>> = {

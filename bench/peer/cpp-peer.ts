@@ -191,8 +191,8 @@ export function usearchCpp(set: VectorSet): FilteringContender | undefined {
 }
 
 /**
- * What a search of hnswlib costs among so many vectors like those of `scale`: for each recall@10 microseconds
- * at the narrowest width that reaches it. Undefined where it cannot be had.
+ * Measures hnswlib's search on vectors like those of `scale`. Returns the microseconds at the narrowest
+ * width for each recall@10, or undefined if hnswlib is not available.
  */
 export function hnswlibGrowth(
   count: number,

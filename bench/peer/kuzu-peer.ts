@@ -45,7 +45,7 @@ export interface Kuzu {
   close(): Promise<void>;
 }
 
-/** As many connections as run at once on this machine's cores. */
+/** One connection for each core of this machine. */
 const connectionCount = 2;
 
 /** Opens a database file; undefined, with a printed reason, when it cannot be had here. */

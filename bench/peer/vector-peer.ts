@@ -25,7 +25,7 @@ export interface Contender {
   close?(): Promise<void>;
 }
 
-/** A contender that searches all queries at once, on several threads; returns how many. */
+/** Searches all queries in parallel on several threads. Returns the number of threads. */
 export interface BatchSearch {
   readonly name: string;
   searchBatch(k: number, threads: number): number;
@@ -153,8 +153,7 @@ interface Usearch {
 }
 
 /**
- * usearch takes its search width when an index is made, so each width is the saved index loaded
- * anew.
+ * usearch takes its search width when an index is created, so load the saved index again for each width.
  */
 export function usearch(set: VectorSet, quantization: 'f16' | 'f32'): Contender & BatchSearch {
   const { Index } = requirePeer('usearch') as { Index: new (options: object) => Usearch };

@@ -7,7 +7,9 @@ import { vectorOf } from './scale-data.js';
 import { type Started, post } from './scale-server.js';
 
 const alone = 500;
-/** So many snapshots are begun at least, and so many ms are measured, while vectors are added. */
+/**
+ * Minimum number of snapshots, and minimum duration in ms, of the measurement with concurrent adds.
+ */
 const snapshotsMin = 2;
 const besideMs = 3_000;
 /** No writer is faster than this. */

@@ -1,5 +1,6 @@
-// Rows of any number for `scale`, written as they are made: a graph of people, five edges each, documents
-// of Zipf-like words, vectors around centres. Of a seed, so that the small sets are parts of no other.
+// Generates rows of any number for `scale`, and writes them as a stream: a graph of people with five edges
+// each, documents of Zipf-like words, and vectors around centers. Each size has its own seed, so that a small
+// set is no part of a larger one.
 import { join } from 'node:path';
 import { writeRows } from '../import/import-run.js';
 import { randomOf } from '../support/seeded-random.js';
@@ -68,9 +69,9 @@ const centreCount = 100;
 const width = 0.6;
 
 /**
- * The same centres at every size: more vectors are denser ones. Numbers that differ each by itself are as hard to
- * tell apart as can be; embeddings differ in few directions, others around each centre. Four decimals, which are
- * quickly printed.
+ * All sizes have the same centers, so more vectors are denser. Vectors with independent numbers are the
+ * hardest to tell apart; embeddings differ in few directions, which depend on the center. Four decimals,
+ * because they are printed quickly.
  */
 export function vectorOf({
   dimensions,
@@ -80,7 +81,7 @@ export function vectorOf({
   const drawn = (): number[] => Array.from({ length: dimensions }, () => seed() - 0.5);
   const centres = Array.from({ length: centreCount }, drawn);
   const directions = centres.map(() => Array.from({ length: intrinsic }, drawn));
-  // A number varies as much by few directions as by itself: each adds 1/12 of its square.
+  // A number has the same variance in both forms: each direction adds 1/12 of its square.
   const step = width * Math.sqrt(12 / intrinsic);
   return (random) => {
     const of = Math.floor(random() * centreCount);

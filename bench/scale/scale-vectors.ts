@@ -1,6 +1,6 @@
-// The vectors of `scale`: written by as many threads as there are processors, with the nearest ones of some
-// queries; and what a search of their index costs, in this process, at the narrowest width that reaches a
-// recall. hnswlib's figures (bench/peer/hnswlib-growth.cpp) are taken in the same way.
+// The vectors of `scale`. One thread per processor writes them, with the nearest neighbors of some queries.
+// Then measures in this process what a search of their index costs at the narrowest width that reaches a
+// recall. bench/peer/hnswlib-growth.cpp measures hnswlib in the same way.
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';

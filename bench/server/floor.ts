@@ -1,6 +1,6 @@
-// What one client waits for beyond what nobody can save it: a point read beside a bare echo of the same bytes on the
-// same transport, a small durable write beside fdatasync of a page, and beside what LMDB writes, on the same disk. In
-// turns, medians of rounds.
+// Measures how much longer one client waits than the minimum: a point read compared with a bare echo of the
+// same bytes on the same transport, and a small durable write compared with fdatasync of a page and with the
+// writes of LMDB, on the same disk. The calls alternate; the figures are medians of rounds.
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   closeSync,
@@ -53,8 +53,8 @@ const pageBytes = 4096;
 const filePages = 256;
 
 /**
- * Microseconds of writing pages of a file, durably, over and over: one page, or what a commit of LMDB writes for
- * a small change: five pages that lie apart, a sync, then the page that says which are valid, synced too.
+ * Measures microseconds of durable writes of file pages: one page, or what a commit of LMDB writes for a
+ * small change. That is five scattered pages, a sync, and the page that makes them valid, also synced.
  */
 function syncTimes(path: string, times: number, what: 'page' | 'commit'): number[] {
   const page = Buffer.alloc(pageBytes, 7);

@@ -66,7 +66,7 @@ const terms = Array.from({ length: 2_000 }, (_, i) => `term${i.toString(36)}x`);
 /** Zipf-like: few words are common, most are rare. */
 const wordOf = (random: () => number): string => terms[Math.floor(terms.length * random() ** 3)]!;
 
-/** Those who know many: their answers are long (25 KB and more). */
+/** People with many friends, whose results are long (25 KB and more). */
 const wideRows = 400;
 const wideHubs = (ids: string[]): string[] => ids.slice(-20);
 
@@ -90,7 +90,10 @@ async function sowPeople(server: BenchServer, count: number): Promise<string[]> 
   return ids;
 }
 
-/** The same vectors twice: `near` searches with the standard `ef_search`, `nearNarrow` with this one. */
+/**
+ * Loads the same vectors as two types: `near` searches with the default `ef_search`, `nearNarrow` with
+ * this one.
+ */
 const narrowWidth = 32;
 const settings = `[vectors.Narrow]\nef_search = ${narrowWidth}\n`;
 

@@ -1,7 +1,7 @@
-// `npm run bench -- hub [--degrees 10000,20000,35000] [--only leaf] [--rounds 3] [--beside 0]`: how long the
-// DROP of a node with many edges takes, or of as many nodes without edges, and how late other writes come
-// meanwhile, which wait for the one writer: small writes of another client, one after another. `--beside`:
-// edges between the far ends for each of the hub's own.
+// `npm run bench -- hub [--degrees 10000,20000,35000] [--only leaf] [--rounds 3] [--beside 0]`: measures the
+// DROP of a node with many edges, or of as many nodes without edges, and how long small writes of another
+// client wait for the writer meanwhile. `--beside` adds this many edges between the neighbors for each edge of
+// the hub.
 import { numberOption, listOption } from '../support/bench-option.js';
 import { type BenchServer, cpuSeconds, startBenchServer } from '../support/load.js';
 import { median } from '../support/sample-times.js';

@@ -1,6 +1,6 @@
-// `npm run bench -- live`: searches at a fixed rate over HTTP, alone and while vectors are added one by
-// one and in bulk, dropped until the index consolidates, and written to snapshots: nothing of that may
-// stall a search. Latencies count from when a search was due.
+// `npm run bench -- live`: runs searches at a fixed rate over HTTP. Meanwhile, it adds vectors one by one and
+// in bulk, drops them until the index consolidates, or writes snapshots. None of this may stall a search.
+// Latencies count from the time at which a search was due.
 import { numberOption } from '../support/bench-option.js';
 import { type HttpTiming, requestBytes, sendHttp } from '../support/http-client.js';
 import { startBenchServer } from '../support/load.js';

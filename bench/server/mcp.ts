@@ -1,5 +1,6 @@
-// What the Model Context Protocol costs beside plain HTTP: the same point read as `POST /<Query>` and as
-// a call of its tool, by older clients and by modern ones, in turns on one server. `--rounds N`.
+// Measures what the Model Context Protocol costs compared with plain HTTP. Runs the same point read as
+// `POST /<Query>` and as a call of its tool, with the older and the newer protocol, in alternation on one
+// server. `--rounds N`.
 import { listOption, numberOption } from '../support/bench-option.js';
 import { type Load, type Measured, measure, startBenchServer } from '../support/load.js';
 import { type Cell, printTable } from '../support/table.js';

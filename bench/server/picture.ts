@@ -1,6 +1,6 @@
-// `npm run bench -- picture [--rounds 14]`: how long after its address was opened a page of the demo stands still,
-// drawn and laid out: the overview that `npm start` names, and the page of its graph. A browser's profile of its own
-// for every round; without a Chromium (or TRELLIS_CHROMIUM, its path) there is nothing to measure.
+// `npm run bench -- picture [--rounds 14]`: measures the time from opening a page of the demo until it is
+// drawn and its layout has converged: the overview, and the page Graph. Every round uses a new browser
+// profile. Needs a Chromium (TRELLIS_CHROMIUM is its path).
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +15,10 @@ const demo = fileURLToPath(new URL('../../../server/demo', import.meta.url));
 const demoFiles = ['schema.hx', 'queries.hx', 'load.hx', 'seed.ndjson', 'trellis.toml'];
 const pages: Record<string, string> = { overview: '', graph: '#/graph' };
 
-/** Notes when the page first draws, and when it last draws or hears of the layout, in ms since it was opened. */
+/**
+ * Records when the page first draws, and when it last draws or receives a layout, in ms since it was
+ * opened.
+ */
 const watch = `
   const seen = (globalThis.seen = {});
   const Plain = Worker;
@@ -34,7 +37,7 @@ const watch = `
   };
 `;
 
-/** Nothing moved for so many ms. */
+/** Milliseconds without movement after which a page is at rest. */
 const stillMs = 700;
 const patienceMs = 60_000;
 

@@ -1,6 +1,6 @@
-// What an open page of the explorer costs the calls beside it: `http --polls 50` asks for `/_explore/status` that often
-// a second in every second round, and for nothing in the others. A page asks once a second: its share is too small to
-// stand out from the noise of a run, so it is measured that many times over and divided.
+// Measures what an open page of the explorer costs other calls: `http --polls 50` requests `/_explore/status`
+// that often per second in every second round, and never in the others. A page polls once a second. This cost
+// is less than the noise of a run, so it is measured many times over and divided.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BenchServer, type Load, measure } from '../support/load.js';
 import { percentile } from '../support/sample-times.js';
@@ -19,7 +19,7 @@ export const pollColumns = [
 
 const rounds = 20;
 
-/** Polls until it is told to stop; resolves to how often. */
+/** Polls until it is aborted; resolves to the number of polls. */
 async function poll({ url }: BenchServer, perSecond: number, signal: AbortSignal): Promise<number> {
   const began = performance.now();
   let count = 0;

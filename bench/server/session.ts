@@ -15,7 +15,7 @@ QUERY people(rows: [{name: String, age: U8}]) =>
 QUERY pages(rows: [{no: U32}]) => FOR {no} IN rows { AddN<Page>({ no }) } RETURN "ok"
 `;
 
-/** Bytes a process has in memory of its own: no mapped files. */
+/** Bytes of the process's own memory, without mapped files. */
 function ownBytes(pid: number): number {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/^RssAnon:\s+(\d+) kB/m.exec(text)?.[1]) * 1024;

@@ -1,6 +1,6 @@
-// `npm run bench -- start`: from the start of the process to the ready line, to the first answer, the
-// processor time of all its threads until then and the memory it then has, and once it has been left at
-// rest, with databases of several sizes and the demo.
+// `npm run bench -- start`: measures the time from the start of the process to the ready line and to the
+// first response, the CPU time of all threads until then, and the memory then and at rest. Uses databases of
+// several sizes, and the demo.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -78,7 +78,7 @@ function cpuOf(pid: number): number {
 interface Start {
   readyMs: number;
   answeredMs: number;
-  /** Of all threads. */
+  /** CPU time of all threads. */
   cpuMs: number;
   memory: Memory;
   /** After every node was read once. */
@@ -90,7 +90,7 @@ function startServer(project: string, dataDir: string): ChildProcess {
   return spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'ignore'] });
 }
 
-/** What the process has when nobody has asked it anything for so long. */
+/** Memory of the process after this long without a request. */
 async function restOnce(project: string, dataDir: string, seconds: number): Promise<Memory> {
   const child = startServer(project, dataDir);
   await readyUrl(child);

@@ -1,5 +1,5 @@
-// `npm run bench -- tenants [--count 50]`: what the database of one more tenant costs: the start of a server that
-// knows them all, the first call of each with and without data, a call of an open one, and the memory.
+// `npm run bench -- tenants [--count 50]`: measures what one more tenant costs: the start of a server with
+// all of them, the first call of each with and without data, a call of an open one, and the memory.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -4,7 +4,7 @@ export interface Trend {
   mean: number;
   /** Growth per unit of time. */
   slope: number;
-  /** Standard error of the slope: a growth below twice this is not told from chance. */
+  /** Standard error of the slope. A growth below twice this cannot be distinguished from chance. */
   error: number;
 }
 

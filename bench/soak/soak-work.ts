@@ -57,7 +57,7 @@ export interface SoakReport {
   p99: Trend;
 }
 
-/** Of a run: enough for a trend, each long enough for a latency. */
+/** Number of windows of a run: enough for a trend, each long enough for a latency. */
 const spansOf = (minutes: number): number => Math.min(60, Math.max(6, Math.round(minutes * 12)));
 
 const metricNames = {
@@ -130,9 +130,9 @@ async function sampleOf(url: string, p99: number): Promise<Sample> {
 }
 
 /**
- * The same work as fast as it goes, for a fifth of the time: at a low rate V8 is hours at compiling what is
- * called often enough, and code and what is known of types take memory; and so does the vector index, until
- * as many places of replaced vectors are free as are needed.
+ * Runs the same work at full speed for a fifth of the time. At a low rate, V8 compiles frequently called
+ * functions for hours, and their code and type feedback take memory. The vector index also grows until it
+ * has as many free slots of replaced vectors as it needs.
  */
 async function warm(url: string, options: SoakOptions): Promise<void> {
   const turns = 20;

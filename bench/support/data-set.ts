@@ -1,4 +1,4 @@
-// The data sets that lie beside the project (../shared/data): read in place, never copied. A
+// Finds the data sets next to the project (../shared/data), which are read in place and never copied. A
 // benchmark that needs one prints why it skips when the folder is absent.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,5 +1,6 @@
-// A small HTTP load generator of our own beside autocannon: latencies in microseconds, each body
-// sent exactly once if wanted, and a fixed rate whose latencies count from when a request was due.
+// A small HTTP load generator, used in addition to autocannon. It measures latencies in microseconds, can
+// send each body exactly once, and can send at a fixed rate, with latencies from the time at which a request
+// was due.
 import { type Socket, connect } from 'node:net';
 import { percentile } from './sample-times.js';
 
@@ -125,7 +126,7 @@ class Sender {
     });
     connection.socket.once('close', () => {
       if (this.#ended) return;
-      // A server may close what nobody uses; what it has not answered is a failure.
+      // A server can close an idle connection. A request without a response is a failure.
       if (connection.isBusy) this.#failed++;
       this.#open.delete(connection);
       if (this.#open.size === 0) this.#end();

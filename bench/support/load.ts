@@ -1,5 +1,5 @@
-// What a load benchmark needs beside the load: a real server process on a throw-away project, the
-// processor time it uses, and one measured run of clients.
+// Parts of a load benchmark: a real server process on a temporary project, the CPU time that it uses, and one
+// measured run of clients.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

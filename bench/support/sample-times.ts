@@ -1,5 +1,5 @@
-// How benchmarks time: medians of rounds, percentiles of calls, closed loops of a given width, and
-// the processor time of this process beside them.
+// Measures times for benchmarks: medians of rounds, percentiles of calls, closed loops of a given width, and
+// the CPU time of this process.
 
 /** The value below which `part` (0..1) of the values lie. Sorts a copy. */
 export function percentile(values: ArrayLike<number>, part: number): number {
@@ -39,7 +39,7 @@ export async function oneByOne(task: Task, seconds: number, countMax = Infinity)
   return timingOf(times, now - started, process.cpuUsage(before));
 }
 
-/** `width` loops at once, for about `seconds` or `countMax` calls in all. */
+/** Runs `width` loops in parallel, for about `seconds` or `countMax` calls in total. */
 export async function sideBySide(
   task: Task,
   width: number,

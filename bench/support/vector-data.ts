@@ -1,5 +1,5 @@
-// Vector sets for the benchmarks: those in ../shared/data beside the project (skipped when
-// absent) and generated ones.
+// Vector sets for the benchmarks: those in ../shared/data next to the project (skipped when absent), and
+// generated ones.
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
@@ -17,7 +17,9 @@ export interface VectorSet {
 /** How vectors lie around the centres of a set that is generated. */
 export interface VectorShape {
   dimensions: number;
-  /** Directions in which vectors differ from their centre; 0: in all, each number by itself. */
+  /**
+   * Number of directions in which vectors differ from their center; 0 means all numbers independently.
+   */
   intrinsic: number;
 }
 

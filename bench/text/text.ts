@@ -1,6 +1,6 @@
-// `npm run bench -- text`: keyword search over short documents with Zipf-distributed terms, in this
-// process and over HTTP, beside minisearch: time and memory of building, time of queries of one to
-// three terms, and how far the ten best agree.
+// `npm run bench -- text`: measures keyword search over short documents with Zipf-distributed terms, in this
+// process and over HTTP, compared with minisearch. Prints time and memory of building, time of queries of one
+// to three terms, and the overlap of the ten best.
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

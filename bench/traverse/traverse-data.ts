@@ -69,7 +69,7 @@ export type Workload = (typeof workloads)[number];
 export interface TraverseRequest {
   /** Synset number; word number for `synonyms`. */
   from: number;
-  /** Of `path`. */
+  /** Parameters of the workload `path`. */
   to: number;
   /** Rows, or steps of the path (-1: none). */
   answer: number;

@@ -1,5 +1,5 @@
-// `npm run bench -- traverse`: hops and shortest paths over Open English WordNet, in this process,
-// beside Kuzu and SurrealDB. Every answer is checked against the data and its expected.json first.
+// `npm run bench -- traverse`: measures hops and shortest paths over Open English WordNet in this process,
+// compared with Kuzu and SurrealDB. Checks every result against the data and its expected.json first.
 import { listOption, numberOption } from '../support/bench-option.js';
 import { type Timing, interleave, sideBySide } from '../support/sample-times.js';
 import { type Cell, printTable } from '../support/table.js';

@@ -1,6 +1,7 @@
-// `npm run bench -- filter [SET]`: searches restricted to a part of the vectors, from a half to a thousandth, beside
-// hnswlib-node (a function of the label) and usearch (a C++ predicate; its JavaScript binding has none). Recall
-// against brute force over the part; speed per second of CPU time, one thread, contenders in turn.
+// `npm run bench -- filter [SET]`: measures searches with a filter that a half to a thousandth of the vectors
+// match. The peers are hnswlib-node (a function of the label) and usearch (a C++ predicate; its JavaScript
+// binding has none). Recall is against brute force over the matching vectors. Speed is per second of CPU time
+// with one thread, in alternation.
 import type { AllowList } from '../../engine/vector/index.js';
 import { usearchCpp } from '../peer/cpp-peer.js';
 import { printCell, printTable } from '../support/table.js';

@@ -1,7 +1,7 @@
-// `npm run bench -- memory [--count 100000] [--dimension 384]`: what a server takes for its vectors in each
-// layout, down to that which keeps codes of 4 bits and reads the vectors from the store; recall and speed
-// beside it. Memory is that of a server on the data, started anew, after searches, less that of one without
-// vectors; pages of data.mdb, which the kernel may take back at any time, are counted apart.
+// `npm run bench -- memory [--count 100000] [--dimension 384]`: measures the memory of a server for its
+// vectors in each layout, with recall and speed. The smallest layout keeps 4-bit codes and reads the vectors
+// from the store. The figure is the memory of a restarted server after searches, less that of a server
+// without vectors. Pages of data.mdb, which the kernel can reclaim at any time, are not included.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// The cells that are measured of the recall grid. Every combination would be 11,664 builds: metric,
-// spread and norms are combined in full, the other axes take turns so that every two values of any
-// two axes meet in some cell. Invariant: the same selection gives the same cells, everywhere.
+// Chooses the cells of the recall grid. Every combination would be 11,664 builds. Metric, spread and norms
+// are combined completely. The other axes vary so that any two values of two axes meet in some cell.
+// Invariant: the same selection always gives the same cells.
 import { type Cell, type Selection, wholeGrid } from './recall-axes.js';
 
 const axes = Object.keys(wholeGrid) as (keyof Cell)[];

@@ -14,7 +14,7 @@ export interface RecallData {
   /** As many more, for histories that delete them again. */
   others: Float64Array[];
   queries: Float64Array[];
-  /** Of every row. */
+  /** Length of every row. */
   cluster: Uint16Array;
 }
 

@@ -11,7 +11,7 @@ import type { Cell } from './recall-axes.js';
 import type { Filter, RecallData, Truth } from './recall-data.js';
 import { randomOf } from '../support/seeded-random.js';
 
-/** As a server has it that is told nothing. */
+/** The index as a server with the default configuration has it. */
 export const standard = { m: 16, efConstruction: 128, efSearch: 128 };
 
 const optionsOf = (cell: Cell): IndexOptions => ({

@@ -1,5 +1,5 @@
-// usearch beside our index in the recall grid: the same rows as f32, the same m and widths. Its
-// JavaScript binding knows no filters: under one it is asked for more until enough pass.
+// usearch in the recall grid, with the same rows as f32 and the same m and widths as our index. Its
+// JavaScript binding has no filters, so under a filter it requests more until enough match.
 import type { AllowList, Metric } from '../../engine/vector/index.js';
 import { loadPeers } from '../peer/peer-install.js';
 import { type Filter, passes, type Truth } from './recall-data.js';

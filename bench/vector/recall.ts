@@ -1,12 +1,7 @@
-// `npm run bench -- recall`: whether the nearest are found whatever the vectors are like. A grid of
-// metrics, clusters, lengths, dimensions, layouts, filters and histories; recall@10 of ours beside
-// usearch f32 at the same m and widths, against exact answers. "Walked" is the same index told the
-// standard width: what it brings and costs that an index measures how wide it must be searched. A cell
-// fails below .95, or when usearch finds more than .01 more.
-//
-//   --metric --spread --norms --dimension --layout --history --filter VALUE,VALUE   parts of the grid
-//   --full          every combination of them; else every pair of values meets in some cell
-//   --size 3000 --queries 50 --seed 1 --k 10   --peer no   --failing (prints only those)
+// `npm run bench -- recall`: measures whether the nearest neighbors are found for all kinds of vectors. A
+// grid of metrics, clusters, lengths, dimensions, layouts, filters and histories compares recall@10 of our
+// index and of usearch f32 at the same m and widths with exact results. "Walked" is the same index with the
+// default width, so it shows what calibration gains and costs.
 import { listOption, numberOption } from '../support/bench-option.js';
 import { type Cell, type FilterKind, filters, type Selection, wholeGrid } from './recall-axes.js';
 import { everyCell, nameOf, pairedCells } from './recall-cells.js';
@@ -26,7 +21,7 @@ interface Line {
   cell: Cell;
   filter: FilterKind;
   ours: Measured;
-  /** The same index walked as wide as is standard, whatever its vectors need. */
+  /** Searches the same index with the default width, without calibration. */
   walked: Measured;
   theirs: Measured | undefined;
 }

@@ -12,7 +12,7 @@ function cpuSeconds(work: () => void): number {
   return (user + system) / 1e6;
 }
 
-/** Builds all contenders at once, a slice of rows each in turn; what each took, in seconds. */
+/** Builds all peers in alternation, a slice of rows each. Returns the seconds of each. */
 export function build(set: VectorSet, contenders: readonly Contender[]): number[] {
   const seconds = contenders.map(() => 0);
   const slice = 2000;

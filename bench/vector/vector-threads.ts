@@ -1,6 +1,6 @@
-// The part of the vector bench with two threads: searching, beside usearch with threads = 2; building;
-// searching beside bulk inserts. Rates are per second of the clock, so a busy machine shows; costs are
-// CPU time of the whole process.
+// The part of the vector bench with two threads: searching, compared with usearch with threads = 2; building;
+// searching during bulk inserts. Rates are per second of wall time, so a busy machine shows; costs are CPU
+// time of the whole process.
 import { Worker } from 'node:worker_threads';
 import { createVectorIndex, type SharedIndex } from '../../engine/vector/shared-index.js';
 import { printTable } from '../support/table.js';
@@ -89,7 +89,7 @@ async function buildCost(set: VectorSet, index: SharedIndex, threads: number): P
   return cost;
 }
 
-/** A vector that the set does not hold: near-copies of its own would be the rarest of cases. */
+/** A vector that is not in the set, because near-copies of stored vectors would be unusual. */
 function between({ base }: VectorSet, i: number): Float32Array {
   const other = base[(i * 7 + 1) % base.length]!;
   return base[i % base.length]!.map((x, d) => 0.7 * x + 0.3 * other[d]!);

@@ -1,6 +1,6 @@
-// `npm run bench -- vector [SET ...]`: build cost, search speed at equal recall, memory and
-// snapshot loading, beside hnswlib-node and usearch. All contenders run interleaved in one
-// process, one thread; speed is per second of CPU time, and recall stands beside every speed.
+// `npm run bench -- vector [SET ...]`: measures build cost, search speed at equal recall, memory and snapshot
+// loading, compared with hnswlib-node and usearch. All peers run interleaved in one process with one thread.
+// Speed is per second of CPU time, and each speed has its recall.
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -142,7 +142,7 @@ function isContender(contender: Contender | undefined): contender is Contender {
   return contender !== undefined;
 }
 
-/** Who may stand beside ours, as `--beside` names them. */
+/** Peers by their names in `--beside`. */
 const allPeers = ['node', 'cpp', 'f16', 'f32', 'compact'];
 
 async function runSet(set: VectorSet, beside: readonly string[]): Promise<void> {

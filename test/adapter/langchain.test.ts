@@ -276,7 +276,7 @@ describe.each(['open', 'connect'] as const)('%s', (way) => {
       }
     });
 
-    test('refuses what cannot be asked', async () => {
+    test('refuses filters that cannot be queries', async () => {
       const refused: Filter[] = [
         { other: 1 },
         { lang: { $regex: 'e' } },

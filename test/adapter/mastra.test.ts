@@ -79,7 +79,7 @@ beforeEach(async () => {
   expect(await store.upsert({ indexName, vectors, metadata, ids })).toEqual(ids);
 });
 
-test('W16 upsert and query: the nearest, with scores, metadata, and vectors where asked', async () => {
+test('W16 upsert and query: the nearest, with scores, metadata, and vectors on request', async () => {
   const hits = await store.query({ ...all, includeVector: true });
   expect(idsOf(hits)).toEqual(ids);
   expect(hits[1]).toMatchObject({ id: 'a2', metadata: metadata[1] });

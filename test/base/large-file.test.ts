@@ -57,7 +57,7 @@ describe('a large file', () => {
   });
 });
 
-it('a folder goes with what is in it, and what is linked elsewhere stays', async () => {
+it('a folder is deleted with its files, and files linked elsewhere stay', async () => {
   const folder = makeFolder();
   const inner = join(folder, 'copy', 'vec');
   mkdirSync(inner, { recursive: true });

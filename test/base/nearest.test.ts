@@ -88,7 +88,7 @@ describe('the nearest name', () => {
     });
   });
 
-  test('is never the name itself, and never one that has nothing to do with it', () => {
+  test('is never the name itself, and never an unrelated name', () => {
     expect(nearestName('Note', ['Note'])).toBeUndefined();
     expect(nearestName('Note', ['Note', 'Notes'])).toBe('Notes');
     expect(nearestName('ab', ['xy', 'a_long_name'])).toBeUndefined();

@@ -178,7 +178,7 @@ print(json.dumps(got))`);
       server.close();
     });
 
-    test('is asked again where the rules say so, a write always under the same key', async () => {
+    test('is retried according to the rules, a write always with the same key', async () => {
       const calls = rows.map(([acts, call], i) => {
         const seconds = acts[0] === 'silence' ? 0.3 : 60;
         const db = `Client("${url}/${i}/", api_key="k", retries=2, timeout=${seconds})`;

@@ -134,7 +134,7 @@ describe('K05 entries', () => {
     );
   });
 
-  test('every entry comes back, from any position on', () => {
+  test('every entry is read back, from any position on', () => {
     fc.assert(
       fc.property(books, fc.nat(), (book, at) => {
         const all = follow(book.messages);
@@ -260,7 +260,7 @@ describe('changes', () => {
     return writer.take();
   };
 
-  test('come back in their order; cut ones fail', () => {
+  test('are read back in their order; truncated ones fail', () => {
     fc.assert(
       fc.property(changes, fc.nat(), (list, cut) => {
         const body = write(list);

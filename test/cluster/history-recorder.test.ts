@@ -122,7 +122,7 @@ describe('a recorded store', () => {
     }
   };
 
-  it('K02 is equal to the one that its entries are put into, after groups with failures [CT3]', () => {
+  it('K02 is equal to the store that its entries are applied to, after groups with failures [CT3]', () => {
     for (let round = 0; round < 60; round++) {
       storage.commitGroup((group) => {
         for (let request = random.below(5); request >= 0; request--) {

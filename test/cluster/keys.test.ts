@@ -101,7 +101,7 @@ function walk(seed: number): { nodes: Node[]; list: SharedKeys; revoked: Set<str
   return { nodes, list: lists.at(-1)!, revoked };
 }
 
-test('K32 files that people change on several nodes become one list, without what anybody revoked', () => {
+test('K32 files that people change on several nodes become one list, without revoked keys', () => {
   const seeds = process.env.TRELLIS_TEST_LONG === '1' ? 5_000 : 100;
   for (let seed = 1; seed <= seeds; seed++) {
     const { nodes, list, revoked } = walk(seed);

@@ -98,7 +98,7 @@ test('agrees with trying every order', () => {
 });
 
 describe('a register', () => {
-  test('whatever one object has answered is explained', () => {
+  test('explains every history of one object', () => {
     for (let seed = 1; seed <= (long ? 200 : 10); seed++)
       expect(linearize(register, made(seed, 6, 60)).isLinearizable, `seed ${seed}`).toBe(true);
   });

@@ -149,7 +149,7 @@ describe('a reader that skips a type', () => {
   });
   const skipped = { code: 'VECTORS_SKIPPED', data: { args: { type: 'Note' } } };
 
-  test('K42 says so where it is asked, in its lanes too, keeps no index, and has all else', async () => {
+  test('K42 refuses such a search, also in its lanes, keeps no index, and has all other data', async () => {
     const a = await cluster.leader();
     await a.db.call('note', { rows: rows(20) });
     cpSync(cluster.folderOf('a'), cluster.folderOf('c'), { recursive: true });
@@ -174,7 +174,7 @@ describe('a reader that skips a type', () => {
     await cluster.stop('c');
   });
 
-  test('who may lead skips nothing', async () => {
+  test('a node that may lead skips no vectors', async () => {
     const { cluster: place, ...rest } = reader(['Note']);
     const member = { ...rest, cluster: { ...place, role: 'member' as const } };
     await expect(cluster.open('c', member)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });

@@ -34,7 +34,7 @@ test('a slow node is waited for, whatever it replies to checks', async () => {
   expect(answer!.body.toString()).toBe('{"done":1}');
 });
 
-test('one that stands still, before or after it has begun to answer: the outcome is open', async () => {
+test('a node that is suspended, before or after the start of its reply: the outcome is unknown', async () => {
   for (const begins of [false, true]) {
     const address = await nodeThat((request, response) => {
       if (!isHello(request) && begins) response.writeHead(200).write('{');
@@ -47,7 +47,7 @@ test('one that stands still, before or after it has begun to answer: the outcome
   }
 });
 
-test('one that goes in the middle of it', async () => {
+test('a node that ends during its reply', async () => {
   const address = await nodeThat((request) => void setTimeout(() => request.socket.destroy(), 20));
   const told = calls.forward(address, { path: '/add', headers: {}, body });
   await expect(told).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });

@@ -44,7 +44,7 @@ test('K26 marks of an earlier log hold nothing, and make no room for themselves'
   }
 });
 
-test('K26 the two newest hold the log; one that is made again is the newest', async () => {
+test('K26 the two newest backups keep the log; a repeated one is the newest', async () => {
   const { settings, names } = leaderIn(1);
   for (const backup of ['a', 'b', 'a', 'c']) await settings.mark({ backup, seq: 1, epoch: 1 });
   expect(names()).toEqual(['a', 'c']);

@@ -213,7 +213,7 @@ describe('attached threads', () => {
     expect(() => db.attachment()).toThrow(expect.objectContaining({ code: 'SHUTTING_DOWN' }));
   });
 
-  it('a thread with nothing left to do ends by itself', async () => {
+  it('a thread with no work left ends automatically', async () => {
     const [db] = await openWith(0);
     const code = `
       import { workerData } from 'node:worker_threads';

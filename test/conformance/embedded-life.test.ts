@@ -155,7 +155,7 @@ describe('closing', () => {
     metrics: (db) => db.database.metrics(),
   };
 
-  it('finishes what came before, refuses what comes after, and may be asked for twice', async () => {
+  it('finishes earlier calls, refuses later ones, and can be called twice', async () => {
     const folder = makeFolder();
     for (const workers of [0, 1]) {
       const db = await openAt(folder, { workers });
@@ -209,7 +209,7 @@ ${rest}`;
     JSON.parse(readFileSync(join(folder, 'MANIFEST.json'), 'utf8')) as { clean: boolean };
 
   it.each([0, 2])(
-    'ends by itself with %i readers, in order, with its last calls',
+    'ends automatically with %i readers, in order, with its last calls',
     async (workers) => {
       const folder = makeFolder();
       const rest = `db.call('add', { no: 2 }).then(() => db.call('notes')).then(console.log);`;

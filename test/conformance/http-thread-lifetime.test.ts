@@ -97,7 +97,7 @@ describe.skipIf(!hasUws)('HTTP threads', () => {
     }
   });
 
-  it('refuse a key from the first refusal on, whichever connection it comes by', async () => {
+  it('refuse a key from the first refusal on, on every connection', async () => {
     const path = join(server.data, 'keys.json');
     for (let round = 0; round < (long ? 10 : 1); round++) {
       const { record, text } = makeKey({ name: 'reader', role: 'read' }, new Date());

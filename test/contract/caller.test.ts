@@ -89,7 +89,7 @@ describe.each(['connect', 'open'] as const)('%s', (way) => {
     expect(await db.texts(given)).toEqual({ text: texts, n: BigInt(wide) });
   });
 
-  test('P06 a wide integer goes in and comes out in each mode, and is never rounded', async () => {
+  test('P06 a wide integer is exact in both directions in each mode', async () => {
     for (const given of [wide, BigInt(wide)]) {
       expect(await bound('bigint').same({ given: given })).toEqual({ n: BigInt(wide) });
       expect(await bound('string').same({ given: given })).toEqual({ n: wide });

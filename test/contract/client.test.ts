@@ -211,7 +211,7 @@ describe('time [P12]', () => {
     expect(told).toBeLessThanOrEqual(150);
   });
 
-  test('the error of a server whose own time was up is thrown, not a TimeoutError', async () => {
+  test('the timeout error of a server is thrown, not a TimeoutError', async () => {
     script = [refuse(504, 'EMBEDDING_TIMEOUT', true, { 'Retry-After': '1' })];
     const call = connect({ url }).call('q', {}, { timeoutMs: 500 });
     await expect(call).rejects.toMatchObject({ name: 'TrellisError', code: 'EMBEDDING_TIMEOUT' });
@@ -264,7 +264,7 @@ describe('exact integers [P06]', () => {
     '{"a":9007199254740993,"b":[{"n":-9223372036854775808,"s":"9007199254740993"}],"c":5,"d":1e300}';
   const places = (p: 1 | 2 | 3) => ({ a: p, b: [{ n: p }] as const, c: p, d: 0 as const });
 
-  test('refused, as bigint, as text', () => {
+  test('refused, as bigint, as a string', () => {
     expect(() => decode(text, places(1))).toThrow(UnsafeIntegerError);
     expect(decode(text, places(2))).toEqual({
       a: 9007199254740993n,
@@ -293,7 +293,7 @@ describe('exact integers [P06]', () => {
     expect(decode(body, { z: 2 })).toEqual(JSON.parse(body));
   });
 
-  test('floats, texts and names with many digits are no integers', () => {
+  test('floats, strings and names with many digits are no integers', () => {
     const values = [
       ...['0.8414709848078965', '-1.12345678901234567', '5e-324', '1.7976931348623157e308'],
       ...['1e-1234567890123456', '0.1234567890123456789e+12', '-0.00000000000000001'],

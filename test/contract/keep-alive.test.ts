@@ -71,7 +71,7 @@ describe.each(transports)('%s', (transport) => {
       expect(counter.connections()).toBe(1);
     });
 
-    test('P12 a call that is given up ends on the server', async () => {
+    test('P12 a cancelled call ends on the server', async () => {
       const caller = connect({ url: counter.url, retries: 0 });
       const { cancelled } = app.database;
       const giveUp = new AbortController();

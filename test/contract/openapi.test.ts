@@ -336,7 +336,7 @@ test.each([
   expect([...used].sort()).toEqual(shapes.sort());
 });
 
-test('ten thousand queries that are much alike have a document of at most 8 MiB', () => {
+test('ten thousand similar queries have a document of at most 8 MiB', () => {
   const count = process.env.TRELLIS_TEST_LONG === '1' ? 10_000 : 1_200;
   const types = Array.from(
     { length: 100 },

@@ -238,7 +238,7 @@ test('what JSON can say arrives as it was', async () => {
   }
 });
 
-test('a text is what JSON.stringify makes of it, wherever that is right', () => {
+test('a string is printed as by JSON.stringify, if that is right', () => {
   const refused = (): never => expect.fail('refused');
   const values = [
     ...[

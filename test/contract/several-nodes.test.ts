@@ -71,7 +71,7 @@ test.each([
   }
 });
 
-test('what no other node answers in another way is asked of one', async () => {
+test('a request that no other node can answer better is sent to one node', async () => {
   for (const code of ['OUTCOME_UNKNOWN', 'PARAM_TYPE', 'INTERNAL']) {
     const { asked, db } = clusterOf(() => fault(code, {}, false));
     await expect(db.call('x')).rejects.toMatchObject({ code });
@@ -90,7 +90,7 @@ test('the greatest received position is sent with every request, also for a new 
   ]);
 });
 
-test('of the shards of a type the greatest position of each goes with every request', async () => {
+test('the greatest position of each shard of a type is sent with every request', async () => {
   const positions = ['1.5,p-0=1.2', '1.4,p-1=1.7,p-0=1.1', '1.6', '1.6,p-1=2.1,p-0=1.2', '1.6'];
   const { asked, db } = clusterOf((_, nth) => ({ body: nth, ...positionOf(positions[nth - 1]) }));
   for (const _ of positions) await db.call('x', {}, { writes: false });

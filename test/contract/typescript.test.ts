@@ -185,7 +185,7 @@ describe('generated modules', () => {
     expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(6);
   });
 
-  test("say what stands in HelixDB's groups, whatever they are called", () => {
+  test("describe HelixDB's groups, with any names", () => {
     const text = [
       'N::Mill { town: String, at?: Date, n: I64 }',
       'QUERY a() => g <- N<Mill>::GROUP_BY(town, at) RETURN g',
@@ -240,7 +240,7 @@ describe('generated modules', () => {
     expect(result('C')).toContain('w: Mill;');
   });
 
-  test('say where null stands among items, whatever was made of them since', () => {
+  test('mark items that can be null, also after further steps', () => {
     const lists: [query: string, type: string][] = [
       ['x <- N<B>({id: ids}, nulls: true) RETURN {x}', '(B | null)[]'],
       ['x <- UNION(N<B>, N<B>({id: ids}, nulls: true)) RETURN {x}', '(B | null)[]'],

@@ -180,7 +180,7 @@ test('W12 W13 the image: it runs as the user nobody, writes only its data, exits
   }
 });
 
-test('W12 the unit keeps to what the server asks of it', () => {
+test('W12 the unit grants what the server requires', () => {
   const unit = read('trellis.service');
   for (const line of [
     'Type=notify',
@@ -196,7 +196,7 @@ test('W12 the unit keeps to what the server asks of it', () => {
   ]);
 });
 
-test('W12 what is shipped for one server asks for a key and speaks TLS', async () => {
+test('W12 the shipped files for one server require a key and use TLS', async () => {
   const text = read('compose.yml');
   const compose = parse(text, { schema: 'failsafe' }) as {
     services: {

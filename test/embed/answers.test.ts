@@ -116,7 +116,7 @@ describe('a long answer', () => {
   });
 });
 
-describe('an answer is as long as what was asked', () => {
+describe('the size of a response is limited by the request', () => {
   const padded = (bytes: number): string => answerOf([[1, 2, 3]]).padEnd(bytes);
 
   it.each([
@@ -166,7 +166,7 @@ describe('an answer is as long as what was asked', () => {
 });
 
 describe('simultaneous calls', () => {
-  it('are 64 at most, and all are answered', async () => {
+  it('are at most 64, and all get a response', async () => {
     const waiting: (() => void)[] = [];
     answer = (_, response) => void waiting.push(() => response.end(answerOf([[1, 2, 3]])));
     mostOpen = 0;

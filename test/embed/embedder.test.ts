@@ -104,7 +104,7 @@ describe('providers', () => {
 });
 
 describe('cache', () => {
-  it('remembers by model, task and text, and forgets the longest unused', async () => {
+  it('caches by model, task and text, and drops the least recently used', async () => {
     const embedder = embedderWith({ cacheEntries: 2 });
     const calls = async (model: string, each: string): Promise<number> => {
       const before = stub.calls.length;
@@ -120,7 +120,7 @@ describe('cache', () => {
     expect(await calls('gemini:m:RETRIEVAL_QUERY', 'a')).toBe(1);
   });
 
-  it('asks for unknown texts only, and keeps nothing of a failure', async () => {
+  it('requests unknown texts only, and caches no failure', async () => {
     const embedder = embedderWith({ retries: 0 });
     await embedder.embed('m', ['a', 'b'], soon());
     await embedder.embed('m', ['b', 'c', 'a'], soon());

@@ -20,7 +20,7 @@ it.each(cases)('%j', (text, vector) => {
   expect(rounded(text)).toEqual(vector);
 });
 
-it('yields unit vectors of any dimension; shared words bring texts nearer', () => {
+it('yields unit vectors of any dimension; texts with shared words are nearer', () => {
   fc.assert(
     fc.property(fc.string(), fc.integer({ min: 1, max: 65_535 }), (text, dimensions) => {
       const vector = hashEmbedding(text, dimensions);

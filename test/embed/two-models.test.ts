@@ -44,7 +44,7 @@ describe('types with models of their own', () => {
   afterAll(() => server.dispose());
 
   it.each(orders.map((order) => order.join('')))(
-    'are each asked by their own: %s',
+    'are each sent to their own model: %s',
     async (order) => {
       for (const t of ['red fish', 'blue bird', 'green tree']) {
         const reply = (await server.db.call(`search${order}`, { t })) as Record<string, unknown>;

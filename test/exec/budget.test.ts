@@ -91,7 +91,7 @@ describe('early stops', () => {
     expect(reads.scanned).toBeLessThanOrEqual(1000);
   });
 
-  it('asks for degrees instead of adjacencies where only their number or presence matters', () => {
+  it('reads degrees instead of adjacency lists if only their number or presence matters', () => {
     const grows = many(of(slot(1)), out('Grows'));
     for (const condition of [
       exists(grows),
@@ -170,7 +170,7 @@ describe('limits', () => {
     expect([code, body]).toEqual([undefined, '[2999,2998]']);
   });
 
-  it('stops when the cancel word is set, having polled at least every 1,024 steps', () => {
+  it('stops when the cancel word is set, and polls at least every 1,024 steps', () => {
     let polls = 0;
     const value = many(scan('Plant'), where(1, compare('EQ', get(slot(1), 'stock'), lit(-1))));
     expect(run(value, {}, () => ++polls < 0).code).toBeUndefined();

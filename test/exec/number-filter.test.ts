@@ -54,7 +54,7 @@ describe('filters on integers', () => {
   let db: EmbeddedDatabase;
   afterAll(() => db?.close());
 
-  it('keep what the operator says, whatever way the records come', async () => {
+  it('keep the items that match the operator, on every access path', async () => {
     // As built: its lanes are threads.
     const { open } = (await import(join(root, 'dist/bin/index.js'))) as { open: typeof openType };
     db = await open({ dataDir: freshFolder(), sources: [{ path: 'main.hx', text: source }] });

@@ -158,7 +158,7 @@ describe('pages [X025]', () => {
     expect(visits[0]).toBeLessThan(3_000);
   });
 
-  it('refuse every other text', async () => {
+  it('refuse every other string', async () => {
     const { p } = (await db.call('q20', { n: 1 })) as Page;
     const sound = p.next!;
     const bytes = Buffer.from(sound, 'base64url');

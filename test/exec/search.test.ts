@@ -147,7 +147,7 @@ describe('vector search', () => {
     );
   });
 
-  it('asks the index for more when the store has lost what it proposes', () => {
+  it('requests more from the index if the store no longer has its hits', () => {
     const garden = new Garden(schema, false);
     const label = note(garden);
     for (let i = 0; i < 50; i++)
@@ -197,7 +197,7 @@ describe('vector search', () => {
     }
   });
 
-  it('goes through the index when many vectors pass a filter', () => {
+  it('goes through the index if many vectors match a filter', () => {
     const garden = new Garden(schema, false);
     const label = note(garden);
     for (let i = 0; i < 1500; i++) {

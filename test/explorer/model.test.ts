@@ -37,7 +37,7 @@ test('E16: integers of any size, wherever they stand, are printed with their dig
   }
 });
 
-test('E16: a text that is cut is as long as it may be, and ends with no half of a character', () => {
+test('E16: a shortened text has the maximum length, and does not end with half a character', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme', maxLength: 40 }),
@@ -67,7 +67,7 @@ const isTyped = (value: unknown): boolean =>
   typeof value === 'string' ||
   (typeof value === 'object' && value !== null && Object.values(value).every(isTyped));
 
-test('E17: whatever JSON an address holds fills the fields of a form, or leaves them empty', () => {
+test('E17: any JSON in an address fills the fields of a form, or leaves them empty', () => {
   fc.assert(
     fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
       expect(isTyped(typedFrom({ kind: 'list', optional: false, of: row }, text))).toBe(true);
@@ -104,7 +104,7 @@ const edge = (no: number, from: number, to: number): Item => ({
   to_node: idOf(to),
 });
 
-test('E11: edges that come later than their ends belong to the step that brought those', () => {
+test('E11: edges that arrive after their endpoints belong to the step that added those', () => {
   const model = new GraphModel();
   model.add({ nodes: [node(1)], edges: [] }, undefined, false);
   const first = model.add({ nodes: [node(2)], edges: [edge(1, 1, 2)] }, idOf(1));

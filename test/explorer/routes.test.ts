@@ -128,7 +128,7 @@ const mayEnter: Record<string, string[]> = {
   limited: ['status'],
 };
 
-test('E05, E09: who sees what, with keys and with the explorer off', async () => {
+test('E05, E09: what each role sees, with keys and with the explorer off', async () => {
   const guarded = await startServer({
     sources,
     env: { TRELLIS_API_KEY: 'the-administrator' },

@@ -93,7 +93,7 @@ test('E13: near on the map is near by the index, and the recall says how truly',
   expect(Math.min(...map.points.map((_, at) => degrees.get(at) ?? 0))).toBeGreaterThanOrEqual(8);
 });
 
-test('E13: what is asked for by id is on it, in a sample of the same size', async () => {
+test('E13: elements that are requested by id are on the map, in a sample of the same size', async () => {
   const all = await draw({ samples: 5_000 });
   const wanted = all.points.slice(0, 5).map(({ id }) => id);
   const ids = wanted.map((id) => Uint8Array.from(Buffer.from(id.replaceAll('-', ''), 'hex')));

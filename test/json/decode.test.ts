@@ -152,7 +152,7 @@ describe('scalars', () => {
     );
   });
 
-  it('counts the bytes of a text, not of its token', () => {
+  it('counts the bytes of a string, not of its token', () => {
     const limit = defaultLimits.value_bytes;
     const parameters = [parameter('v', scalar('String'))];
     expect(decode(parameters, `{"v":"${'x'.repeat(limit)}"}`)).toEqual(['x'.repeat(limit)]);
@@ -227,7 +227,7 @@ describe('bodies', () => {
     expect(faultOf([rows], `{"rows":[${Array(100).fill('""').join()}]}`).errors).toHaveLength(8);
   });
 
-  it('ignore what is not declared, unless strict', () => {
+  it('ignore undeclared members, unless strict', () => {
     const hostile = '{"constructor":{"prototype":{"name":"p"}},"name":"x","__proto__":1}';
     expect(decode([name], hostile)).toEqual(['x']);
     expect(faultOf([name], '{"constructor":{"name":"p"}}').code).toBe('PARAM_MISSING');

@@ -60,7 +60,7 @@ describe('scanJson', () => {
     );
   });
 
-  it('finds no member in a null, whatever was read before', () => {
+  it('finds no member in a null, independently of earlier reads', () => {
     const before = [
       '"a"',
       '1',

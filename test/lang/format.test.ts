@@ -94,7 +94,7 @@ describe('W10 trellis fmt', () => {
     }
   });
 
-  test('lays out whatever was written, with comments anywhere', async () => {
+  test('formats any source, with comments anywhere', async () => {
     const random = new Random(7);
     const gaps = [
       '',

@@ -337,7 +337,7 @@ test('cost classes', () => {
   expect(cost('QUERY q(g: ID) => DROP N<Gardener>(g) RETURN NONE')).toBe('W');
 });
 
-test('what callers may ask of a query', () => {
+test('options of a request for a query', () => {
   const whole = queryOf('// A bed.\n#[mcp] QUERY q(id: ID) => x <- N<Bed>(id) RETURN x');
   expect([whole.mcp, whole.elements, whole.returns]).toEqual([true, true, ['x']]);
   const shaped = queryOf('QUERY q(id: ID) => x <- N<Bed>(id) RETURN x::{code}, 1');

@@ -201,7 +201,7 @@ describe('many writes of one request', () => {
 });
 
 describe('collected index entries', () => {
-  it('come out by key, those of a key by id', () => {
+  it('are read in the order of keys, those of a key by id', () => {
     const key = fc.array(fc.constantFrom(0, 1, 255), { minLength: 1, maxLength: 14 });
     // As of values: none is a prefix of another.
     const prefix = key.map((bytes) => Uint8Array.from([0, 0, 0, 7, ...bytes.map((b) => b | 2), 1]));

@@ -39,7 +39,7 @@ const properties = (line: string): unknown =>
   line === '' ? '' : (JSON.parse(line).properties ?? JSON.parse(line).refused);
 
 describe('CSV', () => {
-  it('reads what a table holds, in whatever pieces it comes', async () => {
+  it('reads the content of a table, in blocks of any size', async () => {
     const random = new Random(5);
     const pieces = ['a', 'ä', '"', '""', ',', '\n', '\r\n', '\r', ' ', '€', '\ufeff', '', 'x y'];
     for (let round = 0; round < 60; round++) {
@@ -147,7 +147,7 @@ describe('CSV', () => {
     }
   });
 
-  it('puts every line of a file into one record, whatever stands in it', async () => {
+  it('puts every line of a file into one record, with any content', async () => {
     const random = new Random(11);
     const pieces = ['a', 'ä', '"', '"', '""', ',', '\n', '\n', '\r\n', '\0', ' ', '1'];
     for (let round = 0; round < 200; round++) {

@@ -114,7 +114,7 @@ describe('bulk load', () => {
     expect(inspect(bulk.data)).toBe(inspect(single.data));
   });
 
-  it('embeds texts, and takes a load in parts, other writes between', async () => {
+  it('embeds texts, and accepts a load in parts, with other writes between', async () => {
     const server = await start();
     const rows = [
       { vector: 'Passage', embed: 'hello world', properties: { text: 'one' } },

@@ -203,7 +203,7 @@ describe('what it answers itself', () => {
     expect((await line.json()).id).toBe('alone');
   });
 
-  test('the input may come in any pieces', () => {
+  test('the input can arrive in any pieces', () => {
     const lines: string[] = [];
     const reader = new LineReader(100, (one) =>
       lines.push(one === undefined ? 'long' : String(one)),
@@ -215,7 +215,7 @@ describe('what it answers itself', () => {
     expect(lines).toEqual(['a', 'long', 'b\r', 'y'.repeat(100), 'c']);
   });
 
-  test('M17 whatever comes in, only messages go out', async () => {
+  test('M17 only messages are written, for any input', async () => {
     const own = talk(url);
     const random = randomSource(11);
     const good = [
@@ -264,7 +264,7 @@ describe('what it answers itself', () => {
   });
 });
 
-describe('a server that goes away', () => {
+describe('a server that stops', () => {
   /** Takes a request and ends the connection, counting. */
   function deafServer(): Promise<{ server: Server; port: number; heard: () => number }> {
     let heard = 0;
@@ -283,7 +283,7 @@ describe('a server that goes away', () => {
     );
   }
 
-  test('a call is never sent twice; what only reads is asked again', async () => {
+  test('a call is never sent twice; one that only reads is repeated', async () => {
     const deaf = await deafServer();
     const own = talk(`http://127.0.0.1:${deaf.port}/mcp`);
     own.send(callOf(1, 'add', { name: 'x' }));

@@ -105,7 +105,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     expect((await listener.next()).method).toBe('notifications/prompts/list_changed');
   });
 
-  test('no more streams than may be are open; one that goes makes room', async () => {
+  test('no more streams than the limit are open; a closed one frees its place', async () => {
     for (let i = 0; i < 8; i++) await (await hear({})).next();
     const late = await hear({});
     expect(late.status).toBe(429);
@@ -114,7 +114,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     expect((await hear({})).status).toBe(200);
   });
 
-  test('who does not read is let go, and costs nothing', async () => {
+  test('a client that does not read is disconnected, and costs nothing', async () => {
     // Each notification names it, so that few of them fill the buffers of two sockets.
     const id = JSON.stringify('x'.repeat(100_000));
     const body = `{"jsonrpc":"2.0","id":${id},"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}}`;

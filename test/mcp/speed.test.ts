@@ -12,7 +12,7 @@ const row =
   /^\| (tools\/call, \S+) +\| +[\d,]+ \| +([\d.]+) \| +([\d.]+) \| +([\d.]+) \| +([\d.]+) \|$/gm;
 
 test.skipIf(!isLong)(
-  'M18 calls of a tool come at no less than .8 of the rate of the query',
+  'M18 calls of a tool reach at least .8 of the rate of the query',
   {
     timeout: 120_000,
   },

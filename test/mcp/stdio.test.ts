@@ -119,7 +119,7 @@ test('M16 bridges that start at the same time share one server, and outlive it',
 });
 
 describe('what cannot work is said', () => {
-  test('of sources with an error, before anybody waits', async () => {
+  test('of sources with an error, before any request waits', async () => {
     const { code, stdout, stderr } = await runCli(['mcp', project('QUERY broken(')], {});
     expect([code, stdout]).toEqual([65, '']);
     expect(stderr).toContain('SOURCE_INVALID');

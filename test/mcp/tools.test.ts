@@ -102,7 +102,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
       expect(JSON.stringify(result.structuredContent)).toBe(body);
     });
 
-    test('M07 an integer that JavaScript would round arrives as text, another as it is', async () => {
+    test('M07 an integer that JavaScript would round is returned as a string, others unchanged', async () => {
       const told = await mcp.post(
         'mcp',
         '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"number","arguments":{"n":9007199254740993}}}',

@@ -7,7 +7,7 @@ import { compileShop } from './shop.js';
 
 const text = (name: string) => `x <- N<Item>({key: "${name}"}) RETURN x`;
 
-test('a text that comes again has its plan already', () => {
+test('a repeated text uses the cached plan', () => {
   const program = compileShop('', false);
   const first = queryOf(text('a'), program, defaultLimits);
   expect(queryOf(text('a'), program, defaultLimits)).toBe(first);
@@ -25,7 +25,7 @@ test('another program, other limits and invalid texts have no cached plan', () =
   }
 });
 
-test('those asked for longest ago give way', () => {
+test('the least recently used plans are dropped', () => {
   const program = compileShop('', false);
   const long = (i: number) => text(`${i}${'x'.repeat(8_000)}`);
   const [first, second] = [0, 1].map((i) => queryOf(long(i), program, defaultLimits));

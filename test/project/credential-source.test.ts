@@ -190,13 +190,16 @@ describe('the log of a cluster', () => {
     else expect(look).toThrowError(/cluster\.(log is said|token_file is)/);
   });
 
-  test.each(['nats', 's3'])('%s: a server that a project names is not even asked', async (kind) => {
-    connections = 0;
-    const { project, env } = made({ kind, log: '.env', token: 'environment', file: 'outside' });
-    const done = await runCli(['serve', project], { env });
-    expect([done.code, connections]).toEqual([78, 0]);
-    expect(done.stderr).toMatch(/CONFIG_INVALID: cluster\.log is said/);
-  });
+  test.each(['nats', 's3'])(
+    '%s: a server that a project names receives no request',
+    async (kind) => {
+      connections = 0;
+      const { project, env } = made({ kind, log: '.env', token: 'environment', file: 'outside' });
+      const done = await runCli(['serve', project], { env });
+      expect([done.code, connections]).toEqual([78, 0]);
+      expect(done.stderr).toMatch(/CONFIG_INVALID: cluster\.log is said/);
+    },
+  );
 
   test('a project names no driver of its own', async () => {
     const project = makeFolder();

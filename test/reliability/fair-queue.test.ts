@@ -150,7 +150,7 @@ describe('A29: nothing is lost', () => {
     expect(got.get('seldom')!).toBeGreaterThan(25_000);
   });
 
-  test('all calls come back, in the order of their callers', () => {
+  test('all calls are returned, in the order of their callers', () => {
     const queue = new FairQueue<Item>();
     const items: Item[] = [];
     for (let i = 0; i < 3_000; i++) {

@@ -287,7 +287,7 @@ describe('an import that begins and does not end', () => {
 });
 
 describe('an import that is sent again', () => {
-  it('is answered with its counts, whatever came between', async () => {
+  it('is answered with its counts, after any other imports', async () => {
     const before = await count();
     const whole = name();
     const parts = name();
@@ -324,7 +324,7 @@ describe('an import that is sent again', () => {
 });
 
 describe('a database that takes no writes', () => {
-  it('refuses an import at its first part, and answers for one that is over', async () => {
+  it('refuses an import at its first part, and returns the counts of a finished one', async () => {
     const over = name();
     await send(`name=${over}`, rows(3));
     const { folder } = opened;

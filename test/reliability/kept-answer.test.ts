@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => db.close());
 
 describe('a repeat', () => {
-  test('is given the first answer, and nothing is done', async () => {
+  test('gets the first response, and nothing is done', async () => {
     const first = await call('add', { no: 1 }, 'a');
     expect(await call('add', { no: 1 }, 'a')).toBe(first);
     await db.call('clear');
@@ -92,7 +92,7 @@ describe('a repeat', () => {
     expect(await call('add', { no: 1 }, 'c', 'one')).toBe(first);
   });
 
-  test('with a profile is given that of the first', async () => {
+  test('with a profile gets the profile of the first', async () => {
     const first = await call('add', { no: 1 }, 'd', '', true);
     expect(first).toContain('"profile"');
     expect(await call('add', { no: 1 }, 'd', '', true)).toBe(first);

@@ -71,7 +71,7 @@ describe('defaults', () => {
   });
 });
 
-it('near its bound, memory is short, and is not when it has been given back', async () => {
+it('near its limit, memory is short, and no longer when it was freed', async () => {
   let own = 80;
   const watch = new MemoryWatch(100, () => own);
   expect(watch.isShort).toBe(false);

@@ -180,7 +180,7 @@ async function growing(count: number) {
 }
 
 describe('readers', () => {
-  it('are started one by one, while calls find all others busy, up to the most', async () => {
+  it('are started one by one, while calls find all others busy, up to the maximum', async () => {
     const { dispatcher, lanes, submit, settled } = await growing(3);
     expect(lanes).toHaveLength(1);
     submit();
@@ -261,7 +261,7 @@ describe('readers', () => {
     }
   });
 
-  it('run what calls under way have asked for, after a reload as before it', async () => {
+  it('run the program that running calls have requested, after a reload as before it', async () => {
     const source = (version: number) => `
       N::Item { no: I64 }
       QUERY fill(rows: [{no: I64}]) => FOR {no} IN rows { AddN<Item>({no: no}) } RETURN "ok"

@@ -44,7 +44,7 @@ describe('a compiler', () => {
     }
   });
 
-  it('refuses who comes when the queue is full', async () => {
+  it('refuses a caller when the queue is full', async () => {
     const compiler = new Compiler({ max: 2, heapMb: 512 });
     const calls = Array.from({ length: 3 }, () => compiler.check(sourcesOf('so'), rules));
     const ends = await Promise.allSettled(calls);
@@ -122,7 +122,7 @@ describe.each(hasUws ? ['uws', 'node'] : ['node'])('a server with %s', (transpor
     expect(shares).toSatisfy(isSmall);
   });
 
-  it('answers others while a query that comes with its call is compiled', async () => {
+  it('answers others while an ad hoc query is compiled', async () => {
     const shares: number[] = [];
     for (let i = 0; i < 3 && !isSmall(shares); i++)
       shares.push(

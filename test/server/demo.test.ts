@@ -33,7 +33,7 @@ it('compiles without diagnostics', () => {
   expect(program!.queries.filter((query) => query.mcp).length).toBeGreaterThan(0);
 });
 
-it('has a seed whose bodies its queries take', () => {
+it('has a seed whose bodies its queries accept', () => {
   const anyId = '"00000000-0000-7000-8000-000000000000"';
   for (const { query: name, body } of lines) {
     const { plan } = program!.queries.find((query) => query.name === name)!;

@@ -198,7 +198,7 @@ describe.each(transports)('framing on %s', (transport) => {
     expect(text).toMatch(/^HTTP\/1\.1 100 [\s\S]*HTTP\/1\.1 200 OK/);
   });
 
-  it('closes after the answer when asked to', async () => {
+  it('closes after the response on request', async () => {
     const head = post('Host: localhost', 'Content-Length: 2', 'Connection: close');
     const { text, closed } = await server.raw(`${head}{}`);
     expect(text).toContain('{"pong":true}');
@@ -281,7 +281,7 @@ describe.each(transports)('framing on %s', (transport) => {
     expect(closed).toBe(true);
   });
 
-  it('counts a chunked body while it comes', async () => {
+  it('counts a chunked body while it arrives', async () => {
     const connection = await server.connect();
     connection.send(post('Host: localhost', 'Transfer-Encoding: chunked'));
     const piece = `4000${crlf}${' '.repeat(0x4000)}${crlf}`;
@@ -357,7 +357,7 @@ describe.each(transports)('times and sums on %s', (transport) => {
     server.close();
   });
 
-  it('closes those who do not read', async () => {
+  it('closes connections that do not read', async () => {
     const server = await startApp(transport, { 'limits.buffered_response_bytes': '16MiB' });
     const idle = await Promise.all(
       Array.from({ length: 6 }, async () => {
@@ -398,7 +398,7 @@ describe.each(transports)('times and sums on %s', (transport) => {
 });
 
 describe('what differs', () => {
-  it('node keeps a connection of HTTP/1.0 that asks for it', async () => {
+  it('node keeps a connection of HTTP/1.0 on request', async () => {
     const server = await startApp('node');
     const { text, closed } = await server.raw(
       'POST /echo HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 7\r\n\r\n{"a":1}' +

@@ -45,7 +45,7 @@ const names = [
 ].flatMap((line) => line.split(' '));
 
 describe('heads on their way to the main thread', () => {
-  it('are what they were, whatever headers they have', () => {
+  it('arrive unchanged, with any headers', () => {
     const random = new Random(14);
     for (let round = 0; round < 300; round++) {
       const sent = fresh(emptyHead);
@@ -65,7 +65,7 @@ describe('heads on their way to the main thread', () => {
 });
 
 describe('messages between an HTTP thread and the main thread', () => {
-  it('all arrive, whole and in their order, whatever bursts and pauses they come in', async () => {
+  it('all arrive, complete and in order, for any bursts and pauses', async () => {
     const count = long ? 10_000_000 : 100_000;
     // Sends back what it hears; its own bursts are not those that came.
     const thread = threadOf(`
@@ -150,7 +150,7 @@ describe('the end of a thread that has connections', () => {
     await thread.terminate();
   });
 
-  it.skipIf(!hasUws)('from outside is that of the process, whatever it would do at its end', () => {
+  it.skipIf(!hasUws)('from outside ends the whole process, which skips its own end tasks', () => {
     const script = `
       const { Worker, isMainThread, parentPort } = require('node:worker_threads');
       if (isMainThread) {
@@ -188,7 +188,7 @@ describe('rates of all threads', () => {
     }
   });
 
-  it('err on the side of the bound where more sources come than there is room for', () => {
+  it('count too many rather than too few if there are more sources than entries', () => {
     const rate = new SharedRate(1);
     let passed = 0;
     for (let source = 0; source < 60_000; source++) if (rate.pass(`${source}`, 0)) passed++;
@@ -196,7 +196,7 @@ describe('rates of all threads', () => {
     expect(passed).toBeLessThanOrEqual(32_768);
   });
 
-  it('let exactly so many through, whichever threads they come to', async () => {
+  it('let exactly this many through, on any threads', async () => {
     const rate = new SharedRate(5_000);
     // Each thread's clock begins with it: the second is that of the clock they share.
     const script = `

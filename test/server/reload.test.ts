@@ -136,7 +136,7 @@ test('an invalid set is reported and the old one serves; the corrected set serve
   await becomes(one, '0', '1');
 });
 
-test('`dev` watches and draws pictures; without watching nothing changes by itself', async () => {
+test('`dev` watches and prints code frames; without watching nothing is reloaded automatically', async () => {
   const sources = { 'a.hx': schema, 'b.hx': answer('0') };
   const one = await start(sources, { command: 'dev', toml: 'server.watch = false' });
   save(one, 'b.hx', 'QUERY ping() => x <- N<Dok> RETURN x\n');
@@ -198,7 +198,7 @@ test('sessions continue; items whose type was removed are skipped', async () => 
   expect(await call('n_from_type', { data: { node_type: 'Doc' } })).toMatchObject({ no: 1 });
 });
 
-test('T17: calls under way get the query they asked for', {
+test('T17: running calls get the version that they requested', {
   timeout: long ? 1_800_000 : 60_000,
 }, async () => {
   const queries = (turn: number) => {

@@ -232,7 +232,7 @@ describe.each(transports)('requests on %s', (transport) => {
     );
   });
 
-  it('refuses for want of room before the body has come, and stays in step', async () => {
+  it('refuses without capacity before the body has arrived, and stays in step', async () => {
     const head = (bytes: number): string =>
       `POST /later HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${bytes}\r\n\r\n`;
     server.database.full = true;

@@ -287,7 +287,7 @@ describe.each(transports)('with keys on %s', (transport) => {
 });
 
 describe.each(transports)('rates and remote peers on %s', (transport) => {
-  it('slows down those who guess keys', async () => {
+  it('slows down clients that guess keys', async () => {
     const key = 'a'.repeat(40);
     const server = await startApp(transport, { 'auth.api_key': key, 'limits.auth_failures': '3' });
     expect(await outcome(server, { path: '/ping', headers: { 'x-api-key': key } })).toBe('ok');

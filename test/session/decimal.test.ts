@@ -79,7 +79,7 @@ describe('integerOperand', () => {
     expect(integerOperand('-1e-999999999999')).toEqual({ kind: 'fraction', floor: -1 });
   });
 
-  test('long texts cost little', () => {
+  test('long strings cost little', () => {
     const started = performance.now();
     integerOperand(`1${'0'.repeat(1_000_000)}1`);
     integerOperand(`0.${'0'.repeat(1_000_000)}1`);

@@ -160,7 +160,7 @@ describe('a failing call leaves the session as it was', () => {
 });
 
 describe('next', () => {
-  test('passes over deleted items, and reads each item at most a few times in all', async () => {
+  test('skips deleted items, and reads each item at most a few times in total', async () => {
     const bench = new Bench();
     const ids = Array.from({ length: 3000 }, (_, i) =>
       bench.database.addNode('Book', { title: `t${i}`, year: i, tags: [] }),

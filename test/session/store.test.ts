@@ -117,7 +117,7 @@ describe('the cap', () => {
     expect(store.counts()).toMatchObject({ open: 2, expired: 1, evicted: 0 });
   });
 
-  test('evicts the least recently used that is idle for five minutes, own ones first', () => {
+  test('evicts the least recently used that is idle for five minutes, those of the caller first', () => {
     const store = storeWith({ sessions: 3 });
     const foreign = store.open('bob', 0);
     const older = store.open('ann', 1);

@@ -231,7 +231,7 @@ describe('reading the data file', () => {
     expect(broken).toContainEqual(expect.stringContaining('is beyond the end of the file'));
   });
 
-  it('is not needed for a sound file whose last pages were never written', () => {
+  it('is not needed for an intact file whose last pages were never written', () => {
     const path = freshFolder();
     const directory = openDataDirectory(path);
     const storage = openGarden(join(path, 'graph'));

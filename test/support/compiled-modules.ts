@@ -1,13 +1,12 @@
-// A plugin of the test runner: modules of the product come from `dist`, where `npm run setup` has
-// compiled them, instead of being transformed once more and evaluated through the runner, which is
-// a fifth of the work of a run. Owns the decision: only while `dist` is what the sources say, and
-// never in watch mode, where they change under it.
+// A plugin of the test runner that loads modules of the product from `dist`, where `npm run setup` has
+// compiled them. Transforming and evaluating them in the runner is a fifth of the work of a run. It does so
+// only while `dist` is current, and never in watch mode, where the sources change.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { root } from './project.js';
 
-/** What Node imports by itself. */
+/** Modules that Node can import directly. */
 export const compiled = /\/dist\/(engine|server|bench|wasm)\//;
 
 /** Whether setup would have nothing to compile. */

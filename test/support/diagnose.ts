@@ -1,5 +1,5 @@
-// Runs `trellis check` over many faulty sources at once: the cases of a file that share a schema
-// become one project, a file per case, and what is printed is sorted back to the cases.
+// Runs `trellis check` over many invalid sources in one call. The cases of a file that share a schema become
+// one project with one file per case, and the output is assigned to the cases.
 import type { Case } from './corpus/case.js';
 import { makeFolder, removeFolder, writeProject } from './project.js';
 import { commandHere } from './server/command-here.js';

@@ -129,7 +129,7 @@ export class FakeDatabase implements Database {
     return Buffer.from(text);
   }
 
-  /** Never ends by itself, nor when it is told to. */
+  /** Never ends, even if it is cancelled. */
   #hang({ onCancellable }: CallOptions): Promise<Uint8Array> {
     onCancellable?.(() => this.cancelled++);
     return new Promise(() => undefined);

@@ -14,7 +14,7 @@ export interface Page {
 /** A fenced block of code. */
 export interface Block {
   page: string;
-  /** Of the opening fence, from 1. */
+  /** Line of the opening fence, from 1. */
   line: number;
   /** First word behind the fence: `sh`, `json`, ... */
   language: string;

@@ -1,5 +1,5 @@
-// Mutated sources: a valid project of the corpus, cut, doubled, swapped and spiced, and what must
-// hold of whatever the compiler says about it: no crash, time in proportion, places that exist.
+// Mutates sources: cuts, duplicates and swaps parts of a valid project of the corpus. Checks the output of
+// the compiler for each: no crash, linear time, existing positions.
 import { compile, type Source } from '../../engine/lang/compile.js';
 import type { Diagnostic } from '../../engine/lang/syntax/diagnostic.js';
 import type { Program } from '../../engine/plan/program.js';
@@ -140,7 +140,7 @@ export function judge(sources: readonly Source[], compat: boolean): Verdict {
   return { fault, program, cpuMs: spent };
 }
 
-/** A real fault, told in words, at a place that exists and ends after it begins. */
+/** Checks that a diagnostic has a text, and a position that exists and ends after it begins. */
 function isPlaced(d: Diagnostic, texts: ReadonlyMap<string, string[]>): boolean {
   const lines = texts.get(d.file) ?? [];
   const isIn = (line: number, column: number) =>

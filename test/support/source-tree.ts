@@ -116,7 +116,7 @@ interface Func {
   name: string;
   line: number;
   length: number;
-  /** A generator that is made anew by every call of a function around it. */
+  /** A generator that every call of a surrounding function creates again. */
   isInnerGenerator: boolean;
 }
 
@@ -177,8 +177,8 @@ interface Use {
 const uses = new WeakMap<SourceFile, Use[]>();
 
 /**
- * Text of every expression that reads a member, makes or throws something, with its line; and
- * `console` and `process` wherever they stand by themselves.
+ * Returns the text and line of every expression that reads a member, creates or throws something, and of
+ * each lone `console` and `process`.
  */
 export function usesOf(file: SourceFile): readonly Use[] {
   const known = uses.get(file) ?? findUses(file);

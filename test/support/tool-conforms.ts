@@ -1,5 +1,5 @@
-// Whether a reply, as a tool of the Model Context Protocol hands it on, is of the schema that the tool
-// shows: printed from the query's type, and checked by a validator of its own.
+// Checks whether a reply of an MCP tool matches the schema of the tool. The schema is printed from the
+// query's type, and a separate validator checks it.
 import Schema from 'typebox/schema';
 import { findDecodePaths } from '../../engine/contract/decode-path.js';
 import type { Query } from '../../engine/plan/plan.js';

@@ -9,7 +9,7 @@ const members = ['a', 'b', 'c', 'd'].map((node): Member => ({ node, address: `${
 const names = Array.from({ length: 2_000 }, (_, i) => `tenant-${i}`);
 const firstOf = (name: string, among: readonly Member[]) => ranked(name, among)[0]!.node;
 
-test('K45: leaders spread evenly, and only those of a node that goes move', () => {
+test('K45: leaders are spread evenly, and only those of a removed node move', () => {
   const counts = new Map<string, number>();
   for (const name of names) {
     const first = firstOf(name, members);

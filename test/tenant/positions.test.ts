@@ -19,7 +19,7 @@ const shard = fc.stringMatching(/^[a-z_][a-z0-9_]{0,9}-\d{1,4}$/);
 const shards = fc.uniqueArray(fc.tuple(shard, position), { selector: ([name]) => name });
 const none = { epoch: 0, seq: 0 };
 
-it('a token is read back as it was printed, by itself and as one of two headers', () => {
+it('a token is read back as it was printed, alone and as one of two headers', () => {
   const property = fc.property(position, shards, shards, (main, some, more) => {
     const token = printPositions(main, new Map(some));
     const back = { main, shards: new Map(some) };
@@ -38,7 +38,7 @@ it('a token is read back as it was printed, by itself and as one of two headers'
   fc.assert(property, { numRuns: 200 });
 });
 
-it('a token of shards alone is one, and no text is none', () => {
+it('a token of shards only is valid, and an empty string is none', () => {
   expect(parsePositions('p-1=2.3')).toEqual({
     main: undefined,
     shards: new Map([['p-1', { epoch: 2, seq: 3 }]]),

@@ -73,7 +73,7 @@ const source = `
 ${types.map((type) => `V::${type} { note: String }${queriesOf(type)}`).join('\n')}`;
 const texts = ['red fish', 'blue bird', 'green tree', 'red tree'];
 
-describe('texts about scattered types', () => {
+describe('texts for sharded types', () => {
   let whole: RunningTenants;
   let parts: RunningTenants;
   const config = {

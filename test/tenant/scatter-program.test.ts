@@ -72,7 +72,7 @@ it('K47 parts of two programs are no answer; those that differ for a moment are 
   expect(await near()).toEqual([200, 1]);
 });
 
-it('K47 nor are those of a program that comes in between', async () => {
+it('K47 nor are those of a program that arrives in between', async () => {
   const [here, there] = [programOf('String', 'n'), programOf('String', 'm: _::{n}')];
   const query = here.queries.find(({ name }) => name === 'near')!;
   const answer = Buffer.from('{"0.k0":10,"0.l0":[]}');

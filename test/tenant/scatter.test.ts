@@ -264,7 +264,7 @@ describe('K47: the answer of shards', () => {
       }
     });
 
-    it('also of those that come together', async () => {
+    it('also of simultaneous ones', async () => {
       for (let round = 0; round < 5; round++) {
         const requests = requestsOf(await makeAll()).slice(0, shards);
         const replies = await Promise.all(requests.map(under(`together-${round}`)));
@@ -273,7 +273,7 @@ describe('K47: the answer of shards', () => {
       }
     });
 
-    it('and one that was refused takes no key', async () => {
+    it('and a refused write uses up no key', async () => {
       const [id, other] = await makeAll();
       const refused: Request[] = [
         { path: '/drop', body: { id: 'nonsense' } },
@@ -300,7 +300,7 @@ describe('K47: the answer of shards', () => {
     expect(searched.status).toBeGreaterThanOrEqual(400);
   });
 
-  it('K49: a missing shard fails the answer, unless what there is is asked for', async () => {
+  it('K49: a missing shard fails the response, unless partial results are requested', async () => {
     const near = { near: [1, 0, 0], k: 200 };
     const all = await scattered.post('/nearest', near, { 'Trellis-Partial': 'allow' });
     expect(all.headers.get('trellis-shards')).toBe(`${shards}/${shards}`);
@@ -425,7 +425,7 @@ describe('K48: a slow shard', () => {
     expect([await told, asked]).toEqual(['{"at":1}', [0, 1]]);
   });
 
-  it('is not asked twice while it is quick', async () => {
+  it('is not asked twice while it is fast', async () => {
     const { told, asked } = gather([() => answer(0), () => answer(1)], 60_000);
     expect([await told, asked]).toEqual(['{"at":0}', [0]]);
   });

@@ -86,7 +86,7 @@ const refusal = (code: string) => ({
   body: Buffer.from(JSON.stringify({ code, args: { node: 'b', address: 'b:1' } })),
 });
 
-it('K48 a slow shard is asked at another node, which is not older and of the same program', async () => {
+it('K48 a slow shard is asked at another node, which is not behind and has the same program', async () => {
   const { places, asked } = placesOf({
     says: () => ({}),
     here: () => new Promise(() => undefined),
@@ -137,7 +137,7 @@ it('without a secret that nodes share, this node is the only replica', async () 
   expect(asked).toEqual([]);
 });
 
-it('K47 a write goes to the leader of the shard, and is here when it is answered', async () => {
+it('K47 a write goes to the leader of the shard, and is visible here when it is acknowledged', async () => {
   const header = (name: string): string => (name === 'trellis-position' ? '3.9' : '');
   const { places, asked, waited } = placesOf({ leader: 'c', says: () => ({ header }) });
   const once = { scope: 'key', key: 'k' };
@@ -152,7 +152,7 @@ it('K47 a write goes to the leader of the shard, and is here when it is answered
   expect(leading.asked).toEqual([]);
 });
 
-it('K47 a write goes where the lead goes, and what may be done is not asked for again', async () => {
+it('K47 a write follows the leader, and a write that may be done is not repeated', async () => {
   let turn = 0;
   const moving = placesOf({
     leader: 'b',
@@ -202,7 +202,7 @@ it('K20 a read of a shard is as current as the request says, and returns the pos
   expect(leading.waited).toEqual(['beat']);
 });
 
-it('K20 another node is asked for what is as fresh, and not older than what is here', async () => {
+it('K20 another node is asked for a read that is as current, and not older than the data here', async () => {
   for (const [mode, after, asks] of [
     ['session', undefined, { mode: 'session', after: '2.7' }],
     ['session', 9, { mode: 'session', after: '2.9' }],

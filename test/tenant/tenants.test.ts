@@ -23,7 +23,7 @@ const source = `
 
 const codeOf = ({ text }: Reply): string | undefined => JSON.parse(text).code;
 
-describe('whose a request is', () => {
+describe('the tenant of a request', () => {
   let server: RunningTenants;
   const fakes = new Map<string, FakeDatabase>();
   beforeAll(async () => {
@@ -87,7 +87,7 @@ describe('whose a request is', () => {
     }
   });
 
-  it('K45: who may not come learns nothing of which databases there are', async () => {
+  it('K45: a caller without access learns no names of databases', async () => {
     const paths = ['/livez', '/readyz', '/openapi.json', '/metrics', '/ping', '/nothing', '/mcp'];
     for (const path of paths) {
       for (const key of ['', 'wrong']) {

@@ -140,7 +140,7 @@ describe('with a clock of its own', () => {
     expect(Math.min(...counts)).toBeGreaterThan(Math.max(...counts) / 2);
   });
 
-  it('keeps the turn of one whose request has left, and none for who is not asked for any more', async () => {
+  it('keeps the slot of a request that has left, and none for one that no caller waits for', async () => {
     const ms = { open: 1, close: 1 };
     const clock = new OwnClock();
     const turns: AdmissionQueue = new AdmissionQueue(1, (name) => (name === 'a' ? a : b), clock);

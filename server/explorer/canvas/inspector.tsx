@@ -84,8 +84,8 @@ function One({ hands, item }: HandsProps & { hands: CanvasContext; item: Item })
         )}
       </p>
       <p class="hint">
-        A second one, by Shift with a click or an arrow, and the way between them is found; E leads
-        through its edges.
+        Shift-click a second element, or press Shift with an arrow key, to find the path between
+        them. E moves through the edges.
       </p>
     </>
   );

@@ -57,8 +57,8 @@ export function SlowLog() {
       <div class="empty">
         <h2>No slow requests</h2>
         <p>
-          Requests that take longer than <code>log.slow_after</code> stand here, the last 128 of
-          them: a smaller one in <code>trellis.toml</code> shows more.
+          This page shows the last 128 requests that took longer than <code>log.slow_after</code>.
+          Set a shorter time in <code>trellis.toml</code> to see more.
         </p>
       </div>
     );

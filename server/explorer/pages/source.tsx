@@ -42,7 +42,7 @@ function Files({ files, refusal }: { files: SourceFile[]; refusal: Sources['refu
       <div class="empty">
         <h2>There are no sources</h2>
         <p>
-          Put a file <code>schema.hx</code> into the project; it is read as soon as it is saved.
+          Save a file <code>schema.hx</code> in the project, and it appears here.
         </p>
       </div>
     );
@@ -60,7 +60,8 @@ function Files({ files, refusal }: { files: SourceFile[]; refusal: Sources['refu
         {isGone && <p class="note amber">The file {name} no longer exists.</p>}
         {refusal && (
           <p class="note amber" role="alert">
-            {refusal.reason}: the sources below are on disk, the ones before them go on serving.
+            {refusal.reason}: the server refused the sources below and still serves the previous
+            version.
           </p>
         )}
         <SourceLines

@@ -51,7 +51,7 @@ export function Vectors() {
       <div class="empty">
         <h2>There is no {type.type} yet</h2>
         <p>
-          A query that adds some stands under <a href={linkTo('query')}>Query</a>.
+          Run a query that adds some on the page <a href={linkTo('query')}>Query</a>.
         </p>
       </div>
     );

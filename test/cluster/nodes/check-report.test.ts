@@ -40,7 +40,7 @@ async function plant(name: string): Promise<void> {
   await servers.takesRole(name, 'follower');
 }
 
-test('K35 all are equal, whichever node is asked, and old answers are none of the next comparison', async () => {
+test('K35 all nodes are equal, on any node, and old replies do not count for the next comparison', async () => {
   // The leader hears of nodes when they have followed for a moment.
   const claims = async (): Promise<string> =>
     (await servers.command('status', servers.get('a'))).stdout;

@@ -193,7 +193,7 @@ test('K22 precomputed vectors are accepted from nodes only, and one time', async
     expect((await send(`${count} ${good}`, Buffer.from('{"text":"plain"}')))[0]).toBe(200);
 });
 
-test('K22 the leader is given the time that is left, and no more of a body than it takes', async () => {
+test('K22 the leader gets the remaining time, and a body within its limit', async () => {
   const seen: { headers: IncomingHttpHeaders; bytes: number }[] = [];
   // A leader of a version that takes no embeddings, or takes them.
   let takes = true;

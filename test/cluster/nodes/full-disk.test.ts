@@ -40,7 +40,7 @@ const wider = `${source}
   QUERY sheds() => all <- N<Shed> RETURN all::{ at }`;
 
 describe('a follower', () => {
-  test.each([1, 2, 5])('T7 whose commit %i finds no room does it again', async (at) => {
+  test.each([1, 2, 5])('T7 a node whose commit %i finds no space repeats it', async (at) => {
     cluster = await TestCluster.found(['a', 'b'], source);
     const a = await cluster.open('a');
     await cluster.leader();
@@ -59,7 +59,7 @@ describe('a follower', () => {
     expect(b.db.database.status()).toMatchObject({ writes: true });
   });
 
-  test('T7 whose commit of a program finds no room asks for the program again', async () => {
+  test('T7 a node whose commit of a program finds no space requests the program again', async () => {
     cluster = await TestCluster.found(['a', 'b'], source);
     const a = await cluster.open('a');
     await cluster.leader();
@@ -148,7 +148,7 @@ describe('a leader whose write is in the log', () => {
     await expectSame(['after']);
   });
 
-  test('K44 who is alone and hands over leads again', async () => {
+  test('K44 a single node that hands over leads again', async () => {
     cluster = await TestCluster.found(['a'], source);
     const a = await cluster.open('a');
     await cluster.leader();

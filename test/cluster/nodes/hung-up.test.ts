@@ -38,7 +38,7 @@ async function send(name: string, row: string) {
   return { socket, text: () => text, whole };
 }
 
-test('a write whose client hung up meanwhile is not passed on; one that is waited for is', async () => {
+test('a write whose client disconnected meanwhile is not forwarded; a write with a client is', async () => {
   const { child } = servers.get('b');
   // Connections that it has, and some that it has yet to take.
   child.kill('SIGSTOP');

@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => servers.close());
 
-test('C0 questions about a query that writes ask, wherever they are put', async () => {
+test('C0 explain and profile of a query that writes, on any node', async () => {
   for (const node of ['a', 'b']) {
     const { status, body } = await call(node, 'add?explain=1', { name: 'asked', age: 1 });
     expect([status, body.p]).toEqual([200, undefined]);
@@ -68,7 +68,7 @@ test('C0 K43 rows of an import', async () => {
   ]);
 });
 
-test('C0 queries that come with their call', async () => {
+test('C0 ad hoc queries', async () => {
   const source = (name: string) => `QUERY once() => p <- AddN<P>({name: "${name}", age: 5})
 RETURN p::{name}`;
   for (const path of ['_admin/query', '_query']) {

@@ -324,7 +324,7 @@ describe('two nodes', () => {
     await expectSame();
   });
 
-  test('K29 who cannot compile what the leader runs stops before it, and answers reads', async () => {
+  test("K29 a node that cannot compile the leader's program stops before it, and answers reads", async () => {
     const { leader, follower } = await roles();
     const { program } = leader.db.database;
     const sources = [{ path: 'app.hx', text: 'QUERY of a later version' }];
@@ -337,7 +337,7 @@ describe('two nodes', () => {
   });
 });
 
-describe.runIf(isLong)('nodes that come and go', () => {
+describe.runIf(isLong)('nodes that start and stop', () => {
   afterEach(() => cluster.close());
 
   test('K04 K13 a node that stops and opens again continues at the position of its data', async () => {
@@ -393,7 +393,7 @@ describe.runIf(isLong)('nodes that come and go', () => {
     await foreign.close();
   });
 
-  test('K35 a node whose tables are others stops with DIVERGED; a reader never leads', async () => {
+  test('K35 a node whose tables differ stops with DIVERGED; a reader never leads', async () => {
     cluster = await TestCluster.found(['a', 'b'], source);
     const reader = {
       role: 'reader' as const,

@@ -64,7 +64,7 @@ test('K16 the command creates a cluster, and only one time', async () => {
 
 afterAll(() => servers.close());
 
-test('K18 K21 a write goes through any node, and is read where it was answered', async () => {
+test('K18 K21 a write goes through any node, and that node reads it', async () => {
   for (let i = 0; i < 20; i++) {
     const via = i % 2 === 0 ? 'a' : 'b';
     const { status, body, position } = await call(via, 'add', { name: `n${i}` });
@@ -86,7 +86,7 @@ test('K18 K21 a write goes through any node, and is read where it was answered',
   }
 });
 
-test('K19 K20 reads are as fresh as they ask', async () => {
+test('K19 K20 reads are as current as they request', async () => {
   const { position } = await call('a', 'add', { name: 'fresh' });
   const after = await call('b', 'all', {}, { 'Trellis-After': position });
   expect(after.body).toEqual({ p: 21 });
@@ -106,7 +106,7 @@ test('K19 K20 reads are as fresh as they ask', async () => {
   }
 });
 
-test('K23 readyz and the command say who leads; the log is none of livez', async () => {
+test('K23 readyz and the command name the leader; livez does not depend on the log', async () => {
   const b = nodes.get('b')!;
   expect((await statusOf('b')).leader).toMatchObject({ node: 'a' });
   const told = await runCli(['cluster', 'status', b.project, '--data', b.data, '--json']);
@@ -338,7 +338,7 @@ test('without a leader writes fail with that reason, and reads continue', async 
   expect((await call('b', 'all', {})).body).toEqual({ p: kept + 1 });
 });
 
-test('K16 CT2 data that the log is not yet known to have answer those who ask for no more than some', async () => {
+test('K16 CT2 data that the log is not yet known to have answer only reads without a required position', async () => {
   const { position } = await call('b', 'all', {});
   const token = { 'Trellis-After': position };
   expect((await call('b', 'all', {}, token)).status).toBe(200);

@@ -133,7 +133,7 @@ async function inAStream(number: number): Promise<LosingLog> {
   };
 }
 
-test('K16 streams whose servers came back as they were', async () => {
+test('K16 streams whose servers came back unchanged', async () => {
   await expectFates(cases, inAStream, leaseMs);
   // Of each the operator's and the node's, and one that reads where the node's log was another one.
   const others = cases.filter((one) => fateOf(one) !== 'follows');

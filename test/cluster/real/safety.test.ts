@@ -28,7 +28,7 @@ test('K17 lazy servers are refused, and taken only when the operator insists', a
   }
 });
 
-test('K17 servers that sync are asked over NATS by the system account', async () => {
+test('K17 the system account finds out over NATS whether servers sync', async () => {
   const extra = 'accounts { $SYS { users = [ { user: sys, password: s } ] } }';
   const servers = await NatsServers.start({ sync: 'always', extra });
   const file = join(makeFolder(), 'token');
@@ -49,7 +49,7 @@ test('K17 servers that sync are asked over NATS by the system account', async ()
   }
 });
 
-test('one server holds a log only for those who insist; credentials; TLS', async () => {
+test('a log on one server needs an explicit option; credentials; TLS', async () => {
   const folder = makeFolder();
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const request = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2';
@@ -80,7 +80,7 @@ authorization { user: trellis, password: "se:cret" }`;
   }
 });
 
-test('K52 the program under test is the one that is pinned', async () => {
+test('K52 the tested program has the pinned version', async () => {
   const shown = execFileSync(process.env.TRELLIS_NATS_SERVER!, ['--version'], { encoding: 'utf8' });
   const [, major, minor, patch] = /v?(\d+)\.(\d+)\.(\d+)/.exec(shown)!.map(Number);
   expect(major! * 1e6 + minor! * 1e3 + patch!).toBeGreaterThanOrEqual(2_015_002);

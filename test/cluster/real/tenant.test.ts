@@ -23,7 +23,7 @@ const freePort = (): Promise<number> =>
     });
   });
 
-test('K45: a tenant moves: its data come to another node, which leads it then', async () => {
+test('K45: a tenant moves: its data are copied to another node, which leads it then', async () => {
   const log = await ObjectStore.open();
   const { url, tokenFile } = log.place('people');
   const ports = [await freePort(), await freePort()];

@@ -1,6 +1,6 @@
-// What somebody who can write to the log of a cluster, and read all of it, but does not know its secret, puts
-// behind its end. Whatever keeps the log, it is the same table. Each is as right as it can be made: its sums, its
-// place and its chain fit, so that a node which looks at these alone takes it.
+// The entries that an attacker can append to the log of a cluster: one that can read and write the log but
+// does not know its secret. All log drivers use the same table. Each entry is as valid as possible: its
+// checksums, its position and its hash chain are right, so that a node that checks only these accepts it.
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { EntryDecoder } from '../../../engine/cluster/entry/decode-entry.js';
@@ -19,7 +19,7 @@ export const secrets = ['the one that was replaced, and is known outside', 'the 
 export const keys = new EntryKeys(secrets, logName);
 const [retired] = keys.ids as [number, number];
 
-/** What is in the log when somebody comes: all that was signed, in order. */
+/** The log before the attack: all signed entries, in order. */
 interface Found {
   messages: readonly Uint8Array[];
   /** Behind which it is to stand. */
@@ -55,7 +55,7 @@ const epochOf = ({ epoch }: Found): Written => ({
   body: thief,
 });
 
-/** Of every kind there is, and one that there is not. */
+/** One entry of every kind, and one of an unknown kind. */
 const kinds: Record<string, (found: Found) => Written> = {
   epoch: epochOf,
   'epoch of nobody': (found) => ({
@@ -179,14 +179,14 @@ export const forgeries: Record<string, Forge> = {
   ...others,
 };
 
-/** Where a log ends, and what it holds, for whoever knows no secret but what stands in it. */
+/** The end of a log and its entries, as an attacker without the secret reads them. */
 export function foundIn(messages: readonly Uint8Array[]): Found {
   const assembler = new EntryDecoder(logStart, keys);
   for (const [i, bytes] of messages.entries()) assembler.push({ seq: i + 1, bytes });
   return { messages, at: assembler.position, epoch: assembler.position.epoch };
 }
 
-/** An entry that deposes whoever leads a log that is not signed. */
+/** An entry that deposes the leader of an unsigned log. */
 export const plainEpoch = (at: Position): Uint8Array => {
   const found = { messages: [], at, epoch: at.epoch };
   return sealed(found, epochOf(found))[0]!;

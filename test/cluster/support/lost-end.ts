@@ -1,5 +1,5 @@
-// The grid of K16: a log that lost its newest entries, and got others in their place or not: fewer, as many, more;
-// and a node that has none of what was lost, some, all of it. Whatever keeps the log, it is the same grid.
+// The grid of K16. A log has lost its newest entries, and has fewer, as many, or more other entries instead.
+// A node has none, some or all of the lost ones. All log drivers use the same grid.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -21,13 +21,13 @@ export interface Written {
   position: Position;
 }
 
-/** A log that loses its end as it is told. */
+/** A log whose end a test can remove. */
 export interface LosingLog {
-  /** As the node has it. */
+  /** Entries that the node has. */
   open(): Promise<ReplicatedLog>;
   /** Whether the node reaches it. */
   reach(isReached: boolean): void;
-  /** Somebody else's, behind all that it has. */
+  /** An entry of another node, after all that this node has. */
   add(entries: readonly Written[]): Promise<void>;
   /** What it has now will be left. */
   mark(): Promise<void>;
@@ -66,7 +66,10 @@ interface Case {
 /** Entries of the log before it lost some. */
 const before = 8;
 
-/** Of so many entries lost and new: behind, at and inside what is left, and ahead of all. */
+/**
+ * Positions of a node for these numbers of lost and new entries: after, at and inside the remaining log,
+ * and beyond it.
+ */
 export function casesOf(lost: readonly number[], fresh: readonly number[]): Case[] {
   return lost.flatMap((lost) => {
     const ats = [before - lost - 1, before - lost, before - lost + 1, before];
@@ -77,7 +80,10 @@ export function casesOf(lost: readonly number[], fresh: readonly number[]): Case
   });
 }
 
-/** Those that differ in what a driver does: of one entry lost, with nodes that just have it or just have it not. */
+/**
+ * The cases that differ in what a driver does: one lost entry, and nodes that just have it or just lack
+ * it.
+ */
 export const fewCases = casesOf([1], [0, 1, 2]).filter(
   ({ at, manner }) => at >= before - 1 && (manner === 'begins' || manners[manner]!.runs),
 );
@@ -91,14 +97,19 @@ export async function appendAll(
     while ((await log.append(bytes, position.seq - 1, id)) !== 'ok') await pause(20);
 }
 
-/** The log before: of three who led, so that whoever goes on with what is left may lead under a number of theirs. */
+/**
+ * The original log has three epochs, so that the next leader can use an epoch number of a lost one.
+ */
 function begun(): Written[] {
   const entries = lead(logStart, 3);
   for (const count of [3, 2]) entries.push(...lead(entries.at(-1)!.position, count));
   return entries;
 }
 
-/** Entries as somebody appends who leads from the first of them on, the first of a log included. */
+/**
+ * Entries as a leader appends them that leads from the first of them on, including the first entry of a
+ * log.
+ */
 function lead(from: Position, count: number): Written[] {
   const entries: Written[] = [];
   const body = packLeader({ node: 'z', address: 'z:1' });
@@ -194,7 +205,7 @@ async function fate(log: LosingLog, one: Case, leaseMs: number): Promise<string>
   const { member, entries, faults } = node;
   const expected = fateOf(one);
   if (expected !== 'follows' && runs && end.seq === at && !mayLead) {
-    // Nothing tells it, until somebody goes on.
+    // The loss is not visible until a leader appends.
     await pause(3 * leaseMs);
     const [next] = lead(end, 1);
     await log.add([next!]);
@@ -209,7 +220,7 @@ async function fate(log: LosingLog, one: Case, leaseMs: number): Promise<string>
     return faults.length > 0 || goesOn;
   }, 60_000);
   await pause(2 * leaseMs);
-  // What it was told is of one log, and what it appended continues that.
+  // The node received entries of one log, and its own entries continue that log.
   if (expected === 'follows') {
     const assembler = new EntryDecoder(logStart);
     if (!trims)
@@ -229,7 +240,7 @@ async function fate(log: LosingLog, one: Case, leaseMs: number): Promise<string>
   return faults[0]?.code ?? 'follows';
 }
 
-/** That each node becomes what it has to, on a log of its own. */
+/** Checks that each node gets its expected role, on a separate log. */
 export async function expectFates(
   cases: readonly Case[],
   make: (at: number) => Promise<LosingLog>,

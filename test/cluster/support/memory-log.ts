@@ -11,11 +11,11 @@ import type {
 export class MemoryLog {
   readonly messages: { id: string; bytes: Uint8Array }[] = [];
   trimmed = 0;
-  /** Whether readers hear of it. */
+  /** Whether readers receive it. */
   isHeard = true;
   readonly #wakers = new Set<() => void>();
 
-  /** How a member sees it; `answer` may change what it is told of an append, or hold it. */
+  /** The log as a member sees it. `answer` can change the reply to an append, or delay it. */
   view(answer: (said: Appended) => Appended | Promise<Appended> = (said) => said): ReplicatedLog {
     let isClosed = false;
     const append = async (bytes: Uint8Array, after: number, id: string): Promise<Appended> =>

@@ -1,5 +1,5 @@
-// Clusters in one process for tests: databases that share a log in the test's own memory, each in a folder of
-// its own which began as a copy of the first one's.
+// Clusters in one process for tests: databases that share a log in the test's memory. The folder of each
+// began as a copy of the first one's.
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const leaseMs = 600;
 export class TestCluster {
   readonly root = mkdtempSync(join(tmpdir(), 'trellis-cluster-'));
   readonly nodes = new Map<string, TestNode>();
-  /** Of nodes whose data are on a disk of their own. */
+  /** For nodes whose data are on a separate disk. */
   readonly #places = new Map<string, string>();
 
   private constructor(
@@ -162,7 +162,7 @@ export class TestCluster {
     rmSync(this.root, { recursive: true, force: true });
   }
 
-  /** What the tables of a node hold, which nobody has open or which is at rest. */
+  /** Reads the tables of a node that is not open or that is idle. */
   hashesOf(name: string): Record<string, string> {
     const env = openEnv(join(this.folderOf(name), 'graph'), { readOnly: true });
     const hashes = hashTables(env) as Record<string, string>;

@@ -20,7 +20,7 @@ QUERY all() => p <- N<P> RETURN p::COUNT
 `,
 };
 
-/** Of all nodes. */
+/** Settings of all nodes. */
 export const secret = 'known to all nodes alone';
 
 const freePort = (): Promise<number> =>
@@ -33,7 +33,7 @@ const freePort = (): Promise<number> =>
 
 type Config = Record<string, string | number | boolean>;
 
-/** Those that a test has made, and not closed yet. */
+/** Servers that a test has started and not closed yet. */
 const open = new Set<Servers>();
 
 // What a node has said of a test that failed is seldom to be had again.
@@ -65,7 +65,7 @@ export class Servers {
     const port = await freePort();
     const secretFile = join(folder, 'secret');
     writeFileSync(secretFile, secret, { mode: 0o600 });
-    // A project names no driver of its own, and no credentials outside its folder.
+    // A project must not name its own driver, or credentials outside its folder.
     const {
       'cluster.log': log = this.log.urlOf(name),
       'cluster.token_file': token,
@@ -146,7 +146,7 @@ export class Servers {
     }
   }
 
-  /** A client takes one request after another; whoever asks meanwhile brings another one. */
+  /** A client sends one request after another; use another client for parallel requests. */
   async call(
     name: string,
     path: string,

@@ -1,5 +1,5 @@
-// What tests of clusters write: nodes, edges, vectors, texts, updates, deletions and imports, by random. The
-// same seed does the same to any node that takes writes.
+// The random writes of cluster tests: nodes, edges, vectors, texts, updates, deletions and imports. The same
+// seed does the same on any node that accepts writes.
 import { Random } from '../../support/random.js';
 import type { TestNode } from './nodes.js';
 
@@ -80,7 +80,7 @@ export class Workload {
       : ['unnote', { vector: this.vector() }];
   }
 
-  /** Some calls at once, as many clients would make them. */
+  /** Makes several calls in parallel, as many clients would. */
   async burst(node: TestNode, count: number): Promise<void> {
     const calls = Array.from({ length: count }, () => node.db.call(...this.#call()));
     for (const { status } of await Promise.allSettled(calls))

@@ -66,7 +66,7 @@ describe('a log', () => {
     expect(check).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
   });
 
-  test('its servers are the ones that its driver asks', () => {
+  test('its servers are those that its driver connects to', () => {
     for (const log of [...far, 'tls://a:1,tls://b:2,nats://c', 'nats://127.0.0.1:1?replicas=1']) {
       const { servers, encrypted } = natsAddress(log);
       const hosts = servers.map((one) => one.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''));

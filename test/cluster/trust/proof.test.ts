@@ -28,7 +28,7 @@ const plain = (asking: NodeProof, asked: NodeProof, now = 0): Peer =>
     challenge: asked.welcome(Buffer.from('{}'), now).challenge,
   });
 
-test('who is asked proves itself: by the secret, by its name and at its own address', () => {
+test('a called node proves itself: by the secret, by its name and at its own address', () => {
   const [asking, asked] = [proof('asking'), proof('asked', secrets, true, ['10.0.0.1:6969'])];
   const cases: [string, boolean, Peer][] = [
     ['a node', true, greeted(asking, asked)],
@@ -42,7 +42,7 @@ test('who is asked proves itself: by the secret, by its name and at its own addr
     expect([what, peer.isProved]).toEqual([what, isProved]);
 });
 
-test('who stands between and passes a greeting on proves nothing', () => {
+test('a proxy that forwards a greeting proves nothing', () => {
   const [asking, asked] = [proof('asking'), proof('asked')];
   // It was dialled at `thief:1`, and asks the real one, as itself and as whom it likes.
   const greeting = asking.greet('thief:1');
@@ -155,7 +155,7 @@ test('a recorded proof is useless: each proof is accepted one time', () => {
     expect(asked.accept(header, head, 700_001)).toBe(false);
 });
 
-test('two who ask at the same moment do not use up each other', () => {
+test("two simultaneous callers do not use up each other's challenges", () => {
   const asked = proof('asked');
   for (const asking of [proof('one'), proof('two')])
     expect(asked.accept(asking.answer(greeted(asking, asked), head, body), head, 0)).toBe(true);

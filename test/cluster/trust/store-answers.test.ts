@@ -38,7 +38,7 @@ const endless = (response: ServerResponse): void => {
   more();
 };
 
-test('no more of an answer is taken than was asked for', async () => {
+test('reads no more of a response than it requested', async () => {
   const bucket = await bucketOf(endless);
   const got = await bucket.get('log/1', 100_000);
   expect(got?.length).toBe(100_000);

@@ -32,7 +32,7 @@ function callOf(budgetMs: number, slot: number): Call & { said: string } {
   return call as unknown as Call & { said: string };
 }
 
-test('of a write in the queue or in the hands of the writer, unless it has begun', () => {
+test('of a write that waits in the queue or at the writer, unless it has begun', () => {
   const deadlines = new Deadlines(gate);
   const [queued, held, begun, later] = [
     callOf(200, -1),

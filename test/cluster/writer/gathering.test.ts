@@ -95,7 +95,7 @@ test('no wait is longer than a quarter of the group before, or 5 ms', () => {
   }
 });
 
-test('who are more than a group takes are not waited for', () => {
+test('callers beyond the size of a group are not waited for', () => {
   const gathering = new CommitDelay();
   gathering.answered(600, 8, 500);
   expect(gathering.holds(500, () => undefined)).toBe(false);

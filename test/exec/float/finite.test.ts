@@ -386,7 +386,7 @@ test('the fused hits of several shards', () => {
   expect(() => merge('[1e308,1e308]')).toThrow(/not finite/);
 });
 
-test('what is stored is finite, and comes back as it is', async () => {
+test('stored values are finite, and are read back unchanged', async () => {
   await db.call('items', { rows: [{ g: -1, f: 0 }] });
   for (const f of few) {
     for (const g of few) {

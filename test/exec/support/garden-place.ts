@@ -1,5 +1,5 @@
-// The garden of the worked examples, compiled from source, on real storage in a folder of its own; vectors are
-// searched naively.
+// The garden of the worked examples, compiled from source, on real storage in a temporary folder. Vectors are
+// searched exactly.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -137,7 +137,7 @@ describe('T15 a DROP of many edges', () => {
     }
   });
 
-  it('is refused beyond a limit, goes in pieces, and lets other writes through', async () => {
+  it('is refused beyond a limit, succeeds in pieces, and lets other writes through', async () => {
     const limit = 20_000;
     const config = { 'limits.drop_edges': limit };
     const server = await startServer({ sources: { 'main.hx': source }, config });

@@ -103,7 +103,7 @@ const isBetween = ({ position }: IoRecord, from: number, to: number): boolean =>
   position >= from && position < to;
 
 test.skipIf(missing !== undefined)(
-  'T21 a snapshot, a backup and a dump leave the disk to those who wait for it',
+  'T21 a snapshot, a backup and a dump do not delay those who wait for the disk',
   async () => {
     const folder = makeFolder();
     writeProject(join(folder, 'project'), { sources, config });

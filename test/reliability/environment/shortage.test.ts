@@ -63,7 +63,7 @@ describe('a thread that runs tasks', () => {
   const endOf = (work: Promise<unknown>): Promise<string> =>
     work.then(String, (error: Error) => error.message);
 
-  it('ends each with its own result, whatever became of the one before', async () => {
+  it('ends each with its own result, independently of the one before', async () => {
     const thread = made();
     const wanted = ['a', 'throw', 'b', 'exit', 'c', 'hoard', 'd', 'throw', 'e'];
     const ends = await Promise.all(wanted.map((what) => endOf(thread.run({ what }))));
@@ -91,7 +91,7 @@ describe('a thread that runs tasks', () => {
     await thread.close();
   });
 
-  it('whose module is missing says so, each time', async () => {
+  it('whose module is missing fails with that reason, each time', async () => {
     const thread = made(join(makeFolder(), 'missing.cjs'));
     for (let i = 0; i < 3; i++) expect(await endOf(thread.run({}))).toMatch(/Cannot find/);
     await thread.close();

@@ -149,7 +149,7 @@ describe.each(long ? ['uws', 'node'] : ['uws'])('on %s', (transport) => {
     return Number(new RegExp(`^trellis_${name} (\\d+)`, 'm').exec(text)![1]);
   }
 
-  test(`T12 ${slowCount} who trickle and ${deafCount} who do not read, on ${transport}`, async () => {
+  test(`T12 ${slowCount} that send slowly and ${deafCount} that do not read, on ${transport}`, async () => {
     // Beside a server of its own that has no such clients, in turns: the machine has other work.
     const control = long ? await startServer({ sources, config }) : shared;
     const before = memoryOf(shared.pid);

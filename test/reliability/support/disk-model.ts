@@ -1,6 +1,6 @@
-// A disk as a power cut may leave it. Follows recorded calls and keeps apart what is certainly on the
-// disk from what may or may not be: writes and sizes of a file until it is synchronised, names of a
-// folder until the folder is. No order holds among those, and a write may arrive in pieces.
+// A model of a disk after a power cut. It follows recorded calls, and separates what is certainly on the disk
+// from what may be: writes and sizes of a file until it is synced, and names in a folder until the folder is.
+// These can reach the disk in any order, and a write can arrive in pieces.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -27,7 +27,9 @@ interface FolderNode {
 
 type Node = FileNode | FolderNode;
 
-/** Files below a folder by their place, with a checksum; without what LMDB makes anew at each start. */
+/**
+ * Files below a folder by path, with a checksum; without the file that LMDB creates again at each start.
+ */
 export function filesBelow(folder: string): Map<string, number> {
   const files = new Map<string, number>();
   for (const place of (readdirSync(folder, { recursive: true }) as string[]).sort()) {
@@ -66,7 +68,7 @@ export function randomStyle(random: Random): Style {
 const newFolder = (): FolderNode => ({ kind: 'folder', names: new Map(), pending: [] });
 const newFile = (): FileNode => ({ kind: 'file', content: Buffer.alloc(0), pending: [] });
 
-/** A copy with memory of its own: `grown` writes behind the end of what it is given. */
+/** Returns a copy with its own memory, because `grown` writes after the end of its input. */
 function copyOf(content: Buffer, size = content.length): Buffer {
   const copy = Buffer.alloc(size);
   content.copy(copy);

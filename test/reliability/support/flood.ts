@@ -21,7 +21,7 @@ export interface Outcome {
   ends: string;
   done: number;
   refused: number;
-  /** Milliseconds that it went on, and that calls took which were carried out. */
+  /** Milliseconds of the flood, and of the calls that were run. */
   ms: number;
   p50: number;
   p99: number;

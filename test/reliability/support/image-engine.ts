@@ -1,5 +1,5 @@
-// Opens data directories in a child process, without lanes or sockets, and asks them questions: fast
-// enough for hundreds of images of a disk, and a death by signal is one more thing that is seen.
+// Opens data directories in a child process, without lanes or sockets, and queries them. It is fast enough
+// for hundreds of images of a disk, and detects a process that is ended by a signal.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { type Oracle, crashSources } from '../crash/oracle.js';

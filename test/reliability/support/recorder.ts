@@ -32,7 +32,7 @@ export interface IoRecord {
   thread: number;
   /** The write was on the disk when the call returned. */
   through: boolean;
-  /** Of a fault: the kind of the call that failed. */
+  /** Errors: the kind of the call that failed. */
   failed: RecordKind | undefined;
   /** Inode. */
   file: number;
@@ -59,7 +59,7 @@ export interface RecorderOptions {
 export class Recorder {
   readonly folder: string;
 
-  /** `folder` exists; the log is beside whatever is recorded. */
+  /** `folder` exists; the log is written next to the recorded folder. */
   constructor(
     folder: string,
     private readonly log: string,

@@ -29,12 +29,12 @@ export class SmallDisk {
     run('mount', '-o', `loop,commit=${commit}`, this.#image, this.folder);
   }
 
-  /** The power is gone; whoever holds files there gets errors. Mount it again afterwards. */
+  /** Cuts the power: processes with open files get errors. Mount the disk again afterwards. */
   cutPower(): void {
     run(cutProgram(), this.folder);
   }
 
-  /** Nobody may hold files there. */
+  /** No process may have a file open. */
   unmount(): void {
     run('umount', this.folder);
   }
@@ -49,7 +49,7 @@ export class SmallDisk {
   }
 }
 
-/** A file system in memory: made at once, and as full as it is told to be. */
+/** A file system in memory: created immediately, and filled as far as a test wants. */
 export class MemoryDisk {
   readonly folder = makeFolder();
   readonly #filler = join(this.folder, 'filler');
@@ -59,7 +59,7 @@ export class MemoryDisk {
     process.once('exit', () => this.#detach());
   }
 
-  /** To the last page, or to so many bytes before it. */
+  /** Fills the disk to the last page, or to this many bytes before it. */
   fill(left = 0): void {
     const page = Buffer.alloc(4096, 1);
     const isLeft = (): boolean => {
@@ -125,7 +125,7 @@ export function whyNoDisk(): string | undefined {
   }
 }
 
-/** Of the project of the crash tests, with its data on the disk. */
+/** The project of the crash tests, with its data on the disk. */
 export function serverOn(disk: SmallDisk, config: Record<string, number | string>): Server {
   const project = join(disk.folder, 'project');
   mkdirSync(project, { recursive: true });

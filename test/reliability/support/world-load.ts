@@ -24,7 +24,7 @@ export class World {
   readonly done = new Map<string, number>();
   /** Answers that should not be. */
   readonly faults: string[] = [];
-  /** Of the sources on the disk. */
+  /** Version of the sources on the disk. */
   version = 1;
   #next = 0;
   #orders = 0;
@@ -40,7 +40,7 @@ export class World {
     this.done.set(path, (this.done.get(path) ?? 0) + 1);
   }
 
-  /** The marks, which nobody changes. */
+  /** The marks, which never change. */
   async found(client: Client): Promise<void> {
     await client.post('found', { keys: markKeys });
   }
@@ -54,7 +54,7 @@ export class World {
       try {
         while (going) await step(client);
       } catch {
-        // The connection broke: what was under way stays a maybe.
+        // The connection broke: running calls have an unknown outcome.
       } finally {
         client.close();
       }

@@ -1,6 +1,6 @@
-// A small world that every kind of call can change, and what is believed of it: units, each a node
-// with keywords, a vector and edges to marks. One unit has one owner at a time, so that of each is
-// known which states it may be in: the last one acknowledged, or that of a call without an answer.
+// A small world that every kind of call can change, and its model. The world has units, each a node with
+// keywords, a vector and edges to marks. One unit has one owner at a time, so its possible states are known:
+// the last acknowledged one, or that of a call without a reply.
 import { Random } from '../../support/random.js';
 
 /** Undefined: there is no such unit. Words and vector follow from key and `n`. */
@@ -112,7 +112,7 @@ interface Move {
   after: UnitState;
 }
 
-/** What an owner may do with a unit in this state. `fresh` is a key that nobody uses. */
+/** What an owner can do with a unit in this state. `fresh` is an unused key. */
 export function moveOf(key: string, state: UnitState, fresh: string, random: Random): Move {
   if (state === undefined) {
     const path = random.pick(['put', 'put', 'replace']);

@@ -74,7 +74,7 @@ describe.each(transports)('on %s', (transport) => {
     app.close();
   });
 
-  test('bodies: who filled the buffer alone loses what came last when others come', async () => {
+  test('bodies: a caller that filled the buffer alone loses its newest bodies when others arrive', async () => {
     const app = await start(transport, setting);
     const held = [];
     for (let i = 0; i < 4; i++) {

@@ -59,7 +59,7 @@ describe.each(foreign)('%s', (_kind, said, text) => {
   });
 
   it.each(['alone', 'with a proof', 'with a proof, where all have to prove something'])(
-    'comes from the address of a leader: %s',
+    'is sent by the address of a leader: %s',
     async (how) => {
       [status, body] = [said, text];
       const self = { node: 'a', addresses: ['a:1'] };

@@ -149,7 +149,7 @@ describe.skipIf(!hasUws)('tools on HTTP threads', () => {
     expect(counts).toEqual([12, 6, 18, 18, 18]);
   });
 
-  it('are made where they arrive: nothing comes from the main thread for them', async () => {
+  it('are created on the thread of the request, without the main thread', async () => {
     const before = await restarts();
     const count = long ? 20_000 : 1_500;
     const lanes = open.map(async (one) => {
@@ -178,7 +178,7 @@ describe.skipIf(!hasUws)('tools on HTTP threads', () => {
     }
   });
 
-  it('are passed on where their head asks for more, so that an HTTP thread comes to its 600th message', async () => {
+  it('are forwarded if their header requires more, so that an HTTP thread reaches its 600th message', async () => {
     const before = await restarts();
     const lost = async (one: Connection): Promise<boolean> => {
       for (let i = 0; i < 700; i++) {

@@ -69,7 +69,7 @@ test('A23: a rotated key has two valid texts for the overlap, one id, one sessio
   }
 });
 
-test('A23: a former text ends at its time, and a key whose rights change lapses', () => {
+test('A23: a former text ends at its time, and a key whose rights change counts as expired one time', () => {
   const path = join(makeFolder(), 'keys.json');
   const made = makeKey({ name: 'one', role: 'read' }, new Date(0));
   const rotated = rotateKey(made.record, new Date(10_000), new Date(1_000));

@@ -120,7 +120,7 @@ describe.each(transports)('a refusal amid a large body over %s', (transport) => 
     expect(quiet.text).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it('is forgotten with a client that goes', async () => {
+  it('is dropped with a client that disconnects', async () => {
     const connection = await server.connect();
     connection.send(unending);
     connection.send(' ');

@@ -31,7 +31,7 @@ const storeWith = (limits: Partial<typeof defaultLimits>) =>
   new SessionStore({ ...defaultLimits, ...limits }, randomBytes);
 
 describe('sessions', () => {
-  test('A29: a sole caller has all of them; others take them from who has more than a quarter', () => {
+  test('A29: a single caller has all of them; others take them from a caller with more than a quarter', () => {
     const store = storeWith({ sessions: 100 });
     const first = store.open('hog', 0);
     for (let i = 1; i < 100; i++) store.open('hog', i);

@@ -66,7 +66,7 @@ const peerOn = (socket: Socket): Promise<string> =>
 const closed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => socket.once('close', () => resolve()).destroy());
 
-it('is the one of the socket, however connections come and go', async () => {
+it('is the address of the socket, for any sequence of connections', async () => {
   const random = new Random(20_261_129);
   const sockets: { socket: Socket; address: string }[] = [];
   for (let step = 0; step < 300; step++) {

@@ -126,7 +126,7 @@ describe('check', () => {
     const codes = JSON.parse(stdout).diagnostics.map((d: { code: string }) => d.code);
     expect([code, codes]).toEqual([1, ['E101', 'E301']]);
   });
-  it('names what is read without need, when asked', async () => {
+  it('names unnecessary full scans with --slow', async () => {
     write(
       'a.hx',
       `${good}\nN::Tall { size: U8 }\nQUERY tall() => t <- N<Tall>({ size: 3 }) RETURN t`,

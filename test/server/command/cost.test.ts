@@ -19,7 +19,7 @@ function learn(times: number, micros: number): void {
 const runsHere = (): boolean => book.mayInline(0, 'A', 100);
 
 describe('the choice between main thread and lane', () => {
-  it('goes by the class of the plan and the size of the body', () => {
+  it('depends on the class of the plan and the size of the body', () => {
     expect(book.mayInline(0, 'A', 4096)).toBe(true);
     expect(book.mayInline(0, 'A', 4097)).toBe(false);
     expect(book.mayInline(0, 'B', 1)).toBe(false);
@@ -43,7 +43,7 @@ describe('the choice between main thread and lane', () => {
     expect(runsHere()).toBe(true);
   });
 
-  it('takes a bounded read when nothing else is going on, unless it is known to be long', async () => {
+  it('accepts a bounded read when nothing else runs, unless it is known to be long', async () => {
     const takes = (bytes = 8_000) => book.mayInline(0, 'B', bytes);
     idle = true;
     expect(takes()).toBe(true);

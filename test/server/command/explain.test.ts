@@ -66,7 +66,7 @@ describe('?explain=1', () => {
     });
   });
 
-  it('is asked for by nothing else in the query string', async () => {
+  it('is requested by no other parameter of the query string', async () => {
     for (const query of ['?explain=0', '?x=explain', '?', '?explain']) {
       const { p } = await server.client.post(`person${query}`, { name: 'Bo' });
       expect(p.age).toBe(40);

@@ -49,7 +49,7 @@ const commands: [line: string, code: number][] = [
 ];
 
 describe.concurrent.each(long ? commands : commands.slice(0, 1))('%s', (command, code) => {
-  test('is read whole by who reads late', async ({ expect }) => {
+  test('is complete for a slow reader', async ({ expect }) => {
     const [file, pipe] = await Promise.all([
       shell(`${command} >$source.$$; code=$?; cat $source.$$; (exit $code)`),
       shell(`${command} | (${late})`),

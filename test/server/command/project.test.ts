@@ -57,7 +57,7 @@ describe('sources', () => {
       write(path);
     expect(pathsOf()).toEqual(['a.hx', 'db/deep/n.hx', 'db/m.hx', 'z.hx']);
   });
-  it('come from the configured directory', () => {
+  it('are read from the configured directory', () => {
     for (const path of ['a.hx', 'db/m.hx', 'src/s.hx']) write(path);
     expect(pathsOf('./src/')).toEqual(['a.hx', 'src/s.hx']);
     expect(pathsOf('.')).toEqual(['a.hx']);
@@ -158,7 +158,7 @@ describe('reload', () => {
     write('a.hx', good);
     expect(await reload()).toMatchObject({ reloaded: false, reason: 'A.x changes' });
   });
-  it('joins requests that come while one runs', async () => {
+  it('combines requests that arrive while one runs', async () => {
     const { results, reload } = start();
     write('a.hx', good);
     await Promise.all([reload(), reload(), reload()]);

@@ -45,7 +45,8 @@ export async function compileStorage(): Promise<string> {
     // Another test process was faster.
     rmSync(unfinished, { recursive: true });
   }
-  // Of former states of the sources; what another process is making has a dot in its name.
+  // Ignore files of former versions of the sources. A name with a dot belongs to a file that another process
+  // is still writing.
   for (const name of readdirSync(cache)) {
     if (!name.includes('.') && !folder.endsWith(name)) {
       rmSync(join(cache, name), { recursive: true, force: true });

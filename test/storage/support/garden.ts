@@ -26,7 +26,7 @@ export function openGarden(path: string, limits: Partial<Limits> = {}, schema = 
   return storage;
 }
 
-/** One request in a commit of its own. */
+/** Runs one request in a separate commit. */
 export function write<T>(
   storage: Storage,
   work: (view: WriteView) => T,

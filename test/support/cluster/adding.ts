@@ -1,5 +1,5 @@
-// Clients that add items through whoever leads, for as long as a test does things to the nodes, and what they were
-// told of each. Invariant: what nobody has answered counts neither as done nor as not done.
+// Clients that add items through the leader while a test changes the nodes, and record each reply. Invariant:
+// a call without a reply counts neither as done nor as not done.
 import { expect } from 'vitest';
 import type { ClusterPosition } from '../../../engine/cluster/node.js';
 import { sleep } from './nats-servers.js';
@@ -95,7 +95,7 @@ export class Adding {
     }
   }
 
-  /** So many are acknowledged from now on. */
+  /** Waits until this many more are acknowledged. */
   async more(count: number): Promise<void> {
     const goal = this.acknowledged.size + count;
     const isThere = async () => (this.acknowledged.size >= goal ? true : undefined);
@@ -107,7 +107,7 @@ export class Adding {
     await Promise.all(this.#working);
   }
 
-  /** On every node: all that was acknowledged, nothing twice, nothing that nobody has asked for. */
+  /** Checks every node: all acknowledged items, none twice, none that no client sent. */
   async expectWhole(): Promise<void> {
     await settle(this.cluster);
     for (const node of numbersOf(this.cluster)) {

@@ -1,6 +1,6 @@
-// Whether a history of concurrent calls can be explained by one object that does them one at a time, each at
-// an instant between its call and its answer (Wing and Gong's search, with Lowe's memory of what was
-// tried). Invariant: it says yes only with such an order in hand, and no only when none is left.
+// Checks whether a history of concurrent calls is linearizable: whether one object could do them one at a
+// time, each at an instant between its call and its reply (Wing and Gong's search, with Lowe's cache of tried
+// states). Invariant: it returns true only with such an order, and false only when no order is left.
 
 /** What the object is: its states must be equal exactly when their keys are. */
 export interface Model<S, O> {
@@ -24,7 +24,7 @@ interface Mark {
   isEnd: boolean;
   before: Mark | undefined;
   after: Mark | undefined;
-  /** Of a beginning: its end. */
+  /** For the start of a call: its end. */
   end: Mark | undefined;
 }
 
@@ -33,7 +33,7 @@ function marksOf<O>(calls: readonly Call<O>[]): Mark {
     { time: begun, index, isEnd: false },
     { time: ended, index, isEnd: true },
   ]);
-  // What ends at the instant at which another begins was beside it: beginnings go first.
+  // A call that ends when another one starts was concurrent with it, so starts come first.
   events.sort((a, b) => (a.time === b.time ? Number(a.isEnd) - Number(b.isEnd) : a.time - b.time));
   const head: Mark = mark(-1, false);
   const begins = new Map<number, Mark>();

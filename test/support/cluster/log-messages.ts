@@ -42,7 +42,7 @@ export function follow(
   from: number,
 ): { seen: Logged[]; told: boolean[]; beats: () => number; ended: Promise<unknown> } {
   const seen: Logged[] = [];
-  /** Of each sign of life: whether there is more. */
+  /** For each heartbeat: whether there are more messages. */
   const told: boolean[] = [];
   const hear = (hasMore = false): void => void told.push(hasMore);
   const read = async (): Promise<void> => {
@@ -59,7 +59,7 @@ export function follow(
   };
 }
 
-/** What writers that race were told, by sequence. */
+/** Replies to concurrent writers, by sequence. */
 export interface Race {
   owner: Map<number, string>;
   twice: number;
@@ -85,7 +85,7 @@ export async function race(
         owner.set(++after, id);
       } else {
         result.refused++;
-        // What is known of the end may be old; what stands behind it is not.
+        // The known end can be out of date; the entries before it are not.
         after = Math.max(after + 1, await log.last().catch(() => 0));
       }
     }

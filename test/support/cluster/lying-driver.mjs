@@ -1,5 +1,5 @@
-// A log that says ok where it should say behind: the driver of JetStream with its fence torn down. With it,
-// two nodes lead at once; a checker that does not find that finds nothing. Named by the address
+// A defective log driver: the driver of JetStream without its fence, which reports success where it should
+// refuse. With it, two nodes can lead at the same time, and a checker must detect that. Its address is
 // `file:///…/lying-driver.mjs?dist=…&log=nats://…`, url-encoded.
 const { searchParams } = new URL(import.meta.url);
 const { driver: honest } = await import(searchParams.get('dist'));

@@ -14,7 +14,7 @@ const binary = process.env.TRELLIS_NATS_SERVER ?? 'nats-server';
 
 export interface ServerOptions {
   count?: number;
-  /** Of `sync_interval`; the servers' own default when absent. */
+  /** Value of `sync_interval`; the default of the server when absent. */
   sync?: string | undefined;
   /** More lines of the configuration of each server. */
   extra?: string;
@@ -23,8 +23,8 @@ export interface ServerOptions {
 }
 
 /**
- * A port that nobody listens at. Not one of those that the kernel gives to connections: it could be
- * taken before the server has begun to listen.
+ * Returns a free port. Ports that the kernel assigns to connections are excluded, because one could be
+ * taken before the server listens.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -176,7 +176,7 @@ ${this.options.extra ?? ''}
     return ports.map((port) => `127.0.0.1:${port}`);
   }
 
-  /** Of a log on them; `ports`: those of proxies. */
+  /** Address of a log on these servers. `ports`: ports of proxies. */
   place(name: string, ports: readonly number[] = this.ports, more = ''): LogAddress {
     const monitors = this.monitors.map((port) => `http://127.0.0.1:${port}`).join(',');
     const url = `nats://${this.addresses(ports).join(',')}?monitor=${monitors}${more}`;

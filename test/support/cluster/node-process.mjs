@@ -1,6 +1,6 @@
-// A node of a cluster as a process of its own, that a test can kill, stop and continue: `node
-// node-process.mjs DIST FOLDER OPTIONS`. Does what it is told over IPC, `{ id, op, ... }`, and answers `{ id, value }`
-// or `{ id, code }`. It ends with the test.
+// A node of a cluster as a separate process that a test can kill, stop and continue:
+// `node node-process.mjs DIST FOLDER OPTIONS`. It receives `{ id, op, ... }` over IPC, and replies
+// `{ id, value }` or `{ id, code }`. It ends with the test.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 

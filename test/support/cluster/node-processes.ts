@@ -27,7 +27,7 @@ const otherClock = (ms: number): string =>
 
 export interface Answer<T> {
   value?: T;
-  /** Of the error; `GONE`: the node went before it answered, `LATE`: it has not answered. */
+  /** Code of the error. `GONE`: the node ended before its reply, `LATE`: it has not replied. */
   code?: string;
   text?: string;
 }

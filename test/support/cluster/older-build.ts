@@ -11,7 +11,7 @@ const first = '6b62e3bf7f8012b7df59f8f4aa37bfa4196a2bdb';
 /** The last one that signed no entries, and whose nodes prove less to each other. */
 export const lastUnsigned = '871d1249a3887ce5fa4f692699b74337e60defe3';
 
-/** Those of this checkout: the one that the build was made in may be gone. */
+/** Uses the packages of this checkout, because the checkout of the build may no longer exist. */
 function linkPackages(folder: string): void {
   const link = join(folder, `node_modules.${process.pid}`);
   symlinkSync(join(root, 'node_modules'), link);

@@ -1,6 +1,6 @@
-// A disk that loses power: a file system of its own on a loop device. What was not on the device at the cut is
-// gone, as after a blackout; what was synced is there. Needs root. Invariant: none stays mounted
-// after the test.
+// A disk that loses power: a separate file system on a loop device. What was not on the device at the cut is
+// lost, as after a power cut; what was synced is there. Needs root. Invariant: no disk stays mounted after
+// the test.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -74,7 +74,7 @@ export class PowerDisk {
     run('python3', '-c', cutter, this.#place);
   }
 
-  /** The power is back. Nobody may have a file of it open. */
+  /** Restores the power. No process may have a file on the disk open. */
   restore(): void {
     run('umount', this.#place);
     mounted.delete(this);

@@ -1,11 +1,11 @@
-// A TCP connection that a test may spoil: between a node and a log server, or between two of them.
-// Invariant: what is passed on is passed on unchanged and in order; whatever is dropped ends the
-// connection, so that nobody ever reads half a message as another one.
+// A TCP proxy that a test can disturb, between a node and a log server or between two log servers. Invariant:
+// forwarded bytes are unchanged and in order. Dropped bytes end the connection, so that no reader takes half
+// a message for another one.
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * pass: as if it were not there · cut: connections end, and none is made · stall: nothing gets through either way,
- * and nobody is told · deaf: what the near end says arrives, answers do not.
+ * pass: forward everything · cut: end connections and accept none · stall: forward nothing in either
+ * direction, without an error · deaf: forward requests, but no responses.
  */
 export type Wire = 'pass' | 'cut' | 'stall' | 'deaf';
 
@@ -20,7 +20,7 @@ export class Relay {
     server.on('connection', (near) => this.#accept(near));
   }
 
-  /** To the port that `target` gives when somebody connects. */
+  /** Connects to the port that `target` returns at the time of a connection. */
   static async open(target: () => number): Promise<Relay> {
     const server = createServer({ pauseOnConnect: true });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

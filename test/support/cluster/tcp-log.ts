@@ -1,6 +1,6 @@
-// A replicated log for tests: one list of messages in the test's process, which the log threads of several
-// databases reach over a socket, each by a name of its own, and faults on demand for each of them. It keeps to
-// what replicated-log.ts asks, and is slow, lossy or wrong only as it is told.
+// A replicated log for tests: one list of messages in the process of the test. The log threads of several
+// databases reach it over a socket, each with its own name, and a test can inject errors for each. It
+// implements replicated-log.ts, and is slow, lossy or wrong only on request.
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type Server, type Socket, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -27,9 +27,9 @@ interface Request {
 export interface Fault {
   /** Nothing is done, and nothing is heard; `held`: it is done when the fault is over. */
   away?: 'lost' | 'held';
-  /** Appends are done, but the next so many of them are not answered. */
+  /** Number of next appends that are done without a reply. */
   loseAnswers?: number;
-  /** The next so many appends find no room. */
+  /** Number of next appends that fail because the log is full. */
   full?: number;
   /** Every append takes so long. */
   delayMs?: number;
@@ -283,7 +283,7 @@ export class TcpLog {
     }
   }
 
-  /** Of who reads from there on. Nobody fails over here: what the log does not have now it has lost. */
+  /** Positions of readers. There is no failover here: what the log does not have is lost. */
   #faultAt(from: number): object | undefined {
     if (from < this.#first)
       return { error: 'LOG_TRUNCATED', args: { first: this.#first, needed: from } };

@@ -18,7 +18,7 @@ export interface Case {
   seed: ExactObject[];
   steps: ExactObject[];
   elements: ExactObject;
-  /** Needs a server of its own. */
+  /** Needs a separate server. */
   fresh: boolean;
   /** Codes `trellis check` must report for `queries`, in order; such a case has no steps. */
   diagnostics?: string[];

@@ -1,6 +1,6 @@
-// Turns case files into tests. Cases of one file with the same schema and configuration share one
-// server; between two of them every element is deleted and the seed is sown again, so that each
-// case sees the same data.
+// Turns case files into tests. Cases of one file with the same schema and configuration share one server.
+// Between two cases, every element is deleted and the seed is loaded again, so that each case sees the same
+// data.
 import { afterAll, describe, test } from 'vitest';
 import { type Case, caseFiles, readCases } from './case.js';
 import {

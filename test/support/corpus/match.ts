@@ -70,7 +70,7 @@ const markers: Record<string, Marker> = {
     [...(members as ExactObject)].every(
       ([name, of]) => difference(got.get(name), of, names) === undefined,
     ),
-  /** The same items in any order. */
+  /** Matches the same items in any order. */
   $unordered: (got, items, names) => {
     const wanted = [...(items as Exact[])];
     if (!Array.isArray(got) || got.length !== wanted.length) return false;

@@ -200,7 +200,7 @@ async function judge(
 
 const isObject = (value: Exact | undefined): value is ExactObject => value instanceof Map;
 
-/** `text_contains` may stand beside `expect`. */
+/** `text_contains` can occur together with `expect`. */
 function expectOf(step: ExactObject, fallback: ExactObject | undefined): ExactObject {
   const own = step.get('expect');
   const expect = new Map(isObject(own) ? own : fallback);

@@ -30,7 +30,7 @@ export interface Change {
   answer?: unknown;
   /** Members that HelixDB's answer has and ours has not, at any depth. */
   drop?: string[];
-  /** Members that ours has beside them. */
+  /** Members that our response has in addition. */
   extra?: string[];
   /** Lists are in another order. */
   unordered?: boolean;

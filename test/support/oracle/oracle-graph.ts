@@ -30,7 +30,7 @@ export class OracleGraph {
     return findType(this.schema, ref)!;
   }
 
-  /** Those that exist, oldest first. */
+  /** Existing elements, oldest first. */
   all(...types: readonly TypeRef[]): OracleElement[] {
     return this.elements.filter(
       ({ alive, type }) =>

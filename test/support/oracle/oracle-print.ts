@@ -91,7 +91,7 @@ function itemEntries(run: Run, item: Item, style: Style): [string, Tree][] {
 const isFloat = (type: PropertyType): boolean =>
   type.kind === 'list' ? isFloat(type.of) : /^F\d\d$/.test(type.name);
 
-/** Of a member of an element: what its declaration says. */
+/** Declared type of a member of an element. */
 function memberForm({ element }: Item, name: string, style: Style): Form | undefined {
   if (!style.fractions) return undefined;
   const property = element.type.properties.find((each) => each.name === name);

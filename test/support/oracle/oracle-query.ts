@@ -20,7 +20,7 @@ export interface WorldParameter {
   name: string;
   type: string;
   optional: boolean;
-  /** Of an ID: the type whose elements are most often named. */
+  /** For an ID: the type whose elements are named most often. */
   element?: string;
 }
 

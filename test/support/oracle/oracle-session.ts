@@ -1,5 +1,5 @@
-// Random chains of session calls over a world of the oracle: the tools make the plans, the engine
-// and the oracle run them over the traversal so far, and both must answer and keep the same.
+// Generates chains of session calls over a world of the oracle. The tools create the plans, the engine and
+// the oracle run them over the traversal, and both must return and keep the same.
 import { TrellisError } from '../../../engine/base/errors.js';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import type { ItemList } from '../../../engine/exec/runtime/execute.js';

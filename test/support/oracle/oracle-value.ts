@@ -35,7 +35,7 @@ export class Item {
     readonly score?: number,
     readonly distance?: number,
     readonly reranked = false,
-    /** Of a fused hit: its score as a part of the highest possible. */
+    /** For a fused hit: its score as a share of the highest possible. */
     readonly share?: number,
     readonly trail: Trail = {},
   ) {

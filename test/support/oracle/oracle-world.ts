@@ -265,7 +265,7 @@ export class World {
   }
 }
 
-/** Of the values of one query, one cannot be computed, and another not be taken or stored. */
+/** One of the values of a query cannot be computed, and another cannot be accepted or stored. */
 const faultsOfValues = new Set(['ARITHMETIC', 'PARAM_MISSING', 'PARAM_RANGE']);
 
 const stopsEarly = /"kind":"(first|range|exists|compare|and|or|count|path)"/;

@@ -61,7 +61,7 @@ export interface Compiled {
   refused: number;
 }
 
-/** Those that are valid, by both plans; why the others are not. */
+/** Queries that both plans accept; for the others, the reason. */
 export function compiledBoth(sentences: readonly Sentence[], further = ''): Compiled {
   let left = [...sentences];
   const refusals: string[] = [];

@@ -224,7 +224,7 @@ function looped(writer: Writer, scope: Scope, depth: number): Change {
 const scalarFor = (writer: Writer, kind: 'int' | 'text'): Part =>
   writer.random.chance(0.5) ? literal(writer, kind) : parameter(writer, kind, true);
 
-/** All that an element leads to is deleted, and made anew. */
+/** Deletes all neighbors of an element, and creates them again. */
 function replaced(writer: Writer, scope: Scope, depth: number): Change {
   const { random } = writer;
   const parent = `b${random.below(3)}`;

@@ -1,5 +1,5 @@
-// Plays sentences that change: two worlds begin alike, one is changed by the planned form of each query,
-// the other by the literal one; answers and all that is stored afterwards are what the sentences mean.
+// Runs queries that write. Two worlds start equal; one is changed by the planned form of each query, the
+// other by the literal form. Results and stored data must be what the query means.
 import { TrellisError } from '../../../engine/base/errors.js';
 import { defaultLimits } from '../../../engine/base/limits.js';
 import { decodeParameters } from '../../../engine/json/decode.js';

@@ -48,7 +48,7 @@ export class SentencePlay {
   #ask(one: Sentence, query: Query, literal: Plan, turn: number): boolean {
     const { members, params } = argumentsFor(one, this.world, turn);
     const cursor = one.parameters.find((each) => each.cursor !== undefined);
-    // Of two pages, nobody knows to which a position belongs.
+    // With two pages, it is unknown to which page a position belongs.
     const isOnly = one.text.split('::PAGE(').length === 2;
     let answer = this.#compare(one, query, literal, members, params);
     if (cursor === undefined || !isOnly) return answer === undefined;

@@ -150,7 +150,7 @@ export class SentenceWorld {
         const name = `${label.toLowerCase()}${i}`;
         const vector = random.pick(vectors);
         const ends = from ? [random.pick(made[from]!), random.pick(made[to!]!)] : [];
-        // Of this type there is one between two elements.
+        // At most one edge of this type between two elements.
         if (label === 'Bears') ends[0] = made.Ant![i]!;
         const element = this.graph.create(typeNamed(this.graph, kind, label), values, {
           ...(kind === 'vector' && { vector: JSON.parse(vector) as number[] }),

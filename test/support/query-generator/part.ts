@@ -51,7 +51,10 @@ export interface Parameter {
   /** Text of its default. */
   given?: string;
   values: readonly Value[];
-  /** The position behind which a page of so many begins: absent at first; its value is how many stand before. */
+  /**
+   * The position after which a page begins: absent for the first page. Its value is the number of items
+   * before it.
+   */
   cursor?: number;
 }
 

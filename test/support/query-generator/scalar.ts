@@ -103,7 +103,7 @@ export function scalar(writer: Writer, scope: Scope, kind: ScalarName, depth: nu
 
 function composed(writer: Writer, scope: Scope, kind: ScalarName, depth: number): Part | undefined {
   const { random } = writer;
-  // Beside a date a text is no date in a branch.
+  // In a branch with a date, a string is not converted to a date.
   if (kind !== 'date' && random.chance(0.25)) return branch(writer, scope, kind, depth);
   if (random.chance(0.25)) return reached(writer, scope, kind, depth);
   switch (kind) {

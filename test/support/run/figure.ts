@@ -12,7 +12,10 @@ const slack = 20;
 /** What a figure has to stay under in this run. */
 export const boundOf = (bound: number): number => (isLong ? bound : slack * bound);
 
-/** Fails where `value` is not under `bound`, of the same unit; says where it is only beside other work. */
+/**
+ * Fails if `value` is not below `bound`, in the same unit. Reports a value that is only acceptable
+ * because of other load.
+ */
 export function expectFigure(value: number, bound: number, name: string): void {
   if (value >= bound && !isLong)
     process.stderr.write(`${name}: ${value.toFixed(3)} of ${bound}, beside other work

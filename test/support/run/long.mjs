@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const runner = join(root, 'node_modules/vitest/vitest.mjs');
 const folder = join(root, 'dist/test');
-/** As test/vitest.config.ts has them. */
+/** Same as in test/vitest.config.ts. */
 const parts = ['work', 'figures'];
 const names = process.argv.slice(2);
 

@@ -1,5 +1,5 @@
-// A turn of the event loop. What reckons for a minute without one is given up by the runner, which
-// hears nothing from it: loops of the long run take one now and then.
+// Waits for a turn of the event loop. The runner gives up a process that does not run its event loop for a
+// minute, so long loops of the long run call this now and then.
 import { setImmediate } from 'node:timers/promises';
 
 export const nextTurn = (): Promise<void> => setImmediate();

@@ -1,5 +1,5 @@
-// Around a whole run: forgets what the last one showed, and prints at the end what this one has. Of the
-// parts of a long run the first forgets, and each prints what was shown up to then.
+// Runs around a whole test run: clears the results of the last run, and prints those of this one at the end.
+// In a long run of several parts, the first part clears, and each part prints all results so far.
 import { forgetProofs, readProofs } from '../proof.js';
 
 export function setup(): void {

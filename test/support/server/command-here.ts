@@ -1,5 +1,5 @@
-// A command of `trellis` in this process: what it wrote, and its exit code. A process of its own costs
-// five times as much; it is for what ends processes, reads their output, or is killed.
+// Runs a command of `trellis` in this process. Returns its output and its exit code. A separate process costs
+// five times as much; use one for tests that end the process, read its output, or kill it.
 import { vi } from 'vitest';
 import { runCommand } from '../../../server/command/cli.js';
 

@@ -1,5 +1,5 @@
-// The engine inside this process in the place of a server, for steps of cases: a request is answered
-// by a call of the embedded database, an error in the form the server gives it.
+// Runs steps of cases on the engine in this process instead of a server: a request becomes a call of the
+// embedded database, and an error has the form that the server gives it.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { EmbeddedDatabase, OpenOptions } from '../../../engine/internal.js';

@@ -1,5 +1,5 @@
-// A local embedding provider that speaks all four request and answer shapes, checks the credential,
-// and can be told to fail. Owns its listener; records what it was asked.
+// A local embedding provider that supports all four forms of requests and responses, checks the credential,
+// and can fail on request. Owns its listener; records the requests.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
 export interface StubAnswer {

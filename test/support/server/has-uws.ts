@@ -1,5 +1,5 @@
-// Whether uWebSockets.js loads here: its add-ons are built for some versions of Node and of the C library.
-// A process of its own is asked, as the add-on reads the environment when it is loaded.
+// Checks whether uWebSockets.js loads on this machine: its add-ons are built for some versions of Node and of
+// the C library. Uses a separate process, because the add-on reads the environment when it is loaded.
 import { spawnSync } from 'node:child_process';
 import { addOnName } from '../../../server/http/native/uws-add-on.js';
 import { root } from '../project.js';

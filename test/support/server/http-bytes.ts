@@ -1,9 +1,9 @@
-// Streams of HTTP requests that are right, nearly right, or meant to be read in two ways: framing
-// headers, chunks, line ends and heads changed one or two at a time. Each request carries a number;
-// the bodies hold requests of their own, which must never be taken for ones on the connection.
+// Generates streams of HTTP requests that are valid, nearly valid, or ambiguous: framing headers, chunks,
+// line ends and headers are changed one or two at a time. Each request carries a number. The bodies contain
+// requests that the server must never run as requests of the connection.
 import type { Random } from '../random.js';
 
-/** A number nobody may see carried out unless the letter of the standard makes it a request. */
+/** Number of a request that must not run unless the standard makes it a request. */
 export const hiddenPrefix = 'hidden-';
 
 function payload(random: Random, id: string): string {

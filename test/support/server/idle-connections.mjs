@@ -1,6 +1,6 @@
-// Connections that do nothing, in a process of their own: what their client has to keep in mind is no part of what
-// another client of the server measures. Told a port and how many; says 'open', and at 'closed?' how many the
-// server has closed by then. Ends with its channel.
+// Opens idle connections in a separate process, so that their client does not affect the measurements of
+// another client. It receives a port and a number, prints 'open', and at 'closed?' the number of connections
+// that the server has closed by then. It ends with its channel.
 import { connect } from 'node:net';
 
 const [port, count] = process.argv.slice(2).map(Number);

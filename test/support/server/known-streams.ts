@@ -1,6 +1,6 @@
-// Streams of requests that once were read in two ways, kept for every run: what a server carried out
-// there stood behind a fault, after which nobody knows where a request begins, or in a body whose
-// length the parser had not seen. The ids are those of the requests that `hidden-` ones stand in.
+// Streams of requests that were once read in two ways, kept for every run. A server ran a request after an
+// error, where the start of a request is unknown, or in a body whose length the parser had not seen. The ids
+// are those of the requests that contain `hidden-` ones.
 import { hiddenPrefix } from './http-bytes.js';
 
 interface KnownStream {
@@ -20,7 +20,7 @@ const put = (id: string): string => {
 
 const chunked = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
 
-/** Behind a request that was answered, one with `fields`, and behind that another. */
+/** Returns a valid request, then one with `fields`, then another one. */
 const behindFault = (id: string, ...fields: string[]): KnownStream => ({
   ids: [`${id}.0`, `${id}.1`],
   text: put(`${id}.0`) + post(`${id}.1`, fields, '') + put(`${hiddenPrefix}${id}.1`),

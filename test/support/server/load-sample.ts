@@ -1,5 +1,5 @@
-// How long a simple call takes while something else goes on: several clients at once for a while,
-// and what the process that answers needs of memory.
+// Measures how long a simple call takes while other work runs, with several parallel clients, and the memory
+// of the process that answers.
 import { readFileSync } from 'node:fs';
 import { Client } from './http.js';
 

@@ -1,5 +1,5 @@
-// The engine on one thread, without lanes: real storage in a folder of its own, the executor, and a
-// naive vector index, so that searches have one right answer.
+// The engine on one thread, without lanes: real storage in a temporary folder, the executor, and an exact
+// vector index, so that searches have one right result.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

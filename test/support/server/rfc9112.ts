@@ -1,6 +1,6 @@
-// A reader of HTTP/1.1 requests by the letter of RFC 9112, as an oracle: which requests a stream of
-// bytes holds, up to the first place where the letter is broken. Written for being read, not for
-// speed; knows nothing of the server.
+// Parses HTTP/1.1 requests exactly by RFC 9112, as an oracle: returns the requests in a stream of bytes, up
+// to the first violation of the standard. Written for readability, not for speed, and without knowledge of
+// the server.
 
 export interface OracleRequest {
   method: string;

@@ -13,7 +13,7 @@ const mainOf = (dist?: string): string =>
 
 export interface StartOptions extends Project {
   env?: Record<string, string>;
-  /** `serve` unless said otherwise. */
+  /** `serve` by default. */
   command?: 'serve' | 'dev';
   /** More arguments of it. */
   args?: string[];
@@ -154,7 +154,7 @@ export class Server {
     });
   }
 
-  /** Waits for the process to end by itself. */
+  /** Waits until the process has ended. */
   async exit(timeoutMs = 60_000): Promise<Exit> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {

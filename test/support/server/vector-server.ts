@@ -1,5 +1,5 @@
-// A real server with one vector type, clustered vectors to fill it with, and what is expected of
-// its answers: the recall of a search over HTTP against the exact order.
+// A real server with one vector type and clustered vectors to fill it with. Measures the recall of a search
+// over HTTP against the exact order.
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { naiveSearch } from '../../vector/fixture.js';

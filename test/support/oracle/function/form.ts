@@ -1,6 +1,6 @@
-// Random forms for the oracle's queries that stand on other forms: branches and first values of
-// streams, distances and origins that steps have left on items, names bound in projections, lists of
-// written records, paths in either direction.
+// Generates forms for the oracle's queries that depend on other forms: branches and first values of streams,
+// distances and origins that steps add to items, names that projections bind, lists of written records, paths
+// in both directions.
 import type { Random } from '../../random.js';
 import type { Stream } from '../oracle-extension.js';
 import type { WorldType } from '../oracle-schema.js';
@@ -75,7 +75,7 @@ export function trailAnswer({ random }: Writer, { text, many }: Stream): string 
   return `${text}::${random.pick(many ? [...shapes, ...groups] : shapes)}`;
 }
 
-/** A projection with names for its members and for the steps behind it. */
+/** A projection with names for its members and for the steps after it. */
 export function bound(writer: Writer, { text, types, many }: Stream): string {
   const { random } = writer;
   const [a, b, c] = [writer.name('b'), writer.name('b'), writer.name('b')];
