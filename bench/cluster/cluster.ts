@@ -1,7 +1,8 @@
 // `npm run bench -- cluster [--seconds 4] [--rounds 3]`: compares three log servers and three nodes on this
 // machine with a single process. Measures durable writes in alternation, forwarded writes, and the time until
 // another node can read a write. Also measures how fast a node catches up, reads of one node and of all, and
-// the time without a leader after a hand-over and after a kill.
+// the time without a leader after a hand-over and after a kill. Needs `nats-server`
+// (server/deploy/cluster).
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

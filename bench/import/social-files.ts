@@ -1,6 +1,6 @@
 // Generates a social network as CSV files in the shape of the smallest LDBC SNB topology: nodes/*.csv and
-// edges/*.csv, with ids that are unique per type only, and dates that have only digits. It has 328 thousand
-// nodes and 1.38 million edges of a seed. Also has the project and the mapping that load it.
+// edges/*.csv. Ids are unique per type only, and dates have only digits. It has 328 thousand nodes and 1.38
+// million edges of a seed. Also has the project and the mapping that load it.
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomOf } from '../support/seeded-random.js';

@@ -1,5 +1,5 @@
-// Generates a social network of a seed in the shape of LDBC SNB: persons who know each other, forums with
-// posts and threads of comments, likes, tags in classes, places and employers. The distributions are
+// Generates a social network of a seed in the shape of LDBC SNB. Persons know each other. Forums have posts
+// and threads of comments. There are also likes, tags in classes, places and employers. The distributions are
 // heavy-tailed, as in LDBC. Scale 1 has the counts of scale factor 0.1: 327 thousand nodes, 1.38 million
 // edges.
 import { randomOf } from '../support/seeded-random.js';

@@ -1,7 +1,7 @@
-// `npm run bench -- ldbc [FOLDER]`: the interactive queries of LDBC SNB on a folder of its topology
-// (nodes/*.csv, edges/*.csv, expected.json), without FOLDER on a network of our own of the same counts.
-// Each query is one query in its natural form; every answer of expected.json is checked, here and
-// beside Kuzu; then both take turns, embedded, and the server answers over HTTP.
+// `npm run bench -- ldbc [FOLDER]`: runs the interactive queries of LDBC SNB on a folder of its topology
+// (nodes/*.csv, edges/*.csv, expected.json), or without FOLDER on a generated network of the same counts.
+// Each query has its natural form. Checks every result of expected.json for both systems; then TrellisDB and
+// Kuzu alternate, embedded, and the server answers over HTTP.
 import { join } from 'node:path';
 import { cacheFolder } from '../support/bench-cache.js';
 import { listOption, numberOption } from '../support/bench-option.js';

@@ -60,7 +60,7 @@ export async function writeVectors(
   return { paths: parts.map(({ path }) => path), queries, truth };
 }
 
-/** The index of a data directory that nobody serves, from its newest snapshot. */
+/** Opens the index of a data directory without a server, from its newest snapshot. */
 function readIndex(data: string): SharedIndex {
   const folder = join(data, 'vec');
   // Point.SEQUENCE.snap
@@ -69,7 +69,7 @@ function readIndex(data: string): SharedIndex {
   const name = names.toSorted((a, b) => sequence(a) - sequence(b)).at(-1);
   if (name === undefined) throw new Error(`${folder} holds no snapshot`);
   const path = join(folder, name);
-  // Of which database and type it is, the file says itself.
+  // The file names its database and its type.
   const head = Buffer.alloc(48);
   const file = openSync(path, 'r');
   readSync(file, head, 0, head.length, 0);

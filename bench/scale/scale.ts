@@ -1,6 +1,6 @@
-// What data cost as they grow: graphs from 10^4 nodes on with five edges each, keyword indexes and vectors
-// from 10^4 on, each ten times the size of the one before. Per size the import, the file, memory, starts and
-// calls of one client; the last column is what ten times the data cost, the mean over all steps.
+// Measures how cost grows with the data: graphs from 10^4 nodes on with five edges each, and keyword indexes
+// and vectors from 10^4 on. Each size is ten times the one before. Measures import, file, memory, starts and
+// calls of one client. The last column is the growth for ten times the data, the mean over all steps.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ interface Part {
   rows: number;
   text: boolean;
   ask: (server: Started, place: Place, figures: Figures) => Promise<void>;
-  /** What is measured on the data when no server has them any more. */
+  /** Measurements on the data after the server has stopped. */
   atRest?: (place: Place, figures: Figures) => void;
   /** What changes the data, at the end, on a server that has just started. */
   change?: (server: Started, figures: Figures) => Promise<void>;
@@ -75,7 +75,7 @@ async function askDocuments(server: Started, _: Place, figures: Figures): Promis
 
 const recalls = [0.95, 0.99];
 
-/** In process, ours beside hnswlib, at the narrowest width of each recall. */
+/** Compares our index and hnswlib in process, at the narrowest width of each recall. */
 function compareSearch(
   { data: folder, count }: Place,
   files: VectorFiles,
@@ -200,7 +200,7 @@ export async function run(args: string[]): Promise<void> {
     for (const size of sizes) {
       const started = performance.now();
       all.push(await measureSize(part, size, dimensions));
-      // A long run may be cut off: what is known is said at once.
+      // Prints each result immediately, because a long run can be interrupted.
       const figures = [...all.at(-1)!].map(([name, value]) => `${name} ${value.toPrecision(4)}`);
       const seconds = ((performance.now() - started) / 1000).toFixed(0);
       console.log(

@@ -1,5 +1,5 @@
-// A thread of `scale` that writes some of its vectors to a file of their own, and says which of them are the
-// nearest to every query: the truth is found while the vectors are at hand.
+// A thread of `scale` that writes some of its vectors to a separate file. It also finds the nearest ones to
+// every query while the vectors are in memory.
 import { parentPort, workerData } from 'node:worker_threads';
 import { writeRows } from '../import/import-run.js';
 import { randomOf } from '../support/seeded-random.js';

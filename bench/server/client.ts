@@ -1,5 +1,5 @@
-// `npm run bench -- client`: what the functions of a generated module cost beside what they stand for: in this
-// process beside `call`, over HTTP beside a `fetch` written by hand, in turns.
+// `npm run bench -- client`: compares the functions of a generated module with the calls that they replace,
+// in alternation: `call` in this process, and a plain `fetch` over HTTP.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

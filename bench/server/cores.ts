@@ -1,6 +1,6 @@
-// How a server grows with the threads that take its connections: requests a wall second and a second of
-// processor time with 1, 2, 3 ... HTTP threads, on the machine as it is and beside busy processes of equal
-// priority. All servers run at once and are asked in turn, so that they meet the same machine.
+// Measures how a server scales with the number of HTTP threads: requests per second of wall time and of CPU
+// time with 1, 2, 3 ... HTTP threads, on the machine as it is and with busy processes of equal priority. All
+// servers run at the same time and are measured in alternation, so that the conditions are equal.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
@@ -187,7 +187,7 @@ const columns = [
 
 const partOf = (path: string): string => new URL(`../../${path}`, import.meta.url).href;
 
-/** What a request looks at that other threads write, and what it writes beside them. */
+/** Shared memory that a request reads while other threads write it, and that it writes itself. */
 async function printSharedParts(): Promise<void> {
   const counts = new SharedCounts(3);
   const words = new SharedState();

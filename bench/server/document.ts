@@ -1,6 +1,6 @@
-// `npm run bench -- document [--queries 10000] [--rounds 5]`: what the first and the second `GET /openapi.json` of a
-// server take, with queries that are alike and with queries of which no two share a line; and how long another client
-// waits meanwhile. Every round is a server of its own.
+// `npm run bench -- document [--queries 10000] [--rounds 5]`: measures the first and the second
+// `GET /openapi.json` of a server, with similar queries and with queries that share no line. Also measures
+// how long another client waits meanwhile. Every round starts a new server.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { numberOption } from '../support/bench-option.js';
 import { type BenchServer, cpuSeconds, startBenchServer } from '../support/load.js';
@@ -44,7 +44,7 @@ async function ask({ url, pid }: BenchServer): Promise<Asked> {
   return { ms: performance.now() - from, cpuMs: (cpuSeconds(pid) - cpu) * 1000, bytes };
 }
 
-/** The longest that anybody else waits for an answer while `work` goes on. */
+/** Returns the longest time that another client waits for a response while `work` runs. */
 async function longestBeside(server: BenchServer, work: Promise<unknown>): Promise<number> {
   let isDone = false;
   const done = work.finally(() => {

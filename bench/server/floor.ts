@@ -1,6 +1,6 @@
-// Measures how much longer one client waits than the minimum: a point read compared with a bare echo of the
-// same bytes on the same transport, and a small durable write compared with fdatasync of a page and with the
-// writes of LMDB, on the same disk. The calls alternate; the figures are medians of rounds.
+// Measures how much longer one client waits than the minimum. A point read is compared with a bare echo of
+// the same bytes on the same transport. A small durable write is compared with fdatasync of a page and with
+// the writes of LMDB, on the same disk. The calls alternate; the figures are medians of rounds.
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   closeSync,

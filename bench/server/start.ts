@@ -1,5 +1,5 @@
-// `npm run bench -- start`: measures the time from the start of the process to the ready line and to the
-// first response, the CPU time of all threads until then, and the memory then and at rest. Uses databases of
+// `npm run bench -- start`: measures a start of the server: the time to the ready line and to the first
+// response, the CPU time of all threads until then, and the memory then and at rest. Uses databases of
 // several sizes, and the demo.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,6 @@
-// `npm run bench -- tenants [--count 50]`: measures what one more tenant costs: the start of a server with
-// all of them, the first call of each with and without data, a call of an open one, and the memory.
+// `npm run bench -- tenants [--count 50]`: measures what one more tenant costs. Measures the start of a
+// server with all of them, the first call of each with and without data, a call of an open one, and the
+// memory.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

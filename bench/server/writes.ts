@@ -1,7 +1,7 @@
-// `npm run bench -- writes [--sizes 1,10,1000,10000] [--only edge] [--rows 20000] [--rounds 3]`: what a row
-// costs that one statement of many writes, in process and durable: processor time of all threads, because
-// the time itself is mostly the disk's. Each kind of row has a type of its own, with the same number of rows there
-// beforehand; sizes are rows of one call.
+// `npm run bench -- writes [--sizes 1,10,1000,10000] [--only edge] [--rows 20000] [--rounds 3]`: measures the
+// cost per row of one statement that writes many rows, in process and durable. The figure is the CPU time of
+// all threads, because most of the wall time is the disk's. Each kind of row has a separate type, which has
+// the same number of rows before. Sizes are rows per call.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

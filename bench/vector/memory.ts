@@ -1,7 +1,8 @@
 // `npm run bench -- memory [--count 100000] [--dimension 384]`: measures the memory of a server for its
 // vectors in each layout, with recall and speed. The smallest layout keeps 4-bit codes and reads the vectors
 // from the store. The figure is the memory of a restarted server after searches, less that of a server
-// without vectors. Pages of data.mdb, which the kernel can reclaim at any time, are not included.
+// without vectors. Pages of data.mdb, which the kernel can reclaim at any
+// time, are counted separately.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

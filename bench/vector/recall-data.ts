@@ -199,11 +199,11 @@ export class Truth {
   }
 
   /**
-   * The share of the min(k, matching) places that hold one of the nearest. An id counts when it is no
-   * farther than the last of the truth, but for rounding: two orders of summing D products in f64
-   * differ by less than D * 2^-53 of their sizes, 2e-13 at 1,536 dimensions. A billionth of a distance
-   * is more than that and far less than f32 resolves (6e-8); the sums of dot may cancel, so there the
-   * lengths tell the rounding.
+   * Returns the share of the min(k, matching) results that are among the nearest. An id counts if it is
+   * no farther than the last true neighbor, within rounding. Two orders of summing D products in f64
+   * differ by less than D * 2^-53 of their sizes, 2e-13 at 1,536 dimensions. The tolerance is a billionth
+   * of a distance: more than that, and far less than f32 resolves (6e-8). Sums under dot can cancel, so
+   * the lengths determine the tolerance there.
    */
   recall(query: number, ids: ArrayLike<number>, k: number, allow: AllowList | undefined): number {
     const distances = this.#distances[query]!;

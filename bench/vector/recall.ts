@@ -1,7 +1,12 @@
 // `npm run bench -- recall`: measures whether the nearest neighbors are found for all kinds of vectors. A
 // grid of metrics, clusters, lengths, dimensions, layouts, filters and histories compares recall@10 of our
 // index and of usearch f32 at the same m and widths with exact results. "Walked" is the same index with the
-// default width, so it shows what calibration gains and costs.
+// default width, so it shows what calibration gains and costs. A cell fails below .95, or if usearch finds
+// more than .01 more.
+//
+//   --metric --spread --norms --dimension --layout --history --filter VALUE,VALUE   parts of the grid
+//   --full          every combination of them; else every pair of values occurs in some cell
+//   --size 3000 --queries 50 --seed 1 --k 10   --peer no   --failing (prints only those)
 import { listOption, numberOption } from '../support/bench-option.js';
 import { type Cell, type FilterKind, filters, type Selection, wholeGrid } from './recall-axes.js';
 import { everyCell, nameOf, pairedCells } from './recall-cells.js';

@@ -63,7 +63,7 @@ const script = `
   });
 `;
 
-/** A thread that makes calls when it is told to. */
+/** A thread that makes calls on request. */
 class Thread {
   readonly worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(script)}`));
   readonly #waiting = new Map<number, (answer: { result?: unknown; code?: string }) => void>();

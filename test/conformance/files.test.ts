@@ -189,7 +189,7 @@ describe('data.mdb', () => {
   test('deleted under a running server is 503 STORAGE_LOST, from the very next write on', async () => {
     await expectIdentical();
     unlinkSync(file('graph', 'data.mdb'));
-    // Nobody has looked yet: the commit itself must notice.
+    // The file has not been checked since the damage, so the commit itself must notice.
     const first = await server.client.request({ path: 'add', body: '{"no":1}' });
     expect([first.status, JSON.parse(first.text).code]).toEqual([503, 'STORAGE_LOST']);
     const reply = await server.client.request({ path: 'add', body: '{"no":1}' });

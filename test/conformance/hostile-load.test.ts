@@ -49,7 +49,7 @@ async function withServer(
   }
 }
 
-/** Sends all requests at once and wants the answers in their order. */
+/** Sends all requests together and expects the responses in order. */
 async function pipelineWrites(port: number, count: number): Promise<void> {
   const connection = await Connection.open(port);
   const requests = Array.from({ length: count }, (_, v) =>
@@ -89,7 +89,7 @@ async function trickle(port: number, first: string, piece: Buffer, everyMs: numb
 describe.concurrent('senders', () => {
   let server: Server;
   beforeAll(async () => {
-    // All of them at once: one above the limit would be closed without an answer.
+    // Opens all connections together: one above the limit would be closed without a response.
     server = await start({ 'limits.connections': 12_000 });
   });
   afterAll(() => server?.dispose());

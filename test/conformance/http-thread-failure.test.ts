@@ -63,7 +63,10 @@ describe.skipIf(!hasUws)('HTTP threads that fail', () => {
     const wanted = long ? 24 : 2;
     const ends = (await restarts()) + wanted;
     let [sent, acked, version, isOver] = [1000, 0, 100, false];
-    /** What asks on connections of its own: undefined is the reply when one was lost, and replaced. */
+    /**
+     * Sends requests on separate connections. The reply is undefined if a connection was lost and
+     * replaced.
+     */
     const asker =
       (own: Connection[]) =>
       async (place: number, path: string, body = {}) => {

@@ -1,5 +1,5 @@
-// What holds over all HTTP threads of a server together: acknowledged writes are read wherever one reads, the
-// program changes on all at once, a revoked key is refused by all, numbers are sums.
+// Properties of all HTTP threads of a server together. Acknowledged writes are visible on every thread, the
+// program changes on all threads at the same time, all refuse a revoked key, and metrics are sums.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readKeyFile, writeKeyFile } from '../../server/auth/key-file.js';

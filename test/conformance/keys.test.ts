@@ -85,7 +85,7 @@ test('simultaneous changes of the key file are all kept', async () => {
   await Promise.all(workers.map((worker) => once(worker, 'exit')));
   expect(readKeyFile(path).length).toBe(45);
   expect(readdirSync(folder)).toEqual(['keys.json']);
-  // What a process left behind that died in the middle is no lock for ever.
+  // The lock of a process that died in the middle does not last.
   writeFileSync(`${path}.tmp`, '{');
   const began = performance.now();
   changeKeyFile(path, () => []);

@@ -1,5 +1,5 @@
-// What callers rely on: an addition is no change of it, everything else is told by the
-// name of the query or type that it is about.
+// The contract that callers rely on: an addition is no change, and every other change is reported by the name
+// of its query or type.
 import { expect, test } from 'vitest';
 import { computeContract } from '../../engine/contract/contract-hash.js';
 import { compile } from '../../engine/lang/compile.js';

@@ -1,5 +1,5 @@
-// The client on real connections of a server, on both transports: one is used again and again, one that
-// was closed meanwhile is not missed, and a call that is given up ends on the server.
+// The client on real connections of a server, on both transports: connections are reused, a connection that
+// was closed meanwhile causes no error, and a cancelled call ends on the server.
 import { connect as dial, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect } from '../../server/client/client.js';

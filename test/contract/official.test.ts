@@ -93,7 +93,7 @@ export const none: Record<string, never> extends Wrong ? true : Wrong = true;
 export const all: keyof Queries extends keyof operations ? true : false = true;
 `;
 
-/** A folder of modules beside the client. */
+/** A folder of modules next to the client. */
 function projectWith(files: Record<string, string>): string {
   const project = makeFolder();
   const all = {

@@ -1,5 +1,6 @@
-// What `/openapi.json` says of requests, held against every call of the conformance cases, whose answers
-// a real server gives: what it takes is of the schema, what it refuses for its shape is not.
+// Compares the schemas of requests in `/openapi.json` with every call of the conformance cases, whose
+// responses come from a real server. Accepted requests match the schema; requests that are refused because of
+// their shape do not.
 import Schema from 'typebox/schema';
 import { expect, test } from 'vitest';
 import type { JsonSchema } from '../../engine/contract/json-schema.js';
@@ -88,7 +89,7 @@ function callsOf(one: Case): Call[] {
   });
 }
 
-/** A server that is not told otherwise passes over members that are no parameters, at any depth. */
+/** By default, a server ignores members that are no parameters, at any depth. */
 const lenient = (schema: JsonSchema): JsonSchema =>
   JSON.parse(
     JSON.stringify(schema, (name, value) => (name === 'additionalProperties' ? undefined : value)),

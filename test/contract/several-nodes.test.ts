@@ -1,5 +1,6 @@
-// `trellisdb/client` over several addresses: nodes that are away, that do not lead or are behind are left for others,
-// positions go from answers to requests, and a session stays where it was opened. Nodes are functions here.
+// `trellisdb/client` with several addresses: it leaves nodes that are unreachable, do not lead, or are
+// behind; it sends the received positions with requests; and a session stays on its node. Nodes are functions
+// here.
 import { expect, test } from 'vitest';
 import { connect, TrellisError, UnknownOutcomeError } from '../../server/client/client.js';
 

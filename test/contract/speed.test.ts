@@ -1,6 +1,6 @@
-// What the functions of a generated module cost beside what they stand for [P16]: processor time, the least of
-// some rounds in turns. `bench client` measures it over a server; the short run leaves room for tests that share
-// the process.
+// Cost of the functions of a generated module compared with the calls that they replace [P16]: CPU time, the
+// lowest of some alternating rounds. `bench client` measures it over a server. The short run allows for other
+// tests in the same process.
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

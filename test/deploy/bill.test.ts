@@ -1,5 +1,5 @@
-// What users get beside our own code, told by the build: the bill of materials is of the packages that are
-// installed and bundled, no others, with their bytes; the notices hold the licence of each that is bundled.
+// The third-party parts of the package, as the build reports them. The bill of materials lists exactly the
+// installed and bundled packages, with their bytes. The notices have the license of each bundled package.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
-// What is shipped for operators (tooling.md 8): the dashboard and the alarms name metrics that there are, the
-// image has what the server needs and nothing that is not there, systemd hears when the server is ready.
+// The files for operators (tooling.md 8): the dashboard and the alarms use existing metrics, the image has
+// everything that the server needs and nothing that does not exist, and systemd is notified when the server
+// is ready.
 import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,

@@ -1,5 +1,5 @@
-// The public interface of the package: the names that its built entry exports, their documentation, and what its
-// errors look like to whoever calls.
+// The public interface of the package: the names that its built entry exports, their documentation, and the
+// form of its errors for callers.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// What is installed is what was meant: the lock file knows the bytes of each package, and the native transport is
-// compared with a list before anything of it runs, by the set-up of a checkout and by the server itself.
+// The installed files are the intended ones: the lock file has the digest of each package. The set-up of a
+// checkout and the server itself compare the native transport with a list before any of it runs.
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,

@@ -1,5 +1,5 @@
-// How readers are told to start the program: `trellis` is a command of the package `trellisdb`, and `npx trellis`
-// would run whatever package a stranger has put under that name. No page, hint, setting or source says it.
+// How readers start the program. `trellis` is a command of the package `trellisdb`, and `npx trellis` would
+// run another package with that name. No page, hint, setting or source uses it.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Facts that pages once told in two ways. Each is told in one place, and other pages lead there.
+// Facts that pages once stated in two ways. Each is stated on one page, and other pages link to it.
 import { describe, expect, test } from 'vitest';
 import { readManual } from '../support/page.js';
 

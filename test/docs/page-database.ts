@@ -1,6 +1,6 @@
-// The database of a page: its declarations and the queries it calls, in one embedded engine. Calls come in the order
-// of the page, so that what one wrote the next may read. A page that declares nothing stands beside a README that does:
-// it has the declarations of that one, and the data of its first call.
+// The database of a page: its declarations and the queries it calls, in one embedded engine. Calls run in the
+// order of the page, so that a later call can read what an earlier one wrote. A page without declarations
+// next to a README with declarations uses those, and the data of its first call.
 import type { Block } from '../support/page.js';
 import {
   callEmbedded,

@@ -14,7 +14,7 @@ export interface Passage {
   text: string;
 }
 
-/** Words with a plain one beside them: they come back in neither comments nor pages. */
+/** Private words with their plain replacements. They must not come back in comments or pages. */
 const retiredWords: [RegExp, string][] = [
   [/\banew\b/i, 'again'],
   [/\b(whoever|nobody|somebody)\b/i, 'name the actor: the caller, the client, no process'],
@@ -37,7 +37,7 @@ const retiredWords: [RegExp, string][] = [
   [/\bfront (desk|thread)\b|\b(house|desk) (thread|of)\b/i, 'HTTP thread, database service'],
 ];
 
-/** Beginnings of a sentence without a subject of its own. */
+/** Beginnings of a sentence that has no subject. */
 const fragment = /^(Of|As|Likewise|Those|The same|Behind|Before|After|By) [^,]*[.:]?$/;
 const continued = /^(Of|Likewise|Those|The same)\b/;
 

@@ -1,5 +1,6 @@
-// Where the commands of the manual are run: an empty folder for each page, in which `trellis` is a command, the demo
-// stands at server/demo, `trellisdb` is an installed package, and one server of the demo answers at the port of the manual.
+// The place where the commands of the manual run. Each page has an empty folder, in which `trellis` is a
+// command and `trellisdb` is an installed package. The demo is at server/demo, and one server of the demo
+// listens on the port of the manual.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

@@ -1,5 +1,5 @@
-// Long answers of providers, and many calls at once: what an answer may be follows from what was asked, a long one is
-// read by another thread, and at most 64 calls are under way, whoever makes them.
+// Long responses of providers, and many simultaneous calls. The request limits the size of a response,
+// another thread reads a long one, and at most 64 calls run at a time, for all callers together.
 import { type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -10,7 +10,7 @@ import { createEmbedder } from '../../engine/embed/create-embedder.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
 
-/** Answers all requests by what it is told, when it is told. */
+/** Responds to all requests when and as the test says. */
 let answer: (texts: string[], response: ServerResponse) => void;
 let open = 0;
 let mostOpen = 0;
@@ -144,7 +144,7 @@ describe('the size of a response is limited by the request', () => {
     expect(sizes.bound('m', 256)).toBe(most);
     sizes.learn('m', 1536);
     expect(sizes.bound('m', 256)).toBeLessThan(most);
-    // With all digits, each number on a line of its own.
+    // All digits, with each number on a separate line.
     expect(sizes.bound('m', 256)).toBeGreaterThan(256 * 1536 * 40);
     expect(sizes.bound('other', 256)).toBe(most);
     sizes.forget('m');
@@ -176,7 +176,7 @@ describe('simultaneous calls', () => {
     );
     await expect.poll(() => waiting.length, { interval: 5 }).toBe(64);
     const answered = Promise.all(calls);
-    // Whoever is answered makes room for one more.
+    // Each response allows one more call.
     for (let done = 0; done < 150; done++) {
       await expect.poll(() => waiting.length, { interval: 1 }).toBeGreaterThan(0);
       waiting.shift()!();

@@ -1,6 +1,5 @@
-// An embedding provider on this machine that speaks all four shapes, checks
-// credentials, and can be told to fail. Its vectors are small and follow from the text:
-// [characters, vowels, 1].
+// An embedding provider on this machine that supports all four forms, checks credentials, and can fail on
+// request. Its vectors are small and depend on the text: [characters, vowels, 1].
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

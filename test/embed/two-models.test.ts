@@ -1,5 +1,5 @@
-// One text, embedded in one query for vector types whose models differ: each gets what its own model makes of
-// it, in any order, in loops, in writes and beside a type of the server's model.
+// One text that one query embeds for vector types with different models: each type gets the vector of its own
+// model, in any order, in loops, in writes, and together with a type of the server's model.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EmbeddedServer, openEmbedded } from '../support/server/embedded-server.js';
 

@@ -5,7 +5,7 @@ import { compile } from '../../engine/lang/compile.js';
 import { printDiagnostic } from '../../engine/lang/syntax/diagnostic.js';
 import { compileGarden } from './garden.js';
 
-/** Sources beside the garden schema. The first « marks where the code must be reported. */
+/** Sources added to the garden schema. The first « marks where the code must be reported. */
 const inQueries: [code: string, source: string][] = [
   ['E001', 'QUERY q() => x <- N«<Bed RETURN x'],
   ['E001', 'QUERY q() => x <- «nothing() RETURN x'],

@@ -9,7 +9,7 @@ const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf
 export const gardenText = read('./garden.hx');
 export const examplesText = read('./examples.hx');
 
-/** Compiles one file `q.hx` beside the garden schema. */
+/** Compiles one file `q.hx` together with the garden schema. */
 export function compileGarden(text: string, compat = false): Compilation {
   const sources = [
     { path: 'garden.hx', text: gardenText },

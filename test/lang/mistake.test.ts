@@ -1,6 +1,5 @@
-// What newcomers write: mistakes out of the habits of other languages, each with the first thing
-// that is said about it; and the fault that a single token makes, which must be told where it is,
-// and once.
+// Mistakes of newcomers, from the habits of other languages, each with the first diagnostic. Also the error
+// that a single wrong token causes, which must be reported at its position, one time.
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../engine/lang/compile.js';
@@ -8,7 +7,9 @@ import type { Diagnostic } from '../../engine/lang/syntax/diagnostic.js';
 import { Random } from '../support/random.js';
 import { compileGarden, examplesText, gardenText } from './garden.js';
 
-/** Habit, source beside the garden schema, `code line:column`, hint (or message), faults told. */
+/**
+ * Habit, source added to the garden schema, `code line:column`, hint (or message), number of diagnostics.
+ */
 type Mistake = [habit: string, source: string, first: string, hint: string, count: number];
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
@@ -16,7 +17,7 @@ const mistakes = JSON.parse(read('./mistakes.json')) as Mistake[];
 
 const compiled = new Map<string, Diagnostic[]>();
 
-/** What is said of a source beside the garden's schema; each is compiled once. */
+/** Diagnostics of a source added to the garden schema. Each source is compiled one time. */
 function told(source: string): Diagnostic[] {
   const known =
     compiled.get(source) ?? compileGarden(source).diagnostics.filter(({ file }) => file === 'q.hx');
@@ -86,7 +87,7 @@ function mutate(text: string, random: Random): Mutant {
   return { what: `${made[0]} ${word}`, text: before + made[1] + after, line };
 }
 
-/** Faults of one project file whose text was mutated, beside files that are sound. */
+/** Diagnostics of one mutated file of a project whose other files are valid. */
 function faultsOf(mutant: Mutant, others: readonly string[]) {
   const sources = [{ path: 'own.hx', text: mutant.text }];
   for (const [at, text] of others.entries()) sources.push({ path: `z${at}.hx`, text });

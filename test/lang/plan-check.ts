@@ -1,5 +1,5 @@
-// What must hold of every plan that the compiler makes, whatever the source: slots are bound before
-// they are read, parameters exist, and the plan is data that can be sent to another thread.
+// Checks properties of every plan of the compiler, for any source: slots are bound before they are read,
+// parameters exist, and the plan is data that can be sent to another thread.
 import { expect } from 'vitest';
 import type { Plan, Statement } from '../../engine/plan/plan.js';
 import { printPlan } from '../../engine/plan/print-plan.js';

@@ -1,5 +1,5 @@
-// Any bytes at `POST /mcp`: what is answered is what a plain reading of the same bytes says, and what a tool
-// answers is what `POST /<Query>` answers, whichever way the server has read them.
+// Sends any bytes to `POST /mcp`. The response equals the result of the full parser for the same bytes, and
+// the result of a tool equals that of `POST /<Query>`, whichever way the server has read them.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits } from '../../engine/base/limits.js';

@@ -1,4 +1,4 @@
-// A client of `subscriptions/listen`: opens a stream and keeps what it is told.
+// A client of `subscriptions/listen`: opens a stream and keeps what it receives.
 import { request } from 'node:http';
 import { modern } from './running-mcp.js';
 

@@ -1,5 +1,6 @@
-// Messages that call tools, in both eras and as several clients write them, and what may happen to them on
-// their way: other ids, other arguments, bytes lost, doubled, put in, names in escapes, members twice.
+// Generates messages that call tools, in both protocol styles and as several clients write them, with
+// mutations: other ids, other arguments, lost, doubled or inserted bytes, names in escapes, duplicate
+// members.
 import type { Head } from './plain-reading.js';
 
 export interface Message {

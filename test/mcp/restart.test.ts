@@ -1,6 +1,6 @@
-// `POST /mcp` of a server as it is started: its list stays as it is over restarts, it answers what it can
-// while it still reads its data, and it tells of a source soon after that was saved (mcp.md 11: M04,
-// M14, M15). Long tests try it on both transports.
+// `POST /mcp` of a starting server. Its list stays the same over restarts, it answers what it can while it
+// still reads its data, and it reports a source soon after that was saved (mcp.md 11: M04, M14, M15). Long
+// tests use both transports.
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -92,7 +92,7 @@ describe.each(transports)('%s', (transport) => {
         const called = await ask(early, 'tools/call', { name: 'count' });
         told.push([discovered.status, discovered.text, called.text]);
       } catch {
-        // Nobody listens yet.
+        // No process listens yet.
       }
       await new Promise((resolve) => setTimeout(resolve, 5));
     }

@@ -1,5 +1,5 @@
-// What calls of a tool cost beside the query itself, over one server and 64 connections: `bench mcp` measures it,
-// and its promise is one for a machine that does nothing else [M18].
+// Cost of tool calls compared with the query itself, over one server and 64 connections. `bench mcp` measures
+// it, and its limit is for an idle machine [M18].
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

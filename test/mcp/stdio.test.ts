@@ -98,13 +98,13 @@ test('M16 bridges that start at the same time share one server, and outlive it',
   for (const one of bridges) expect(await one.call('count')).toContain(`"n":${many}`);
   const first = serverOf(folder)!;
 
-  // Under load: every call is answered, one way or the other, and then all goes on.
+  // Under load, every call gets a response of some kind, and then everything continues.
   const load = bridges.flatMap((one) => Array.from({ length: 20 }, () => one.call('count')));
   process.kill(first, 'SIGKILL');
   for (const line of await Promise.all(load)) {
     expect(JSON.parse(line).result.content[0].text).toMatch(/^(\{"n":\d+\}|NOT_READY: )/);
   }
-  // A server that takes longer than a bridge has patience is told as not ready, and comes all the same.
+  // A server that starts more slowly than the bridge waits is reported as not ready, and still starts.
   for (const one of bridges) {
     await expect.poll(() => one.call('count'), { timeout: 60_000 }).toContain(`"n":${many}`);
   }
@@ -114,7 +114,7 @@ test('M16 bridges that start at the same time share one server, and outlive it',
     expect(await one.end()).toBe(0);
     expect(one.stderr).not.toContain('DATA_LOCKED');
   }
-  // The server is there for whoever comes next.
+  // The server is available for the next bridge.
   expect(serverOf(folder)).toBeDefined();
 });
 

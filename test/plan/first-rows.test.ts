@@ -1,5 +1,5 @@
-// The first rows under a condition that has a path: whether most rows meet it, or hardly any, asking for them
-// looks at little more than the better of reading the type from its beginning and of going the whole path.
+// The first rows under a condition that has a path. Whether most rows match or hardly any, reading them costs
+// little more than the better of a scan from the beginning and of the whole path.
 import { afterAll, expect, test } from 'vitest';
 import type { Uuid } from '../../engine/base/value.js';
 import type { WriteView } from '../../engine/storage/table/view-types.js';

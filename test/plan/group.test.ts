@@ -1,5 +1,5 @@
-// Groups that keep what is read of their items instead of all: the answers are those of the plan as
-// written, errors included, and the memory is that of the groups.
+// Groups that keep only what is read of their items. The results are those of the plan as written, errors
+// included, and the memory is that of the groups.
 import { afterAll, describe, expect, test } from 'vitest';
 import { printPlan } from '../../engine/plan/print-plan.js';
 import type { WriteView } from '../../engine/storage/table/view-types.js';

@@ -1,5 +1,5 @@
-// Forms that come naturally and are costly as written: planned, each looks at no more than the same
-// asked in the most favourable way, and answers what it answers as written.
+// Natural forms of queries that are costly as written. After planning, each reads no more than the most
+// favorable form, and returns what it returns as written.
 import { afterAll, expect, test } from 'vitest';
 import { printUuid } from '../../engine/base/id.js';
 import { Uuid } from '../../engine/base/value.js';

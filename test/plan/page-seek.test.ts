@@ -1,5 +1,5 @@
-// Pages that begin at their position: each is, position included, the page of the plan as written, from
-// any position that any page gave, also of elements that are gone; and costs what is on it.
+// Pages that seek to their position. Each equals the page of the plan as written, position included, from any
+// position of any page, also of deleted elements. Its cost is that of its rows.
 import { afterAll, expect, test } from 'vitest';
 import { printPlan } from '../../engine/plan/print-plan.js';
 import type { Query } from '../../engine/plan/plan.js';

@@ -1,5 +1,5 @@
-// One filter for all searches of a fusion is found out once: the answers are those of each search with
-// its own, also where the fusion runs anew for every item with another filter.
+// One filter for all searches of a fusion is evaluated one time. The results are those of each search with
+// its own filter, also if the fusion runs again for every item with another filter.
 import { afterAll, expect, test } from 'vitest';
 import { printPlan } from '../../engine/plan/print-plan.js';
 import { compileShop, Shop } from './shop.js';

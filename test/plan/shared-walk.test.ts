@@ -1,6 +1,6 @@
-// A repetition from many items at once: what is counted, asked for and found with it is what one
-// search per item gives, on cycles, self-loops and rows that reach each other; and where the items share
-// what they reach, the edges are looked at twice at most instead of once per item.
+// A repetition from many items together gives the counts, conditions and results of one search per item, on
+// cycles, self-loops and rows that reach each other. If the items share what they reach, each edge is read at
+// most twice instead of once per item.
 import { afterAll, expect, test } from 'vitest';
 import type { Uuid } from '../../engine/base/value.js';
 import type { WriteView } from '../../engine/storage/table/view-types.js';

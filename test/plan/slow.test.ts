@@ -1,5 +1,5 @@
-// What `check --slow` says of short queries on the shop: what is read as a whole although it need not,
-// where, and what to write instead; and what it does not name, because nothing would spare it.
+// Warnings of `check --slow` for short queries on the shop: which whole types are read without need, where,
+// and what to write instead. It does not name queries that cannot be improved.
 import { expect, test } from 'vitest';
 import { compile } from '../../engine/lang/compile.js';
 import { parameterText, shopText } from './shop.js';

@@ -1,5 +1,5 @@
-// The first rows in one index's order of what a condition on another lets through: the answers of the plan
-// as written, whatever the values have to do with each other, and cost that of what is answered.
+// The first rows in the order of one index that match a condition on another. The results are those of the
+// plan as written, for any relation between the values, and the cost is that of the result.
 import { afterAll, expect, test } from 'vitest';
 import { printPlan } from '../../engine/plan/print-plan.js';
 import { compileShop, Shop } from './shop.js';

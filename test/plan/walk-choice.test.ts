@@ -1,5 +1,5 @@
-// Which way is taken to the oldest few of a range of an index, and to rows deep in a type: the answer
-// is that of reading the type from its beginning, and the work stays small wherever they lie.
+// The path to the oldest elements of a range of an index, and to rows deep in a type. The result is that of a
+// scan from the beginning, and the work stays small at any position.
 import { afterAll, expect, test } from 'vitest';
 import type { WriteView } from '../../engine/storage/table/view-types.js';
 import { compileShop, parameterText, Shop } from './shop.js';

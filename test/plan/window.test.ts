@@ -1,5 +1,6 @@
-// RANGE behind what an index leads to or orders: windows of every place and size are parts of the whole,
-// whether a value has few elements or keys of its own for each (property-index.ts), and where the index ends.
+// RANGE after a path through an index or an order by an index. Windows of every position and size are parts
+// of the whole, for values with few elements or with keys of their own (property-index.ts), and at the end of
+// the index.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type EmbeddedDatabase, open } from '../../engine/internal.js';
 import { makeFolder } from '../support/project.js';

@@ -1,5 +1,5 @@
-// Credentials go only where their own source says: each provider, S3 and NATS, by where the address stands and where
-// the credential stands. A project that was fetched from elsewhere gets nobody's key.
+// Credentials are sent only to addresses from the same source: each provider, S3 and NATS, for every source
+// of the address and of the credential. A downloaded project gets no key of the user.
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createPlainServer, type AddressInfo } from 'node:net';

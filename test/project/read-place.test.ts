@@ -1,5 +1,6 @@
-// What is read of a project: its files by the links that they may be. A link inside the folder is followed, as in a
-// mounted ConfigMap; what leads out is not read, whoever asks, and nothing of its text is shown.
+// Files that are read of a project, by the links that they can be. A link inside the folder is followed, as
+// in a mounted ConfigMap. A file outside of the project is not read by any command, and none of its text is
+// shown.
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

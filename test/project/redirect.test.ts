@@ -1,4 +1,5 @@
-// A key is for the address that it was given for: whoever shows one follows no redirect, and says where it points.
+// A key belongs to the address for which it was configured: a client that sends one follows no redirect, and
+// reports the target.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';

@@ -1,5 +1,6 @@
-// Large sources are compiled beside the thread that serves: meanwhile it answers, a program is swapped whole
-// or not at all, who asks too much is told so, and a thread that ends has told its caller.
+// Large sources are compiled on another thread. Meanwhile the server answers, a program is replaced as a
+// whole or not at all, a caller with too many requests gets an error, and a thread that ends reports this to
+// its caller.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-// The demo project compiles without a word, and its seed fits its queries and names only what it
-// has loaded before. Whoever starts it reads its address first.
+// The demo project compiles without a diagnostic. Its seed fits its queries and uses only names that it has
+// loaded before. The start prints its address first.
 import { spawn } from 'node:child_process';
 import { cpSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// The dashboard's routes over many elements: they run in a lane, so that the main thread goes on
-// answering, and end by the limits and the deadline like any other read.
+// The routes of the dashboard over many elements. They run in a lane, so that the main thread continues to
+// answer, and end by the limits and the deadline like any other read.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Server, startServer } from '../support/server/server.js';
 

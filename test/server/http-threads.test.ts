@@ -1,5 +1,5 @@
-// The parts that HTTP threads share with the main thread: heads that travel whole, messages that all arrive,
-// rates and counts that are those of all threads together; and how a thread with connections ends.
+// The parts that HTTP threads share with the main thread: complete headers, messages that all arrive, rates
+// and counts of all threads together; and how a thread with connections ends.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';

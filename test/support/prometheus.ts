@@ -1,6 +1,6 @@
-// Reads Prometheus' text format 0.0.4 as strictly as its own checker does, so that a test sees what a
-// scrape of ours would lose: what is not of the form, has no help or type, stands apart from its
-// family, twice, or under a name that says something else than its type.
+// Parses Prometheus' text format 0.0.4 as strictly as Prometheus' own checker, so that a test sees which
+// lines a scrape would lose. It reports lines of another form, metrics without help or type, metrics outside
+// of their family or twice, and names that contradict their type.
 
 export interface Scrape {
   /** By name and labels as printed. */

@@ -1,5 +1,5 @@
-// What the tests of the reliability programme (T1 to T25) have shown, with counts: each notes a line
-// when it has passed, and the run prints them all at its end (test/support/run/summary.ts).
+// Results of the reliability tests (T1 to T25), with counts. Each test records a line when it has passed, and
+// the run prints all lines at its end (test/support/run/summary.ts).
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './project.js';

@@ -1,4 +1,5 @@
-// Tenants whose databases another node has: asked for anywhere, answered where they are, and by whoever may.
+// Tenants whose databases are on another node: requests to any node are answered by the node with the tenant,
+// for callers with the right.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { FakeDatabase } from '../support/fake-database.js';
 import { ClusterNodeService } from '../../server/cluster/membership/cluster-node.js';

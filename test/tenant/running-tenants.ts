@@ -1,5 +1,5 @@
-// A server with databases of tenants inside the test's own process: real ones in a folder of its own, or
-// fakes that tell which of them was asked.
+// A server with databases of tenants inside the test's process: real ones in a temporary folder, or fakes
+// that record which of them was called.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

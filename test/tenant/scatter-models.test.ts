@@ -1,5 +1,5 @@
-// Texts that are embedded in queries about scattered types (K47): whatever a form, a type, a query or the server
-// says of the model, shards get what one database would ask its index with.
+// Texts that are embedded in queries about sharded types (K47). For any model of the form, the type, the
+// query or the server, shards get what one database would search its index with.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Gatherer, defaultLimits, openDatabase } from '../../engine/internal.js';
 import type { Query } from '../../engine/plan/plan.js';

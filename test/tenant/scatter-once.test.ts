@@ -1,5 +1,5 @@
-// K47: what one database learns or decides once, the databases of a scattered type do not each decide anew: the
-// dimension of vectors, the instant of a call; and whatever metric and store, answers are those of one database.
+// K47: what one database decides one time must not be decided by each shard of a sharded type: the dimension
+// of vectors, and the instant of a call. For every metric and store, results are those of one database.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../engine/internal.js';
 import { parseUuid, printUuid, computeShard } from '../../engine/base/id.js';

@@ -1,5 +1,5 @@
-// K47: the shards of a scattered type have one program, as one database has: a reload is for all of them or none, and
-// while they differ no answer is made of the parts of two.
+// K47: the shards of a sharded type have one program, as one database has. A reload applies to all or none,
+// and while they differ, no result combines parts of two programs.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   Gatherer,

@@ -1,5 +1,5 @@
-// K48: where a shard of a scattered type is asked: here, at other members for a read that is slow, and at its leader
-// for a write; nothing that may have been done is asked for twice.
+// K48: where a request to a shard is sent: to this node, to other members for a slow read, and to its leader
+// for a write. A request that may have been done is not sent twice.
 import { expect, it } from 'vitest';
 import {
   type CallOptions,

@@ -1,5 +1,5 @@
-// Databases of tenants in one process (cluster.md 11.1, K45): whose a request is, that nobody ever meets
-// what is another's, and that databases come and go unseen.
+// Databases of tenants in one process (cluster.md 11.1, K45): which tenant a request belongs to, that no
+// request reaches another tenant's data, and that databases open and close unnoticed.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openDatabase, takeLock } from '../../engine/internal.js';
 import type { Reply } from '../support/server/http.js';
@@ -139,7 +139,7 @@ describe('a server without tenants', () => {
   });
 });
 
-/** Places are few, and taken by turns: whoever is refused comes again. */
+/** Slots are few and used by turns: a refused caller tries again. */
 async function patiently(ask: () => Promise<Reply>): Promise<Reply> {
   for (;;) {
     const reply = await ask();

@@ -10,7 +10,9 @@ import {
 } from '../../server/database/pool/admission-queue.js';
 import { startTenants } from './running-tenants.js';
 
-/** Time that goes on when it is told to: neither other work of this process nor the machine has a part in it. */
+/**
+ * A clock that the test advances: other work of this process and the speed of the machine do not matter.
+ */
 class OwnClock implements Clock {
   #now = 0;
   readonly #due = new Set<{ at: number; work: () => void }>();

@@ -1,7 +1,10 @@
-// Starts three log servers and three nodes on this machine with one command, to try a cluster. FOLDER
-// (`PROJECT/.trellis/cluster`) keeps logs and data; a second start continues with them. Nodes use ports from
-// PORT (6971) on, log servers from NATS_PORT (4222) on. `nats-server` 2.15.2 or newer comes from the PATH, or
-// TRELLIS_NATS_SERVER names it. Ctrl-C stops all six processes. Log servers require a password, which FOLDER
+// Starts three log servers and three nodes on this machine with one command, to try a cluster:
+//
+//   node server/deploy/cluster/start.mjs PROJECT [FOLDER]
+//
+// FOLDER (`PROJECT/.trellis/cluster`) keeps logs and data; a second start continues with them. Nodes use ports
+// from PORT (6971) on, log servers from NATS_PORT (4222) on. `nats-server` 2.15.2 or newer comes from the PATH,
+// or TRELLIS_NATS_SERVER names it. Ctrl-C stops all six processes. Log servers require a password, which FOLDER
 // keeps, and accept connections from this machine only. cluster.yml does the same for several machines, with
 // TLS.
 import { spawn, spawnSync } from 'node:child_process';

@@ -1,5 +1,5 @@
-// The random writes of cluster tests: nodes, edges, vectors, texts, updates, deletions and imports. The same
-// seed does the same on any node that accepts writes.
+// The random writes of cluster tests: nodes, edges, vectors, texts, updates, deletions and imports. Equal
+// seeds do the same on any node that accepts writes.
 import { Random } from '../../support/random.js';
 import type { TestNode } from './nodes.js';
 

@@ -1,6 +1,6 @@
 // A model of a disk after a power cut. It follows recorded calls, and separates what is certainly on the disk
-// from what may be: writes and sizes of a file until it is synced, and names in a folder until the folder is.
-// These can reach the disk in any order, and a write can arrive in pieces.
+// from what may be. Uncertain are writes and sizes of a file until it is synced, and names in a folder until
+// the folder is synced. These can reach the disk in any order, and a write can arrive in pieces.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { crc32 } from 'node:zlib';

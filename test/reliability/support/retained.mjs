@@ -1,12 +1,11 @@
-// Loaded into every thread of a server (`node --import`): every few seconds all garbage is collected
-// there, and what the heap holds then goes as a line to the file that TEST_RETAINED names. What is in
-// use rises until V8 thinks a collection worth it; what is retained does not, unless something leaks.
-// V8 doubles the space for young objects, up to 32 MB a thread, whenever as much as it holds has lived
-// through collections since the last time: at a low rate that goes on for hours, and looks like a leak.
-// Here it takes all at its first growth, so that whatever else resident memory does is seen.
-// The same with code: a function is optimised after it has run 200 KB of bytecode, three times 66 KB, which takes what
-// a timer does once a second an hour; and code that five collections have not seen in use is thrown away, which is
-// a quarter of a minute at this pace. Here code is made sixteen times as soon, and stays.
+// Loaded into every thread of a server (`node --import`). Every few seconds it collects all garbage, and
+// appends the retained heap size to the file that TEST_RETAINED names. The used heap grows until V8 collects;
+// the retained heap grows only with a leak. V8 doubles the young generation, up to 32 MB a thread, whenever
+// as much as its size has survived collections. At a low rate this continues for hours and looks like a leak,
+// so here V8 takes the full size at the first growth. Compiled code behaves in the same way. V8 optimizes a
+// function after 200 KB of bytecode, or three times 66 KB, which a timer that runs once a second reaches
+// after an hour. V8 also drops code that is unused during five collections, which is a quarter of a minute at
+// this pace. Here V8 compiles sixteen times as early, and keeps the code.
 import { appendFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

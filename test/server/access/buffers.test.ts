@@ -1,5 +1,5 @@
-// What one caller may hold of the bytes of bodies and of answers while others are there (access.md 8; A28): each test
-// has one who takes all that there is, and others who get theirs.
+// The bytes of bodies and responses that one caller can hold while others are active (access.md 8; A28). Each
+// test has one caller that takes everything, and others that get their share.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { writeKeyFile } from '../../../server/auth/key-file.js';

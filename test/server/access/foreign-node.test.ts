@@ -1,5 +1,6 @@
-// What a node makes of an answer that no node of its version would give: of another program at the address of one, of
-// a proxy between, or of a newer version. Nobody has answered, so that whoever asks may ask again; never a defect.
+// Responses that no node of this version would give: of another program at the address of a node, of a proxy
+// between, or of a newer version. They count as no response, so the caller can retry; they are never an
+// internal error.
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

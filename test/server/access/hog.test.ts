@@ -7,7 +7,7 @@ import { Connection } from '../../support/server/http.js';
 import { type Server, startServer } from '../../support/server/server.js';
 
 const long = process.env.TRELLIS_TEST_LONG === '1';
-/** Beside other work, what others get is uneven: unfair queues leave a thirtieth. */
+/** With other work, the shares of others are uneven: unfair queues leave a thirtieth. */
 const leastShare = long ? 0.45 : 0.15;
 const tries = 3;
 

@@ -1,5 +1,5 @@
-// Calls of tools that HTTP threads answer by themselves: to the byte what the main thread answers, of every kind
-// of reply, to those who may call only, by the program in force, and counted as one.
+// Tool calls that HTTP threads answer themselves: byte for byte the response of the main thread, for every
+// kind of reply, only to callers with the right, by the current program, and counted as one.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,5 +1,6 @@
-// The address of a caller, over all orders in which connections of several addresses open and close: each request is
-// of the address that its own socket has, whether the transport reads the address once or for every request.
+// The address of a caller, for all orders in which connections of several addresses open and close. Each
+// request has the address of its own socket, whether the transport reads the address once or for every
+// request.
 import { request } from 'node:http';
 import { type Socket, connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';

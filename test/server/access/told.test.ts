@@ -1,6 +1,6 @@
-// What a key limited to some queries is told: nothing that has another name. Everything is asked that answers with
-// names (contracts, pages, MCP, refusals and their hints), and the answers are searched for the word that all other
-// types, properties, queries, files and tenants of the project have in their names.
+// What a key limited to some queries can see: nothing with another name. The test requests everything that
+// returns names (contracts, pages, MCP, errors and their hints), and searches the responses for the word that
+// all other types, properties, queries, files and tenants of the project have in their names.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';

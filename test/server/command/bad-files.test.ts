@@ -1,5 +1,5 @@
-// Every command that is told of a file or folder, and every way in which that may not be what it takes it
-// for: one line on stderr with a code, an exit code of its own, no stack, and data and lock as they were.
+// Every command that takes a file or folder, with every kind of invalid one: one line on stderr with a code,
+// a specific exit code, no stack, and unchanged data and lock.
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';

@@ -1,5 +1,5 @@
-// Explained and profiled queries on real servers: inline, in a reader lane, in the writer lane;
-// who may ask; and `trellis explain` beside and without data.
+// Explained and profiled queries on real servers: inline, in a reader lane, in the writer lane; the required
+// role; and `trellis explain` with and without a running server.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commandHere } from '../../support/server/command-here.js';

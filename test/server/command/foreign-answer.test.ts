@@ -1,5 +1,5 @@
-// Commands that ask the server of a directory, where what listens at its port is no such server, or one of a newer
-// version: each says so in one line, with an exit code of its own, and is no defect.
+// Commands that call the server of a directory, if another program or a newer version listens on its port.
+// Each reports this in one line, with a specific exit code, and not as an internal error.
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';

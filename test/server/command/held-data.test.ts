@@ -1,5 +1,5 @@
-// Commands on data at rest, beside a server that has the data: each says who holds them, as one line and with the exit
-// code of that, whatever it runs in; and leaves nothing behind.
+// Commands that need closed data, while a server has the data open. Each names the server in one line, exits
+// with the right code, whatever runs it, and leaves nothing.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';

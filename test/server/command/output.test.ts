@@ -1,5 +1,5 @@
-// What commands print arrives whole, however late it is read and whatever takes it: a pipe holds 64 KiB, and a
-// process that ends takes with it what the pipe had no room for.
+// The output of commands is complete, however late and by whatever it is read. A pipe holds 64 KiB, and a
+// process that ends loses what did not fit into the pipe.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// Checks whether a history of concurrent calls is linearizable: whether one object could do them one at a
-// time, each at an instant between its call and its reply (Wing and Gong's search, with Lowe's cache of tried
-// states). Invariant: it returns true only with such an order, and false only when no order is left.
+// Checks whether a history of concurrent calls is linearizable. It is if one object could do the calls one at
+// a time, each at an instant between its start and its reply. Uses Wing and Gong's search, with Lowe's cache
+// of tried states. Invariant: it returns true only with such an order, and false only when no order is left.
 
 /** What the object is: its states must be equal exactly when their keys are. */
 export interface Model<S, O> {

@@ -1,7 +1,7 @@
-// Figures a test measures: how long something took, what it cost. Their bounds are promises for a
-// quiet machine. The ordinary run has no quiet machine: other files run beside it, and others still
-// beside those. There a figure may be `slack` times its bound, which what is slower by a class (another
-// order of growth, a copy for each call, a wait that only a deadline ends) is all the same.
+// Checks figures that a test measures, such as times and costs. Their bounds are for an idle machine. During
+// an ordinary run, other test files run at the same time. A figure may then be `slack` times its bound. That
+// still detects a defect of another class: another order of growth, a copy for each call, or a wait that only
+// a deadline ends.
 import { expect } from 'vitest';
 
 /** Whether this run scales the tests up, on a machine that does nothing else. */

@@ -1,7 +1,7 @@
-// Runs around every test file: nothing that it started or wrote outlives it. Files share processes of
-// the runner, so that the end of a process comes too late. And no file may keep its process from its
-// events for long: the runner hears nothing from it then, gives it up after a minute, fails every later
-// file of that process without a name, and begins no later part of the run.
+// Runs around every test file, and cleans up what the file started or wrote. Files share processes of the
+// runner, so the end of a process is too late. No file may block the event loop of its process for long.
+// Otherwise, the runner gives up the process after a minute, fails every later file in it without a name, and
+// starts no later part of the run.
 import { afterAll, afterEach } from 'vitest';
 import { removeFolders } from '../project.js';
 import { killServers } from '../server/server.js';

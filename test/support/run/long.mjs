@@ -14,9 +14,9 @@ const parts = ['work', 'figures'];
 const names = process.argv.slice(2);
 
 /**
- * Where databases of the first part lie: in memory, if there is plenty, since waiting for a disk is half of
- * the time of what opens thousands, and no promise is about it there: kills end processes, and cut power
- * is of recorded writes. Figures are taken on a disk.
+ * Folder for the databases of the first part: in memory, if there is enough. Waiting for a disk is half
+ * of the time of tests that open thousands of databases, and these tests promise nothing about the disk:
+ * kills end processes, and power cuts use recorded writes. Figures are measured on a disk.
  */
 function placeOf(part) {
   const memory = '/dev/shm';

@@ -1,4 +1,4 @@
-// Runs steps of cases on the engine in this process instead of a server: a request becomes a call of the
+// Runs steps of cases on the engine in this process instead of a server. A request becomes a call of the
 // embedded database, and an error has the form that the server gives it.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -1,6 +1,6 @@
-// Generates forms for the oracle's queries that depend on other forms: branches and first values of streams,
-// distances and origins that steps add to items, names that projections bind, lists of written records, paths
-// in both directions.
+// Generates forms for the oracle's queries that depend on other forms. These are branches and first values of
+// streams, distances and origins that steps add to items, names that projections bind, lists of written
+// records, and paths in both directions.
 import type { Random } from '../../random.js';
 import type { Stream } from '../oracle-extension.js';
 import type { WorldType } from '../oracle-schema.js';
