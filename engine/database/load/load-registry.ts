@@ -117,8 +117,8 @@ export class LoadRegistry {
   }
 
   /**
-   * A caller gets one load while others load. Alone, it gets all slots but one, which stays free for others. An
-   * idle load of the same caller gives its slot to the new one.
+   * A caller gets one load while others load. Alone, it gets all slots but one, which stays free for
+   * others. An idle load of the same caller gives its slot to the new one.
    */
   #keepShare(holder: string | undefined): void {
     if (holder === undefined) return;

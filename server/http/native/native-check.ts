@@ -1,6 +1,6 @@
-// Verifies the native transport before it is loaded. The SHA-256 of the build must be in native-builds.ts, and
-// the script that loads the build must be one known line. Invariant: code that is not listed is not loaded;
-// `node:http` serves instead.
+// Verifies the native transport before it is loaded. The SHA-256 of the build must be in native-builds.ts,
+// and the script that loads the build must be one known line. Invariant: code that is not listed is not
+// loaded; `node:http` serves instead.
 import { webcrypto } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

@@ -1,5 +1,5 @@
-// Documents are cut into chunks; each chunk is embedded, and says which entities it mentions. A
-// question finds chunks by vector and by word, and walks from them to what else is known.
+// Documents are cut into chunks. Each chunk has an embedding and edges to the entities it mentions. A
+// question finds chunks by vector and by word, and follows edges from them to related facts.
 
 N::Document {
     UNIQUE INDEX source: String,
