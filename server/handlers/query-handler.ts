@@ -15,7 +15,8 @@ import {
 import type { Exchange } from '../http/exchange.js';
 import { explanationBody } from './explain.js';
 import type { Caller } from '../auth/keys.js';
-import type { SessionCaller, SessionService } from './sessions.js';
+import type { SessionCaller } from './session-call.js';
+import type { SessionService } from './sessions.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { CallOnLeader } from '../cluster/forward/consistency.js';
 import { onceOf, refuseOnce } from '../pipeline/idempotency-key.js';

@@ -14,9 +14,15 @@ import type { HeaderList } from './header-list.js';
 import { framingRefusal, headersTooLargeRefusal } from './http-error.js';
 import { LingeringClose } from './lingering-close.js';
 import { clearSocket, failListening, openSocketTo, socketPathOf } from './listen-socket.js';
-import { type BodyRoom, boundBodies, holdBody, makeAnswerRoom } from './share-room.js';
+import { SlowClientPolicy, type SlowClients } from './share-room.js';
 import { suites } from './tls-suites.js';
-import { type Transport, type TransportOptions, freshCounts, guarded } from './transport.js';
+import {
+  type Transport,
+  type TransportCounts,
+  type TransportOptions,
+  freshCounts,
+  guarded,
+} from './transport.js';
 
 /** Heads with more header lines than this are refused, as by uWebSockets.js. */
 const headerLinesMax = 98;
@@ -139,7 +145,7 @@ class NodeExchange extends Exchange {
     }
     transport.counts.bufferedResponseBytes += bytes;
     transport.unread.add(this);
-    transport.closeNonReaders();
+    transport.slowClients.closeNonReaders();
   }
 
   releaseUnsent(): void {
@@ -201,17 +207,11 @@ class NodeExchange extends Exchange {
     this.transport.receiving.delete(this);
   }
 
-  /** Counts bytes of the body to the caller's share. Returns false if the request was refused. */
-  #holdBody(bytes: number): boolean {
-    const { shares, options } = this.transport;
-    return holdBody(this, bytes, shares, options.receiver);
-  }
-
   readBody(): void {
     const { receiver } = this.transport.options;
     const length = declaredLength(this);
     // A long body counts to its caller before any of it is read.
-    if (length > longBytes && !this.#holdBody(length)) return;
+    if (length > longBytes && !this.transport.slowClients.holdBody(this, length)) return;
     this.request.on('data', (chunk: Buffer) => {
       if (!this.settled) guarded(receiver, this, () => this.#take(chunk));
     });
@@ -238,17 +238,18 @@ class NodeExchange extends Exchange {
     const length = declaredLength(this);
     // A body that arrives in one piece is not buffered, so it does not count.
     if (this.#buffered > 0 || this.bytesIn !== length) {
-      if (!this.#holdBody(Math.max(this.bytesIn, length))) return;
+      const bytes = Math.max(this.bytesIn, length);
+      if (!this.transport.slowClients.holdBody(this, bytes)) return;
       this.transport.receiving.add(this);
     }
     this.#buffered += chunk.length;
     counts.bufferedBodyBytes += chunk.length;
     this.#chunks.push(chunk);
-    boundBodies(this, this.transport.bodyRoom);
+    this.transport.slowClients.boundBodies(this);
   }
 }
 
-class NodeTransport implements Transport {
+class NodeTransport implements Transport, SlowClients {
   readonly name = 'node';
   readonly counts = freshCounts();
   /** Exchanges whose answers are not yet in the kernel, the oldest first. */
@@ -256,6 +257,7 @@ class NodeTransport implements Transport {
   /** Exchanges whose bodies are not complete, the latest last. */
   readonly receiving = new Set<NodeExchange>();
   readonly shares: ByteShares;
+  readonly slowClients = new SlowClientPolicy(this);
   /** Sockets whose last answer is being sent. */
   readonly closing = new WeakSet<Socket>();
   /** Whether clients connect through a Unix socket. Such clients have no address. */
@@ -358,17 +360,8 @@ class NodeTransport implements Transport {
     });
   }
 
-  closeNonReaders(): void {
-    const { buffered_response_bytes: most } = this.options.limits;
-    const total = (): number => this.counts.bufferedResponseBytes;
-    makeAnswerRoom({ shares: this.shares, unread: this.unread, total, most });
-  }
-
-  get bodyRoom(): BodyRoom {
-    const { receiving, shares, options } = this;
-    const { receiver, limits } = options;
-    const total = (): number => this.counts.bufferedBodyBytes;
-    return { receiving, shares, receiver, total, most: limits.buffered_body_bytes };
+  total(name: keyof TransportCounts): number {
+    return this.counts[name];
   }
 
   async listen(addresses: readonly string[], port: number): Promise<number> {

@@ -1,9 +1,9 @@
-// Frees memory when bodies or answers exceed a limit. Callers that hold more than half of the limit lose
-// theirs first. Invariant: a thread ends only exchanges of connections that it owns. Other threads end theirs
-// at their next check.
+// The policy for clients that send or read slowly. Frees memory when bodies or answers exceed a limit. Callers
+// that hold more than half of the limit lose theirs first. Invariant: a thread ends only exchanges of
+// connections that it owns. Other threads end theirs at their next check.
 import type { ByteShares, Holding } from './byte-shares.js';
 import type { Exchange } from './exchange.js';
-import { type Receiver, guarded } from './transport.js';
+import { type TransportCounts, type TransportOptions, guarded } from './transport.js';
 
 /**
  * Above the limit by this factor, every caller can lose a body or answer. Below it, callers within their
@@ -12,57 +12,8 @@ import { type Receiver, guarded } from './transport.js';
 const aboveBound = 1.25;
 
 /** An exchange whose body is buffered while it arrives. */
-interface KeptBody extends Exchange {
+interface BufferedBody extends Exchange {
   heldBody: Holding | undefined;
-}
-
-/**
- * Counts body bytes to their caller. Refuses the request and returns false if the caller exceeds its share.
- */
-export function holdBody(
-  exchange: KeptBody,
-  bytes: number,
-  shares: ByteShares,
-  receiver: Receiver,
-): boolean {
-  exchange.heldBody ??= shares.holding('bodies', exchange);
-  const refusal = exchange.heldBody.refusalOfBody(bytes);
-  if (refusal === undefined) exchange.heldBody.hold(bytes);
-  else receiver.refuse(exchange, refusal);
-  return refusal === undefined;
-}
-
-export interface BodyRoom {
-  receiver: Receiver;
-  shares: ByteShares;
-  /** Exchanges with buffered bodies on this thread, the latest last. */
-  receiving: Iterable<KeptBody>;
-  /** Buffered body bytes of all threads together. */
-  total: () => number;
-  most: number;
-}
-
-/** Refuses bodies of callers above their share, the latest first, until the total is within the limit. */
-export function makeBodyRoom({ receiver, receiving, total, most }: BodyRoom): void {
-  if (total() <= most) return;
-  for (const exchange of [...receiving].reverse()) {
-    const excess = exchange.heldBody?.excess;
-    if (excess !== undefined) guarded(receiver, exchange, () => receiver.refuse(exchange, excess));
-    if (total() <= most) return;
-  }
-}
-
-/** Runs after a piece of a body was buffered. Frees memory, or refuses the body. */
-export function boundBodies(exchange: KeptBody, room: BodyRoom): void {
-  const { receiver, shares, total, most } = room;
-  if (total() <= most) return;
-  makeBodyRoom(room);
-  const all = total();
-  if (exchange.settled || all <= most) return;
-  // The bodies above a share are on another thread, which frees them soon.
-  const isDue = exchange.heldBody?.isOver !== true && shares.isAnyOver('bodies');
-  if (isDue && all <= most * aboveBound) return;
-  receiver.refuse(exchange, { code: 'OVERLOADED', args: { queue: 'The body buffer' } });
 }
 
 interface UnreadAnswer {
@@ -71,28 +22,85 @@ interface UnreadAnswer {
   close(): void;
 }
 
-interface AnswerRoom {
-  shares: ByteShares;
-  /** Unread answers of this thread, the longest idle first. */
-  unread: Iterable<UnreadAnswer>;
-  /** Buffered answer bytes of all threads together. */
-  total: () => number;
-  most: number;
+export interface SlowClients {
+  readonly options: Pick<TransportOptions, 'receiver' | 'limits'>;
+  readonly shares: ByteShares;
+  /** Exchanges with buffered bodies on this thread, the latest last. */
+  readonly receiving: Iterable<BufferedBody>;
+  /** Exchanges with unread answers on this thread, the longest idle first. */
+  readonly unread: Iterable<UnreadAnswer>;
+  /** Value of a counter over all threads. */
+  total(name: keyof TransportCounts): number;
 }
 
-/**
- * Closes connections whose clients do not read, until the total is within the limit. Callers above their
- * share are first.
- */
-export function makeAnswerRoom({ shares, unread, total, most }: AnswerRoom): void {
-  if (total() <= most) return;
-  for (const answer of unread) {
-    if (answer.heldAnswer?.isOver === true) answer.close();
-    if (total() <= most) return;
+export class SlowClientPolicy {
+  constructor(private readonly clients: SlowClients) {}
+
+  /**
+   * Counts body bytes to their caller. Refuses the request and returns false if the caller exceeds its share.
+   */
+  holdBody(exchange: BufferedBody, bytes: number): boolean {
+    const { shares, options } = this.clients;
+    exchange.heldBody ??= shares.holding('bodies', exchange);
+    const refusal = exchange.heldBody.refusalOfBody(bytes);
+    if (refusal === undefined) exchange.heldBody.hold(bytes);
+    else options.receiver.refuse(exchange, refusal);
+    return refusal === undefined;
   }
-  if (total() <= most * aboveBound && shares.isAnyOver('answers')) return;
-  for (const answer of unread) {
-    if (total() <= most) return;
-    answer.close();
+
+  /** Refuses bodies of callers above their share, the latest first, until the total is within the limit. */
+  refuseBodies(): void {
+    if (!this.#hasExcessBodies()) return;
+    const { receiver } = this.clients.options;
+    for (const exchange of [...this.clients.receiving].reverse()) {
+      const excess = exchange.heldBody?.excess;
+      if (excess !== undefined) {
+        guarded(receiver, exchange, () => receiver.refuse(exchange, excess));
+      }
+      if (!this.#hasExcessBodies()) return;
+    }
+  }
+
+  /** Whether all threads together buffer more body bytes than `factor` times the limit. */
+  #hasExcessBodies(factor = 1): boolean {
+    const { clients } = this;
+    const max = clients.options.limits.buffered_body_bytes;
+    return clients.total('bufferedBodyBytes') > max * factor;
+  }
+
+  /** Runs after a piece of a body was buffered. Frees memory, or refuses the body. */
+  boundBodies(exchange: BufferedBody): void {
+    if (!this.#hasExcessBodies()) return;
+    this.refuseBodies();
+    if (exchange.settled || !this.#hasExcessBodies()) return;
+    const { shares, options } = this.clients;
+    // The bodies above a share are on another thread, which frees them soon.
+    const isDue = exchange.heldBody?.isOver !== true && shares.isAnyOver('bodies');
+    if (isDue && !this.#hasExcessBodies(aboveBound)) return;
+    options.receiver.refuse(exchange, { code: 'OVERLOADED', args: { queue: 'The body buffer' } });
+  }
+
+  #hasExcessAnswers(factor = 1): boolean {
+    const { clients } = this;
+    const max = clients.options.limits.buffered_response_bytes;
+    return clients.total('bufferedResponseBytes') > max * factor;
+  }
+
+  /**
+   * Closes connections whose clients do not read, until the total is within the limit. Callers above their
+   * share are first.
+   */
+  closeNonReaders(): void {
+    if (!this.#hasExcessAnswers()) return;
+    const { shares, unread } = this.clients;
+    for (const answer of unread) {
+      if (answer.heldAnswer?.isOver === true) answer.close();
+      if (!this.#hasExcessAnswers()) return;
+    }
+    if (!this.#hasExcessAnswers(aboveBound) && shares.isAnyOver('answers')) return;
+    for (const answer of unread) {
+      if (!this.#hasExcessAnswers()) return;
+      answer.close();
+    }
   }
 }

@@ -1,6 +1,21 @@
 // The interface of a transport. It turns sockets into exchanges, enforces framing, sizes and timeouts, and
 // sends answers. Two transports exist: uws-transport.ts (uWebSockets.js) and node-transport.ts (Node's own).
-// All other code uses only this interface.
+// All other code uses only this interface. What each transport must do, and where:
+//
+//   duty                                        uWebSockets.js            node:http
+//   keep the known headers, drop the others     request-headers.ts        the same
+//   refuse invalid framing (BAD_FRAMING)        framing.ts                framing.ts, headFault, refuseRaw
+//   bound the number and size of headers        the library               maxHeaderSize, maxHeadersCount
+//   bound connections, in all and by address    filter, SeenConnections   connection, CountedConnections
+//   refuse a body above body_bytes              readBody, take            onRequest, take
+//   end a body that takes too long              dropSlowSenders           requestTimeout
+//   bound buffered bodies and answers           SlowClientPolicy          the same
+//   keep a connection while its call runs       pause of the socket       allowHalfOpen
+//   notice a client that disconnects            onAborted                 close of the response
+//   read the body before a last answer          LingeringClose            the same
+//   refuse a pipelined request                  the library ends the      the library queues it
+//                                               connection
+//   renew the certificate                       no: after a restart        setSecureContext
 import { networkInterfaces } from 'node:os';
 import type { ErrorData } from '../../engine/internal.js';
 import type { Exchange } from './exchange.js';

@@ -2,12 +2,12 @@
 // apply: received chunks are copied, an answer outside of a callback is corked, and no exception leaves a
 // handler. Invariant: a response object is used only until it has ended or its abort handler has run.
 import { printAddress, socketPeer } from './address.js';
-import { type ByteShares, type Holding, longBytes } from './byte-shares.js';
+import { type Holding, longBytes } from './byte-shares.js';
 import { type AnswerStream, Exchange } from './exchange.js';
 import { declaredLength } from './framing.js';
 import { type HeaderList, okStatus } from './header-list.js';
 import { LingeringClose } from './lingering-close.js';
-import { type BodyRoom, boundBodies, holdBody } from './share-room.js';
+import type { SlowClientPolicy, SlowClients } from './share-room.js';
 import type { SoleAddress } from './sole-address.js';
 import { type TransportCounts, type TransportOptions, guarded } from './transport.js';
 import type { UwsResponse } from './native/uws-add-on.js';
@@ -16,7 +16,7 @@ import type { UwsResponse } from './native/uws-add-on.js';
 const wholeAnswerMax = 64 * 1024;
 
 /** State that the exchanges of one transport share. */
-export interface UwsTransportState {
+export interface UwsTransportState extends SlowClients {
   readonly options: TransportOptions;
   /** Whether clients connect through a Unix socket. Such clients have no address. */
   readonly onSocket: boolean;
@@ -27,18 +27,14 @@ export interface UwsTransportState {
    */
   readonly receiving: Set<UwsExchange>;
   /** Exchanges with unread answers, the longest idle first. */
-  readonly slow: Set<UwsExchange>;
+  readonly unread: Set<UwsExchange>;
   /** Streams, and running calls whose clients are read from. `renew` keeps them from the idle timeout. */
   readonly heard: Set<UwsExchange>;
   /** Spares reading the address of the connection for each request. */
   readonly soleAddress: SoleAddress;
   /** Number of the current turn of the event loop. */
   turn(): number;
-  /** Value of this counter over all HTTP threads. */
-  total(name: keyof TransportCounts): number;
-  closeNonReaders(): void;
-  readonly shares: ByteShares;
-  readonly bodyRoom: BodyRoom;
+  readonly slowClients: SlowClientPolicy;
 }
 
 /**
@@ -269,24 +265,24 @@ export class UwsExchange extends Exchange {
       else keep();
       return ok;
     });
-    transport.closeNonReaders();
+    transport.slowClients.closeNonReaders();
   }
 
-  /** Updates the bytes that wait for the client, and moves the exchange to the end of `slow`. */
+  /** Updates the bytes that wait for the client, and moves the exchange to the end of `unread`. */
   #keepUnsent(bytes: number): void {
     const { transport } = this;
     transport.counts.bufferedResponseBytes += bytes - this.#unsentBytes;
     this.#unsentBytes = bytes;
     this.heldAnswer?.hold(bytes);
-    transport.slow.delete(this);
-    transport.slow.add(this);
+    transport.unread.delete(this);
+    transport.unread.add(this);
   }
 
   #releaseUnsent(): void {
     this.transport.counts.bufferedResponseBytes -= this.#unsentBytes;
     this.#unsentBytes = 0;
     this.heldAnswer?.release();
-    this.transport.slow.delete(this);
+    this.transport.unread.delete(this);
   }
 
   /** Ends the connection without an answer. */
@@ -334,13 +330,7 @@ export class UwsExchange extends Exchange {
   /** Counts a long body to its caller before any of it is read. */
   expectBody(): void {
     const length = declaredLength(this);
-    if (length > longBytes) this.#holdBody(length);
-  }
-
-  /** Counts bytes of the body to the caller's share. Returns false if the request was refused. */
-  #holdBody(bytes: number): boolean {
-    const { shares, options } = this.transport;
-    return holdBody(this, bytes, shares, options.receiver);
+    if (length > longBytes) this.transport.slowClients.holdBody(this, length);
   }
 
   /** Takes a piece of the body. The memory of `chunk` is valid only during the call. */
@@ -391,7 +381,8 @@ export class UwsExchange extends Exchange {
 
   #keepPiece(piece: Uint8Array): void {
     const { transport } = this;
-    if (!this.#holdBody(Math.max(this.bytesIn, declaredLength(this)))) return;
+    const bytes = Math.max(this.bytesIn, declaredLength(this));
+    if (!transport.slowClients.holdBody(this, bytes)) return;
     if (this.#chunks === undefined) {
       this.#chunks = [];
       transport.receiving.add(this);
@@ -399,7 +390,7 @@ export class UwsExchange extends Exchange {
     }
     this.#chunks.push(piece);
     transport.counts.bufferedBodyBytes += piece.length;
-    boundBodies(this, transport.bodyRoom);
+    transport.slowClients.boundBodies(this);
   }
 }
 

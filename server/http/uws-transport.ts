@@ -15,7 +15,7 @@ import {
   removeSocket,
   socketPathOf,
 } from './listen-socket.js';
-import { type BodyRoom, makeAnswerRoom, makeBodyRoom } from './share-room.js';
+import { SlowClientPolicy } from './share-room.js';
 import { SoleAddress } from './sole-address.js';
 import {
   type SharedListener,
@@ -41,7 +41,7 @@ class UwsTransport implements SharedListener, UwsTransportState {
   #socketAddress: string | undefined;
   readonly counts: TransportCounts;
   readonly receiving = new Set<UwsExchange>();
-  readonly slow = new Set<UwsExchange>();
+  readonly unread = new Set<UwsExchange>();
   readonly heard = new Set<UwsExchange>();
   readonly #app: UwsApp;
   readonly #sockets: ListenSocket[] = [];
@@ -49,6 +49,7 @@ class UwsTransport implements SharedListener, UwsTransportState {
   readonly #seen: SeenConnections;
   readonly soleAddress = new SoleAddress();
   readonly shares: ByteShares;
+  readonly slowClients = new SlowClientPolicy(this);
   port: number;
   #turn = 0;
   #turnEnd: NodeJS.Immediate | undefined;
@@ -75,8 +76,8 @@ class UwsTransport implements SharedListener, UwsTransportState {
       this.#dropSlowSenders();
       // When all threads together hold too many bytes, this thread may have those of a caller above its
       // share.
-      makeBodyRoom(this.bodyRoom);
-      this.closeNonReaders();
+      this.slowClients.refuseBodies();
+      this.slowClients.closeNonReaders();
       for (const exchange of this.heard) exchange.renew();
     }, sweepMs);
     this.#sweep.unref();
@@ -152,19 +153,6 @@ class UwsTransport implements SharedListener, UwsTransportState {
 
   total(name: keyof TransportCounts): number {
     return this.options.total?.(name) ?? this.counts[name];
-  }
-
-  closeNonReaders(): void {
-    const { buffered_response_bytes: most } = this.options.limits;
-    const total = (): number => this.total('bufferedResponseBytes');
-    makeAnswerRoom({ shares: this.shares, unread: this.slow, total, most });
-  }
-
-  get bodyRoom(): BodyRoom {
-    const { receiving, shares, options } = this;
-    const { receiver, limits } = options;
-    const total = (): number => this.total('bufferedBodyBytes');
-    return { receiving, shares, receiver, total, most: limits.buffered_body_bytes };
   }
 
   async listen(addresses: readonly string[], port: number): Promise<number> {

@@ -3,11 +3,8 @@
 import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits, type Limits } from '../../engine/base/limits.js';
 import type { Property, PropertyType, ScalarName, Schema } from '../../engine/base/schema.js';
-import {
-  createSessionService,
-  type SessionService,
-  type SessionOptions,
-} from '../../server/handlers/sessions.js';
+import type { SessionOptions } from '../../server/handlers/session-call.js';
+import { createSessionService, type SessionService } from '../../server/handlers/sessions.js';
 import { memoryUuid } from '../support/memory-view.js';
 import { MemoryDatabase } from './memory-database.js';
 
