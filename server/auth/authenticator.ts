@@ -31,8 +31,8 @@ export class KeyJudge {
    * Returns the caller of a request. The result is kept in the exchange, so that a request is judged once.
    */
   judge(exchange: Exchange): Judged {
-    const judged = (exchange.judged as Judged | undefined) ?? this.#judge(exchange);
-    exchange.judged = judged;
+    const judged = (exchange.authentication as Judged | undefined) ?? this.#judge(exchange);
+    exchange.authentication = judged;
     return judged;
   }
 

@@ -130,7 +130,7 @@ export class DatabaseService implements DatabaseRequestHandler {
     const guard: GuardPlans = (exchange, caller, query) =>
       this.options.security.checkAccess(exchange, caller, { access: 'admin', query });
     this.routes.replaceQueries(queryEndpoints(this.database(), limits, this.metrics, guard));
-    this.mcp.adopt();
+    this.mcp.reload();
   }
 
   #makeRoutes(): Routes {
@@ -162,7 +162,7 @@ export class DatabaseService implements DatabaseRequestHandler {
     const tools = toolRoutes({
       program: () => this.#database?.program,
       handler: () => this.#sessions!,
-      elsewhere: (node, exchange, body) => this.consistency?.sendTo(node, exchange, body),
+      onOtherNode: (node, exchange, body) => this.consistency?.sendTo(node, exchange, body),
       callOnLeader: this.#callOnLeader,
       limits: config.limits,
       metrics: this.metrics,

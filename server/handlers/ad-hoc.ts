@@ -13,7 +13,7 @@ import {
 import type { Exchange } from '../http/exchange.js';
 import type { RouteMetrics } from '../telemetry/metrics.js';
 import type { Forwarded } from '../cluster/forward/precomputed-embeddings.js';
-import { refuseOnce } from '../pipeline/idempotency-key.js';
+import { refuseIdempotencyKey } from '../pipeline/idempotency-key.js';
 import { budgetOf } from '../pipeline/timeout.js';
 import type { Endpoint, Result } from '../pipeline/router.js';
 import { explanationBody } from './explain.js';
@@ -31,7 +31,7 @@ export interface AdHocOptions {
    */
   onLeader?: (
     exchange: Exchange,
-    asked: Forwarded,
+    forwarded: Forwarded,
     answer: () => Result | Promise<Result>,
   ) => Promise<Result> | undefined;
   /**
@@ -74,7 +74,7 @@ function run(
   const call = readAdHocCall(body, database.program, rules);
   const { query, plan, args } = call;
   if (call.explain) return explanationBody(database, query);
-  if (plan.writes) refuseOnce(exchange, 'queries in the call know none');
+  if (plan.writes) refuseIdempotencyKey(exchange, 'queries in the call know none');
   exchange.called = { query: query.name, writes: plan.writes };
   const budgetMs = budgetOf(exchange, plan.writes ? limits.write_time : limits.query_time);
   const answer = (): Result | Promise<Result> => {
@@ -92,9 +92,9 @@ function run(
     return result instanceof Promise ? result.then((done) => done.body) : result.body;
   };
   const embed = () => database.embedAhead({ plan, args }, budgetMs);
-  const asked = { body, embed, budgetMs };
-  const elsewhere = plan.writes
-    ? options.onLeader?.(exchange, asked, answer)
+  const forwarded = { body, embed, budgetMs };
+  const onOtherNode = plan.writes
+    ? options.onLeader?.(exchange, forwarded, answer)
     : options.fresh?.(exchange)?.then(answer);
-  return elsewhere ?? answer();
+  return onOtherNode ?? answer();
 }

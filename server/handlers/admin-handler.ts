@@ -8,7 +8,7 @@ import { introspection } from './introspect.js';
 import { openApiReplies } from './openapi.js';
 import type { ServerSample } from '../telemetry/metric-definitions.js';
 import { type Metrics, printMetrics } from '../telemetry/metrics.js';
-import { refuseOnce } from '../pipeline/idempotency-key.js';
+import { refuseIdempotencyKey } from '../pipeline/idempotency-key.js';
 import { budgetOf } from '../pipeline/timeout.js';
 import type { Endpoint, Result } from '../pipeline/router.js';
 import type { Access } from '../auth/request-guard.js';
@@ -19,7 +19,7 @@ import { indexesBody } from './indexes.js';
  * An operator action. It receives the query string, the body, and the holder whose share it uses. Returns the
  * value of the response, or bytes.
  */
-export type Action = (asked: URLSearchParams, body: Uint8Array, holder: string) => unknown;
+export type Action = (request: URLSearchParams, body: Uint8Array, holder: string) => unknown;
 
 export interface AdminOptions {
   version: string;
@@ -83,7 +83,7 @@ const bytesHeaders: HeaderList = [
 
 /** Milliseconds that an operator action may take: a snapshot or backup of a large database. */
 const actionBudgetMs = 3_600_000;
-const lookBudgetMs = 30_000;
+const readBudgetMs = 30_000;
 
 export function adminEndpoints(options: AdminOptions): {
   fixed: Map<string, Endpoint>;
@@ -97,7 +97,7 @@ export function adminEndpoints(options: AdminOptions): {
       writes: false,
       reads: access === 'read',
       availableDuringStartup: always,
-      budgetMs: lookBudgetMs,
+      budgetMs: readBudgetMs,
       handle,
     });
   };
@@ -111,7 +111,7 @@ export function adminEndpoints(options: AdminOptions): {
       }
       const parameters = new URLSearchParams(exchange.query);
       const result = options.database().run(lookPlan(explore(parameters)), [], undefined, {
-        budgetMs: budgetOf(exchange, lookBudgetMs),
+        budgetMs: budgetOf(exchange, readBudgetMs),
         caller: exchange,
         onCancellable: (cancel) => {
           exchange.cancel = cancel;
@@ -171,9 +171,9 @@ function actionEndpoints(options: AdminOptions): Map<string, Endpoint> {
       ndjson: name === 'import',
       leaderOnly: ofLeader.has(name),
       handle: async (exchange, body): Promise<Result> => {
-        if (name === 'import') refuseOnce(exchange, 'imports have names instead');
-        const asked = new URLSearchParams(exchange.query);
-        const value = (await act(asked, body, exchange.holder)) ?? {};
+        if (name === 'import') refuseIdempotencyKey(exchange, 'imports have names instead');
+        const request = new URLSearchParams(exchange.query);
+        const value = (await act(request, body, exchange.holder)) ?? {};
         if (!(value instanceof Uint8Array)) return jsonText(value);
         return { status: okStatus, headers: bytesHeaders, body: value };
       },

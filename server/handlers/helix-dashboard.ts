@@ -44,21 +44,25 @@ function parseDecimalId(text: string): Uint8Array | undefined {
 }
 
 export const explorerRoutes: ReadonlyMap<string, Explore> = new Map<string, Explore>([
-  ['/node-details', (asked) => ({ kind: 'node', id: idOf(asked, '/node-details', 'id') })],
+  ['/node-details', (request) => ({ kind: 'node', id: idOf(request, '/node-details', 'id') })],
   [
     '/nodes-by-label',
-    (asked) => ({
+    (request) => ({
       kind: 'nodes',
-      type: required(asked, '/nodes-by-label', 'label', 'String'),
-      count: limitOf(asked, 1_000),
+      type: required(request, '/nodes-by-label', 'label', 'String'),
+      count: limitOf(request, 1_000),
     }),
   ],
   [
     '/node-connections',
-    (asked) => ({ kind: 'connections', id: idOf(asked, '/node-connections', 'node_id') }),
+    (request) => ({ kind: 'connections', id: idOf(request, '/node-connections', 'node_id') }),
   ],
   [
     '/nodes-edges',
-    (asked) => ({ kind: 'graph', count: limitOf(asked, 300), title: asked.get('node_label') }),
+    (request) => ({
+      kind: 'graph',
+      count: limitOf(request, 300),
+      title: request.get('node_label'),
+    }),
   ],
 ]);

@@ -12,7 +12,7 @@ import {
   fail,
 } from '../../engine/internal.js';
 import type { ImportReply } from '../import/remote-import.js';
-import { type Part, RunningImport, placeOf } from './import-job.js';
+import { type Part, RunningImport, offsetOf } from './import-job.js';
 
 /**
  * Milliseconds after which a load without a next part ends. A later import under the same name continues it.
@@ -51,7 +51,7 @@ export class ImportHandler {
   /** Loads one part. `holder` is the caller whose share the import uses. */
   async handle(query: URLSearchParams, body: Uint8Array, holder?: string): Promise<ImportReply> {
     const name = query.get('name');
-    const part = { at: placeOf(query.get('at')), body, isMore: query.get('more') === '1' };
+    const part = { at: offsetOf(query.get('at')), body, isMore: query.get('more') === '1' };
     const flag = (one: string): boolean => query.get(one) === '1';
     const isStrict = flag('strict');
     const how = { again: flag('again'), isStrict, replace: flag('replace'), holder };

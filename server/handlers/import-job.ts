@@ -35,7 +35,7 @@ export class RunningImport {
   timer: NodeJS.Timeout | undefined;
   readonly #feed: LoadFeed;
   readonly #rejects: FedRow[] = [];
-  #told: Counts = { nodes: 0, edges: 0, vectors: 0, updated: 0, rejected: 0 };
+  #reported: Counts = { nodes: 0, edges: 0, vectors: 0, updated: 0, rejected: 0 };
   #last: { part: StreamPart; reply: ImportReply } | undefined;
 
   constructor(readonly load: BulkLoad) {
@@ -88,14 +88,14 @@ export class RunningImport {
       await feed.end(part);
       await load.finish({ part });
     }
-    const told = this.#told;
-    const { nodes, edges, vectors, updated, rejected } = (this.#told = countsOf(feed));
+    const reported = this.#reported;
+    const { nodes, edges, vectors, updated, rejected } = (this.#reported = countsOf(feed));
     const reply = {
-      nodes: nodes - told.nodes,
-      edges: edges - told.edges,
-      vectors: vectors - told.vectors,
-      updated: updated - told.updated,
-      rejected: rejected - told.rejected,
+      nodes: nodes - reported.nodes,
+      edges: edges - reported.edges,
+      vectors: vectors - reported.vectors,
+      updated: updated - reported.updated,
+      rejected: rejected - reported.rejected,
       at: feed.received,
       resumed: feed.resumed,
       repeated: feed.repeated,
@@ -111,9 +111,9 @@ function isSame(part: StreamPart, at: number, body: Uint8Array): boolean {
 }
 
 /** Parses the `at` of a request. Returns undefined without it. Fails PARAM_TYPE. */
-export function placeOf(given: string | null): number | undefined {
-  if (given === null) return undefined;
-  const at = Number(given);
-  if (/^\d+$/.test(given) && Number.isSafeInteger(at)) return at;
-  return fail('PARAM_TYPE', { param: 'at', type: 'a number of bytes', got: excerpt(given) });
+export function offsetOf(text: string | null): number | undefined {
+  if (text === null) return undefined;
+  const at = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(at)) return at;
+  return fail('PARAM_TYPE', { param: 'at', type: 'a number of bytes', got: excerpt(text) });
 }

@@ -2,9 +2,9 @@
 // snake_case, as in all HTTP responses.
 import { type Database, excerpt, fail } from '../../engine/internal.js';
 
-const samplesStandard = 100;
+const samplesDefault = 100;
 const samplesMax = 10_000;
-const kStandard = 10;
+const kDefault = 10;
 const kMax = 1_000;
 
 /** Converts the names of members to snake_case, and undefined to null. */
@@ -22,20 +22,23 @@ export const indexesBody = (database: Database): unknown => ({
 });
 
 /** Measures the recall. `type`, `samples` and `k` are in the query string. */
-export async function recallBody(database: Database, asked: URLSearchParams): Promise<unknown> {
-  const type = asked.get('type') ?? undefined;
-  const samples = numberOf('samples', asked.get('samples'), samplesStandard, samplesMax);
-  const k = numberOf('k', asked.get('k'), kStandard, kMax);
+export async function recallBody(
+  database: Database,
+  parameters: URLSearchParams,
+): Promise<unknown> {
+  const type = parameters.get('type') ?? undefined;
+  const samples = numberOf('samples', parameters.get('samples'), samplesDefault, samplesMax);
+  const k = numberOf('k', parameters.get('k'), kDefault, kMax);
   return { recall: inSnakeCase(await database.recall(type, { samples, k })) };
 }
 
 function numberOf(
   param: string,
   text: string | null | undefined,
-  standard: number,
+  defaultValue: number,
   max: number,
 ): number {
-  if (text === null || text === undefined) return standard;
+  if (text === null || text === undefined) return defaultValue;
   const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   if (value < 1 || value > max) fail('PARAM_RANGE', { param, min: 1, max, got: excerpt(text) });
   return value;

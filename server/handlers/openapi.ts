@@ -21,7 +21,7 @@ export interface OpenApiReplyOptions {
 }
 
 /** Maximum bytes of cached documents. Evicted documents are made again. */
-const keptBytes = 32 * 1024 * 1024;
+const cachedBytes = 32 * 1024 * 1024;
 
 interface Made {
   body: Uint8Array;
@@ -32,51 +32,55 @@ export function openApiReplies(
   options: OpenApiReplyOptions,
 ): (exchange: Exchange, caller: Caller | undefined) => Reply | Promise<Reply> {
   /** Documents by their contents: keys, administration, and which queries. */
-  const kept = new Map<string, Made | Promise<Made>>();
+  const cached = new Map<string, Made | Promise<Made>>();
   let bytes = 0;
   let of: Program | undefined;
 
-  function keep(program: Program, told: string, made: Made): Made {
+  function keep(program: Program, cacheKey: string, made: Made): Made {
     // The program was replaced meanwhile. Only the waiting callers get this document.
     if (of !== program) return made;
-    if (bytes + made.body.length > keptBytes) {
-      kept.clear();
+    if (bytes + made.body.length > cachedBytes) {
+      cached.clear();
       bytes = 0;
     }
-    kept.set(told, made);
+    cached.set(cacheKey, made);
     bytes += made.body.length;
     return made;
   }
 
-  function makeOf(program: Program, told: string, settings: DocumentOptions): Made | Promise<Made> {
+  function makeOf(
+    program: Program,
+    cacheKey: string,
+    settings: DocumentOptions,
+  ): Made | Promise<Made> {
     const made = make(program, settings);
-    if (!(made instanceof Promise)) return keep(program, told, made);
+    if (!(made instanceof Promise)) return keep(program, cacheKey, made);
     const making = made.then(
-      (document) => keep(program, told, document),
+      (document) => keep(program, cacheKey, document),
       (error: unknown) => {
-        if (kept.get(told) === making) kept.delete(told);
+        if (cached.get(cacheKey) === making) cached.delete(cacheKey);
         throw error;
       },
     );
-    kept.set(told, making);
+    cached.set(cacheKey, making);
     return making;
   }
 
   return (exchange, caller) => {
     const { program } = options.database();
     if (of !== program) {
-      kept.clear();
+      cached.clear();
       [of, bytes] = [program, 0];
     }
     const { title, version } = options;
     const scope = caller?.queries;
     const keys = options.hasKeys();
     const admin = (caller === undefined || caller.role === 'admin') && !isScoped(caller);
-    const told = JSON.stringify([keys, admin, scope]);
+    const cacheKey = JSON.stringify([keys, admin, scope]);
     // A key limited to some queries sees only those.
     const sees = scope && ((name: string) => scopeNames(scope, name));
     const settings = { title, version, keys, admin, ...(sees && { sees }) };
-    const made = kept.get(told) ?? makeOf(program, told, settings);
+    const made = cached.get(cacheKey) ?? makeOf(program, cacheKey, settings);
     const { ifNoneMatch } = exchange;
     return made instanceof Promise
       ? made.then((document) => replyOf(document, ifNoneMatch))

@@ -19,9 +19,9 @@ import type { SessionCaller } from './session-call.js';
 import type { SessionService } from './sessions.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { CallOnLeader } from '../cluster/forward/consistency.js';
-import { onceOf, refuseOnce } from '../pipeline/idempotency-key.js';
+import { idempotencyKeyOf, refuseIdempotencyKey } from '../pipeline/idempotency-key.js';
 import { budgetOf } from '../pipeline/timeout.js';
-import { askedFor } from '../pipeline/explain-flags.js';
+import { explainFlagOf } from '../pipeline/explain-flags.js';
 import type { Endpoint, Result, ToolRoutes } from '../pipeline/router.js';
 
 /** Fails unless the caller may see plans. */
@@ -51,10 +51,10 @@ export function queryEndpoints(
         reject: (exchange, bytes) =>
           exchange.query === '' ? database.refusal(name, bytes, exchange) : undefined,
         handle: (exchange, body, caller) => {
-          const asked = exchange.query === '' ? undefined : askedFor(exchange.query);
-          if (asked !== undefined) guardPlans(exchange, caller, name);
-          if (asked === 'explain') return explanationBody(database, query);
-          const once = plan.writes ? onceOf(exchange, caller) : undefined;
+          const flag = exchange.query === '' ? undefined : explainFlagOf(exchange.query);
+          if (flag !== undefined) guardPlans(exchange, caller, name);
+          if (flag === 'explain') return explanationBody(database, query);
+          const idempotency = plan.writes ? idempotencyKeyOf(exchange, caller) : undefined;
           return database.call(name, body, {
             budgetMs: budgetOf(exchange, budgetMs),
             caller: exchange,
@@ -62,9 +62,9 @@ export function queryEndpoints(
             onWork: (cost) => {
               exchange.work = cost;
             },
-            ...(asked === 'profile' && { profile: true }),
+            ...(flag === 'profile' && { profile: true }),
             ...(query.scatter && scatteredOptions(exchange)),
-            ...(once && { once }),
+            ...(idempotency && { once: idempotency }),
             ...(exchange.embeddings && { embeddings: exchange.embeddings }),
           });
         },
@@ -94,7 +94,7 @@ export interface ToolOptions {
   /**
    * Cluster only. Forwards a request to the node that holds its session. Returns undefined if it cannot.
    */
-  elsewhere?: (node: string, exchange: Exchange, body: Uint8Array) => Promise<Result> | undefined;
+  onOtherNode?: (node: string, exchange: Exchange, body: Uint8Array) => Promise<Result> | undefined;
   /** Cluster only. Makes the leader run a write. Returns undefined if it runs here. */
   callOnLeader?: CallOnLeader;
   limits: Limits;
@@ -145,16 +145,16 @@ function toolEndpoint(tool: string, program: Program, options: ToolOptions): End
     budgetMs,
     handle: (exchange, body, caller) => {
       // The response of a session depends on its state, so it cannot be repeated.
-      if (writes) refuseOnce(exchange, 'sessions know none');
+      if (writes) refuseIdempotencyKey(exchange, 'sessions know none');
       const budget = budgetOf(exchange, budgetMs);
-      const rights = callerOf(caller, exchange, (name, asked) =>
-        options.callOnLeader?.(exchange, name, asked, budget),
+      const rights = callerOf(caller, exchange, (name, flag) =>
+        options.callOnLeader?.(exchange, name, flag, budget),
       );
       try {
         return options.handler().handle(tool, body, rights, budget, cancelInto(exchange));
       } catch (error) {
         if (!(error instanceof TrellisError) || error.code !== 'SESSION_ELSEWHERE') throw error;
-        const answer = options.elsewhere?.(String(error.data.args.node), exchange, body);
+        const answer = options.onOtherNode?.(String(error.data.args.node), exchange, body);
         if (answer === undefined) throw error;
         return answer;
       }

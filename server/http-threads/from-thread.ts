@@ -74,10 +74,10 @@ export class ThreadLink {
     const exchange = this.#exchanges.get(id);
     if (exchange === undefined) return;
     this.#forget(id);
-    exchange.openStream?.onGone?.();
+    exchange.openStream?.onDisconnect?.();
     if (exchange.settled) return;
     exchange.settled = true;
-    this.receiver.gone(exchange);
+    this.receiver.disconnected(exchange);
   }
 
   /** Called when the HTTP thread has ended and its connections are closed. */

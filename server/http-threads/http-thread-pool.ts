@@ -95,7 +95,7 @@ export class HttpThreadPool {
   }
 
   /** Publishes a new list of keys. After this call no thread answers by an older list. */
-  adoptKeys(list: KeyList): void {
+  setKeys(list: KeyList): void {
     this.#keys = { version: this.#words.countKeys(), list };
     for (const { worker } of this.#threads) post(worker, { kind: 'keys', ...this.#keys });
   }
@@ -127,7 +127,7 @@ export class HttpThreadPool {
       security,
       reporting: { ...reporting, answers: this.options.onAnswered !== undefined },
       tools: this.options.mcp.rules,
-      transport: { ...transport, ...placeOf(this.#listener!) },
+      transport: { ...transport, ...listenerOf(this.#listener!) },
       attachment,
       // Only one thread has the failpoint, so a test can tell which connections are lost with it.
       failpoint: row === 1 ? this.options.failpoint : undefined,
@@ -152,7 +152,7 @@ export class HttpThreadPool {
     const worker = this.#thread(row, attachment);
     const link = new ThreadLink(this.options.receiver, worker);
     return new Promise((resolve) => {
-      const ended = new Promise<void>((gone) => worker.once('exit', () => gone()));
+      const ended = new Promise<void>((resolveEnd) => worker.once('exit', () => resolveEnd()));
       const fresh = { descriptor: undefined, hasServed: false, figures: undefined };
       const thread: HttpThreadHandle = { worker, link, ended, ...fresh };
       this.#threads.add(thread);
@@ -186,7 +186,7 @@ export class HttpThreadPool {
       case 'answered':
         return this.options.onAnswered?.(message.call);
       case 'ready':
-        if (!this.#isClosing) this.#deal(thread, message.descriptor);
+        if (!this.#isClosing) this.#distribute(thread, message.descriptor);
         return onReady();
       case 'defect':
         return log('error', 'request failed: internal error', { error: message.error });
@@ -196,7 +196,7 @@ export class HttpThreadPool {
     }
   }
 
-  #deal(thread: HttpThreadHandle, descriptor: number): void {
+  #distribute(thread: HttpThreadHandle, descriptor: number): void {
     thread.descriptor = descriptor;
     thread.hasServed = true;
     this.#listener!.distributeTo(descriptor);
@@ -212,14 +212,14 @@ export class HttpThreadPool {
 
   /** Stops new connections for a thread and ends it. */
   #close(thread: HttpThreadHandle): void {
-    if (thread.descriptor !== undefined) this.#listener!.dealNoMore(thread.descriptor);
+    if (thread.descriptor !== undefined) this.#listener!.stopDistributing(thread.descriptor);
     thread.descriptor = undefined;
     post(thread.worker, { kind: 'close' });
   }
 
   #forget(thread: HttpThreadHandle, row: number): void {
     this.#threads.delete(thread);
-    if (thread.descriptor !== undefined) this.#listener!.dealNoMore(thread.descriptor);
+    if (thread.descriptor !== undefined) this.#listener!.stopDistributing(thread.descriptor);
     this.#unfollow(thread);
     this.counts.forget(row);
     forgetShares(this.shares, row);
@@ -268,4 +268,4 @@ function post(worker: Worker, message: ToThread): void {
   worker.postMessage(message);
 }
 
-const placeOf = ({ onSocket, port }: SharedListener) => ({ onSocket, port });
+const listenerOf = ({ onSocket, port }: SharedListener) => ({ onSocket, port });

@@ -53,7 +53,7 @@ class HttpThread {
     });
     this.#attached = new Attached(attachment, {
       isIdle: () => this.#forwarder.waiting === 0,
-      onProgram: (queries) => this.#handler.adopt(queries),
+      onProgram: (queries) => this.#handler.applyQueries(queries),
     });
   }
 

@@ -8,7 +8,7 @@ import type { AnswerHead, MainItem, Outbox } from './messages.js';
 
 export class ForwardedExchange extends Exchange {
   readonly #peer: string;
-  #isLetGo = false;
+  #isDisconnectAllowed = false;
   /** The stream of the response, while it is open. */
   openStream: AnswerStream | undefined;
   /** Whether the receiver wants the body. */
@@ -35,9 +35,9 @@ export class ForwardedExchange extends Exchange {
   keepAlive(): void {}
 
   allowDisconnect(): void {
-    if (this.#isLetGo || this.settled) return;
-    this.#isLetGo = true;
-    this.outbox.add(['letGo', this.id]);
+    if (this.#isDisconnectAllowed || this.settled) return;
+    this.#isDisconnectAllowed = true;
+    this.outbox.add(['allowDisconnect', this.id]);
   }
 
   #headOf(status: string, headers: HeaderList): AnswerHead {
@@ -69,7 +69,7 @@ export class ForwardedExchange extends Exchange {
         this.outbox.add(['end', this.id]);
         this.onEnd(this.id);
       },
-      onGone: undefined,
+      onDisconnect: undefined,
     };
     this.openStream = stream;
     return stream;

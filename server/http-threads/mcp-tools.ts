@@ -7,8 +7,8 @@ import { mayCall } from '../auth/permissions.js';
 import type { Exchange } from '../http/exchange.js';
 import { toolLabel, toolsMax } from '../mcp/message/metrics.js';
 import { type ResultForms, resultFormsOf, resultOf } from '../mcp/message/tool-reply.js';
-import { RpcFault } from '../mcp/message/rpc-reply.js';
-import { outputOfBytes, widePlacesOf } from '../mcp/tool/output.js';
+import { RpcError } from '../mcp/message/rpc-reply.js';
+import { outputOfBytes, widePathsOf } from '../mcp/tool/output.js';
 import {
   type MessageRules,
   type ToolCallMessage,
@@ -29,9 +29,9 @@ const eras = ['legacy', 'modern'] as const;
 interface ThreadTool {
   query: Query;
   /** Index of its first counter. There is one counter for each protocol style. */
-  place: number;
+  index: number;
   /** Paths of reply values that may be integers beyond 53 bits. Computed at the first call. */
-  places: DecodePath | undefined;
+  widePaths: DecodePath | undefined;
 }
 
 /** A call of a tool that the caller may use. */
@@ -55,13 +55,16 @@ export class ThreadMcpTools {
   }
 
   /** Replaces the queries after a reload. Returns the metrics that count calls from now on. */
-  adopt(queries: readonly Query[]): ThreadMetrics {
+  applyQueries(queries: readonly Query[]): ThreadMetrics {
     const { enabled, exposed } = this.rules;
     const reading = queries.filter((query) => !query.plan.writes && isExposed(query, exposed));
     // Tools beyond `toolsMax` have no counter of their own, so the main thread answers them.
     const tools = enabled ? reading.slice(0, toolsMax) : [];
     this.#tools = new Map(
-      tools.map((query, i) => [query.name, { query, place: i * eras.length, places: undefined }]),
+      tools.map((query, i) => [
+        query.name,
+        { query, index: i * eras.length, widePaths: undefined },
+      ]),
     );
     const labels = tools.flatMap(({ name }) => eras.map((era) => toolLabel(era, name)));
     return (this.#figures = new ThreadMetrics(labels));
@@ -81,29 +84,29 @@ export class ThreadMcpTools {
     try {
       return readToolCall(body, exchange, this.rules);
     } catch (error) {
-      if (error instanceof RpcFault || error instanceof TrellisError) return undefined;
+      if (error instanceof RpcError || error instanceof TrellisError) return undefined;
       throw error;
     }
   }
 
   /** Returns the message for a reply of the query, or undefined if the result must be truncated. */
   answer({ call, tool }: FoundCall, reply: Uint8Array, attached: Attached): Uint8Array | undefined {
-    const places = (tool.places ??= placesOf(attached, call.name));
-    if (places === undefined) return undefined;
-    const output = outputOfBytes(reply, { limit: call.limit, places, advice: '' });
+    const widePaths = (tool.widePaths ??= widePathsIn(attached, call.name));
+    if (widePaths === undefined) return undefined;
+    const output = outputOfBytes(reply, { limit: call.limit, widePaths, advice: '' });
     if (output.isCut) return undefined;
     const result = resultOf(this.#forms, call.era, call.id, output);
     return result instanceof Uint8Array ? result : Buffer.from(result.body);
   }
 
   count({ call, tool }: FoundCall, status: string, seconds: number): void {
-    const place = tool.place + eras.indexOf(call.era);
-    this.#figures.at(place).record(status, seconds, 0, 0);
+    const index = tool.index + eras.indexOf(call.era);
+    this.#figures.at(index).record(status, seconds, 0, 0);
   }
 }
 
 /** Returns the paths of wide integers in replies of a query, or undefined during a reload. */
-function placesOf(attached: Attached, name: string): DecodePath | undefined {
+function widePathsIn(attached: Attached, name: string): DecodePath | undefined {
   const known = attached.replyOf(name);
-  return known && widePlacesOf(known.schema, known.reply);
+  return known && widePathsOf(known.schema, known.reply);
 }

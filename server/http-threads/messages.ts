@@ -28,7 +28,7 @@ export type MainItem =
   | ['write', id: number, text: string]
   | ['end', id: number]
   /** From now on, the end of the client's half of the connection cancels the request. */
-  | ['letGo', id: number];
+  | ['allowDisconnect', id: number];
 
 /** `more`: header fields that were added before the response was known. */
 export type AnswerHead = [

@@ -46,7 +46,7 @@ interface ShortRoute {
   /** Name of the route in metrics. */
   label: string;
   /** Index of its metrics. */
-  place: number;
+  index: number;
 }
 
 const toolPath = '/mcp';
@@ -143,16 +143,16 @@ export class ThreadRequestHandler extends RequestAnswerer implements Receiver, K
     this.#attached = attached;
   }
 
-  adopt(queries: readonly Query[]): void {
+  applyQueries(queries: readonly Query[]): void {
     this.#figures = new ThreadMetrics([...queries.map(({ name }) => name), toolPath]);
     const { names, buffer } = this.#figures;
-    const tools = this.#tools.adopt(queries);
+    const tools = this.#tools.applyQueries(queries);
     const toolFigures = { names: tools.names, buffer: tools.buffer };
     this.options.post({ kind: 'figures', names, buffer, tools: toolFigures });
-    const short = queries.flatMap(({ name, plan }, place): [string, ShortRoute][] =>
-      plan.writes ? [] : [[`/${name}`, { query: name, label: name, place }]],
+    const short = queries.flatMap(({ name, plan }, index): [string, ShortRoute][] =>
+      plan.writes ? [] : [[`/${name}`, { query: name, label: name, index }]],
     );
-    const tool = { query: undefined, label: toolPath, place: queries.length };
+    const tool = { query: undefined, label: toolPath, index: queries.length };
     this.#routes = new Map([...short, [toolPath, tool]]);
   }
 
@@ -258,7 +258,7 @@ export class ThreadRequestHandler extends RequestAnswerer implements Receiver, K
   }
 
   protected routeOf(exchange: Exchange): RouteFigures {
-    return this.#figures.at(contextOf(exchange).route.place);
+    return this.#figures.at(contextOf(exchange).route.index);
   }
 
   protected countError(_: Exchange, { code }: ErrorData): void {
@@ -289,13 +289,13 @@ export class ThreadRequestHandler extends RequestAnswerer implements Receiver, K
     forwarder.refuse(exchange, error);
   }
 
-  fault(exchange: Exchange, error: unknown): void {
+  fail(exchange: Exchange, error: unknown): void {
     const { error: data, stack } = toErrorData(error);
     if (stack !== undefined) this.options.post({ kind: 'defect', error });
     if (!exchange.settled) this.refuse(exchange, data);
   }
 
-  gone(exchange: Exchange): void {
+  disconnected(exchange: Exchange): void {
     this.options.forwarder.gone(exchange);
   }
 }

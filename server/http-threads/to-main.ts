@@ -101,7 +101,7 @@ export class Forwarder {
           this.#forwarded.delete(request.id);
           request.stream?.end();
           break;
-        case 'letGo':
+        case 'allowDisconnect':
           request.exchange.allowDisconnect();
       }
     }
@@ -115,17 +115,17 @@ export class Forwarder {
     this.#forwarded.delete(id);
     this.waiting--;
     if (query !== undefined && micros > 0) this.onCost(query, micros);
-    const [status, headers] = adopt(exchange, head);
+    const [status, headers] = takeHead(exchange, head);
     exchange.send(status, headers, new Uint8Array(bytes, start, end - start), close);
   }
 
   #begin(request: ForwardedRequest, head: AnswerHead): void {
     const { exchange } = request;
     this.waiting--;
-    const [status, headers] = adopt(exchange, head);
+    const [status, headers] = takeHead(exchange, head);
     if (exchange.settled) return;
     request.stream = exchange.stream(status, headers);
-    request.stream.onGone = () => this.#lose(request);
+    request.stream.onDisconnect = () => this.#lose(request);
   }
 }
 
@@ -134,7 +134,7 @@ function contextOf({ context }: Exchange): ForwardedRequest | undefined {
   return context instanceof ForwardedRequest ? context : undefined;
 }
 
-function adopt(exchange: Exchange, [requestId, status, headers, more]: AnswerHead) {
+function takeHead(exchange: Exchange, [requestId, status, headers, more]: AnswerHead) {
   exchange.requestId = requestId;
   exchange.headers = more === 0 ? noHeaders : more;
   return [status, headers === 0 ? jsonHeaders : headers] as const;

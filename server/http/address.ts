@@ -39,9 +39,9 @@ function groupsOf(text: string): number[] {
   const [head = '', tail] = text.replace(/%.*$/, '').split('::');
   const read = (part: string): number[] =>
     part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
-  const [before, behind] = [read(head), read(tail ?? '')];
-  const missing = tail === undefined ? 0 : 8 - before.length - behind.length;
-  return [...before, ...Array<number>(Math.max(0, missing)).fill(0), ...behind];
+  const [before, after] = [read(head), read(tail ?? '')];
+  const missing = tail === undefined ? 0 : 8 - before.length - after.length;
+  return [...before, ...Array<number>(Math.max(0, missing)).fill(0), ...after];
 }
 
 /**

@@ -17,16 +17,16 @@ export const longBytes = 64 * 1024;
 /** A caller counts as active for this many milliseconds after its last change. */
 const thereMs = 1_000;
 
-const places = 1_024;
+const entriesMax = 1_024;
 /** Maximum distance of an entry from its home position in the table. */
-const reach = 8;
+const probesMax = 8;
 /** Numbers per entry: tag of the caller, bytes of bodies, bytes of answers, time of the last change. */
 const width = 4;
 const offsets: Record<Held, number> = { bodies: 1, answers: 2 };
 const timeOffset = 3;
 /** Numbers before the rows. The first one is 1 if a caller may hold more than half of the answer bytes. */
 const headWidth = 8;
-const rowWidth = places * width;
+const rowWidth = entriesMax * width;
 
 /** Allocates the shared memory for this number of threads. */
 export const shareBuffer = (rows: number): SharedArrayBuffer =>
@@ -134,20 +134,20 @@ export class ByteShares {
   }
 
   #find(base: number, tag: number): number {
-    for (let step = 0; step < reach; step++) {
-      const at = base + ((tag + step) % places) * width;
+    for (let step = 0; step < probesMax; step++) {
+      const at = base + ((tag + step) % entriesMax) * width;
       if (this.#cells[at] === tag) return at;
     }
     return -1;
   }
 
   /** Index of the caller's entry in the row of this thread, or -1 if the row has no free entry. */
-  placeOf(tag: number): number {
+  entryOf(tag: number): number {
     const cells = this.#cells;
     const base = headWidth + this.#row * rowWidth;
     let chosen = this.#find(base, tag);
-    for (let step = 0; chosen < 0 && step < reach; step++) {
-      const at = base + ((tag + step) % places) * width;
+    for (let step = 0; chosen < 0 && step < probesMax; step++) {
+      const at = base + ((tag + step) % entriesMax) * width;
       if (cells[at + 1] === 0 && cells[at + 2] === 0) chosen = at;
     }
     if (chosen >= 0) cells[chosen] = tag;
@@ -155,18 +155,18 @@ export class ByteShares {
   }
 
   /** Adds bytes to an entry; `place` comes from `placeOf`. */
-  add(kind: Held, place: number, bytes: number): void {
+  add(kind: Held, entry: number, bytes: number): void {
     const cells = this.#cells;
-    cells[place + offsets[kind]]! += bytes;
-    cells[place + timeOffset] = now();
-    if (kind === 'answers' && bytes > 0 && this.isOver(kind, cells[place]!)) cells[0] = 1;
+    cells[entry + offsets[kind]]! += bytes;
+    cells[entry + timeOffset] = now();
+    if (kind === 'answers' && bytes > 0 && this.isOver(kind, cells[entry]!)) cells[0] = 1;
   }
 }
 
 /** Counts the bytes that one exchange holds. */
 export class Holding {
   #bytes = 0;
-  #place = -1;
+  #entry = -1;
 
   constructor(
     private readonly shares: ByteShares,
@@ -183,15 +183,15 @@ export class Holding {
 
   /** Sets the number of bytes that the exchange holds. */
   hold(bytes: number): void {
-    if (this.#place < 0) this.#place = this.shares.placeOf(this.tag);
-    if (this.#place < 0 || bytes === this.#bytes) return;
-    this.shares.add(this.kind, this.#place, bytes - this.#bytes);
+    if (this.#entry < 0) this.#entry = this.shares.entryOf(this.tag);
+    if (this.#entry < 0 || bytes === this.#bytes) return;
+    this.shares.add(this.kind, this.#entry, bytes - this.#bytes);
     this.#bytes = bytes;
   }
 
   release(): void {
-    if (this.#place >= 0) this.hold(0);
-    this.#place = -1;
+    if (this.#entry >= 0) this.hold(0);
+    this.#entry = -1;
   }
 
   /** Whether the caller holds more than half of the limit. */

@@ -32,13 +32,13 @@ export class CountedConnections {
 }
 
 /** Pause before the next read of the kernel's table, in multiples of the time that the last read took. */
-const lookShare = 10;
+const scanShare = 10;
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
 
 export class SeenConnections {
   /** Connections by source: those of the last read, plus those accepted since. */
   #counts: Map<string, number> | undefined;
-  #nextLook = 0;
+  #nextScan = 0;
 
   /**
    * `limit`: connections per address; 0 means no limit. `portOf` returns the port that the server listens on.
@@ -63,18 +63,18 @@ export class SeenConnections {
     if (isLoopback(address)) return true;
     const source = sourceOf(address);
     const isNew = this.#counts === undefined;
-    if (isNew) this.#look(now);
+    if (isNew) this.#scan(now);
     // The table that was just read already includes this connection.
     let count = (this.#counts?.get(source) ?? 0) + (isNew ? 0 : 1);
-    if (count > this.limit && !isNew && now >= this.#nextLook) {
-      this.#look(now);
+    if (count > this.limit && !isNew && now >= this.#nextScan) {
+      this.#scan(now);
       count = this.#counts?.get(source) ?? 0;
     }
     this.#counts?.set(source, count);
     return count <= this.limit;
   }
 
-  #look(now: number): void {
+  #scan(now: number): void {
     const began = performance.now();
     const counts = new Map<string, number>();
     const port = `:${this.portOf().toString(16).toUpperCase().padStart(4, '0')}`;
@@ -85,7 +85,7 @@ export class SeenConnections {
       }
     }
     this.#counts = counts;
-    this.#nextLook = now + (performance.now() - began) * lookShare;
+    this.#nextScan = now + (performance.now() - began) * scanShare;
   }
 
   /** Remote addresses of connections to a port, in the notation of the kernel. */

@@ -15,7 +15,7 @@ export interface AnswerStream {
   write(text: string): void;
   end(): void;
   /** Called once when the client has disconnected; never called after `end`. */
-  onGone: (() => void) | undefined;
+  onDisconnect: (() => void) | undefined;
 }
 
 /**
@@ -47,7 +47,7 @@ export abstract class Exchange extends RequestHeaders {
   /** Which rate limits have counted this request: 1 for its address, 2 for its key as well. */
   rated = 0;
   /** Result of the authentication; undefined before it ran (auth/authenticator.ts). */
-  judged: unknown;
+  authentication: unknown;
   /** Whether the endpoint requires the role admin. */
   asksAdmin = false;
   /** Id of the caller's API key; empty if no keys are configured. */

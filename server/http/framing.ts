@@ -6,7 +6,7 @@ const digits = /^[0-9]{1,15}$/;
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /** The error in the framing of a head, or undefined. The answer to a framing error closes the connection. */
-export function framingFault(exchange: Exchange): string | undefined {
+export function framingError(exchange: Exchange): string | undefined {
   const { method, contentLengthCount, transferEncodingCount } = exchange;
   if (method !== 'POST' && !token.test(method)) return 'the method is no token';
   if (exchange.hostCount !== 1) {

@@ -42,7 +42,7 @@ export function statusOf(code: ErrorCode): string {
   return statusLines[errorStatus(code)];
 }
 
-export function isServerFault(code: ErrorCode): boolean {
+export function isServerError(code: ErrorCode): boolean {
   return statusOf(code) === internal;
 }
 

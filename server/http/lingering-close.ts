@@ -3,27 +3,27 @@
 // 9112, 9.6). The body is discarded. Invariant: the answer is sent once: at the end of the body, after
 // `quietMs` without a piece, or after `longestMs`. It is never sent after `stop`.
 
-const quietMs = 150;
+const silenceMaxMs = 150;
 const longestMs = 5_000;
 
 export class LingeringClose {
   readonly #until = performance.now() + longestMs;
   readonly #timer: NodeJS.Timeout;
-  #pieces = 0;
+  #chunks = 0;
   #isOver = false;
 
   constructor(private readonly answer: () => void) {
-    this.#timer = setTimeout(() => this.#quiet(), quietMs).unref();
+    this.#timer = setTimeout(() => this.#onSilence(), silenceMaxMs).unref();
   }
 
   /**
    * Waits one more turn of the event loop: if this thread was busy, pieces that arrived meanwhile are read
    * after its timers.
    */
-  #quiet(): void {
-    const pieces = this.#pieces;
+  #onSilence(): void {
+    const chunks = this.#chunks;
     setImmediate(() => {
-      if (pieces === this.#pieces) this.#end();
+      if (chunks === this.#chunks) this.#end();
     });
   }
 
@@ -34,9 +34,9 @@ export class LingeringClose {
   }
 
   /** Called for each piece of the body. `isEnd`: the piece is the last one. */
-  heard(isEnd: boolean): void {
+  received(isEnd: boolean): void {
     if (this.#isOver) return;
-    this.#pieces++;
+    this.#chunks++;
     if (isEnd || performance.now() > this.#until) this.#end();
     else this.#timer.refresh();
   }

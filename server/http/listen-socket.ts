@@ -33,7 +33,7 @@ const hints: Record<string, string> = {
   ENOTFOUND: 'Set `server.host` to an address of this machine, or 0.0.0.0 for all.',
 };
 
-const placeOf = (address: string, port: number): string =>
+const printListener = (address: string, port: number): string =>
   socketPathOf(address) === undefined ? `${address}:${port}` : address;
 
 /** The path of `unix:PATH`, or undefined for a network address. */
@@ -47,7 +47,7 @@ export function failListening(address: string, port: number, errno = 'UNKNOWN'):
     return fail('PORT_IN_USE', { host: address, port });
   }
   const args = {
-    place: placeOf(address, port),
+    place: printListener(address, port),
     cause: causes[errno] ?? 'the system refuses',
     errno,
   };

@@ -9,7 +9,7 @@ import { plainAddress, socketPeer } from './address.js';
 import { ByteShares, type Holding, longBytes } from './byte-shares.js';
 import { CountedConnections } from './connection-share.js';
 import { type AnswerStream, Exchange, hasBody } from './exchange.js';
-import { declaredLength, framingFault } from './framing.js';
+import { declaredLength, framingError } from './framing.js';
 import type { HeaderList } from './header-list.js';
 import { framingRefusal, headersTooLargeRefusal } from './http-error.js';
 import { LingeringClose } from './lingering-close.js';
@@ -81,8 +81,8 @@ class NodeExchange extends Exchange {
     this.transport.closing.add(request.socket);
     const linger = new LingeringClose(send);
     this.#linger = linger;
-    request.on('data', () => linger.heard(false));
-    request.once('end', () => linger.heard(true));
+    request.on('data', () => linger.received(false));
+    request.once('end', () => linger.received(true));
   }
 
   #send(status: string, headers: HeaderList, body: Uint8Array | string, close: boolean): void {
@@ -122,7 +122,7 @@ class NodeExchange extends Exchange {
         this.#stream = undefined;
         response.end();
       },
-      onGone: undefined,
+      onDisconnect: undefined,
     };
     this.settled = true;
     this.#releaseBody();
@@ -191,12 +191,12 @@ class NodeExchange extends Exchange {
     if (this.#onEnd !== undefined) this.request.socket.off('end', this.#onEnd);
     this.releaseUnsent();
     this.#releaseBody();
-    this.#stream?.onGone?.();
+    this.#stream?.onDisconnect?.();
     this.#stream = undefined;
     if (this.settled) return;
     this.settled = true;
     transport.counts.aborted++;
-    transport.options.receiver.gone(this);
+    transport.options.receiver.disconnected(this);
   }
 
   #releaseBody(): void {
@@ -339,9 +339,9 @@ class NodeTransport implements Transport, SlowClients {
     response.on('finish', () => exchange.releaseUnsent());
     guarded(receiver, exchange, () => {
       if (request.httpVersion === '1.0') nameHost(exchange, request.socket);
-      const fault = headFault(request) ?? framingFault(exchange);
-      if (fault !== undefined) {
-        return receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: fault } });
+      const framing = headError(request) ?? framingError(exchange);
+      if (framing !== undefined) {
+        return receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: framing } });
       }
       exchange.bodyDue = hasBody(exchange);
       if (!receiver.open(exchange) || exchange.settled) {
@@ -384,8 +384,8 @@ class NodeTransport implements Transport, SlowClients {
     const server = this.#createServer();
     const errno = await new Promise<string | undefined>((resolve) => {
       server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'UNKNOWN'));
-      const place = path === undefined ? { host: address, port } : { path };
-      server.listen({ ...place, exclusive: true }, () => resolve(undefined));
+      const listener = path === undefined ? { host: address, port } : { path };
+      server.listen({ ...listener, exclusive: true }, () => resolve(undefined));
     });
     if (errno !== undefined) failListening(address, port, errno);
     this.#servers.push(server);
@@ -430,7 +430,7 @@ function nameHost(exchange: Exchange, { localAddress = 'localhost' }: Socket): v
   exchange.host = localAddress.includes(':') ? `[${localAddress}]` : localAddress;
 }
 
-function headFault(request: IncomingMessage): string | undefined {
+function headError(request: IncomingMessage): string | undefined {
   const { httpVersion, headers } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'only HTTP/1 is spoken here';
   if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) {

@@ -3,7 +3,7 @@
 // never becomes an internal error of this process.
 import { type ErrorData, TrellisError, errorCodes } from '../../engine/internal.js';
 
-const nobody: ErrorData = { code: 'NO_LEADER', args: {} };
+const noAnswer: ErrorData = { code: 'NO_LEADER', args: {} };
 const known: ReadonlySet<unknown> = new Set(errorCodes);
 
 function parsed(body: Uint8Array): unknown {
@@ -17,17 +17,21 @@ function parsed(body: Uint8Array): unknown {
 /**
  * Reads the error in the body of a refusal. `otherwise`: the error for a body that no TrellisDB server sent.
  */
-export function parseRemoteError(body: Uint8Array, otherwise: ErrorData = nobody): TrellisError {
-  const told = parsed(body) as Partial<ErrorData> | null | undefined;
-  if (!known.has(told?.code)) return new TrellisError(otherwise);
-  const { code, args = {}, hint, path, errors } = told as ErrorData;
-  const faults = errors?.filter((fault) => known.has(fault.code));
-  const more = { ...(hint && { hint }), ...(path && { path }), ...(faults && { errors: faults }) };
+export function parseRemoteError(body: Uint8Array, otherwise: ErrorData = noAnswer): TrellisError {
+  const received = parsed(body) as Partial<ErrorData> | null | undefined;
+  if (!known.has(received?.code)) return new TrellisError(otherwise);
+  const { code, args = {}, hint, path, errors } = received as ErrorData;
+  const entries = errors?.filter((entry) => known.has(entry.code));
+  const more = {
+    ...(hint && { hint }),
+    ...(path && { path }),
+    ...(entries && { errors: entries }),
+  };
   return new TrellisError({ code, args, ...more });
 }
 
 /** Returns the parsed JSON of a successful answer. Fails with the error in the body if `isGood` is false. */
-export function parseRemoteJson(isGood: boolean, body: Uint8Array, otherwise = nobody): unknown {
+export function parseRemoteJson(isGood: boolean, body: Uint8Array, otherwise = noAnswer): unknown {
   if (!isGood) throw parseRemoteError(body, otherwise);
   const value = parsed(body);
   if (value === undefined) throw new TrellisError(otherwise);

@@ -22,7 +22,7 @@ import type { Exchange } from './exchange.js';
 
 /**
  * Receives the requests of a transport. The transport catches every exception of these methods and passes it
- * to `fault`.
+ * to `fail`.
  */
 export interface Receiver {
   /** The head has arrived and its framing is valid. Sends the answer, or returns true to receive the body. */
@@ -32,9 +32,9 @@ export interface Receiver {
   /** The transport refuses the request. The answer closes the connection. */
   refuse(exchange: Exchange, error: ErrorData): void;
   /** `open` or `complete` threw. */
-  fault(exchange: Exchange, error: unknown): void;
+  fail(exchange: Exchange, error: unknown): void;
   /** The client disconnected before its answer. */
-  gone(exchange: Exchange): void;
+  disconnected(exchange: Exchange): void;
 }
 
 export interface TransportOptions {
@@ -107,7 +107,7 @@ export interface SharedListener extends Transport {
   readonly descriptor: number;
   /** Starts to give the transport of this descriptor its share of the connections; `dealNoMore` stops it. */
   distributeTo(descriptor: number): void;
-  dealNoMore(descriptor: number): void;
+  stopDistributing(descriptor: number): void;
 }
 
 export function freshCounts(): TransportCounts {
@@ -130,7 +130,7 @@ export function guarded(receiver: Receiver, exchange: Exchange, work: () => void
   try {
     work();
   } catch (error) {
-    receiver.fault(exchange, error);
+    receiver.fail(exchange, error);
   }
 }
 

@@ -29,7 +29,7 @@ export interface UwsTransportState extends SlowClients {
   /** Exchanges with unread answers, the longest idle first. */
   readonly unread: Set<UwsExchange>;
   /** Streams, and running calls whose clients are read from. `renew` keeps them from the idle timeout. */
-  readonly heard: Set<UwsExchange>;
+  readonly watched: Set<UwsExchange>;
   /** Spares reading the address of the connection for each request. */
   readonly soleAddress: SoleAddress;
   /** Number of the current turn of the event loop. */
@@ -47,7 +47,7 @@ const bodiless = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export class UwsExchange extends Exchange {
   /** Whether the response object is invalid. */
-  #gone = false;
+  #isClosed = false;
   #paused = false;
   #peer: string | undefined;
   /** Whether a callback of uWebSockets.js runs for this exchange; the socket is then corked already. */
@@ -95,10 +95,10 @@ export class UwsExchange extends Exchange {
   }
 
   allowDisconnect(): void {
-    if (this.settled || this.transport.heard.has(this)) return;
+    if (this.settled || this.transport.watched.has(this)) return;
     this.#resume();
     this.#renewedAt = performance.now();
-    this.transport.heard.add(this);
+    this.transport.watched.add(this);
   }
 
   /**
@@ -112,7 +112,7 @@ export class UwsExchange extends Exchange {
   }
 
   #resume(): void {
-    if (!this.#paused || this.#gone) return;
+    if (!this.#paused || this.#isClosed) return;
     this.#paused = false;
     this.response.resume();
   }
@@ -163,7 +163,7 @@ export class UwsExchange extends Exchange {
    */
   later(work: () => void): void {
     setImmediate(() => {
-      if (!this.#gone) work();
+      if (!this.#isClosed) work();
     });
   }
 
@@ -189,11 +189,11 @@ export class UwsExchange extends Exchange {
   stream(status: string, headers: HeaderList): AnswerStream {
     const { response, transport } = this;
     this.#settle();
-    transport.heard.add(this);
+    transport.watched.add(this);
     let isFull = false;
     const stream: AnswerStream = {
       write: (text) => {
-        if (this.#gone) return;
+        if (this.#isClosed) return;
         if (isFull) {
           transport.counts.nonReadersClosed++;
           this.drop();
@@ -204,12 +204,12 @@ export class UwsExchange extends Exchange {
         });
       },
       end: () => {
-        if (this.#gone) return;
-        this.#gone = true;
-        transport.heard.delete(this);
+        if (this.#isClosed) return;
+        this.#isClosed = true;
+        transport.watched.delete(this);
         response.cork(() => response.end('', this.ends));
       },
-      onGone: undefined,
+      onDisconnect: undefined,
     };
     this.#stream = stream;
     response.cork(() => {
@@ -298,24 +298,24 @@ export class UwsExchange extends Exchange {
 
   aborted(): void {
     const { transport } = this;
-    this.#gone = true;
-    transport.heard.delete(this);
+    this.#isClosed = true;
+    transport.watched.delete(this);
     this.#linger?.stop();
     this.#releaseUnsent();
     this.#releaseBody();
-    this.#stream?.onGone?.();
+    this.#stream?.onDisconnect?.();
     if (this.settled) return;
     this.#settle();
     transport.counts.aborted++;
     // An abort in the turn in which the call began was read together with its request. It is not the end of
     // the stream but a pipelined request, which uWebSockets.js cannot queue.
     if (this.#paused && transport.turn() === this.#heldTurn) transport.counts.pipelinedClosed++;
-    transport.options.receiver.gone(this);
+    transport.options.receiver.disconnected(this);
   }
 
   #settle(): void {
     this.settled = true;
-    this.transport.heard.delete(this);
+    this.transport.watched.delete(this);
     this.#releaseBody();
   }
 
@@ -339,7 +339,7 @@ export class UwsExchange extends Exchange {
     const { receiver, limits } = transport.options;
     if (last) this.bodyDue = false;
     if (this.#linger !== undefined) {
-      this.#linger.heard(last);
+      this.#linger.received(last);
       return;
     }
     this.bytesIn += chunk.byteLength;
@@ -350,13 +350,13 @@ export class UwsExchange extends Exchange {
       return;
     }
     // Small copies share pooled memory. A separate ArrayBuffer costs more than the copy.
-    const piece = Buffer.from(new Uint8Array(chunk));
+    const part = Buffer.from(new Uint8Array(chunk));
     if (last && this.#chunks === undefined) {
       this.#releaseBody();
-      this.#complete(piece);
+      this.#complete(part);
       return;
     }
-    this.#keepPiece(piece);
+    this.#bufferPart(part);
     if (this.settled || !last) return;
     const body = Buffer.concat(this.#chunks!);
     this.#releaseBody();
@@ -379,17 +379,17 @@ export class UwsExchange extends Exchange {
     });
   }
 
-  #keepPiece(piece: Uint8Array): void {
+  #bufferPart(part: Uint8Array): void {
     const { transport } = this;
     const bytes = Math.max(this.bytesIn, declaredLength(this));
     if (!transport.slowClients.holdBody(this, bytes)) return;
     if (this.#chunks === undefined) {
       this.#chunks = [];
       transport.receiving.add(this);
-      transport.counts.bufferedBodyBytes += this.bytesIn - piece.length;
+      transport.counts.bufferedBodyBytes += this.bytesIn - part.length;
     }
-    this.#chunks.push(piece);
-    transport.counts.bufferedBodyBytes += piece.length;
+    this.#chunks.push(part);
+    transport.counts.bufferedBodyBytes += part.length;
     transport.slowClients.boundBodies(this);
   }
 }

@@ -6,7 +6,7 @@ import { printAddress } from './address.js';
 import { ByteShares } from './byte-shares.js';
 import { SeenConnections } from './connection-share.js';
 import { type Exchange, hasBody } from './exchange.js';
-import { declaredLength, framingFault } from './framing.js';
+import { declaredLength, framingError } from './framing.js';
 import {
   clearSocket,
   failListening,
@@ -42,7 +42,7 @@ class UwsTransport implements SharedListener, UwsTransportState {
   readonly counts: TransportCounts;
   readonly receiving = new Set<UwsExchange>();
   readonly unread = new Set<UwsExchange>();
-  readonly heard = new Set<UwsExchange>();
+  readonly watched = new Set<UwsExchange>();
   readonly #app: UwsApp;
   readonly #sockets: ListenSocket[] = [];
   readonly #sweep: NodeJS.Timeout;
@@ -78,7 +78,7 @@ class UwsTransport implements SharedListener, UwsTransportState {
       // share.
       this.slowClients.refuseBodies();
       this.slowClients.closeNonReaders();
-      for (const exchange of this.heard) exchange.renew();
+      for (const exchange of this.watched) exchange.renew();
     }, sweepMs);
     this.#sweep.unref();
   }
@@ -117,9 +117,9 @@ class UwsTransport implements SharedListener, UwsTransportState {
     const { receiver } = this.options;
     exchange.within(() => {
       readHead(exchange, request);
-      const fault = framingFault(exchange);
-      if (fault !== undefined) {
-        receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: fault } });
+      const framing = framingError(exchange);
+      if (framing !== undefined) {
+        receiver.refuse(exchange, { code: 'BAD_FRAMING', args: { what: framing } });
         return;
       }
       exchange.bodyDue = hasBody(exchange);
@@ -216,7 +216,7 @@ class UwsTransport implements SharedListener, UwsTransportState {
     this.#app.addChildAppDescriptor(descriptor);
   }
 
-  dealNoMore(descriptor: number): void {
+  stopDistributing(descriptor: number): void {
     this.#app.removeChildAppDescriptor(descriptor);
   }
 

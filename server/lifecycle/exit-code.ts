@@ -8,7 +8,7 @@ import {
   errorMessage,
   isFullDisk,
 } from '../../engine/internal.js';
-import { isServerFault } from '../http/http-error.js';
+import { isServerError } from '../http/http-error.js';
 import { shownPath } from '../terminal/format.js';
 import { printErrorLine } from '../telemetry/log.js';
 
@@ -66,7 +66,7 @@ const advice: Partial<Record<ErrorCode, string>> = {
  * a server would be at fault, else `diagnostics`.
  */
 export const exitCodeOf = (code: ErrorCode): number =>
-  byCode[code] ?? (isServerFault(code) ? exitCodes.internal : exitCodes.diagnostics);
+  byCode[code] ?? (isServerError(code) ? exitCodes.internal : exitCodes.diagnostics);
 
 /** System calls on an open file. Their errors have no path. */
 const fileCalls: ReadonlySet<unknown> = new Set(['read', 'write', 'fsync', 'ftruncate', 'close']);

@@ -82,7 +82,7 @@ export class HttpServer {
       hasHttpThreads: this.#httpThreadCount > 1,
       loopbackOrigins: options.onAnswered !== undefined,
       isNode: (exchange) => this.#isNode(exchange, true),
-      onKeys: () => this.#threadPool?.adoptKeys(this.keys.list),
+      onKeys: () => this.#threadPool?.setKeys(this.keys.list),
       onRefused: (reason) => this.metrics.authFailures.add(reason),
     });
     const shared = {
@@ -227,7 +227,7 @@ export class HttpServer {
       log,
       failpoint: config.failpoint,
     });
-    this.#threadPool.adoptKeys(this.keys.list);
+    this.#threadPool.setKeys(this.keys.list);
     return this.#threadPool;
   }
 
@@ -330,7 +330,7 @@ export class HttpServer {
 
   /** Reads the project's prompts again. */
   adoptPrompts(): void {
-    this.#main.mcp.adopt();
+    this.#main.mcp.reload();
     this.#tenants?.adoptPrompts();
   }
 

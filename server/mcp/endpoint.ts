@@ -8,10 +8,10 @@ import type { Exchange } from '../http/exchange.js';
 import { statusOf } from '../http/http-error.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { Endpoint, Result, StreamReply } from '../pipeline/router.js';
-import { type ProtocolStyle, eraOf } from './message/protocol-version.js';
+import { type ProtocolStyle, styleOf } from './message/protocol-version.js';
 import type { McpMetrics } from './message/metrics.js';
-import type { Answer, Asked, Method } from './message/method.js';
-import { faultReply, notedReply, RpcFault, rpcCodes } from './message/rpc-reply.js';
+import type { Answer, MethodCall, Method } from './message/method.js';
+import { errorReply, notedReply, RpcError, rpcCodes } from './message/rpc-reply.js';
 import { type ResultForms, resultFormsOf, resultOf } from './message/tool-reply.js';
 import { type Frame, readFrame, traceparentOf } from './message/json-rpc.js';
 
@@ -32,8 +32,8 @@ export interface McpEndpointOptions {
 /** The timeout ends a call only if the engine has not ended it itself. */
 const extraMs = 1_000;
 
-export function mcpEndpoint(given: McpEndpointOptions): Endpoint {
-  const options: ConversationOptions = { ...given, forms: resultFormsOf(given.version) };
+export function mcpEndpoint(settings: McpEndpointOptions): Endpoint {
+  const options: ConversationOptions = { ...settings, forms: resultFormsOf(settings.version) };
   const { limits, routes, enabled } = options;
   return {
     metrics: routes.route('/mcp'),
@@ -80,10 +80,10 @@ class Conversation {
       if (!(answer instanceof Promise)) return this.#result(answer);
       return answer.then(
         (answer) => this.#result(answer),
-        (error: unknown) => this.#fault(error),
+        (error: unknown) => this.#error(error),
       );
     } catch (error) {
-      return this.#fault(error);
+      return this.#error(error);
     }
   }
 
@@ -91,21 +91,21 @@ class Conversation {
     const { exchange, key, options } = this;
     // Until the protocol style is known, errors are answered with an HTTP status, as the modern style does.
     this.#era = 'modern';
-    const era = eraOf(frame, exchange);
+    const era = styleOf(frame, exchange);
     this.#era = era;
     const method = options.methods.get(frame.method);
     if (method === undefined || (method.era !== undefined && method.era !== era)) {
       const status = '404 Not Found';
-      throw new RpcFault(rpcCodes.method, `Method not found: ${frame.method}`, status);
+      throw new RpcError(rpcCodes.method, `Method not found: ${frame.method}`, status);
     }
     this.#method = frame.method;
     const { params } = frame;
     if (params !== undefined && params.kind !== 'object') {
-      throw new RpcFault(rpcCodes.params, 'Invalid params: an object is needed');
+      throw new RpcError(rpcCodes.params, 'Invalid params: an object is needed');
     }
     exchange.traceparent ||= traceparentOf(frame);
-    const asked: Asked = { frame, era, exchange, key };
-    return method.answer(asked);
+    const call: MethodCall = { frame, era, exchange, key };
+    return method.answer(call);
   }
 
   #result(answer: Answer | StreamReply): Result {
@@ -118,8 +118,8 @@ class Conversation {
     const era = this.#era!;
     metrics.request(this.#method, era, failed ? 'tool_error' : 'ok');
     if (keep === undefined || era !== 'modern') return resultOf(forms, era, this.#id, answer);
-    const kept = this.#keeping(keep);
-    const all = members === '' ? kept : `${members},${kept}`;
+    const cacheMembers = this.#keeping(keep);
+    const all = members === '' ? cacheMembers : `${members},${cacheMembers}`;
     return resultOf(forms, era, this.#id, { ...answer, members: all });
   }
 
@@ -131,18 +131,18 @@ class Conversation {
     return `"ttlMs":${keep === 'never' ? 0 : ttl},"cacheScope":"${scope}"`;
   }
 
-  #fault(error: unknown): Result {
-    const fault = rpcFaultOf(error);
+  #error(error: unknown): Result {
+    const rpcError = rpcErrorOf(error);
     this.options.metrics.request(this.#method, this.#era ?? 'none', 'fault');
-    const id = this.#id === 'null' ? fault.id : this.#id;
-    return faultReply(fault, id, this.#era !== 'legacy');
+    const id = this.#id === 'null' ? rpcError.id : this.#id;
+    return errorReply(rpcError, id, this.#era !== 'legacy');
   }
 }
 
 /** Converts an error of the engine outside of a tool. Other errors are thrown again and logged. */
-function rpcFaultOf(error: unknown): RpcFault {
-  if (error instanceof RpcFault) return error;
+function rpcErrorOf(error: unknown): RpcError {
+  if (error instanceof RpcError) return error;
   if (!(error instanceof TrellisError)) throw error;
   const { code } = error;
-  return new RpcFault(rpcCodes.internal, error.message, statusOf(code), { code });
+  return new RpcError(rpcCodes.internal, error.message, statusOf(code), { code });
 }

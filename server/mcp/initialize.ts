@@ -1,7 +1,7 @@
 // Handles discovery, and the handshake of older revisions. Both describe the server in the same way, in every
 // state of the server.
 import { agreedVersion, servedVersions } from './message/protocol-version.js';
-import { type Answer, type Asked, membersOf, type Methods } from './message/method.js';
+import { type Answer, type MethodCall, membersOf, type Methods } from './message/method.js';
 import { textParameter } from './message/json-rpc.js';
 
 const instructions =
@@ -21,7 +21,7 @@ const capabilities = {
 export function greetings(version: string): Methods {
   return [
     ['server/discover', { era: 'modern', answer: () => discovery() }],
-    ['initialize', { era: 'legacy', answer: (asked) => handshake(asked, version) }],
+    ['initialize', { era: 'legacy', answer: (call) => handshake(call, version) }],
     ['ping', { era: 'legacy', answer: () => ({ members: '' }) }],
   ];
 }
@@ -31,7 +31,7 @@ function discovery(): Answer {
   return { members: membersOf(found), keep: 'always' };
 }
 
-function handshake({ frame }: Asked, version: string): Answer {
+function handshake({ frame }: MethodCall, version: string): Answer {
   const protocolVersion = agreedVersion(textParameter(frame, 'protocolVersion'));
   const serverInfo = { name: 'trellisdb', version };
   const greeting = { protocolVersion, capabilities: legacyCapabilities, serverInfo, instructions };

@@ -62,7 +62,7 @@ export class McpServer {
     const { mcp, sessions, limits } = config;
     const worldOf = (caller: Caller | undefined): World => this.#worldOf(caller);
     this.#streams = new Subscriptions({
-      most: mcp.max_subscriptions,
+      max: mcp.max_subscriptions,
       streams: options.streams ?? new OpenStreams(limits),
       worldOf,
     });
@@ -113,11 +113,11 @@ export class McpServer {
    * Called when the program, the prompts or the keys may have changed. Reads the prompts again, and
    * notifies subscribers.
    */
-  adopt(): void {
+  reload(): void {
     const { config, warn } = this.options;
-    const { prompts, faults } = readPrompts(config.projectDir);
+    const { prompts, errors: faults } = readPrompts(config.projectDir);
     this.#prompts = prompts;
-    for (const fault of faults) warn(fault);
+    for (const error of faults) warn(error);
     if (this.listeners > 0) this.#streams.announce();
   }
 
@@ -162,11 +162,11 @@ export class McpServer {
     const { config, database, sessions, callOnLeader } = this.options;
     const { mcp } = config;
     const limits: Limits = config.limits;
-    const { query_time: readBudget, write_time: writeBudget, search_k: searchMost } = limits;
-    const budgets = { readBudget, writeBudget, searchMost };
+    const { query_time: readBudget, write_time: writeBudget, search_k: searchMax } = limits;
+    const budgets = { readBudget, writeBudget, searchMax };
     const tools: Toolset = new Toolset(program, {
       exposed: mcp.tools,
-      most: mcp.tools_max,
+      toolsMax: mcp.tools_max,
       queryTool: (query) => queryTool(query, program, { database, callOnLeader, ...budgets }),
       catalogue: catalogueTools((key) => tools.queries(key), limits),
       sessionTools: mcp.session_tools

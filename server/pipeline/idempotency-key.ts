@@ -11,7 +11,7 @@ const keyForm = /^[\x21-\x7e]{1,128}$/;
  * The idempotency key of a write, with the API key as its scope. Returns undefined without a header. Fails
  * IDEMPOTENCY_KEY_INVALID.
  */
-export function onceOf(
+export function idempotencyKeyOf(
   { idempotencyKey: key }: Exchange,
   caller: Caller | undefined,
 ): { scope: string; key: string } | undefined {
@@ -32,7 +32,7 @@ export const isOfShard = (
 ): boolean => ofShards === true && writes && idempotencyKey === undefined;
 
 /** Fails IDEMPOTENCY_KEY_INVALID for a write with a key whose answer is not stored. */
-export function refuseOnce({ idempotencyKey }: Exchange, why: string): void {
+export function refuseIdempotencyKey({ idempotencyKey }: Exchange, why: string): void {
   if (idempotencyKey === undefined) return;
   fail('IDEMPOTENCY_KEY_INVALID', { what: `is for \`POST /<Query>\`; ${why}` });
 }

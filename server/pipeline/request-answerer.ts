@@ -6,7 +6,7 @@ import type { ErrorCode, ErrorData } from '../../engine/internal.js';
 import type { RequestGuard } from '../auth/request-guard.js';
 import type { Exchange } from '../http/exchange.js';
 import { type HeaderList, jsonHeaders } from '../http/header-list.js';
-import { errorBody, errorHeaders, isServerFault, statusOf } from '../http/http-error.js';
+import { errorBody, errorHeaders, isServerError, statusOf } from '../http/http-error.js';
 import {
   type EndedRequest,
   type LogDecision,
@@ -100,7 +100,7 @@ export abstract class RequestAnswerer {
       onAnswered({ method, path, status: status.slice(0, 3), code, ms, rows: work?.rows });
     }
     this.onFinished(exchange, ms, status, code);
-    const decision = shouldLog(this.answering, ms, work, code, code && isServerFault(code));
+    const decision = shouldLog(this.answering, ms, work, code, code && isServerError(code));
     if (decision === undefined) return;
     const { context, requestId, traceparent } = exchange;
     const request: EndedRequest = {

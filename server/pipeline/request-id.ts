@@ -9,10 +9,10 @@ export class RequestIds {
   #last = 0;
 
   give(exchange: Exchange): void {
-    const given = exchange.requestIdHeader;
+    const fromClient = exchange.requestIdHeader;
     exchange.requestId =
-      given !== '' && form.test(given)
-        ? given
+      fromClient !== '' && form.test(fromClient)
+        ? fromClient
         : this.#prefix + (++this.#last).toString(36).padStart(8, '0');
   }
 }

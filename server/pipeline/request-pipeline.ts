@@ -81,7 +81,7 @@ export interface RequestPipelineOptions extends AnswererOptions {
 /** A refused body up to this size is read and discarded. A larger one ends the connection. */
 const forgottenBodyMax = 64 * 1024;
 /** The engine stops calls itself. If it does not, the client gets its answer this many milliseconds later. */
-const graceMs = 10;
+const lateAnswerMs = 10;
 const sweepMs = 10;
 /**
  * After this many milliseconds, a read is cancelled if its client has ended its stream. Most such clients
@@ -235,7 +235,7 @@ export class RequestPipeline extends RequestAnswerer implements Receiver {
     exchange.deadline =
       endpoint.writes || exchange.called?.writes
         ? Number.POSITIVE_INFINITY
-        : exchange.startedAt + budgetOf(exchange, endpoint.budgetMs) + graceMs;
+        : exchange.startedAt + budgetOf(exchange, endpoint.budgetMs) + lateAnswerMs;
     if (endpoint.cancelOnHalfClose === true) exchange.allowDisconnect();
     else exchange.keepAlive();
     this.#pending.add(exchange);
@@ -247,7 +247,7 @@ export class RequestPipeline extends RequestAnswerer implements Receiver {
       },
       (error: unknown) => {
         this.#settle(exchange);
-        this.fault(exchange, error);
+        this.fail(exchange, error);
       },
     );
   }
@@ -270,8 +270,8 @@ export class RequestPipeline extends RequestAnswerer implements Receiver {
         exchange.allowDisconnect();
       if (now < exchange.deadline) continue;
       exchange.cancel?.();
-      const ms = Math.round(exchange.deadline - graceMs - exchange.startedAt);
-      this.fault(exchange, new TrellisError({ code: 'QUERY_TIMEOUT', args: { ms } }));
+      const ms = Math.round(exchange.deadline - lateAnswerMs - exchange.startedAt);
+      this.fail(exchange, new TrellisError({ code: 'QUERY_TIMEOUT', args: { ms } }));
     }
   }
 
@@ -297,7 +297,7 @@ export class RequestPipeline extends RequestAnswerer implements Receiver {
     this.answerError(exchange, error, true);
   }
 
-  fault(exchange: Exchange, error: unknown): void {
+  fail(exchange: Exchange, error: unknown): void {
     if (exchange.settled) return;
     const { error: data, stack } = toErrorData(error);
     if (stack === undefined) return this.answerError(exchange, data, false);
@@ -312,7 +312,7 @@ export class RequestPipeline extends RequestAnswerer implements Receiver {
     super.answerError(exchange, error, close || leavesLargeBody(exchange));
   }
 
-  gone(exchange: Exchange): void {
+  disconnected(exchange: Exchange): void {
     exchange.cancel?.();
   }
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TrellisError } from '../../engine/base/errors.js';
 import { defaultLimits } from '../../engine/base/limits.js';
 import type { Exchange } from '../../server/http/exchange.js';
-import { RpcFault } from '../../server/mcp/message/rpc-reply.js';
+import { RpcError } from '../../server/mcp/message/rpc-reply.js';
 import { readToolCall } from '../../server/mcp/tool/tool-call-message.js';
 import { type Message, messageSource } from './mutated-message.js';
 import { type Expected, expectedOf, isInteger, type Read, readJson } from './plain-reading.js';
@@ -123,7 +123,7 @@ test('an HTTP thread reads the call that the full parser finds, and no other', (
     try {
       return readToolCall(body, exchange, rules);
     } catch (error) {
-      if (error instanceof RpcFault || error instanceof TrellisError) return undefined;
+      if (error instanceof RpcError || error instanceof TrellisError) return undefined;
       throw error;
     }
   }

@@ -5,7 +5,7 @@ import { outputOf } from '../../server/mcp/tool/output.js';
 import { randomSource } from './random-json.js';
 
 const advice = 'Ask for fewer.';
-const plain = { limit: 20_000, places: 0, advice } as const;
+const plain = { limit: 20_000, widePaths: 0, advice } as const;
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks wherever it likes
 const resultOf = (reply: string, limit: number): any => {
@@ -79,6 +79,6 @@ test('M07 integers beyond 53 bits are found where the type says so, and nowhere 
   expect(texts('every')).toEqual([n, m, last, '9007199254740993']);
   expect(texts({ n: 3, l: [3] })).toEqual([n, last]);
   expect(texts({ n: 4, l: [0] })).toEqual([]);
-  const { members } = outputOf(reply, { ...plain, places: 'every' });
+  const { members } = outputOf(reply, { ...plain, widePaths: 'every' });
   expect(members).toContain(`"structuredContent":{"n":"${n}","m":"${m}"`);
 });

@@ -120,7 +120,7 @@ test('prompts that lead out of the project are skipped, and named', () => {
   mkdirSync(join(project, 'prompts'));
   symlinkSync(join(home, 'k.md'), join(project, 'prompts/k.md'));
   writeFileSync(join(project, 'prompts/own.md'), 'Hello\n');
-  const { prompts, faults } = readPrompts(project);
+  const { prompts, errors: faults } = readPrompts(project);
   expect(prompts.map(({ name }) => name)).toEqual(['own']);
   expect(faults).toEqual(['prompts/k.md: it is a link that leads out of the project']);
   const other = places('k.md', secret);

@@ -27,7 +27,7 @@ export function toolMismatch(query: Query, body: string, program: Program): stri
   if (validator === 'none') return undefined;
   const places = findDecodePaths(program.schema, query.output, { int64: 'string', dates: false });
   for (const limit of [Number.MAX_SAFE_INTEGER, Math.ceil(body.length / 2)]) {
-    const { members } = outputOf(body, { limit, places, advice: '' });
+    const { members } = outputOf(body, { limit, widePaths: places, advice: '' });
     const { structuredContent } = JSON.parse(`{${members}}`);
     if (!validator.Check(structuredContent)) {
       const [, faults] = validator.Errors(structuredContent);

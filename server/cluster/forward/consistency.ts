@@ -22,7 +22,7 @@ import { isOfShard } from '../../pipeline/idempotency-key.js';
 import { Freshness } from '../read/read-consistency.js';
 import { goodBody } from '../node-client.js';
 import { parsePosition, printPositions } from '../read/consistency-token.js';
-import { askedFor } from '../../pipeline/explain-flags.js';
+import { explainFlagOf } from '../../pipeline/explain-flags.js';
 import { ShardReads } from './shard-reads.js';
 
 export interface ConsistencyOptions extends ForwardOptions {
@@ -124,7 +124,7 @@ export class Consistency {
         query,
         body,
         budgetOf(exchange, endpoint.budgetMs),
-        askedFor(exchange.query) !== 'explain',
+        explainFlagOf(exchange.query) !== 'explain',
       );
     if (this.passesOn(exchange, endpoint)) return forwardToLeader(this.options, exchange, call());
     // A session forwards its own writes to the leader.

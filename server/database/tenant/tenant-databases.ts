@@ -330,7 +330,7 @@ export class Tenants {
   }
 
   adoptPrompts(): void {
-    for (const { house } of this.#all) house.mcp.adopt();
+    for (const { house } of this.#all) house.mcp.reload();
   }
 
   endStreams(): void {

@@ -2,7 +2,7 @@
 // so that no number passes through JSON.parse. Invariant: an error contains the id of its request if the id
 // could be parsed.
 import { type JsonView, type Limits, scanBody, TrellisError } from '../../../engine/internal.js';
-import { RpcFault, rpcCodes } from './rpc-reply.js';
+import { RpcError, rpcCodes } from './rpc-reply.js';
 
 /** A request, or a notification, which has no id. */
 export interface Frame {
@@ -14,14 +14,14 @@ export interface Frame {
 }
 
 /** Fails with RpcFault. */
-export function readFrame(body: Uint8Array, limits: Limits, most: number): Frame {
-  if (body.length > most) throw new RpcFault(rpcCodes.parse, `More than ${most} bytes`);
+export function readFrame(body: Uint8Array, limits: Limits, bytesMax: number): Frame {
+  if (body.length > bytesMax) throw new RpcError(rpcCodes.parse, `More than ${bytesMax} bytes`);
   const root = scan(body, limits);
   const id = idOf(root.member('id'), body);
   const refuse = (what: string): never => {
-    const fault = new RpcFault(rpcCodes.request, `Invalid request: ${what}`);
-    fault.id = id ?? 'null';
-    throw fault;
+    const rpcError = new RpcError(rpcCodes.request, `Invalid request: ${what}`);
+    rpcError.id = id ?? 'null';
+    throw rpcError;
   };
   const version = root.member('jsonrpc');
   if (version?.kind !== 'string' || !version.is('2.0')) refuse('jsonrpc is not "2.0"');
@@ -31,22 +31,22 @@ export function readFrame(body: Uint8Array, limits: Limits, most: number): Frame
 }
 
 function scan(body: Uint8Array, limits: Limits): JsonView {
-  if (body.length === 0) throw new RpcFault(rpcCodes.parse, 'The body is empty');
+  if (body.length === 0) throw new RpcError(rpcCodes.parse, 'The body is empty');
   try {
     const root = scanBody(body, limits);
     if (root.kind === 'object') return root;
   } catch (error) {
     if (!(error instanceof TrellisError)) throw error;
-    if (error.code !== 'BODY_NOT_OBJECT') throw new RpcFault(rpcCodes.parse, error.message);
+    if (error.code !== 'BODY_NOT_OBJECT') throw new RpcError(rpcCodes.parse, error.message);
   }
-  throw new RpcFault(rpcCodes.request, 'Invalid request: one object is needed');
+  throw new RpcError(rpcCodes.request, 'Invalid request: one object is needed');
 }
 
 /** Returns the id, a string or an integer, as its JSON text. */
 function idOf(view: JsonView | undefined, body: Uint8Array): string | undefined {
   if (view === undefined) return undefined;
   if (view.kind === 'string' || view.integral) return rawText(view, body);
-  throw new RpcFault(rpcCodes.request, 'Invalid request: id is neither string nor integer');
+  throw new RpcError(rpcCodes.request, 'Invalid request: id is neither string nor integer');
 }
 
 /** Returns a value as its JSON text. */
@@ -67,7 +67,7 @@ export function textParameter(frame: Frame, name: string): string {
   const { params } = frame;
   const view = params?.kind === 'object' ? params.member(name) : undefined;
   if (view?.kind === 'string') return view.text();
-  throw new RpcFault(rpcCodes.params, `Invalid params: ${name} is no string`);
+  throw new RpcError(rpcCodes.params, `Invalid params: ${name} is no string`);
 }
 
 /**

@@ -7,7 +7,7 @@ import type { ProtocolStyle } from './protocol-version.js';
 import type { Frame } from './json-rpc.js';
 
 /** One request. */
-export interface Asked {
+export interface MethodCall {
   frame: Frame;
   era: ProtocolStyle;
   exchange: Exchange;
@@ -29,7 +29,7 @@ export interface Answer {
 export interface Method {
   /** The only protocol style with this method. */
   era?: ProtocolStyle;
-  answer(asked: Asked): Answer | StreamReply | Promise<Answer>;
+  answer(call: MethodCall): Answer | StreamReply | Promise<Answer>;
 }
 
 export type Methods = readonly (readonly [name: string, Method])[];

@@ -3,7 +3,7 @@
 // supported version, and its headers agree with its body.
 import type { JsonView } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
-import { RpcFault, rpcCodes } from './rpc-reply.js';
+import { RpcError, rpcCodes } from './rpc-reply.js';
 import type { Frame } from './json-rpc.js';
 
 export type ProtocolStyle = 'modern' | 'legacy';
@@ -27,7 +27,7 @@ export function isModernFrame({ method, params }: Frame): boolean {
 }
 
 /** Fails with RpcFault. */
-export function eraOf(frame: Frame, exchange: Exchange): ProtocolStyle {
+export function styleOf(frame: Frame, exchange: Exchange): ProtocolStyle {
   const header = exchange.mcpVersion;
   if (modernVersions.includes(header) || isModernFrame(frame)) {
     checkModern(frame, exchange, memberOf(frame.params, '_meta'));
@@ -38,8 +38,8 @@ export function eraOf(frame: Frame, exchange: Exchange): ProtocolStyle {
 }
 
 /** Returns the version of a handshake: the requested one, if it is supported. */
-export function agreedVersion(asked: string): string {
-  return legacyVersions.includes(asked) ? asked : legacyVersions[0]!;
+export function agreedVersion(version: string): string {
+  return legacyVersions.includes(version) ? version : legacyVersions[0]!;
 }
 
 function checkModern(frame: Frame, exchange: Exchange, meta: JsonView | undefined): void {
@@ -57,8 +57,8 @@ function checkModern(frame: Frame, exchange: Exchange, meta: JsonView | undefine
   const member = namedBy[frame.method];
   const named = member === undefined ? undefined : memberOf(frame.params, member);
   if (named?.kind !== 'string') return;
-  const said = decodeName(exchange.mcpName);
-  if (said === undefined || !named.is(said)) {
+  const headerName = decodeName(exchange.mcpName);
+  if (headerName === undefined || !named.is(headerName)) {
     failHeader('Mcp-Name is not that of the body');
   }
 }
@@ -87,14 +87,14 @@ function memberOf(view: JsonView | undefined, name: string): JsonView | undefine
 }
 
 function failHeader(what: string): never {
-  throw new RpcFault(rpcCodes.header, `Header mismatch: ${what}`);
+  throw new RpcError(rpcCodes.header, `Header mismatch: ${what}`);
 }
 
 function failMeta(name: string): never {
-  throw new RpcFault(rpcCodes.params, `Invalid params: _meta lacks ${prefix}${name}`);
+  throw new RpcError(rpcCodes.params, `Invalid params: _meta lacks ${prefix}${name}`);
 }
 
 function failVersion(requested: string): never {
   const details = { supported: servedVersions, requested };
-  throw new RpcFault(rpcCodes.version, 'Unsupported protocol version', undefined, details);
+  throw new RpcError(rpcCodes.version, 'Unsupported protocol version', undefined, details);
 }

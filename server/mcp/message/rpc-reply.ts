@@ -18,7 +18,7 @@ const badStatus = '400 Bad Request';
 const acceptedStatus = '202 Accepted';
 
 /** A request that JSON-RPC itself refuses. Errors of a tool's arguments are results of the tool. */
-export class RpcFault extends Error {
+export class RpcError extends Error {
   /** JSON text of the request's id. */
   id = 'null';
 
@@ -47,12 +47,12 @@ export function resultReply(id: string, members: string): Uint8Array | Reply {
   return { status: okStatus, headers: jsonHeaders, body };
 }
 
-export function faultReply(fault: RpcFault, id: string, isModern: boolean): Reply {
-  const { code, message, details } = fault;
+export function errorReply(rpcError: RpcError, id: string, isModern: boolean): Reply {
+  const { code, message, details } = rpcError;
   const error = { code, message, ...(details !== undefined && { data: details }) };
   // Older clients treat any other status as an error of the transport, once the protocol style is known.
   const isLate = code === rpcCodes.method || code === rpcCodes.params;
-  const status = !isModern && (isLate || code === rpcCodes.noResource) ? okStatus : fault.status;
+  const status = !isModern && (isLate || code === rpcCodes.noResource) ? okStatus : rpcError.status;
   const body = `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
   return { status, headers: jsonHeaders, body };
 }

@@ -16,21 +16,21 @@ const nameForm = /^[A-Za-z0-9_.-]{1,64}$/;
 export interface FoundPrompts {
   prompts: Prompt[];
   /** Skipped files, with the reason. */
-  faults: string[];
+  errors: string[];
 }
 
 export function readPrompts(projectDir: string): FoundPrompts {
   const folder = join(projectDir, 'prompts');
   const prompts = new Map<string, Prompt>();
-  const faults: string[] = [];
+  const errors: string[] = [];
   for (const file of filesIn(folder)) {
     const prompt = readOne(projectDir, join(folder, file), file.slice(0, -3));
-    if (typeof prompt === 'string') faults.push(`prompts/${file}: ${prompt}`);
+    if (typeof prompt === 'string') errors.push(`prompts/${file}: ${prompt}`);
     else if (prompts.has(prompt.name)) {
-      faults.push(`prompts/${file}: another file has the name ${prompt.name}`);
+      errors.push(`prompts/${file}: another file has the name ${prompt.name}`);
     } else prompts.set(prompt.name, prompt);
   }
-  return { prompts: [...prompts.values()], faults };
+  return { prompts: [...prompts.values()], errors };
 }
 
 function filesIn(folder: string): string[] {
@@ -45,7 +45,7 @@ function filesIn(folder: string): string[] {
   }
 }
 
-function readOne(projectDir: string, named: string, standardName: string): Prompt | string {
+function readOne(projectDir: string, named: string, defaultName: string): Prompt | string {
   try {
     const path = realFile(projectDir, named);
     if (path === 'outside') return `it ${leadsOut}`;
@@ -54,18 +54,18 @@ function readOne(projectDir: string, named: string, standardName: string): Promp
     if (!status.isFile() || status.size > fileBytesMax) {
       return `it is no file of at most ${fileBytesMax} bytes`;
     }
-    return promptOf(readFileSync(path, 'utf8').replaceAll('\r\n', '\n'), standardName);
+    return promptOf(readFileSync(path, 'utf8').replaceAll('\r\n', '\n'), defaultName);
   } catch (error) {
     return `it cannot be read (${(error as NodeJS.ErrnoException).code})`;
   }
 }
 
 /** Returns the error of a prompt file, or undefined. */
-export function promptOf(source: string, standardName: string): Prompt | string {
+export function promptOf(source: string, defaultName: string): Prompt | string {
   const match = /^\uFEFF?---\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/.exec(source);
   const head = headOf(match?.[1] ?? '');
   if (typeof head === 'string') return head;
-  const name = head.members.get('name') ?? standardName;
+  const name = head.members.get('name') ?? defaultName;
   if (!nameForm.test(name)) return `the name has to be like ${nameForm.source}`;
   const description = head.members.get('description');
   return {

@@ -2,8 +2,8 @@
 // completion contains only names that the caller may see.
 import type { JsonView } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
-import { type Answer, type Asked, membersOf, type Methods } from '../message/method.js';
-import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
+import { type Answer, type MethodCall, membersOf, type Methods } from '../message/method.js';
+import { RpcError, rpcCodes } from '../message/rpc-reply.js';
 import { textParameter } from '../message/json-rpc.js';
 import { type GetDatabase, queryTemplate } from '../resource/resource-methods.js';
 import { schemaPage } from '../resource/schema-page.js';
@@ -39,14 +39,14 @@ function list(prompts: readonly Prompt[]): Answer {
 }
 
 function failParams(what: string): never {
-  throw new RpcFault(rpcCodes.params, `Invalid params: ${what}`);
+  throw new RpcError(rpcCodes.params, `Invalid params: ${what}`);
 }
 
 function promptNamed(name: string, options: PromptMethodOptions): Prompt {
   return allOf(options).find((prompt) => prompt.name === name) ?? failParams('Unknown prompt');
 }
 
-function get({ frame, key }: Asked, options: PromptMethodOptions): Answer {
+function get({ frame, key }: MethodCall, options: PromptMethodOptions): Answer {
   const prompt = promptNamed(textParameter(frame, 'name'), options);
   const given = frame.params!.member('arguments');
   const values = new Map<string, string>();
@@ -69,7 +69,7 @@ function pageFor(key: Caller | undefined, { database }: PromptMethodOptions): st
   return open.view((view) => schemaPage(visibleTo(open.program, key), view));
 }
 
-function complete({ frame, key }: Asked, options: PromptMethodOptions): Answer {
+function complete({ frame, key }: MethodCall, options: PromptMethodOptions): Answer {
   const reference = memberOf(frame.params, 'ref');
   const argument = memberOf(frame.params, 'argument');
   const name = textOf(memberOf(argument, 'name'), 'argument.name');

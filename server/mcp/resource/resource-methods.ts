@@ -9,8 +9,8 @@ import {
 } from '../../../engine/internal.js';
 import type { Caller } from '../../auth/keys.js';
 import type { ProtocolStyle } from '../message/protocol-version.js';
-import { type Answer, type Asked, membersOf, type Methods } from '../message/method.js';
-import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
+import { type Answer, type MethodCall, membersOf, type Methods } from '../message/method.js';
+import { RpcError, rpcCodes } from '../message/rpc-reply.js';
 import { textParameter } from '../message/json-rpc.js';
 import { elementBody } from './element-body.js';
 import { queryBody } from './query-body.js';
@@ -101,7 +101,7 @@ interface Content {
   passing?: true;
 }
 
-function read({ frame, era, key }: Asked, database: Database): Answer {
+function read({ frame, era, key }: MethodCall, database: Database): Answer {
   const uri = textParameter(frame, 'uri');
   const content = contentOf(uri, database, key);
   if (content === undefined) return failUnknown(uri, era);
@@ -133,5 +133,5 @@ function contentOf(uri: string, database: Database, key: Caller | undefined): Co
 
 function failUnknown(uri: string, era: ProtocolStyle): never {
   const code = era === 'modern' ? rpcCodes.params : rpcCodes.noResource;
-  throw new RpcFault(code, `Resource not found: ${uri}`, undefined, { uri });
+  throw new RpcError(code, `Resource not found: ${uri}`, undefined, { uri });
 }

@@ -4,7 +4,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { type Limits, TrellisError } from '../../../engine/internal.js';
 import { isModernFrame } from '../message/protocol-version.js';
-import { faultReply, RpcFault, rpcCodes } from '../message/rpc-reply.js';
+import { errorReply, RpcError, rpcCodes } from '../message/rpc-reply.js';
 import { type Frame, rawText, readFrame } from '../message/json-rpc.js';
 import { failedCall } from '../tool/tool.js';
 import { type Came, forward, type Target } from './forward.js';
@@ -57,10 +57,10 @@ class Bridge {
     let frame: Frame;
     try {
       const { limits, mostBytes } = this.options;
-      if (line === undefined) throw new RpcFault(rpcCodes.parse, `More than ${mostBytes} bytes`);
+      if (line === undefined) throw new RpcError(rpcCodes.parse, `More than ${mostBytes} bytes`);
       frame = readFrame(line, limits, mostBytes);
     } catch (error) {
-      if (!(error instanceof RpcFault)) throw error;
+      if (!(error instanceof RpcError)) throw error;
       this.#print(bodyOf(error, error.id));
       return;
     }
@@ -167,7 +167,7 @@ class Bridge {
   }
 }
 
-const bodyOf = (fault: RpcFault, id: string): string => String(faultReply(fault, id, true).body);
+const bodyOf = (fault: RpcError, id: string): string => String(errorReply(fault, id, true).body);
 
 /** Returns whether the server reports that it is stopping. It has not run the request then. */
 function isLeaving({ status, text }: Came): boolean {
@@ -190,7 +190,7 @@ function lineOf({ status, text }: Came, id: string): string {
   const { error = `The server answered with the status ${status}.`, code, hint } = said;
   const message = hint === undefined ? error : `${error} ${hint}`;
   const data = code === undefined ? undefined : { code };
-  return bodyOf(new RpcFault(rpcCodes.internal, message, undefined, data), id);
+  return bodyOf(new RpcError(rpcCodes.internal, message, undefined, data), id);
 }
 
 /**
@@ -222,5 +222,5 @@ function failure(error: unknown, frame: Frame): string {
     return `{"jsonrpc":"2.0","id":${id},"result":{${members},${last}}}`;
   }
   const { code, message } = error;
-  return bodyOf(new RpcFault(rpcCodes.internal, message, undefined, { code }), id);
+  return bodyOf(new RpcError(rpcCodes.internal, message, undefined, { code }), id);
 }

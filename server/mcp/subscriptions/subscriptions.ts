@@ -8,8 +8,8 @@ import type { Caller } from '../../auth/keys.js';
 import type { AnswerStream } from '../../http/exchange.js';
 import { type HeaderList, okStatus } from '../../http/header-list.js';
 import type { StreamReply } from '../../pipeline/router.js';
-import type { Asked, Methods } from '../message/method.js';
-import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
+import type { MethodCall, Methods } from '../message/method.js';
+import { RpcError, rpcCodes } from '../message/rpc-reply.js';
 
 /** The parts that can change for a caller, each as text to compare. */
 export interface World {
@@ -21,7 +21,7 @@ export interface World {
 }
 
 export interface SubscriptionsOptions {
-  most: number;
+  max: number;
   /** Open streams of the server. */
   streams: OpenStreams;
   worldOf: (caller: Caller | undefined) => World;
@@ -87,10 +87,10 @@ export class Subscriptions {
     return [['subscriptions/listen', { era: 'modern', answer: (asked) => this.#listen(asked) }]];
   }
 
-  #listen({ frame, key, exchange }: Asked): StreamReply {
-    const { most, streams, worldOf } = this.options;
+  #listen({ frame, key, exchange }: MethodCall): StreamReply {
+    const { max, streams, worldOf } = this.options;
     const { holder } = exchange;
-    if (this.#open.size >= most) fail('RATE_LIMITED', { what: 'open streams', seconds: 1 });
+    if (this.#open.size >= max) fail('RATE_LIMITED', { what: 'open streams', seconds: 1 });
     streams.check(holder);
     const asked = filterOf(frame.params);
     const seen = digested(worldOf(key));
@@ -112,7 +112,7 @@ export class Subscriptions {
     this.options.streams.change(subscription.holder, 1);
     this.#beat ??= setInterval(() => this.#keepAlive(), beatMs);
     this.#beat.unref();
-    stream.onGone = () => this.#forget(subscription);
+    stream.onDisconnect = () => this.#forget(subscription);
     const notifications = {
       ...Object.fromEntries(lists.map((name) => [`${name}ListChanged`, true])),
       ...(uris.length > 0 && { resourceSubscriptions: uris }),
@@ -175,7 +175,7 @@ function tell({ stream, id }: Subscription, what: string, params: object): void 
 function filterOf(params: JsonView | undefined): JsonView | undefined {
   const filter = params?.kind === 'object' ? params.member('notifications') : undefined;
   if (filter === undefined || filter.kind === 'object') return filter;
-  throw new RpcFault(rpcCodes.params, 'Invalid params: notifications is no object');
+  throw new RpcError(rpcCodes.params, 'Invalid params: notifications is no object');
 }
 
 function urisOf(filter: JsonView | undefined): string[] {

@@ -4,7 +4,7 @@ import { fail, type JsonView } from '../../../engine/internal.js';
 import { rawText } from '../message/json-rpc.js';
 import { limitArgument } from './tool.js';
 
-export interface GivenArguments {
+export interface ToolArguments {
   /** JSON text; empty for none. */
   args: Uint8Array;
   /** Maximum number of characters of the result. */
@@ -13,25 +13,25 @@ export interface GivenArguments {
 
 /** `most`: default and upper limit for the characters of the result. Fails PARAM_VALUE. */
 export function argumentsOf(
-  given: JsonView | undefined,
+  view: JsonView | undefined,
   body: Uint8Array,
-  most: number,
-): GivenArguments {
-  if (given === undefined || given.kind === 'null' || given.length === 0) {
-    return { args: new Uint8Array(0), limit: most };
+  charsMax: number,
+): ToolArguments {
+  if (view === undefined || view.kind === 'null' || view.length === 0) {
+    return { args: new Uint8Array(0), limit: charsMax };
   }
-  const asked = given.member(limitArgument);
-  if (asked === undefined) {
-    return { args: body.subarray(given.start, given.start + given.size), limit: most };
+  const limitView = view.member(limitArgument);
+  if (limitView === undefined) {
+    return { args: body.subarray(view.start, view.start + view.size), limit: charsMax };
   }
-  const members = given.names().filter((name) => name !== limitArgument);
+  const members = view.names().filter((name) => name !== limitArgument);
   const texts = members.map((name) => {
-    return `${JSON.stringify(name)}:${rawText(given.member(name)!, body)}`;
+    return `${JSON.stringify(name)}:${rawText(view.member(name)!, body)}`;
   });
-  const limit = asked.integral ? Number(asked.token()) : 0;
+  const limit = limitView.integral ? Number(limitView.token()) : 0;
   if (limit < 1) {
     const wrong = { param: limitArgument, allowed: 'an integer from 1', got: 'another value' };
     fail('PARAM_VALUE', wrong, { path: `/${limitArgument}` });
   }
-  return { args: Buffer.from(`{${texts.join(',')}}`), limit: Math.min(limit, most) };
+  return { args: Buffer.from(`{${texts.join(',')}}`), limit: Math.min(limit, charsMax) };
 }

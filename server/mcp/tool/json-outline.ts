@@ -22,11 +22,11 @@ export interface Outline {
 }
 
 /** `every`: integers at any position count. */
-export type WidePlaces = DecodePath | 'every';
+export type WidePaths = DecodePath | 'every';
 
-export function outlineOf(text: string, places: WidePlaces): Outline {
+export function outlineOf(text: string, widePaths: WidePaths): Outline {
   const reader = new Reader(text);
-  reader.value(places, '');
+  reader.value(widePaths, '');
   return { lists: reader.lists, wide: reader.wide };
 }
 
@@ -40,31 +40,31 @@ class Reader {
 
   constructor(private readonly text: string) {}
 
-  value(place: WidePlaces, path: string): void {
+  value(widePath: WidePaths, path: string): void {
     const first = this.text[this.#at];
-    if (first === '{') this.#object(place, path);
-    else if (first === '[') this.#list(place, path);
+    if (first === '{') this.#object(widePath, path);
+    else if (first === '[') this.#list(widePath, path);
     else if (first === '"') this.#string();
-    else if (first === '-' || (first! >= '0' && first! <= '9')) this.#number(place);
+    else if (first === '-' || (first! >= '0' && first! <= '9')) this.#number(widePath);
     else this.#match(word);
   }
 
-  #object(place: WidePlaces, path: string): void {
+  #object(widePath: WidePaths, path: string): void {
     this.#at++;
     while (this.text[this.#at] !== '}') {
       const name = this.#string();
       this.#at++;
-      this.value(memberPlace(place, name), `${path}/${name}`);
+      this.value(memberPaths(widePath, name), `${path}/${name}`);
       if (this.text[this.#at] === ',') this.#at++;
     }
     this.#at++;
   }
 
-  #list(place: WidePlaces, path: string): void {
+  #list(widePath: WidePaths, path: string): void {
     const outer = this.lists;
     const span: ListSpan = { path, start: this.#at, end: 0, items: [], inner: [] };
     this.lists = span.inner;
-    const item = Array.isArray(place) ? place[0] : place === 'every' ? place : 0;
+    const item = Array.isArray(widePath) ? widePath[0] : widePath === 'every' ? widePath : 0;
     this.#at++;
     while (this.text[this.#at] !== ']') {
       const start = this.#at;
@@ -87,11 +87,11 @@ class Reader {
     return text.slice(start, end);
   }
 
-  #number(place: WidePlaces): void {
+  #number(widePath: WidePaths): void {
     const start = this.#at;
     const [token, fraction, power] = this.#match(number);
     const isWide = token!.length > 15 && fraction === undefined && power === undefined;
-    if (!isWide || (place !== 'every' && place !== 3)) return;
+    if (!isWide || (widePath !== 'every' && widePath !== 3)) return;
     if (!Number.isSafeInteger(Number(token))) this.wide.push(start, this.#at);
   }
 
@@ -109,8 +109,8 @@ function isEscaped(text: string, quote: number): boolean {
   return slashes % 2 === 1;
 }
 
-function memberPlace(place: WidePlaces, name: string): WidePlaces {
-  if (place === 'every') return place;
-  if (typeof place !== 'object' || Array.isArray(place)) return 0;
-  return Object.hasOwn(place, name) ? place[name]! : 0;
+function memberPaths(widePath: WidePaths, name: string): WidePaths {
+  if (widePath === 'every') return widePath;
+  if (typeof widePath !== 'object' || Array.isArray(widePath)) return 0;
+  return Object.hasOwn(widePath, name) ? widePath[name]! : 0;
 }

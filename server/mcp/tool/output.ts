@@ -7,12 +7,12 @@ import {
   type ReplyType,
   type Schema,
 } from '../../../engine/internal.js';
-import { type ListSpan, outlineOf, type WidePlaces } from './json-outline.js';
+import { type ListSpan, outlineOf, type WidePaths } from './json-outline.js';
 
 export interface OutputOptions {
   /** Maximum number of characters of the reply. */
   limit: number;
-  places: WidePlaces;
+  widePaths: WidePaths;
   /** How to request the rest, as the end of a sentence. */
   advice: string;
 }
@@ -29,7 +29,7 @@ export interface Output {
 /**
  * Positions at which replies of a type can contain integers that a reader in JavaScript would round.
  */
-export const widePlacesOf = (schema: Schema, reply: ReplyType): DecodePath =>
+export const widePathsOf = (schema: Schema, reply: ReplyType): DecodePath =>
   findDecodePaths(schema, reply, { int64: 'string', dates: false });
 
 interface Cut {
@@ -45,8 +45,8 @@ const openBrace = 123;
 const both = (text: string, structured: string): string =>
   `"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${structured}`;
 
-export function outputOf(reply: string, { limit, places, advice }: OutputOptions): Output {
-  let structured = exact(reply, places);
+export function outputOf(reply: string, { limit, widePaths, advice }: OutputOptions): Output {
+  let structured = exact(reply, widePaths);
   const isWhole = structured.length <= limit && structured.charCodeAt(0) === openBrace;
   if (isWhole) return { members: both(structured, structured), meta: '', isCut: false };
   const cuts: Cut[] = [];
@@ -72,9 +72,9 @@ const fewBytes = 2_048;
 
 /** Like `outputOf`, for bytes. Most replies are short and without large integers: they are not decoded. */
 export function outputOfBytes(reply: Uint8Array, options: OutputOptions): Output {
-  const { limit, places } = options;
+  const { limit, widePaths } = options;
   const isShort = reply.length <= Math.min(limit, fewBytes) && reply[0] === openBrace;
-  if (isShort && (places === 0 || !hasLongNumber(reply))) {
+  if (isShort && (widePaths === 0 || !hasLongNumber(reply))) {
     return { members: '', reply, meta: '', isCut: false };
   }
   return outputOf(textOf(reply), options);
@@ -97,9 +97,9 @@ export const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 
 /** Replaces integers that a reader in JavaScript would round by strings. */
-function exact(reply: string, places: WidePlaces): string {
-  if (places === 0 || !/\d{16}/.test(reply)) return reply;
-  const { wide } = outlineOf(reply, places);
+function exact(reply: string, widePaths: WidePaths): string {
+  if (widePaths === 0 || !/\d{16}/.test(reply)) return reply;
+  const { wide } = outlineOf(reply, widePaths);
   let text = '';
   let done = 0;
   for (let i = 0; i < wide.length; i += 2) {

@@ -5,7 +5,7 @@ import type { Caller } from '../../auth/keys.js';
 import { argumentsOf } from './arguments.js';
 import { type Output, outputOf } from './output.js';
 import type { Tool } from './tool.js';
-import { once } from './query-tool.js';
+import { lazy } from './query-tool.js';
 
 /** Returns the query tools of a caller. */
 export type KnownTools = (key: Caller | undefined) => readonly Tool[];
@@ -26,7 +26,7 @@ function listQueries(known: KnownTools, limits: Limits): Tool {
   const entry = { name, title: 'List queries', description, inputSchema, annotations: readOnly };
   return {
     name,
-    entry: once(() => JSON.stringify(entry)),
+    entry: lazy(() => JSON.stringify(entry)),
     call: ({ key, args, limit }): Output => {
       const like = scanBody(args, limits).member('like');
       if (like !== undefined && like.kind !== 'string' && like.kind !== 'null') {
@@ -37,7 +37,7 @@ function listQueries(known: KnownTools, limits: Limits): Tool {
       const found = known(key).filter((tool) => tool.entry().toLowerCase().includes(part));
       const queries = found.map((tool) => tool.entry());
       const advice = 'Name a part with the parameter like.';
-      return outputOf(`{"queries":[${queries.join(',')}]}`, { limit, places: 0, advice });
+      return outputOf(`{"queries":[${queries.join(',')}]}`, { limit, widePaths: 0, advice });
     },
   };
 }
@@ -54,7 +54,7 @@ function runQuery(known: KnownTools, limits: Limits): Tool {
   const entry = { name, title: 'Run a query', description, inputSchema };
   return {
     name,
-    entry: once(() => JSON.stringify(entry)),
+    entry: lazy(() => JSON.stringify(entry)),
     call: (call) => {
       const body = scanBody(call.args, limits);
       const named = body.member('name');
@@ -67,12 +67,12 @@ function runQuery(known: KnownTools, limits: Limits): Tool {
         const hint = 'list_queries says which there are.';
         return fail('NOT_FOUND', { name: excerpt(named.text()), kind: 'Query' }, { hint });
       }
-      const given = body.member('arguments');
-      if (given !== undefined && given.kind !== 'object' && given.kind !== 'null') {
-        const asked = { param: 'arguments', type: 'Object', got: describeJson(given) };
+      const view = body.member('arguments');
+      if (view !== undefined && view.kind !== 'object' && view.kind !== 'null') {
+        const asked = { param: 'arguments', type: 'Object', got: describeJson(view) };
         fail('PARAM_TYPE', asked, { path: '/arguments' });
       }
-      return tool.call({ ...call, ...argumentsOf(given, call.args, call.limit) });
+      return tool.call({ ...call, ...argumentsOf(view, call.args, call.limit) });
     },
   };
 }

@@ -11,9 +11,9 @@ import {
   ReplySchemas,
 } from '../../../engine/internal.js';
 import type { CallOnLeader } from '../../cluster/forward/consistency.js';
-import { refuseOnce } from '../../pipeline/idempotency-key.js';
+import { refuseIdempotencyKey } from '../../pipeline/idempotency-key.js';
 import { budgetOf } from '../../pipeline/timeout.js';
-import { type Output, outputOfBytes, widePlacesOf } from './output.js';
+import { type Output, outputOfBytes, widePathsOf } from './output.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
 
 export interface QueryToolOptions {
@@ -21,19 +21,19 @@ export interface QueryToolOptions {
   /** Cluster only. Runs a write on the leader; returns undefined if this node is the leader. */
   callOnLeader?: CallOnLeader;
   /** Maximum number of hits of a search. */
-  searchMost: number;
+  searchMax: number;
   /** Milliseconds. */
   readBudget: number;
   writeBudget: number;
 }
 
 export function queryTool(query: Query, program: Program, options: QueryToolOptions): Tool {
-  const entry = once(() => JSON.stringify(entryOf(query, program, options.searchMost)));
-  const places = once(() => widePlacesOf(program.schema, query.output));
-  const advice = once(() => adviceOf(query));
+  const entry = lazy(() => JSON.stringify(entryOf(query, program, options.searchMax)));
+  const widePaths = lazy(() => widePathsOf(program.schema, query.output));
+  const advice = lazy(() => adviceOf(query));
   const called = { query: query.name, writes: query.plan.writes };
   const finish = (reply: Uint8Array, limit: number): Output =>
-    outputOfBytes(reply, { limit, places: places(), advice: advice() });
+    outputOfBytes(reply, { limit, widePaths: widePaths(), advice: advice() });
   return {
     name: query.name,
     query,
@@ -49,12 +49,12 @@ export function queryTool(query: Query, program: Program, options: QueryToolOpti
 
 function callQuery(query: Query, { exchange, args }: ToolCall, options: QueryToolOptions) {
   const { writes } = query.plan;
-  if (writes) refuseOnce(exchange, 'tools know none');
+  if (writes) refuseIdempotencyKey(exchange, 'tools know none');
   const budgetMs = budgetOf(exchange, writes ? options.writeBudget : options.readBudget);
-  const led = writes
+  const fromLeader = writes
     ? options.callOnLeader?.(exchange, query.name, bodyOf(args), budgetMs)
     : undefined;
-  if (led !== undefined) return led;
+  if (fromLeader !== undefined) return fromLeader;
   return options.database().call(query.name, args, {
     budgetMs,
     caller: exchange,
@@ -71,7 +71,7 @@ const noArguments = Buffer.from('{}');
 
 const bodyOf = (args: Uint8Array): Uint8Array => (args.length === 0 ? noArguments : args);
 
-function entryOf(query: Query, program: Program, searchMost: number): JsonSchema {
+function entryOf(query: Query, program: Program, searchMax: number): JsonSchema {
   const { name, plan } = query;
   const { title, text, parameters } = parseDocText(query);
   const outputSchema = replySchema(query, program);
@@ -80,7 +80,7 @@ function entryOf(query: Query, program: Program, searchMost: number): JsonSchema
     name,
     title,
     description: text,
-    inputSchema: inputSchema(query, parameters, searchMost),
+    inputSchema: inputSchema(query, parameters, searchMax),
     ...(outputSchema && { outputSchema }),
     annotations: {
       readOnlyHint: !plan.writes,
@@ -94,9 +94,9 @@ function entryOf(query: Query, program: Program, searchMost: number): JsonSchema
 function inputSchema(
   { plan }: Query,
   about: ReadonlyMap<string, string>,
-  searchMost: number,
+  searchMax: number,
 ): JsonSchema {
-  const schema = parametersSchema(plan, about, searchMost);
+  const schema = parametersSchema(plan, about, searchMax);
   const properties = schema.properties as JsonSchema;
   if (limitArgument in properties) return schema;
   return { ...schema, properties: { ...properties, [limitArgument]: limitSchema } };
@@ -119,7 +119,7 @@ function adviceOf(query: Query): string {
 }
 
 /** Created at the first use. */
-export function once<T>(make: () => T): () => T {
+export function lazy<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;
 }

@@ -13,7 +13,7 @@ import { type WalkForm, walkForms } from '../../openapi/session-tools.js';
 import { callerOf } from '../../handlers/query-handler.js';
 import type { SessionService } from '../../handlers/sessions.js';
 import { type Output, outputOf, textOf } from './output.js';
-import { once } from './query-tool.js';
+import { lazy } from './query-tool.js';
 import { limitArgument, limitSchema, type Tool, type ToolCall } from './tool.js';
 import { rawText } from '../message/json-rpc.js';
 
@@ -27,8 +27,8 @@ export interface SessionToolOptions {
 export function sessionTools(options: SessionToolOptions): Tool[] {
   return [...walkForms(options.schema)].map(([name, form]) => ({
     name,
-    entry: once(() => JSON.stringify(entryOf(name, form, options.limits))),
-    call: (call) => walk(name, form, call, options).catch(tellHowToOpen),
+    entry: lazy(() => JSON.stringify(entryOf(name, form, options.limits))),
+    call: (call) => walk(name, form, call, options).catch(failWithoutSession),
   }));
 }
 
@@ -56,7 +56,7 @@ function entryOf(name: string, form: WalkForm, limits: Limits): object {
 }
 
 /** A model does not call `mcp/init`. */
-function tellHowToOpen(error: unknown): never {
+function failWithoutSession(error: unknown): never {
   if (!(error instanceof TrellisError) || error.code !== 'CONNECTION_NOT_FOUND') throw error;
   const hint = 'Leave connection_id out: n_from_type and the searches open a session.';
   throw new TrellisError({ ...error.data, hint });
@@ -73,9 +73,9 @@ async function walk(
   const sessions = handler();
   const caller = callerOf(key, exchange);
   const view = scanBody(args, limits);
-  const given = view.member('connection_id');
-  const isNew = given === undefined || given.kind === 'null';
-  const id = isNew ? sessions.open(caller) : given.kind === 'string' ? given.text() : '';
+  const idView = view.member('connection_id');
+  const isNew = idView === undefined || idView.kind === 'null';
+  const id = isNew ? sessions.open(caller) : idView.kind === 'string' ? idView.text() : '';
   const members = view.names().flatMap((name) => {
     if (name === 'connection_id') return [];
     return [`${JSON.stringify(name)}:${rawText(view.member(name)!, args)}`];
@@ -99,7 +99,7 @@ async function walk(
     ...(answer === 'reset' ? [] : [`"${answer}":${reply}`]),
   ];
   const advice = 'Ask for fewer, or page with range and drop false.';
-  return outputOf(`{${parts.join(',')}}`, { limit, places: 'every', advice });
+  return outputOf(`{${parts.join(',')}}`, { limit, widePaths: 'every', advice });
 
   async function performed(run: () => Uint8Array | Promise<Uint8Array>): Promise<string> {
     try {

@@ -8,8 +8,8 @@
 import type { JsonView, Limits } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
 import { type Frame, readFrame, textParameter, traceparentOf } from '../message/json-rpc.js';
-import { type ProtocolStyle, eraOf } from '../message/protocol-version.js';
-import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
+import { type ProtocolStyle, styleOf } from '../message/protocol-version.js';
+import { RpcError, rpcCodes } from '../message/rpc-reply.js';
 import { argumentsOf } from './arguments.js';
 
 /** The tool that a message calls, and the arguments as they arrived. Fails with RpcFault. */
@@ -21,7 +21,7 @@ export function calledTool(frame: Frame): { name: string; argumentsView: JsonVie
     argumentsView.kind !== 'object' &&
     argumentsView.kind !== 'null'
   ) {
-    throw new RpcFault(rpcCodes.params, 'Invalid params: arguments is no object');
+    throw new RpcError(rpcCodes.params, 'Invalid params: arguments is no object');
   }
   return { name, argumentsView };
 }
@@ -63,7 +63,7 @@ export function readToolCall(
   if (id === undefined || frame.method !== 'tools/call' || params?.kind !== 'object') {
     return undefined;
   }
-  const era = eraOf(frame, exchange);
+  const era = styleOf(frame, exchange);
   const { name, argumentsView } = calledTool(frame);
   const { args, limit } = argumentsOf(argumentsView, body, outputChars);
   return { id, era, name, args, limit, traceparent: traceparentOf(frame) };

@@ -4,9 +4,9 @@
 import { TrellisError } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
 import type { ProtocolStyle } from '../message/protocol-version.js';
-import type { Answer, Asked, Methods } from '../message/method.js';
+import type { Answer, MethodCall, Methods } from '../message/method.js';
 import type { McpMetrics } from '../message/metrics.js';
-import { RpcFault, rpcCodes } from '../message/rpc-reply.js';
+import { RpcError, rpcCodes } from '../message/rpc-reply.js';
 import { argumentsOf } from './arguments.js';
 import type { Output } from './output.js';
 import { failedCall, type Tool, type ToolCall } from './tool.js';
@@ -27,7 +27,7 @@ export interface ToolMethodOptions {
 export function toolMethods(options: ToolMethodOptions): Methods {
   return [
     ['tools/list', { answer: ({ key }) => toolList(options.toolset().listed(key)) }],
-    ['tools/call', { answer: (asked) => callTool(asked, options) }],
+    ['tools/call', { answer: (call) => callTool(call, options) }],
   ];
 }
 
@@ -35,13 +35,13 @@ function toolList(tools: readonly Tool[]): Answer {
   return { members: `"tools":[${tools.map((tool) => tool.entry()).join(',')}]`, keep: 'lists' };
 }
 
-function callTool(asked: Asked, options: ToolMethodOptions): Answer | Promise<Answer> {
-  const { frame, exchange, key, era } = asked;
+function callTool(call: MethodCall, options: ToolMethodOptions): Answer | Promise<Answer> {
+  const { frame, exchange, key, era } = call;
   const { name, argumentsView } = calledTool(frame);
   try {
     const tool = options.toolset().find(name, key);
     // A tool that the key may not call gives the same error, so that its existence is not disclosed.
-    if (tool === undefined) throw new RpcFault(rpcCodes.params, `Unknown tool: ${name}`);
+    if (tool === undefined) throw new RpcError(rpcCodes.params, `Unknown tool: ${name}`);
     // The log contains the name of the tool. A query adds its own name and whether it writes.
     exchange.called = { query: name, writes: false };
     const { args, limit } = argumentsOf(argumentsView, frame.body, options.outputChars);

@@ -15,7 +15,7 @@ export const isExposed = ({ mcp, plan }: Query, exposed: Exposed): boolean =>
 export interface ToolsetOptions {
   exposed: Exposed;
   /** With more queries than this, two tools stand for those that are not marked. */
-  most: number;
+  toolsMax: number;
   queryTool: (query: Query) => Tool;
   /** `list_queries` and `run_query`. */
   catalogue: readonly Tool[];
@@ -47,7 +47,7 @@ export class Toolset {
   /** Tools in the order of the list. */
   listed(caller: Caller | undefined): Tool[] {
     const queries = this.queries(caller);
-    const isMany = queries.length > this.options.most;
+    const isMany = queries.length > this.options.toolsMax;
     const shown = isMany
       ? [...queries.filter(({ query }) => query!.mcp), ...this.#catalogue]
       : queries;

@@ -35,8 +35,8 @@ beforeAll(async () => {
     open: answer,
     complete: () => undefined,
     refuse: () => undefined,
-    fault: (_: Exchange, error: unknown) => expect.fail(String(error)),
-    gone: () => undefined,
+    fail: (_: Exchange, error: unknown) => expect.fail(String(error)),
+    disconnected: () => undefined,
   };
   transport = openUwsTransport(loadUws()!, { receiver, limits, idleMs: 60_000 });
   port = await transport.listen(['127.0.0.1', '127.0.0.2', '127.0.0.3'], 0);
