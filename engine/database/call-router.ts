@@ -82,7 +82,7 @@ export class CallRouter {
     }
     if (!plan.writes && this.parts.inline.allows(number, plan, body.length)) {
       const args = decodeCall(query, body, this.parts.services);
-      return this.#runInline(plan, { query: number, schema, body, args }, options);
+      return this.#runShort(plan, { query: number, schema, body, args }, options);
     }
     return this.#runInLane(plan, { query: number, schema, body, once }, options);
   }
@@ -105,13 +105,24 @@ export class CallRouter {
   ): ExecutionResult | Promise<ExecutionResult> {
     if (plan.embeds.length > 0) return this.#embedFirst(plan, input, options);
     if (!plan.writes && this.parts.inline.allows(-1, plan, 0))
-      return this.#runInline(plan, input, options);
+      return this.#runShort(plan, input, options);
     return this.#runInLane(plan, input, options);
   }
 
   #budgetOf(plan: Plan, options: CallOptions): number {
     const { limits } = this.parts;
     return options.budgetMs ?? (plan.writes ? limits.write_time : limits.query_time);
+  }
+
+  /** Runs a read on this thread, in a later turn if its caller has used its part of this one. */
+  #runShort(
+    plan: Plan,
+    input: CallInput,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    const { turns } = this.parts.inline;
+    if (!turns.mustWait(options.caller)) return this.#runInline(plan, input, options);
+    return turns.wait(options.caller, () => this.#runInline(plan, input, options));
   }
 
   #runInline(

@@ -19,7 +19,7 @@ import { RequestGuard, type SecurityOptions } from '../auth/request-guard.js';
 import { type Exchange, RequestContext } from '../http/exchange.js';
 import { declaredLength } from '../http/framing.js';
 import { jsonHeaders, okStatus } from '../http/header-list.js';
-import type { Receiver } from '../http/transport.js';
+import { type Receiver, guarded } from '../http/transport.js';
 import { type RouteFigures, ThreadMetrics } from '../telemetry/thread-metrics.js';
 import {
   type EndedRequest,
@@ -203,7 +203,20 @@ export class ThreadRequestHandler extends RequestAnswerer implements Receiver, K
     }
   }
 
+  /** Answers a request, in a later turn if its caller has used its part of this one. */
   complete(exchange: Exchange, body: Uint8Array): void {
+    const turns = this.#attached?.turns;
+    const isShort = exchange.context instanceof ThreadRequestContext;
+    if (!isShort || !turns?.mustWait(exchange)) {
+      this.#answer(exchange, body);
+      return;
+    }
+    void turns.wait(exchange, () => {
+      if (!exchange.settled) guarded(this, exchange, () => this.#answer(exchange, body));
+    });
+  }
+
+  #answer(exchange: Exchange, body: Uint8Array): void {
     const { context } = exchange;
     if (context instanceof ThreadRequestContext) {
       const { words } = this.options;
@@ -239,7 +252,7 @@ export class ThreadRequestHandler extends RequestAnswerer implements Receiver, K
     let answer: Uint8Array | undefined;
     this.#work = undefined;
     try {
-      const reply = attached.readShort(query, args, this.#onWork);
+      const reply = attached.readShort(query, args, { onWork: this.#onWork, caller: exchange });
       answer = reply && call ? this.#tools.answer(call, reply, attached) : reply;
     } catch (error) {
       // The main thread repeats the call: it reports defects, counts timeouts, and prints the errors of tools

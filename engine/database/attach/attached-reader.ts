@@ -10,10 +10,11 @@ import { type ErrorData, TrellisError, fail } from '../../base/errors.js';
 import { emptySchema, type Schema } from '../../base/schema.js';
 import type { ReplyType } from '../../plan/output-type.js';
 import type { Query } from '../../plan/plan.js';
-import type { Cost } from '../call/call.js';
+import type { CallOptions } from '../call/options.js';
 import { unpackInTurns } from '../call/serialized-program.js';
 import { decodeCall, run } from '../call/run-request.js';
 import { InlineReads } from '../lane/inline-reads.js';
+import type { InlineTurns } from '../call/inline-turns.js';
 import type { ConfigureLane } from '../lane/message.js';
 import { ReaderContext } from '../lane/reader-context.js';
 import { SharedQueryMetrics } from '../metrics/shared-query-metrics.js';
@@ -148,7 +149,11 @@ export class AttachedReader {
    * Runs a short read and returns its reply. Returns undefined, without side effects, when the query is not a
    * short read or cannot run here now. Fails as the read fails.
    */
-  readShort(name: string, body: Uint8Array, onWork: (cost: Cost) => void): Uint8Array | undefined {
+  readShort(
+    name: string,
+    body: Uint8Array,
+    { onWork, caller }: Pick<CallOptions, 'onWork' | 'caller'>,
+  ): Uint8Array | undefined {
     const entry = this.#queries.get(name);
     const short = this.#short;
     if (entry === undefined || short === undefined || !this.#isPresent) return undefined;
@@ -161,13 +166,18 @@ export class AttachedReader {
     const input = { query: index, schema, body, args };
     try {
       const result = this.#thread.guard.run(schema, (view) =>
-        short.run(view, plan, input, budgetMs, { onWork }),
+        short.run(view, plan, input, budgetMs, { onWork, caller }),
       );
       return result?.body;
     } catch (error) {
       if (isSchemaChanged(error)) return undefined;
       throw error;
     }
+  }
+
+  /** Shares of the callers of short reads, or undefined before the first program. */
+  get turns(): InlineTurns | undefined {
+    return this.#short?.turns;
   }
 
   /** Records the time of a read that ran in a lane. If it was short, the next one may run here. */

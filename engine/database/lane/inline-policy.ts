@@ -54,6 +54,8 @@ export class InlinePolicy {
   #spent = 0;
   #crowdedAt = Number.NEGATIVE_INFINITY;
   #armed = false;
+  /** Called at the end of a turn. */
+  onTurn: (() => void) | undefined;
 
   /** `max` is the maximum number of lanes. */
   constructor(
@@ -92,11 +94,17 @@ export class InlinePolicy {
       const expected = runs < youngRuns ? this.#lows[query] : undefined;
       this.learn(query, Math.min(micros, expected ?? micros));
     }
+    this.arm();
+  }
+
+  /** Arranges the end of this turn. */
+  arm(): void {
     if (this.#armed) return;
     this.#armed = true;
     setImmediate(() => {
       this.#armed = false;
       this.#spent = 0;
+      this.onTurn?.();
     });
   }
 

@@ -7,6 +7,7 @@ import type { ExecutionResult } from '../../exec/runtime/execute.js';
 import type { Plan } from '../../plan/plan.js';
 import type { RefreshableView } from '../../storage/open-storage.js';
 import { InlinePolicy, type LaneState } from './inline-policy.js';
+import { InlineTurns } from '../call/inline-turns.js';
 import type { CallInput, Cost } from '../call/call.js';
 import type { CallOptions } from '../call/options.js';
 import { indexOf } from '../call/query-table.js';
@@ -19,6 +20,7 @@ export class InlineReads {
   /** Number of reads begun here. */
   count = 0;
   readonly costs: InlinePolicy;
+  readonly turns: InlineTurns;
   readonly #msMax: number;
 
   /** `workers` is the maximum number of lanes. */
@@ -29,6 +31,8 @@ export class InlineReads {
     private readonly queryMetrics: { recordCall(index: number, cost: Cost): void },
   ) {
     this.costs = new InlinePolicy(lanes, workers);
+    this.turns = new InlineTurns(() => this.costs.arm());
+    this.costs.onTurn = () => this.turns.begin();
     this.#msMax = workers === 0 ? Number.POSITIVE_INFINITY : inlineMsMax;
   }
 
@@ -66,6 +70,7 @@ export class InlineReads {
       const index = indexOf(input.query);
       const micros = (performance.now() - started) * 1000;
       this.costs.spend(index, micros, isLong);
+      this.turns.spend(options.caller, micros);
       if (!isLong) {
         const cost = { micros, rows: result?.rows ?? 0, visits: result?.visits ?? 0 };
         this.queryMetrics.recordCall(index, cost);

@@ -1,5 +1,8 @@
 // One caller with more than enough of everything, against a real server, and what others still get (access.md 8; A28).
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeKeyFile } from '../../../server/auth/key-file.js';
 import { makeKey } from '../../../server/auth/key-record.js';
@@ -10,10 +13,13 @@ const long = process.env.TRELLIS_TEST_LONG === '1';
 /** With other work, the shares of others are uneven: unfair queues leave a thirtieth. */
 const leastShare = long ? 0.45 : 0.15;
 const tries = 3;
+const client = fileURLToPath(new URL('../../support/server/short-reads.mjs', import.meta.url));
 
 const source = `
 N::Doc { INDEX k: I64, body: String }
 N::Item { name: String, n: I64 }
+N::Short { INDEX k: I64 }
+QUERY short(k: I64) => s <- N<Short>({k: k}) RETURN s
 QUERY fill(docs: [{k: I64, body: String}]) =>
   FOR {k, body} IN docs { d <- AddN<Doc>({k: k, body: body}) }
   RETURN NONE
@@ -112,3 +118,26 @@ describe('A28: 16 clients next to one that holds', () => {
     }
   }
 });
+
+/**
+ * Responses to 64 connections for each response to one connection of another caller: 40 to 64 without turns. Counts
+ * depend less than times on other work of the machine.
+ */
+const mostPerResponse = 16;
+
+test('A28: one connection beside 64 with short reads gets a response for each few of theirs', async () => {
+  const reads = async (key: string, connections: number, ms: number): Promise<number> => {
+    const argv = [client, server.port, key, connections, ms, 'short', '{"k":7}'].map(String);
+    return Number((await promisify(execFile)(process.execPath, argv)).stdout);
+  };
+  let ratio = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < 2 * tries && ratio > mostPerResponse; i++) {
+    const [held, beside] = await Promise.all([
+      reads(keys[0]!.text, 64, 2_000),
+      reads(keys[1]!.text, 1, 2_000),
+    ]);
+    expect(held).toBeGreaterThan(100);
+    ratio = Math.min(ratio, held / beside);
+  }
+  expect(ratio).toBeLessThan(mostPerResponse);
+}, 60_000);
