@@ -13,7 +13,7 @@ export interface Frame {
   params: JsonView | undefined;
 }
 
-/** Fails with RpcFault. */
+/** Fails with RpcError. */
 export function readFrame(body: Uint8Array, limits: Limits, bytesMax: number): Frame {
   if (body.length > bytesMax) throw new RpcError(rpcCodes.parse, `More than ${bytesMax} bytes`);
   const root = scan(body, limits);

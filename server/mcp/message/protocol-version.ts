@@ -26,7 +26,7 @@ export function isModernFrame({ method, params }: Frame): boolean {
   return meta.names().some((name) => name.startsWith(prefix));
 }
 
-/** Fails with RpcFault. */
+/** Fails with RpcError. */
 export function styleOf(frame: Frame, exchange: Exchange): ProtocolStyle {
   const header = exchange.mcpVersion;
   if (modernVersions.includes(header) || isModernFrame(frame)) {

@@ -12,7 +12,7 @@ import { type ProtocolStyle, styleOf } from '../message/protocol-version.js';
 import { RpcError, rpcCodes } from '../message/rpc-reply.js';
 import { argumentsOf } from './arguments.js';
 
-/** The tool that a message calls, and the arguments as they arrived. Fails with RpcFault. */
+/** The tool that a message calls, and the arguments as they arrived. Fails with RpcError. */
 export function calledTool(frame: Frame): { name: string; argumentsView: JsonView | undefined } {
   const name = textParameter(frame, 'name');
   const argumentsView = frame.params!.member('arguments');
@@ -50,7 +50,7 @@ export interface MessageRules {
 }
 
 /**
- * Returns the call, or undefined for another method and for a notification. Fails with RpcFault or
+ * Returns the call, or undefined for another method and for a notification. Fails with RpcError or
  * TrellisError for an invalid message.
  */
 export function readToolCall(
