@@ -53,7 +53,7 @@ function filteredRecall(
   return sum / queries.length;
 }
 
-const count = long ? 5_000 : 2_500;
+const count = long ? 5_000 : 3_800;
 
 describe.each<[Metric, Layout, number]>([
   ['cosine', 'fast', 48],
