@@ -10,31 +10,31 @@ const namesMax = 1000;
 /**
  * Returns the number of insertions, deletions, replacements and swaps of adjacent characters that
  * turn one name into the other (optimal string alignment; R. Wagner and R. Lowrance, 1975). Stops
- * at `most` and then returns `most`.
+ * at `maxDistance` and then returns `maxDistance`.
  */
-export function editDistance(from: string, to: string, most = Number.POSITIVE_INFINITY): number {
+export function editDistance(from: string, to: string, maxDistance = Number.POSITIVE_INFINITY): number {
   const a = from.slice(0, lengthMax);
   const b = to.slice(0, lengthMax);
-  if (Math.abs(a.length - b.length) >= most) return most;
+  if (Math.abs(a.length - b.length) >= maxDistance) return maxDistance;
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
-    let least = i;
+    let rowMin = i;
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1];
       let cost = Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + (same ? 0 : 1));
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
         cost = Math.min(cost, before[j - 2]! + 1);
       row.push(cost);
-      if (cost < least) least = cost;
+      if (cost < rowMin) rowMin = cost;
     }
     // A swap reads the row before the previous one, but costs 1 more than the entry that it reads.
-    if (least >= most) return most;
+    if (rowMin >= maxDistance) return maxDistance;
     before = above;
     above = row;
   }
-  return Math.min(most, above[b.length]!);
+  return Math.min(maxDistance, above[b.length]!);
 }
 
 /**

@@ -35,11 +35,11 @@ export interface ObjectMember {
   type: ParameterType;
   optional: boolean;
   /** Value of a member that is absent or null. */
-  default?: GivenDefault;
+  default?: ParameterDefault;
 }
 
 /** `now` is the instant of the request. */
-export type GivenDefault = { kind: 'now' } | { kind: 'literal'; value: Scalar | ScalarList };
+export type ParameterDefault = { kind: 'now' } | { kind: 'literal'; value: Scalar | ScalarList };
 
 export type Default = { kind: 'now' } | { kind: 'literal'; value: Scalar };
 
@@ -47,8 +47,8 @@ export type Default = { kind: 'now' } | { kind: 'literal'; value: Scalar };
  * Returns the default value at the instant `now`. For an I64 it is the number of seconds since 1970
  * ([compat]).
  */
-export function defaultAt(given: Default, type: PropertyType, now: Instant): Scalar {
-  if (given.kind === 'literal') return given.value;
+export function defaultAt(defaultValue: Default, type: PropertyType, now: Instant): Scalar {
+  if (defaultValue.kind === 'literal') return defaultValue.value;
   return type.kind === 'scalar' && type.name === 'I64' ? now.seconds : now;
 }
 

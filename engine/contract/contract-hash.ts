@@ -30,11 +30,11 @@ export function computeContract(
   const { nodes, edges, vectors } = schema;
   const hashOf = hashing();
   const hashesOf = (facts: readonly string[]): string => facts.map(hashOf).join('');
-  const taken = once((plan: Called['plan']) => hashesOf(planFacts(plan)));
+  const taken = memoize((plan: Called['plan']) => hashesOf(planFacts(plan)));
   /** Hash functions by the number of facts that precede those of the reply: the total number is limited. */
-  const given: ((output: ReplyType) => string)[] = [];
-  const givenBehind = (count: number): ((output: ReplyType) => string) =>
-    (given[count] ??= once((output) => hashesOf(answerFacts(output, factsMax - count))));
+  const replyHashes: ((output: ReplyType) => string)[] = [];
+  const replyHashesAfter = (count: number): ((output: ReplyType) => string) =>
+    (replyHashes[count] ??= memoize((output) => hashesOf(answerFacts(output, factsMax - count))));
   const types = [...nodes, ...edges, ...vectors]
     .filter(knows)
     .map((type) => [`${letters[type.kind]}::${type.name}`, hashesOf(typeFacts(type))] as const);
@@ -42,13 +42,13 @@ export function computeContract(
     .filter(({ name }) => sees(name))
     .map(({ name, plan, output }) => {
       const before = taken(plan);
-      return [name, before + givenBehind(before.length / hashChars)(output)] as const;
+      return [name, before + replyHashesAfter(before.length / hashChars)(output)] as const;
     });
   return Object.fromEntries([...called, ...types]);
 }
 
 /** Caches the result of `make` by object. */
-function once<T extends object>(make: (part: T) => string): (part: T) => string {
+function memoize<T extends object>(make: (part: T) => string): (part: T) => string {
   const made = new Map<T, string>();
   return (part) => {
     const known = made.get(part) ?? make(part);
@@ -87,28 +87,28 @@ function planFacts({ parameters, writes }: Called['plan']): string[] {
 /** Types may share parts and contain one many times. The facts beyond this number are combined into one. */
 const factsMax = 256;
 
-function answerFacts(output: ReplyType, most: number): string[] {
+function answerFacts(output: ReplyType, max: number): string[] {
   const facts: string[] = [];
   addAnswers(
     'bare' in output ? output.bare : { kind: 'record', ...output },
     'answers',
     facts,
-    most,
+    max,
   );
   return facts;
 }
 
-function addAnswers(type: OutputType, path: string, facts: string[], most: number): void {
-  if (facts.length >= most) facts.push(`${path}: ${type.kind}`);
+function addAnswers(type: OutputType, path: string, facts: string[], max: number): void {
+  if (facts.length >= max) facts.push(`${path}: ${type.kind}`);
   else if (type.kind === 'record') {
     for (const { name, type: of, optional } of type.members) {
-      if (facts.length > most) return;
-      addAnswers(of, `${path} ${JSON.stringify(name)}${optional ? '?' : ''}`, facts, most);
+      if (facts.length > max) return;
+      addAnswers(of, `${path} ${JSON.stringify(name)}${optional ? '?' : ''}`, facts, max);
     }
   } else if (type.kind === 'union') {
-    for (const [at, one] of type.of.entries()) addAnswers(one, `${path} ${at}`, facts, most);
+    for (const [at, one] of type.of.entries()) addAnswers(one, `${path} ${at}`, facts, max);
   } else if (type.kind === 'list' || type.kind === 'map' || type.kind === 'nullable') {
-    addAnswers(type.of, `${path} ${type.kind}`, facts, most);
+    addAnswers(type.of, `${path} ${type.kind}`, facts, max);
   } else facts.push(`${path}: ${printPart(type)}`);
 }
 

@@ -19,7 +19,7 @@ export interface DecodeWish {
   dates: boolean;
 }
 
-const integerPlaces = { number: 1, bigint: 2, string: 3 } as const;
+const integerPaths = { number: 1, bigint: 2, string: 3 } as const;
 
 export function findDecodePaths(schema: Schema, reply: ReplyType, wish: DecodeWish): DecodePath {
   const visit = (type: OutputType): DecodePath => {
@@ -41,7 +41,7 @@ export function findDecodePaths(schema: Schema, reply: ReplyType, wish: DecodeWi
         return type.types.map((ref) => object(elementMembers(schema, ref, type))).reduce(joined, 0);
       case 'scalar':
         if (type.name === 'Date') return wish.dates ? 4 : 0;
-        return isWideInteger(type.name) ? integerPlaces[wish.int64] : 0;
+        return isWideInteger(type.name) ? integerPaths[wish.int64] : 0;
       default:
         return 0;
     }
@@ -49,7 +49,7 @@ export function findDecodePaths(schema: Schema, reply: ReplyType, wish: DecodeWi
   const object = (members: readonly OutputMember[]): DecodePath => {
     const found = members
       .map(({ name, type }) => [name, visit(type)] as const)
-      .filter(([, place]) => place !== 0);
+      .filter(([, path]) => path !== 0);
     return found.length === 0 ? 0 : Object.fromEntries(found);
   };
   return 'bare' in reply ? visit(reply.bare) : object(reply.members);

@@ -11,13 +11,13 @@ const longInteger = /(?<![\w.+-])-?\d{16}/g;
 
 /** Marks such integers outside of strings. */
 function marked(text: string): string {
-  let [result, done, quote, behind] = ['', 0, text.indexOf('"'), 0];
+  let [result, done, quote, stringEnd] = ['', 0, text.indexOf('"'), 0];
   for (const { index } of text.matchAll(longInteger)) {
     while (quote >= 0 && quote < index) {
-      behind = endOfString(text, quote);
-      quote = text.indexOf('"', behind);
+      stringEnd = endOfString(text, quote);
+      quote = text.indexOf('"', stringEnd);
     }
-    if (index < behind) continue;
+    if (index < stringEnd) continue;
     let end = index + 16;
     while (isDigit(text.charCodeAt(end))) end++;
     // A number that continues with a point or an exponent is not an integer.

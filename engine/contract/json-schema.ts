@@ -42,7 +42,7 @@ const time = '([01][0-9]|2[0-3]):[0-5][0-9]';
 const date = `^${day}([Tt]${time}:[0-5][0-9](\\.[0-9]{1,9})?([Zz]|[+-]${time}))?$`;
 
 /** Returns the schema of a scalar that is sent. */
-function givenScalar(name: ScalarName): JsonSchema {
+function inputScalar(name: ScalarName): JsonSchema {
   const range = small[name];
   if (range !== undefined) return { type: 'integer', minimum: range[0], maximum: range[1] };
   switch (name) {
@@ -72,25 +72,25 @@ function givenScalar(name: ScalarName): JsonSchema {
 
 /** Returns the schema of a number for a step, whose range may be smaller than that of its type. */
 function boundScalar(name: ScalarName, bound: Bound, searchMax?: number): JsonSchema {
-  const schema = givenScalar(name);
+  const schema = inputScalar(name);
   const isK = bound === 'k';
-  const most = isK ? searchMax : undefined;
+  const max = isK ? searchMax : undefined;
   const own = small[name]?.[1];
-  const maximum = most === undefined ? own : Math.min(most, own ?? most);
+  const maximum = max === undefined ? own : Math.min(max, own ?? max);
   const text = isK ? positive : natural;
   return {
     ...schema,
     minimum: isK ? 1 : 0,
     ...(maximum !== undefined && { maximum }),
     ...(schema.pattern !== undefined && {
-      pattern: most === undefined ? text : digitsUpTo(most),
+      pattern: max === undefined ? text : digitsUpTo(max),
     }),
   };
 }
 
-/** Returns a pattern for the digits of 1 to `most`. */
-function digitsUpTo(most: number): string {
-  const all = String(most);
+/** Returns a pattern for the digits of 1 to `max`. */
+function digitsUpTo(max: number): string {
+  const all = String(max);
   const shorter = all.length > 1 ? [`[1-9][0-9]{0,${all.length - 2}}`] : [];
   // Numbers with as many digits, of which the first different digit is smaller.
   const less = [...all].flatMap((digit, at) => {
@@ -106,10 +106,10 @@ function digitsUpTo(most: number): string {
 const widthFormat = (name: ScalarName | 'Integer'): JsonSchema =>
   name === 'I64' || name === 'U64' ? { format: 'int64' } : {};
 
-function givenType(type: ParameterType): JsonSchema {
-  if (type.kind === 'scalar') return givenScalar(type.name);
-  if (type.kind === 'list') return { type: 'array', items: givenType(type.of) };
-  return givenObject(type.members);
+function inputType(type: ParameterType): JsonSchema {
+  if (type.kind === 'scalar') return inputScalar(type.name);
+  if (type.kind === 'list') return { type: 'array', items: inputType(type.of) };
+  return inputObject(type.members);
 }
 
 interface Known {
@@ -121,21 +121,21 @@ interface Known {
   searchMax?: number | undefined;
 }
 
-function givenObject(
+function inputObject(
   members: readonly ObjectMember[],
   { about, bounds, searchMax }: Known = {},
 ): JsonSchema {
   const properties = members.map((member) => {
     const { name, type } = member;
-    const standard = defaultTexts([member])?.[name];
+    const defaultText = defaultTexts([member])?.[name];
     const text = about?.get(name);
     const bound = bounds?.get(name);
     const schema = {
       ...(type.kind === 'scalar' && bound !== undefined
         ? boundScalar(type.name, bound, searchMax)
-        : givenType(type)),
+        : inputType(type)),
       ...(text !== undefined && { description: text }),
-      ...(standard !== undefined && standard !== 'NOW' && { default: parseDefault(standard) }),
+      ...(defaultText !== undefined && defaultText !== 'NOW' && { default: parseDefault(defaultText) }),
     };
     return [name, mayBeAbsent(member) ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
   });
@@ -154,7 +154,7 @@ export const parametersSchema = (
   searchMax?: number,
 ): JsonSchema => {
   const bounds = 'bounds' in plan ? plan.bounds : findBounds(plan);
-  return givenObject(plan.parameters, { about, bounds, searchMax });
+  return inputObject(plan.parameters, { about, bounds, searchMax });
 };
 
 /**
@@ -175,7 +175,7 @@ export class ReplySchemas {
   readonly #names: TypeNames;
   readonly #mentioned = new Set<string>();
   /** Names in `named` by kind and form. The name of a form may collide with that of another type. */
-  readonly #given = new Map<string, string>();
+  readonly #namesByForm = new Map<string, string>();
   /** A type object that several queries share is printed once. */
   readonly #printed = new Map<OutputType | ReplyType, JsonSchema>();
 
@@ -188,14 +188,14 @@ export class ReplySchemas {
 
   reply(type: ReplyType): JsonSchema {
     if ('bare' in type) return this.#print(type.bare);
-    return this.#once(type, () => this.#object(type.members));
+    return this.#memoized(type, () => this.#object(type.members));
   }
 
   #print(type: OutputType): JsonSchema {
-    return this.#once(type, () => this.#buildSchema(type));
+    return this.#memoized(type, () => this.#buildSchema(type));
   }
 
-  #once<T extends OutputType | ReplyType>(type: T, print: () => JsonSchema): JsonSchema {
+  #memoized<T extends OutputType | ReplyType>(type: T, print: () => JsonSchema): JsonSchema {
     const known = this.#printed.get(type);
     if (known !== undefined) return known;
     const schema = print();
@@ -241,11 +241,11 @@ export class ReplySchemas {
     const plain = formName(this.#names.of(ref), ref, form);
     this.#mentioned.add(`${ref.kind} ${ref.name}`);
     const key = `${ref.kind} ${ref.name} ${plain}`;
-    let name = this.#given.get(key);
+    let name = this.#namesByForm.get(key);
     if (name === undefined) {
       name = plain;
       while (this.named.has(name) || this.style.taken?.includes(name)) name += '_';
-      this.#given.set(key, name);
+      this.#namesByForm.set(key, name);
       this.named.set(name, this.#object(elementMembers(this.schema, ref, form)));
     }
     return { $ref: `${this.style.refs}${name}` };
@@ -266,7 +266,7 @@ export class ReplySchemas {
 
   #scalar(name: ScalarName | 'Integer'): JsonSchema {
     if (name === 'Date') return { type: 'string', format: 'date-time' };
-    if (!isWideInteger(name)) return givenScalar(name as ScalarName);
+    if (!isWideInteger(name)) return inputScalar(name as ScalarName);
     if (this.style.wideAsText) return { type: ['integer', 'string'], pattern: digits };
     return { type: 'integer', ...widthFormat(name) };
   }

@@ -106,8 +106,8 @@ function share(shaped: Shaped[], shapes: SharedShapes): void {
     shapes.count(reply);
   }
   for (const one of shaped) {
-    one.body = shapes.say(one.body);
-    one.reply = shapes.say(one.reply);
+    one.body = shapes.withReferences(one.body);
+    one.reply = shapes.withReferences(one.reply);
   }
 }
 

@@ -113,15 +113,15 @@ class PythonPrinter {
   }
 
   #parameter({ name, type, vector }: Parameter, owner: string): string {
-    return vector ? '_Vector' : this.#given(type, `${owner}${pascal(name)}`);
+    return vector ? '_Vector' : this.#inputType(type, `${owner}${pascal(name)}`);
   }
 
   /** Returns the type of a value that is sent; `path` names an object in it. */
-  #given(type: ParameterType, path: string): string {
-    if (type.kind === 'list') return `Sequence[${this.#given(type.of, path)}]`;
+  #inputType(type: ParameterType, path: string): string {
+    if (type.kind === 'list') return `Sequence[${this.#inputType(type.of, path)}]`;
     if (type.kind === 'scalar') return type.name === 'Date' ? '_Date' : scalar(type.name);
     const members = type.members.map((member): Member => {
-      const of = this.#given(member.type, `${path}${pascal(member.name)}`);
+      const of = this.#inputType(member.type, `${path}${pascal(member.name)}`);
       return { name: member.name, type: mayBeAbsent(member) ? `NotRequired[${of} | None]` : of };
     });
     return this.#declare(freeName(path, this.#taken), members);

@@ -17,11 +17,11 @@ export interface QueryFacts {
 const destroying = new Set<unknown>(['drop', 'update', 'upsertNode', 'upsertVector', 'upsertEdge']);
 const adding = new Set<unknown>(['addNode', 'addVector', 'addVectors', 'addEdge', 'update']);
 
-type Given = { kind: string; index: number } | null | undefined;
+type ParameterReference = { kind: string; index: number } | null | undefined;
 
 interface RangePart {
-  start?: Given;
-  end?: Given;
+  start?: ParameterReference;
+  end?: ParameterReference;
 }
 
 export function queryFacts({ plan }: Query): QueryFacts {
@@ -58,8 +58,8 @@ export function findBounds({ parameters, statements, output }: Plan): ReadonlyMa
   const bounds = new Map<string, Bound>();
   eachPart([statements, output], (part) => {
     for (const [member, bound] of Object.entries(boundOfMember[String(part.kind)] ?? {})) {
-      const given = part[member] as Given;
-      const name = given?.kind === 'parameter' ? parameters[given.index]?.name : undefined;
+      const value = part[member] as ParameterReference;
+      const name = value?.kind === 'parameter' ? parameters[value.index]?.name : undefined;
       if (name !== undefined && bounds.get(name) !== 'k') bounds.set(name, bound);
     }
   });

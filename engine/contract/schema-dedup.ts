@@ -37,19 +37,19 @@ export class SharedShapes {
 
   readonly #count = (part: JsonSchema): void => this.count(part);
 
-  say(schema: JsonSchema): JsonSchema {
+  withReferences(schema: JsonSchema): JsonSchema {
     const text = this.#texts.get(schema) ?? sharableText(schema);
-    if (text === undefined || !this.#repeated.has(text)) return overParts(schema, this.#say);
+    if (text === undefined || !this.#repeated.has(text)) return overParts(schema, this.#replaceRepeated);
     const known = this.#references.get(text);
     if (known !== undefined) return known;
     const name = `${prefix}${hash('sha256', text, 'hex').slice(0, 12)}`;
     const reference = { $ref: `${this.refs}${name}` };
     this.#references.set(text, reference);
-    this.named.set(name, overParts(schema, this.#say));
+    this.named.set(name, overParts(schema, this.#replaceRepeated));
     return reference;
   }
 
-  readonly #say = (part: JsonSchema): JsonSchema => this.say(part);
+  readonly #replaceRepeated = (part: JsonSchema): JsonSchema => this.withReferences(part);
 }
 
 /** Returns the text of a schema that may be shared, otherwise undefined. */

@@ -42,14 +42,14 @@ export function buildSignatures({ schema, queries }: Program): ProgramSignature 
   return { schema, queries: signatures };
 }
 
-interface Kept {
+interface SharedPart {
   part: unknown;
   number: number;
 }
 
 /** Returns the first of equal parts. The key of a part is its own text and the numbers of its parts. */
 class Parts {
-  readonly #kept = new Map<string, Kept>();
+  readonly #parts = new Map<string, SharedPart>();
 
   plan(plan: Plan): CallSignature {
     const { parameters, writes, cost } = plan;
@@ -63,7 +63,7 @@ class Parts {
     return this.#members('reply', type.members, (members) => ({ members })).part as ReplyType;
   }
 
-  #type(type: OutputType): Kept {
+  #type(type: OutputType): SharedPart {
     switch (type.kind) {
       case 'scalar':
         return this.#keep(type.name, () => type);
@@ -87,7 +87,7 @@ class Parts {
     }
   }
 
-  #members(kind: string, members: readonly OutputMember[], make: (of: unknown[]) => object): Kept {
+  #members(kind: string, members: readonly OutputMember[], make: (of: unknown[]) => object): SharedPart {
     let key = kind;
     const types = members.map(({ name, type, optional }) => {
       const { part, number } = this.#type(type);
@@ -97,12 +97,12 @@ class Parts {
     return this.#keep(key, () => make(members.map((one, at) => ({ ...one, type: types[at] }))));
   }
 
-  #keep(key: string, make: () => unknown): Kept {
-    const present = this.#kept.get(key);
+  #keep(key: string, make: () => unknown): SharedPart {
+    const present = this.#parts.get(key);
     if (present !== undefined) return present;
-    const kept: Kept = { part: make(), number: this.#kept.size };
-    this.#kept.set(key, kept);
-    return kept;
+    const shared: SharedPart = { part: make(), number: this.#parts.size };
+    this.#parts.set(key, shared);
+    return shared;
   }
 }
 

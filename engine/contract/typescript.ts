@@ -269,7 +269,7 @@ class ModulePrinter {
       lines.push(`export interface ${params} ${this.#parameters(plan.parameters)}`, '');
     if ('bare' in output) lines.push(`export type ${result} = ${this.#type(output.bare)};`, '');
     else lines.push(`export interface ${result} ${this.#object(output.members)}`, '');
-    const given = hasParams ? params : 'Record<string, never>';
+    const argsType = hasParams ? params : 'Record<string, never>';
     const isFree = plan.parameters.every(mayBeAbsent);
     const path = JSON.stringify(this.#decodePath(output)).replaceAll(
       /"([A-Za-z_$][\w$]*)":/g,
@@ -281,9 +281,9 @@ class ModulePrinter {
       mentioned: [...this.#mentioned],
       interfaces: lines.join('\n'),
       shape: `  ${key(name)}: { writes: ${plan.writes}, at: ${path} },`,
-      entry: `${doc}  ${key(name)}: { params: ${given}; result: ${result} };`,
+      entry: `${doc}  ${key(name)}: { params: ${argsType}; result: ${result} };`,
       method:
-        `${doc}  ${key(name)}(params${isFree ? '?' : ''}: ${given}, ` +
+        `${doc}  ${key(name)}(params${isFree ? '?' : ''}: ${argsType}, ` +
         `options?: CallOptions): Promise<${result}>;`,
     };
   }
@@ -291,7 +291,7 @@ class ModulePrinter {
   #parameters(parameters: readonly Parameter[]): string {
     const members = parameters.map((parameter) => {
       const { name, type, vector } = parameter;
-      const text = vector ? 'readonly number[] | Float32Array | Float64Array' : given(type);
+      const text = vector ? 'readonly number[] | Float32Array | Float64Array' : inputType(type);
       const absent = mayBeAbsent(parameter);
       return absent ? `  ${key(name)}?: ${text} | null;` : `  ${key(name)}: ${text};`;
     });
@@ -379,15 +379,15 @@ function* eachRef(schema: Schema): Generator<TypeRef> {
 }
 
 /** Returns the type of a value that is sent. */
-function given(type: ParameterType): string {
+function inputType(type: ParameterType): string {
   if (type.kind === 'list') {
-    const of = given(type.of);
+    const of = inputType(type.of);
     return / \| |^readonly /.test(of) ? `readonly (${of})[]` : `readonly ${of}[]`;
   }
   if (type.kind === 'object') {
     const members = type.members.map((member) => {
       const absent = mayBeAbsent(member);
-      return `${key(member.name)}${absent ? '?' : ''}: ${given(member.type)}${absent ? ' | null' : ''}`;
+      return `${key(member.name)}${absent ? '?' : ''}: ${inputType(member.type)}${absent ? ' | null' : ''}`;
     });
     return members.length === 0 ? 'Record<string, never>' : `{ ${members.join('; ')} }`;
   }

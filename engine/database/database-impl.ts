@@ -490,7 +490,7 @@ class DatabaseImpl implements Database {
       this.#isClosed = true;
       this.#storage.close();
       const tell = (text: string, reason: string) => this.options.log('warn', text, { reason });
-      this.directory.close({ clean: isWhole, tell });
+      this.directory.close({ clean: isWhole, log: tell });
     }
   }
 }

@@ -1,7 +1,7 @@
 // Checks every option of `open` and completes it with the defaults, at every depth.
 import { defaultLimits, limitTable } from '../base/limits.js';
 import type { ClusterOptions } from '../cluster/options.js';
-import { judged } from '../embed/provider-response.js';
+import { withValidation } from '../embed/provider-response.js';
 import { createEmbedder } from '../embed/create-embedder.js';
 import type { DatabaseOptions } from './call/options.js';
 import { choice, integer, list, one, record, shape } from './option-schema.js';
@@ -180,7 +180,7 @@ export function completeOptions(options: OpenOptions): Omit<DatabaseOptions, 'pr
           cacheEntries: 1024,
           allowPrivate: false,
         })
-      : judged(options.embedder);
+      : withValidation(options.embedder);
   const { segmentBytes, types = {} } = vectors ?? {};
   const nested = {
     dataDir,

@@ -20,8 +20,8 @@ export class AnswerSize {
   /** Returns the maximum bytes of a response to `texts` texts. */
   bound(model: string, texts: number): number {
     const known = this.#dimensions.get(model);
-    const most = known === undefined ? dimensionsMax : Math.max(dimensionsMin, known * growth);
-    return Math.min(bytesMax, frameBytes + texts * (vectorBytes + most * numberBytes));
+    const maxDimensions = known === undefined ? dimensionsMax : Math.max(dimensionsMin, known * growth);
+    return Math.min(bytesMax, frameBytes + texts * (vectorBytes + maxDimensions * numberBytes));
   }
 
   learn(model: string, dimensions: number): void {

@@ -15,7 +15,7 @@ export class CallSlots {
 
   constructor(
     calls = callsMax,
-    private readonly most = waitingMax,
+    private readonly maxWaiting = waitingMax,
   ) {
     this.#free = calls;
   }
@@ -34,7 +34,7 @@ export class CallSlots {
   }
 
   #turn(deadline: number): Promise<void> {
-    if (this.#waiting.size >= this.most) throw new TrellisError(isFull);
+    if (this.#waiting.size >= this.maxWaiting) throw new TrellisError(isFull);
     return new Promise((resolve, reject) => {
       const late = setTimeout(
         () => {

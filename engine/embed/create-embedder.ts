@@ -82,13 +82,13 @@ async function measured<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const started = performance.now();
-  const tell = (code?: string) => onCall?.(provider, (performance.now() - started) / 1000, code);
+  const reportCall = (code?: string) => onCall?.(provider, (performance.now() - started) / 1000, code);
   try {
     const result = await work();
-    tell();
+    reportCall();
     return result;
   } catch (error) {
-    tell(error instanceof TrellisError ? error.data.code : 'INTERNAL');
+    reportCall(error instanceof TrellisError ? error.data.code : 'INTERNAL');
     throw error;
   }
 }

@@ -5,15 +5,15 @@ import type { EmbedderOptions } from './embedder.js';
 import { parseModel } from './model.js';
 import { type Provider, findProvider } from './provider.js';
 
-type Given = Pick<EmbedderOptions, 'environment' | 'withheld'>;
+type ProviderSettings = Pick<EmbedderOptions, 'environment' | 'withheld'>;
 
 /**
  * Returns why a model cannot be used, or undefined if its name is valid and its credentials are present.
  * Makes no call.
  */
-export function checkModel(name: string | undefined, given: Given): string | undefined {
+export function checkModel(name: string | undefined, settings: ProviderSettings): string | undefined {
   try {
-    askedBy(name, given);
+    findModelProvider(name, settings);
     return undefined;
   } catch (error) {
     if (!(error instanceof TrellisError)) throw error;
@@ -27,14 +27,14 @@ export function checkModel(name: string | undefined, given: Given): string | und
  */
 export function modelDestination(
   name: string | undefined,
-  given: Given,
+  settings: ProviderSettings,
 ): { host: string; variable: string } | undefined {
-  if (checkModel(name, given) !== undefined) return undefined;
-  const { host, variable } = askedBy(name, given) ?? {};
+  if (checkModel(name, settings) !== undefined) return undefined;
+  const { host, variable } = findModelProvider(name, settings) ?? {};
   return host === undefined || variable === undefined ? undefined : { host, variable };
 }
 
-function askedBy(name: string | undefined, given: Given): Provider | undefined {
+function findModelProvider(name: string | undefined, settings: ProviderSettings): Provider | undefined {
   const model = parseModel(name);
-  return model.kind === 'hash' ? undefined : findProvider(model, given);
+  return model.kind === 'hash' ? undefined : findProvider(model, settings);
 }

@@ -30,31 +30,31 @@ function checkNumbers(value: readonly unknown[]): Float64Array | undefined {
 
 /** Returns a usable vector for each of `texts` texts. Fails EMBEDDING_FAILED. */
 export function checkVectors(
-  given: readonly unknown[],
+  vectors: readonly unknown[],
   texts: number,
   who: { provider: string; status: number | string },
 ): Float64Array[] {
-  if (given.length !== texts) {
-    const detail = `the answer holds ${given.length} vectors for ${texts} texts`;
+  if (vectors.length !== texts) {
+    const detail = `the answer holds ${vectors.length} vectors for ${texts} texts`;
     fail('EMBEDDING_FAILED', { ...who, detail });
   }
   const detail = 'the answer holds no usable vector';
-  return given.map((each) => checkVector(each) ?? fail('EMBEDDING_FAILED', { ...who, detail }));
+  return vectors.map((each) => checkVector(each) ?? fail('EMBEDDING_FAILED', { ...who, detail }));
 }
 
 /** Wraps a user's embedder with the same validation as for a provider. */
-export const judged = (own: Embedder): Embedder => ({
+export const withValidation = (own: Embedder): Embedder => ({
   async embed(model, texts, deadline) {
-    const given: unknown = await own.embed(model, texts, deadline);
+    const result: unknown = await own.embed(model, texts, deadline);
     const who = { provider: 'the embedder', status: 'wrongly' };
-    return checkVectors(Array.isArray(given) ? given : [], texts.length, who);
+    return checkVectors(Array.isArray(result) ? result : [], texts.length, who);
   },
 });
 
 /** Returns up to 200 characters of a provider's error message, on one line, without the credential. */
 export function extractMessage(body: string, credential: string | undefined): string {
-  const said = innerMessage(body) ?? body;
-  const safe = credential === undefined ? said : withoutParts(said, credential);
+  const detail = innerMessage(body) ?? body;
+  const safe = credential === undefined ? detail : withoutParts(detail, credential);
   let message = '';
   let count = 0;
   for (const character of visible(safe.replace(/[\s\u0000-\u001f\u007f-\u009f]+/gu, ' ').trim())) {

@@ -169,9 +169,9 @@ function buildAddress(
   variable: string,
   usual: string,
 ): { url: URL; trusted: boolean } {
-  const given = environment[variable]?.trim();
-  if (!given) return { url: new URL(usual), trusted: false };
-  const url = URL.canParse(given) ? new URL(given) : undefined;
+  const value = environment[variable]?.trim();
+  if (!value) return { url: new URL(usual), trusted: false };
+  const url = URL.canParse(value) ? new URL(value) : undefined;
   const usable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '';
   if (!usable) notConfigured(`${variable} is not an http or https URL without credentials`);
   return { url, trusted: true };

@@ -9,7 +9,7 @@ import { leadsInside } from './private-address.js';
 import type { ProviderCall } from './provider.js';
 
 /** Maximum bytes of an error message that are read. */
-const saidBytesMax = 64 * 1024;
+const errorBytesMax = 64 * 1024;
 export const tooLong = 'the answer is too long';
 const slots = /* @__PURE__ */ new CallSlots();
 const retryAfterMaxMs = 10_000;
@@ -35,8 +35,8 @@ export async function request(
   bytesMax: number,
 ): Promise<Uint8Array> {
   for (let attempt = 0; ; attempt++) {
-    const once = () => tryOnce(call, options, deadline, bytesMax);
-    const outcome = await slots.run(once, deadline);
+    const run = () => tryOnce(call, options, deadline, bytesMax);
+    const outcome = await slots.run(run, deadline);
     if (outcome.kind === 'answer') return outcome.body;
     const waitMs =
       outcome.waitMs ?? firstWaitMs * 2 ** attempt * (1 + jitter * (2 * Math.random() - 1));
@@ -74,8 +74,8 @@ async function tryOnce(
       if (body.length <= bytesMax) return { kind: 'answer', body };
       fail('EMBEDDING_FAILED', { provider: call.provider, status: 200, detail: tooLong });
     }
-    const said = (await readBody(response, saidBytesMax)).subarray(0, saidBytesMax);
-    return judge(call, response, said.toString('utf8'));
+    const errorBody = (await readBody(response, errorBytesMax)).subarray(0, errorBytesMax);
+    return toOutcome(call, response, errorBody.toString('utf8'));
   } catch (error) {
     if (error instanceof TrellisError) throw error;
     if (signal.aborted) fail('EMBEDDING_TIMEOUT', { provider: call.provider, ms });
@@ -84,7 +84,7 @@ async function tryOnce(
 }
 
 /** Interprets every response that is not a success. */
-function judge(call: ProviderCall, response: Response, body: string): Outcome {
+function toOutcome(call: ProviderCall, response: Response, body: string): Outcome {
   const { provider } = call;
   const { status } = response;
   const detail = extractMessage(body, call.credential);
@@ -95,18 +95,18 @@ function judge(call: ProviderCall, response: Response, body: string): Outcome {
     return { kind: 'again', detail: `${status} ${detail}`, waitMs };
   }
   const redirected = status >= 300 && status < 400;
-  const said = redirected ? 'redirects are not followed' : detail;
-  fail('EMBEDDING_FAILED', { provider, status, detail: said });
+  const reason = redirected ? 'redirects are not followed' : detail;
+  fail('EMBEDDING_FAILED', { provider, status, detail: reason });
 }
 
-/** Returns the body, or slightly more than `most` bytes of a longer one. */
-async function readBody(response: Response, most: number): Promise<Buffer> {
+/** Returns the body, or slightly more than `maxBytes` bytes of a longer one. */
+async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of response.body ?? []) {
     length += chunk.length;
     chunks.push(chunk);
-    if (length > most) break;
+    if (length > maxBytes) break;
   }
   return Buffer.concat(chunks);
 }

@@ -15,7 +15,7 @@ import type { Profile } from './build/profile.js';
 import { statisticsOf } from './statistics.js';
 
 /** A larger buffer is not reused. */
-const keptBytes = 1 << 20;
+const reusedBytesMax = 1 << 20;
 
 let writer = new ByteWriter();
 
@@ -25,13 +25,13 @@ export const execute: Execute = (plan, args, context) => {
   profile?.reset();
   const started = context.clock?.() ?? 0;
   const frame = new Frame(plan.slotCount, args, context);
-  if (writer.bytes.length > keptBytes) writer = new ByteWriter();
+  if (writer.bytes.length > reusedBytesMax) writer = new ByteWriter();
   const out = writer;
   out.length = 0;
   for (const act of statements) act(frame);
   const items = output(frame, out);
   const max = context.limits.result_bytes;
-  if (out.length > max) fail('RESULT_TOO_LARGE', { max: max, unit: 'bytes' });
+  if (out.length > max) fail('RESULT_TOO_LARGE', { max, unit: 'bytes' });
   const reply = out.take();
   const body = profile ? withProfile(reply, plan, profile, context, started) : reply;
   const { rows, visits } = frame;

@@ -12,7 +12,7 @@ import { join } from 'node:path';
  * calls are the fastest.
  */
 export const unsyncedMax = { besideOthers: 2 * 2 ** 20, alone: Number.POSITIVE_INFINITY } as const;
-const removedAtOnce = 8 * 2 ** 20;
+const removedBatchBytes = 8 * 2 ** 20;
 
 export class LargeFile {
   readonly #file: number;
@@ -22,7 +22,7 @@ export class LargeFile {
   constructor(
     path: string,
     flags: 'w' | 'wx',
-    private readonly most: number = unsyncedMax.besideOthers,
+    private readonly unsyncedBytesMax: number = unsyncedMax.besideOthers,
   ) {
     this.#file = openSync(path, flags, 0o600);
   }
@@ -32,7 +32,7 @@ export class LargeFile {
       done += writeSync(this.#file, bytes, done, bytes.length - done, position + done);
     }
     this.#unsynced += bytes.length;
-    if (this.#unsynced < this.most) return;
+    if (this.#unsynced < this.unsyncedBytesMax) return;
     this.#unsynced = 0;
     fdatasyncSync(this.#file);
   }
@@ -48,7 +48,7 @@ export class LargeFile {
 }
 
 /** Suffix of the name of a file that is being removed. */
-export const goneMark = '.gone';
+export const removedSuffix = '.gone';
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
@@ -58,7 +58,7 @@ const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).
  * may remain under its name with `.gone` appended, from which this function removes it too.
  */
 export async function removeLargeFile(path: string): Promise<void> {
-  const unnamed = path.endsWith(goneMark) ? path : `${path}${goneMark}`;
+  const unnamed = path.endsWith(removedSuffix) ? path : `${path}${removedSuffix}`;
   try {
     if (unnamed !== path) renameSync(path, unnamed);
   } catch (error) {
@@ -90,7 +90,7 @@ async function emptyFile(path: string): Promise<void> {
   try {
     const { size, nlink } = await file.stat();
     if (nlink > 1) return;
-    for (let rest = size - removedAtOnce; rest > 0; rest -= removedAtOnce)
+    for (let rest = size - removedBatchBytes; rest > 0; rest -= removedBatchBytes)
       await file.truncate(rest);
   } finally {
     await file.close();

@@ -2,7 +2,7 @@
 // An undeclared member is ignored (or an error, if strict) and never becomes a property of an object.
 import { excerpt, fail } from '../base/errors.js';
 import type { Limits } from '../base/limits.js';
-import type { GivenDefault, ParameterType } from '../base/schema.js';
+import type { ParameterDefault, ParameterType } from '../base/schema.js';
 import type { Parameter } from '../plan/plan.js';
 import type { Argument } from './decoded-argument.js';
 import {
@@ -67,12 +67,12 @@ interface Declared {
   name: string;
   type: ParameterType;
   optional: boolean;
-  default?: GivenDefault;
+  default?: ParameterDefault;
 }
 
 /** The instant of the request is known only to the executor, for which null stands for it. */
-const readDefault = (given: GivenDefault): Argument =>
-  given.kind === 'now' ? null : (given.value as Argument);
+const readDefault = (defaultValue: ParameterDefault): Argument =>
+  defaultValue.kind === 'now' ? null : (defaultValue.value as Argument);
 
 function decodeMember(
   object: JsonView,

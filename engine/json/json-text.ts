@@ -56,18 +56,18 @@ class Writer {
     return text;
   }
 
-  /** `isAsked`: the value is the result of `toJSON`. */
-  #text(value: object, isAsked = false): string {
+  /** `isConverted`: the value is the result of `toJSON`. */
+  #text(value: object, isConverted = false): string {
     if (Array.isArray(value)) return this.#list(value);
     if (ArrayBuffer.isView(value) && !(value instanceof DataView)) {
       const items = Array.from(value as Float64Array);
       return this.#list(value instanceof Float32Array ? items.map(toFloat32) : items);
     }
     const { toJSON } = value as { toJSON?: unknown };
-    if (typeof toJSON === 'function' && !isAsked) {
+    if (typeof toJSON === 'function' && !isConverted) {
       if (value instanceof Date && Number.isNaN(value.getTime())) refuse('an invalid date');
-      const given: unknown = toJSON.call(value, `${this.trail.at(-1) ?? ''}`);
-      return typeof given === 'object' && given ? this.#text(given, true) : this.value(given);
+      const converted: unknown = toJSON.call(value, `${this.trail.at(-1) ?? ''}`);
+      return typeof converted === 'object' && converted ? this.#text(converted, true) : this.value(converted);
     }
     if (value instanceof Number || value instanceof String || value instanceof Boolean) {
       return this.value(value.valueOf());

@@ -19,7 +19,7 @@ import type { JsonView } from './view.js';
 const runNumbers = 16;
 const runBytes = 512;
 
-const keptWords = 1 << 16;
+const reusedWords = 1 << 16;
 const depthMax = 65_536;
 
 let tape = new Int32Array(1024);
@@ -57,7 +57,7 @@ export function scanJson(body: Uint8Array, limits: Limits): JsonView {
     const used = scanner.run();
     return new TapeView(bytes, tape.slice(0, used), 0);
   } finally {
-    if (tape.length > keptWords) tape = new Int32Array(1024);
+    if (tape.length > reusedWords) tape = new Int32Array(1024);
   }
 }
 

@@ -170,12 +170,12 @@ export class TapeView implements JsonView {
     return new TapeView(this.bytes, this.tape, key + ENTRY, this, name);
   }
 
-  names(most = Number.POSITIVE_INFINITY): string[] {
+  names(max = Number.POSITIVE_INFINITY): string[] {
     const { bytes, tape } = this;
     const names: string[] = [];
     const end = this.#membersEnd;
     let key = this.index + ENTRY;
-    for (; key < end && names.length < most; key = entryAfter(tape, key + ENTRY))
+    for (; key < end && names.length < max; key = entryAfter(tape, key + ENTRY))
       names.push(textAt(bytes, tape, key));
     return names;
   }

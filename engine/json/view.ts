@@ -37,6 +37,6 @@ export interface JsonView {
   at(index: number): JsonView;
   /** Returns an own member of an object; undefined if it is absent. */
   member(name: string): JsonView | undefined;
-  /** Returns the first `most` member names of an object, in source order. */
-  names(most?: number): string[];
+  /** Returns the first `max` member names of an object, in source order. */
+  names(max?: number): string[];
 }

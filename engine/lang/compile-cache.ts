@@ -16,14 +16,14 @@ interface ReadFile {
   file: SourceFile;
   tree: SourceTree;
   /** Reports made while the file was parsed, to be repeated. */
-  said: ((to: Collector) => void)[];
+  reports: ((to: Collector) => void)[];
 }
 
 interface Checked {
   schema: SchemaIndex;
   query: Query | undefined;
   facts: SemanticModel;
-  said: Parameters<Report>[];
+  reports: Parameters<Report>[];
 }
 
 export class CompileCache {
@@ -51,13 +51,13 @@ export class CompileCache {
   ): SourceTree {
     const before = this.#files.get(file.path);
     if (before?.file.text === file.text && before.file.bytes === file.bytes) {
-      for (const say of before.said) say(collector);
+      for (const repeat of before.reports) repeat(collector);
       return before.tree;
     }
-    const said: ReadFile['said'] = [];
-    const tree = parse(recorded(collector, said));
+    const reports: ReadFile['reports'] = [];
+    const tree = parse(recorded(collector, reports));
     if (before !== undefined) keepSame(tree, file.text, before);
-    this.#files.set(file.path, { file, tree, said });
+    this.#files.set(file.path, { file, tree, reports });
     return tree;
   }
 
@@ -75,15 +75,15 @@ export class CompileCache {
     check: (report: Report, facts: Facts) => Query | undefined,
   ): Query | undefined {
     let found = this.#checked.get(declaration);
-    if (found?.schema === schema) for (const words of found.said) to.report(...words);
+    if (found?.schema === schema) for (const words of found.reports) to.report(...words);
     else {
-      const said: Checked['said'] = [];
+      const reports: Checked['reports'] = [];
       const report: Report = (...words) => {
-        said.push(words);
+        reports.push(words);
         to.report(...words);
       };
       const facts = new SemanticModel();
-      found = { schema, query: check(report, facts), facts, said };
+      found = { schema, query: check(report, facts), facts, reports };
       this.#checked.set(declaration, found);
     }
     if (to.facts !== undefined) found.facts.replay(to.facts);
@@ -91,14 +91,14 @@ export class CompileCache {
   }
 }
 
-/** Returns a collector whose reports are recorded in `said`. */
-function recorded(collector: Collector, said: ReadFile['said']): Collector {
+/** Returns a collector whose reports are recorded in `reports`. */
+function recorded(collector: Collector, reports: ReadFile['reports']): Collector {
   return {
     ...collector,
     in: (...position) => {
       const report = collector.in(...position);
       return (...words) => {
-        said.push((to) => to.in(...position)(...words));
+        reports.push((to) => to.in(...position)(...words));
         report(...words);
       };
     },

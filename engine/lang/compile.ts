@@ -204,8 +204,8 @@ function checkQueries(
       }
       if (seen.size > queriesMax) continue;
       if (only !== undefined && !only(file.path, declaration)) continue;
-      const check = (to: Report, hears: Facts | undefined) =>
-        checkQuery(declaration, schema, to, { ...options, facts: hears });
+      const check = (to: Report, model: Facts | undefined) =>
+        checkQuery(declaration, schema, to, { ...options, facts: model });
       const query =
         memo === undefined
           ? check(report, facts)

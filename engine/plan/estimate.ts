@@ -96,8 +96,8 @@ function pathRows(path: AccessPath, all: number, statistics: Statistics): number
     case 'reached': {
       const fan = path.back.reduce(
         (rows, { direction, edges }) => {
-          const ways = direction === 'both' ? (['out', 'in'] as const) : [direction];
-          const fans = edges.flatMap((edge) => ways.map((way) => degree(edge, way, statistics)));
+          const directions = direction === 'both' ? (['out', 'in'] as const) : [direction];
+          const fans = edges.flatMap((edge) => directions.map((side) => degree(edge, side, statistics)));
           return rows * fans.reduce((sum, each) => sum + each, 0);
         },
         listRows(path.value, statistics),
@@ -175,17 +175,17 @@ function walkRows(
   { direction, edges, condition, hops }: Extract<Step, { kind: 'walk' }>,
   statistics: Statistics,
 ): number {
-  const ways = direction === 'both' ? (['out', 'in'] as const) : [direction];
-  const degrees = edges.flatMap((edge) => ways.map((way) => degree(edge, way, statistics)));
+  const directions = direction === 'both' ? (['out', 'in'] as const) : [direction];
+  const degrees = edges.flatMap((edge) => directions.map((side) => degree(edge, side, statistics)));
   const fan = degrees.reduce((sum, each) => sum + each, 0) * (condition ? conditionPart : 1);
   if (hops === undefined) return rows * fan;
   const ends = edges.flatMap((edge) => Object.values(statistics.ends(edge) ?? {}));
   const all = new Map(ends.map((type) => [type.name, statistics.count(type) ?? 0]));
-  const most = [...all.values()].reduce((sum, each) => sum + each, 0);
+  const reachable = [...all.values()].reduce((sum, each) => sum + each, 0);
   const last = Math.min(hops.max ? (readNumber(hops.max) ?? roundsLikely) : roundsLikely, 64);
   let total = 0;
-  for (let round = hops.min; round <= last; round++) total += Math.min(most, fan ** round);
-  return rows * Math.min(most, total);
+  for (let round = hops.min; round <= last; round++) total += Math.min(reachable, fan ** round);
+  return rows * Math.min(reachable, total);
 }
 
 function estimateFraction(condition: Expression): number {

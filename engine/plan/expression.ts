@@ -91,9 +91,9 @@ export type Expression =
   | { kind: 'with'; of: Expression; lets: Let[]; value: Expression }
   /**
    * The only item of a list: 404 for none or null, 409 for several; `miss: 'none'` gives null for none. A
-   * value that is not a list passes unchanged. `place` names the value in the error.
+   * value that is not a list passes unchanged. `valueName` names the value in the error.
    */
-  | { kind: 'single'; of: Expression; miss: Miss; place: string }
+  | { kind: 'single'; of: Expression; miss: Miss; valueName: string }
   /**
    * `any`: `left` is a list of which at least one item must satisfy the comparison. `f32`: round both sides
    * to 32 bits first.
@@ -293,18 +293,18 @@ type Accumulated = { rows?: true; where?: ItemExpression; slot: number } & (
       integer: boolean;
       value: Expression;
     }
-  /** The first `most` items in this order. */
-  | { kind: 'top'; keys: SortKey[]; most: number }
+  /** The first `max` items in this order. */
+  | { kind: 'top'; keys: SortKey[]; max: number }
 );
 
 export type Direction = 'out' | 'in';
 
 export type Step =
   /**
-   * The far ends of the edges of each node or vector row; other rows and null yield nothing. `reach` keeps
+   * The far ends of the edges of each node or vector row; other rows and null yield nothing. `farKind` keeps
    * only far elements of this kind.
    */
-  | { kind: 'neighbours'; direction: Direction; edges: string[]; reach?: 'node' | 'vector' }
+  | { kind: 'neighbours'; direction: Direction; edges: string[]; farKind?: 'node' | 'vector' }
   /**
    * The edges of each node or vector row. `turn` (sessions): a row that is an edge of one of these types
    * yields its endpoint instead, the target for `out` and the source for `in`. Without `turn` such a row

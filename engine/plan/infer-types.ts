@@ -43,15 +43,15 @@ function touching(
   step: Exclude<GraphStep, { kind: 'end' }>,
 ): TypeRef[] {
   const reached: TypeRef[] = [];
-  const ways: Direction[] = step.direction === 'both' ? ['out', 'in'] : [step.direction];
+  const directions: Direction[] = step.direction === 'both' ? ['out', 'in'] : [step.direction];
   const isEdge = step.kind === 'edges' || (step.kind === 'walk' && step.take === 'edge');
-  const kind = step.kind === 'neighbours' ? step.reach : undefined;
+  const kind = step.kind === 'neighbours' ? step.farKind : undefined;
   for (const name of step.edges) {
     const edge = schema.edges.find((type) => type.name === name);
     if (edge === undefined) continue;
-    for (const way of ways) {
-      if (!starts.some((start) => same(start, near(edge, way)))) continue;
-      const far = way === 'out' ? edge.to : edge.from;
+    for (const direction of directions) {
+      if (!starts.some((start) => same(start, near(edge, direction)))) continue;
+      const far = direction === 'out' ? edge.to : edge.from;
       if (isEdge) reached.push({ kind: 'edge', name });
       else if (kind === undefined || kind === far.kind) reached.push(far);
     }

@@ -1,7 +1,7 @@
 // The Plan: the interface between the code that makes traversals (compiler, sessions, embedded
 // callers) and the executor that runs them. Plain data that can be printed, compared, and cloned to
 // another thread.
-import type { GivenDefault, ParameterType } from '../base/schema.js';
+import type { ParameterDefault, ParameterType } from '../base/schema.js';
 import type { Expression, Pipeline, Step } from './expression.js';
 import type { Form } from './print-form.js';
 import type { Merge } from './scatter-merge.js';
@@ -14,7 +14,7 @@ export interface Parameter {
   /** The parameter is a list of F64 that the query uses as a vector; decoding checks it as one. */
   vector: boolean;
   /** Value of a parameter that is absent or null. Inside the query the parameter is never null. */
-  default?: GivenDefault;
+  default?: ParameterDefault;
 }
 
 /** Values to compute for each item when it is bound. */
@@ -96,7 +96,7 @@ export type Output =
    */
   | { kind: 'items'; value: Pipeline; answer: 'first' | 'all'; data: boolean }
   /** An inspection request of a dashboard. */
-  | { kind: 'look'; look: InspectionRequest };
+  | { kind: 'look'; request: InspectionRequest };
 
 /**
  * A text to embed before the transaction; `loops` are the FOR statements around it, outermost

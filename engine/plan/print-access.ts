@@ -24,9 +24,9 @@ export function printPath(path: AccessPath, of: (value: Expression) => string): 
       return path.take === 'edge' ? `among ${edges}` : `at ${edges}`;
     }
     case 'reached': {
-      const way = path.back.map(({ direction, edges }) => `${direction} ${edges.join(', ')}`);
+      const steps = path.back.map(({ direction, edges }) => `${direction} ${edges.join(', ')}`);
       const from = `${path.list ? 'each of ' : ''}${of(path.value)}`;
-      return way.length === 0 ? `at ${from}` : `back along ${way.join(', ')} from ${from}`;
+      return steps.length === 0 ? `at ${from}` : `back along ${steps.join(', ')} from ${from}`;
     }
     case 'given':
       return `${path.of ? printPath(path.of, of) : 'all'} if ${of(path.condition)}`;
@@ -59,14 +59,14 @@ function printPart(
   return `${part === undefined ? '' : ` by ${part.toLowerCase()}`} ${sign} ${of(value)}`;
 }
 
-export function printKept(kept: Accumulated, of: (value: Expression) => string): string {
-  const { where, slot } = kept;
+export function printAccumulated(accumulated: Accumulated, of: (value: Expression) => string): string {
+  const { where, slot } = accumulated;
   const part = where === undefined ? '' : ` where $${where.slot}: ${of(where.value)}`;
-  if (kept.kind === 'total') return `${kept.function} $${slot}: ${of(kept.value)}${part}`;
-  const keys = kept.keys.map(
+  if (accumulated.kind === 'total') return `${accumulated.function} $${slot}: ${of(accumulated.value)}${part}`;
+  const keys = accumulated.keys.map(
     ({ value, descending }) => `${descending ? ' desc' : ' asc'} $${slot}: ${of(value)}`,
   );
-  return `first ${kept.most}${keys.join(',')}${part}`;
+  return `first ${accumulated.max}${keys.join(',')}${part}`;
 }
 
 export function printSeek(

@@ -2,12 +2,12 @@
 // long pipeline on one line. `$n` is a slot, `@name` a parameter.
 import { unreachable } from '../base/assert.js';
 import { printDate } from '../base/date.js';
-import { type GivenDefault, printType, type TypeRef } from '../base/schema.js';
+import { type ParameterDefault, printType, type TypeRef } from '../base/schema.js';
 import { Instant, Uuid } from '../base/value.js';
 import type { Assignment, End, Expression, Member, Pipeline, Source, Step } from './expression.js';
 import type { EmbedSite, Keep, Output, Parameter, Plan, Statement } from './plan.js';
 import { stepsLeft } from './access-path.js';
-import { printKept, printPath, printSeek } from './print-access.js';
+import { printAccumulated, printPath, printSeek } from './print-access.js';
 
 /**
  * Prints one plan: a heading with name, parameters and cost class, then its statements, texts to
@@ -16,9 +16,9 @@ import { printKept, printPath, printSeek } from './print-access.js';
 export function printPlan(plan: Plan): string {
   const printer: Printer = { parameters: plan.parameters };
   const heading = plan.parameters.map((p) => {
-    const given = p.default === undefined ? '' : ` = ${printDefault(p.default)}`;
+    const defaultText = p.default === undefined ? '' : ` = ${printDefault(p.default)}`;
     const mark = p.vector ? ' vector' : '';
-    return `${p.name}${p.optional ? '?' : ''}: ${printType(p.type)}${mark}${given}`;
+    return `${p.name}${p.optional ? '?' : ''}: ${printType(p.type)}${mark}${defaultText}`;
   });
   const marks = [`cost ${plan.cost}`, ...(plan.writes ? ['writes'] : [])];
   if (plan.model !== undefined) marks.push(`model ${plan.model}`);
@@ -30,8 +30,8 @@ export function printPlan(plan: Plan): string {
   ].join('\n');
 }
 
-const printDefault = (given: GivenDefault): string =>
-  given.kind === 'now' ? 'now' : printValue(given.value);
+const printDefault = (value: ParameterDefault): string =>
+  value.kind === 'now' ? 'now' : printValue(value.value);
 
 interface Printer {
   parameters: readonly Parameter[];
@@ -113,7 +113,7 @@ function printOutput(printer: Printer, output: Output): string[] {
     case 'items':
       return block(printer, `  return ${output.answer} item of `, output.value, '  ');
     case 'look':
-      return [`  return look at ${output.look.kind}`];
+      return [`  return look at ${output.request.kind}`];
     default:
       return unreachable(output);
   }
@@ -311,8 +311,8 @@ function filter(printer: Printer, search: Search): string {
   if (prefilter === undefined) return '';
   const { access, shared } = search;
   const path = access && ` found ${printPath(access.path, (value) => inline(printer, value))}`;
-  const once = shared === undefined ? '' : ` shared as filter ${shared}`;
-  return ` prefilter $${prefilter.slot}: ${inline(printer, prefilter.value)}${path ?? ''}${once}`;
+  const sharedText = shared === undefined ? '' : ` shared as filter ${shared}`;
+  return ` prefilter $${prefilter.slot}: ${inline(printer, prefilter.value)}${path ?? ''}${sharedText}`;
 }
 
 function printStep(printer: Printer, step: Step): string {
@@ -347,13 +347,13 @@ function printStep(printer: Printer, step: Step): string {
       return step.by === undefined ? 'dedup' : `dedup $${step.by.slot}: ${step.by.keys.map(of)}`;
     case 'group': {
       const keys = step.keys.map((key) => `${key.name}: ${of(key.value)}`).join(', ');
-      const isKept = step.data || step.whole;
-      const shape = step.shape === undefined || !isKept ? '' : ` data ${of(step.shape)}`;
+      const hasItems = step.data || step.whole;
+      const shape = step.shape === undefined || !hasItems ? '' : ` data ${of(step.shape)}`;
       const whole = `${step.whole ? ' whole' : ''}${step.rows && step.whole ? ' rows' : ''}`;
       const read = keepLines(printer, step.keep, '').map((line) => line.trim());
-      const kept = step.accumulate?.map((each, i) => ` #${i} = ${printKept(each, of)}`) ?? [];
-      const head = `${step.data ? 'aggregate' : 'group'}${whole} $${step.slot}: ${keys}${shape}${isKept ? read.map((each) => ` ${each}`).join('') : ''}`;
-      return `${head}${step.accumulate ? ` keeping${kept.join(',')}` : ''}`;
+      const accumulated = step.accumulate?.map((each, i) => ` #${i} = ${printAccumulated(each, of)}`) ?? [];
+      const head = `${step.data ? 'aggregate' : 'group'}${whole} $${step.slot}: ${keys}${shape}${hasItems ? read.map((each) => ` ${each}`).join('') : ''}`;
+      return `${head}${step.accumulate ? ` keeping${accumulated.join(',')}` : ''}`;
     }
     case 'page': {
       const keys =

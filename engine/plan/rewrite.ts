@@ -17,9 +17,9 @@ export function rewriter(visit: (part: Part) => Part): <T>(value: T) => T {
     const known = done.get(value);
     if (known !== undefined) return known;
     const result = Array.isArray(value) ? copyList(value, rewrite) : copyNode(value, rewrite);
-    const kept = (result as Node).kind === undefined ? result : visit(result as Part);
-    done.set(value, kept);
-    return kept;
+    const rewritten = (result as Node).kind === undefined ? result : visit(result as Part);
+    done.set(value, rewritten);
+    return rewritten;
   };
   return rewrite as <T>(value: T) => T;
 }

@@ -67,8 +67,8 @@ function oneShard(plan: Plan, parts: readonly Node[]): Merge | undefined {
   const [first] = reached;
   if (reached.length === 1 && first!.kind === 'addVector') return { kind: 'one' };
   const ids = reached.map(({ kind, id }) => {
-    const given = id as Expression | undefined;
-    return kind === 'byId' && given?.kind === 'parameter' ? given.index : -1;
+    const expression = id as Expression | undefined;
+    return kind === 'byId' && expression?.kind === 'parameter' ? expression.index : -1;
   });
   if (ids[0] === undefined || ids[0] < 0 || ids.some((id) => id !== ids[0])) return undefined;
   return { kind: 'one', id: plan.parameters[ids[0]]!.name };
@@ -113,7 +113,7 @@ class Division {
    */
   readonly #made: Parameter[] = [];
   /** Slots of variables that depend on no data: every shard computes them. */
-  readonly #kept = new Set<number>();
+  readonly #constantSlots = new Set<number>();
   readonly #statements: Statement[] = [];
   #slots: number;
 
@@ -127,7 +127,7 @@ class Division {
       if (statement.kind !== 'bind') return refuse('it has other statements than assignments');
       this.#bound.set(statement.slot, statement.value);
       if (this.#leaves(statement.value)) continue;
-      this.#kept.add(statement.slot);
+      this.#constantSlots.add(statement.slot);
       this.#statements.push({ ...statement, value: this.#embedded(statement.value) });
     }
     if (plan.output.kind !== 'object') return refuse('its answer is not an object');
@@ -174,8 +174,8 @@ class Division {
     if (text.kind === 'literal' && typeof text.value === 'string') {
       this.#texts.push({ vector, ...ofType, text: text.value });
     } else if (text.kind === 'parameter') {
-      const { name, default: given } = parameters[text.index]!;
-      const otherwise = given?.kind === 'literal' ? String(given.value) : undefined;
+      const { name, default: defaultValue } = parameters[text.index]!;
+      const otherwise = defaultValue?.kind === 'literal' ? String(defaultValue.value) : undefined;
       const absent = otherwise === undefined ? {} : { text: otherwise };
       this.#texts.push({ vector, ...ofType, parameter: name, ...absent });
     } else {
@@ -202,7 +202,7 @@ class Division {
     eachPart(value, ({ kind, slot }) => {
       if (kind === 'pipeline' || kind === 'with' || reaching.has(kind as string)) leaves = true;
       const isNamed = kind === 'slot' && this.#bound.has(slot as number);
-      if (isNamed && !this.#kept.has(slot as number)) leaves = true;
+      if (isNamed && !this.#constantSlots.has(slot as number)) leaves = true;
     });
     return leaves;
   }
@@ -221,7 +221,7 @@ class Division {
     this.#output.push({ key, value: this.#alone(value, 'a member of its answer') });
   }
 
-  #member(key: string, value: Expression, place: number): MergedMember {
+  #member(key: string, value: Expression, index: number): MergedMember {
     let list = this.#resolve(value);
     let shape: { slot: number; members: readonly Member[] } | undefined;
     if (list.kind === 'project') {
@@ -229,21 +229,21 @@ class Division {
       list = this.#resolve(list.of);
     }
     if (list.kind !== 'pipeline') {
-      this.#addConstant(String(place), value);
+      this.#addConstant(String(index), value);
       return { kind: 'same', key };
     }
     if (list.result !== 'many') return refuse('it takes one hit of many');
-    if (list.source.kind === 'fuse') return this.#fused(key, list, shape, place);
+    if (list.source.kind === 'fuse') return this.#fused(key, list, shape, index);
     const steps = [...list.steps];
     const last = steps.at(-1);
     const rerank = last?.kind === 'rerankRRF' ? last : undefined;
     if (rerank !== undefined) {
       steps.pop();
-      this.#addConstant(`${place}.n`, rerank.k ?? { kind: 'literal', value: 60 });
+      this.#addConstant(`${index}.n`, rerank.k ?? { kind: 'literal', value: 60 });
     }
     const ranked = splitRanked({ ...list, steps });
     const rank = rerank === undefined ? 'score' : 'rerank';
-    const parts = this.#addHits(ranked, shape, rank, `${place}`, 0);
+    const parts = this.#addHits(ranked, shape, rank, `${index}`, 0);
     return { kind: 'hits', key, lists: 1, rank, ...(parts && { parts }) };
   }
 
@@ -251,17 +251,17 @@ class Division {
     key: string,
     { source, steps }: Pipeline,
     shape: { slot: number; members: readonly Member[] } | undefined,
-    place: number,
+    index: number,
   ): MergedMember {
     if (source.kind !== 'fuse' || steps.length > 0) return refuse('it goes on behind a fusion');
     const sixty: Expression = { kind: 'literal', value: 60 };
-    this.#addConstant(`${place}.n`, source.k ?? sixty);
-    if (source.weights !== null) this.#addConstant(`${place}.w`, source.weights);
+    this.#addConstant(`${index}.n`, source.k ?? sixty);
+    if (source.weights !== null) this.#addConstant(`${index}.w`, source.weights);
     let found: readonly { name: string; isScore: boolean }[] | undefined;
     for (const [i, of] of source.of.entries()) {
       const list = this.#resolve(of);
       if (list.kind !== 'pipeline') return refuse('it fuses something else than searches');
-      found = this.#addHits(splitRanked(list), shape, 'fuse', `${place}`, i);
+      found = this.#addHits(splitRanked(list), shape, 'fuse', `${index}`, i);
     }
     return {
       kind: 'hits',
@@ -277,7 +277,7 @@ class Division {
     { search, where }: Ranked,
     shape: { slot: number; members: readonly Member[] } | undefined,
     rank: 'score' | 'rerank' | 'fuse',
-    place: string,
+    prefix: string,
     at: number,
   ) {
     const { source } = search;
@@ -314,9 +314,9 @@ class Division {
       members.push({ kind: 'value', name: 'v', value });
     }
     const sharded = this.#shardSearch(source);
-    this.#output.push({ key: `${place}.k${at}`, value: sharded.k });
+    this.#output.push({ key: `${prefix}.k${at}`, value: sharded.k });
     const hits: Expression = { kind: 'project', of: { ...search, source: sharded }, slot, members };
-    this.#output.push({ key: `${place}.l${at}`, value: hits });
+    this.#output.push({ key: `${prefix}.l${at}`, value: hits });
     return parts;
   }
 
@@ -324,12 +324,12 @@ class Division {
   #shardSearch(source: Search): Search {
     const k = this.#alone(source.k, 'its number of hits');
     const { prefilter } = source;
-    const among = prefilter && {
+    const prefiltered = prefilter && {
       prefilter: { ...prefilter, value: this.#alone(prefilter.value, 'its PREFILTER') },
     };
     return source.kind === 'searchVector'
-      ? { ...source, ...among, k, vector: this.#alone(source.vector, 'its vector') }
-      : { ...source, ...among, k, text: this.#alone(source.text, 'its text') };
+      ? { ...source, ...prefiltered, k, vector: this.#alone(source.vector, 'its vector') }
+      : { ...source, ...prefiltered, k, text: this.#alone(source.text, 'its text') };
   }
 
   #shown(member: Member, from: number, to: number): Member {

@@ -23,11 +23,11 @@ export function pipeline(source: Source, steps: Step[] = []): Pipeline {
 
 /** Returns the cost of a plan that reads each row once. */
 export function estimateCost(rows: number): CostClass {
-  return rows <= cheapRows ? 'A' : estimateReachCost(rows);
+  return rows <= cheapRows ? 'A' : estimateExpandCost(rows);
 }
 
 /** Returns the cost of a plan that goes from each row to an unknown number of elements. */
-export function estimateReachCost(rows: number): CostClass {
+export function estimateExpandCost(rows: number): CostClass {
   return rows <= ordinaryRows ? 'B' : 'C';
 }
 

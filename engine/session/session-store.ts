@@ -188,9 +188,9 @@ export class SessionStore {
    * its own sessions.
    */
   #makeBytes({ owner }: Session, growth: number): void {
-    const { session_memory: most } = this.limits;
-    const share = most / shares;
-    const isFull = (): boolean => this.#bytes + growth > most;
+    const { session_memory: bytesMax } = this.limits;
+    const share = bytesMax / shares;
+    const isFull = (): boolean => this.#bytes + growth > bytesMax;
     while (isFull() && owner.bytes + growth <= share && this.#endOne('bytes', share, owner));
     if (!isFull()) return;
     if (owner.bytes + growth > share && this.#owners.size > 1)
@@ -201,11 +201,11 @@ export class SessionStore {
   /** Ends the least recently used session of the owner that uses most, if that exceeds its share. */
   #endOne(by: 'bytes' | 'sessions', share: number, but: Owner | undefined): boolean {
     const sizeOf = (one: Owner): number => (by === 'bytes' ? one.bytes : one.sessions.size);
-    let most: Owner | undefined;
+    let largest: Owner | undefined;
     for (const owner of this.#owners.values())
-      if (owner !== but && (most === undefined || sizeOf(owner) > sizeOf(most))) most = owner;
-    if (most === undefined || sizeOf(most) <= share) return false;
-    for (const session of most.sessions.values()) {
+      if (owner !== but && (largest === undefined || sizeOf(owner) > sizeOf(largest))) largest = owner;
+    if (largest === undefined || sizeOf(largest) <= share) return false;
+    for (const session of largest.sessions.values()) {
       if (session.busy) continue;
       this.#end(session);
       this.#evicted++;

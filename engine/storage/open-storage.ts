@@ -101,7 +101,7 @@ export interface Storage {
    * Stores a catalog from a dump in an empty store. Everything in it counts as declared until the store is
    * opened again.
    */
-  adoptCatalog(stored: StoredCatalog): void;
+  useCatalog(stored: StoredCatalog): void;
   /**
    * Commits the changes of another node, which `work` applies key by key, with the log position of this node
    * after them. Returns the vector changes by ascending sequence.
@@ -219,7 +219,7 @@ class OpenStorage implements Storage {
   }
 
   flushAdjacency(): void {
-    this.#writer?.unlisted.flush();
+    this.#writer?.deferredAdjacency.flush();
   }
 
   /** Completes the lists after an interrupted load. */
@@ -229,7 +229,7 @@ class OpenStorage implements Storage {
       const hint = 'Open them once for writing: start the server as usual, or repeat the import.';
       fail('DATA_DIR_BAD', { what }, { hint });
     }
-    this.listedAtOpen = this.#writing.unlisted.recover();
+    this.listedAtOpen = this.#writing.deferredAdjacency.recover();
   }
 
   applySchema(declarations: Declarations, options: SchemaOptions): void {
@@ -240,7 +240,7 @@ class OpenStorage implements Storage {
     return previewSchema(this.#wholeWriting, declarations, nowMs);
   }
 
-  adoptCatalog(stored: StoredCatalog): void {
+  useCatalog(stored: StoredCatalog): void {
     this.#wholeWriting.transact(() => writeCatalog(this.env.meta, stored));
     this.catalog = catalogOf(unhidden(stored));
   }

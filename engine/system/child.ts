@@ -47,14 +47,14 @@ export function refuseKilled(signal: NodeJS.Signals | null): void {
 
 /** A child that did not start has no pipes. */
 function collect(stream: ChildProcess['stdout']): Buffer[] {
-  const pieces: Buffer[] = [];
-  stream?.on('data', (piece: Buffer) => pieces.push(piece));
-  return pieces;
+  const chunks: Buffer[] = [];
+  stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return chunks;
 }
 
 function feed({ stdin }: ChildProcess, input: readonly (string | Uint8Array)[]): void {
   // A child that has ended accepts no more input. Its exit code reports the reason.
   stdin?.on('error', () => undefined);
-  for (const piece of input) stdin?.write(piece);
+  for (const chunk of input) stdin?.write(chunk);
   stdin?.end();
 }

@@ -98,13 +98,13 @@ class MaxScoreSearch {
   }
 
   /**
-   * Offers a document that scores at most `most`, unless the non-essential terms lower this bound too far.
+   * Offers a document that scores at most `upperBound`, unless the non-essential terms lower this bound too far.
    */
-  #consider(doc: number, most: number): void {
+  #consider(doc: number, upperBound: number): void {
     const order = this.#order;
     const { threshold } = this.top;
-    if (most * slack <= threshold) return;
-    let bound = most;
+    if (upperBound * slack <= threshold) return;
+    let bound = upperBound;
     for (let i = this.#nonEssential - 1; i >= 0; i--) {
       const term = order[i]!;
       term.load(doc);

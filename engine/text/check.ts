@@ -34,7 +34,7 @@ export function checkTextIndex(
   documents: Iterable<TextDocument>,
   limits: Pick<Limits, 'document_terms'>,
 ): string[] {
-  const faults: string[] = [];
+  const violations: string[] = [];
   const expected = new Map<string, Digest>();
   const totals = { documents: 0, length: 0 };
   for (const { id, texts } of documents) {
@@ -46,7 +46,7 @@ export function checkTextIndex(
   }
   const stored = readTotals(view, label);
   if (stored.documents !== totals.documents || stored.length !== totals.length)
-    faults.push(`totals of label ${label}`);
+    violations.push(`totals of label ${label}`);
   for (const { key, value } of view.scanDerived(...termRange(label))) {
     const parsed = parseTextKey(key);
     if (parsed.kind !== 'term') continue;
@@ -56,21 +56,21 @@ export function checkTextIndex(
     const recount = expected.get(name);
     expected.delete(name);
     if (digest === undefined || digest.df !== recount?.df || digest.sum !== recount.sum)
-      faults.push(`postings of term ${name} of label ${label}`);
+      violations.push(`postings of term ${name} of label ${label}`);
   }
-  for (const name of expected.keys()) faults.push(`no postings of term ${name} of label ${label}`);
-  return faults;
+  for (const name of expected.keys()) violations.push(`no postings of term ${name} of label ${label}`);
+  return violations;
 }
 
 /** Reports keyword entries that belong to no label, no term or no directory. */
 export function checkTextKeys(view: ReadView, labels: ReadonlySet<number>): string[] {
-  const faults: string[] = [];
+  const violations: string[] = [];
   for (const { key } of view.scanDerived(...textRange())) {
     const parsed = parseTextKey(key);
     if (parsed.kind === 'complete') continue;
     const { label } = parsed;
     if (parsed.kind === 'other' || !labels.has(label)) {
-      faults.push(`keyword entry ${Buffer.from(key).toString('hex').slice(0, 32)} is of nobody`);
+      violations.push(`keyword entry ${Buffer.from(key).toString('hex').slice(0, 32)} is of nobody`);
     } else if (parsed.kind === 'directory' || parsed.kind === 'block') {
       const { term, upper } = parsed;
       const directory = view.getDerived(directoryKey(label, term));
@@ -78,10 +78,10 @@ export function checkTextKeys(view: ReadView, labels: ReadonlySet<number>): stri
         view.getDerived(termKey(label, term)) !== undefined &&
         directory !== undefined &&
         (upper === undefined || findEntry(directory, upper)?.upper === upper);
-      if (!isListed) faults.push(`a ${parsed.kind} of term ${textOf(term)} of label ${label}`);
+      if (!isListed) violations.push(`a ${parsed.kind} of term ${textOf(term)} of label ${label}`);
     }
   }
-  return faults;
+  return violations;
 }
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString();

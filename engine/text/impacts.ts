@@ -59,8 +59,8 @@ export function replaceEntry(
 
 /** Returns the directory with `entry` appended. */
 export function appendEntry(directory: Uint8Array = none, entry: Uint8Array): Uint8Array {
-  const place = { upper: 0, start: directory.length, end: directory.length };
-  return replaceEntry(directory, place, entry);
+  const range = { upper: 0, start: directory.length, end: directory.length };
+  return replaceEntry(directory, range, entry);
 }
 
 /** Encodes the entry of a block made of postings [from, to). */

@@ -80,7 +80,7 @@ export function linkRows(
 }
 
 interface Ring {
-  write(place: number, slot: number, id: number, row: ArrayLike<number>, factor: number): void;
+  write(position: number, slot: number, id: number, row: ArrayLike<number>, factor: number): void;
 }
 
 function openRing(segment: Segment): Ring {
@@ -92,8 +92,8 @@ function openRing(segment: Segment): Ring {
   const words = new Uint32Array(segment.buffer(at + length * 4), at, length);
   const floats = new Float32Array(words.buffer, at, length);
   return {
-    write(place, slot, id, row, factor) {
-      const base = place * stride;
+    write(position, slot, id, row, factor) {
+      const base = position * stride;
       words[base] = slot;
       words[base + 1] = id;
       for (let d = 0; d < dimension; d++) floats[base + 16 + d] = row[d]! * factor;

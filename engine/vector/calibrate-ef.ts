@@ -116,7 +116,7 @@ export class EfCalibration {
     const { kernel, scratch } = this.segment;
     const count = kernel.searchScan(scratch.address, k);
     query.last = count < k ? Number.POSITIVE_INFINITY : scratch.distances[k - 1]!;
-    this.#scored += this.segment.judged;
+    this.#scored += this.segment.scored;
     this.#scanned++;
   }
 
@@ -134,8 +134,8 @@ export class EfCalibration {
   #candidates(): number[] {
     const { segment, k } = this;
     // As in a search, the value for `many` uses the measurement for `few`.
-    const judged = k === few ? this.#meanScored() : segment.field(H_JUDGED) - 1;
-    const scan = scanMicros(segment, k, judged);
+    const scored = k === few ? this.#meanScored() : segment.field(H_JUDGED) - 1;
+    const scan = scanMicros(segment, k, scored);
     const micros = (width: number): number =>
       graphMicros(segment.padded, graphSearchParams(width, k, segment.canFollow, segment.padded));
     return widths.filter((width) => micros(width) < scan * marginOver(segment, width));
@@ -187,17 +187,17 @@ function buildQueries(segment: Segment): Query[] {
   const firsts = Array.from({ length: queriesPerKind }, (_, i) =>
     nodes.usedFrom(Math.floor(((i + 0.5) * slots) / queriesPerKind)),
   );
-  const asked = kindCount(
+  const usedKinds = kindCount(
     segment,
     firsts.map((slot) => nodes.lengthOf(slot)),
   );
-  return Array.from({ length: asked * queriesPerKind }, (_, i) => {
+  return Array.from({ length: usedKinds * queriesPerKind }, (_, i) => {
     // Far from the first slot, and different for each query.
-    const others = kinds[i % asked]!.slice(1).map((_, j) =>
+    const others = kinds[i % usedKinds]!.slice(1).map((_, j) =>
       nodes.usedFrom(Math.floor((((4 * i + j) * 0.618 + 0.3) % 1) * slots)),
     );
-    const first = firsts[Math.floor(i / asked)]!;
-    return { kind: i % asked, slots: [first, ...others], last: Number.POSITIVE_INFINITY };
+    const first = firsts[Math.floor(i / usedKinds)]!;
+    return { kind: i % usedKinds, slots: [first, ...others], last: Number.POSITIVE_INFINITY };
   });
 }
 

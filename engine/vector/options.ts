@@ -32,8 +32,8 @@ const int4From = 256;
 
 /** Whether an index stores only 4-bit codes. */
 export function isInt4(options: IndexOptions, dimension: number): boolean {
-  const isAsked = options.resident === false && dimension >= int4From;
-  return isAsked && effectiveLayout(options, dimension) === 'compact';
+  const isRequested = options.resident === false && dimension >= int4From;
+  return isRequested && effectiveLayout(options, dimension) === 'compact';
 }
 
 /** Returns the layout flags of a segment. */

@@ -13,10 +13,10 @@ export function graphMicros(padded: number, { pool, follow }: GraphSearchParams)
 const cachedBytes = 2 ** 22;
 
 /**
- * Cost of scoring `count` vectors by their codes. `among`: number of vectors that different searches score.
+ * Cost of scoring `count` vectors by their codes. `population`: number of vectors that different searches score.
  */
-export function scoreMicros(padded: number, count: number, among: number): number {
-  const isCached = among * (padded + 64) <= cachedBytes;
+export function scoreMicros(padded: number, count: number, population: number): number {
+  const isCached = population * (padded + 64) <= cachedBytes;
   return count * (isCached ? 0.025 + padded * 0.00009 : 0.075 + padded * 0.00025);
 }
 
@@ -24,13 +24,13 @@ export function scoreMicros(padded: number, count: number, among: number): numbe
 const narrowSearch: GraphSearchParams = { pool: 32, follow: false };
 
 /**
- * Cost of a scan for k results by sketches, in a segment in which a scan for 10 results scores `judged`
+ * Cost of a scan for k results by sketches, in a segment in which a scan for 10 results scores `scored`
  * vectors.
  */
-export function scanMicros({ padded, slots, live }: Segment, k: number, judged: number): number {
+export function scanMicros({ padded, slots, live }: Segment, k: number, scored: number): number {
   const blocks = slots / 32;
   const sketches = blocks * (0.015 + padded * 0.00035);
-  const judging = scoreMicros(padded, judged * (1 + k / 64), live);
+  const judging = scoreMicros(padded, scored * (1 + k / 64), live);
   return graphMicros(padded, narrowSearch) + sketches + judging;
 }
 
@@ -45,8 +45,8 @@ export function marginOver(segment: Segment, width: number): number {
 
 /** Whether a scan for k results costs less than a graph search, as far as the calibration tells. */
 export function isScanCheaper(segment: Segment, k: number, params: GraphSearchParams): boolean {
-  const judged = segment.field(H_JUDGED);
-  if (judged === 0) return false;
-  const scan = marginOver(segment, segment.width) * scanMicros(segment, k, judged - 1);
+  const scored = segment.field(H_JUDGED);
+  if (scored === 0) return false;
+  const scan = marginOver(segment, segment.width) * scanMicros(segment, k, scored - 1);
   return scan <= graphMicros(segment.padded, params);
 }

@@ -59,9 +59,9 @@ export function effectiveEf(efSearch: number, calibrated: CalibratedWidths, k: n
 /** Interpolates between `few` and `many`; extrapolates beyond `many` in proportion. */
 function widthFor({ width, widthForMany }: CalibratedWidths, k: number): number {
   if (k <= few) return width;
-  const most = widthForMany || manyTimes * many;
-  if (k >= many) return Math.ceil((most * k) / many);
-  return Math.ceil(width + ((most - width) * (k - few)) / (many - few));
+  const maxWidth = widthForMany || manyTimes * many;
+  if (k >= many) return Math.ceil((maxWidth * k) / many);
+  return Math.ceil(width + ((maxWidth - width) * (k - few)) / (many - few));
 }
 
 /**
@@ -74,8 +74,8 @@ export function graphSearchParams(
   estimates: boolean,
   padded: number,
 ): GraphSearchParams {
-  const least = k + (k >> 1);
-  const follow = estimates && padded >= followFrom && Math.max(ef, least) <= followMax(padded);
-  const pool = follow ? Math.max(ef * 2, 8 + least) : Math.max(ef, least);
+  const minWidth = k + (k >> 1);
+  const follow = estimates && padded >= followFrom && Math.max(ef, minWidth) <= followMax(padded);
+  const pool = follow ? Math.max(ef * 2, 8 + minWidth) : Math.max(ef, minWidth);
   return { pool: Math.max(8, Math.min(POOL_MAX, pool)), follow };
 }

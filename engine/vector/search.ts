@@ -112,8 +112,8 @@ export function searchGraph(
   const count = kernel.searchGraph(address, k, params.pool, params.follow);
   if (count >= 0) return count;
   const scan = scanMicros(segment, k, segment.field(H_JUDGED) || segment.live);
-  const among = kernel.searchAmong(address, k, ef, maxPoolEntries(segment, 2 * ef, scan));
-  return among >= 0 ? among : kernel.searchScan(address, k);
+  const filtered = kernel.searchAllowed(address, k, ef, maxPoolEntries(segment, 2 * ef, scan));
+  return filtered >= 0 ? filtered : kernel.searchScan(address, k);
 }
 
 /**
@@ -121,8 +121,8 @@ export function searchGraph(
  * expected size.
  */
 function maxPoolEntries({ padded }: Segment, likely: number, micros: number): number {
-  const places = Math.ceil(micros / graphMicros(padded, { pool: 1, follow: false }));
-  return Math.min(POOL_MAX, Math.max(likely, places));
+  const entries = Math.ceil(micros / graphMicros(padded, { pool: 1, follow: false }));
+  return Math.min(POOL_MAX, Math.max(likely, entries));
 }
 
 /** Factor of the width under a filter, which hides a part of the nearest vectors. */
@@ -141,7 +141,7 @@ function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowLis
   const costs = filterCosts(segment, k, passing, likely);
   const scan = Math.min(costs.list, costs.flat);
   if (costs.graph <= scan) {
-    const count = kernel.searchAmong(address, k, width, maxPoolEntries(segment, 2 * likely, scan));
+    const count = kernel.searchAllowed(address, k, width, maxPoolEntries(segment, 2 * likely, scan));
     if (count >= k) return toCandidates(segment, count, filteredDeviations);
   }
   const isFlat = costs.flat < costs.list;

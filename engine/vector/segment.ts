@@ -149,7 +149,7 @@ export class Segment {
     Atomics.store(this.header, H_WIDTH_MANY >> 2, width);
   }
   /** Number of vectors that this thread's last scan scored. */
-  get judged(): number {
+  get scored(): number {
     return this.scratch.visited[0]!;
   }
   get wantsGraph(): boolean {

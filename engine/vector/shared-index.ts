@@ -121,7 +121,7 @@ export class SharedIndex implements VectorIndex {
     for (let segment = this.#segmentFor(exponent); ; segment = this.#openSegment()) {
       segment.load(vector, this.#factorIn(segment, exponent));
       if (segment.kernel.put(segment.scratch.address, id))
-        return this.#removeElsewhere(id, segment);
+        return this.#removeFromOthers(id, segment);
       assert(segment.slots > 0, 'a segment holds at least one vector');
     }
   }
@@ -243,7 +243,7 @@ export class SharedIndex implements VectorIndex {
       return isTaken ? this.#factorIn(segment, exponent) : undefined;
     };
     const { next, strays, isFull } = linkRows(segment, ids, rows, from, ids.length, factorOf);
-    for (let i = from; i < next; i++) this.#removeElsewhere(ids[i]!, segment);
+    for (let i = from; i < next; i++) this.#removeFromOthers(ids[i]!, segment);
     for (const i of strays) this.put(ids[i]!, rows(i)!);
     if (isFull) this.#openSegment();
     return next;
@@ -306,7 +306,7 @@ export class SharedIndex implements VectorIndex {
   }
 
   /** Removes an id from all segments but the one that it was put into. */
-  #removeElsewhere(id: number, segment: Segment): void {
+  #removeFromOthers(id: number, segment: Segment): void {
     for (const other of this.segments) if (other !== segment) other.kernel.remove(id);
   }
 }

@@ -144,9 +144,9 @@ export function writeSnapshotFile(
   path: string,
   identity: Omit<SnapshotIdentity, 'seq'>,
   pause: WriterPause,
-  most: number = unsyncedMax.besideOthers,
+  unsyncedBytesMax: number = unsyncedMax.besideOthers,
 ): SnapshotWritten | undefined {
-  const file = new LargeFile(path, 'w', most);
+  const file = new LargeFile(path, 'w', unsyncedBytesMax);
   try {
     const copy = new SnapshotCopy(file, headerBytes, index.segments, () => {
       pause.tick();
@@ -204,7 +204,7 @@ function writeFooterAndHeader(
 }
 
 /** Gives a complete snapshot its name: rename, then fsync of the directory. */
-export function placeSnapshot(temporary: string, path: string): void {
+export function publishSnapshot(temporary: string, path: string): void {
   renameSync(temporary, path);
   failpoint('afterSnapshotRename');
   failpoint('beforeDirFsync');
@@ -231,7 +231,7 @@ export function writeSnapshot(
     index.closeMarks();
   }
   assert(written, 'the writer knows all segments');
-  placeSnapshot(temporary, path);
+  publishSnapshot(temporary, path);
   return written;
 }
 

@@ -8,7 +8,7 @@ import type { Metric } from './index.js';
  * Exponent to which the scale brings a segment's first vector, and how far other vectors may deviate from it.
  */
 const middle = 32;
-const reach = 20;
+const deviationMax = 20;
 /** Largest exponent of a query: its squared distances stay finite. */
 const queryMax = 56;
 /** Exponents whose sums of squares are far from the limits of 32-bit floats. */
@@ -30,7 +30,7 @@ export const scaleFor = (exponent: number): number => 2 ** (middle - exponent);
 /** Whether a segment accepts a vector. `scale`: 0 while it contains only zero vectors. */
 export function acceptsScale(metric: Metric, scale: number, exponent: number | undefined): boolean {
   if (metric === 'cosine' || scale === 0 || exponent === undefined) return true;
-  return Math.abs(exponent + Math.log2(scale) - middle) <= reach;
+  return Math.abs(exponent + Math.log2(scale) - middle) <= deviationMax;
 }
 
 /** Returns the factor for the numbers of a vector to store. */

@@ -4,7 +4,7 @@ import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, writeFileSy
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
-  goneMark,
+  removedSuffix,
   LargeFile,
   removeLargeFile,
   removeLargeFolder,
@@ -51,8 +51,8 @@ describe('a large file', () => {
   it('may be absent, or left by a crash', async () => {
     const folder = makeFolder();
     await removeLargeFile(join(folder, 'nothing'));
-    writeFileSync(join(folder, `a${goneMark}`), bytes.subarray(0, 100));
-    await removeLargeFile(join(folder, `a${goneMark}`));
+    writeFileSync(join(folder, `a${removedSuffix}`), bytes.subarray(0, 100));
+    await removeLargeFile(join(folder, `a${removedSuffix}`));
     expect(readdirSync(folder)).toEqual([]);
   });
 });

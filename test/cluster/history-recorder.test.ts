@@ -28,8 +28,8 @@ function recorded(): { storage: Storage; entries: Change[][] } {
     if (entry.length > 0) entries.push(entry);
   };
   const ended = (): void => recorder.clear();
-  const keepAside = (): Error => expect.fail('nothing finds no room');
-  const replication = { recorder, beforeCommit, isAhead: false, keepAside, ended };
+  const leaveInLog = (): Error => expect.fail('nothing finds no room');
+  const replication = { recorder, beforeCommit, isAhead: false, leaveInLog, ended };
   const options = { limits: { ...defaultLimits, txn_writes: 500 }, mode: 'create' as const };
   const storage = openStorage(freshFolder(), { ...options, replication });
   storage.applySchema({ schema: garden, olderSchemas: [], migrations: [] }, { nowMs: 0 });

@@ -105,14 +105,14 @@ const cases: [what: string, expression: Expression, expected: string][] = [
   ],
   [
     'Out, kind that is not reached',
-    many(scan('Plant'), { kind: 'neighbours', direction: 'out', edges: ['Tells'], reach: 'node' }),
+    many(scan('Plant'), { kind: 'neighbours', direction: 'out', edges: ['Tells'], farKind: 'node' }),
     '[]',
   ],
   [
     'Out, kind that is reached',
     many(
       scan('Plant'),
-      { kind: 'neighbours', direction: 'out', edges: ['Tells'], reach: 'vector' },
+      { kind: 'neighbours', direction: 'out', edges: ['Tells'], farKind: 'vector' },
       ids,
     ),
     '["n1","n2","n3"]',

@@ -242,7 +242,7 @@ const single0 = (e: Expression): Expression => ({
   kind: 'single',
   of: e,
   miss: 'error',
-  place: 'x',
+  valueName: 'x',
 });
 
 describe('upserting', () => {

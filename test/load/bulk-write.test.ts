@@ -115,7 +115,7 @@ class Steps {
     const low = { value: 'species 0', inclusive: true };
     const found = flat(view.range(species, { low }, true));
     return [
-      flat(view.lookupPieces(species, `species ${one.species}`)),
+      flat(view.lookupBatches(species, `species ${one.species}`)),
       [...view.lookup(this.#property('city'), `city ${one.city}`)],
       found,
       found.slice(0, 5).map((id) => view.degree(id, this.grows.id, 'in')),

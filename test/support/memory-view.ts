@@ -147,12 +147,12 @@ export class MemoryView implements WriteView {
     id: number,
     edgeLabel: number,
     direction: Direction,
-    { after, most }: { after: number; most: number },
+    { after, max }: { after: number; max: number },
   ): Uint32Array {
     const pairs = this.adjacency(id, edgeLabel, direction);
     let first = 0;
     while (first < pairs.length && pairs[first]! <= after) first += 2;
-    return pairs.slice(first, first + 2 * most);
+    return pairs.slice(first, first + 2 * max);
   }
 
   #pairs(id: number, edgeLabel: number, direction: Direction): Uint32Array {
@@ -171,7 +171,7 @@ export class MemoryView implements WriteView {
     return this.#pairs(id, edgeLabel, direction).length / 2;
   }
 
-  lookupPieces(property: StoredProperty, value: Scalar | ScalarList): Iterable<Uint32Array> {
+  lookupBatches(property: StoredProperty, value: Scalar | ScalarList): Iterable<Uint32Array> {
     return [this.lookup(property, value)];
   }
 

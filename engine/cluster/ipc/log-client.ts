@@ -164,7 +164,7 @@ export class LogClient implements Replication {
     return this.#ahead !== undefined;
   }
 
-  keepAside(): Error {
+  leaveInLog(): Error {
     const ahead = this.#ahead!;
     const body = this.#bodyOf(ahead);
     const { epoch, seq, chain, key } = this.position;

@@ -10,7 +10,7 @@ export function watchDiskSpace({ env: { room }, permit: fence }: Storage, port: 
   let looking: NodeJS.Timeout | undefined;
   room.onChange = (shortage, errno) => {
     clearInterval(looking);
-    if (shortage !== undefined) looking = setInterval(() => room.look(), pollMs).unref();
+    if (shortage !== undefined) looking = setInterval(() => room.recheck(), pollMs).unref();
     port.postMessage({ kind: 'room', shortage: shortage?.data, errno });
   };
   const lay = (): void => {

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TrellisError, toErrorData } from '../../base/errors.js';
-import type { DataFaults } from '../../storage/page/file-check.js';
+import type { DataErrors } from '../../storage/page/file-check.js';
 import type { Env } from '../../storage/table/env.js';
 import type { DataDirectory } from '../../storage/folder/manifest.js';
 import { PageFile } from '../../storage/page/page.js';
@@ -36,7 +36,7 @@ export async function probe(
 ): Promise<RemainingCheck | undefined> {
   const graph = join(dataDir, 'graph');
   const sums = directory.takeSums();
-  const judge = (faults: DataFaults): void => {
+  const judge = (faults: DataErrors): void => {
     for (const what of faults.rows) log('error', 'a row fails its checksum', { what });
     for (const what of faults.broken) log('error', 'the data file is damaged', { what });
     failIfDamaged(faults);

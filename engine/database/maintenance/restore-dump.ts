@@ -4,7 +4,7 @@ import { type Hash, createHash } from 'node:crypto';
 import { fail, TrellisError } from '../../base/errors.js';
 import type { Limits } from '../../base/limits.js';
 import { instantFromMicros } from '../../base/date.js';
-import { catalogFault } from '../../storage/catalog/catalog-check.js';
+import { findCatalogError } from '../../storage/catalog/catalog-check.js';
 import type { StoredCatalog } from '../../storage/catalog/catalog-record.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { LoadView } from '../../storage/view/load-view.js';
@@ -113,9 +113,9 @@ export class DumpReader {
     if (size === 0) return;
     const head = this.#parse(this.#rest.subarray(0, size));
     if (head.trellis_dump !== dumpVersion) this.#refuse('its first line is not that of a dump');
-    const fault = catalogFault(head.catalog);
+    const fault = findCatalogError(head.catalog);
     if (fault !== undefined) this.#refuse(`line 1: ${fault}`);
-    this.storage.adoptCatalog(head.catalog as StoredCatalog);
+    this.storage.useCatalog(head.catalog as StoredCatalog);
     // The keyword index is built at the end, from the declared types, which here are all types.
     this.#reader = new RowReader(this.storage.catalog, {
       ...this.options,

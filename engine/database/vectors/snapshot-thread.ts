@@ -10,7 +10,7 @@ import type { IndexHandle } from '../../vector/index.js';
 import { startFailure, startThread } from '../../system/thread.js';
 import { attachVectorIndex } from '../../vector/shared-index.js';
 import type { PageShare } from '../../vector/parallel-load.js';
-import { placeSnapshot, type SnapshotWritten, writeSnapshotFile } from '../../vector/snapshot.js';
+import { publishSnapshot, type SnapshotWritten, writeSnapshotFile } from '../../vector/snapshot.js';
 import { snapshotLatchOf } from './snapshot-latch.js';
 
 export interface SnapshotTask {
@@ -71,6 +71,6 @@ export function makeSnapshot(task: SnapshotTask): SnapshotReport {
   const written = writeSnapshotFile(index, temporary, task, snapshotLatchOf(task.latch));
   if (written === undefined) return undefined;
   const file = snapshotName(task.handle.name, written.seq);
-  placeSnapshot(temporary, join(task.folder, file));
+  publishSnapshot(temporary, join(task.folder, file));
   return { ...written, file };
 }

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { wallMs } from '../../base/clock.js';
 import { failpoint } from '../../base/failpoint.js';
-import { goneMark, removeLargeFile } from '../../fs/large-file.js';
+import { removedSuffix, removeLargeFile } from '../../fs/large-file.js';
 import { readCatalog } from '../../storage/catalog/catalog-record.js';
 import { asDiskError, isFullDisk } from '../../storage/lock/disk-error.js';
 import type { Storage } from '../../storage/open-storage.js';
@@ -105,7 +105,7 @@ export class VectorSnapshots {
       if (!isFullDisk(error)) throw error;
     }
     for (const file of this.#names)
-      if (file.endsWith('.tmp') || file.endsWith(goneMark)) this.remove(file);
+      if (file.endsWith('.tmp') || file.endsWith(removedSuffix)) this.remove(file);
   }
 
   #makeFolder(): void {

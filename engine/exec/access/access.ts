@@ -100,10 +100,10 @@ export function findEqual(property: StoredProperty, value: Evaluate): IdLookup {
     const wanted = value(frame);
     if (wanted === null) return undefined;
     const key = indexKey(frame, property.type, wanted);
-    return key === undefined ? [] : frame.view.lookupPieces(property, key, window);
+    return key === undefined ? [] : frame.view.lookupBatches(property, key, window);
   };
   const find: IdLookup = (frame) => found(frame);
-  find.from = (frame, skip, max) => found(frame, { skip, most: max });
+  find.from = (frame, skip, max) => found(frame, { skip, max });
   return find;
 }
 
@@ -111,23 +111,23 @@ export function findEqual(property: StoredProperty, value: Evaluate): IdLookup {
 const fewValues = 64;
 
 /** Finds the elements whose property equals an item of a list. A null item equals nothing here. */
-export function findAmong(label: Label, property: StoredProperty, value: Evaluate): IdLookup {
+export function findInList(label: Label, property: StoredProperty, value: Evaluate): IdLookup {
   return (frame) => {
     const wanted = value(frame);
     const items = isListValue(wanted) ? rowsOf(wanted) : [wanted];
     const max = Math.max(fewValues, frame.view.count(label.id) / 2);
     if (items.length > max) return undefined;
     const found = new IdBuffer();
-    const pieces: Iterable<Uint32Array>[] = [];
+    const batches: Iterable<Uint32Array>[] = [];
     for (const item of items) {
       frame.tick(1);
       const key = item === null ? undefined : indexKey(frame, property.type, item);
       if (key === undefined) continue;
       // A few values may have many elements each, of which only some may be read.
-      if (items.length <= fewValues) pieces.push(frame.view.lookupPieces(property, key));
+      if (items.length <= fewValues) batches.push(frame.view.lookupBatches(property, key));
       else found.append(frame.view.lookup(property, key));
     }
-    if (items.length <= fewValues) return mergedIds(pieces);
+    if (items.length <= fewValues) return mergedIds(batches);
     const ids = found.take();
     return [isAscending(ids) ? ids : ascending(ids)];
   };

@@ -38,11 +38,11 @@ function textEdge(value: Value, end: End): Found {
   // A lone surrogate is half a character: strings that start with it are not contiguous.
   if (/\p{Cs}/u.test(value)) return undefined;
   if (end === 'low') return { value, inclusive: true };
-  const after = textBehind(value);
+  const after = textAfterPrefix(value);
   return after === undefined ? 'open' : { value: after, inclusive: false };
 }
 
-function textBehind(beginning: string): string | undefined {
+function textAfterPrefix(beginning: string): string | undefined {
   const characters = Array.from(beginning);
   for (;;) {
     const last = characters.pop();
@@ -59,8 +59,8 @@ function textBehind(beginning: string): string | undefined {
 function yearFrom(value: Value, end: End, inclusive: boolean): Instant | 'open' | 'nothing' {
   if (typeof value !== 'number' && typeof value !== 'bigint') return 'nothing';
   const number = Number(value);
-  const isBehind = (end === 'low') !== inclusive;
-  const year = isBehind ? Math.floor(number) + 1 : Math.ceil(number);
+  const isAfter = (end === 'low') !== inclusive;
+  const year = isAfter ? Math.floor(number) + 1 : Math.ceil(number);
   if (year <= 1) return end === 'low' ? 'open' : 'nothing';
   if (year > 9999) return end === 'low' ? 'nothing' : 'open';
   return toInstant(countDays(year, 1, 1) * 86_400)!;
@@ -76,7 +76,7 @@ function unitFrom(
   if (!(value instanceof Instant)) return 'nothing';
   const begin = truncate(value, unit);
   const isWhole = compareValues(begin, value) === 0;
-  const isBehind = (end === 'low') !== inclusive;
-  if (isWhole && !isBehind) return begin;
+  const isAfter = (end === 'low') !== inclusive;
+  if (isWhole && !isAfter) return begin;
   return addUnits(begin, 1, unit) ?? (end === 'low' ? 'nothing' : 'open');
 }

@@ -6,10 +6,10 @@ import { IdSet } from '../../base/id-set.js';
 import type { Direction } from '../../plan/expression.js';
 import type { Frame } from '../runtime/frame.js';
 import { IdBuffer } from '../runtime/id-buffer.js';
-import { startIds, bothWays, readCost, type ReverseTraversal } from './reverse-traversal.js';
+import { startIds, bothDirections, readCost, type ReverseTraversal } from './reverse-traversal.js';
 
 interface Hop {
-  ways: readonly { label: number; direction: Direction }[];
+  expansions: readonly { label: number; direction: Direction }[];
   /** Index, in a pair of edge and far end, of the id to collect. */
   at: 0 | 1;
 }
@@ -25,21 +25,21 @@ export interface Traversal {
 }
 
 /** Returns a function that starts the traversal again for each execution. */
-export function incremental(way: ReverseTraversal): () => Traversal {
-  const begin = startIds(way.known);
-  const hops = way.back.map(({ labels, direction, take }): Hop => {
-    const directions = direction === 'both' ? bothWays : [direction];
-    const ways = directions.flatMap((each) => labels.map((label) => ({ label, direction: each })));
-    return { ways, at: take === 'edge' ? 0 : 1 };
+export function incremental(traversal: ReverseTraversal): () => Traversal {
+  const begin = startIds(traversal.known);
+  const hops = traversal.back.map(({ labels, direction, take }): Hop => {
+    const directions = direction === 'both' ? bothDirections : [direction];
+    const expansions = directions.flatMap((each) => labels.map((label) => ({ label, direction: each })));
+    return { expansions, at: take === 'edge' ? 0 : 1 };
   });
-  return () => new IncrementalTraversal(begin, hops, way.reads);
+  return () => new IncrementalTraversal(begin, hops, traversal.reads);
 }
 
 class IncrementalTraversal implements Traversal {
   #from: Uint32Array | undefined;
   #hop = 0;
   #element = 0;
-  #way = 0;
+  #traversal = 0;
   #met = new IdSet();
   #found = new IdBuffer();
   needs = 1;
@@ -78,12 +78,12 @@ class IncrementalTraversal implements Traversal {
   }
 
   /** Returns true when all elements of the current hop are done. */
-  #isMade(frame: Frame, { ways, at }: Hop, end: number): boolean {
+  #isMade(frame: Frame, { expansions, at }: Hop, end: number): boolean {
     const from = this.#from!;
     for (; this.#element < from.length; this.#element++) {
       const id = from[this.#element]!;
-      for (; this.#way < ways.length; this.#way++) {
-        const { label, direction } = ways[this.#way]!;
+      for (; this.#traversal < expansions.length; this.#traversal++) {
+        const { label, direction } = expansions[this.#traversal]!;
         this.needs = 1 + frame.degree(id, label, direction);
         if (frame.visits + this.needs > end) return false;
         const pairs = frame.adjacency(id, label, direction);
@@ -91,7 +91,7 @@ class IncrementalTraversal implements Traversal {
         for (let i = at; i < pairs.length; i += 2)
           if (this.#met.add(pairs[i]!)) this.#found.push(pairs[i]!);
       }
-      this.#way = 0;
+      this.#traversal = 0;
     }
     return true;
   }

@@ -19,7 +19,7 @@ const fewEntries = 128;
 const fewElements = 64;
 
 /** Number of elements that can be tested in the time of reading one index entry. */
-const judgedPerEntry = 2;
+const testsPerEntry = 2;
 
 export interface IndexRange {
   label: Label;
@@ -33,7 +33,7 @@ export interface IndexRange {
    * Filters ids to those whose property lies between the bounds. Set when the path covers the whole
    * condition.
    */
-  among: ((ids: IdFlow) => Flow) | undefined;
+  filter: ((ids: IdFlow) => Flow) | undefined;
 }
 
 /** Finds the elements whose property lies between bounds, oldest first. */
@@ -53,7 +53,7 @@ export function findBetween(range: IndexRange): IdLookup {
     // If m of n elements are in range, a scan finds k of them among k n / m. So the range is faster while m²
     // < k n.
     const budget = limit === undefined ? total / 2 : Math.sqrt(limit * total);
-    const isEither = range.among !== undefined && limit !== undefined;
+    const isEither = range.filter !== undefined && limit !== undefined;
     const alone = Math.max(smallRange, isEither ? Math.min(fewEntries, budget) : budget);
     const found = new IdBuffer();
     for (const ids of batches) {
@@ -85,7 +85,7 @@ interface Walked {
  */
 function oldestOfEither(
   frame: Frame,
-  { label, property, among }: IndexRange,
+  { label, property, filter }: IndexRange,
   { batches, found, limit, bounds, budget }: Walked,
 ): Uint32Array {
   const room = Math.max(4 * limit, 4096);
@@ -94,22 +94,22 @@ function oldestOfEither(
   const scan = growing(frame.view.scan(label.id));
   const first = new IdBuffer();
   const total = frame.view.count(label.id);
-  const reach = Math.ceil(4 * Math.sqrt(limit * total));
-  let ahead = judgedPerEntry * found.length;
+  const scanMax = Math.ceil(4 * Math.sqrt(limit * total));
+  let ahead = testsPerEntry * found.length;
   let [read, scanned, from, guessed] = [found.length, 0, 0, false];
   frame.reserveMemory(4 * room);
   try {
     for (;;) {
       const { value: ids, done } = scan.next();
       if (done) return first.take();
-      for (const batch of asRows(among!({ kind: 'ids', open: () => [ids] })).open(frame)) {
+      for (const batch of asRows(filter!({ kind: 'ids', open: () => [ids] })).open(frame)) {
         for (const row of batch) if (row instanceof Element) first.push(row.id);
       }
       if (first.length >= limit) return first.take().subarray(0, limit);
       if (scanned === 0) from = ids[0]!;
       scanned += ids.length;
       ahead -= ids.length;
-      if (ahead < 0 && read > budget && scanned < reach) continue;
+      if (ahead < 0 && read > budget && scanned < scanMax) continue;
       if (ahead < 0 && read > budget && !guessed) {
         guessed = true;
         const known = cut();
@@ -120,13 +120,13 @@ function oldestOfEither(
         const other = someOf(frame.view.range(property, bounds, true), limit);
         const oldest = Math.min(known.at(-1)!, other.at(-1)!);
         const begin = Math.min(density * (oldest - from), total);
-        const entries = judgedPerEntry * (total - begin);
+        const entries = testsPerEntry * (total - begin);
         ahead = begin - scanned < entries ? begin - scanned + ids.length : -entries;
       }
       while (ahead < 0) {
         const { value: more, done: isAll } = walk.next();
         if (isAll) return cut();
-        ahead += judgedPerEntry * more.length;
+        ahead += testsPerEntry * more.length;
         read += more.length;
         frame.tick(more.length);
         found.append(more);
@@ -143,10 +143,10 @@ function* growing(batches: Iterable<Uint32Array>): Generator<Uint32Array, undefi
   let size = fewElements;
   for (const ids of batches) {
     for (let at = 0; at < ids.length; ) {
-      const piece = ids.subarray(at, at + size);
+      const part = ids.subarray(at, at + size);
       at += size;
       size = Math.min(2 * size, 4096);
-      yield piece;
+      yield part;
     }
   }
   return undefined;

@@ -32,12 +32,12 @@ export interface ReverseTraversal {
  */
 export function findReached(
   label: Label,
-  way: ReverseTraversal,
+  traversal: ReverseTraversal,
   limit: RowLimit,
   alone: boolean,
 ): IdLookup {
-  const { reads, known } = way;
-  const reach = reached(way);
+  const { reads, known } = traversal;
+  const traverse = reached(traversal);
   // Then the traversal needs the time of one scanned element per edge, with three visits each.
   const isQuick = alone && known.kind === 'ids' && reads?.kind === 'edge';
   return (frame) => {
@@ -48,7 +48,7 @@ export function findReached(
     }
     const visits = (isQuick ? 4 : 2) * all;
     return frame.tryWithin(Math.min(visits, scanBudget(frame, label, limit)), () => [
-      reach(frame).sort(),
+      traverse(frame).sort(),
     ]);
   };
 }
@@ -95,7 +95,7 @@ function elementsOf(frame: Frame, batches: Iterable<readonly Value[]>): Uint32Ar
 function reachedFrom(frame: Frame, from: Uint32Array, { labels, direction, take }: Hop) {
   const [met, found] = [new IdSet(), new IdBuffer()];
   for (const id of from) {
-    for (const each of direction === 'both' ? bothWays : [direction]) {
+    for (const each of direction === 'both' ? bothDirections : [direction]) {
       for (const label of labels) {
         frame.checkAllowance(id, label, each);
         const pairs = frame.adjacency(id, label, each);
@@ -108,4 +108,4 @@ function reachedFrom(frame: Frame, from: Uint32Array, { labels, direction, take 
   return found.take();
 }
 
-export const bothWays: readonly Direction[] = ['out', 'in'];
+export const bothDirections: readonly Direction[] = ['out', 'in'];

@@ -8,7 +8,7 @@ import { buildIdentity } from '../expression/identity.js';
 import { rowsOfValue } from '../operators/source.js';
 import { type Builder, edgeLabels, labelOf } from '../runtime/build-context.js';
 import type { Flow, IdFlow } from '../runtime/flow.js';
-import { access, findAny, findAmong, findEqual, findIds, findTouching } from '../access/access.js';
+import { access, findAny, findInList, findEqual, findIds, findTouching } from '../access/access.js';
 import type { IdLookup } from '../access/id-lookup.js';
 import type { FirstRows } from '../access/limit-scan.js';
 import { findBetween, findInOrder } from '../access/index-range.js';
@@ -19,23 +19,23 @@ import type { RowLimit } from '../access/scan-budget.js';
 /** The covered steps on the whole type; and the first of them, if it is a condition, on any rows. */
 interface Covered {
   plain: Flow;
-  among: ((input: Flow) => Flow) | undefined;
+  filter: ((input: Flow) => Flow) | undefined;
 }
 
 /** `limit` returns the number of rows that later steps read. */
 export function buildAccess(
   builder: Builder,
   source: Extract<Source, { kind: 'scan' }>,
-  { plain, among }: Covered,
+  { plain, filter }: Covered,
   limit: RowLimit,
 ): Flow {
   const [type] = source.types;
   const { path, rest } = source.access!;
   const label = labelOf(builder, type!.kind, type!.name);
-  const alone = rest === undefined ? among : undefined;
+  const alone = rest === undefined ? filter : undefined;
   const find =
     label &&
-    guarded(findOf(builder, label, path, { limit, among: alone, isAlone: rest === undefined }));
+    guarded(findOf(builder, label, path, { limit, filter: alone, isAlone: rest === undefined }));
   if (label === undefined || find === undefined) return builder.profiled(source, plain);
   const first = limit && isReadWhole(path) ? firstOf(builder, label, path, limit) : undefined;
   if (rest === undefined) return builder.profiled(source, access({ find, rest, plain, ...first }));
@@ -66,10 +66,10 @@ interface Wanted {
   /** True if no further condition tests the result. */
   isAlone?: boolean;
   /** Filters ids to those of the path. Undefined when the path does not cover the whole condition. */
-  among: Covered['among'];
+  filter: Covered['filter'];
 }
 
-const unknown: Wanted = { limit: undefined, among: undefined };
+const unknown: Wanted = { limit: undefined, filter: undefined };
 
 /** Compiles a path. A path that leads to far more rows than `limit` is not followed. */
 export function buildFind(
@@ -78,7 +78,7 @@ export function buildFind(
   path: AccessPath,
   limit: RowLimit,
 ): IdLookup | undefined {
-  return guarded(findOf(builder, label, path, { limit, among: undefined }));
+  return guarded(findOf(builder, label, path, { limit, filter: undefined }));
 }
 
 function guarded(find: IdLookup | undefined): IdLookup | undefined {
@@ -117,7 +117,7 @@ function findOf(
       const property = indexed(label, path.property);
       if (property === undefined) return undefined;
       const value = builder.value(path.value);
-      return path.list ? findAmong(label, property, value) : findEqual(property, value);
+      return path.list ? findInList(label, property, value) : findEqual(property, value);
     }
     case 'between':
     case 'ordered': {
@@ -133,7 +133,7 @@ function findOf(
       return edge && findTouching(label, edge.id, path, buildIdentity(builder, path.value));
     }
     case 'reached':
-      return findReached(label, buildWayBack(builder, path), wanted.limit, wanted.isAlone ?? false);
+      return findReached(label, buildReverseTraversal(builder, path), wanted.limit, wanted.isAlone ?? false);
     case 'given': {
       const condition = builder.value(path.condition);
       const find = path.of && findOf(builder, label, path.of, unknown);
@@ -162,7 +162,7 @@ function findOf(
   }
 }
 
-export function buildWayBack(builder: Builder, path: ReachedPath): ReverseTraversal {
+export function buildReverseTraversal(builder: Builder, path: ReachedPath): ReverseTraversal {
   const { value } = path;
   const known =
     value.kind === 'pipeline' && value.result === 'many'

@@ -32,7 +32,7 @@ export function captured(frame: Frame, value: Value, capture: Capture): Value {
   if (capture === 'nothing') return value;
   eachElement(frame, value, (element) => {
     if (element.record === undefined) {
-      element.kept = true;
+      element.isRetained = true;
       recordOf(frame, element);
       frame.tick(1);
     }

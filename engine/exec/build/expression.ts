@@ -54,7 +54,7 @@ export function buildExpression(builder: Builder, expression: Expression): Evalu
       return (frame) => read(frame, of(frame));
     }
     case 'kept':
-      return buildKept(builder, expression);
+      return buildCaptured(builder, expression);
     case 'once':
       return buildHoisted(builder, expression);
     case 'among':
@@ -162,27 +162,27 @@ function buildDrop(builder: Builder, { of }: Kind<'drop'>): Evaluate {
 }
 
 /** Reads the value that the item's binding has computed, otherwise computes it now. */
-function buildKept(builder: Builder, { key, of, value }: Kind<'kept'>): Evaluate {
+function buildCaptured(builder: Builder, { key, of, value }: Kind<'kept'>): Evaluate {
   const item = builder.value(of);
   const compute = builder.value(value);
   return (frame) => {
     const bound = item(frame);
-    const kept =
+    const captured =
       typeof bound === 'object' && bound !== null ? frame.retainedValue(bound, key) : undefined;
-    return kept === undefined ? compute(frame) : kept;
+    return captured === undefined ? compute(frame) : captured;
   };
 }
 
 /** Returns the only item of a list, where one item is required. */
-function buildSingle(builder: Builder, { of, miss, place }: Kind<'single'>): Evaluate {
+function buildSingle(builder: Builder, { of, miss, valueName }: Kind<'single'>): Evaluate {
   const evaluate = builder.value(of);
   return (frame) => {
     const value = evaluate(frame);
     if (value !== null && !isListValue(value)) return value;
     const count = value === null ? 0 : value.length;
-    if (count > 1) fail('EXPECTED_ONE', { place, count });
+    if (count > 1) fail('EXPECTED_ONE', { place: valueName, count });
     const item = count === 1 ? (value as readonly Value[])[0]! : null;
-    if (item === null && miss === 'error') fail('NO_VALUE_FOUND', { what: place });
+    if (item === null && miss === 'error') fail('NO_VALUE_FOUND', { what: valueName });
     return item;
   };
 }

@@ -28,7 +28,7 @@ import { rerankMMR, rerankRRF } from '../search/rerank.js';
 import { shortestPath } from '../search/shortest-path.js';
 import { batch, byIds, byProperty } from '../operators/batch-lookup.js';
 import { count, first, slice } from '../operators/slice.js';
-import { edgesBehind } from '../page/list-seek.js';
+import { edgesAfter } from '../page/list-seek.js';
 import { itemIds, itemRows } from '../operators/session-items.js';
 import { byId, lookup, nothing, rowsOfValue, scan } from '../operators/source.js';
 import { searchText } from '../search/text-search.js';
@@ -66,8 +66,8 @@ export function buildFlow(builder: Builder, { source, steps }: Pipeline): Flow {
   let flow = plain(covers);
   if (source.kind === 'scan' && access !== undefined) {
     const [tested] = fused;
-    const among = tested?.kind === 'where' ? buildWhere(builder, tested.condition) : undefined;
-    flow = buildAccess(builder, source, { plain: flow, among }, needed(builder, fused[covers]));
+    const filter = tested?.kind === 'where' ? buildWhere(builder, tested.condition) : undefined;
+    flow = buildAccess(builder, source, { plain: flow, filter }, needed(builder, fused[covers]));
   } else flow = builder.profiled(source, flow);
   for (let i = covers; i < fused.length; i++) {
     const step = fused[i]!;
@@ -86,7 +86,7 @@ function buildListed(
   { seek }: Pick<SeekSource, 'seek'>,
 ): Flow {
   const { edges: names, direction } = step as StepOf<'edges'>;
-  return edgesBehind(input, { labels: ids(edgeLabels(builder, names)), direction }, seek);
+  return edgesAfter(input, { labels: ids(edgeLabels(builder, names)), direction }, seek);
 }
 
 /** Compiles a page or an order whose source can start at a position. */
@@ -352,12 +352,12 @@ const ids = (labels: readonly Label[]): number[] => labels.map((label) => label.
  * Returns the edge labels of a neighbor step whose far ends have the wanted kind. The edge type determines
  * that kind.
  */
-function reached(builder: Builder, { edges, direction, reach }: StepOf<'neighbours'>): number[] {
+function reached(builder: Builder, { edges, direction, farKind }: StepOf<'neighbours'>): number[] {
   const labels = edgeLabels(builder, edges);
-  if (reach === undefined) return ids(labels);
+  if (farKind === undefined) return ids(labels);
   const kindOf = (label: Label) =>
     builder.catalog.label((direction === 'out' ? label.to : label.from)!).kind;
-  return ids(labels.filter((label) => kindOf(label) === reach));
+  return ids(labels.filter((label) => kindOf(label) === farKind));
 }
 
 function buildWindow(builder: Builder, { start, end }: StepOf<'range'>) {

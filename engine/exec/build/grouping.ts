@@ -24,18 +24,18 @@ export function buildGrouping(builder: Builder, step: Group): Grouping {
   };
 }
 
-function buildAccumulate(builder: Builder, kept: Accumulated): Accumulate {
-  const of = buildKept(builder, kept);
-  const { where } = kept;
+function buildAccumulate(builder: Builder, accumulated: Accumulated): Accumulate {
+  const of = buildAccumulator(builder, accumulated);
+  const { where } = accumulated;
   return where ? accumulateWhere(of, where.slot, builder.value(where.value)) : of;
 }
 
-function buildKept(builder: Builder, kept: Accumulated): Accumulate {
-  if (kept.kind === 'total') {
-    const { slot, function: name, integer } = kept;
-    return total({ slot, function: name, integer, value: builder.value(kept.value) });
+function buildAccumulator(builder: Builder, accumulated: Accumulated): Accumulate {
+  if (accumulated.kind === 'total') {
+    const { slot, function: name, integer } = accumulated;
+    return total({ slot, function: name, integer, value: builder.value(accumulated.value) });
   }
-  const { slot, most: max } = kept;
-  const keys = kept.keys.map((key) => ({ ...key, value: builder.value(key.value) }));
+  const { slot, max } = accumulated;
+  const keys = accumulated.keys.map((key) => ({ ...key, value: builder.value(key.value) }));
   return firstOnes({ slot, keys }, max);
 }

@@ -12,7 +12,7 @@ import type { Builder } from '../runtime/build-context.js';
 import type { Evaluate } from '../runtime/compiled.js';
 import type { Frame } from '../runtime/frame.js';
 import { Element, type Value } from '../runtime/value.js';
-import { buildWayBack, orPlain } from './access.js';
+import { buildReverseTraversal, orPlain } from './access.js';
 
 /** Cost of the evaluations so far, while the slots that the traversal reads are unchanged. */
 interface SemiJoinState {
@@ -37,7 +37,7 @@ export function buildSemiJoin(
   { of, item: { slot }, path }: Extract<Expression, { kind: 'among' }>,
 ): Evaluate {
   const plain = builder.value(of);
-  const begin = incremental(buildWayBack(builder, path));
+  const begin = incremental(buildReverseTraversal(builder, path));
   const slots = freeSlots(path.value);
   const known = new WeakMap<Frame, SemiJoinState>();
   const begun = (frame: Frame): SemiJoinState => {

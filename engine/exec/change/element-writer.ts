@@ -8,7 +8,7 @@ import { parseUuid } from '../../base/id.js';
 import { type Scalar, type ScalarList, Uuid } from '../../base/value.js';
 import { distinct } from '../../base/u32-array.js';
 import type { Assignment } from '../../plan/expression.js';
-import { textProperties, textsAmong, textsOf } from '../../storage/record/text-document.js';
+import { collectTexts, textProperties, textsOf } from '../../storage/record/text-document.js';
 import { decodeProperty, labelOf } from '../../storage/record/record.js';
 import type { Label, StoredProperty } from '../../storage/table/view-types.js';
 import type { TextRemoval } from '../../text/text-index-types.js';
@@ -88,9 +88,9 @@ function newValues(frame: Frame, label: Label, set: readonly Assign[]): Values {
   }
   const touched = new Set<string>();
   assign(frame, label, set, values, touched);
-  for (const { name, type, default: given } of properties) {
-    if (given === undefined || touched.has(name)) continue;
-    const value = defaultAt(given, type, frame.context.now);
+  for (const { name, type, default: defaultValue } of properties) {
+    if (defaultValue === undefined || touched.has(name)) continue;
+    const value = defaultAt(defaultValue, type, frame.context.now);
     if (value !== null) values.set(name, convert(frame, name, type, value));
   }
   return values;
@@ -113,7 +113,7 @@ function valuesOf(record: Uint8Array, label: Label, damaged: StoredProperty[]): 
 
 /** Returns the texts of an element from its new values. */
 const textsIn = (label: Label, values: Values): string[] =>
-  textsAmong(label, ({ name }) => values.get(name));
+  collectTexts(label, ({ name }) => values.get(name));
 
 function addDocument(frame: Frame, label: Label, id: number, values: Values): void {
   const texts = frame.context.text ? textsIn(label, values) : [];

@@ -8,9 +8,9 @@ import { asRows } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
 import { keyOf } from '../runtime/key.js';
 import { buildIdentity, identityReader, withoutId } from './identity.js';
-import { elementIds, isAmong, isShort } from './membership.js';
+import { elementIds, isInList, isShort } from './membership.js';
 import { buildEdgeTest } from './edge-exists.js';
-import { reachOf } from './traverse.js';
+import { traversalFrom } from './traverse.js';
 import { Element, isListValue, type Value } from '../runtime/value.js';
 import type { Evaluate } from '../runtime/compiled.js';
 
@@ -60,7 +60,7 @@ function contains(frame: Frame, a: Value, b: Value): boolean {
 function isIn(frame: Frame, a: Value, b: Value): boolean {
   if (a === null || b === null) return false;
   if (!isListValue(b)) return equal(frame, a, b);
-  return isShort(b) ? contains(frame, b, a) : isAmong(frame, a, b);
+  return isShort(b) ? contains(frame, b, a) : isInList(frame, a, b);
 }
 
 const compares: Record<CompareOperator, Compare> = {
@@ -145,33 +145,33 @@ function buildPlain(builder: Builder, expression: CompareExpression): Evaluate {
       const b = operand(frame);
       return items(frame, (a) => compare(frame, a, b));
     };
-    return buildReach(builder, expression, operand, some) ?? some;
+    return buildTraversalTest(builder, expression, operand, some) ?? some;
   }
   const left = value(expression.left);
   const plainly: Evaluate = (frame) => compare(frame, left(frame), operand(frame));
-  return buildReach(builder, expression, operand, plainly) ?? plainly;
+  return buildTraversalTest(builder, expression, operand, plainly) ?? plainly;
 }
 
 /**
  * Compiles the test whether steps from an item reach any element. It creates no elements for intermediate
  * ids.
  */
-function buildReach(
+function buildTraversalTest(
   builder: Builder,
   { operator, any, left, f32 }: CompareExpression,
   right: Evaluate,
   plain: Evaluate,
 ): Evaluate | undefined {
   const asks = any ? operator === 'IS_IN' || operator === 'EQ' : operator === 'CONTAINS';
-  const found = asks && !f32 ? reachOf(builder, withoutId(left) ?? left) : undefined;
+  const found = asks && !f32 ? traversalFrom(builder, withoutId(left) ?? left) : undefined;
   if (found === undefined || (left.kind === 'pipeline' && left.result !== 'many')) return undefined;
-  const { slot, reach } = found;
+  const { slot, traverse } = found;
   return (frame) => {
     const item = frame.slots[slot]!;
     if (!(item instanceof Element) || frame.hasDropped) return plain(frame);
     const wanted = right(frame);
-    if (wanted instanceof Element) return reach(frame, item.id, (id) => id === wanted.id);
+    if (wanted instanceof Element) return traverse(frame, item.id, (id) => id === wanted.id);
     const ids = operator === 'IS_IN' && Array.isArray(wanted) && elementIds(frame, wanted);
-    return ids ? reach(frame, item.id, (id) => ids.has(id)) : plain(frame);
+    return ids ? traverse(frame, item.id, (id) => ids.has(id)) : plain(frame);
   };
 }

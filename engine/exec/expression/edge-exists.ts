@@ -42,7 +42,7 @@ export function buildEdgeTest(
   const { source, steps } = reached;
   const [step, more] = steps;
   if (source.kind !== 'value' || source.of.kind !== 'slot') return undefined;
-  if (step?.kind !== 'neighbours' || more !== undefined || step.reach !== undefined) {
+  if (step?.kind !== 'neighbours' || more !== undefined || step.farKind !== undefined) {
     return undefined;
   }
   const { slot } = source.of;
@@ -77,17 +77,17 @@ function leads(
   if (about.near !== undefined) return about.near.has(from);
   const back = opposite[direction];
   const { target } = about;
-  const [ahead, behind] = [
+  const [fromDegree, targetDegree] = [
     degree(frame, from, labels, direction),
     degree(frame, target, labels, back),
   ];
   // The edges read so far would have paid for the set.
-  if (about.walked >= behind) {
+  if (about.walked >= targetDegree) {
     about.near = neighboursOf(frame, target, labels, back);
     return about.near.has(from);
   }
-  about.walked += 1 + Math.min(ahead, behind);
-  return ahead <= behind
+  about.walked += 1 + Math.min(fromDegree, targetDegree);
+  return fromDegree <= targetDegree
     ? hasFar(frame, from, labels, direction, target)
     : hasFar(frame, target, labels, back, from);
 }

@@ -15,7 +15,7 @@ type List = readonly Value[] | Float64Array;
 interface Members {
   ids: IdSet | undefined;
   /** True if an item is an id of no existing element. Then the keys decide. */
-  hasStray: boolean;
+  hasMissing: boolean;
   keys: Set<string> | undefined;
   /** True if the list contains nothing but elements. Undefined until it is computed. */
   areElements?: boolean;
@@ -29,17 +29,17 @@ const known = new WeakMap<object, Members>();
 export const isShort = (list: List): boolean => list.length < shortLength;
 
 /** Returns true if an item of a long list equals the value, which is not null. */
-export function isAmong(frame: Frame, value: Value, list: List): boolean {
+export function isInList(frame: Frame, value: Value, list: List): boolean {
   let members = known.get(list);
   if (members === undefined) {
-    members = { ids: undefined, hasStray: false, keys: undefined };
+    members = { ids: undefined, hasMissing: false, keys: undefined };
     known.set(list, members);
   }
   // After a deletion, an id may have no element, and only the keys decide.
   if (value instanceof Element && !frame.hasDropped) {
     members.ids ??= idsOf(frame, list, members);
     if (members.ids.has(value.id)) return true;
-    if (!members.hasStray) return false;
+    if (!members.hasMissing) return false;
   }
   members.keys ??= keysOf(frame, list);
   return members.keys.has(keyOf(frame, value));
@@ -50,7 +50,7 @@ export function elementIds(frame: Frame, list: List): IdSet | undefined {
   if (list instanceof Float64Array || frame.hasDropped) return undefined;
   const before = known.get(list);
   if (before?.areElements !== undefined) return before.areElements ? before.ids : undefined;
-  const members: Members = before ?? { ids: undefined, hasStray: false, keys: undefined };
+  const members: Members = before ?? { ids: undefined, hasMissing: false, keys: undefined };
   known.set(list, members);
   members.areElements = list.every((item) => item instanceof Element);
   frame.tick(list.length);
@@ -67,7 +67,7 @@ function idsOf(frame: Frame, list: List, members: Members): IdSet {
     if (!(item instanceof Uuid)) continue;
     const bytes = parseUuid(item.text);
     const id = bytes === undefined ? 0 : frame.view.idOf(bytes);
-    if (id === 0) members.hasStray = true;
+    if (id === 0) members.hasMissing = true;
     else ids.add(id);
   }
   return ids;

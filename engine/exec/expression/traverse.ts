@@ -9,24 +9,24 @@ import type { Frame } from '../runtime/frame.js';
 import { adjacent } from '../runtime/edge-list.js';
 
 /** Returns true as soon as `visit` returns true for an element. It then visits no more. */
-export type Reach = (frame: Frame, id: number, visit: (id: number) => boolean) => boolean;
+export type Traverse = (frame: Frame, id: number, visit: (id: number) => boolean) => boolean;
 
-type StepReach = (frame: Frame, id: number, next: (id: number) => boolean) => boolean;
+type TraverseStep = (frame: Frame, id: number, next: (id: number) => boolean) => boolean;
 
 /**
  * Returns the steps from the item in `slot`, if the expression consists of such steps only. Otherwise
  * undefined.
  */
-export function reachOf(
+export function traversalFrom(
   builder: Builder,
   expression: Expression,
-): { slot: number; reach: Reach } | undefined {
+): { slot: number; traverse: Traverse } | undefined {
   if (expression.kind !== 'pipeline') return undefined;
   const { source, steps } = expression;
   if (source.kind !== 'value' || source.of.kind !== 'slot' || steps.length === 0) return undefined;
-  const found: StepReach[] = [];
+  const found: TraverseStep[] = [];
   for (const step of steps) {
-    if (step.kind === 'neighbours' && step.reach === undefined) {
+    if (step.kind === 'neighbours' && step.farKind === undefined) {
       const labels = edgeLabels(builder, step.edges).map(({ id }) => id);
       const { direction } = step;
       found.push((frame, id, next) => {
@@ -49,10 +49,10 @@ export function reachOf(
       });
     } else return undefined;
   }
-  return { slot: source.of.slot, reach: joined(found) };
+  return { slot: source.of.slot, traverse: joined(found) };
 }
 
-function joined([first, ...rest]: readonly StepReach[]): Reach {
+function joined([first, ...rest]: readonly TraverseStep[]): Traverse {
   if (rest.length === 0) return first!;
   const further = joined(rest);
   return (frame, id, visit) => first!(frame, id, (far) => further(frame, far, visit));

@@ -40,7 +40,7 @@ export function byProperty(label: Label, property: StoredProperty): Finder {
   if (property.indexId === 0) return (frame, values) => scanned(frame, label, property, values);
   return (frame) => (value) => {
     const key = indexKey(frame, property.type, value);
-    return key === undefined ? none : frame.view.lookupPieces(property, key);
+    return key === undefined ? none : frame.view.lookupBatches(property, key);
   };
 }
 
@@ -84,11 +84,11 @@ function* batchRows(
   list: Evaluate,
   nulls: boolean,
 ): Iterable<readonly Value[]> {
-  const given = list(frame);
-  if (given === null) {
+  const listed = list(frame);
+  if (listed === null) {
     fail('PARAM_MISSING', { owner: 'A selection', param: 'values', type: 'a list' });
   }
-  const values = rowsOf(given);
+  const values = rowsOf(listed);
   const finds = finders.map((finder) => finder(frame, values));
   let [size, rows]: [number, Value[]] = [firstRows, []];
   for (const part of batchesOf(values)) {

@@ -73,7 +73,7 @@ export function bothEnds(input: Flow, labels: readonly number[]): IdFlow {
         frame.tick(ids.length);
         for (let i = 0; i < ids.length; i++)
           for (const label of labels)
-            if (['out', 'in'].some((way) => frame.degree(ids[i]!, label, way as 'out') > 0))
+            if (['out', 'in'].some((end) => frame.degree(ids[i]!, label, end as 'out') > 0))
               return true;
       }
       return false;

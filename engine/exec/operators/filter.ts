@@ -20,13 +20,13 @@ export function* whereRows(
   const { slots } = frame;
   for (const batch of openRows(input, frame)) {
     frame.tick(batch.length);
-    const kept: Value[] = [];
+    const passing: Value[] = [];
     for (let i = 0; i < batch.length; i++) {
       const row = batch[i]!;
       slots[slot] = row;
-      if (condition(frame) === true) kept.push(row);
+      if (condition(frame) === true) passing.push(row);
     }
-    if (kept.length > 0) yield kept;
+    if (passing.length > 0) yield passing;
   }
 }
 
@@ -69,8 +69,8 @@ function* dedupIds(frame: Frame, input: IdFlow): Iterable<Uint32Array> {
   const seen = new IdSet();
   for (const ids of input.open(frame)) {
     frame.tick(ids.length);
-    const kept = ids.filter((id) => seen.add(id));
-    if (kept.length > 0) yield kept;
+    const passing = ids.filter((id) => seen.add(id));
+    if (passing.length > 0) yield passing;
   }
 }
 
@@ -79,19 +79,19 @@ function* dedupRows(frame: Frame, input: RowFlow): Iterable<readonly Value[]> {
   const keys = new Set<string>();
   for (const batch of input.open(frame)) {
     frame.tick(batch.length);
-    const kept: Value[] = [];
+    const passing: Value[] = [];
     for (const row of batch) {
       if (row instanceof Element) {
-        if (ids.add(row.id)) kept.push(row);
+        if (ids.add(row.id)) passing.push(row);
         continue;
       }
       const key = keyOf(frame, row);
       if (keys.has(key)) continue;
       frame.reserveMemory(rowBytes + 2 * key.length);
       keys.add(key);
-      kept.push(row);
+      passing.push(row);
     }
-    if (kept.length > 0) yield kept;
+    if (passing.length > 0) yield passing;
   }
 }
 
@@ -110,7 +110,7 @@ function* dedupByRows(
   const seen = new Set<string>();
   for (const batch of openRows(input, frame)) {
     frame.tick(batch.length);
-    const kept: Value[] = [];
+    const passing: Value[] = [];
     for (const row of batch) {
       const values = by.map((each) => {
         slots[slot] = row;
@@ -120,9 +120,9 @@ function* dedupByRows(
       if (seen.has(key)) continue;
       frame.reserveMemory(rowBytes + 2 * key.length);
       seen.add(key);
-      kept.push(row);
+      passing.push(row);
     }
-    if (kept.length > 0) yield kept;
+    if (passing.length > 0) yield passing;
   }
 }
 

@@ -35,7 +35,7 @@ interface Group {
    * both.
    */
   rows: Value[];
-  kept: readonly Accumulator[];
+  accumulators: readonly Accumulator[];
 }
 
 /** Member names of a group's record. */
@@ -66,7 +66,7 @@ function* groupRows(
   const groups = gather(openRows(input, frame), frame, grouping);
   const records = Array.from(groups, (each) => {
     const values = data ? [each.count, each.items] : [...each.keys, each.count];
-    const read = [...each.keys, ...each.kept.map((one) => one.value())];
+    const read = [...each.keys, ...each.accumulators.map((one) => one.value())];
     return keyed || whole
       ? new GroupRecord(names.shown, values, names.read, read, each.rows)
       : new RecordValue(names.shown, values);
@@ -90,12 +90,12 @@ function gather(
       const key = values.length === 1 ? keyOf(frame, values[0]!) : keyOfAll(frame, values);
       let found = groups.get(key);
       if (found === undefined) {
-        if (groups.size === max) fail('RESULT_TOO_LARGE', { max: max, unit: 'groups' });
+        if (groups.size === max) fail('RESULT_TOO_LARGE', { max, unit: 'groups' });
         frame.reserveMemory(3 * rowBytes + 2 * key.length);
-        const kept = accumulate?.map(({ make }) => make(frame)) ?? nothing;
-        frame.reserveMemory(kept.length * rowBytes);
+        const accumulators = accumulate?.map(({ make }) => make(frame)) ?? nothing;
+        frame.reserveMemory(accumulators.length * rowBytes);
         const items: Value[] = [];
-        found = { keys: values, count: 0, items, rows: grouping.rows && whole ? [] : items, kept };
+        found = { keys: values, count: 0, items, rows: grouping.rows && whole ? [] : items, accumulators };
         groups.set(key, found);
       }
       found.count++;
@@ -105,7 +105,7 @@ function gather(
   return groups.values();
 }
 
-function take(frame: Frame, grouping: Grouping, { items, rows, kept }: Group, row: Value): void {
+function take(frame: Frame, grouping: Grouping, { items, rows, accumulators }: Group, row: Value): void {
   const { slot, shape, accumulate } = grouping;
   let item = row;
   if (grouping.keep !== undefined && row instanceof Element) {
@@ -120,5 +120,5 @@ function take(frame: Frame, grouping: Grouping, { items, rows, kept }: Group, ro
     items.push(keep(frame, shaped));
     if (rows !== items) rows.push(keep(frame, item));
   }
-  for (let i = 0; i < kept.length; i++) kept[i]!.add(accumulate![i]!.rows ? item : shaped);
+  for (let i = 0; i < accumulators.length; i++) accumulators[i]!.add(accumulate![i]!.rows ? item : shaped);
 }

@@ -95,15 +95,15 @@ function* whereNumberRows(
     for (let at = 0; at < ids.length; ) {
       const end = Math.min(at + sizes.next(), ids.length);
       frame.tick(end - at);
-      const kept: Value[] = [];
+      const passing: Value[] = [];
       for (; at < end; at++) {
         const id = ids[at]!;
-        const verdict = judge(records, id, filter, limit);
-        if (verdict === unsure ? isTrue(frame, id, slot, condition) : verdict === yes) {
-          kept.push(new Element(id));
+        const result = testRecord(records, id, filter, limit);
+        if (result === unsure ? isTrue(frame, id, slot, condition) : result === yes) {
+          passing.push(new Element(id));
         }
       }
-      if (kept.length > 0) yield kept;
+      if (passing.length > 0) yield passing;
     }
   }
 }
@@ -117,7 +117,7 @@ function isTrue(frame: Frame, id: number, slot: number, condition: Evaluate): bo
   return condition(frame) === true;
 }
 
-function judge(
+function testRecord(
   records: RecordCacheView,
   id: number,
   { test, unset, slotIn }: NumberFilter,
@@ -128,9 +128,9 @@ function judge(
   const { bytes } = records;
   const slot = slotIn(bytes[record]! | (bytes[record + 1]! << 8));
   if (slot < 0) return unsure;
-  const place = fragmentOf(bytes, slot, record);
-  const { end } = place;
-  let at = place.start;
+  const fragment = fragmentOf(bytes, slot, record);
+  const { end } = fragment;
+  let at = fragment.start;
   if (at === end) return unset ? yes : no;
   if (end - at > shortDigits) return unsure;
   const isNegative = bytes[at] === 0x2d;

@@ -93,18 +93,18 @@ function best(frame: Frame, batches: Batches, ordering: Ordering, k: number): Ke
   const top = new TopK<Keyed>(k, compare);
   const isSorted = ordering.sorted ?? (() => false);
   // With a single key, a later row with an equal key is not needed either.
-  const most = keys.length === 1 ? -1 : 0;
-  let kept = 0;
+  const lastOrder = keys.length === 1 ? -1 : 0;
+  let offered = 0;
   let last: Keyed | undefined;
   for (const batch of batches) {
     frame.tick(batch.length);
     for (const row of batch) {
       const entry = keyed(row);
       // After the last kept value of the first key, no row can come before the kept ones.
-      const isBehind = last !== undefined && first.compare(entry, last) > most;
-      if (isBehind && isSorted()) return top.sorted();
+      const isAfterLast = last !== undefined && first.compare(entry, last) > lastOrder;
+      if (isAfterLast && isSorted()) return top.sorted();
       if (!top.offer(entry)) continue;
-      if (++kept === k && isSorted()) last = entry;
+      if (++offered === k && isSorted()) last = entry;
       frame.reserveMemory((1 + keys.length) * rowBytes);
       keep(frame, row);
     }

@@ -69,8 +69,8 @@ function* idsOf(frame: Frame, operation: SetOperation, lists: readonly IdFlow[])
     for (const list of lists) {
       for (const ids of list.open(frame)) {
         frame.tick(ids.length);
-        const kept = ids.filter((id) => seen.add(id));
-        if (kept.length > 0) yield kept;
+        const passing = ids.filter((id) => seen.add(id));
+        if (passing.length > 0) yield passing;
       }
     }
     return;
@@ -90,8 +90,8 @@ function* filteredIds(
   const wanted = operation === 'intersect';
   for (const ids of first.open(frame)) {
     frame.tick(ids.length);
-    const kept = ids.filter((id) => sets.every((set) => set.has(id) === wanted) && seen.add(id));
-    if (kept.length > 0) yield kept;
+    const passing = ids.filter((id) => sets.every((set) => set.has(id) === wanted) && seen.add(id));
+    if (passing.length > 0) yield passing;
   }
 }
 
@@ -149,8 +149,8 @@ function* union(frame: Frame, lists: readonly RowFlow[]): Iterable<readonly Valu
   for (const list of lists) {
     for (const batch of list.open(frame)) {
       frame.tick(batch.length);
-      const kept = batch.filter((row) => seen.add(row));
-      if (kept.length > 0) yield kept;
+      const passing = batch.filter((row) => seen.add(row));
+      if (passing.length > 0) yield passing;
     }
   }
 }
@@ -172,9 +172,9 @@ function* filtered(
   const wanted = operation === 'intersect';
   for (const batch of first!.open(frame)) {
     frame.tick(batch.length);
-    const kept = batch.filter(
+    const passing = batch.filter(
       (row) => sets.every((set) => set.has(row) === wanted) && seen.add(row),
     );
-    if (kept.length > 0) yield kept;
+    if (passing.length > 0) yield passing;
   }
 }

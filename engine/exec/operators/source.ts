@@ -111,7 +111,7 @@ export function lookup(wanted: PropertyLookup): IdFlow {
       property.indexId !== 0 && {
         from(frame: Frame, skip: number, max: number) {
           const key = value(frame);
-          return key === null ? [] : idsWhere(frame, { label, property }, key, { skip, most: max });
+          return key === null ? [] : idsWhere(frame, { label, property }, key, { skip, max });
         },
       }),
   };
@@ -154,7 +154,7 @@ function* idsWhere(
 ): Iterable<Uint32Array> {
   if (property.indexId !== 0) {
     const key = indexKey(frame, property.type, value);
-    if (key !== undefined) yield* frame.view.lookupPieces(property, key, window);
+    if (key !== undefined) yield* frame.view.lookupBatches(property, key, window);
     return;
   }
   const isRounded = isF32(property.type);

@@ -67,14 +67,14 @@ function* whereTextRows(
   const records = typeof text === 'string' ? frame.records() : undefined;
   const bytes = Buffer.from(typeof text === 'string' ? JSON.stringify(text) : '');
   const isPlain = records === undefined || bytes.includes(backslash);
-  const judged: Evaluate = isPlain
+  const test: Evaluate = isPlain
     ? condition
     : () => {
         const row = frame.slots[slot];
         const isBare = row instanceof Element && row.record === undefined;
         return !(isBare && differs(records, row.id, slotIn, bytes)) && condition(frame);
       };
-  yield* whereRows(frame, input, slot, judged);
+  yield* whereRows(frame, input, slot, test);
 }
 
 /** Returns true if the stored string certainly differs. */

@@ -16,7 +16,7 @@ interface Lists {
   direction: Direction;
 }
 
-export function edgesBehind(input: Flow, lists: Lists, seek: Seek): IdFlow {
+export function edgesAfter(input: Flow, lists: Lists, seek: Seek): IdFlow {
   return { kind: 'ids', open: (frame) => edgesFrom(frame, input, lists, seek) };
 }
 
@@ -29,7 +29,7 @@ function* edgesFrom(
   const batches = [...idsOf(input, frame)];
   const [first] = batches;
   const isOne = batches.length === 1 && first!.length === 1;
-  const last = isOne ? lastBehind(frame, first![0]!, { labels, direction }, seek) : undefined;
+  const last = isOne ? newestUpTo(frame, first![0]!, { labels, direction }, seek) : undefined;
   seek.ordered = last !== undefined;
   if (last !== undefined) yield* inOrder(frame, first![0]!, { labels, direction }, last);
   else {
@@ -39,7 +39,7 @@ function* edgesFrom(
 }
 
 /** Returns the newest edge that is not after the position, or undefined when the lists are not in order. */
-function lastBehind(
+function newestUpTo(
   frame: Frame,
   id: number,
   { labels, direction }: Lists,
@@ -54,7 +54,7 @@ function lastBehind(
   return start === undefined ? 0 : lastUpTo(frame, start.id, from);
 }
 
-const oldestOnly = { after: 0, most: 1 };
+const oldestOnly = { after: 0, max: 1 };
 
 /**
  * Yields edges of all labels by age, in growing windows, so that a consumer that stops early has read little.
@@ -68,7 +68,7 @@ function* inOrder(
   let after = last;
   for (let max = firstWindow; after !== Number.POSITIVE_INFINITY; ) {
     const lists = labels.map((label) =>
-      frame.view.adjacencyAfter(id, label, direction, { after, most: max }),
+      frame.view.adjacencyAfter(id, label, direction, { after, max }),
     );
     // If a window is full, another window may contain earlier edges after its end.
     const ends = lists.map((list) => (list.length < 2 * max ? Infinity : list.at(-2)!));

@@ -35,7 +35,7 @@ export interface ByIds {
   from: number;
   last: number | undefined;
   compare(a: PlacedRow, b: PlacedRow): number;
-  isBehind(placed: PlacedRow, start: Position): boolean;
+  isAfter(placed: PlacedRow, start: Position): boolean;
 }
 
 export function byIds(frame: Frame, start: Position | undefined): ByIds {
@@ -46,7 +46,7 @@ export function byIds(frame: Frame, start: Position | undefined): ByIds {
     last,
     compare: (a, b) =>
       a.row.id >= from && b.row.id >= from ? a.row.id - b.row.id : compareText(a.id, b.id),
-    isBehind: (placed, { id }) =>
+    isAfter: (placed, { id }) =>
       placed.row.id >= from && last !== undefined ? placed.row.id > last : placed.id > id,
   };
 }
@@ -89,11 +89,11 @@ export function* candidates(
   for (const batch of input.open(frame)) {
     frame.tick(batch.length);
     const max = worst()?.row.id ?? 0;
-    const least = max >= from ? max : Number.POSITIVE_INFINITY;
+    const idMin = max >= from ? max : Number.POSITIVE_INFINITY;
     const rows: Value[] = [];
     for (let i = 0; i < batch.length; i++) {
       const id = batch[i]!;
-      if (id >= from && (id <= last || id > least)) continue;
+      if (id >= from && (id <= last || id > idMin)) continue;
       rows.push(new Element(id));
     }
     if (rows.length > 0) yield rows;

@@ -44,16 +44,16 @@ function* pageRows(
   const by = keyedBy(frame, paging);
   const ids = byIds(frame, start);
   const compare = (a: PlacedRow, b: PlacedRow) => by.compare(a, b) || ids.compare(a, b);
-  const isBehind = (placed: PlacedRow, position: Position): boolean => {
+  const isAfter = (placed: PlacedRow, position: Position): boolean => {
     const order = by.compare(placed, position);
-    return order === 0 ? ids.isBehind(placed, position) : order > 0;
+    return order === 0 ? ids.isAfter(placed, position) : order > 0;
   };
   // One more row tells whether there is another page.
   const top = new TopK<PlacedRow>(max + 1, compare);
   const { seek } = paging;
   if (seek !== undefined) seek.start = start;
   const first = keyedBy(frame, { slot, keys: keys.slice(0, 1) });
-  let kept = 0;
+  let offered = 0;
   let full: PlacedRow | undefined;
   const isById = keys.length === 0 && input.kind === 'ids' && seek === undefined;
   const rows = isById ? candidates(frame, input, ids, () => top.worst) : openRows(input, frame);
@@ -62,12 +62,12 @@ function* pageRows(
     for (const row of batch) {
       if (!(row instanceof Element)) continue;
       const placed = new PlacedRow(frame, row, by.keyed(row).keys);
-      if (start !== undefined && !isBehind(placed, start)) continue;
+      if (start !== undefined && !isAfter(placed, start)) continue;
       // After the last kept value of the first key, no row can come before the kept ones.
       const isPast = full && first.compare(placed, full) > 0;
       if (isPast && seek?.ordered) break search;
       if (!top.offer(placed)) continue;
-      if (++kept > max && seek?.ordered) full = placed;
+      if (++offered > max && seek?.ordered) full = placed;
       frame.reserveMemory((2 + keys.length) * rowBytes);
       keep(frame, row);
       if (full && keys.length === 0) break search;

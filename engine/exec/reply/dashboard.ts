@@ -15,7 +15,7 @@ const edgesMax = 10_000;
 const edgesDrawnMax = 100_000;
 
 /** Number of edges between two checks of the deadline. */
-const edgesAtOnce = 1_024;
+const edgeBatch = 1_024;
 
 type Json = Record<string, unknown>;
 
@@ -140,7 +140,7 @@ function* incident(frame: Frame, id: number, direction: 'in' | 'out'): Generator
     frame.tick(1);
     const pairs = frame.view.adjacency(id, label.id, direction);
     for (let i = 0; i < pairs.length; i += 2) {
-      if (i % edgesAtOnce === 0) frame.tick(edgesAtOnce / 2);
+      if (i % edgeBatch === 0) frame.tick(edgeBatch / 2);
       yield { edge: pairs[i]!, far: pairs[i + 1]!, label };
     }
   }
@@ -187,7 +187,7 @@ function printConnections(frame: Frame, out: ByteWriter, uuid: Uint8Array): void
   out.byte(125);
 }
 
-function* edgesAmong(frame: Frame, nodeIds: readonly number[]): Generator<Incident> {
+function* edgesWithin(frame: Frame, nodeIds: readonly number[]): Generator<Incident> {
   const within = new Set(nodeIds);
   let count = 0;
   for (const id of nodeIds) {
@@ -213,7 +213,7 @@ function printGraph(
     return { id: value.id, title: value.title, label: named };
   });
   out.ascii(',"edges":');
-  printEach(frame, out, edgesAmong(frame, nodeIds), (edge) => {
+  printEach(frame, out, edgesWithin(frame, nodeIds), (edge) => {
     const value = describeEdge(frame, edge);
     return value && { id: value.id, from: value.from_node, to: value.to_node, title: value.label };
   });

@@ -19,7 +19,7 @@ const fromId = -3;
 const toId = -4;
 
 /** Constant text, then a fragment of the record, one of its uuids, or nothing. */
-interface Piece {
+interface Segment {
   text: Uint8Array;
   part: number;
   /** The fragment consists of floats. */
@@ -27,7 +27,7 @@ interface Piece {
 }
 
 export interface Layout {
-  pieces: readonly Piece[];
+  segments: readonly Segment[];
   /** Maximum bytes of an element in addition to its record. */
   room: number;
   /** True if there are floats that print with a fraction. */
@@ -55,7 +55,7 @@ export function layoutOf(
   members: readonly { name: string; member: Member }[],
   fractions: boolean,
 ): Layout | undefined {
-  const pieces: Piece[] = [];
+  const segments: Segment[] = [];
   let text = '{';
   let comma = '';
   for (const { name, member } of members) {
@@ -67,14 +67,14 @@ export function layoutOf(
       const part = partOf(member);
       if (part === nothing) return undefined;
       const float = member.kind === 'property' && isFloat(member.property.type);
-      pieces.push({ text: encoder.encode(text), part, float });
+      segments.push({ text: encoder.encode(text), part, float });
       text = '';
     }
   }
-  pieces.push({ text: encoder.encode(`${text}}`), part: nothing, float: false });
-  const constants = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
-  const room = constants + pieces.length * uuidBytes;
-  return { pieces, room, fractions: fractions && pieces.some(({ float }) => float) };
+  segments.push({ text: encoder.encode(`${text}}`), part: nothing, float: false });
+  const constants = segments.reduce((sum, segment) => sum + segment.text.length, 0);
+  const room = constants + segments.length * uuidBytes;
+  return { segments, room, fractions: fractions && segments.some(({ float }) => float) };
 }
 
 function partOf(member: Member): number {
@@ -92,7 +92,7 @@ function partOf(member: Member): number {
   }
 }
 
-const placeOf = (part: number): number =>
+const uuidOffset = (part: number): number =>
   part === ownId ? uuidAt.own : part === fromId ? uuidAt.from : uuidAt.to;
 
 /** The two hexadecimal digits of every byte. */
@@ -155,16 +155,16 @@ export function printLayout(out: ByteWriter, record: Uint8Array, layout: Layout)
     printFractions(out, record, layout);
     return;
   }
-  const { pieces, room } = layout;
+  const { segments, room } = layout;
   out.reserve(room + record.length);
   const { bytes } = out;
   let to = out.length;
   const { table, slots } = fragmentsOf(record);
-  for (let i = 0; i < pieces.length; i++) {
-    const { text, part, float } = pieces[i]!;
+  for (let i = 0; i < segments.length; i++) {
+    const { text, part, float } = segments[i]!;
     to = copy(text, 0, text.length, bytes, to);
     if (part < 0) {
-      if (part !== nothing) to = writeUuid(record, placeOf(part), bytes, to);
+      if (part !== nothing) to = writeUuid(record, uuidOffset(part), bytes, to);
       continue;
     }
     const end = part < slots ? getWord(record, table + 4 * part) : 0;
@@ -179,14 +179,14 @@ export function printLayout(out: ByteWriter, record: Uint8Array, layout: Layout)
 const nullText = encoder.encode('null');
 
 /** Like `printLayout`, for labels with floats under [compat]. */
-function printFractions(out: ByteWriter, record: Uint8Array, { pieces }: Layout): void {
+function printFractions(out: ByteWriter, record: Uint8Array, { segments }: Layout): void {
   const { table, slots } = fragmentsOf(record);
-  for (const { text, part, float } of pieces) {
+  for (const { text, part, float } of segments) {
     out.append(text);
     if (part < 0) {
       if (part === nothing) continue;
       out.reserve(uuidBytes);
-      out.length = writeUuid(record, placeOf(part), out.bytes, out.length);
+      out.length = writeUuid(record, uuidOffset(part), out.bytes, out.length);
       continue;
     }
     const end = part < slots ? getWord(record, table + 4 * part) : 0;

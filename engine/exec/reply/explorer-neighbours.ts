@@ -43,12 +43,12 @@ function itemsOf(
   const items: Item[] = [];
   let isBefore = after !== null;
   for (const { label, direction } of degrees) {
-    const isPlace = label.name === after?.label && direction === after.direction;
-    if (isBefore && !isPlace) continue;
+    const isResumed = label.name === after?.label && direction === after.direction;
+    if (isBefore && !isResumed) continue;
     isBefore = false;
     const window = {
-      after: isPlace ? existing(frame, after.edge) : 0,
-      most: count + 1 - items.length,
+      after: isResumed ? existing(frame, after.edge) : 0,
+      max: count + 1 - items.length,
     };
     const pairs = frame.view.adjacencyAfter(id, label.id, direction, window);
     frame.tick(pairs.length / 2);

@@ -8,15 +8,15 @@ import type { Frame } from '../runtime/frame.js';
 import { labelsOf, printList, printOne } from './explorer-elements.js';
 
 type SearchRequest = Extract<ExplorerRequest, { kind: 'search' }>;
-type Way = 'id' | 'prefix' | 'words';
+type SearchKind = 'id' | 'prefix' | 'words';
 
 /** Greater than every character of a string. */
 const last = '\u{10ffff}';
 
 /** Prints `{items: [{by, item}]}`, in the order of the searches above, each element once. */
 export function printFound(frame: Frame, out: ByteWriter, request: SearchRequest): void {
-  const found = new Map<number, Way>();
-  const add = (by: Way, ids: Iterable<number>): void => {
+  const found = new Map<number, SearchKind>();
+  const add = (by: SearchKind, ids: Iterable<number>): void => {
     for (const id of ids) {
       if (found.size === request.count) return;
       if (!found.has(id)) found.set(id, by);

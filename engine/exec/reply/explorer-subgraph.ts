@@ -27,7 +27,7 @@ interface LongList {
 }
 
 /** Returns the edges whose two endpoints are in `ids`, each once. */
-function edgesAmong(frame: Frame, ids: ReadonlySet<number>): number[] {
+function edgesWithin(frame: Frame, ids: ReadonlySet<number>): number[] {
   const edges = new Set<number>();
   const take = (pairs: Uint32Array): void => {
     frame.tick(pairs.length / 2);
@@ -70,7 +70,7 @@ function* betweenLong(
   for (const { id } of long[direction]) {
     let after = 0;
     for (;;) {
-      const pairs = frame.view.adjacencyAfter(id, label, direction, { after, most: window });
+      const pairs = frame.view.adjacencyAfter(id, label, direction, { after, max: window });
       yield pairs;
       if (pairs.length < 2 * window) break;
       after = pairs.at(-2)!;
@@ -87,7 +87,7 @@ export function printSubgraph(
   const known = ids === null ? someOfAll(frame, count) : ids.map((uuid) => frame.view.idOf(uuid));
   const nodes = new Set(known.filter((id) => id !== 0));
   frame.tick(known.length);
-  printGraph(frame, out, [...nodes], edgesAmong(frame, nodes));
+  printGraph(frame, out, [...nodes], edgesWithin(frame, nodes));
 }
 
 function printGraph(frame: Frame, out: ByteWriter, nodes: number[], edges: number[]): void {

@@ -26,7 +26,7 @@ export function printMap(
   const map = mapOf(frame, { ...request, label, wanted });
   out.ascii('{"points":');
   printList(frame, out, map.ids.entries(), ([at, id]) => {
-    const [x, y] = [digits(map.places[2 * at]!), digits(map.places[2 * at + 1]!)];
+    const [x, y] = [digits(map.coordinates[2 * at]!), digits(map.coordinates[2 * at + 1]!)];
     out.ascii(`{"id":"${uuidText(frame, id)}","x":${x},"y":${y}}`);
   });
   out.ascii(',"edges":');

@@ -35,7 +35,7 @@ export function buildOutput(builder: Builder, output: Output): BuiltOutput {
         compat: false,
       });
     case 'look': {
-      const print = buildInspection(output.look);
+      const print = buildInspection(output.request);
       return (frame, out) => {
         print(frame, out);
         return undefined;

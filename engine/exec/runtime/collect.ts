@@ -9,8 +9,8 @@ import { Element, type Value } from './value.js';
  */
 export function keep(frame: Frame, row: Value): Value {
   frame.reserveMemory(rowBytes);
-  if (row instanceof Element && !row.kept) {
-    row.kept = true;
+  if (row instanceof Element && !row.isRetained) {
+    row.isRetained = true;
     if (row.record !== undefined) frame.reserveMemory(row.record.length);
   }
   return row;

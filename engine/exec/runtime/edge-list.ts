@@ -37,9 +37,9 @@ export function incidentEdges(
   let at = 0;
   for (let i = 0, j = 0; i < a.length || j < b.length; at += 2) {
     const isFirst = j >= b.length || (i < a.length && a[i]! <= b[j]!);
-    const [from, place] = isFirst ? [a, i] : [b, j];
-    pairs[at] = from[place]!;
-    pairs[at + 1] = from[place + 1]!;
+    const [from, index] = isFirst ? [a, i] : [b, j];
+    pairs[at] = from[index]!;
+    pairs[at + 1] = from[index + 1]!;
     if (!isFirst || a[i] === b[j]) j += 2;
     if (isFirst) i += 2;
   }

@@ -14,7 +14,7 @@ import type { Element } from './value.js';
 export function recordOf(frame: Frame, element: Element): Uint8Array | undefined {
   if (element.record !== undefined) return element.record;
   element.record = frame.readRecord(element.id);
-  if (element.kept) frame.reserveMemory(element.record?.length ?? 0);
+  if (element.isRetained) frame.reserveMemory(element.record?.length ?? 0);
   return element.record;
 }
 

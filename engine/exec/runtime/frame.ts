@@ -53,7 +53,7 @@ export class Frame {
   readonly args: readonly Argument[];
   readonly context: ExecutionContext;
   readonly view: ExecutionContext['view'];
-  #kept: RecordCacheView | undefined;
+  #recordCache: RecordCacheView | undefined;
   /** Ids that pass a filter, while searches with the same filter are fused. */
   allowed: Map<number, Uint32Array> | undefined;
   /** True after elements were deleted: earlier ids may have no element. */
@@ -91,8 +91,8 @@ export class Frame {
    * element. After the first few records, they come from the view's cache.
    */
   readRecord(id: number): Uint8Array | undefined {
-    if (this.#kept !== undefined) return this.expected(this.#kept.get(id), id);
-    if (++this.#reads === fewReads) this.#kept = this.view.recordCache?.();
+    if (this.#recordCache !== undefined) return this.expected(this.#recordCache.get(id), id);
+    if (++this.#reads === fewReads) this.#recordCache = this.view.recordCache?.();
     const shared = this.expected(this.view.recordShared(id), id);
     return shared && records.copy(shared);
   }
@@ -111,13 +111,13 @@ export class Frame {
 
   /** Returns the record cache of the view, for code that reads many records. Undefined while writing. */
   records(): RecordCacheView | undefined {
-    return (this.#kept ??= this.view.recordCache?.());
+    return (this.#recordCache ??= this.view.recordCache?.());
   }
 
   /** Like `readRecord`, but the bytes are valid only until the next read. */
   peekRecord(id: number): Uint8Array | undefined {
-    if (this.#kept !== undefined) return this.expected(this.#kept.get(id), id);
-    if (++this.#reads === fewReads) this.#kept = this.view.recordCache?.();
+    if (this.#recordCache !== undefined) return this.expected(this.#recordCache.get(id), id);
+    if (++this.#reads === fewReads) this.#recordCache = this.view.recordCache?.();
     return this.expected(this.view.recordShared(id), id);
   }
 
@@ -133,10 +133,10 @@ export class Frame {
 
   /** Returns [edge, far, …] of an element, oldest first. The array must not be changed. */
   adjacency(id: number, label: number, direction: Direction): Uint32Array {
-    const kept = this.edges();
-    return kept === undefined
+    const cache = this.edges();
+    return cache === undefined
       ? this.view.adjacency(id, label, direction)
-      : kept.of(label, direction).get(id);
+      : cache.of(label, direction).get(id);
   }
 
   degree(id: number, label: number, direction: Direction): number {
@@ -244,7 +244,7 @@ export class Frame {
   reserveMemory(bytes: number): void {
     this.#memory += bytes;
     const max = this.context.limits.query_memory;
-    if (this.#memory > max) fail('QUERY_MEMORY', { max: max });
+    if (this.#memory > max) fail('QUERY_MEMORY', { max });
   }
 
   /** Counts one printed item and checks the size of the reply. */
@@ -259,7 +259,7 @@ export class Frame {
   countMember(out: ByteWriter): void {
     const { length } = out;
     const max = this.context.limits.result_bytes;
-    if (length > max) fail('RESULT_TOO_LARGE', { max: max, unit: 'bytes' });
+    if (length > max) fail('RESULT_TOO_LARGE', { max, unit: 'bytes' });
     this.tick(1 + Math.max(0, Math.trunc((length - this.#printed) / bytesPerStep)));
     this.#printed = length;
   }
@@ -267,7 +267,7 @@ export class Frame {
   /** Counts the creation of a key of several values. */
   countKey(values: number, length: number): void {
     const max = this.context.limits.query_memory;
-    if (2 * length > max || length > keyLengthMax) fail('QUERY_MEMORY', { max: max });
+    if (2 * length > max || length > keyLengthMax) fail('QUERY_MEMORY', { max });
     this.tick(values + Math.trunc(length / bytesPerStep));
   }
 
@@ -292,12 +292,12 @@ export class Frame {
   /** Fails before the start of a deletion that would block the writer for too long. */
   expectDrops(edges: number): void {
     const max = this.context.limits.drop_edges;
-    if (this.#drops + edges > max) fail('DROP_TOO_LARGE', { max: max });
+    if (this.#drops + edges > max) fail('DROP_TOO_LARGE', { max });
   }
 
   /** Fails before the start of writes that would exceed the limit. */
   expectWrites(count: number): void {
     const max = this.context.limits.txn_writes;
-    if (this.#writes + count > max) fail('TXN_TOO_LARGE', { max: max, unit: 'writes' });
+    if (this.#writes + count > max) fail('TXN_TOO_LARGE', { max, unit: 'writes' });
   }
 }

@@ -21,7 +21,7 @@ export function* mergedIds(lists: readonly Iterable<Uint32Array>[]): Iterable<Ui
       for (const { ids } of heads) bound = Math.min(bound, ids[ids.length - 1]!);
       const out = new IdBuffer();
       for (const head of heads) {
-        const cut = placeBehind(head.ids, bound);
+        const cut = upperBound(head.ids, bound);
         out.append(head.ids.subarray(0, cut));
         head.ids = head.ids.subarray(cut);
         if (head.ids.length === 0) head.ids = next(head.from).ids;
@@ -48,7 +48,7 @@ function next(from: Iterator<Uint32Array>): Head {
 }
 
 /** Returns how many of ascending ids are not greater than the bound. */
-function placeBehind(ids: Uint32Array, bound: number): number {
+function upperBound(ids: Uint32Array, bound: number): number {
   let [low, high] = [0, ids.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -10,7 +10,7 @@ import type { Instant, Uuid } from '../../base/value.js';
 export class Element {
   record: Uint8Array | undefined = undefined;
   /** True if a list holds the element: the bytes of its record then count as memory of the query. */
-  kept = false;
+  isRetained = false;
   /** Similarity or relevance of a search hit; NaN on all other elements. */
   declare score: number;
   /** Raw distance of a vector hit; NaN on all other elements. */

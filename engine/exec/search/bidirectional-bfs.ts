@@ -35,14 +35,14 @@ export function fromBothEnds(
         ? deepen(ahead, out, back.distances)
         : deepen(back, into, ahead.distances);
   }
-  const ways = waysTo(new Set(meeting), ahead, into);
+  const levels = levelsTo(new Set(meeting), ahead, into);
   const length = ahead.depth + back.depth;
   const nodes = [start];
   const edges: number[] = [];
   for (let at = start; edges.length < length; at = nodes[nodes.length - 1]!) {
     const step = edges.length + 1;
     const leads = (far: number): boolean =>
-      step <= ahead.depth ? ways[step]!.has(far) : back.distances.get(far) === length - step;
+      step <= ahead.depth ? levels[step]!.has(far) : back.distances.get(far) === length - step;
     const pairs = out(at);
     let i = 0;
     while (!leads(pairs[i + 1]!)) i += 2;
@@ -73,18 +73,18 @@ function deepen(side: Side, next: Pairs, others: ReadonlyMap<number, number>): n
 }
 
 /** Returns, by distance from the start, the nodes on a shortest path to where the sides met. */
-function waysTo(meeting: ReadonlySet<number>, { distances, depth }: Side, into: Pairs) {
-  const ways: ReadonlySet<number>[] = [];
-  ways[depth] = meeting;
+function levelsTo(meeting: ReadonlySet<number>, { distances, depth }: Side, into: Pairs) {
+  const levels: ReadonlySet<number>[] = [];
+  levels[depth] = meeting;
   for (let at = depth; at > 1; at--) {
     const before = new Set<number>();
-    for (const id of ways[at]!) {
+    for (const id of levels[at]!) {
       const pairs = into(id);
       for (let i = 1; i < pairs.length; i += 2) {
         if (distances.get(pairs[i]!) === at - 1) before.add(pairs[i]!);
       }
     }
-    ways[at - 1] = before;
+    levels[at - 1] = before;
   }
-  return ways;
+  return levels;
 }

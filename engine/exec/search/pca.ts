@@ -10,10 +10,10 @@ const still = 1e-10;
 type Row = Float64Array;
 
 /** Returns the coordinates of every row, alternating x and y. The farthest row is at a distance of 1. */
-export function placesOf(rows: readonly Row[], tick: (rows: number) => void): Float64Array {
-  const places = new Float64Array(2 * rows.length);
+export function coordinatesOf(rows: readonly Row[], tick: (rows: number) => void): Float64Array {
+  const coordinates = new Float64Array(2 * rows.length);
   const dimension = rows[0]?.length ?? 0;
-  if (dimension === 0) return places;
+  if (dimension === 0) return coordinates;
   const centre = centreOf(rows, dimension);
   const step = Math.max(1, rows.length / rowsMax);
   const some = Array.from(
@@ -24,13 +24,13 @@ export function placesOf(rows: readonly Row[], tick: (rows: number) => void): Fl
   let farthest = 0;
   for (const [at, row] of rows.entries()) {
     for (const [axis, direction] of axes.entries()) {
-      const place = along(row, centre, direction);
-      places[2 * at + axis] = place;
-      farthest = Math.max(farthest, Math.abs(place));
+      const coordinate = along(row, centre, direction);
+      coordinates[2 * at + axis] = coordinate;
+      farthest = Math.max(farthest, Math.abs(coordinate));
     }
   }
-  if (farthest > 0) for (let i = 0; i < places.length; i++) places[i]! /= farthest;
-  return places;
+  if (farthest > 0) for (let i = 0; i < coordinates.length; i++) coordinates[i]! /= farthest;
+  return coordinates;
 }
 
 function centreOf(rows: readonly Row[], dimension: number): Row {
@@ -88,10 +88,10 @@ function atRightAngles([first, second]: Row[]): void {
   unify(second!, before * 1e-12);
 }
 
-function unify(direction: Row, least: number): void {
+function unify(direction: Row, minLength: number): void {
   const size = Math.sqrt(dot(direction, direction));
   for (let i = 0; i < direction.length; i++) {
-    direction[i] = size > least ? direction[i]! / size : 0;
+    direction[i] = size > minLength ? direction[i]! / size : 0;
   }
 }
 

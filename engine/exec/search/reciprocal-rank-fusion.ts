@@ -99,10 +99,10 @@ function readWeights(frame: Frame, weights: Evaluate | undefined, count: number)
   if (value === null) {
     fail('PARAM_MISSING', { owner: 'RerankRRF', param: 'weights', type: '[F64]' });
   }
-  const given = isListValue(value) ? Array.from(value) : [value];
-  if (given.length !== count) {
+  const inputs = isListValue(value) ? Array.from(value) : [value];
+  if (inputs.length !== count) {
     const allowed = `${count} numbers, one per list`;
-    fail('PARAM_VALUE', { param: 'weights', allowed, got: String(given.length) });
+    fail('PARAM_VALUE', { param: 'weights', allowed, got: String(inputs.length) });
   }
-  return given.map((weight) => readPart(frame, weight, 'weights'));
+  return inputs.map((weight) => readPart(frame, weight, 'weights'));
 }

@@ -32,8 +32,8 @@ function* rerankRRFRows(
   input: Flow,
   constant: Evaluate | undefined,
 ): Iterable<readonly Value[]> {
-  const given = constant?.(frame) ?? null;
-  const n = given === null ? rankConstant : readNumber('k', given, 0, Number.MAX_VALUE, false);
+  const value = constant?.(frame) ?? null;
+  const n = value === null ? rankConstant : readNumber('k', value, 0, Number.MAX_VALUE, false);
   yield collect(input, frame).map((row, i) =>
     row instanceof Element ? withScores(frame, row, 1 / (n + i + 1)) : row,
   );

@@ -85,8 +85,8 @@ function graphOf(frame: Frame, step: PathStep): PathGraph {
     frame.slots[condition!.slot] = edgeFrom(edge, from);
     return condition!.value(frame) === true;
   };
-  const read = (id: number, way: 'out' | 'in' | 'both'): Uint32Array => {
-    const pairs = incidentEdges(frame, id, labels, way);
+  const read = (id: number, side: 'out' | 'in' | 'both'): Uint32Array => {
+    const pairs = incidentEdges(frame, id, labels, side);
     frame.tick(1 + (pairs.length >> 1));
     frame.reserveMemory((pairs.length >> 1) * rowBytes);
     return pairs;
@@ -98,11 +98,11 @@ function graphOf(frame: Frame, step: PathStep): PathGraph {
     out(id) {
       const pairs = read(id, direction);
       if (condition === undefined) return pairs;
-      const kept = new IdBuffer();
+      const followed = new IdBuffer();
       for (let at = 0; at < pairs.length; at += 2) {
-        if (follows(pairs[at]!, id)) kept.append(pairs.subarray(at, at + 2));
+        if (follows(pairs[at]!, id)) followed.append(pairs.subarray(at, at + 2));
       }
-      return kept.take();
+      return followed.take();
     },
     weight(edge, from) {
       if (weight === undefined) return 1;

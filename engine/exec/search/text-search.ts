@@ -30,7 +30,7 @@ function* searchTextRows(
   if (index === undefined) fail('FEATURE_DISABLED', { feature: 'Keyword search' });
   const query = readText(frame, text, 'SearchBM25');
   const count = readK(frame, k, 'SearchBM25');
-  const allow = allowed ? among(frame, allowed) : prefilter && passing(frame, prefilter);
+  const allow = allowed ? idFilter(frame, allowed) : prefilter && passing(frame, prefilter);
   const hits = index.search(frame.view, label.id, query, count, allow).map((hit) => {
     const element = new Element(hit.id);
     element.score = hit.score;
@@ -47,7 +47,7 @@ function passing(frame: Frame, { slot, condition }: NonNullable<TextSearch['pref
   };
 }
 
-function among(frame: Frame, allowed: Allowed) {
+function idFilter(frame: Frame, allowed: Allowed) {
   const list = allowListOf(allowedIds(frame, allowed));
   return (id: number): boolean => {
     frame.tick(1);

@@ -7,7 +7,7 @@ import type { AllowList, Metric } from '../../vector/index.js';
 import { searchWithMargin } from '../../vector/oversampling.js';
 import type { Frame } from '../runtime/frame.js';
 import { similarity } from '../runtime/similarity.js';
-import { placesOf } from './pca.js';
+import { coordinatesOf } from './pca.js';
 import { servedIndex } from './vector-search.js';
 
 export interface MapRequest {
@@ -30,7 +30,7 @@ export interface VectorMap {
   /** Ascending. */
   ids: number[];
   /** x and y of each vector, alternating. */
-  places: Float64Array;
+  coordinates: Float64Array;
   /** Best first. */
   edges: MapEdge[];
   /** Share of the ten true nearest that the index found, within the sample. Null when there are none. */
@@ -51,7 +51,7 @@ export function mapOf(frame: Frame, request: MapRequest): VectorMap {
   const sample = new Sample(frame, label, ids, rows, metric);
   return {
     ids,
-    places: placesOf(metric === 'cosine' ? rows.map(directionOf) : rows, (n) => frame.tick(n)),
+    coordinates: coordinatesOf(metric === 'cosine' ? rows.map(directionOf) : rows, (n) => frame.tick(n)),
     edges: edgesOf(sample, neighbours),
     recall: recallOf(sample),
   };
@@ -101,7 +101,7 @@ const byDistance = (a: Near, b: Near): number => a.distance - b.distance || a.at
 
 /** The sampled vectors and their neighbors. */
 class Sample {
-  readonly #places: ReadonlyMap<number, number>;
+  readonly #coordinates: ReadonlyMap<number, number>;
   readonly #allow: AllowList | undefined;
 
   constructor(
@@ -111,7 +111,7 @@ class Sample {
     readonly rows: readonly Float64Array[],
     private readonly metric: Metric,
   ) {
-    this.#places = new Map(ids.map((id, at) => [id, at]));
+    this.#coordinates = new Map(ids.map((id, at) => [id, at]));
     const isWhole = ids.length === frame.view.count(label.id);
     this.#allow = isWhole ? undefined : allowOf(ids);
   }
@@ -130,7 +130,7 @@ class Sample {
     this.frame.tick(found.count);
     const near: Near[] = [];
     for (const id of found.ids.subarray(0, found.count)) {
-      const other = this.#places.get(id);
+      const other = this.#coordinates.get(id);
       if (other !== undefined && other !== at) near.push(this.#near(at, other));
     }
     return near.sort(byDistance).slice(0, count);

@@ -35,11 +35,11 @@ const exactCount = 1_000;
 function readQuery(frame: Frame, search: VectorSearch): Query {
   const vector = readVector(frame, search.vector, 'SearchV');
   const k = readK(frame, search.k, 'SearchV');
-  const least = search.scoreMin?.(frame) ?? null;
+  const value = search.scoreMin?.(frame) ?? null;
   const scoreMin =
-    least === null
+    value === null
       ? Number.NEGATIVE_INFINITY
-      : readNumber('min_score', least, -Number.MAX_VALUE, Number.MAX_VALUE, false);
+      : readNumber('min_score', value, -Number.MAX_VALUE, Number.MAX_VALUE, false);
   return { vector, k, scoreMin };
 }
 

@@ -17,17 +17,17 @@ import { type Basic, isBasic, isUnknownOrNull, type ItemType } from '../type/typ
 type Result = 'kept' | 'float';
 
 interface Signature {
-  least: number;
-  most: number;
+  min: number;
+  max: number;
   result: Result;
 }
 
 const exactly = (count: number, result: Result): Signature => ({
-  least: count,
-  most: count,
+  min: count,
+  max: count,
   result,
 });
-const several: Signature = { least: 2, most: Number.POSITIVE_INFINITY, result: 'kept' };
+const several: Signature = { min: 2, max: Number.POSITIVE_INFINITY, result: 'kept' };
 
 const signatures: Record<MathFunction, Signature> = {
   ADD: several,
@@ -72,14 +72,14 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Typ
     return checkAggregate(context, call, scope);
   }
   const signature = signatures[name as MathFunction] as Signature | undefined;
-  const { least, most, ...signed } = signature ?? exactly(1, 'kept');
+  const { min, max, ...signed } = signature ?? exactly(1, 'kept');
   // [compat] The quotient of integers is an integer.
   const result = context.compat && name === 'DIV' ? 'kept' : signed.result;
-  if (isNamed || args.length < least || args.length > most) {
-    const wanted = least === most ? `${least}` : `${least} or more`;
+  if (isNamed || args.length < min || args.length > max) {
+    const wanted = min === max ? `${min}` : `${min} or more`;
     const has = printCount(args.length, 'no arguments');
     const message = `\`${name}\` has ${has}; it takes ${wanted}.`;
-    const shown = ['a', 'b'].slice(0, Math.min(most, 2)).join(', ');
+    const shown = ['a', 'b'].slice(0, Math.min(max, 2)).join(', ');
     context.report('E305', call.span, message, `Write \`${name}(${shown})\`.`);
     return unknownExpr();
   }

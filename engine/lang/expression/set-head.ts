@@ -35,8 +35,8 @@ export function checkSet(context: Context, call: Call, scope: Scope): TypedExpr 
   }
   const operation = name.toLowerCase() as Extract<Source, { kind: 'set' }>['operation'];
   const of = lists.map((list): Expression => list.expression);
-  const kept = operation === 'union' ? type : asIn(lists[0]!.type, type);
-  return sourceExpr({ kind: 'set', operation, of }, kept, 'many');
+  const resultType = operation === 'union' ? type : asIn(lists[0]!.type, type);
+  return sourceExpr({ kind: 'set', operation, of }, resultType, 'many');
 }
 
 /** If every row comes from the first list, the members that its steps set on the items remain. */

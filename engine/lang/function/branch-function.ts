@@ -19,12 +19,12 @@ import { isBasic, isUnknownOrNull, type ItemType, scalarType, unknownType } from
 export function checkIf(context: Context, call: Call, scope: Scope): TypedExpr {
   const args = checkValues(context, call, 2, 3, 'IF(condition, a, b)');
   if (args === undefined) return unknownExpr();
-  const [asked, ...written] = args as [Expr, ...Expr[]];
-  if (asked.kind === 'literal' && asked.value.kind === 'boolean')
-    reportUnreached(context, asked, 'This condition is always the same.');
+  const [conditionExpr, ...written] = args as [Expr, ...Expr[]];
+  if (conditionExpr.kind === 'literal' && conditionExpr.value.kind === 'boolean')
+    reportUnreached(context, conditionExpr, 'This condition is always the same.');
   const before = context.writes;
-  const condition = toBoolean(context, asked, scope, 'E659');
-  if (context.writes > before) checkReadOnly(context, asked, scope);
+  const condition = toBoolean(context, conditionExpr, scope, 'E659');
+  if (context.writes > before) checkReadOnly(context, conditionExpr, scope);
   const branches = withOrigins(written.map((expr) => checkBranch(context, expr, scope)));
   const typed = joined(context, call, branches);
   if (condition === undefined || typed === undefined) return unknownExpr();
@@ -57,10 +57,10 @@ export function checkCoalesce(context: Context, call: Call, scope: Scope): Typed
   return finished(context, typed, { kind: 'coalesce', of }, isNeverNull(context, branches.at(-1)!));
 }
 
-function checkValues(context: Context, call: Call, least: number, most: number, form: string) {
+function checkValues(context: Context, call: Call, min: number, max: number, form: string) {
   const args = call.args ?? [];
   const isPlain = call.types === undefined && args.every(({ name }) => name === undefined);
-  if (isPlain && args.length >= least && args.length <= most) return args.map((arg) => arg.value);
+  if (isPlain && args.length >= min && args.length <= max) return args.map((arg) => arg.value);
   const message = `\`${call.name.text}\` has ${printCount(args.length, 'no arguments')}.`;
   context.report('E305', call.span, message, `Write \`${form}\`.`);
   return undefined;

@@ -33,14 +33,14 @@ export function estimateCost(plan: Plan, schema: SchemaIndex): CostClass {
     const single = value?.kind !== 'pipeline' || value.result !== 'many';
     if (statement.kind === 'bind' && single) singles.add(statement.slot);
   }
-  look([plan.statements, plan.output], survey, schema, singles);
+  visitPipelines([plan.statements, plan.output], survey, schema, singles);
   if (printedSize(plan) > printedMax) survey.wide = true;
   if (survey.wide || (survey.scans > 0 && survey.hops > 0)) return 'C';
   return survey.batch || survey.hops > 1 ? 'B' : 'A';
 }
 
 /** Visits every pipeline, at any depth. */
-function look(
+function visitPipelines(
   value: unknown,
   survey: Survey,
   schema: SchemaIndex,
@@ -51,7 +51,7 @@ function look(
   const node = value as { kind?: unknown };
   if (node.kind === 'literal') return;
   if (node.kind === 'pipeline') surveyPipeline(node as Pipeline, survey, schema, singles);
-  for (const member of Object.values(value)) look(member, survey, schema, singles);
+  for (const member of Object.values(value)) visitPipelines(member, survey, schema, singles);
 }
 
 function surveyPipeline(

@@ -76,13 +76,13 @@ function holdWarnings(
 ): { holding: Report; release: () => void } {
   let isSound = !query.faulty;
   const held: Parameters<Report>[] = [];
-  const holding: Report = (...said) => {
-    if (ofSound.has(said[0])) held.push(said);
-    else report(...said);
-    if (said[0].startsWith('E')) isSound = false;
+  const holding: Report = (...args) => {
+    if (ofSound.has(args[0])) held.push(args);
+    else report(...args);
+    if (args[0].startsWith('E')) isSound = false;
   };
   const release = () => {
-    if (isSound) for (const said of held) report(...said);
+    if (isSound) for (const args of held) report(...args);
   };
   return { holding, release };
 }

@@ -36,7 +36,7 @@ const partsMax = 5_000;
 
 class TypeReader {
   readonly #types = new Map<ItemType, OutputType>();
-  readonly #given = new Map<ItemType, OutputType>();
+  readonly #nonNullTypes = new Map<ItemType, OutputType>();
   readonly #wholes = {
     bare: new Map<TypedExpr, OutputType>(),
     object: new Map<TypedExpr, OutputType>(),
@@ -144,26 +144,26 @@ class TypeReader {
   }
 
   #item({ type, expression, items }: TypedExpr): OutputType {
-    const isGiven = expression.kind === 'property' || expression.kind === 'parameter';
-    return this.type(type, isGiven || items?.every((item) => this.#isSure(item)) === true);
+    const isStored = expression.kind === 'property' || expression.kind === 'parameter';
+    return this.type(type, isStored || items?.every((item) => this.#isSure(item)) === true);
   }
 
-  /** `given`: stored and received lists contain no null; lists that a query builds may contain nulls. */
-  type(type: ItemType, given = false): OutputType {
-    const known = given ? this.#given : this.#types;
-    const found = known.get(type) ?? this.#bounded(this.#written(type, given));
+  /** `nonNull`: stored and received lists contain no null; lists that a query builds may contain nulls. */
+  type(type: ItemType, nonNull = false): OutputType {
+    const known = nonNull ? this.#nonNullTypes : this.#types;
+    const found = known.get(type) ?? this.#bounded(this.#written(type, nonNull));
     known.set(type, found);
     return found;
   }
 
-  #written(type: ItemType, given: boolean): OutputType {
+  #written(type: ItemType, nonNull: boolean): OutputType {
     switch (type.kind) {
       case 'list': {
         const groups = this.#groups(type.of);
         if (groups !== undefined) return groups;
-        const of = this.type(type.of, given);
+        const of = this.type(type.of, nonNull);
         const isWhole = type.of.kind === 'element' || type.of.kind === 'record';
-        const isSure = !isNullable(type.of) && (given || isWhole);
+        const isSure = !isNullable(type.of) && (nonNull || isWhole);
         return { kind: 'list', of: isSure ? of : nullable(of) };
       }
       case 'element': {
@@ -260,8 +260,8 @@ class TypeReader {
         if (result === 'opt') return false;
         if (steps.at(-1)?.kind === 'count') return true;
         // Updating an element that was deleted before gives null, and so do its endpoints.
-        const mayBeGone = this.context.drops > 0 && source.kind === 'value';
-        return whole && !mayBeGone;
+        const mayBeDeleted = this.context.drops > 0 && source.kind === 'value';
+        return whole && !mayBeDeleted;
       }
       default:
         return whole;

@@ -73,9 +73,9 @@ function migrateTypes(
     for (const type of typesOf(before, kind)) {
       const target = findType(after, type);
       if (mapped.has(`${kind} ${type.name}`) || target === undefined) continue;
-      const kept = copied(type, target, new Set());
-      const same = kept.length === type.properties.length;
-      if (!same) types.push({ kind, from: type.name, to: type.name, fields: kept });
+      const copiedFields = copied(type, target, new Set());
+      const same = copiedFields.length === type.properties.length;
+      if (!same) types.push({ kind, from: type.name, to: type.name, fields: copiedFields });
     }
   }
   return types;
@@ -172,9 +172,9 @@ function fieldRule(
   const wanted = printType(target.type);
   const copy = { kind: 'copy', from: property.name } as const;
   if (value.as === undefined) {
-    const given = printType(property.type);
-    if (given === wanted) return copy;
-    const message = `\`${target.name}\` is ${wanted}, \`${property.name}\` was ${given}.`;
+    const declared = printType(property.type);
+    if (declared === wanted) return copy;
+    const message = `\`${target.name}\` is ${wanted}, \`${property.name}\` was ${declared}.`;
     report('E205', value.from.span, message, `Write \`${property.name} AS ${wanted}\`.`);
     return undefined;
   }

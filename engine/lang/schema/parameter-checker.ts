@@ -24,12 +24,12 @@ export function declareParameters(context: Context, fields: readonly Field[], sc
     const known: ParameterType = type ?? { kind: 'scalar', name: 'String' };
     const parameter: Parameter = { name: name.text, type: known, optional, vector: false };
     context.parameters.push(parameter);
-    const given = type && checkDefault(field, type, context.report);
-    if (given !== undefined) parameter.default = given;
+    const defaultValue = type && checkDefault(field, type, context.report);
+    if (defaultValue !== undefined) parameter.default = defaultValue;
     const held = type === undefined ? unknownType : typeOfParameter(type);
     const value: Expression = { kind: 'parameter', index };
     // The instant of the request is known only at run time, after the texts to embed are collected.
-    const isNow = given?.kind === 'now';
+    const isNow = defaultValue?.kind === 'now';
     const expression: Expression = isNow
       ? { kind: 'coalesce', of: [value, { kind: 'now' }] }
       : value;
@@ -99,9 +99,9 @@ function objectType(context: Context, fields: readonly Field[]): ParameterType {
 
 function buildMember(context: Context, field: Field, type: ParameterType): ObjectMember {
   const { name, optional } = field;
-  const given = checkDefault(field, type, context.report);
-  if (given?.kind !== 'now') {
-    return { name: name.text, type, optional, ...(given && { default: given }) };
+  const defaultValue = checkDefault(field, type, context.report);
+  if (defaultValue?.kind !== 'now') {
+    return { name: name.text, type, optional, ...(defaultValue && { default: defaultValue }) };
   }
   const hint = 'Write `COALESCE(x, NOW)` where it is read.';
   context.report('E712', name.span, 'A member is not `NOW` by default.', hint);

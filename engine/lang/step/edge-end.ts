@@ -45,7 +45,7 @@ export function warnEnd(
 ): void {
   const { type } = typed;
   const wanted = edge[side];
-  if (type.kind !== 'element' || type.types.some((given) => same(given, wanted))) return;
+  if (type.kind !== 'element' || type.types.some((each) => same(each, wanted))) return;
   const verb = side === 'from' ? 'starts' : 'ends';
   const message = `\`${edge.name}\` ${verb} at ${wanted.name}, not at ${printItemType(type)}.`;
   context.report('W112', call.span, message, 'The call will answer EDGE_ENDPOINT_TYPE.');

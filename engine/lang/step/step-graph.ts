@@ -36,7 +36,7 @@ export const checkEdgeStep: StepChecker = (context, input, call, scope, position
   }
   const away: GraphStep = { kind: 'neighbours', direction, edges: step.edges };
   const far = inferTypes(context.schema.schema, findStarts(from), away);
-  const marked = { way: direction, far: 'types' in far ? far.types : [] } as const;
+  const marked = { direction, far: 'types' in far ? far.types : [] } as const;
   return append(from, step, { type: { ...type, reached: marked }, cardinality: 'many' });
 };
 

@@ -24,7 +24,7 @@ export const checkPage: StepChecker = (context, input, call, scope, position) =>
   const from = toRows(input);
   const args = (call.args ?? []).length === 1 ? 1 : 2;
   const [first, second] = expectArguments(context, call, args, form) ?? [];
-  if (refuseStepBehind(context, call, position)) return unknownExpr();
+  if (refuseStepAfter(context, call, position)) return unknownExpr();
   if (first === undefined || isUnknownOrNull(from.type)) return unknownExpr();
   const { type } = from;
   if (type.kind !== 'element' || type.hit !== 'none') {
@@ -58,7 +58,7 @@ export const checkPage: StepChecker = (context, input, call, scope, position) =>
 };
 
 /** Reports a step after PAGE that is not a projection of it; returns true after a report. */
-function refuseStepBehind(
+function refuseStepAfter(
   context: Context,
   { name }: Call,
   { chain, next }: ChainPosition,

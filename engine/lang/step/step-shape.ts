@@ -1,5 +1,5 @@
 // Checks shape steps: projections, closures, exclusions, and a bare property name as a step.
-import { isBesideGroup } from '../type/visible-member.js';
+import { isHiddenMember } from '../type/visible-member.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Chain, Path, ProjectionItem, Step } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
@@ -209,7 +209,7 @@ function memberTerm(
   // Only here a name is a member of the item first, and a variable second.
   const [only] = path.names;
   const member = findMember(context, item, only.text);
-  const isHidden = isBesideGroup(item, only.text) && findName(scope, only.text) !== undefined;
+  const isHidden = isHiddenMember(item, only.text) && findName(scope, only.text) !== undefined;
   if (isHidden && member !== undefined) {
     const hint = `Write \`_::{${only.text}}\` for the member, or rename the variable.`;
     context.report('W117', only.span, `\`${only.text}\` is the variable here.`, hint);

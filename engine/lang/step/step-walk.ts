@@ -27,7 +27,7 @@ type HopBounds = NonNullable<Call['hops']>;
 
 type WalkStep = Extract<Step, { kind: 'walk' }>;
 
-const hopMost = 2 ** 32 - 1;
+const hopMax = 2 ** 32 - 1;
 
 /** Checks `Both<L>`, `BothE<L>`, and any edge step with a condition or repetition. */
 export const checkWalk: StepChecker = (context, input, call, scope, position) => {
@@ -91,7 +91,7 @@ function reachedEdges(
   starts: readonly TypeRef[],
   edges: readonly string[],
 ): ItemType {
-  const reached = { way: far.direction, far: nextTypes(context, far, starts) };
+  const reached = { direction: far.direction, far: nextTypes(context, far, starts) };
   const own = edges.map((name): TypeRef => ({ kind: 'edge', name }));
   return { kind: 'element', types: own, hit: 'none', reached };
 }
@@ -151,7 +151,7 @@ export function edgeCondition(
 interface KnownHops {
   plan: NonNullable<WalkStep['hops']>;
   /** Infinity: no bound, or a bound that is known only at run time. */
-  most: number;
+  max: number;
 }
 
 export function refuseHops(context: Context, span: Span, name: string): void {
@@ -161,19 +161,19 @@ export function refuseHops(context: Context, span: Span, name: string): void {
 
 function checkHops(context: Context, { low, high, span }: HopBounds, scope: Scope): KnownHops {
   const min = literalBound(low) ?? reportBound(context, low.span);
-  if (high === undefined) return { plan: { min, max: literal(min) }, most: min };
-  if (high.kind === 'any') return { plan: { min, max: null }, most: Number.POSITIVE_INFINITY };
+  if (high === undefined) return { plan: { min, max: literal(min) }, max: min };
+  if (high.kind === 'any') return { plan: { min, max: null }, max: Number.POSITIVE_INFINITY };
   if (high.kind === 'literal') {
-    const most = literalBound(high) ?? reportBound(context, high.span);
-    if (most < min) context.report('W106', span, 'This repetition is always empty.');
-    return { plan: { min, max: literal(most) }, most };
+    const max = literalBound(high) ?? reportBound(context, high.span);
+    if (max < min) context.report('W106', span, 'This repetition is always empty.');
+    return { plan: { min, max: literal(max) }, max };
   }
   const isName = high.kind === 'chain' && high.head.kind === 'path' && high.steps.length === 0;
   const typed = single(bare(context, context.check(high, scope)), scope.miss, 'the bound');
   const isFit =
     isName && !isList(typed) && (isInteger(typed.type) || isUnknownOrNull(wholeType(typed)));
   if (!isFit) reportBound(context, high.span);
-  return { plan: { min, max: typed.expression }, most: Number.POSITIVE_INFINITY };
+  return { plan: { min, max: typed.expression }, max: Number.POSITIVE_INFINITY };
 }
 
 const literal = (value: number): Expression => ({ kind: 'literal', value });
@@ -182,11 +182,11 @@ const literal = (value: number): Expression => ({ kind: 'literal', value });
 function literalBound(written: HopBounds['low']): number | undefined {
   if (written.kind !== 'literal' || written.value.kind !== 'integer') return undefined;
   const { value } = written.value;
-  return value >= 0 && value <= hopMost ? Number(value) : undefined;
+  return value >= 0 && value <= hopMax ? Number(value) : undefined;
 }
 
 function reportBound(context: Context, span: Span): number {
-  const message = `A bound is an integer from 0 to ${hopMost}, \`*\` or the name of one.`;
+  const message = `A bound is an integer from 0 to ${hopMax}, \`*\` or the name of one.`;
   context.report('E713', span, message, 'Write `{1, 3}`.');
   return 1;
 }
@@ -199,7 +199,7 @@ function repeated(
   context: Context,
   step: WalkStep,
   starts: readonly TypeRef[],
-  { plan, most }: KnownHops,
+  { plan, max }: KnownHops,
   span: Span,
 ): readonly TypeRef[] {
   const found = new Map<string, TypeRef>();
@@ -207,16 +207,16 @@ function repeated(
     for (const type of types) found.set(`${type.kind} ${type.name}`, type);
   };
   const first = nextTypes(context, step, starts);
-  if (most > 1 && nextTypes(context, step, first).length === 0) {
+  if (max > 1 && nextTypes(context, step, first).length === 0) {
     const message = 'This walk can go one round only.';
     context.report('W119', span, message, 'Drop the bounds.');
   }
   let types = starts;
-  for (let round = 0; round <= Math.min(most, roundsMax); round++) {
+  for (let round = 0; round <= Math.min(max, roundsMax); round++) {
     if (round >= plan.min) take(types);
     types = nextTypes(context, step, types);
   }
-  if (most > roundsMax) take(closure(context, step, types));
+  if (max > roundsMax) take(closure(context, step, types));
   return found.size > 0 ? [...found.values()] : first;
 }
 
@@ -261,7 +261,7 @@ export const checkOther: StepChecker = (context, input, call, scope, position) =
     context.report('E715', name.span, message, 'Write `ToN`, `FromN`, `ToV` or `FromV`.');
     return unknownExpr();
   }
-  const { way, far } = type.reached;
-  const step = { kind: 'end', end: ends[way] } as const;
+  const { direction, far } = type.reached;
+  const step = { kind: 'end', end: ends[direction] } as const;
   return append(from, step, { type: elements(far), cardinality: endCardinality(from) });
 };

@@ -16,7 +16,7 @@ export interface Field {
   type: TypeNode;
   default?: Literal | Faulty;
   /** `= value` of a parameter or of a member of its type. */
-  given?: Expr;
+  defaultExpr?: Expr;
 }
 
 export interface TypeDeclaration {

@@ -90,15 +90,15 @@ export function collectDiagnostics(): Collector {
   };
 }
 
-const pictureWidth = 120;
+const frameWidth = 120;
 
 /** Returns `file:line:column code message`, the source line with the position underlined, and the hint. */
 export function printDiagnostic(diagnostic: Diagnostic, sourceText: string): string {
   const { file, line, column, code, message } = diagnostic;
   const text = sourceText.startsWith('\uFEFF') ? sourceText.slice(1) : sourceText;
   const source = readLine(text, line).replace(/\t/g, ' ');
-  const from = Math.max(0, Math.min(column - 20, source.length - pictureWidth));
-  const cut = source.slice(from, from + pictureWidth);
+  const from = Math.max(0, Math.min(column - 20, source.length - frameWidth));
+  const cut = source.slice(from, from + frameWidth);
   const end = diagnostic.endLine === line ? diagnostic.endColumn : source.length + 1;
   const width = Math.max(1, Math.min(end - column, cut.length - (column - 1 - from)));
   const gutter = String(line);

@@ -207,12 +207,12 @@ export const takesValue = ({ kind, text }: Written): boolean =>
   kind === 'name' && /^(RETURN|DROP|IN)$/.test(text);
 
 /** Number of tokens before a symbol that are inspected. */
-const lookBack = 256;
+const tokensBefore = 256;
 
 /** Returns the index of the last open bracket in these tokens; -1 if none is near. */
 function innermost(tokens: readonly Written[]): number {
   let closed = 0;
-  for (let at = tokens.length - 1; at >= Math.max(0, tokens.length - lookBack); at--) {
+  for (let at = tokens.length - 1; at >= Math.max(0, tokens.length - tokensBefore); at--) {
     const { kind, text } = tokens[at]!;
     if (kind !== 'symbol') continue;
     if (/^[)\]}]$/.test(text)) closed++;
@@ -235,11 +235,11 @@ export function dialectHint(
 ): string | undefined {
   const last = before.at(-1);
   const isValue = last?.kind !== 'symbol' || /^[)\]}]$/.test(last.text);
-  const isBehindValue = last !== undefined && isValue && !takesValue(last);
+  const isAfterValue = last !== undefined && isValue && !takesValue(last);
   if (sign === '=') return assignHint(before) ?? signs.get(sign);
   if (sign === '-' && isJoined)
     return 'Names are letters, digits and `_`; a difference is `SUB(a, b)`.';
-  if (sign === '-' && !isBehindValue) return 'Write `SUB(0, a)`.';
+  if (sign === '-' && !isAfterValue) return 'Write `SUB(0, a)`.';
   const isOfVersions = last?.kind === 'integer' && before.at(-2)?.text === '::';
   return sign === '->' && isOfVersions ? formHints.migration : signs.get(sign);
 }
@@ -262,7 +262,7 @@ function assignHint(before: readonly Written[]): string | undefined {
   if (opener === '(' && isArgument && isPlainCall)
     return 'An argument is written `name: value`, or without its name.';
   if (opener !== undefined && opener !== '{') return undefined;
-  if (last === ')' && before.slice(-lookBack).some(({ text }) => text === 'QUERY'))
+  if (last === ')' && before.slice(-tokensBefore).some(({ text }) => text === 'QUERY'))
     return formHints.query;
   if (owner === '::' && /^[NEV]$/.test(before.at(-3)?.text ?? ''))
     return 'Write `N::Type { property: String }`.';

@@ -15,7 +15,7 @@ export const parseFailure = new ParseFailure();
 
 /** Skips a stray symbol before one of these symbols, or before a name. */
 export function skipUnexpected(cursor: Cursor, ...symbols: string[]): void {
-  if (peek(cursor).stray !== true) return;
+  if (peek(cursor).isUnexpected !== true) return;
   const isWanted = symbols.some((symbol) => isSymbol(cursor, symbol, 1));
   if (symbols.length === 0 ? isName(cursor, undefined, 1) : isWanted) next(cursor);
 }
@@ -52,8 +52,8 @@ export function unexpected(cursor: Cursor, wanted: string, hint?: string): never
     const shown =
       token.kind === 'end' ? text : token.kind === 'string' ? 'a string' : `\`${text}\``;
     const meant = hint ?? dialectHint(cursor);
-    const said = meant ?? `${wanted} could stand here.`;
-    cursor.report('E001', token, `Unexpected ${shown}.`, said);
+    const hintText = meant ?? `${wanted} could stand here.`;
+    cursor.report('E001', token, `Unexpected ${shown}.`, hintText);
   }
   throw parseFailure;
 }

@@ -17,7 +17,7 @@ export interface Token {
   /** Value of an integer or float. */
   value?: number | bigint;
   /** A symbol without meaning here; it is skipped if the text is valid without it. */
-  stray?: true;
+  isUnexpected?: true;
 }
 
 const space = /\s+/y;
@@ -171,7 +171,7 @@ function reportForeign(
   const kind = 'faulty';
   return isQuoted
     ? { kind, text: sign, start, end }
-    : { kind, text: sign, start, end, stray: true };
+    : { kind, text: sign, start, end, isUnexpected: true };
 }
 
 function readNumber(text: string, start: number, end: number, report: Report): Token {

@@ -26,9 +26,9 @@ function rejectInput(cursor: Cursor, span: Span, message: string, limit: string)
 }
 
 function checkLevels(cursor: Cursor, span: Span, levels: number): void {
-  const most = cursor.limits.source_depth;
-  if (levels > most)
-    rejectInput(cursor, span, `This value nests deeper than ${most} levels.`, 'source_depth');
+  const max = cursor.limits.source_depth;
+  if (levels > max)
+    rejectInput(cursor, span, `This value nests deeper than ${max} levels.`, 'source_depth');
 }
 
 /** Call before a statement or a returned value. */
@@ -84,12 +84,12 @@ export function chainDepth(
   else cursor.levelsOf.set('_', around.item);
   checkLevels(cursor, head.span, levels);
   cursor.levels = Math.max(around.levels, levels);
-  const way = cursor.steps + ownSteps(head) + steps.length;
-  cursor.steps = Math.max(around.steps, way);
-  const most = cursor.limits.source_steps;
-  if (way > most) {
-    const { span } = steps[Math.max(0, steps.length - (way - most))] ?? head;
-    rejectInput(cursor, span, `More than ${most} steps stand on each other here.`, 'source_steps');
+  const stepCount = cursor.steps + ownSteps(head) + steps.length;
+  cursor.steps = Math.max(around.steps, stepCount);
+  const max = cursor.limits.source_steps;
+  if (stepCount > max) {
+    const { span } = steps[Math.max(0, steps.length - (stepCount - max))] ?? head;
+    rejectInput(cursor, span, `More than ${max} steps stand on each other here.`, 'source_steps');
   }
   return { head, steps };
 }

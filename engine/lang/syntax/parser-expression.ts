@@ -84,9 +84,9 @@ function parseChain(cursor: Cursor): Chain {
 /** Returns true if a step follows. A `.`, `:` or `->` in place of `::` is reported, and the step is read. */
 function goesOn(cursor: Cursor): boolean {
   if (accept(cursor, '::')) return true;
-  const { stray, text } = peek(cursor);
+  const { isUnexpected, text } = peek(cursor);
   const isNamed = isName(cursor, undefined, 1);
-  if (stray === true && isNamed && (text === '->' || text.startsWith('-['))) {
+  if (isUnexpected === true && isNamed && (text === '->' || text.startsWith('-['))) {
     next(cursor);
     if (text === '->') return true;
     // Skips the pattern of another language and the type that it leads to.

@@ -30,7 +30,7 @@ export function parseBody(cursor: Cursor): Field[] {
 /** Returns true if another part follows, even if its comma is missing or a stray token is before it. */
 export function goesOn(cursor: Cursor, recover?: () => void): boolean {
   const at = cursor.index;
-  if (peek(cursor).stray) next(cursor);
+  if (peek(cursor).isUnexpected) next(cursor);
   if (accept(cursor, ',')) return true;
   if (isSymbol(cursor, '}') || startsItem(cursor)) return false;
   const isNext = isName(cursor) && (recover === undefined || isPart(cursor));
@@ -88,7 +88,7 @@ function parseField(cursor: Cursor): Field {
   const field = parseTyped(cursor, name);
   field.index = index;
   // The lexer has reported a default with a symbol of another language.
-  if (peek(cursor).stray === true && peek(cursor).text === '=') {
+  if (peek(cursor).isUnexpected === true && peek(cursor).text === '=') {
     next(cursor);
     field.default = parseLiteral(cursor, 'A literal');
   }
@@ -106,7 +106,7 @@ export function parseTyped(cursor: Cursor, name: Name): Field {
   expect(cursor, ':', 'A name and its type are written `name: Type`.');
   const field: Field = { name, index: 'none', optional, type: parseType(cursor) };
   // The lexer accepts the symbol only among parameters.
-  if (accept(cursor, '=')) field.given = parseExpression(cursor);
+  if (accept(cursor, '=')) field.defaultExpr = parseExpression(cursor);
   return field;
 }
 

@@ -97,7 +97,7 @@ function isDeclared(cursor: Cursor): boolean {
 
 function isForeignBinding(cursor: Cursor): boolean {
   const sign = peek(cursor, 1);
-  return (sign.kind === 'symbol' || sign.stray === true) && /^:?=$/.test(sign.text);
+  return (sign.kind === 'symbol' || sign.isUnexpected === true) && /^:?=$/.test(sign.text);
 }
 
 /** Parses statements up to `RETURN`, `}` or the next item. */
@@ -120,7 +120,7 @@ function parseStatement(cursor: Cursor, budget: { left: number }): Statement | u
   const { open } = cursor;
   const recover = () => skipStatement(cursor, open);
   resetNesting(cursor);
-  if (peek(cursor).stray) {
+  if (peek(cursor).isUnexpected) {
     // The assigned value is skipped together with its symbol.
     const isAssigned = peek(cursor, -1).text !== ')';
     if (next(cursor).text === '=' && isAssigned)

@@ -132,8 +132,8 @@ export function parseBlock(cursor: Cursor): TypeDeclaration[] {
 
 /** Consumes `=>`. The lexer has reported the equivalents of other languages. */
 function expectArrow(cursor: Cursor, hint: string): void {
-  const { stray, text } = peek(cursor);
-  if (stray === true && /^(-->|->|=)$/.test(text)) next(cursor);
+  const { isUnexpected, text } = peek(cursor);
+  if (isUnexpected === true && /^(-->|->|=)$/.test(text)) next(cursor);
   else expect(cursor, '=>', hint);
 }
 

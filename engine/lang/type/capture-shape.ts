@@ -17,12 +17,12 @@ export function captureExpr(context: Context, typed: TypedExpr): { typed: TypedE
 
 /** Returns the shape of the items of groups, which can be used wherever the groups go. */
 export function groupShape(context: Context, shape: Shape): { shape: Shape; keep?: Keep } {
-  const kept = captureShape(context, shape, (value, slot) => {
+  const captured = captureShape(context, shape, (value, slot) => {
     if (context.changes && isComputed(value)) return true;
     // The slots of closures around it change for every item there.
     return freeSlots(value).some((each) => each !== slot && !context.bound.has(each));
   });
-  return { ...kept, shape: { ...kept.shape, isKey: true } };
+  return { ...captured, shape: { ...captured.shape, isKey: true } };
 }
 
 /** `isKept` decides whether a value of the item in the slot is computed immediately. */
@@ -49,7 +49,7 @@ function captureShape(
 }
 
 /** Kinds that read only their operands: the item as it was bound, and values. */
-const givenKinds = new Set(
+const pureKinds = new Set(
   (
     'now parameter slot property single compare and or not exists math aggregate ' +
     'if coalesce with text date list record project value spread pipeline where range first count dedup map order group'
@@ -63,7 +63,7 @@ function isComputed(value: unknown): boolean {
   const { kind } = value as { kind?: string };
   // A value that an earlier binding has captured is not captured again.
   if (kind === 'kept' || kind === 'literal') return false;
-  return (kind !== undefined && !givenKinds.has(kind)) || Object.values(value).some(isComputed);
+  return (kind !== undefined && !pureKinds.has(kind)) || Object.values(value).some(isComputed);
 }
 
 const changers = new Set(

@@ -12,7 +12,7 @@ export type Let = Extract<Expression, { kind: 'with' }>['lets'][number];
  */
 export function withLets(typed: TypedExpr, of: Expression, lets: readonly Let[]): TypedExpr {
   if (lets.length === 0) return typed;
-  const expression = given(typed.expression, of, lets);
+  const expression = bindLets(typed.expression, of, lets);
   const { shape } = typed;
   if (shape === undefined)
     return expression === typed.expression ? typed : { ...typed, expression };
@@ -27,10 +27,10 @@ function shapeWithLets(shape: Shape, of: Expression, lets: readonly Let[]): Shap
   return { ...shape, members };
 }
 
-function given(expression: Expression, of: Expression, lets: readonly Let[]): Expression {
+function bindLets(expression: Expression, of: Expression, lets: readonly Let[]): Expression {
   const needed = neededBy(expression, lets);
   if (needed.length === 0) return expression;
-  const inner = (part: Expression): Expression => given(part, of, lets);
+  const inner = (part: Expression): Expression => bindLets(part, of, lets);
   switch (expression.kind) {
     case 'if': {
       const { condition, value, otherwise } = expression;

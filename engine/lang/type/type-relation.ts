@@ -111,16 +111,16 @@ export function joinHits(hits: readonly Hit[]): Hit {
 
 function joinElements(list: readonly ElementItem[]): ItemType {
   const types = distinct(list.flatMap((type) => type.types));
-  const ways = list.map((type) => type.reached);
-  const [way] = ways;
-  const isOneWay = way !== undefined && ways.every((other) => other?.way === way.way);
-  const far = isOneWay ? distinct(ways.flatMap((each) => each!.far)) : [];
+  const origins = list.map((type) => type.reached);
+  const [origin] = origins;
+  const isSameDirection = origin !== undefined && origins.every((other) => other?.direction === origin.direction);
+  const far = isSameDirection ? distinct(origins.flatMap((each) => each!.far)) : [];
   return {
     kind: 'element',
     types,
     hit: joinHits(list.map(({ hit }) => hit)),
     ...(list.some(isNullable) && { sparse: true }),
     ...(list.some((type) => type.hops) && { hops: true }),
-    ...(isOneWay && { reached: { way: way.way, far } }),
+    ...(isSameDirection && { reached: { direction: origin.direction, far } }),
   };
 }

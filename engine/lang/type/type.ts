@@ -23,7 +23,7 @@ export type ItemType =
       /** A repetition has added the distance: the elements have the member `hops`. */
       hops?: true;
       /** Edges that were traversed from one end: the direction, and the possible types at the far end. */
-      reached?: { way: 'out' | 'in' | 'both'; far: readonly TypeRef[] };
+      reached?: { direction: 'out' | 'in' | 'both'; far: readonly TypeRef[] };
     }
   /** `groups`: the result of GROUP_BY or AGGREGATE_BY. */
   | {

@@ -9,7 +9,7 @@ export function singleMember(shape: Shape | undefined): TypedExpr | undefined {
 }
 
 /** Returns true if the name is a member of a group that is not printed. */
-export function isBesideGroup(item: TypedExpr, name: string): boolean {
+export function isHiddenMember(item: TypedExpr, name: string): boolean {
   const { type, shape } = item;
   if (type.kind !== 'record' || type.hidden === undefined || type.members.has(name)) return false;
   return shape?.members.some((each) => each.kind === 'value' && each.name === name) !== true;

@@ -28,13 +28,13 @@ export function accumulate(plan: Plan): Plan {
 function accumulated(plan: Plan, slot: number): Plan | undefined {
   const held = slotsOfGroups(findUses(plan), slot);
   if (held === undefined) return undefined;
-  const keeper: Keeper = { held, group: slot, parameters: plan.parameters, kept: [] };
+  const keeper: Keeper = { held, group: slot, parameters: plan.parameters, accumulated: [] };
   const rewrite = rewriter((part) => replaced(keeper, part) ?? part);
   const read = { ...plan, statements: rewrite(plan.statements), output: rewrite(plan.output) };
   if (itemsLeft(findUses(read), held)) return undefined;
   const mark = rewriter((part) => {
     const isIt = part.kind === 'group' && part.slot === slot;
-    return isIt ? { ...part, accumulate: keeper.kept } : part;
+    return isIt ? { ...part, accumulate: keeper.accumulated } : part;
   });
   return { ...read, statements: mark(read.statements), output: mark(read.output) };
 }
@@ -45,12 +45,12 @@ interface Keeper {
   /** Slot that the step stores its items in. */
   group: number;
   parameters: Parameters;
-  kept: Accumulated[];
+  accumulated: Accumulated[];
 }
 
 /** Adds a stored value to the group; returns the expression that replaces the items. */
 function keep(keeper: Keeper, held: number, what: Accumulated): Expression {
-  const name = `#${keeper.kept.push(what) - 1}`;
+  const name = `#${keeper.accumulated.push(what) - 1}`;
   return { kind: 'property', of: { kind: 'slot', slot: held }, name };
 }
 
@@ -111,10 +111,10 @@ function replacedPipeline(keeper: Keeper, part: Pipeline): Expression | undefine
     return undefined;
   }
   const steps = order === undefined ? rest : rest.slice(1);
-  const most = rowLimit(steps[0]);
-  if (most === undefined) return undefined;
+  const max = rowLimit(steps[0]);
+  if (max === undefined) return undefined;
   const by = order ?? { slot, keys: [] };
-  const of = keep(keeper, held, { kind: 'top', slot: by.slot, keys: by.keys, most, ...items });
+  const of = keep(keeper, held, { kind: 'top', slot: by.slot, keys: by.keys, max, ...items });
   return { ...part, source: { kind: 'value', of }, steps: [...steps] };
 }
 

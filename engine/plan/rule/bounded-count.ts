@@ -27,9 +27,9 @@ function bounded(compare: Compare, parameters: Parameters): Compare | undefined 
   const further = isDecidedBy.get(operator);
   const list = listCounted(left);
   if (any || further === undefined || list === undefined || !isWorth(list)) return undefined;
-  const most = right.kind === 'literal' ? readNumber(right.value) : undefined;
-  if (most === undefined || !pipelineCannotThrow(list, parameters)) return undefined;
-  const end: Expression = { kind: 'literal', value: most + further };
+  const bound = right.kind === 'literal' ? readNumber(right.value) : undefined;
+  if (bound === undefined || !pipelineCannotThrow(list, parameters)) return undefined;
+  const end: Expression = { kind: 'literal', value: bound + further };
   const range: Step = { kind: 'range', start: { kind: 'literal', value: 0 }, end };
   const cut: Pipeline = { ...list, steps: [...list.steps, range] };
   if (left.kind === 'aggregate') return { ...compare, left: { ...left, of: cut } };

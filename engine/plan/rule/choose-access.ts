@@ -234,17 +234,17 @@ function alternatives(
   let whole = exact;
   let leads = false;
   for (const value of values) {
-    const given = splitConjuncts(value).filter((each) => !freeSlots(each).includes(slot));
+    const independent = splitConjuncts(value).filter((each) => !freeSlots(each).includes(slot));
     const best = bestPath(planning, type, { slot, value });
-    if (best === undefined && given.length === 0) return undefined;
+    if (best === undefined && independent.length === 0) return undefined;
     leads ||= best !== undefined;
     const path = best && { of: best.path };
     of.push(
-      given.length === 0
+      independent.length === 0
         ? best!.path
-        : { kind: 'given', condition: joinConditions('and', given), ...path },
+        : { kind: 'given', condition: joinConditions('and', independent), ...path },
     );
-    const decided = given.length + (best?.decides.length ?? 0);
+    const decided = independent.length + (best?.decides.length ?? 0);
     whole &&= best === undefined || decided === splitConjuncts(value).length;
   }
   if (!leads) return undefined;
@@ -375,7 +375,7 @@ function touchingPath(
     const direction = step.end === 'from' ? 'out' : 'in';
     return { kind: 'touching', edge: type.name, direction, take: 'edge', ...known };
   }
-  if (step.kind !== 'neighbours' || step.reach !== undefined || step.edges.length !== 1) {
+  if (step.kind !== 'neighbours' || step.farKind !== undefined || step.edges.length !== 1) {
     return undefined;
   }
   const edge = declarations.find('edge', step.edges[0]!);

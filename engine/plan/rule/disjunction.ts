@@ -65,12 +65,12 @@ function countAlternatives({ operator, left, right }: Compare): Alternatives | u
     const isNumber = typeof value === 'number' || typeof value === 'bigint';
     return isNumber && value >= from ? { of: [any], exact: false } : undefined;
   }
-  const least: Expression = { kind: 'literal', value: from };
+  const minimum: Expression = { kind: 'literal', value: from };
   const isAny: Expression = {
     kind: 'compare',
     operator: 'GTE',
     left: right,
-    right: least,
+    right: minimum,
     any: false,
     f32: false,
   };

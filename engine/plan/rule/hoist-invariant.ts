@@ -23,17 +23,17 @@ const ready = new Set<Expression['kind']>(['literal', 'parameter', 'slot', 'now'
 function operandsOnce(compare: Compare, bound: ReadonlySet<number>): Compare {
   const { left, right } = compare;
   const [of, by] = [freeSlots(left), freeSlots(right)];
-  if (isFixedBeside(right, by, of, bound)) {
+  if (isInvariantWith(right, by, of, bound)) {
     return { ...compare, right: { kind: 'once', of: right, slots: by } };
   }
-  if (!compare.any && isFixedBeside(left, of, by, bound)) {
+  if (!compare.any && isInvariantWith(left, of, by, bound)) {
     return { ...compare, left: { kind: 'once', of: left, slots: of } };
   }
   return compare;
 }
 
 /** Returns true if the value does not change while the other operand varies from item to item. */
-const isFixedBeside = (
+const isInvariantWith = (
   operand: Expression,
   own: readonly number[],
   other: readonly number[],

@@ -33,7 +33,7 @@ export function inlineBindings(plan: Plan): Plan {
   let room = stepsMax;
   for (let at = 0; at < statements.length; ) {
     const joined = joinedAt(statements, output, at, uses, plan.parameters);
-    const steps = joined === undefined ? 0 : longestWay((statements[at] as Bind).value);
+    const steps = joined === undefined ? 0 : longestChain((statements[at] as Bind).value);
     if (joined === undefined || steps > room) at++;
     else {
       room -= steps;
@@ -55,8 +55,8 @@ function withScansJoined(
     if (bind.kind !== 'bind' || !isAllOfType(bind.value)) continue;
     const splice: Splice = { bind, pipeline: bind.value, isFree: true, parameters };
     let left = uses.get(bind.slot) ?? 0;
-    const all = <T>(part: T, once: (part: T) => T | undefined): T => {
-      for (let read = once(part); read !== undefined; read = once(part)) {
+    const all = <T>(part: T, replace: (part: T) => T | undefined): T => {
+      for (let read = replace(part); read !== undefined; read = replace(part)) {
         part = read;
         left--;
       }
@@ -102,10 +102,10 @@ function countUses({ statements, output, embeds }: Plan): Map<number, number> | 
 }
 
 /** Returns the longest chain of nested steps in an expression. */
-function longestWay(part: unknown): number {
+function longestChain(part: unknown): number {
   if (typeof part !== 'object' || part === null) return 0;
   const inner = Object.values(part).reduce<number>(
-    (most, value) => Math.max(most, longestWay(value)),
+    (max, value) => Math.max(max, longestChain(value)),
     0,
   );
   const { kind, steps } = part as Partial<Pipeline>;

@@ -46,11 +46,11 @@ export function optimize(plan: Plan, declarations: Declarations): Plan {
   const { statements, output } = inlined;
   const planned = { statements: rewrite(statements), output: rewrite(output) };
   const counted = limitCounts(planned, parameters);
-  const kept = accumulate({ ...inlined, ...counted, slotCount: planning.slots });
-  if (plan.writes) return kept;
+  const accumulated = accumulate({ ...inlined, ...counted, slotCount: planning.slots });
+  if (plan.writes) return accumulated;
   const bound = slotsBound(statements);
-  const joined = planSemiJoins(planning, readsOf(kept), bound);
-  return { ...kept, ...hoistInvariants(joined, bound), slotCount: planning.slots };
+  const joined = planSemiJoins(planning, readsOf(accumulated), bound);
+  return { ...accumulated, ...hoistInvariants(joined, bound), slotCount: planning.slots };
 }
 
 function planPart(planning: Planning, part: Part): Part {
@@ -113,11 +113,11 @@ function sortedLookup(
   if (first || order?.kind !== 'order' || cut === undefined || !isCut(cut)) return undefined;
   const property = planning.declarations.property(type, name);
   if (property?.type.kind !== 'scalar' || !exact.test(property.type.name)) return undefined;
-  const isGiven =
+  const isNeverNull =
     value.kind === 'parameter'
       ? planning.parameters[value.index]?.optional === false
       : value.kind === 'literal' && value.value !== null;
-  if (!isGiven) return undefined;
+  if (!isNeverNull) return undefined;
   const slot = planning.slots++;
   const left: Expression = { kind: 'property', of: { kind: 'slot', slot }, name };
   const condition: Expression = {
@@ -152,12 +152,12 @@ type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
 
 function arrange(steps: readonly Step[], parameters: Parameters): Step[] {
   const arranged: Step[] = [];
-  for (const step of steps) place(arranged, step, parameters);
+  for (const step of steps) addStep(arranged, step, parameters);
   return arranged;
 }
 
 /** Appends a step, moves it before another step, or merges the two. */
-function place(steps: Step[], step: Step, parameters: Parameters): void {
+function addStep(steps: Step[], step: Step, parameters: Parameters): void {
   const last = steps.at(-1);
   const fused = fuseEdgeEnd(last, step);
   if (fused !== undefined) {
@@ -166,7 +166,7 @@ function place(steps: Step[], step: Step, parameters: Parameters): void {
     steps[steps.length - 1] = bothConditions(last, step);
   } else if (last?.kind === 'order' && mayPass(step, last, parameters)) {
     steps.pop();
-    place(steps, step, parameters);
+    addStep(steps, step, parameters);
     if (step.kind === 'where') steps.push(last);
   } else steps.push(step);
 }

@@ -22,9 +22,9 @@ export function filterParts(
   if (source.kind !== 'set' || where?.kind !== 'where' || !source.of.every(isPlain))
     return undefined;
   if (!cannotThrow(where.condition.value, planning.parameters)) return undefined;
-  const most = source.operation === 'union' ? source.of.length : 1;
+  const filteredCount = source.operation === 'union' ? source.of.length : 1;
   const of = source.of.map((part, at) =>
-    at < most ? filtered(planning, part, where, plan) : part,
+    at < filteredCount ? filtered(planning, part, where, plan) : part,
   );
   return of.some(isFound) ? { ...rest, source: { ...source, of }, steps: others } : undefined;
 }

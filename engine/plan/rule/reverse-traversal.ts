@@ -25,7 +25,7 @@ type Choose = (type: TypeRef, steps: readonly Step[]) => Access | undefined;
  * A step of the traversal: the reverse step, the type that it leads to, and the conditions on that
  * type.
  */
-interface Way {
+interface Hop {
   step: Step;
   back: Back[number];
   far: TypeRef | undefined;
@@ -47,30 +47,30 @@ export function reachedPath(
   if (!cannotThrow(asks, planning.parameters)) return undefined;
   if (condition.kind === 'exists') {
     const steps = stepsFrom(condition.of, slot);
-    const ways = steps && reverseSteps(planning, type, steps);
-    return ways && foundPath(type, ways, slot, choose);
+    const hops = steps && reverseSteps(planning, type, steps);
+    return hops && foundPath(type, hops, slot, choose);
   }
   const walk = readWalk(condition.left, slot);
-  const ways = walk && reverseSteps(planning, type, walk.steps);
-  if (walk === undefined || ways === undefined) return undefined;
+  const hops = walk && reverseSteps(planning, type, walk.steps);
+  if (walk === undefined || hops === undefined) return undefined;
   if (walk.name === undefined || walk.name === 'id')
-    return namedPath(condition, ways, type === undefined);
+    return namedPath(condition, hops, type === undefined);
   // If nothing is reached, the comparison might never have been evaluated, so it must not be able
   // to fail.
   if (!cannotThrow(condition, planning.parameters)) return undefined;
-  const last = ways.at(-1)!;
+  const last = hops.at(-1)!;
   if (!condition.any && last.back.take === undefined) return undefined;
   const item = planning.slots++;
   const left: Expression = { kind: 'property', of: { kind: 'slot', slot: item }, name: walk.name };
   last.filters.push({ slot: item, value: { ...condition, left, any: false } });
-  return foundPath(type, ways, slot, choose);
+  return foundPath(type, hops, slot, choose);
 }
 
 /** Starts from elements that are named directly or by their ids. */
-function namedPath({ operator, right, any }: Compare, ways: readonly Way[], ofAny: boolean) {
+function namedPath({ operator, right, any }: Compare, hops: readonly Hop[], ofAny: boolean) {
   const asks = any ? operator === 'EQ' || operator === 'IS_IN' : operator === 'CONTAINS';
-  if (!asks || ways.some(({ filters }) => filters.length > 0)) return undefined;
-  const back = ways.map((way) => way.back).reverse();
+  if (!asks || hops.some(({ filters }) => filters.length > 0)) return undefined;
+  const back = hops.map((hop) => hop.back).reverse();
   // One step along edges of one type is an `edges` path of a known element.
   const [{ direction, edges }] = back as [Back[number]];
   const touches = back.length === 1 && edges.length === 1 && direction !== 'both';
@@ -83,29 +83,29 @@ function namedPath({ operator, right, any }: Compare, ways: readonly Way[], ofAn
 /** Starts from elements that a condition finds, or from all edges of a type. */
 function foundPath(
   type: TypeRef | undefined,
-  ways: readonly Way[],
+  hops: readonly Hop[],
   slot: number,
   choose: Choose,
 ): ReachedPath | undefined {
-  const isOpen = ways.some(({ filters }) =>
+  const isOpen = hops.some(({ filters }) =>
     filters.some(({ value }) => freeSlots(value).includes(slot)),
   );
   if (isOpen) return undefined;
-  const last = ways.findLastIndex(({ filters }) => filters.length > 0);
-  if (last < 0) return edgesPath(ways);
-  const { far } = ways[last]!;
+  const last = hops.findLastIndex(({ filters }) => filters.length > 0);
+  if (last < 0) return edgesPath(hops);
+  const { far } = hops[last]!;
   if (far === undefined) return undefined;
-  const where: Step = { kind: 'where', condition: farCondition(ways[last]!, ways.slice(last + 1)) };
+  const where: Step = { kind: 'where', condition: farCondition(hops[last]!, hops.slice(last + 1)) };
   const access = choose(far, [where]);
   // Without an index the far type is read completely, which gains nothing if it is the item's type.
   const isOther = !(type && isSame(far, type)) && isSelective(where.condition.value);
   if (access === undefined && !isOther) return undefined;
   const source: Source = { kind: 'scan', types: [far], ...(access && { access }) };
-  return pathFrom({ source, steps: [where] }, ways.slice(0, last + 1), access ? undefined : far);
+  return pathFrom({ source, steps: [where] }, hops.slice(0, last + 1), access ? undefined : far);
 }
 
 /** Returns the condition at the end of a step, including the rest of the traversal. */
-function farCondition({ filters }: Way, further: readonly Way[]): ItemExpression {
+function farCondition({ filters }: Hop, further: readonly Hop[]): ItemExpression {
   const [{ slot, value }, ...more] = filters as [ItemExpression, ...ItemExpression[]];
   const of = [value, ...more.map((each) => renameSlot(each.value, each.slot, slot))];
   if (further.length > 0) {
@@ -117,8 +117,8 @@ function farCondition({ filters }: Way, further: readonly Way[]): ItemExpression
 }
 
 /** Returns the path from all edges of a type to the elements at their near end. */
-function edgesPath(ways: readonly Way[]): ReachedPath | undefined {
-  const { back } = ways.at(-1)!;
+function edgesPath(hops: readonly Hop[]): ReachedPath | undefined {
+  const { back } = hops.at(-1)!;
   const [name, other] = back.edges;
   if (name === undefined || other !== undefined || back.take || back.direction === 'both') {
     return undefined;
@@ -126,7 +126,7 @@ function edgesPath(ways: readonly Way[]): ReachedPath | undefined {
   const type: TypeRef = { kind: 'edge', name };
   const end: Step = { kind: 'end', end: back.direction === 'in' ? 'from' : 'to' };
   const source: Source = { kind: 'scan', types: [type] };
-  return pathFrom({ source, steps: [end] }, ways.slice(0, -1), type);
+  return pathFrom({ source, steps: [end] }, hops.slice(0, -1), type);
 }
 
 /**
@@ -135,22 +135,22 @@ function edgesPath(ways: readonly Way[]): ReachedPath | undefined {
  */
 function pathFrom(
   { source, steps }: Pick<Pipeline, 'source' | 'steps'>,
-  ways: readonly Way[],
+  hops: readonly Hop[],
   reads: TypeRef | undefined,
 ): ReachedPath | undefined {
   const found = [...steps];
-  let at = ways.length;
-  const first = ways.slice(0, -1).findIndex(({ filters }) => filters.length > 0);
+  let at = hops.length;
+  const first = hops.slice(0, -1).findIndex(({ filters }) => filters.length > 0);
   while (first >= 0 && at > first + 1) {
-    const { back } = ways[--at]!;
-    const { far, filters } = ways[at - 1]!;
+    const { back } = hops[--at]!;
+    const { far, filters } = hops[at - 1]!;
     if (far === undefined && filters.length > 0) return undefined;
     found.push(stepBack(back), { kind: 'dedup' });
     for (const condition of filters) found.push({ kind: 'where', condition });
   }
-  const back = ways
+  const back = hops
     .slice(0, at)
-    .map((way) => way.back)
+    .map((hop) => hop.back)
     .reverse();
   const value: Pipeline = { kind: 'pipeline', source, steps: found, result: 'many' };
   return { kind: 'reached', back, value, list: true, ...(reads && { reads }) };
@@ -203,27 +203,27 @@ function reverseSteps(
   planning: Planning,
   type: TypeRef | undefined,
   steps: readonly Step[],
-): Way[] | undefined {
-  const ways: Way[] = [];
+): Hop[] | undefined {
+  const hops: Hop[] = [];
   for (const step of steps) {
-    const last = ways.at(-1);
+    const last = hops.at(-1);
     if (step.kind === 'where') {
       if (last === undefined) return undefined;
       last.filters.push(step.condition);
     } else if (step.kind !== 'dedup' || step.by !== undefined) {
-      const way = reverseStep(planning, ways.length === 0 ? type : undefined, step);
-      if (way === undefined || (way.back.take !== undefined && ways.length > 0)) return undefined;
-      ways.push(way);
+      const hop = reverseStep(planning, hops.length === 0 ? type : undefined, step);
+      if (hop === undefined || (hop.back.take !== undefined && hops.length > 0)) return undefined;
+      hops.push(hop);
     }
   }
-  return ways.length === 0 ? undefined : ways;
+  return hops.length === 0 ? undefined : hops;
 }
 
 function reverseStep(
   { declarations }: Planning,
   near: TypeRef | undefined,
   step: Step,
-): Way | undefined {
+): Hop | undefined {
   if (step.kind === 'end') {
     const edge = near?.kind === 'edge' ? declarations.find('edge', near.name) : undefined;
     if (edge?.kind !== 'edge' || step.end === 'other' || step.edge !== undefined) return undefined;
@@ -231,7 +231,7 @@ function reverseStep(
       step.end === 'from' ? ['out' as const, edge.from] : ['in' as const, edge.to];
     return { step, back: { direction, edges: [edge.name], take: 'edge' }, far, filters: [] };
   }
-  const isPlain = step.kind === 'neighbours' && step.reach === undefined;
+  const isPlain = step.kind === 'neighbours' && step.farKind === undefined;
   const isBoth =
     step.kind === 'walk' &&
     step.direction === 'both' &&

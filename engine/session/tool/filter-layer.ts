@@ -23,7 +23,7 @@ export interface Filter {
   condition: Expression | undefined;
   slotCount: number;
   /** True if it reads more than the items themselves. */
-  reaches: boolean;
+  traverses: boolean;
 }
 
 /**
@@ -36,12 +36,12 @@ export function parseFilter(
 ): Filter {
   const compiler = new FilterCompiler(vocabulary, limits);
   const condition = compiler.layers(objects, 0, 1);
-  return { condition, slotCount: compiler.slotCount, reaches: compiler.reaches };
+  return { condition, slotCount: compiler.slotCount, traverses: compiler.traverses };
 }
 
 class FilterCompiler {
   slotCount = 1;
-  reaches = false;
+  traverses = false;
   #predicates = 0;
 
   constructor(
@@ -133,8 +133,8 @@ class FilterCompiler {
     }
     const owned: Arguments = { owner: tool, objects, path: `${view.path}/args` };
     const step = parseStep(tool, owned, this.vocabulary);
-    this.reaches = true;
-    return reaches(slot, step, this.#inner(inner, slot + 1, depth + 1), slot + 1);
+    this.traverses = true;
+    return existsAfter(slot, step, this.#inner(inner, slot + 1, depth + 1), slot + 1);
   }
 
   #inner(objects: readonly JsonView[], slot: number, depth: number) {
@@ -152,7 +152,7 @@ class FilterCompiler {
   }
 }
 
-function reaches(
+function existsAfter(
   slot: number,
   step: Step,
   condition: Expression | undefined,

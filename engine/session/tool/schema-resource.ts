@@ -55,13 +55,13 @@ function returnsLiteral({ output }: Plan): boolean {
 
 function queryRecord({ name, plan, returns }: Query) {
   const { parameters } = plan;
-  const given = defaultTexts(parameters);
+  const defaults = defaultTexts(parameters);
   const optionalNames = parameters.filter((p) => p.optional || p.default).map((p) => p.name);
   return {
     name,
     parameters: Object.fromEntries(parameters.map((p) => [p.name, printType(p.type)])),
     returns: returnsLiteral(plan) ? [] : returns,
     ...(optionalNames.length > 0 ? { optional: optionalNames } : {}),
-    ...(given && { default: given }),
+    ...(defaults && { default: defaults }),
   };
 }

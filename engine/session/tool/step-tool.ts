@@ -8,13 +8,13 @@ import { unknownType, type Vocabulary } from '../argument/vocabulary.js';
 export const stepTools = ['out_step', 'in_step', 'out_e_step', 'in_e_step'] as const;
 
 export type StepTool = (typeof stepTools)[number];
-type Reach = 'node' | 'vector';
+type FarKind = 'node' | 'vector';
 
 export function isStepTool(tool: string): tool is StepTool {
   return (stepTools as readonly string[]).includes(tool);
 }
 
-const kindWords = new Map<string, Reach>([
+const kindWords = new Map<string, FarKind>([
   ['node', 'node'],
   ['nodes', 'node'],
   ['vec', 'vector'],
@@ -22,7 +22,7 @@ const kindWords = new Map<string, Reach>([
   ['vectors', 'vector'],
 ]);
 
-const kindOf = (word: string | undefined): Reach | undefined =>
+const kindOf = (word: string | undefined): FarKind | undefined =>
   word === undefined ? undefined : kindWords.get(word.toLowerCase());
 
 /** Returns the step of a tool call or a traversal filter. */
@@ -30,10 +30,10 @@ export function parseStep(tool: StepTool, args: Arguments, vocabulary: Vocabular
   const direction = tool === 'out_step' || tool === 'out_e_step' ? 'out' : 'in';
   if (tool === 'out_e_step' || tool === 'in_e_step')
     return { kind: 'edges', direction, edges: [parseEdge(args, vocabulary)], turn: true };
-  const { edge, reach } = parseEdgeAndKind(args, vocabulary);
+  const { edge, farKind } = parseEdgeAndKind(args, vocabulary);
   const step: Step = { kind: 'neighbours', direction, edges: [edge] };
   // Without a kind the schema decides, and every far end has the one kind that it allows.
-  if (reach !== undefined) step.reach = reach;
+  if (farKind !== undefined) step.farKind = farKind;
   return step;
 }
 
@@ -46,16 +46,16 @@ function readWord(args: Arguments, name: string): string | undefined {
 function parseEdgeAndKind(
   args: Arguments,
   { edges }: Vocabulary,
-): { edge: string; reach: Reach | undefined } {
+): { edge: string; farKind: FarKind | undefined } {
   const label = readWord(args, 'edge_label');
   const type = readWord(args, 'edge_type');
   const isEdge = (word: string | undefined): word is string =>
     word !== undefined && edges.has(word);
   const isKind = (word: string | undefined) => word === undefined || kindOf(word) !== undefined;
-  if (isEdge(label) && isKind(type)) return { edge: label, reach: kindOf(type) };
-  if (isEdge(type) && isKind(label)) return { edge: type, reach: kindOf(label) };
+  if (isEdge(label) && isKind(type)) return { edge: label, farKind: kindOf(type) };
+  if (isEdge(type) && isKind(label)) return { edge: type, farKind: kindOf(label) };
   if (isEdge(label) && isEdge(type)) {
-    if (label === type) return { edge: label, reach: undefined };
+    if (label === type) return { edge: label, farKind: undefined };
     const allowed = `\`node\`, \`vec\` or \`${label}\``;
     const path = find(args, 'edge_type')!.path;
     fail('PARAM_VALUE', { param: 'edge_type', allowed, got: excerpt(type) }, { path });

@@ -7,7 +7,7 @@ import { parseFilter } from './filter-layer.js';
 import { lengthOf } from '../session.js';
 import {
   estimateCost,
-  estimateReachCost,
+  estimateExpandCost,
   itemsSource,
   pipeline,
   sessionPlan,
@@ -23,21 +23,21 @@ export function fromType(kind: 'node' | 'edge'): Tool {
     const known = kind === 'node' ? vocabulary.nodes : vocabulary.edges;
     if (!known.has(name)) unknownType(kind, name, known.keys(), path);
     const source: Source = { kind: 'scan', types: [{ kind, name }] };
-    return replace(args, source, [], estimateReachCost(1), 0);
+    return replace(args, source, [], estimateExpandCost(1), 0);
   };
 }
 
 export function stepTool(tool: StepTool): Tool {
   return (args, caller, { vocabulary }) =>
-    overItems(args, caller, [parseStep(tool, args, vocabulary)], estimateReachCost, 0);
+    overItems(args, caller, [parseStep(tool, args, vocabulary)], estimateExpandCost, 0);
 }
 
 /** Keeps the items that pass every filter layer of the call. */
 export const filterItems: Tool = (args, caller, { vocabulary, limits }) => {
-  const { condition, slotCount, reaches } = parseFilter(args.objects, vocabulary, limits);
+  const { condition, slotCount, traverses } = parseFilter(args.objects, vocabulary, limits);
   const steps: Step[] =
     condition === undefined ? [] : [{ kind: 'where', condition: { slot: 0, value: condition } }];
-  return overItems(args, caller, steps, reaches ? estimateReachCost : estimateCost, slotCount);
+  return overItems(args, caller, steps, traverses ? estimateExpandCost : estimateCost, slotCount);
 };
 
 /**

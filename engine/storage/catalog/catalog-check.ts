@@ -22,21 +22,21 @@ const scalarNames: ReadonlySet<unknown> = new Set<unknown>(
 const kinds: readonly unknown[] = ['node', 'edge', 'vector'];
 const indexes: readonly unknown[] = ['none', 'index', 'unique'];
 
-class Fault extends Error {}
+class InvalidCatalog extends Error {}
 
 /** Returns a message that names the first invalid part and its path, or undefined for a valid catalog. */
-export function catalogFault(value: unknown): string | undefined {
+export function findCatalogError(value: unknown): string | undefined {
   try {
     checkCatalog(value);
     return undefined;
   } catch (error) {
-    if (error instanceof Fault) return error.message;
+    if (error instanceof InvalidCatalog) return error.message;
     throw error;
   }
 }
 
 function need(isRight: boolean, path: string, what: string): asserts isRight {
-  if (!isRight) throw new Fault(`${path} is no ${what}`);
+  if (!isRight) throw new InvalidCatalog(`${path} is no ${what}`);
 }
 
 type Table = Record<string, unknown>;
@@ -96,8 +96,8 @@ function checkCatalog(value: unknown): void {
   checkEnds(labels as CatalogLabel[]);
   const stored = value as Parameters<typeof unhidden>[0];
   unhidden(stored).labels.forEach(({ fields }, i) => {
-    const once = new UniqueValues();
-    for (const field of fields) once.note(field.name, `catalog.labels[${i}].fields: ${field.name}`);
+    const names = new UniqueValues();
+    for (const field of fields) names.note(field.name, `catalog.labels[${i}].fields: ${field.name}`);
   });
   checkDefaults(stored);
 }
@@ -122,11 +122,11 @@ function checkLabel(
   }
   if (label.unique !== undefined) flag(label.unique, `${path}.unique`);
   const slots = integer(label.slots, `${path}.slots`, 0, slotsMax);
-  const once = new UniqueValues();
+  const fieldSlots = new UniqueValues();
   list(label.fields, `${path}.fields`).forEach((field, i) => {
     const at = `${path}.fields[${i}]`;
     checkField(field, at, slots, { ...indexes, isDeclared: label.isDeclared === true });
-    once.note((field as CatalogField).slot, `${at}.slot`);
+    fieldSlots.note((field as CatalogField).slot, `${at}.slot`);
   });
 }
 
@@ -191,23 +191,23 @@ function checkDefaults(stored: Parameters<typeof unhidden>[0]): void {
     label.fields.forEach((field, j) => {
       const path = `catalog.labels[${i}].fields[${j}].default`;
       if (field.default === undefined) return;
-      const given = table(field.default, path, ['kind', 'text']);
-      const isNow = given.kind === 'now' && given.text === undefined;
+      const literal = table(field.default, path, ['kind', 'text']);
+      const isNow = literal.kind === 'now' && literal.text === undefined;
       if (isNow) {
         const { type } = field;
         const isTime = type.kind === 'scalar' && (type.name === 'Date' || type.name === 'I64');
         need(isTime, path, 'default of its type');
         return;
       }
-      need(given.kind === 'literal' && typeof given.text === 'string', path, 'default');
+      need(literal.kind === 'literal' && typeof literal.text === 'string', path, 'default');
       need(isLiteral(field), path, 'default of its type');
     });
   });
 }
 
 /** Whether printing the parsed literal gives the same text. */
-function isLiteral({ type, default: given }: CatalogField): boolean {
-  const { text } = given as { text: string };
+function isLiteral({ type, default: literal }: CatalogField): boolean {
+  const { text } = literal as { text: string };
   if (text === 'null') return true;
   if (type.kind === 'list') return false;
   try {

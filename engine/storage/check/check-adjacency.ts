@@ -25,13 +25,13 @@ export function checkAdjacency(
     let entries = 0;
     let sealed = 0;
     for (const { key, value } of everyEntry.lists(env[direction], report)) {
-      const place = `${direction} ${key.id}/${key.label}`;
+      const location = `${direction} ${key.id}/${key.label}`;
       if (key.chunk === 0) {
-        if (sealed > 0) report.add('I4', `${sealed} chunks are missing before ${place}`);
+        if (sealed > 0) report.add('I4', `${sealed} chunks are missing before ${location}`);
         sealed = getWord(value, 0);
         entries += checkAdjacencyList(env, direction, key, unique.has(key.label), report);
       } else if (sealed-- <= 0)
-        report.add('I4', `chunk ${key.chunk} of ${place} belongs to no head`);
+        report.add('I4', `chunk ${key.chunk} of ${location} belongs to no head`);
     }
     // A load with exclusive access lists its edges later.
     const isRight = isWhole ? entries === census.edges : entries <= census.edges;
@@ -48,17 +48,17 @@ function checkAdjacencyList(
   isUnique: boolean,
   report: Report,
 ): number {
-  const place = `${direction} ${id}/${label}`;
+  const location = `${direction} ${id}/${label}`;
   let pairs: Uint32Array;
   try {
     pairs = readAdjacency(env[direction], id, label);
   } catch (error) {
-    report.add('I4', `${place} cannot be read: ${String(error)}`);
+    report.add('I4', `${location} cannot be read: ${String(error)}`);
     return 0;
   }
-  if (pairs.length === 0) report.add('I4', `${place} is empty`);
+  if (pairs.length === 0) report.add('I4', `${location} is empty`);
   if (readDegree(env[direction], id, label) * 2 !== pairs.length)
-    report.add('I4', `${place}: degree`);
+    report.add('I4', `${location}: degree`);
   const ends = new Set<number>();
   for (let i = 0; i < pairs.length; i += 2) {
     if (isUnique && ends.has(pairs[i + 1]!)) {
@@ -66,12 +66,12 @@ function checkAdjacencyList(
     }
     if (isUnique) ends.add(pairs[i + 1]!);
     const [edge, far] = [pairs[i]!, pairs[i + 1]!];
-    if (i > 0 && pairs[i - 2]! >= edge) report.add('I4', `${place} is not ascending at ${edge}`);
+    if (i > 0 && pairs[i - 2]! >= edge) report.add('I4', `${location} is not ascending at ${edge}`);
     const record = peekSound(env.records, edge);
     const [near, other] = direction === 'out' ? [fromOf, toOf] : [toOf, fromOf];
     const isRight =
       record && labelOf(record) === label && near(record) === id && other(record) === far;
-    if (!isRight) report.add('I4', `${place} lists edge ${edge} to ${far}, which is not so`);
+    if (!isRight) report.add('I4', `${location} lists edge ${edge} to ${far}, which is not so`);
   }
   return pairs.length / 2;
 }

@@ -66,27 +66,27 @@ export function checkIndexes(
 
 /** Checks both forms of property-index.ts. A lookup reads only the list. */
 function checkIndex(env: Env, label: Label, property: StoredProperty, report: Report): number {
-  const say = (what: string): void => report.add('I5', `${label.name}.${property.name}: ${what}`);
+  const addViolation = (what: string): void => report.add('I5', `${label.name}.${property.name}: ${what}`);
   const [start, end] = [indexStart(property.indexId), indexStart(property.indexId + 1)];
   let entries = 0;
   let list: { prefix: Uint8Array; isMark: boolean } = { prefix: start, isMark: false };
   let last = 0;
   const check = (prefix: Uint8Array, id: number): void => {
     entries++;
-    if (last !== 0 && property.index === 'unique') say(`${id} has a taken value`);
-    if (last >= id) say(`${id} is not in order`);
+    if (last !== 0 && property.index === 'unique') addViolation(`${id} has a taken value`);
+    if (last >= id) addViolation(`${id} is not in order`);
     last = id;
     const record = peekSound(env.records, id);
     const value = record && labelOf(record) === label.id ? decodeFormer(record, property) : null;
     const isRight = value !== null && Buffer.compare(prefixOf(property, value), prefix) === 0;
-    if (!isRight) say(`the entry of ${id} is not its value`);
+    if (!isRight) addViolation(`the entry of ${id} is not its value`);
   };
   for (const { key, value } of everyEntry.within(env.index, start, end, report)) {
     const [prefix, id] = [key.subarray(0, -4), idOfKey(key)];
     if (id !== 0) {
       const isMarked = list.isMark && Buffer.compare(list.prefix, prefix) === 0;
-      if (!isMarked) say(`the entry of ${id} stands without the mark of many`);
-      if (value.length > 0) say(`the entry of ${id} has content`);
+      if (!isMarked) addViolation(`the entry of ${id} stands without the mark of many`);
+      if (value.length > 0) addViolation(`the entry of ${id} has content`);
       if (!isMarked) last = 0;
       check(prefix, id);
       continue;
@@ -95,7 +95,7 @@ function checkIndex(env: Env, label: Label, property: StoredProperty, report: Re
     last = 0;
     if (list.isMark) continue;
     if (value.length === 0 || value.length % 4 !== 0 || value.length > listIds * 4) {
-      say(`a list of ${value.length} bytes`);
+      addViolation(`a list of ${value.length} bytes`);
     }
     for (let at = 0; at + 4 <= value.length; at += 4) check(prefix, getWord(value, at));
   }

@@ -67,16 +67,16 @@ function checkIdentity(env: Env, dbUuid: string | undefined, report: Report): vo
 /** Numbers of labels, slots and indexes are unique and below the next free number. */
 function checkNumbers({ labels, nextLabel, nextIndex }: StoredCatalog, report: Report): void {
   const seen = new Set<string>();
-  const once = (what: string, isBelow: boolean): void => {
+  const checkUnique = (what: string, isBelow: boolean): void => {
     if (seen.has(what) || !isBelow) report.add('I17', `the catalog gives out ${what} wrongly`);
     seen.add(what);
   };
   for (const { id, kind, name, slots, fields } of labels) {
-    once(`label ${id}`, id > 0 && id < nextLabel);
-    once(`${kind} type ${name}`, true);
+    checkUnique(`label ${id}`, id > 0 && id < nextLabel);
+    checkUnique(`${kind} type ${name}`, true);
     for (const { slot, indexId } of fields) {
-      once(`slot ${slot} of label ${id}`, slot < slots);
-      if (indexId !== 0) once(`index ${indexId}`, indexId < nextIndex);
+      checkUnique(`slot ${slot} of label ${id}`, slot < slots);
+      if (indexId !== 0) checkUnique(`index ${indexId}`, indexId < nextIndex);
     }
   }
 }

@@ -38,8 +38,8 @@ export async function copyGraphDense(env: Env, to: string): Promise<void> {
 async function readBack(to: string): Promise<void> {
   syncPath(to);
   const { rows, broken } = await probeData(to, { isCopy: true });
-  const [fault] = [...broken, ...rows];
-  if (fault !== undefined) fail('DATA_CORRUPT', { what: `the copy: ${fault}` });
+  const [violation] = [...broken, ...rows];
+  if (violation !== undefined) fail('DATA_CORRUPT', { what: `the copy: ${violation}` });
 }
 
 /**

@@ -23,17 +23,17 @@ export const dataFormat = {
 
 export interface DataFileFacts {
   /** Size of the file at the last clean stop. */
-  least?: number | undefined;
+  minBytes?: number | undefined;
   dbUuid?: string | undefined;
 }
 
 /** Fails DATA_CORRUPT if the file cannot be opened safely or belongs to another database. */
-export function checkDataFile(path: string, { least = 0, dbUuid }: DataFileFacts = {}): void {
+export function checkDataFile(path: string, { minBytes: minBytes = 0, dbUuid }: DataFileFacts = {}): void {
   const refuse = (what: string): never => fail('DATA_CORRUPT', { what: `data.mdb ${what}` });
   if (!existsSync(path)) refuse('is missing');
   const { size } = statSync(path);
   if (size < 2 * pageSize) refuse(`has ${size} bytes`);
-  if (size < least) refuse(`was cut from ${least} to ${size} bytes`);
+  if (size < minBytes) refuse(`was cut from ${minBytes} to ${size} bytes`);
   const file = new PageFile(path);
   try {
     const metas = metasOf(file);

@@ -59,10 +59,10 @@ export interface DataDirectory {
   /** Calls back once, when another process has taken the directory. */
   onLost(listener: () => void): void;
   /**
-   * Releases the lock. `clean`: the data were closed cleanly. On a full disk that cannot be noted, and `tell`
+   * Releases the lock. `clean`: the data were closed cleanly. On a full disk that cannot be noted, and `log`
    * is called with the reason: the data are complete, and the next start verifies them once more.
    */
-  close(options: { clean: boolean; tell?: (message: string, reason: string) => void }): void;
+  close(options: { clean: boolean; log?: (message: string, reason: string) => void }): void;
 }
 
 interface Manifest {
@@ -153,8 +153,8 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
     const manifest = readManifest(path) ?? freshManifest(path, options);
     if (manifest.lmdb === null) createData(path, manifest, options);
     else {
-      const least = manifest.clean ? manifest.data_bytes : undefined;
-      checkDataFile(dataFile, { least, dbUuid: manifest.db_uuid });
+      const minBytes = manifest.clean ? manifest.data_bytes : undefined;
+      checkDataFile(dataFile, { minBytes, dbUuid: manifest.db_uuid });
     }
     const wasClean = manifest.clean && !isWrittenSince(dataFile, manifest.data_sums);
     if (manifest.format.minor < storageFormat.minor && !options.readOnly) upgrade(path, manifest);
@@ -180,12 +180,12 @@ function openLocked(path: string, options: OpenOptions): DataDirectory {
       },
       setPort: (port) => withDiskErrors(path, () => lock.setPort(port)),
       onLost: (listener) => lock.onLost(listener),
-      close({ clean, tell }) {
+      close({ clean, log }) {
         withDiskErrors(path, () => {
           try {
             const isOurs = clean && isHeld(lock.token);
             const trouble = isOurs ? unlessDiskFull(path, true, () => markClean(mark)) : undefined;
-            if (trouble) tell?.(unnoted, trouble.message);
+            if (trouble) log?.(unnoted, trouble.message);
             if (options.unfinished) (clean ? markFinished : giveUpUnfinished)(path);
           } finally {
             lock.release();

@@ -9,7 +9,7 @@ import { type ErrorData, toShortageData } from '../../base/errors.js';
 import { startThread } from '../../system/thread.js';
 import {
   type CheckPart,
-  type DataFaults,
+  type DataErrors,
   checkData,
   checkPart,
   joinParts,
@@ -19,7 +19,7 @@ import type { Share } from '../page/btree-walk.js';
 
 /** Bytes that one thread reads in the time that starting another one takes. */
 const threadBytes = 2 ** 26;
-const threadsMost = 8;
+const threadsMax = 8;
 
 interface Work {
   path: string;
@@ -38,11 +38,11 @@ async function checkFile(path: string): Promise<void> {
   if (meta !== undefined || isCopy) setPriority(10);
   const isAwaited = meta === undefined && sums === undefined;
   const threads = isAwaited ? threadsFor(statSync(path).size) : 1;
-  const faults = threads > 1 ? await readInShares(path, threads) : checkData(path, { meta, sums });
-  print(faults);
+  const errors = threads > 1 ? await readInShares(path, threads) : checkData(path, { meta, sums });
+  print(errors);
 }
 
-function print(reply: DataFaults | { shortage: ErrorData }): void {
+function print(reply: DataErrors | { shortage: ErrorData }): void {
   const bytes = Buffer.from(JSON.stringify(reply));
   for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
 }
@@ -55,7 +55,7 @@ function printShortage(error: unknown): void {
 }
 
 const threadsFor = (bytes: number): number =>
-  Math.min(availableParallelism(), threadsMost, Math.ceil(bytes / threadBytes));
+  Math.min(availableParallelism(), threadsMax, Math.ceil(bytes / threadBytes));
 
 /** Reads the file in shares; this thread reads one of them. */
 async function readInShares(path: string, of: number): Promise<ReturnType<typeof joinParts>> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ErrorData, TrellisError, fail, throwShortage } from '../../base/errors.js';
 import { refuseKilled, runChild } from '../../system/child.js';
-import { type CheckOptions, type DataFaults, checkData } from '../page/file-check.js';
+import { type CheckOptions, type DataErrors, checkData } from '../page/file-check.js';
 
 /**
  * Reading this many bytes, or comparing them with their page checksums, is faster than starting a child
@@ -23,10 +23,10 @@ export async function probeData(
   graph: string,
   options: ProbeOptions = {},
   stop?: AbortSignal,
-): Promise<DataFaults> {
+): Promise<DataErrors> {
   const path = join(graph, 'data.mdb');
-  const most = options.sums === undefined ? hereBytes.read : hereBytes.compared;
-  if (statSync(path).size <= most) return checkData(path, options);
+  const bytesMax = options.sums === undefined ? hereBytes.read : hereBytes.compared;
+  if (statSync(path).size <= bytesMax) return checkData(path, options);
   const script = fileURLToPath(new URL('./preopen-check-child.js', import.meta.url));
   const { sums = new Uint32Array(0), meta, isCopy } = options;
   const { status, signal, stdout } = await runChild(process.execPath, [script, path], {
@@ -38,7 +38,7 @@ export async function probeData(
   }).catch(failToStart);
   refuseKilled(signal);
   if (status !== 0) refuseUnread(signal ?? `exit ${status}`);
-  const reply = JSON.parse(stdout.toString()) as DataFaults | { shortage: ErrorData };
+  const reply = JSON.parse(stdout.toString()) as DataErrors | { shortage: ErrorData };
   if ('shortage' in reply) throw new TrellisError(reply.shortage);
   return reply;
 }
@@ -54,7 +54,7 @@ function failToStart(error: Error): never {
 }
 
 /** Fails DATA_CORRUPT if reads could miss data. */
-export function failIfDamaged({ broken }: DataFaults): void {
+export function failIfDamaged({ broken }: DataErrors): void {
   if (broken.length === 0) return;
   const more = broken.length > 1 ? `, and ${broken.length - 1} more faults` : '';
   fail('DATA_CORRUPT', { what: `data.mdb, ${broken[0]}${more}` }, { hint: repairHint });

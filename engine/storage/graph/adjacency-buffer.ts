@@ -50,12 +50,12 @@ export class AdjacencyBuffer {
   }
 
   /**
-   * Yields steps that together write all edges. Each step writes up to `most` elements and runs in a separate
+   * Yields steps that together write all edges. Each step writes up to `max` elements and runs in a separate
    * transaction. Without `hints`, some of the edges may already be in the lists.
    */
   *steps(
     env: Env,
-    most: number,
+    max: number,
     hints?: { of: NoEdgesHint; lastId: number },
   ): Generator<() => void> {
     for (const [direction, label, edges] of this.#all()) {
@@ -65,8 +65,8 @@ export class AdjacencyBuffer {
           const bits = hints?.of.bitsFor(direction, label, hints.lastId);
           isMore =
             bits === undefined
-              ? edges.writeMissing(table, label, most)
-              : edges.write(table, label, bits, { most });
+              ? edges.writeMissing(table, label, max)
+              : edges.write(table, label, bits, { max });
         };
       }
     }

@@ -82,19 +82,19 @@ export function readAdjacency(table: Table<AdjacencyKey>, id: number, label: num
 }
 
 /**
- * Returns up to `most` edges that are newer than `after` (0: from the oldest), in the form of
+ * Returns up to `max` edges that are newer than `after` (0: from the oldest), in the form of
  * `readAdjacency`. Reads only the chunks of a long list that contain them.
  */
 export function readAdjacencyAfter(
   table: Table<AdjacencyKey>,
   { id, label }: { id: number; label: number },
   after: number,
-  most: number,
+  max: number,
 ): Uint32Array {
   const head = peekChunk(table, id, label, 0)?.slice();
   if (head === undefined) return none;
   const sealed = getWord(head, 0);
-  const words = new Uint32Array(2 * most);
+  const words = new Uint32Array(2 * max);
   let length = 0;
   const take = (bytes: Uint8Array, start: number): void => {
     for (let at = start; at < bytes.length && length < words.length; at += entryBytes) {

@@ -63,17 +63,17 @@ export class EdgeBuffer {
   }
 
   /**
-   * Appends the edges of the next `most` elements to their lists, one write an element, by ascending element.
+   * Appends the edges of the next `max` elements to their lists, one write an element, by ascending element.
    * Returns false, and clears the buffer, when no edge is left. Records the undo steps in `log`, if given.
    */
   write(
     table: Table<AdjacencyKey>,
     label: number,
     hints: HintBits,
-    { most = Number.POSITIVE_INFINITY, log }: { most?: number; log?: UndoLog | undefined } = {},
+    { max: max = Number.POSITIVE_INFINITY, log }: { max?: number; log?: UndoLog | undefined } = {},
   ): boolean {
     const key = { id: 0, label };
-    return this.#take(most, (id, pairs, size) => {
+    return this.#take(max, (id, pairs, size) => {
       key.id = id;
       if (hints.take(id) && insertEdges(table, key, pairs, size, log)) return;
       appendEdges(table, key, pairs, size, log);
@@ -81,9 +81,9 @@ export class EdgeBuffer {
   }
 
   /** As `write`, for elements whose list may already contain their oldest edges. */
-  writeMissing(table: Table<AdjacencyKey>, label: number, most: number): boolean {
+  writeMissing(table: Table<AdjacencyKey>, label: number, max: number): boolean {
     const key = { id: 0, label };
-    return this.#take(most, (id, pairs, size) => {
+    return this.#take(max, (id, pairs, size) => {
       key.id = id;
       const there = readAdjacencyAfter(table, key, pairs[0]! - 1, size / 2).length;
       if (there < size) appendEdges(table, key, pairs.subarray(there), size - there);
@@ -91,16 +91,16 @@ export class EdgeBuffer {
   }
 
   /**
-   * Calls `give` for each of the next `most` elements. The first `size` words of `pairs` are the element's
+   * Calls `give` for each of the next `max` elements. The first `size` words of `pairs` are the element's
    * and are valid until the next call. Returns false when no element is left.
    */
-  #take(most: number, give: (id: number, pairs: Uint32Array, size: number) => void): boolean {
+  #take(max: number, give: (id: number, pairs: Uint32Array, size: number) => void): boolean {
     const order = (this.#order ??= orderOf(this.#ids, this.#count));
     const of: Uint32Array = this.#ids;
     const pairs = this.#pairs;
     let own = new Uint32Array(16);
     let at = this.#written;
-    for (let elements = 0; at < order.length && elements < most; elements++) {
+    for (let elements = 0; at < order.length && elements < max; elements++) {
       const id = of[order[at]!]!;
       let size = 0;
       for (; at < order.length && of[order[at]!] === id; at++) {

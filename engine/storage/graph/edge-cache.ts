@@ -15,10 +15,10 @@ import type { Direction } from '../table/view-types.js';
 type ReadList = (id: number, label: number, direction: Direction) => Uint32Array;
 
 /** Capacity of all lists together, in words. */
-const wordsMost = 8 * 1024 * 1024;
+const wordsMax = 8 * 1024 * 1024;
 
 /** Longer lists are not cached: their lookup is not the main cost. */
-const listWordsMost = 128 * 1024;
+const listWordsMax = 128 * 1024;
 
 const firstWords = 4 * 1024;
 
@@ -28,7 +28,7 @@ class ListsOfLabel extends CacheArena {
     /** Called with the number of words that a list takes. */
     private readonly took: (words: number) => void,
   ) {
-    super(firstWords, wordsMost);
+    super(firstWords, wordsMax);
   }
 
   protected override lengthOf(words: number): number {
@@ -50,11 +50,11 @@ class ListsOfLabel extends CacheArena {
   }
 
   #keep(id: number, list: Uint32Array): number {
-    if (list.length > listWordsMost) return 0;
+    if (list.length > listWordsMax) return 0;
     const before = this.used;
     const word = this.add(id, list.length);
     if (word !== 0) this.words.set(list, word + 1);
-    this.took(word === 0 ? wordsMost : this.used - before);
+    this.took(word === 0 ? wordsMax : this.used - before);
     return word;
   }
 }
@@ -93,7 +93,7 @@ export class EdgeCache {
 
   #took(words: number): void {
     this.#words += words;
-    if (this.#words > wordsMost) this.#forget();
+    if (this.#words > wordsMax) this.#forget();
   }
 
   /** Callers that still hold a list keep the former array. */

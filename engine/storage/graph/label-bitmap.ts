@@ -88,7 +88,7 @@ export function* scanList(
   const end = { label, block: 0xffffffff };
   let ids = new Uint32Array(batchIds + blockIds);
   let count = 0;
-  let given = from.before;
+  let listedBefore = from.before;
   let left = skip - from.before;
   let limit = left > blockIds ? lastBlocks : firstBlocks;
   for (let start = { label, block: from.block }; ; ) {
@@ -97,18 +97,18 @@ export function* scanList(
       const listed = left > 0 ? countIds(value) : 0;
       if (left > 0 && listed <= left) {
         left -= listed;
-        given += listed;
+        listedBefore += listed;
         continue;
       }
       count = unpack(value, key.block * blockIds, ids, count);
       if (left > 0) {
         ids.copyWithin(0, left, count);
         count -= left;
-        given += left;
+        listedBefore += left;
         left = 0;
       }
       if (count < batchIds) continue;
-      given += count;
+      listedBefore += count;
       yield ids.subarray(0, count);
       ids = new Uint32Array(batchIds + blockIds);
       count = 0;
@@ -117,9 +117,9 @@ export function* scanList(
     limit = Math.min(limit * 4, lastBlocks);
     start = { label, block: entries[entries.length - 1]!.key.block + 1 };
   }
-  given += count;
+  listedBefore += count;
   checkIntegrity(
-    expected === undefined || given === expected,
+    expected === undefined || listedBefore === expected,
     'the list of a type has lost elements',
   );
   if (count > 0) yield ids.subarray(0, count);

@@ -50,7 +50,7 @@ export class LabelRank {
     let list = this.#lists.get(label);
     if (list === undefined) this.#lists.set(label, (list = noneCounted()));
     if (list.total <= position) this.#count(label, list, position, Math.floor(nextId / blockIds));
-    const at = lastAtMost(list, position);
+    const at = lastUpTo(list, position);
     if (at < 0) return { block: 0, before: 0 };
     return { block: list.blocks[at]!, before: list.before[at]! };
   }
@@ -87,7 +87,7 @@ function add(list: CountedBlocks, block: number, ids: number): void {
 }
 
 /** Returns the last block with at most `position` ids before it; -1 if none is counted. */
-function lastAtMost({ before, count }: CountedBlocks, position: number): number {
+function lastUpTo({ before, count }: CountedBlocks, position: number): number {
   let low = 0;
   let high = count;
   while (low < high) {

@@ -58,9 +58,9 @@ export class EntryGroups {
       this.#isAscending &&= this.#ids[at - 1]! < id;
       const { bytes } = this.#keys;
       const start = this.#starts[at]!;
-      const most = Math.min(this.#common, size);
+      const limit = Math.min(this.#common, size);
       let same = 0;
-      while (same < most && bytes[same] === bytes[start + same]) same++;
+      while (same < limit && bytes[same] === bytes[start + same]) same++;
       this.#common = same;
     }
     this.#starts[at + 1] = this.#keys.length;
@@ -96,9 +96,9 @@ export class EntryGroups {
     if (count <= few) return this.#orderOfFew(count);
     let order = new Uint32Array(count);
     for (let at = 0; at < count; at++) order[at] = at;
-    if (!this.#isAscending) order = this.#sorted(order, (place) => this.#ids[place]!);
-    order = this.#sorted(order, (place) => this.#word(place, 4));
-    order = this.#sorted(order, (place) => this.#word(place, 0));
+    if (!this.#isAscending) order = this.#sorted(order, (index) => this.#ids[index]!);
+    order = this.#sorted(order, (index) => this.#word(index, 4));
+    order = this.#sorted(order, (index) => this.#word(index, 0));
     this.#sortTies(order);
     return order;
   }
@@ -107,30 +107,30 @@ export class EntryGroups {
     const order = new Uint32Array(count);
     const ids = this.#ids;
     for (let at = 1; at < count; at++) {
-      let place = at;
-      for (; place > 0; place--) {
-        const before = order[place - 1]!;
+      let index = at;
+      for (; index > 0; index--) {
+        const before = order[index - 1]!;
         if ((this.#compare(before, at) || ids[before]! - ids[at]!) < 0) break;
-        order[place] = before;
+        order[index] = before;
       }
-      order[place] = at;
+      order[index] = at;
     }
     return order;
   }
 
-  #sorted(order: Uint32Array<ArrayBuffer>, wordOf: (place: number) => number): typeof order {
+  #sorted(order: Uint32Array<ArrayBuffer>, wordOf: (index: number) => number): typeof order {
     const words = new Uint32Array(order.length);
     for (let i = 0; i < order.length; i++) words[i] = wordOf(order[i]!);
-    const places = orderOf(words, words.length);
-    for (let i = 0; i < order.length; i++) words[i] = order[places[i]!]!;
+    const permutation = orderOf(words, words.length);
+    for (let i = 0; i < order.length; i++) words[i] = order[permutation[i]!]!;
     return words;
   }
 
   /** Returns four bytes of a key after the shared prefix, padded with zeros. */
-  #word(place: number, from: number): number {
-    const end = this.#starts[place + 1]!;
+  #word(index: number, from: number): number {
+    const end = this.#starts[index + 1]!;
     const { bytes } = this.#keys;
-    const at = this.#starts[place]! + this.#common + from;
+    const at = this.#starts[index]! + this.#common + from;
     let word = 0;
     for (let i = at; i < at + 4; i++) word = (word << 8) | (i < end ? bytes[i]! : 0);
     return word >>> 0;
@@ -156,8 +156,8 @@ export class EntryGroups {
     const { bytes } = this.#keys;
     const [startOfA, startOfB] = [this.#starts[a]!, this.#starts[b]!];
     const [sizeOfA, sizeOfB] = [this.#starts[a + 1]! - startOfA, this.#starts[b + 1]! - startOfB];
-    const most = Math.min(sizeOfA, sizeOfB);
-    for (let i = Math.min(this.#common, most); i < most; i++) {
+    const limit = Math.min(sizeOfA, sizeOfB);
+    for (let i = Math.min(this.#common, limit); i < limit; i++) {
       const difference = bytes[startOfA + i]! - bytes[startOfB + i]!;
       if (difference !== 0) return difference;
     }

@@ -144,10 +144,10 @@ export function* idsWithin(
   if (skip === 0 || property.index !== 'unique')
     return yield* joined(walk(table, start, end, skip));
   // Each value has one key, so LMDB skips keys without reading them.
-  const behind = { limit: 1, offset: skip };
+  const window = { limit: 1, offset: skip };
   const [first] = descending
-    ? table.keys({ start: end, end: start, reverse: true, ...behind })
-    : table.keys({ start, end, ...behind });
+    ? table.keys({ start: end, end: start, reverse: true, ...window })
+    : table.keys({ start, end, ...window });
   if (first === undefined) return;
   yield* joined(descending ? walk(table, start, first, 0) : walk(table, first, end, 0));
 }

@@ -19,7 +19,7 @@ const keysPerRead = 1024;
 /** Size of the first batch for a caller that may stop early. */
 const firstRead = 64;
 
-const allIds = { skip: 0, most: Number.POSITIVE_INFINITY };
+const allIds = { skip: 0, max: Number.POSITIVE_INFINITY };
 
 const empty = new Uint8Array(0);
 const spread = new Uint8Array(4);
@@ -157,11 +157,11 @@ export function idsUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Ar
 export function batchesUnder(
   table: Table<Uint8Array>,
   prefix: Uint8Array,
-  { skip, most } = allIds,
+  { skip, max } = allIds,
 ): Iterable<Uint32Array> {
   const list = listUnder(table, prefix);
   if (list !== 'spread') return [skip > 0 ? list.subarray(skip) : list];
-  return splitBatches(table, prefix, Math.min(Math.max(most, 1), firstRead), skip);
+  return splitBatches(table, prefix, Math.min(Math.max(max, 1), firstRead), skip);
 }
 
 function listUnder(table: Table<Uint8Array>, prefix: Uint8Array): Uint32Array | 'spread' {

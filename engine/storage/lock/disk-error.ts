@@ -51,8 +51,8 @@ export interface DiskTarget {
 /**
  * Fails INSUFFICIENT_STORAGE if the disk has less free space than the write needs, before the write begins.
  */
-export function requireSpace(place: DiskTarget): void {
-  if (freeAt(place.path) < place.bytes) throw shortageError(place);
+export function requireSpace(target: DiskTarget): void {
+  if (freeAt(target.path) < target.bytes) throw shortageError(target);
 }
 
 function shortageError({ path, name, bytes }: DiskTarget): TrellisError {
@@ -62,15 +62,15 @@ function shortageError({ path, name, bytes }: DiskTarget): TrellisError {
 }
 
 /** Converts an error of writing to a target; returns all other errors unchanged. */
-export function asDiskError(error: unknown, place: DiskTarget): unknown {
+export function asDiskError(error: unknown, target: DiskTarget): unknown {
   if (error instanceof TrellisError || !(error instanceof Error)) return error;
   const shortage = toShortageData(error);
   if (shortage !== undefined) return new TrellisError(shortage);
   const code = codeOf(error);
   const errno = typeof code === 'number' ? (numbers.get(code) ?? `error ${code}`) : code;
   if (typeof errno !== 'string' || !/^(E[A-Z0-9]+|error \d+)$/.test(errno)) return error;
-  if (full.has(errno)) return shortageError(place);
+  if (full.has(errno)) return shortageError(target);
   // Node's message continues with the system call and the path.
   const reason = error.message.split(',')[0]!;
-  return new TrellisError({ code: 'DATA_DIR_BAD', args: { what: `${place.name}: ${reason}` } });
+  return new TrellisError({ code: 'DATA_DIR_BAD', args: { what: `${target.name}: ${reason}` } });
 }

@@ -25,9 +25,9 @@ import { TrellisError } from '../../base/errors.js';
 import { errnoOf, isFullDisk } from './disk-error.js';
 
 /** A commit of a few requests writes some dozens of pages. */
-const leastBytes = 1024 * 1024;
+const minBytes = 1024 * 1024;
 /** Below this, every group of requests checks the preallocated pages. */
-const lowBytes = 64 * leastBytes;
+const lowBytes = 64 * minBytes;
 /** From this many free bytes on, a reading of the disk is reused for `freshMs` milliseconds. */
 const plentyBytes = 16 * lowBytes;
 const freshMs = 20;
@@ -37,7 +37,7 @@ const blockBytes = 64 * 1024;
 
 /** The file that reserves space for operators and deletes (maintenance/ballast.ts). */
 export const reserveName = 'ballast';
-const reservePiece = 4 * leastBytes;
+const reserveStep = 4 * minBytes;
 const deniedMs = 1000;
 
 /** LMDB reports EIO for a write that was cut short, and also for a failed sync. */
@@ -96,7 +96,7 @@ export class DiskRoom {
 
   /** Returns the error if this many more bytes would find no space, else undefined. */
   shortage(bytes = 0): TrellisError | undefined {
-    const needed = leastBytes + bytes;
+    const needed = minBytes + bytes;
     const free = this.#recentlyFree;
     if (free < lowBytes) this.preallocate();
     if (!this.isFull && free >= needed) return undefined;
@@ -110,9 +110,9 @@ export class DiskRoom {
   shortageIn(error: unknown): TrellisError | undefined {
     const { code, message } = (error ?? {}) as { code?: unknown; message?: string };
     const isWrite = ofWrite.test(message ?? '');
-    const isShort = code === inputOutput && !isWrite && !this.canGrow(leastBytes);
+    const isShort = code === inputOutput && !isWrite && !this.canGrow(minBytes);
     if (!isShort && !(isWrite && isFullDisk(error))) return undefined;
-    return this.#reportFull(leastBytes, isShort ? 'ENOSPC' : errnoOf(code));
+    return this.#reportFull(minBytes, isShort ? 'ENOSPC' : errnoOf(code));
   }
 
   /**
@@ -120,9 +120,9 @@ export class DiskRoom {
    * preallocated pages, and the reserve file, which is shortened piece by piece.
    */
   shortageOfDeletes(): TrellisError | undefined {
-    if (this.free >= leastBytes || this.#shrinkReserve()) return undefined;
+    if (this.free >= minBytes || this.#shrinkReserve()) return undefined;
     if (performance.now() - this.#deniedAt > deniedMs) return undefined;
-    return this.#reportFull(leastBytes);
+    return this.#reportFull(minBytes);
   }
 
   /** Refuses deletes for a second, after one has met the end of the disk. */
@@ -151,7 +151,7 @@ export class DiskRoom {
   #shrinkReserve(): boolean {
     const path = join(dirname(this.folder), reserveName);
     try {
-      const left = statSync(path).size - reservePiece;
+      const left = statSync(path).size - reserveStep;
       if (left > 0) truncateSync(path, left);
       else rmSync(path);
       return true;
@@ -161,8 +161,8 @@ export class DiskRoom {
   }
 
   /** Tests again whether there is space. */
-  look(): void {
-    if (!this.isFull || this.free < this.#neededBytes || !this.canGrow(leastBytes)) return;
+  recheck(): void {
+    if (!this.isFull || this.free < this.#neededBytes || !this.canGrow(minBytes)) return;
     this.#neededBytes = 0;
     this.onChange?.(undefined);
   }

@@ -120,12 +120,12 @@ function isBeating(path: string, former: StoredOwner): boolean {
 
 function refuse(former: StoredOwner | undefined, self: ReturnType<typeof describeSelf>): never {
   if (former === undefined) fail('DATA_LOCKED', { what: 'another process' });
-  const isElsewhere = former.pid_namespace !== self.pid_namespace;
-  if (!isElsewhere && former.pid === self.pid && former.start === self.start) {
+  const isOtherNamespace = former.pid_namespace !== self.pid_namespace;
+  if (!isOtherNamespace && former.pid === self.pid && former.start === self.start) {
     const hint = 'Use the database that is open, or close it first.';
     fail('DATA_LOCKED', { what: 'this process has it open already' }, { hint });
   }
-  const where = isElsewhere ? ' of another pid namespace, such as a container,' : '';
+  const where = isOtherNamespace ? ' of another pid namespace, such as a container,' : '';
   return fail('DATA_LOCKED', { what: `process ${former.pid}${where} holds it` });
 }
 
@@ -172,9 +172,9 @@ function claim(
   const grant = lockFile(descriptor);
   const former = readOwner(path);
   const own = { ...self, inode, held_by: grant === 'granted' ? 'flock' : 'name' } as const;
-  const verdict = grant === 'taken' ? 'alive' : assessHolder(former, own, directory);
-  const isWatched = former !== undefined && verdict === 'unknown';
-  if (verdict === 'alive' || (isWatched && isBeating(path, former))) {
+  const state = grant === 'taken' ? 'alive' : assessHolder(former, own, directory);
+  const isWatched = former !== undefined && state === 'unknown';
+  if (state === 'alive' || (isWatched && isBeating(path, former))) {
     refuse(former, self);
   }
   const token = { path, nonce: randomUUID(), descriptor };
@@ -188,17 +188,17 @@ function claim(
 }
 
 function hold(file: LockFile, token: LockToken, closeFiles: () => void): Lock {
-  let tell: (() => void) | undefined;
+  let reportLoss: (() => void) | undefined;
   const beating = setInterval(() => {
     if (file.beat(token)) return;
     clearInterval(beating);
-    tell?.();
+    reportLoss?.();
   }, beatMs).unref();
   return {
     token,
     setPort: (port) => file.setPort(port),
     onLost: (listener) => {
-      tell = listener;
+      reportLoss = listener;
     },
     release() {
       clearInterval(beating);

@@ -110,18 +110,18 @@ export class PageWalk {
     };
     const unitDepth = unitDepthOf(tree, share);
     if (tree.root >= 0 && (unitDepth > 0 || share.index === 0)) {
-      const place = { compare, transaction, share, unitDepth };
-      const walk = new TreeWalk(this.file, this, counting, walked.counts, place);
+      const context = { compare, transaction, share, unitDepth };
+      const walk = new TreeWalk(this.file, this, counting, walked.counts, context);
       walk.page(tree.root, tree.depth, transaction, { low: undefined, high: undefined });
     }
     return walked;
   }
 
   /** Visits the entries of a leaf page that no tree leads to. `number`: the page number in its head. */
-  leaf(place: number, number: number, transaction: number, entry: Visitor['entry']): void {
+  leaf(page: number, number: number, transaction: number, entry: Visitor['entry']): void {
     const visitor = { entry, damage() {} };
     const how = { compare: Buffer.compare, transaction, share: whole, unitDepth: 0 };
-    new TreeWalk(this.file, this, visitor, noCounts(), how).leaf(place, number);
+    new TreeWalk(this.file, this, visitor, noCounts(), how).leaf(page, number);
   }
 
   /** Marks pages as seen. Returns what is wrong with them, or undefined. */
@@ -182,12 +182,12 @@ class TreeWalk {
     private readonly walk: PageWalk,
     private readonly visitor: Visitor,
     private readonly counts: TreeCounts,
-    private readonly place: WalkContext,
+    private readonly context: WalkContext,
   ) {}
 
   page(number: number, depth: number, transaction: number, bounds: Bounds): void {
     const { visitor, counts } = this;
-    const { share, unitDepth } = this.place;
+    const { share, unitDepth } = this.context;
     if (depth === unitDepth && this.#unit++ % share.of !== share.index) return;
     // All walks read the pages above the shares; the first one reports them.
     const isOwn = (unitDepth > 0 && depth <= unitDepth) || share.index === 0;
@@ -199,8 +199,8 @@ class TreeWalk {
     if (wrong !== undefined) return report(wrong);
     const page = this.walk.buffer(depth);
     const isRead = this.file.read(number, 1, page);
-    const fault = isRead ? headFault(page, number, depth, transaction) : 'cannot be read';
-    if (fault !== undefined) return report(fault);
+    const error = isRead ? headError(page, number, depth, transaction) : 'cannot be read';
+    if (error !== undefined) return report(error);
     if (isOwn) {
       visitor.page?.(number, 1);
       counts[depth > 1 ? 'branchPages' : 'leafPages']++;
@@ -230,7 +230,7 @@ class TreeWalk {
     });
   }
 
-  #leaf(place: number, page: Buffer, bounds: Bounds): void {
+  #leaf(number: number, page: Buffer, bounds: Bounds): void {
     const { visitor, counts } = this;
     const entry = this.#entry;
     const last = pageHead + halfAt(page, 20);
@@ -258,7 +258,7 @@ class TreeWalk {
         entry.bytes = page;
         entry.valueAt = keyEnd;
         entry.valueEnd = keyEnd + size;
-        entry.at = place * pageSize + keyEnd;
+        entry.at = number * pageSize + keyEnd;
         entry.isTree = (flags & isTreeFlag) !== 0;
         visitor.entry(entry);
       }
@@ -267,13 +267,13 @@ class TreeWalk {
     // If the keys are in order and the first and last are within the bounds, all are.
     const isWithin = (at: number): boolean => this.#isWithin(nodeKey(page, at), bounds, false);
     if (first !== 0 && !(isInOrder && isWithin(first) && isWithin(before))) {
-      visitor.damage(place, 'has keys out of order');
+      visitor.damage(number, 'has keys out of order');
     }
   }
 
   /** Whether the key of one node comes after that of another node of the page. */
   #isAfter(page: Buffer, before: number, at: number): boolean {
-    const { compare } = this.place;
+    const { compare } = this.context;
     if (compare !== Buffer.compare) return compare(nodeKey(page, before), nodeKey(page, at)) < 0;
     const [a, b] = [before + nodeHead, at + nodeHead];
     const [sizeA, sizeB] = [halfAt(page, before + 6), halfAt(page, at + 6)];
@@ -285,17 +285,17 @@ class TreeWalk {
     return sizeA < sizeB;
   }
 
-  /** Visits the entries of the leaf page `number`, which is at position `place` of the file. */
-  leaf(place: number, number: number): void {
+  /** Visits the entries of the leaf page `number`, which is at `position` of the file. */
+  leaf(position: number, number: number): void {
     const page = this.walk.buffer(1);
-    if (!this.file.read(place, 1, page)) return;
-    if (headFault(page, number, 1, this.place.transaction) !== undefined) return;
-    this.#leaf(place, page, { low: undefined, high: undefined });
+    if (!this.file.read(position, 1, page)) return;
+    if (headError(page, number, 1, this.context.transaction) !== undefined) return;
+    this.#leaf(position, page, { low: undefined, high: undefined });
   }
 
   /** `above`: the key must differ from the lower bound. */
   #isWithin(key: Buffer, { low, high }: Bounds, above: boolean): boolean {
-    const { compare } = this.place;
+    const { compare } = this.context;
     const order = low === undefined ? -1 : compare(low, key);
     if (order > 0 || (above && order === 0)) return false;
     return high === undefined || compare(key, high) < 0;
@@ -304,7 +304,7 @@ class TreeWalk {
   /** Visits a value on overflow pages, whose age stands in the node. */
   #overflowValue(page: Buffer, at: number, size: number): void {
     const { visitor } = this;
-    const [first, said, count] = [wideAt(page, at), wideAt(page, at + 8), wideAt(page, at + 16)];
+    const [first, writtenBy, count] = [wideAt(page, at), wideAt(page, at + 8), wideAt(page, at + 16)];
     const needed = Math.floor((pageHead - 1 + size) / pageSize) + 1;
     const wrong = count >= needed ? this.walk.take(first, count) : 'is too short for its value';
     if (wrong !== undefined) {
@@ -319,8 +319,8 @@ class TreeWalk {
       wideAt(this.#overflow, 0) === first &&
       kindOf(this.#overflow) === pageKinds.overflow &&
       getWord(this.#overflow, 20) === count &&
-      own <= this.place.transaction &&
-      (said === own || said === ageInCopies);
+      own <= this.context.transaction &&
+      (writtenBy === own || writtenBy === ageInCopies);
     if (!isRight) {
       visitor.damage(first, 'is not the page of a long value');
       return;
@@ -341,7 +341,7 @@ class TreeWalk {
 const kindOf = (page: Buffer): number => halfAt(page, 18) & 0x7f;
 
 /** Returns what is wrong with the head of a page, or undefined. */
-function headFault(
+function headError(
   page: Buffer,
   number: number,
   depth: number,
@@ -359,9 +359,9 @@ function headFault(
 /** Returns the offsets of the nodes as the page lists them. */
 function nodeOffsets(page: Buffer): number[] {
   const end = pageHead + halfAt(page, 20);
-  const places: number[] = [];
-  for (let at = pageHead; at < end; at += 2) places.push(halfAt(page, at) + pageHead);
-  return places;
+  const offsets: number[] = [];
+  for (let at = pageHead; at < end; at += 2) offsets.push(halfAt(page, at) + pageHead);
+  return offsets;
 }
 
 function isNode(page: Buffer, node: number, isLeaf: boolean): boolean {

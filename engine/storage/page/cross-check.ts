@@ -117,7 +117,7 @@ export class CrossCheck {
   }
 
   /** Yields one line per disagreement. */
-  *faults(): Generator<string> {
+  *violations(): Generator<string> {
     const { uuids, rows, edges, vectors, embeddings } = this.#counts;
     const areRowsKnown = !this.#lost.has('records');
     const differ = (table: string, found: number, wanted: number): boolean =>

@@ -24,7 +24,7 @@ import {
   whole,
 } from './btree-walk.js';
 
-export interface DataFaults {
+export interface DataErrors {
   /** Number of sound entries; 0 if the page checksums made reading them unnecessary. */
   entries: number;
   /** Rows that fail their checksums. Reading one of them fails DATA_CORRUPT. */
@@ -42,7 +42,7 @@ export interface CheckOptions {
 
 /** Result of one thread. */
 export interface CheckPart {
-  faults: DataFaults;
+  errors: DataErrors;
   tally: CrossCheckPart;
   /** Root descriptor and counts of each table that exists. */
   trees: [name: string, tree: Tree, walked: WalkResult][];
@@ -57,7 +57,7 @@ const listedMax = 100;
 /** Tables whose entries are counted elsewhere, so that damage to one entry cannot be missed. */
 const named: ReadonlySet<string> = new Set(['records', 'vectors']);
 
-export function checkData(path: string, { sums, meta }: CheckOptions = {}): DataFaults {
+export function checkData(path: string, { sums, meta }: CheckOptions = {}): DataErrors {
   const changed = sums === undefined ? undefined : changedPages(path, sums);
   if (changed?.size === 0) return { entries: 0, rows: [], broken: [] };
   return joinParts([checkPart(path, whole, { meta, changed })]);
@@ -83,15 +83,15 @@ export function checkPart(
 }
 
 /** Combines the results of all shares of a file. */
-export function joinParts(parts: readonly CheckPart[]): DataFaults {
+export function joinParts(parts: readonly CheckPart[]): DataErrors {
   const [first, ...others] = parts;
-  const { faults } = first!;
+  const { errors } = first!;
   const tally = new CrossCheck();
   for (const part of parts) tally.join(part.tally);
   for (const part of others) {
-    faults.entries += part.faults.entries;
+    errors.entries += part.errors.entries;
     for (const kind of ['rows', 'broken'] as const) {
-      for (const what of part.faults[kind]) note(faults, kind, what);
+      for (const what of part.errors[kind]) note(errors, kind, what);
     }
   }
   first!.trees.forEach(([name, tree, walked], i) => {
@@ -104,17 +104,17 @@ export function joinParts(parts: readonly CheckPart[]): DataFaults {
       }
     }
     compareCounts(tree, all, (page, what) =>
-      note(faults, 'broken', `${name}: page ${page} ${what}`),
+      note(errors, 'broken', `${name}: page ${page} ${what}`),
     );
   });
-  for (const page of inTwoParts(parts)) note(faults, 'broken', `page ${page} is in two places`);
-  if (first!.trees.length > 0) for (const what of tally.faults()) note(faults, 'broken', what);
+  for (const page of inTwoParts(parts)) note(errors, 'broken', `page ${page} is in two places`);
+  if (first!.trees.length > 0) for (const what of tally.violations()) note(errors, 'broken', what);
   for (const { unexplained } of parts) {
     for (const page of unexplained) {
-      note(faults, 'broken', `page ${page} is not as the last stop left it`);
+      note(errors, 'broken', `page ${page} is not as the last stop left it`);
     }
   }
-  return faults;
+  return errors;
 }
 
 /** Yields pages that two shares have both reached: the first one of each eight. */
@@ -129,8 +129,8 @@ function* inTwoParts(parts: readonly CheckPart[]): Generator<number> {
   }
 }
 
-function note(faults: DataFaults, kind: 'rows' | 'broken', what: string): void {
-  const list = faults[kind];
+function note(errors: DataErrors, kind: 'rows' | 'broken', what: string): void {
+  const list = errors[kind];
   if (list.length < listedMax) list.push(what);
 }
 
@@ -176,7 +176,7 @@ export function readTable(
 }
 
 class DataCheck {
-  readonly #faults: DataFaults = { entries: 0, rows: [], broken: [] };
+  readonly #errors: DataErrors = { entries: 0, rows: [], broken: [] };
   readonly #tally = new CrossCheck();
   readonly #trees: CheckPart['trees'] = [];
   #seen: Uint8Array = new Uint8Array(0);
@@ -192,11 +192,11 @@ class DataCheck {
 
   /** `known`: a fault of the whole file. */
   part(known: string | undefined): CheckPart {
-    if (known !== undefined && this.share.index === 0) note(this.#faults, 'broken', known);
+    if (known !== undefined && this.share.index === 0) note(this.#errors, 'broken', known);
     const unexplained = [...this.#suspicious].filter((page) => !this.#explained.has(page));
     const { part: tally } = this.#tally;
-    const [faults, trees, seen] = [this.#faults, this.#trees, this.#seen];
-    return { faults, tally, trees, seen, unexplained };
+    const [errors, trees, seen] = [this.#errors, this.#trees, this.#seen];
+    return { errors, tally, trees, seen, unexplained };
   }
 
   run(meta: Meta): void {
@@ -210,7 +210,7 @@ class DataCheck {
     for (const name of tableNames) {
       const tree = tables.get(name);
       if (tree !== undefined) this.#table(name, tree, meta, walk);
-      else if (isFirst) note(this.#faults, 'broken', `the table ${name} is missing`);
+      else if (isFirst) note(this.#errors, 'broken', `the table ${name} is missing`);
     }
   }
 
@@ -222,7 +222,7 @@ class DataCheck {
           if (this.changed.has(page)) this.#suspicious.add(first);
         }
       },
-      damage: (page, what) => note(this.#faults, 'broken', `${table}: page ${page} ${what}`),
+      damage: (page, what) => note(this.#errors, 'broken', `${table}: page ${page} ${what}`),
     };
   }
 
@@ -231,14 +231,14 @@ class DataCheck {
     const count = this.#tally.counter(name);
     const entry = (found: PageEntry): void => {
       if (found.isSound(nameSum)) {
-        this.#faults.entries++;
+        this.#errors.entries++;
         count(found);
         return;
       }
       this.#tally.lose(name);
       this.#explained.add(Math.floor(found.at / pageSize));
       const what = `${name} ${found.key.toString('hex', 0, 32)} fails its checksum`;
-      note(this.#faults, named.has(name) ? 'rows' : 'broken', what);
+      note(this.#errors, named.has(name) ? 'rows' : 'broken', what);
     };
     const visitor = { ...this.#visitor(name), entry };
     const walked = walk.part(tree, meta.transaction, visitor, this.share);

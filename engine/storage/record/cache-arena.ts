@@ -20,10 +20,10 @@ export abstract class CacheArena {
   #dropped = 0;
   words: Uint32Array<ArrayBuffer>;
 
-  /** `most`: largest number of words. */
+  /** `maxWords`: largest number of words. */
   constructor(
     first: number,
-    private readonly most: number,
+    private readonly maxWords: number,
   ) {
     this.words = new Uint32Array(first);
   }
@@ -67,10 +67,10 @@ export abstract class CacheArena {
   #makeRoom(length: number): boolean {
     const isWaste = 2 * this.#dropped >= this.#used;
     const needed = (isWaste ? this.#used - this.#dropped : this.#used) + length;
-    if (needed > this.most) return false;
+    if (needed > this.maxWords) return false;
     const former = this.words;
     const size = isWaste ? former.length : 2 * former.length;
-    this.words = new Uint32Array(Math.min(Math.max(size, needed), this.most));
+    this.words = new Uint32Array(Math.min(Math.max(size, needed), this.maxWords));
     if (isWaste) this.#moveFrom(former);
     else this.words.set(former.subarray(0, this.#used));
     return true;

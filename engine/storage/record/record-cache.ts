@@ -109,8 +109,8 @@ export class RecordCache {
     if (record === undefined) return undefined;
     if (record.length > recordBytesMax) return record.slice();
     this.#young ??= new Generation(firstBytes);
-    const kept = this.#young.keep(id, record);
-    if (kept !== undefined) return kept;
+    const cached = this.#young.keep(id, record);
+    if (cached !== undefined) return cached;
     this.#old = this.#young;
     this.#young = new Generation(generationBytes);
     return this.#young.keep(id, record);

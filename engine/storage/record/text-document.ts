@@ -28,11 +28,11 @@ export function textProperties(label: Label): readonly StoredProperty[] {
 
 /** Returns the texts of a record as its label declares them; edges have no document. */
 export function textsOf(label: Label, record: Uint8Array): string[] {
-  return textsAmong(label, (property) => decodeProperty(record, property));
+  return collectTexts(label, (property) => decodeProperty(record, property));
 }
 
 /** As `textsOf`, for an element whose values are not in a record. */
-export function textsAmong(
+export function collectTexts(
   label: Label,
   readValue: (property: StoredProperty) => Scalar | ScalarList | undefined,
 ): string[] {

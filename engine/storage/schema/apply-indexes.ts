@@ -118,37 +118,37 @@ function buildIndex(
   label: Label,
   property: StoredProperty,
 ): void {
-  const faults = new Faults(env, `${label.name}.${property.name}`);
+  const violations = new Violations(env, `${label.name}.${property.name}`);
   for (const ids of scanList(env.labels, label.id)) {
     for (const id of ids) {
       const value = decodeProperty(recordOf(env, id), property);
       if (value === null) continue;
       const prefix = prefixOf(property, value);
       if (valueSize(prefix.length, property) > indexKeyBytes) {
-        faults.add('a value too long to index', id);
+        violations.add('a value too long to index', id);
       } else if (property.index === 'unique' && isTaken(env.index, prefix))
-        faults.add('a value that another element has', id);
+        violations.add('a value that another element has', id);
       else addEntry(log, env.index, prefix, id);
     }
   }
-  faults.refuse();
+  violations.refuse();
 }
 
 function checkUniqueIndex(env: Env, label: Label, property: StoredProperty): void {
-  const faults = new Faults(env, `${label.name}.${property.name}`);
+  const violations = new Violations(env, `${label.name}.${property.name}`);
   const [start, end] = [indexStart(property.indexId), indexStart(property.indexId + 1)];
   let last: Uint8Array | undefined;
   for (const { prefix, ids } of indexKeys(env.index, start, end)) {
     const isSame = last !== undefined && Buffer.compare(prefix, last) === 0;
     for (const id of ids.subarray(isSame ? 0 : 1))
-      faults.add('a value that another element has', id);
+      violations.add('a value that another element has', id);
     if (ids.length > 0) last = prefix;
   }
-  faults.refuse();
+  violations.refuse();
 }
 
 function checkUniqueEdges(env: Env, label: Label): void {
-  const faults = new Faults(env, `E::${label.name}`);
+  const violations = new Violations(env, `E::${label.name}`);
   const seen = new Set<number>();
   for (const ids of scanList(env.labels, label.id)) {
     for (const id of ids) {
@@ -158,21 +158,21 @@ function checkUniqueEdges(env: Env, label: Label): void {
       const pairs = readAdjacency(env.out, from, label.id);
       const ends = new Set<number>();
       for (let i = 0; i < pairs.length; i += 2) {
-        if (ends.has(pairs[i + 1]!)) faults.add('a second edge between the same ends', pairs[i]!);
+        if (ends.has(pairs[i + 1]!)) violations.add('a second edge between the same ends', pairs[i]!);
         ends.add(pairs[i + 1]!);
       }
     }
   }
-  faults.refuse();
+  violations.refuse();
 }
 
 /** Collects violating elements and refuses the change if there are any. */
-export class Faults {
+export class Violations {
   readonly #ids = new Map<string, string[]>();
 
   constructor(
     private readonly env: Env,
-    private readonly place: string,
+    private readonly where: string,
   ) {}
 
   add(what: string, id: number): void {
@@ -184,7 +184,7 @@ export class Faults {
   refuse(): void {
     if (this.#ids.size === 0) return;
     const parts = [...this.#ids].map(([what, ids]) => `${what}: ${ids.join(', ')}`);
-    const what = `${this.place} holds ${parts.join('; ')}.`;
+    const what = `${this.where} holds ${parts.join('; ')}.`;
     const hint = 'Change these elements with the old sources first, or weaken the declaration.';
     fail('SCHEMA_INCOMPATIBLE', { what }, { hint });
   }

@@ -121,8 +121,8 @@ export function applySchema(
   const steps = stored.labels.length === 0 ? [] : migrationsFrom(stored.version, declarations);
   const plain = compareSchema(stored, declarations.schema);
   const isSame = steps.length === 0 && fingerprint(plain.catalog) === fingerprint(stored);
-  const isSaid = options.sources === undefined || isStored(env, options.sources);
-  if (isSame && isSaid && !settleDimensions(writer.context, stored, { keep: false })) {
+  const isSourceStored = options.sources === undefined || isStored(env, options.sources);
+  if (isSame && isSourceStored && !settleDimensions(writer.context, stored, { keep: false })) {
     return catalogOf(stored);
   }
   if (steps.length > 0 || !isAdditive(stored, plain.catalog)) options.onChange?.();
@@ -130,7 +130,7 @@ export function applySchema(
   writer.transact(() => {
     if (!isSame) catalog = migrateAll(writer, stored, steps, declarations, options);
     settleDimensions(writer.context, catalog, { keep: true });
-    if (!isSaid) env.meta.put(metaKey.sources, options.sources!);
+    if (!isSourceStored) env.meta.put(metaKey.sources, options.sources!);
   });
   return catalogOf(catalog);
 }

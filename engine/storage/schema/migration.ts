@@ -14,7 +14,7 @@ import type { FieldRule } from '../../base/migration-rule.js';
 import type { Move } from './migration-plan.js';
 import { decodeProperty, fromOf, toOf } from '../record/record.js';
 import { encodeRecord, headOf } from '../record/record-writer.js';
-import { Faults } from './apply-indexes.js';
+import { Violations } from './apply-indexes.js';
 import type { Catalog, Label, StoredProperty } from '../table/view-types.js';
 import { readVector } from '../record/vector-record.js';
 import { logChange } from '../record/vector-log.js';
@@ -39,16 +39,16 @@ export function rewriteElements(rewrite: Rewrite, moves: readonly Move[]): void 
   // List the elements before any of them moves, so that none is rewritten twice.
   const listed = moves.map((move) => [...scanList(env.labels, move.from)]);
   for (const [i, move] of moves.entries()) {
-    const faults = new Faults(env, move.mapping.from);
-    for (const ids of listed[i]!) for (const id of ids) rewriteElement(rewrite, move, id, faults);
-    faults.refuse();
+    const violations = new Violations(env, move.mapping.from);
+    for (const ids of listed[i]!) for (const id of ids) rewriteElement(rewrite, move, id, violations);
+    violations.refuse();
     if (move.from !== move.to && move.mapping.kind === 'edge') {
       moveAdjacency(rewrite.context, move, listed[i]!);
     }
   }
 }
 
-function rewriteElement(rewrite: Rewrite, move: Move, id: number, faults: Faults): void {
+function rewriteElement(rewrite: Rewrite, move: Move, id: number, violations: Violations): void {
   const { context, view, before, after, text } = rewrite;
   const { env, log, limits } = context;
   const former = env.records.get(id);
@@ -58,7 +58,7 @@ function rewriteElement(rewrite: Rewrite, move: Move, id: number, faults: Faults
   const values = new Map<string, Scalar | ScalarList>();
   for (const property of target.properties) {
     const value = valueFor(rewrite, move, source, former, property);
-    if (value === undefined) faults.add(`${property.name}, which cannot be converted,`, id);
+    if (value === undefined) violations.add(`${property.name}, which cannot be converted,`, id);
     else if (value !== null) values.set(property.name, value);
   }
   let record: Uint8Array;
@@ -71,13 +71,13 @@ function rewriteElement(rewrite: Rewrite, move: Move, id: number, faults: Faults
     );
   } catch (error) {
     if (!(error instanceof TrellisError)) throw error;
-    faults.add(errorMessage(error.data), id);
+    violations.add(errorMessage(error.data), id);
     return;
   }
   const [formerTexts, texts] = [textsOf(source, former), textsOf(target, record)];
   if (formerTexts.length > 0) text?.remove(view, source.id, id, formerTexts);
   log.put(env.records, id, record);
-  if (move.from !== move.to) relabel(context, move, id, faults);
+  if (move.from !== move.to) relabel(context, move, id, violations);
   if (texts.length > 0) text?.add(view, target.id, id, texts);
 }
 
@@ -112,7 +112,7 @@ function copied(
 }
 
 /** Moves an element to the list, the totals and the vector index of another label. */
-function relabel({ env, log, totals }: WriteContext, move: Move, id: number, faults: Faults): void {
+function relabel({ env, log, totals }: WriteContext, move: Move, id: number, violations: Violations): void {
   removeFromList(log, env.labels, move.from, Uint32Array.of(id));
   addAllToList(env.labels, move.to, [id], log);
   totals.change(move.from, { count: totals.of(move.from).count - 1 });
@@ -122,7 +122,7 @@ function relabel({ env, log, totals }: WriteContext, move: Move, id: number, fau
   if (!vector) return;
   // A type without vectors has no dimension.
   if (count === 0) totals.change(move.to, { dimension: vector.length });
-  else if (dimension !== vector.length) faults.add('an embedding of another dimension', id);
+  else if (dimension !== vector.length) violations.add('an embedding of another dimension', id);
   logChange(log, env.vlog, totals.state.nextSeq++, { kind: 'delete', label: move.from, id });
   logChange(log, env.vlog, totals.state.nextSeq++, { kind: 'put', label: move.to, id });
 }
@@ -146,9 +146,9 @@ function moveAdjacency(
     const table = env[direction];
     for (const id of ends[direction]) {
       const moved = readAdjacency(table, id, move.from);
-      const kept = readAdjacency(table, id, move.to);
+      const present = readAdjacency(table, id, move.to);
       writeAdjacency(log, table, { id, label: move.from }, new Uint32Array(0));
-      writeAdjacency(log, table, { id, label: move.to }, merged(kept, moved));
+      writeAdjacency(log, table, { id, label: move.to }, merged(present, moved));
     }
   }
 }

@@ -7,22 +7,22 @@ export function isAdditive(former: StoredCatalog, next: StoredCatalog): boolean 
   const labels = new Map(next.labels.map((label) => [label.id, label]));
   return former.labels.every((label) => {
     const now = labels.get(label.id);
-    return !label.isDeclared || (now !== undefined && isKept(label, now));
+    return !label.isDeclared || (now !== undefined && isUnchanged(label, now));
   });
 }
 
-function isKept(former: CatalogLabel, now: CatalogLabel): boolean {
+function isUnchanged(former: CatalogLabel, now: CatalogLabel): boolean {
   const isSame =
     now.isDeclared &&
     now.name === former.name &&
     now.kind === former.kind &&
     now.from === former.from &&
     now.to === former.to;
-  return isSame && former.fields.every((field) => isFieldKept(field, now));
+  return isSame && former.fields.every((field) => isFieldUnchanged(field, now));
 }
 
 /** A hidden property must stay hidden, because the former program would find its texts. */
-function isFieldKept(former: CatalogField, { fields }: CatalogLabel): boolean {
+function isFieldUnchanged(former: CatalogField, { fields }: CatalogLabel): boolean {
   const now = fields.find(({ slot }) => slot === former.slot);
   if (!former.isDeclared) return now === undefined || !now.isDeclared;
   return (

@@ -17,7 +17,7 @@ export type Conflict =
   | { kind: 'values'; label: number; slot: number; retype: Retype };
 
 /** Number of conflicts that the message names; it counts the others. */
-const namedFaults = 8;
+const listedMax = 8;
 
 const letters = { node: 'N', edge: 'E', vector: 'V' } as const;
 
@@ -28,17 +28,17 @@ export function printRefusal(
   conflicts: readonly Conflict[],
   version: number,
 ): { what: string; hint: string } {
-  const faults = conflicts.map(faultOf);
-  const rest = faults.length - namedFaults;
-  const what = [...faults.slice(0, namedFaults), ...(rest > 0 ? [`And ${rest} more.`] : [])];
+  const texts = conflicts.map(describeConflict);
+  const rest = texts.length - listedMax;
+  const what = [...texts.slice(0, listedMax), ...(rest > 0 ? [`And ${rest} more.`] : [])];
   const retypes = conflicts.flatMap((one) => (one.kind === 'values' ? [one.retype] : []));
   const rules = rulesOf(retypes.filter(({ from, to }) => converts(from, to)));
-  const hints = conflicts.flatMap(otherHint).slice(0, namedFaults);
+  const hints = conflicts.flatMap(otherHint).slice(0, listedMax);
   if (rules !== '') hints.push(migrationHint(rules, version));
   return { what: what.join(' '), hint: hints.join(' ') };
 }
 
-function faultOf(conflict: Conflict): string {
+function describeConflict(conflict: Conflict): string {
   if (conflict.kind === 'elements') return conflict.what;
   const { owner, property, from, to } = conflict.retype;
   const types = `from ${printType(from)} to ${printType(to)}`;

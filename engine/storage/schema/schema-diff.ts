@@ -111,8 +111,8 @@ class Comparison {
   #renameHint(formerId: number | undefined, end: TypeRef): string[] {
     const old = this.stored.labels.find(({ id }) => id === formerId);
     const next = this.#change.catalog.labels.find((label) => keyOf(label) === keyOf(end));
-    const isGone = !this.#change.catalog.labels.some(({ id }) => id === formerId);
-    if (old === undefined || next === undefined || !isGone || this.#former.has(keyOf(end)))
+    const isRemoved = !this.#change.catalog.labels.some(({ id }) => id === formerId);
+    if (old === undefined || next === undefined || !isRemoved || this.#former.has(keyOf(end)))
       return [];
     const names = new Set(old.fields.filter((one) => one.isDeclared).map(({ name }) => name));
     const rules = next.fields.filter(({ name }) => names.has(name));
@@ -137,17 +137,17 @@ class Comparison {
 
   #fields(label: CatalogLabel, properties: readonly Property[], former?: CatalogLabel): void {
     let textChanged = false;
-    const kept = new Set<CatalogField>();
+    const retained = new Set<CatalogField>();
     for (const property of properties) {
       const old = former?.fields.find((field) => field.name === property.name);
       const same = old && sameType(old.type, property.type) ? old : undefined;
-      if (old) kept.add(old);
+      if (old) retained.add(old);
       if (old && !same) this.#retype(label, old, property);
       if (same && !same.isDeclared && isText(same)) textChanged = true;
       label.fields.push(this.#field(label, property, same));
     }
     for (const old of former?.fields ?? []) {
-      if (kept.has(old)) continue;
+      if (retained.has(old)) continue;
       if (old.isDeclared && isText(old)) textChanged = true;
       if (old.indexId !== 0) this.#change.drops.push(old.indexId);
       label.fields.push({ ...old, index: 'none', indexId: 0, isDeclared: false });

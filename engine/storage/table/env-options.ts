@@ -47,7 +47,7 @@ export interface Replication {
    * Called when the disk has no space for changes that are durable in the log. They stay a log entry that
    * this node must apply before anything else. Returns the error for the caller.
    */
-  keepAside(): Error;
+  leaveInLog(): Error;
   /** The transaction has ended, by a commit or not. */
   ended(): void;
 }

@@ -82,8 +82,8 @@ const bigEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 0;
  * in progress (700 ms for an open transaction of 800 ms, L11). Read-only: takes 2 ms once this process has
  * opened the environment for writing; such a thread can never take the write lock (P02).
  */
-export function openEnv(path: string, given: EnvOptions = {}): Env {
-  const { readOnly = false } = given;
+export function openEnv(path: string, envOptions: EnvOptions = {}): Env {
+  const { readOnly = false } = envOptions;
   assert(!bigEndian, 'values are little-endian, as this machine must be');
   checkAddressSpace();
   let root: RootDatabase | undefined;
@@ -107,14 +107,14 @@ export function openEnv(path: string, given: EnvOptions = {}): Env {
     compression: false,
     encoding: 'binary' as const,
   };
-  given.hold?.begin();
+  envOptions.hold?.begin();
   try {
     root = open(options);
-    return envOf(root, room, given);
+    return envOf(root, room, envOptions);
   } catch (error) {
     throw asCorruption(error, 'data.mdb');
   } finally {
-    given.hold?.end();
+    envOptions.hold?.end();
   }
 }
 
@@ -174,10 +174,10 @@ function checkAfterCommit(permit: EnvOptions['permit']): void {
   }
 }
 
-function envOf(root: RootDatabase, room: DiskRoom, given: EnvOptions): Env {
-  const { readOnly, permit, visibility, notes, replication, hold } = given;
+function envOf(root: RootDatabase, room: DiskRoom, envOptions: EnvOptions): Env {
+  const { readOnly, permit, visibility, notes, replication, hold } = envOptions;
   const uuids = readOnly ? undefined : new UuidCache();
-  const tables = tablesOf(root, given, uuids);
+  const tables = tablesOf(root, envOptions, uuids);
   const transact = (work: () => boolean): void => {
     assert(!readOnly, 'a thread that reads does not write');
     if (permit?.closedBecause !== undefined) permit.check();
@@ -201,7 +201,7 @@ function envOf(root: RootDatabase, room: DiskRoom, given: EnvOptions): Env {
     } catch (error) {
       const shortage = isPanic(root) ? undefined : room.shortageIn(error);
       // The log has changes that this disk lacks: apply them before any other transaction.
-      if (shortage !== undefined && replication?.isAhead) throw replication.keepAside();
+      if (shortage !== undefined && replication?.isAhead) throw replication.leaveInLog();
       if ((isCommitted && shortage === undefined) || replication?.isAhead) permit?.failed(error);
       throw shortage ?? asCorruption(error, 'data.mdb');
     } finally {

@@ -16,7 +16,7 @@ const damageCodes: ReadonlySet<unknown> = new Set([
  */
 const panicCode = -30795;
 /** Reads report PANIC with the code of an invalid argument. */
-const saysPanic = /\bMDB_PANIC\b/;
+const panicPattern = /\bMDB_PANIC\b/;
 
 /** Whether LMDB refuses all use of the file. */
 export function isPanic(root: RootDatabase): boolean {
@@ -31,14 +31,14 @@ export function isPanic(root: RootDatabase): boolean {
 
 /**
  * Converts an error of LMDB: DATA_CORRUPT for a damaged file, NOT_READY until the file is open again. Returns
- * all other errors unchanged. `place`: the table or file, for the message.
+ * all other errors unchanged. `name`: the table or file, for the message.
  */
-export function asCorruption(error: unknown, place: string): unknown {
+export function asCorruption(error: unknown, name: string): unknown {
   const { code, message } = error as { code?: unknown; message?: string };
-  if (code === panicCode || saysPanic.test(message ?? '')) {
+  if (code === panicCode || panicPattern.test(message ?? '')) {
     const args = { phase: 'opening the data file again', progress: 0 };
     return new TrellisError({ code: 'NOT_READY', args });
   }
   if (!damageCodes.has(code)) return error;
-  return new TrellisError({ code: 'DATA_CORRUPT', args: { what: `${place}: ${message}` } });
+  return new TrellisError({ code: 'DATA_CORRUPT', args: { what: `${name}: ${message}` } });
 }

@@ -16,9 +16,9 @@ function orderOfFew(ids: Uint32Array, count: number): Uint32Array {
   const order = new Uint32Array(count);
   for (let at = 0; at < count; at++) {
     const id = ids[at]!;
-    let place = at;
-    for (; place > 0 && ids[order[place - 1]!]! > id; place--) order[place] = order[place - 1]!;
-    order[place] = at;
+    let position = at;
+    for (; position > 0 && ids[order[position - 1]!]! > id; position--) order[position] = order[position - 1]!;
+    order[position] = at;
   }
   return order;
 }
@@ -36,8 +36,8 @@ function orderOfMany(ids: Uint32Array, count: number): Uint32Array {
     for (let at = 0; at < count; at++) starts[((ids[at]! >>> shift) & (digits - 1)) + 1]!++;
     for (let digit = 1; digit <= digits; digit++) starts[digit]! += starts[digit - 1]!;
     for (let at = 0; at < count; at++) {
-      const place = order[at]!;
-      sorted[starts[(ids[place]! >>> shift) & (digits - 1)]!++] = place;
+      const position = order[at]!;
+      sorted[starts[(ids[position]! >>> shift) & (digits - 1)]!++] = position;
     }
     [order, sorted] = [sorted, order];
   }

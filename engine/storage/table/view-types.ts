@@ -42,7 +42,7 @@ export type PropertyValues = ReadonlyMap<string, Scalar | ScalarList>;
 /** A window of a list of ids. */
 export interface IdWindow {
   skip: number;
-  most: number;
+  max: number;
 }
 
 /**
@@ -88,12 +88,12 @@ export interface ReadView {
    * if there are none.
    */
   adjacency(id: number, edgeLabel: number, direction: Direction): Uint32Array;
-  /** Returns up to `most` of these edges that are newer than the edge `after` (0: from the oldest). */
+  /** Returns up to `max` of these edges that are newer than the edge `after` (0: from the oldest). */
   adjacencyAfter(
     id: number,
     edgeLabel: number,
     direction: Direction,
-    window: { after: number; most: number },
+    window: { after: number; max: number },
   ): Uint32Array;
   degree(id: number, edgeLabel: number, direction: Direction): number;
   /**
@@ -102,7 +102,7 @@ export interface ReadView {
    */
   lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array;
   /** As `lookup`, in batches with a small first one, for callers that may stop early. */
-  lookupPieces(
+  lookupBatches(
     property: StoredProperty,
     value: Scalar | ScalarList,
     window?: IdWindow,

@@ -48,13 +48,13 @@ export class DeferredAdjacency {
     private readonly context: WriteContext,
     /** Runs one transaction of the writer. */
     private readonly transact: (work: () => void) => void,
-    private readonly most = room,
+    private readonly capacity = room,
   ) {}
 
   /** Takes over the deferred edges of a committed transaction. */
   take(lists: AdjacencyBuffer): void {
     this.#lists.addAll(lists);
-    if (this.#lists.count >= this.most.edges) this.flush();
+    if (this.#lists.count >= this.capacity.edges) this.flush();
   }
 
   /** Writes the deferred edges into the adjacency lists. */
@@ -84,7 +84,7 @@ export class DeferredAdjacency {
         this.#lists.add(labelOf(value), key, fromOf(value), toOf(value));
         count++;
       }
-      if (this.#lists.count >= this.most.edges) this.#write();
+      if (this.#lists.count >= this.capacity.edges) this.#write();
     }
     this.#write();
     this.#end();
@@ -93,7 +93,7 @@ export class DeferredAdjacency {
   }
 
   #write(hints?: { of: WriteContext['hints']; lastId: number }): void {
-    const steps = this.#lists.steps(this.context.env, this.most.elements, hints);
+    const steps = this.#lists.steps(this.context.env, this.capacity.elements, hints);
     for (const step of steps) this.#transact(step);
   }
 

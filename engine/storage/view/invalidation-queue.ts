@@ -21,7 +21,7 @@ const headWords = 3;
 
 /** In place of the number of ids: too many ids to list. */
 const many = 0xffffffff;
-const idsMost = ringWords / 4;
+const idsMax = ringWords / 4;
 
 export const touchedWords = ringBase + ringWords;
 
@@ -45,8 +45,8 @@ export class InvalidationQueue implements Invalidations {
   }
 
   touch(id: number): void {
-    if (id >= this.#firstNew || this.#count > idsMost) return;
-    const ids = (this.#ids ??= new Uint32Array(idsMost));
+    if (id >= this.#firstNew || this.#count > idsMax) return;
+    const ids = (this.#ids ??= new Uint32Array(idsMax));
     if (this.#count > 0 && ids[this.#count - 1] === id) return;
     // One id above the limit is counted, which turns the batch into `many`.
     ids[this.#count++] = id;
@@ -55,7 +55,7 @@ export class InvalidationQueue implements Invalidations {
   publish(commits: number): void {
     const count = this.#count;
     if (count === 0 && commits === this.#before) return;
-    const isMany = count > idsMost;
+    const isMany = count > idsMax;
     const { words } = this;
     const start = words[written]!;
     const size = headWords + (isMany ? 0 : count);
@@ -97,16 +97,16 @@ class Cursor implements ChangedSince {
     const { words } = this;
     const end = Atomics.load(words, written);
     const start = this.#at;
-    const wordAt = (place: number): number => words[ringBase + (place % ringWords)]!;
+    const wordAt = (position: number): number => words[ringBase + (position % ringWords)]!;
     let known = this.#commits;
     let at = start;
     while (at !== end) {
-      const [before, behind, count] = [wordAt(at), wordAt(at + 1), wordAt(at + 2)];
+      const [before, after, count] = [wordAt(at), wordAt(at + 1), wordAt(at + 2)];
       if (this.#isLost(start)) return false;
-      if (!isUpTo(behind, commits)) break;
+      if (!isUpTo(after, commits)) break;
       if (!isUpTo(before, known) || count === many) return false;
       for (let i = 0; i < count; i++) drop(wordAt(at + headWords + i));
-      if (!isUpTo(behind, known)) known = behind;
+      if (!isUpTo(after, known)) known = after;
       at = (at + headWords + count) >>> 0;
     }
     if (known !== commits || this.#isLost(start)) return false;

@@ -31,7 +31,7 @@ export class LoadView extends LmdbView {
   readonly #lists = new Map<number, number[]>();
   readonly #edges = new AdjacencyBuffer();
   /** Edges that the caller defers; absent if none are deferred. */
-  readonly unlisted: AdjacencyBuffer | undefined;
+  readonly deferred: AdjacencyBuffer | undefined;
   readonly #records: RecordBuffer;
   #requests: LmdbWriteView | undefined;
   /** Position of the last generated uuid. */
@@ -44,7 +44,7 @@ export class LoadView extends LmdbView {
     isAlone = false,
   ) {
     super(context.env, full);
-    if (isAlone) this.unlisted = new AdjacencyBuffer();
+    if (isAlone) this.deferred = new AdjacencyBuffer();
     this.#records = new RecordBuffer(context.env);
   }
 
@@ -165,7 +165,7 @@ export class LoadView extends LmdbView {
   link(label: Label, edge: number, from: number, to: number): void {
     const isUnique = label.type.kind === 'edge' && label.type.unique;
     // The check for pairs reads the lists, so the edges of unique types are not deferred.
-    const edges = isUnique ? this.#edges : (this.unlisted ?? this.#edges);
+    const edges = isUnique ? this.#edges : (this.deferred ?? this.#edges);
     edges.add(label.id, edge, from, to);
     if (isUnique) edges.notePair(label.id, from, to);
   }
@@ -212,6 +212,6 @@ export class LoadView extends LmdbView {
       totals.change(label, { count: totals.of(label).count + ids.length });
     }
     this.#edges.write(env, hints, this.nextId - 1);
-    if (this.unlisted) noteDeferred(env, this.unlisted);
+    if (this.deferred) noteDeferred(env, this.deferred);
   }
 }

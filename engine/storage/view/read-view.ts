@@ -128,9 +128,9 @@ export class LmdbView implements RefreshableView {
     id: number,
     edgeLabel: number,
     direction: Direction,
-    { after, most }: { after: number; most: number },
+    { after, max }: { after: number; max: number },
   ): Uint32Array {
-    return readAdjacencyAfter(this.env[direction], { id, label: edgeLabel }, after, most);
+    return readAdjacencyAfter(this.env[direction], { id, label: edgeLabel }, after, max);
   }
 
   degree(id: number, edgeLabel: number, direction: Direction): number {
@@ -141,7 +141,7 @@ export class LmdbView implements RefreshableView {
     return idsUnder(this.env.index, prefixOf(property, value));
   }
 
-  lookupPieces(
+  lookupBatches(
     property: StoredProperty,
     value: Scalar | ScalarList,
     window?: IdWindow,

@@ -6,7 +6,7 @@ import { getWord } from '../table/little-endian.js';
 
 type Uuids = Table<Uint8Array>;
 
-const least = new Uint8Array(16);
+const lowest = new Uint8Array(16);
 const greatest = new Uint8Array(17).fill(255);
 
 /** Returns `risenFrom` of the state; infinity if it is unknown. */
@@ -16,7 +16,7 @@ export function readRisenFrom(meta: Table<Uint8Array>): number {
 }
 
 export const greatestUuid = (table: Uuids): Uint8Array | undefined =>
-  table.keys({ start: greatest, end: least, reverse: true, limit: 1 })[0];
+  table.keys({ start: greatest, end: lowest, reverse: true, limit: 1 })[0];
 
 /** Up to this many elements of older versions are checked, which takes 50 ms. */
 const checkedMax = 100_000;
@@ -26,7 +26,7 @@ const entriesPerRead = 4096;
 export function risenFromOf(table: Uuids, nextId: number): number {
   if (nextId > checkedMax) return nextId;
   let last = 0;
-  for (let start = least; ; ) {
+  for (let start = lowest; ; ) {
     const entries = table.entries({ start, end: greatest, limit: entriesPerRead });
     for (const { value } of entries) {
       const id = getWord(value, 0);

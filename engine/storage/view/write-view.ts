@@ -114,7 +114,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     id: number,
     edgeLabel: number,
     direction: Direction,
-    window: { after: number; most: number },
+    window: { after: number; max: number },
   ): Uint32Array {
     this.#buffer?.flushEdges();
     return super.adjacencyAfter(id, edgeLabel, direction, window);
@@ -130,13 +130,13 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     return super.lookup(property, value);
   }
 
-  override lookupPieces(
+  override lookupBatches(
     property: StoredProperty,
     value: Scalar | ScalarList,
     window?: IdWindow,
   ): Iterable<Uint32Array> {
     this.#buffer?.flushEntries(property.indexId);
-    return super.lookupPieces(property, value, window);
+    return super.lookupBatches(property, value, window);
   }
 
   override range(

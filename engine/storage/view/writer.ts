@@ -34,7 +34,7 @@ export interface Loaded<T> {
 
 export class Writer {
   readonly context: WriteContext;
-  readonly unlisted: DeferredAdjacency;
+  readonly deferredAdjacency: DeferredAdjacency;
   #trimmedSeq: number | undefined;
 
   constructor(
@@ -57,7 +57,7 @@ export class Writer {
       limits,
       vectorTypes,
     };
-    this.unlisted = new DeferredAdjacency(this.context, (work) => this.transact(work));
+    this.deferredAdjacency = new DeferredAdjacency(this.context, (work) => this.transact(work));
   }
 
   /**
@@ -155,7 +155,7 @@ export class Writer {
       view.finish();
     });
     failpoint('W9');
-    if (view.unlisted) this.unlisted.take(view.unlisted);
+    if (view.deferred) this.deferredAdjacency.take(view.deferred);
     return { result: result as T, changes: view.changes };
   }
 

@@ -31,7 +31,7 @@ const single = (of: Expression, miss: 'error' | 'none' = 'error'): Expression =>
   kind: 'single',
   of,
   miss,
-  place: 'here',
+  valueName: 'here',
 });
 
 function compare(

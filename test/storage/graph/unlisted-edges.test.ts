@@ -121,7 +121,7 @@ async function loadAlone(
     load(storage, pieces, (work) => {
       let view: LoadView | undefined;
       writer.load(catalog, 0, (given) => work((view = given)), true);
-      unlisted.take(view!.unlisted!);
+      unlisted.take(view!.deferred!);
     });
     unlisted.flush();
   } catch (error) {

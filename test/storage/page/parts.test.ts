@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { probeData } from '../../../engine/storage/folder/preopen-check.js';
 import {
-  type DataFaults,
+  type DataErrors,
   checkData,
   checkPart,
   joinParts,
@@ -35,15 +35,15 @@ for (let i = 0; i < 40; i++) {
 storage.close();
 const sound = readFileSync(path);
 
-const inParts = (of: number): DataFaults =>
+const inParts = (of: number): DataErrors =>
   joinParts(Array.from({ length: of }, (_, index) => checkPart(path, { index, of })));
 
-const told = ({ entries, rows, broken }: DataFaults) => {
+const told = ({ entries, rows, broken }: DataErrors) => {
   return { entries, rows: [...rows].sort(), broken: [...broken].sort() };
 };
 
 /** Of two ways to a page, one thread takes the first, and two take both. */
-const isTwofold = ({ broken }: DataFaults): boolean =>
+const isTwofold = ({ broken }: DataErrors): boolean =>
   broken.some((line) => line.includes('two places'));
 
 describe('a file that several threads check in shares', () => {

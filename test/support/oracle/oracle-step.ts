@@ -140,8 +140,8 @@ function graphStep(run: Run, step: StepOf<'neighbours' | 'edges' | 'end'>, rows:
     const edges = run.graph.edges(element, step.edges, near);
     return step.kind === 'edges' ? edges : edges.map((edge) => edge[far]!);
   });
-  if (step.kind === 'edges' || step.reach === undefined) return itemsOf(reached);
-  return itemsOf(reached.filter((element) => element.type.kind === step.reach));
+  if (step.kind === 'edges' || step.farKind === undefined) return itemsOf(reached);
+  return itemsOf(reached.filter((element) => element.type.kind === step.farKind));
 }
 
 function distinctBy(

@@ -232,7 +232,7 @@ function shape(run: Run, { slot, members }: Kind<'project'>, item: Value): Value
   );
 }
 
-function only(run: Run, { of, miss, place }: Kind<'single'>): Value {
+function only(run: Run, { of, miss, valueName: place }: Kind<'single'>): Value {
   const value = run.value(of);
   const rows = rowsOf(value);
   if (isList(value) && rows.length > 1) fail('EXPECTED_ONE', { place, count: rows.length });

@@ -80,7 +80,7 @@ function byKernel(name: 'searchFlat' | 'searchList' | 'searchAmong'): Way {
     kernel.beginQuery(lane.address);
     const found =
       name === 'searchAmong'
-        ? kernel.searchAmong(lane.address, k + 2, widthOf(index), POOL_MAX)
+        ? kernel.searchAllowed(lane.address, k + 2, widthOf(index), POOL_MAX)
         : kernel[name](lane.address, k + 2);
     return found < 0 ? undefined : [...lane.ids.slice(0, found)];
   };
