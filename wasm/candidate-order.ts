@@ -3,7 +3,8 @@
 // vectors cannot be reached. It also leads to vectors with the greatest inner products, without which no
 // search gets from short vectors to long ones. So candidates are taken from both orders alternately; if all
 // lengths are equal, the orders are the same. Edges store squared distances in either case.
-import { H_METRIC, METRIC_DOT } from './layout';
+import { METRIC_DOT } from './layout';
+import { Header } from './kernel/header';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { Node } from './kernel/node';
@@ -15,7 +16,7 @@ export const BY_INNER: u32 = 0x80000000;
 // @ts-ignore: decorator
 @inline
 export function hasInner(): bool {
-  return load<u32>(0, H_METRIC) == METRIC_DOT;
+  return Header.metric() == METRIC_DOT;
 }
 
 /** Returns the slot of a key of either order. */
@@ -78,7 +79,7 @@ export function interleavedKey(
 }
 
 /** Whether `slot` is that of one of `count` keys. */
-export function isAmong(keys: usize, count: i32, slot: u32): bool {
+export function hasSlot(keys: usize, count: i32, slot: u32): bool {
   for (let i = 0; i < count; i++) {
     if (slotOfKey(load<u64>(keys + ((<usize>i) << 3))) == slot) return true;
   }

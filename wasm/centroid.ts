@@ -1,6 +1,7 @@
 // Computes the mean (centroid) when a graph begins, from the vectors staged so far; it never changes
 // afterwards. Any origin is correct, but codes are most accurate near it.
-import { H_MEAN, H_PADDED, H_SLOTS, NODE_FREE } from './layout';
+import { NODE_FREE } from './layout';
+import { Header } from './kernel/header';
 import { mark, nodeAt, vectorAt } from './memory';
 import { Node } from './kernel/node';
 
@@ -9,9 +10,9 @@ import { Node } from './kernel/node';
  * Otherwise a few very long vectors would move it far from all others.
  */
 export function beginGraph(): void {
-  const slots = load<u32>(0, H_SLOTS);
-  const mean = <usize>load<u32>(0, H_MEAN);
-  const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
+  const slots = Header.slots();
+  const mean = Header.mean();
+  const bytes = Header.padded() << 2;
   for (let at: usize = 0; at < bytes; at += 4) store<f32>(mean + at, 0);
   let weights: f64 = 0;
   for (let slot: u32 = 0; slot < slots; slot++) {

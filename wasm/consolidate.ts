@@ -5,16 +5,16 @@ import { freeSlot } from './duplicates';
 import { centredOf, nodeDistance } from './scalar-quantizer';
 import { edgeDistance, offerEntry, writeEdge, writeEntry } from './edge';
 import {
-  EDGES, ENTRY_BLOCKS, E_PARTS, H_ADD, H_CURSOR, H_DELETED, H_EDGES_END, H_EDGE_CODE_BYTES, H_ENTRY,
-  H_ENTRY_BYTES, H_LINKED, H_NEIGHBOUR, H_PHASE, H_SLOTS, H_STATE, H_UNREPAIRED, L_CENTRED, L_KEPT,
-  L_RESULT, NODE_DELETED, NODE_UNLINKING, NODE_FREE, NODE_LINKED, NODE_DUPLICATE, NODE_ZERO,
-  PHASE_RESET, PHASE_SWEEP, STATE_GRAPH,
+  EDGES, ENTRY_BLOCKS, ENTRY_PARTS, H_DELETED, NODE_DELETED, NODE_UNLINKING, NODE_FREE,
+  NODE_LINKED, NODE_DUPLICATE, NODE_ZERO, PHASE_RESET, PHASE_SWEEP, STATE_GRAPH,
 } from './layout';
+import { Header } from './kernel/header';
+import { Scratch } from './kernel/scratch-fields';
 import { TARGET, addReverseEdge } from './insert';
 import { lockNode, mark, nodeAt, unlockNode } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import {
-  hasInner, isAmong, interleavedKey, slotOfKey, sortByInner, squaredKey,
+  hasInner, hasSlot, interleavedKey, slotOfKey, sortByInner, squaredKey,
 } from './candidate-order';
 import { linkStaged } from './segment';
 import { addIfDiverse } from './select-neighbours';
@@ -37,40 +37,40 @@ const UNREPAIRED_MIN: u32 = 256;
 const CANDIDATES = 256;
 
 /** Processes about `budget` slots; returns true if more is to do. Writer only. */
-export function maintain(lane: usize, budget: u32): bool {
-  if (load<u32>(0, H_STATE) != STATE_GRAPH) {
-    return load<u32>(0, H_LINKED) != 0 && linkStaged(lane, 1);
+export function maintain(scratch: usize, budget: u32): bool {
+  if (Header.state() != STATE_GRAPH) {
+    return Header.linked() != 0 && linkStaged(scratch, 1);
   }
-  let phase = load<u32>(0, H_PHASE);
+  let phase = Header.phase();
   if (phase == IDLE) {
     phase = choosePhase();
     if (phase == IDLE) return false;
-    store<u32>(0, 0, H_CURSOR);
+    Header.setCursor(0);
   }
-  const slots = load<u32>(0, H_SLOTS);
-  let slot = load<u32>(0, H_CURSOR);
+  const slots = Header.slots();
+  let slot = Header.cursor();
   const end = min<u32>(slots, slot + budget);
   // From here on, linked nodes count as new again.
-  if (phase == RESET && slot == 0) store<u32>(0, 0, H_UNREPAIRED);
-  for (; slot < end; slot++) visit(lane, phase, slot);
+  if (phase == RESET && slot == 0) Header.setUnrepaired(0);
+  for (; slot < end; slot++) visit(scratch, phase, slot);
   if (slot >= slots) {
-    if (phase == REWIRE) replaceEntries(lane);
+    if (phase == REWIRE) replaceEntries(scratch);
     phase = phase == REPAIR ? IDLE : phase + 1;
     slot = 0;
   }
-  store<u32>(0, phase, H_PHASE);
-  store<u32>(0, slot, H_CURSOR);
+  Header.setPhase(phase);
+  Header.setCursor(slot);
   return phase != IDLE || choosePhase() != IDLE;
 }
 
 function choosePhase(): u32 {
-  const slots = load<u32>(0, H_SLOTS);
-  if (load<u32>(0, H_DELETED) * DELETED_SHARE > slots) return MARK;
-  const fresh = load<u32>(0, H_UNREPAIRED);
+  const slots = Header.slots();
+  if (Header.deleted() * DELETED_SHARE > slots) return MARK;
+  const fresh = Header.unrepaired();
   return fresh < UNREPAIRED_MIN || fresh < slots >> 3 ? IDLE : RESET;
 }
 
-function visit(lane: usize, phase: u32, slot: u32): void {
+function visit(scratch: usize, phase: u32, slot: u32): void {
   const node = nodeAt(slot);
   const flags = Node.flags(node);
   if ((flags & NODE_LINKED) == 0 || (flags & (NODE_FREE | NODE_DUPLICATE | NODE_ZERO)) != 0) return;
@@ -81,13 +81,13 @@ function visit(lane: usize, phase: u32, slot: u32): void {
       mark(node, 64);
     }
   } else if (phase == REWIRE) {
-    if ((flags & NODE_UNLINKING) == 0) rewire(lane, node, slot);
+    if ((flags & NODE_UNLINKING) == 0) rewire(scratch, node, slot);
   } else if (phase == SWEEP) {
     if ((flags & NODE_UNLINKING) != 0) {
       freeSlot(node, slot);
       atomic.sub<u32>(H_DELETED, 1);
     } else if (hasInner()) {
-      const centred = <usize>load<u32>(lane, L_CENTRED);
+      const centred = Scratch.centred(scratch);
       centredOf(node, centred);
       offerEntry(centred, slot);
     }
@@ -96,13 +96,13 @@ function visit(lane: usize, phase: u32, slot: u32): void {
   } else if (phase == COUNT) {
     countLinks(node);
   } else if (phase == REPAIR && Node.degree(node) == 0) {
-    reconnectOrphan(lane, node, slot);
+    reconnectOrphan(scratch, node, slot);
   }
 }
 
 /** Returns the mask of the edges of `node` that lead to nodes being unlinked. */
 function edgesToUnlinking(node: usize): u32 {
-  const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
+  const neighbours = node + Header.neighbour();
   let mask = Node.used(node);
   let stale: u32 = 0;
   while (mask != 0) {
@@ -115,40 +115,40 @@ function edgesToUnlinking(node: usize): u32 {
 }
 
 /** Replaces edges to nodes being unlinked by edges to those nodes' own neighbors. */
-function rewire(lane: usize, node: usize, slot: u32): void {
+function rewire(scratch: usize, node: usize, slot: u32): void {
   let stale = edgesToUnlinking(node);
   if (stale == 0) return;
   lockNode(node);
-  const count = gather(lane, node, slot, stale);
-  const kept = <usize>load<u32>(lane, L_KEPT);
-  const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
-  let keptCount = 0;
+  const count = gather(scratch, node, slot, stale);
+  const chosenKeys = Scratch.chosen(scratch);
+  const neighbours = node + Header.neighbour();
+  let chosenCount = 0;
   let hard = Node.hard(node) & ~stale;
   while (hard != 0) {
     const e = ctz(hard);
     hard &= hard - 1;
     const key = keyOf(edgeDistance(node, e), load<u32>(neighbours + ((<usize>e) << 2)));
-    store<u64>(kept + ((<usize>keptCount) << 3), key);
-    keptCount++;
+    store<u64>(chosenKeys + ((<usize>chosenCount) << 3), key);
+    chosenCount++;
   }
   // Diverse choices among all candidates come first: the nearest alone would all lie on one side.
-  const results = <usize>load<u32>(lane, L_RESULT);
+  const results = Scratch.result(scratch);
   const inner = results + INNER_AT;
   const innerCount = hasInner() ? count : 0;
   sortByInner(node, results, innerCount, inner);
-  const before = keptCount;
-  for (let i = 0; i < count + innerCount && stale != 0 && keptCount < TARGET; i++) {
+  const before = chosenCount;
+  for (let i = 0; i < count + innerCount && stale != 0 && chosenCount < TARGET; i++) {
     const key = interleavedKey(i, results, count, inner, innerCount);
-    if (key == 0 || isAmong(kept, keptCount, slotOfKey(key))) continue;
-    if (!addIfDiverse(node, kept, keptCount, key)) continue;
-    stale = replaceEdge(node, stale, load<u64>(kept + ((<usize>keptCount) << 3)), true);
-    keptCount++;
+    if (key == 0 || hasSlot(chosenKeys, chosenCount, slotOfKey(key))) continue;
+    if (!addIfDiverse(node, chosenKeys, chosenCount, key)) continue;
+    stale = replaceEdge(node, stale, load<u64>(chosenKeys + ((<usize>chosenCount) << 3)), true);
+    chosenCount++;
   }
-  const chosen = kept + ((<usize>before) << 3);
+  const chosen = chosenKeys + ((<usize>before) << 3);
   const rest = innerCount != 0 ? inner : results;
   for (let i = 0; i < count && stale != 0; i++) {
     const key = load<u64>(rest + ((<usize>i) << 3));
-    if (isAmong(chosen, keptCount - before, slotOfKey(key))) continue;
+    if (hasSlot(chosen, chosenCount - before, slotOfKey(key))) continue;
     stale = replaceEdge(node, stale, squaredKey(node, key), false);
   }
   // An edge without a replacement still leads to a node being unlinked: it is marked unused and infinitely
@@ -157,7 +157,7 @@ function rewire(lane: usize, node: usize, slot: u32): void {
     closeEdge(node, ctz(stale));
     stale &= stale - 1;
   }
-  mark(node, <usize>load<u32>(0, H_EDGES_END));
+  mark(node, Header.edgesEnd());
   unlockNode(node);
 }
 
@@ -171,16 +171,16 @@ function replaceEdge(node: usize, stale: u32, key: u64, hard: bool): u32 {
  * Collects the neighbors of the neighbors in `stale` that are not neighbors yet, nearest first; returns
  * their number.
  */
-function gather(lane: usize, node: usize, slot: u32, stale: u32): i32 {
-  const offset = <usize>load<u32>(0, H_NEIGHBOUR);
-  const results = <usize>load<u32>(lane, L_RESULT);
+function gather(scratch: usize, node: usize, slot: u32, stale: u32): i32 {
+  const offset = Header.neighbour();
+  const results = Scratch.result(scratch);
   let count = 0;
   while (stale != 0) {
-    const gone = nodeAt(load<u32>(node + offset + ((<usize>ctz(stale)) << 2)));
+    const removed = nodeAt(load<u32>(node + offset + ((<usize>ctz(stale)) << 2)));
     stale &= stale - 1;
-    let mask = Node.used(gone);
+    let mask = Node.used(removed);
     while (mask != 0) {
-      const candidate = load<u32>(gone + offset + ((<usize>ctz(mask)) << 2));
+      const candidate = load<u32>(removed + offset + ((<usize>ctz(mask)) << 2));
       mask &= mask - 1;
       const far = nodeAt(candidate);
       const flags = Node.flags(far);
@@ -211,7 +211,7 @@ function isResult(results: usize, count: i32, slot: u32): bool {
 
 /** Marks an edge as unused. */
 function closeEdge(node: usize, e: u32): void {
-  const add = <usize>load<u32>(0, H_ADD);
+  const add = Header.add();
   if (add != 0) atomic.store<u32>(node + add + ((<usize>e) << 2), 0x7f800000);
   const bit: u32 = 1 << e;
   Node.setHard(node, Node.hard(node) & ~bit);
@@ -219,26 +219,27 @@ function closeEdge(node: usize, e: u32): void {
 }
 
 /** Gives the entry table's entries of nodes being unlinked to other nodes. */
-function replaceEntries(lane: usize): void {
-  const slots = load<u32>(0, H_SLOTS);
-  const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
-  const slotsAt = <usize>E_PARTS + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + 256;
+function replaceEntries(scratch: usize): void {
+  const slots = Header.slots();
+  const bytes = Header.entryBytes();
+  const slotsAt = <usize>ENTRY_PARTS + Header.edgeCodeBytes() + 256;
   let next: u32 = 0;
-  for (let place: u32 = 0; place < <u32>(ENTRY_BLOCKS * EDGES); place++) {
-    const block = <usize>load<u32>(0, H_ENTRY) + <usize>(place / EDGES) * bytes;
-    const at = block + slotsAt + ((<usize>(place % EDGES)) << 2);
+  for (let position: u32 = 0; position < <u32>(ENTRY_BLOCKS * EDGES); position++) {
+    const block = Header.entry() + <usize>(position / EDGES) * bytes;
+    const at = block + slotsAt + ((<usize>(position % EDGES)) << 2);
     const add = at - 256;
     if (load<f32>(add) == Infinity) continue;
     if ((Node.flags(nodeAt(load<u32>(at))) & (NODE_UNLINKING | NODE_FREE)) == 0) continue;
     // Under dot no node can replace it: the sweep offers the entry to all nodes.
-    next = hasInner() ? slots : nextLiving(<u32>((<u64>(place * 0x9e3779b1) * slots) >> 32), slots);
+    const first = <u32>((<u64>(position * 0x9e3779b1) * slots) >> 32);
+    next = hasInner() ? slots : nextLiving(first, slots);
     if (next == slots) {
       atomic.store<u32>(add, 0x7f800000);
       mark(add, 4);
       continue;
     }
-    centredOf(nodeAt(next), load<u32>(lane, L_CENTRED));
-    writeEntry(place, load<u32>(lane, L_CENTRED), next);
+    centredOf(nodeAt(next), <u32>Scratch.centred(scratch));
+    writeEntry(position, <u32>Scratch.centred(scratch), next);
   }
 }
 
@@ -254,7 +255,7 @@ function nextLiving(from: u32, slots: u32): u32 {
 }
 
 function countLinks(node: usize): void {
-  const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
+  const neighbours = node + Header.neighbour();
   let mask = Node.used(node);
   while (mask != 0) {
     const target = nodeAt(load<u32>(neighbours + ((<usize>ctz(mask)) << 2)));
@@ -264,20 +265,20 @@ function countLinks(node: usize): void {
 }
 
 /** Makes the nearest neighbor with a free edge link to `node`; if none has one, the nearest. */
-function reconnectOrphan(lane: usize, node: usize, slot: u32): void {
-  const neighbours = node + <usize>load<u32>(0, H_NEIGHBOUR);
+function reconnectOrphan(scratch: usize, node: usize, slot: u32): void {
+  const neighbours = node + Header.neighbour();
   let best: u32 = EDGES;
   let nearest: u32 = EDGES;
   let bestDistance: f32 = Infinity;
-  let least: f32 = Infinity;
+  let smallest: f32 = Infinity;
   let mask = Node.used(node);
   while (mask != 0) {
     const e = ctz(mask);
     mask &= mask - 1;
     const distance = edgeDistance(node, e);
-    if (nearest == EDGES || distance < least) {
+    if (nearest == EDGES || distance < smallest) {
       nearest = e;
-      least = distance;
+      smallest = distance;
     }
     const target = nodeAt(load<u32>(neighbours + ((<usize>e) << 2)));
     if (Node.hard(target) == 0xffffffff) continue;
@@ -288,8 +289,8 @@ function reconnectOrphan(lane: usize, node: usize, slot: u32): void {
   }
   if (best == EDGES) {
     best = nearest;
-    bestDistance = least;
+    bestDistance = smallest;
   }
   if (best == EDGES) return;
-  addReverseEdge(lane, load<u32>(neighbours + ((<usize>best) << 2)), slot, bestDistance, true);
+  addReverseEdge(scratch, load<u32>(neighbours + ((<usize>best) << 2)), slot, bestDistance, true);
 }

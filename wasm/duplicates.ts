@@ -2,9 +2,10 @@
 // (cosine, dot) one that starts in the header. The graph contains only the first, however many there are. The
 // lists are doubly linked by N_NEXT and N_PREVIOUS (slot + 1, 0 = none).
 import {
-  H_FINE, H_FREE, H_PADDED, H_VECTOR, H_ZEROS, H_ZERO_LOCK, L_RESULT, L_RESULT_COUNT,
-  NODE_UNLINKING, NODE_FREE, NODE_LINKED, NODE_DUPLICATE, NODE_ZERO, N_CODE,
+  H_ZEROS, H_ZERO_LOCK, NODE_UNLINKING, NODE_FREE, NODE_LINKED, NODE_DUPLICATE, NODE_ZERO, N_CODE,
 } from './layout';
+import { Header } from './kernel/header';
+import { Scratch } from './kernel/scratch-fields';
 import { hasHalves } from './kernel/int4-code';
 import { lock, lockNode, mark, nodeAt, unlock, unlockNode } from './memory';
 import { Node } from './kernel/node';
@@ -12,7 +13,7 @@ import { Node } from './kernel/node';
 /** Adds a zero vector to the list of the header. */
 export function linkZero(node: usize, slot: u32): void {
   lock(H_ZERO_LOCK);
-  const next = load<u32>(0, H_ZEROS);
+  const next = Header.zeros();
   Node.setNext(node, next);
   Node.setPrevious(node, 0);
   setPrevious(next, slot + 1);
@@ -26,9 +27,9 @@ export function linkZero(node: usize, slot: u32): void {
  * Adds the node to the list of an equal result of the search, if there is one; returns whether there is. By
  * inner products, an equal vector need not be among the nearest.
  */
-export function linkDuplicate(lane: usize, node: usize, slot: u32): bool {
-  const results = <usize>load<u32>(lane, L_RESULT);
-  const count = load<i32>(lane, L_RESULT_COUNT);
+export function linkDuplicate(scratch: usize, node: usize, slot: u32): bool {
+  const results = Scratch.result(scratch);
+  const count = Scratch.resultCount(scratch);
   for (let i = 0; i < count; i++) {
     const key = load<u64>(results + ((<usize>i) << 3));
     const first = nodeAt(<u32>key);
@@ -54,15 +55,15 @@ export function linkDuplicate(lane: usize, node: usize, slot: u32): bool {
 function equal(a: usize, b: usize): bool {
   if (Node.codeSum(a) != Node.codeSum(b)) return false;
   if (Node.step(a) != Node.step(b)) return false;
-  const vector = <usize>load<u32>(0, H_VECTOR);
-  const padded = <usize>load<u32>(0, H_PADDED);
+  const vector = Header.vector();
+  const padded = Header.padded();
   if (vector != 0) return isSame(a + vector, b + vector, padded << 2);
   if (hasHalves()) {
     if (Node.square(a) != Node.square(b)) return false;
     if (Node.norm(a) != Node.norm(b)) return false;
     return isSame(a + N_CODE, b + N_CODE, padded >> 1);
   }
-  const fine = <usize>load<u32>(0, H_FINE);
+  const fine = Header.fine();
   return isSame(a + N_CODE, b + N_CODE, padded) && isSame(a + fine, b + fine, padded);
 }
 
@@ -97,7 +98,7 @@ function setPrevious(next: u32, previous: u32): void {
 /** Adds a slot without references to the list of free slots. Writer only. */
 export function freeSlot(node: usize, slot: u32): void {
   Node.setFlags(node, NODE_FREE);
-  Node.setNext(node, load<u32>(0, H_FREE));
-  store<u32>(0, slot + 1, H_FREE);
+  Node.setNext(node, Header.free());
+  Header.setFree(slot + 1);
   mark(node, 64);
 }

@@ -5,10 +5,9 @@
 // An edge is published last: add = +inf first, its value at the end. A concurrent reader sees a wrong
 // estimate at worst.
 import {
-  EDGES, ENTRY_BLOCKS, E_LOCK, E_PARTS, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE, H_ENTRY,
-  H_ENTRY_BYTES, H_ENTRY_SEEN, H_MEAN, H_NEIGHBOUR, H_PADDED, H_SKETCH_BYTES, H_VECTOR, S_LOCK,
-  S_PARTS,
+  EDGES, ENTRY_BLOCKS, ENTRY_LOCK, ENTRY_PARTS, H_ENTRY_SEEN, SKETCH_LOCK, SKETCH_PARTS,
 } from './layout';
+import { Header } from './kernel/header';
 import { nodeDistance } from './scalar-quantizer';
 import { hasInner } from './candidate-order';
 import { lock, mark, nodeAt, sketchesAt, unlock } from './memory';
@@ -17,7 +16,7 @@ import { Node } from './kernel/node';
 
 /** Writes the code bits and terms of edge `e`, from `owner` to `vector`, in the block at `codes`. */
 function writeCode(codes: usize, e: u32, owner: usize, vector: usize): void {
-  const terms = codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>e) << 2);
+  const terms = codes + Header.edgeCodeBytes() + ((<usize>e) << 2);
   atomic.store<u32>(terms, 0x7f800000);
   const shift: u32 = e < 16 ? 0 : 4;
   const keep: u32 = e < 16 ? 0xf0 : 0x0f;
@@ -26,8 +25,8 @@ function writeCode(codes: usize, e: u32, owner: usize, vector: usize): void {
   let squares = zero;
   let sizes = zero;
   let inner = zero;
-  let mean = <usize>load<u32>(0, H_MEAN);
-  const end = owner + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let mean = Header.mean();
+  const end = owner + (Header.padded() << 2);
   let byte = codes + <usize>(e & 15);
   while (owner < end) {
     const p = v128.load(owner);
@@ -53,9 +52,9 @@ function storeTerms(terms: usize, length: f32, size: f32, inner: f32): void {
 /** Returns the squared distance to the neighbor of edge `e`: the stored one, if the layout stores it. */
 export function edgeDistance(node: usize, e: u32): f32 {
   const at = node + ((<usize>e) << 2);
-  const distances = <usize>load<u32>(0, H_EDGE_DISTANCE);
+  const distances = Header.edgeDistance();
   if (distances != 0) return load<f32>(at + distances);
-  return nodeDistance(node, nodeAt(load<u32>(at + <usize>load<u32>(0, H_NEIGHBOUR))));
+  return nodeDistance(node, nodeAt(load<u32>(at + Header.neighbour())));
 }
 
 /**
@@ -64,12 +63,12 @@ export function edgeDistance(node: usize, e: u32): f32 {
  */
 export function writeEdge(node: usize, e: u32, slot: u32, distance: f32, hard: bool): void {
   const at = node + ((<usize>e) << 2);
-  const codes = <usize>load<u32>(0, H_EDGE_CODES);
-  atomic.store<u32>(at + <usize>load<u32>(0, H_NEIGHBOUR), slot);
-  const distances = <usize>load<u32>(0, H_EDGE_DISTANCE);
+  const codes = Header.edgeCodes();
+  atomic.store<u32>(at + Header.neighbour(), slot);
+  const distances = Header.edgeDistance();
   if (distances != 0) store<f32>(at + distances, distance);
   if (codes != 0) {
-    const vector = <usize>load<u32>(0, H_VECTOR);
+    const vector = Header.vector();
     writeCode(node + codes, e, node + vector, nodeAt(slot) + vector);
   }
   const bit: u32 = 1 << e;
@@ -93,16 +92,16 @@ export function offerEntry(centred: usize, slot: u32): void {
   }
   const seen = atomic.add<u32>(H_ENTRY_SEEN, 1);
   const room: u32 = ENTRY_BLOCKS * EDGES;
-  let place = (seen * SCATTER) % room;
+  let position = (seen * SCATTER) % room;
   if (seen >= room) {
-    place = (((slot * 0x9e3779b1) ^ (slot >> 15)) * 0x85ebca6b >> 1) % (seen + 1);
-    if (place >= room) return;
+    position = (((slot * 0x9e3779b1) ^ (slot >> 15)) * 0x85ebca6b >> 1) % (seen + 1);
+    if (position >= room) return;
   }
-  writeEntry(place, centred, slot);
+  writeEntry(position, centred, slot);
 }
 
 /** Bits of a table position: the number of coordinates whose signs select it. */
-const PLACE_BITS: usize = 10;
+const POSITION_BITS: usize = 10;
 
 /**
  * Under dot the results are long vectors: a table position belongs to a part of the directions from the mean,
@@ -110,65 +109,65 @@ const PLACE_BITS: usize = 10;
  * before longer nodes of worse directions.
  */
 function offerLongest(centred: usize, slot: u32): void {
-  let place: u32 = 0;
-  for (let i: usize = 0; i < PLACE_BITS; i++) {
-    if (load<f32>(centred + (i << 2)) >= 0) place |= 1 << <u32>i;
+  let position: u32 = 0;
+  for (let i: usize = 0; i < POSITION_BITS; i++) {
+    if (load<f32>(centred + (i << 2)) >= 0) position |= 1 << <u32>i;
   }
-  const terms = entryTerms(place);
+  const terms = entryTerms(position);
   if (load<f32>(terms) != Infinity) {
     const owner = nodeAt(load<u32>(terms, 256));
     if (Node.norm(owner) >= Node.norm(nodeAt(slot))) return;
   }
-  writeEntry(place, centred, slot);
+  writeEntry(position, centred, slot);
 }
 
 /** Returns the address of the terms of a table position; its slot is 256 bytes after them. */
-export function entryTerms(place: u32): usize {
-  const block = <usize>load<u32>(0, H_ENTRY) + <usize>(place / EDGES) * load<u32>(0, H_ENTRY_BYTES);
-  const codes = block + E_PARTS;
-  return codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>(place % EDGES)) << 2);
+export function entryTerms(position: u32): usize {
+  const block = Header.entry() + <usize>(position / EDGES) * <u32>Header.entryBytes();
+  const codes = block + ENTRY_PARTS;
+  return codes + Header.edgeCodeBytes() + ((<usize>(position % EDGES)) << 2);
 }
 
 /** Writes one position of the entry table. */
-export function writeEntry(place: u32, centred: usize, slot: u32): void {
-  const bytes = <usize>load<u32>(0, H_ENTRY_BYTES);
-  const block = <usize>load<u32>(0, H_ENTRY) + <usize>(place / EDGES) * bytes;
-  const e = place % EDGES;
-  const codes = block + E_PARTS;
-  const terms = codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>e) << 2);
-  lock(block + E_LOCK);
+export function writeEntry(position: u32, centred: usize, slot: u32): void {
+  const bytes = Header.entryBytes();
+  const block = Header.entry() + <usize>(position / EDGES) * bytes;
+  const e = position % EDGES;
+  const codes = block + ENTRY_PARTS;
+  const terms = codes + Header.edgeCodeBytes() + ((<usize>e) << 2);
+  lock(block + ENTRY_LOCK);
   atomic.store<u32>(terms, slot, 256);
   writeEntryCode(codes, e, centred);
   mark(block, bytes);
-  unlock(block + E_LOCK);
+  unlock(block + ENTRY_LOCK);
 }
 
 /** Writes the sketch of `slot`, whose vector minus the mean is `centred`. */
 export function writeSketch(slot: u32, centred: usize): void {
   const block = sketchesAt(slot);
-  lock(block + S_LOCK);
-  writeEntryCode(block + S_PARTS, slot % EDGES, centred);
-  mark(block, <usize>load<u32>(0, H_SKETCH_BYTES));
-  unlock(block + S_LOCK);
+  lock(block + SKETCH_LOCK);
+  writeEntryCode(block + SKETCH_PARTS, slot % EDGES, centred);
+  mark(block, Header.sketchBytes());
+  unlock(block + SKETCH_LOCK);
 }
 
 /** Writes a sketch that every scan rules out. */
 export function closeSketch(slot: u32): void {
-  const terms = sketchesAt(slot) + S_PARTS + <usize>load<u32>(0, H_EDGE_CODE_BYTES);
+  const terms = sketchesAt(slot) + SKETCH_PARTS + Header.edgeCodeBytes();
   atomic.store<u32>(terms + ((<usize>(slot % EDGES)) << 2), 0x7f800000);
   mark(terms, EDGES * 4);
 }
 
 /** As `writeCode`, with the mean as owner. */
 function writeEntryCode(codes: usize, e: u32, centred: usize): void {
-  const terms = codes + <usize>load<u32>(0, H_EDGE_CODE_BYTES) + ((<usize>e) << 2);
+  const terms = codes + Header.edgeCodeBytes() + ((<usize>e) << 2);
   atomic.store<u32>(terms, 0x7f800000);
   const shift: u32 = e < 16 ? 0 : 4;
   const keep: u32 = e < 16 ? 0xf0 : 0x0f;
   const zero = f32x4.splat(0);
   let squares = zero;
   let sizes = zero;
-  const end = centred + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  const end = centred + (Header.padded() << 2);
   let byte = codes + <usize>(e & 15);
   while (centred < end) {
     const r = v128.load(centred);

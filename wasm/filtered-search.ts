@@ -4,10 +4,9 @@
 // Invariant: the pool contains all visited nodes that are nearer than the `ef`-th allowed one. If they exceed
 // the pool, the search returns false and its results are not used.
 import { distanceTo } from './scalar-quantizer';
-import {
-  H_DELETED, H_EDGE_CODES, H_NEIGHBOUR, L_FINE, L_POOL, L_POOL_COUNT, L_REJECTED, L_RESULT_COUNT,
-  L_RESULT_LIMIT, L_VISITED, NODE_DELETED, STARTS, STARTS_MAX,
-} from './layout';
+import { H_DELETED, NODE_DELETED, STARTS, STARTS_MAX } from './layout';
+import { Header } from './kernel/header';
+import { Scratch } from './kernel/scratch-fields';
 import { nodeAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { scanEdges } from './kernel/fastscan';
@@ -18,18 +17,18 @@ import {
 import { Node } from './kernel/node';
 
 /** A search without a filter is repeated when one in this many nodes of its pool is deleted. */
-const CROWDED = 8;
+const DELETED_SHARE = 8;
 
 /** Whether deleted nodes fill so much of the pool that the search was narrower than its width. */
-export function hasManyDeleted(lane: usize): bool {
+export function hasManyDeleted(scratch: usize): bool {
   if (atomic.load<u32>(H_DELETED) == 0) return false;
-  const pool = <usize>load<u32>(lane, L_POOL);
-  const count = load<i32>(lane, L_POOL_COUNT);
+  const pool = Scratch.pool(scratch);
+  const count = Scratch.poolCount(scratch);
   let deleted = 0;
   for (let i = 0; i < count; i++) {
     deleted += <i32>((Node.flags(nodeOf(pool, i)) & NODE_DELETED) != 0);
   }
-  return deleted * CROWDED > count;
+  return deleted * DELETED_SHARE > count;
 }
 
 /** Returns the node of the pool's i-th key. */
@@ -40,25 +39,26 @@ function nodeOf(pool: usize, i: i32): usize {
 }
 
 /**
- * Searches until `ef` allowed nodes are nearer than all unexpanded ones, with a pool of up to `most` entries,
- * and keeps the best `want` as results. Returns false if the pool is too small.
+ * Searches until `ef` allowed nodes are nearer than all unexpanded ones, with a pool of up to `poolMax`
+ * entries, and keeps the best `want` as results. Returns false if the pool is too small.
  */
-export function searchFiltered(lane: usize, ef: i32, most: i32, want: i32): bool {
-  store<i32>(lane, 0, L_RESULT_COUNT);
-  store<i32>(lane, want, L_RESULT_LIMIT);
-  store<u32>(lane, 0, L_FINE);
-  selectEntryPoints(lane, max(STARTS, min(most >> 2, STARTS_MAX)));
-  const enough = expand(lane, ef, most, load<u32>(0, H_EDGE_CODES) == 0 ? 0 : estimateCutoff(lane));
-  clearSeen(lane);
+export function searchFiltered(scratch: usize, ef: i32, poolMax: i32, want: i32): bool {
+  Scratch.setResultCount(scratch, 0);
+  Scratch.setResultLimit(scratch, want);
+  Scratch.setFine(scratch, 0);
+  selectEntryPoints(scratch, max(STARTS, min(poolMax >> 2, STARTS_MAX)));
+  const cutoff = Header.edgeCodes() == 0 ? <f32>0 : estimateCutoff(scratch);
+  const enough = expand(scratch, ef, poolMax, cutoff);
+  clearSeen(scratch);
   return enough;
 }
 
 /** Continues from the results of a search whose codes were too coarse, with refined distances. */
-export function walkAmongFine(lane: usize, ef: i32, most: i32, want: i32): bool {
-  poolOfResults(lane, most);
-  store<i32>(lane, want, L_RESULT_LIMIT);
-  const enough = expand(lane, ef, most, 0);
-  clearSeen(lane);
+export function refineFiltered(scratch: usize, ef: i32, poolMax: i32, want: i32): bool {
+  poolOfResults(scratch, poolMax);
+  Scratch.setResultLimit(scratch, want);
+  const enough = expand(scratch, ef, poolMax, 0);
+  clearSeen(scratch);
   return enough;
 }
 
@@ -70,23 +70,23 @@ function farthest(pool: usize, count: i32): f32 {
 }
 
 /** Returns the number of allowed nodes among the first `count` of the pool. */
-function countAllowed(lane: usize, count: i32): i32 {
-  const pool = <usize>load<u32>(lane, L_POOL);
+function countAllowed(scratch: usize, count: i32): i32 {
+  const pool = Scratch.pool(scratch);
   let answers = 0;
-  for (let i = 0; i < count; i++) answers += <i32>hasAnswer(lane, nodeOf(pool, i));
+  for (let i = 0; i < count; i++) answers += <i32>hasAnswer(scratch, nodeOf(pool, i));
   return answers;
 }
 
-function expand(lane: usize, ef: i32, most: i32, sieve: f32): bool {
-  const pool = <usize>load<u32>(lane, L_POOL);
-  const neighbours = <usize>load<u32>(0, H_NEIGHBOUR);
-  const codes = <usize>load<u32>(0, H_EDGE_CODES);
-  const fresh = <usize>load<u32>(lane, L_REJECTED);
-  const rough = minUsefulDistance(lane);
-  let count = scoreEntryPoints(lane, false);
-  let answers = countAllowed(lane, count);
+function expand(scratch: usize, ef: i32, poolMax: i32, cutoff: f32): bool {
+  const pool = Scratch.pool(scratch);
+  const neighbours = Header.neighbour();
+  const codes = Header.edgeCodes();
+  const fresh = Scratch.rejected(scratch);
+  const rough = minUsefulDistance(scratch);
+  let count = scoreEntryPoints(scratch, false);
+  let answers = countAllowed(scratch, count);
   for (; count > 0 && answers >= ef; count--) {
-    const isLast = hasAnswer(lane, nodeOf(pool, count - 1));
+    const isLast = hasAnswer(scratch, nodeOf(pool, count - 1));
     if (isLast && answers == ef) break;
     answers -= <i32>isLast;
   }
@@ -101,33 +101,33 @@ function expand(lane: usize, ef: i32, most: i32, sieve: f32): bool {
     store<u64>(at, key | 1);
     visited++;
     const owner = nodeAt((<u32>key) >> 1);
-    const mask = sieve > 0 && distanceOf(key) > rough
-      ? scanEdges(lane, owner + codes, distanceOf(key), worst * sieve)
+    const mask = cutoff > 0 && distanceOf(key) > rough
+      ? scanEdges(scratch, owner + codes, distanceOf(key), worst * cutoff)
       : Node.used(owner);
-    const end = unvisitedNeighbours(lane, owner + neighbours, mask, fresh);
+    const end = unvisitedNeighbours(scratch, owner + neighbours, mask, fresh);
     for (let from = fresh; from < end; from += 4) {
       const slot = load<u32>(from);
       const node = nodeAt(slot);
-      const distance = distanceTo(lane, node);
-      collect(lane, node, slot, distance);
+      const distance = distanceTo(scratch, node);
+      collect(scratch, node, slot, distance);
       if (distance >= worst) continue;
-      const isOne = hasAnswer(lane, node);
+      const isOne = hasAnswer(scratch, node);
       const isFull = answers >= ef;
       // The last entry of a full pool is an allowed node. It gives way to a nearer one, but to no skipped
       // node.
       const gives = isFull && isOne;
-      if (!gives && count == most) return false;
-      const place = insertKey(pool, count, gives ? count : most, keyOf(distance, slot << 1));
-      if (place < cursor) cursor = place;
+      if (!gives && count == poolMax) return false;
+      const position = insertKey(pool, count, gives ? count : poolMax, keyOf(distance, slot << 1));
+      if (position < cursor) cursor = position;
       if (!gives) count++;
       if (!isFull) answers += <i32>isOne;
       if (answers < ef || !isOne) continue;
       // Nodes after the last allowed one take no entry. All nodes may have been deleted meanwhile.
-      while (count > 1 && !hasAnswer(lane, nodeOf(pool, count - 1))) count--;
+      while (count > 1 && !hasAnswer(scratch, nodeOf(pool, count - 1))) count--;
       worst = farthest(pool, count);
     }
   }
-  store<i32>(lane, count, L_POOL_COUNT);
-  store<i32>(lane, visited, L_VISITED);
+  Scratch.setPoolCount(scratch, count);
+  Scratch.setVisited(scratch, visited);
   return true;
 }

@@ -2,9 +2,10 @@
 // instance.
 export { format, prepare, put, remove, takeSlot, reserveId, setId } from './segment';
 export { bulkStep, openBulk } from './segment';
-export { openLane, closeLane, freeLanes, openAllow } from './scratch';
+export { openScratch, closeScratch, freeScratch, openAllow } from './scratch';
 export { beginQuery, clearQuery, addToQuery, codeQuery } from './query';
-export { searchGraph, searchAmong, searchFlat, searchScan, searchList, searchExact } from './query';
+export { searchGraph, searchAllowed, searchFlat, searchScan } from './query';
+export { searchExact, searchList } from './query';
 export { answerNoise, listSlots } from './top-k';
 export { closeMarks, idWord, nodeAt, openMarks, slotOf } from './memory';
 export { maintain } from './consolidate';

@@ -44,7 +44,7 @@ export const STARTS = 8;
 export const STARTS_MAX = 128;
 /** Blocks in a page of sketches. */
 export const SKETCH_BLOCKS = 32;
-export const LANES_MAX = 768;
+export const SCRATCHES_MAX = 768;
 export const POOL_MAX = 4096;
 export const RESULT_MAX = 8192;
 /** Padded dimension up to which a graph is built. */
@@ -113,12 +113,12 @@ export const H_EDGES_END = 280;
 /**
  * Calibration of this segment, 0 before it.
  * H_WIDTH: width at which a search finds nearly all of the ten nearest.
- * H_JUDGED: number of vectors that a scan by sketches scores for them, + 1.
+ * H_SCORED: number of vectors that a scan by sketches scores for them, + 1.
  * H_CHANGED: number of vectors put and removed since.
  * H_WIDTH_MANY: width for the hundred nearest.
  */
 export const H_WIDTH = 284;
-export const H_JUDGED = 288;
+export const H_SCORED = 288;
 export const H_CHANGED = 292;
 export const H_WIDTH_MANY = 296;
 /** Largest size of this segment in bytes. */
@@ -174,9 +174,9 @@ export const PHASE_RESET = 4;
 export const H_CURSOR = 252;
 export const H_UNREPAIRED = 256;
 export const H_ZERO_LOCK = 240;
-export const H_LANE_LOCK = 244;
-/** Addresses of scratch memories, u32 x LANES_MAX; the lowest bit is set while a thread owns one. */
-export const H_LANE_TABLE = 1024;
+export const H_SCRATCH_LOCK = 244;
+/** Addresses of scratch memories, u32 x SCRATCHES_MAX; the lowest bit is set while a thread owns one. */
+export const H_SCRATCH_TABLE = 1024;
 
 export const N_LOCK = 0;
 export const N_USED = 4;
@@ -199,12 +199,12 @@ export const N_SQUARE = 48;
 export const N_CODE = 64;
 
 /** Block of the entry table: a lock in the first word, then the same parts as a node. */
-export const E_LOCK = 0;
-export const E_PARTS = 64;
+export const ENTRY_LOCK = 0;
+export const ENTRY_PARTS = 64;
 
 /** Block of sketches: a lock in the first word, then codes and terms like those of an edge. */
-export const S_LOCK = 0;
-export const S_PARTS = 64;
+export const SKETCH_LOCK = 0;
+export const SKETCH_PARTS = 64;
 
 export const L_QUERY = 0;
 /** Rotated query, f32 x P; and the part of it that is encoded: minus the mean, or unchanged under dot. */
@@ -253,7 +253,7 @@ export const L_KEEP_ALL = 116;
 /** 1 when distances are refined instead of taken from codes. */
 export const L_FINE = 120;
 /** Scratch memory of a neighbor selection: keys of chosen, then of rejected candidates. */
-export const L_KEPT = 132;
+export const L_CHOSEN = 132;
 export const L_REJECTED = 136;
 /** Number of final results of the last search. */
 export const L_ANSWERS = 140;
@@ -267,7 +267,7 @@ export const L_WEIGHT = 148;
 export const L_INNER_COUNT = 152;
 /** Number of keys at L_REJECTED. */
 export const L_REJECTED_COUNT = 156;
-export const LANE_HEADER = 192;
+export const SCRATCH_HEADER = 192;
 export const TOUCHED_MAX = 16384;
 /** Rows of a bulk build that are published together, a power of two. */
 export const BULK_ROWS = 512;

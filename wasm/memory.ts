@@ -5,10 +5,9 @@
 // content does not outlive a search.
 // Invariant: a mark is set after its page is written, and before the change of the index ends.
 import {
-  EDGES, H_ALLOCATOR, H_BREAK, H_BYTES_MAX, H_CHUNKS, H_CHUNK_SHIFT, H_IDS, H_MARKING, H_MARKS,
-  H_PADDED, H_SKETCHES, H_SKETCH_BYTES, H_STAGED, H_STRIDE, H_VECTOR, IDS_PAGE, N_LOCK, PAGE_BYTES,
-  SKETCH_BLOCKS,
+  EDGES, H_ALLOCATOR, H_MARKING, IDS_PAGE, N_LOCK, PAGE_BYTES, SKETCH_BLOCKS,
 } from './layout';
+import { Header } from './kernel/header';
 
 /** Takes the lock word at `at`. The holder never blocks, so spinning is short. */
 export function lock(at: usize): void {
@@ -36,13 +35,13 @@ export function unlockNode(node: usize): void {
 /** Allocates `bytes` zeroed bytes at a multiple of 64. Returns 0 if the segment may not grow that far. */
 export function allocate(bytes: u64): usize {
   lock(H_ALLOCATOR);
-  const at = <u64>load<u32>(0, H_BREAK);
+  const at = <u64>Header.freeByte();
   const end = (at + bytes + 63) & ~63;
   let result: usize = 0;
-  if (end <= <u64>load<u32>(0, H_BYTES_MAX)) {
+  if (end <= <u64>Header.bytesMax()) {
     const pages = <i32>((end + 65535) >> 16) - memory.size();
     if (pages <= 0 || memory.grow(pages) >= 0) {
-      store<u32>(0, <u32>end, H_BREAK);
+      Header.setFreeByte(<u32>end);
       result = <usize>at;
     }
   }
@@ -52,7 +51,7 @@ export function allocate(bytes: u64): usize {
 
 /** Copies P floats. */
 export function copyVector(from: usize, to: usize): void {
-  const end = from + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  const end = from + (Header.padded() << 2);
   for (; from < end; from += 16, to += 16) v128.store(to, v128.load(from));
 }
 
@@ -60,9 +59,9 @@ export function copyVector(from: usize, to: usize): void {
 // @ts-ignore: decorator
 @inline
 export function nodeAt(slot: u32): usize {
-  const shift = load<u32>(0, H_CHUNK_SHIFT);
-  const chunk = load<u32>(<usize>load<u32>(0, H_CHUNKS) + ((<usize>(slot >> shift)) << 2));
-  return <usize>chunk + <usize>(slot & ((1 << shift) - 1)) * <usize>load<u32>(0, H_STRIDE);
+  const shift = Header.chunkShift();
+  const chunk = load<u32>(Header.chunks() + ((<usize>(slot >> shift)) << 2));
+  return <usize>chunk + <usize>(slot & ((1 << shift) - 1)) * Header.stride();
 }
 
 /** Returns the address of the block of sketches that contains `slot`. */
@@ -70,8 +69,8 @@ export function nodeAt(slot: u32): usize {
 @inline
 export function sketchesAt(slot: u32): usize {
   const block = slot / EDGES;
-  const entry = <usize>load<u32>(0, H_SKETCHES) + ((<usize>(block / SKETCH_BLOCKS)) << 2);
-  const offset = <usize>(block % SKETCH_BLOCKS) * <usize>load<u32>(0, H_SKETCH_BYTES);
+  const entry = Header.sketches() + ((<usize>(block / SKETCH_BLOCKS)) << 2);
+  const offset = <usize>(block % SKETCH_BLOCKS) * Header.sketchBytes();
   return <usize>load<u32>(entry) + offset;
 }
 
@@ -82,15 +81,15 @@ export function sketchesAt(slot: u32): usize {
 // @ts-ignore: decorator
 @inline
 function reserve(): u64 {
-  return <u64>min<u32>(1 << 25, load<u32>(0, H_BYTES_MAX) >> 2);
+  return <u64>min<u32>(1 << 25, Header.bytesMax() >> 2);
 }
 
 /** Makes sure that the sketches of `slot` exist, if the layout has any. A chunk spans at most two pages. */
 function ensureSketches(slot: u32): bool {
-  const block = <u64>load<u32>(0, H_SKETCH_BYTES);
+  const block = <u64><u32>Header.sketchBytes();
   if (block == 0) return true;
   const page = slot / (EDGES * SKETCH_BLOCKS);
-  const entry = <usize>load<u32>(0, H_SKETCHES) + ((<usize>page) << 2);
+  const entry = Header.sketches() + ((<usize>page) << 2);
   if (load<u32>(entry) != 0) return true;
   const at = allocate(block * SKETCH_BLOCKS);
   store<u32>(entry, <u32>at);
@@ -100,12 +99,12 @@ function ensureSketches(slot: u32): bool {
 
 /** Makes sure that the chunk of `slot` exists. One thread at a time. */
 export function ensureChunk(slot: u32): bool {
-  const shift = load<u32>(0, H_CHUNK_SHIFT);
-  const entry = <usize>load<u32>(0, H_CHUNKS) + ((<usize>(slot >> shift)) << 2);
+  const shift = Header.chunkShift();
+  const entry = Header.chunks() + ((<usize>(slot >> shift)) << 2);
   if (load<u32>(entry) != 0) return true;
-  const bytes = (<u64>load<u32>(0, H_STRIDE)) << shift;
-  const end = <u64>load<u32>(0, H_BREAK) + bytes + reserve();
-  if (slot != 0 && end > <u64>load<u32>(0, H_BYTES_MAX)) return false;
+  const bytes = (<u64><u32>Header.stride()) << shift;
+  const end = <u64>Header.freeByte() + bytes + reserve();
+  if (slot != 0 && end > <u64>Header.bytesMax()) return false;
   if (!ensureSketches(slot) || !ensureSketches(slot + (1 << shift) - 1)) return false;
   const at = allocate(bytes);
   if (at == 0) return false;
@@ -119,7 +118,7 @@ export function ensureChunk(slot: u32): bool {
  * false, or if the memory is full.
  */
 export function idWord(id: u32, create: bool): usize {
-  const top = <usize>load<u32>(0, H_IDS) + ((<usize>(id >> 22)) << 2);
+  const top = Header.ids() + ((<usize>(id >> 22)) << 2);
   let middle = <usize>load<u32>(top);
   if (middle == 0) {
     if (!create) return 0;
@@ -151,16 +150,16 @@ export function slotOf(id: u32): u32 {
  * graph is complete.
  */
 export function vectorAt(node: usize, slot: u32): usize {
-  const vector = <usize>load<u32>(0, H_VECTOR);
+  const vector = Header.vector();
   if (vector != 0) return node + vector;
-  return <usize>load<u32>(0, H_STAGED) + <usize>slot * ((<usize>load<u32>(0, H_PADDED)) << 2);
+  return Header.staged() + <usize>slot * (Header.padded() << 2);
 }
 
 /** Marks the pages of `bytes` bytes from `at` on, which have just been written. */
 // @ts-ignore: decorator
 @inline
 export function mark(at: usize, bytes: usize): void {
-  const marks = <usize>load<u32>(0, H_MARKING);
+  const marks = Header.marking();
   if (marks != 0) markPages(marks, at, bytes);
 }
 
@@ -172,10 +171,10 @@ function markPages(marks: usize, at: usize, bytes: usize): void {
 
 /** Starts marking pages; returns false if the memory is full. Writer only, between changes. */
 export function openMarks(): bool {
-  let marks = load<u32>(0, H_MARKS);
+  let marks = Header.marks();
   if (marks == 0) {
-    marks = <u32>allocate(<u64>load<u32>(0, H_BYTES_MAX) / PAGE_BYTES + 1);
-    store<u32>(0, marks, H_MARKS);
+    marks = <u32>allocate(<u64>Header.bytesMax() / PAGE_BYTES + 1);
+    Header.setMarks(marks);
   }
   atomic.store<u32>(H_MARKING, marks);
   return marks != 0;

@@ -2,9 +2,9 @@
 // code. Searches end with them, and fall back on them where codes are too coarse to separate neighbors.
 // Layouts with 4-bit codes have none.
 import { exactDistance, squareFloats } from './kernel/distance';
-import {
-  H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_CENTRED, L_LENGTH, L_WEIGHT, N_CODE,
-} from './layout';
+import { N_CODE } from './layout';
+import { Header } from './kernel/header';
+import { Scratch } from './kernel/scratch-fields';
 import { sumFloats } from './kernel/sum';
 import { Node } from './kernel/node';
 
@@ -37,9 +37,9 @@ function unitOf(node: usize): v128 {
 /** Decodes the 16-bit code of `node` into P floats. */
 export function decodeRefined(node: usize, target: usize): void {
   const unit = unitOf(node);
-  const end = target + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  const end = target + (Header.padded() << 2);
   let code = node + N_CODE;
-  let rest = node + <usize>load<u32>(0, H_FINE);
+  let rest = node + Header.fine();
   for (; target < end; target += 32, code += 8, rest += 8) {
     const codes = whole(code, rest);
     v128.store(target, low(codes, unit));
@@ -48,14 +48,14 @@ export function decodeRefined(node: usize, target: usize): void {
 }
 
 /** Returns the refined distance of the query and a node. */
-export function fineDistance(lane: usize, node: usize): f32 {
-  if (load<u32>(0, H_VECTOR) != 0) return exactDistance(lane, node);
-  if (load<f32>(lane, L_WEIGHT) == 0) return fineDot(lane, node);
+export function fineDistance(scratch: usize, node: usize): f32 {
+  if (<u32>Header.vector() != 0) return exactDistance(scratch, node);
+  if (Scratch.weight(scratch) == 0) return fineDot(scratch, node);
   const unit = unitOf(node);
-  let query = <usize>load<u32>(lane, L_CENTRED);
-  const end = query + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  let query = Scratch.centred(scratch);
+  const end = query + (Header.padded() << 2);
   let code = node + N_CODE;
-  let rest = node + <usize>load<u32>(0, H_FINE);
+  let rest = node + Header.fine();
   let a = f32x4.splat(0);
   let b = f32x4.splat(0);
   for (; query < end; query += 32, code += 8, rest += 8) {
@@ -72,17 +72,17 @@ export function fineDistance(lane: usize, node: usize): f32 {
  * Returns -<q, x>, from the length t of x and its difference from the query scaled to that length: |x| |q| -
  * |q| / 2t |t/|q| q - x|^2. The error of a code has the same weight as that difference.
  */
-function fineDot(lane: usize, node: usize): f32 {
-  const length = load<f32>(lane, L_LENGTH);
+function fineDot(scratch: usize, node: usize): f32 {
+  const length = Scratch.length(scratch);
   const norm = Node.norm(node);
   if (length == 0 || norm == 0) return 0;
   const factor = f32x4.splat(norm / length);
   const unit = unitOf(node);
-  let query = <usize>load<u32>(lane, L_CENTRED);
-  const end = query + ((<usize>load<u32>(0, H_PADDED)) << 2);
-  let mean = <usize>load<u32>(0, H_MEAN);
+  let query = Scratch.centred(scratch);
+  const end = query + (Header.padded() << 2);
+  let mean = Header.mean();
   let code = node + N_CODE;
-  let rest = node + <usize>load<u32>(0, H_FINE);
+  let rest = node + Header.fine();
   let sum = f32x4.splat(0);
   for (; query < end; query += 32, mean += 32, code += 8, rest += 8) {
     const codes = whole(code, rest);
@@ -97,12 +97,12 @@ function fineDot(lane: usize, node: usize): f32 {
 
 /** Returns the refined squared distance of two nodes. */
 export function fineNodes(a: usize, b: usize): f32 {
-  const vector = <usize>load<u32>(0, H_VECTOR);
+  const vector = Header.vector();
   if (vector != 0) return squareFloats(a + vector, b + vector);
   const first = unitOf(a);
   const second = unitOf(b);
-  const fine = <usize>load<u32>(0, H_FINE);
-  const end = a + <usize>load<u32>(0, H_PADDED);
+  const fine = Header.fine();
+  const end = a + Header.padded();
   let sum = f32x4.splat(0);
   for (; a < end; a += 8, b += 8) {
     const x = whole(a + N_CODE, a + fine);

@@ -5,10 +5,9 @@
 //   inner     d = -<q, m> - <q, x - m>, q as it is, for searches under dot. All graphs are
 //             built by squared distances (select-neighbours.ts)
 // Alternatively 4 bits per dimension (int4-code.ts): the same formulas, less accurate.
-import {
-  H_FINE, H_MEAN, H_PADDED, H_VECTOR, L_BASE, L_CENTRED, L_CODE, L_FINE, L_LENGTH, L_OFFSET,
-  L_ORIGIN, L_ROTATED, L_STEP, L_WEIGHT, N_CODE,
-} from './layout';
+import { N_CODE } from './layout';
+import { Header } from './kernel/header';
+import { Scratch } from './kernel/scratch-fields';
 import { mark } from './memory';
 import { dotFloats } from './kernel/distance';
 import { decodeRefined, fineDistance, fineNodes } from './refine';
@@ -35,20 +34,20 @@ function zeroCode(): i32 {
 // @ts-ignore: decorator
 @inline
 export function hasFiner(): bool {
-  return (load<u32>(0, H_VECTOR) | load<u32>(0, H_FINE)) != 0;
+  return (<u32>Header.vector() | <u32>Header.fine()) != 0;
 }
 
 /** Whether the encoded vector is a query for inner products. */
 // @ts-ignore: decorator
 @inline
-export function isInner(lane: usize): bool {
-  return load<f32>(lane, L_WEIGHT) == 0;
+export function isInner(scratch: usize): bool {
+  return Scratch.weight(scratch) == 0;
 }
 
 /** target = vector - mean, over P floats. */
 export function centre(vector: usize, target: usize): void {
-  const end = vector + ((<usize>load<u32>(0, H_PADDED)) << 2);
-  let mean = <usize>load<u32>(0, H_MEAN);
+  const end = vector + (Header.padded() << 2);
+  let mean = Header.mean();
   while (vector < end) {
     v128.store(target, f32x4.sub(v128.load(vector), v128.load(mean)));
     vector += 16; mean += 16; target += 16;
@@ -57,7 +56,7 @@ export function centre(vector: usize, target: usize): void {
 
 /** Writes the code of `node`, whose vector minus the mean is `centred`. */
 export function encodeNode(node: usize, centred: usize): void {
-  const padded = <usize>load<u32>(0, H_PADDED);
+  const padded = Header.padded();
   if (hasHalves()) {
     encodeHalf(node, centred);
     mark(node, <usize>N_CODE + (padded >> 1));
@@ -67,7 +66,7 @@ export function encodeNode(node: usize, centred: usize): void {
   const factor = f32x4.splat(inverseOf(step) * 256);
   const steps = f32x4.splat(step);
   const half = i32x4.splat(128);
-  const fine = <usize>load<u32>(0, H_FINE);
+  const fine = Header.fine();
   let square = i32x4.splat(0);
   let sum = i32x4.splat(0);
   let error = f32x4.splat(0);
@@ -97,18 +96,18 @@ export function encodeNode(node: usize, centred: usize): void {
 }
 
 /** Encodes the rotated vector as a query, as L_WEIGHT requires; L_CENTRED receives the encoded part. */
-export function encodeQuery(lane: usize): void {
-  const inner = isInner(lane);
-  const rotated = <usize>load<u32>(lane, L_ROTATED);
-  const source = <usize>load<u32>(lane, L_CENTRED);
-  const mean = <usize>load<u32>(0, H_MEAN);
-  const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
+export function encodeQuery(scratch: usize): void {
+  const inner = isInner(scratch);
+  const rotated = Scratch.rotated(scratch);
+  const source = Scratch.centred(scratch);
+  const mean = Header.mean();
+  const bytes = Header.padded() << 2;
   if (inner) {
     for (let at: usize = 0; at < bytes; at += 16) v128.store(source + at, v128.load(rotated + at));
   } else centre(rotated, source);
   const step = widest(source) / QUERY_TOP;
   const factor = f32x4.splat(inverseOf(step));
-  let code = <usize>load<u32>(lane, L_CODE);
+  let code = Scratch.code(scratch);
   let sum = i32x4.splat(0);
   let square = i32x4.splat(0);
   for (let at = source; at < source + bytes; at += 64, code += 32) {
@@ -120,28 +119,28 @@ export function encodeQuery(lane: usize): void {
     square = i32x4.add(square, i32x4.dot_i16x8_s(a, a));
     square = i32x4.add(square, i32x4.dot_i16x8_s(b, b));
   }
-  store<i32>(lane, zeroCode() * sumIntegers(sum), L_OFFSET);
+  Scratch.setOffset(scratch, zeroCode() * sumIntegers(sum));
   const squares = dotFloats(source, source);
-  store<f32>(lane, <f32>Math.sqrt(<f64>squares), L_LENGTH);
+  Scratch.setLength(scratch, <f32>Math.sqrt(<f64>squares));
   if (inner) {
     const origin = -dotFloats(source, mean);
-    store<f32>(lane, step, L_STEP);
-    store<f32>(lane, origin, L_BASE);
-    store<f32>(lane, origin, L_ORIGIN);
+    Scratch.setStep(scratch, step);
+    Scratch.setBase(scratch, origin);
+    Scratch.setOrigin(scratch, origin);
     return;
   }
   // Rounding adds a twelfth of a step to each squared coordinate.
-  const rounded = sumFloats(f32x4.convert_i32x4_u(square)) - <f32>load<u32>(0, H_PADDED) / 12;
-  store<f32>(lane, 2 * step, L_STEP);
-  store<f32>(lane, step * step * rounded, L_BASE);
-  store<f32>(lane, squares, L_ORIGIN);
+  const rounded = sumFloats(f32x4.convert_i32x4_u(square)) - <f32><u32>Header.padded() / 12;
+  Scratch.setStep(scratch, 2 * step);
+  Scratch.setBase(scratch, step * step * rounded);
+  Scratch.setOrigin(scratch, squares);
 }
 
 /** Returns the inner product of a query's code and a node's bytes. */
 // @ts-ignore: decorator
 @inline
 function dotSpread(code: usize, bytes: usize): i32 {
-  const end = bytes + <usize>load<u32>(0, H_PADDED);
+  const end = bytes + Header.padded();
   const mask = i16x8.splat(255);
   let a = i32x4.splat(0);
   let b = i32x4.splat(0);
@@ -161,31 +160,31 @@ function dotSpread(code: usize, bytes: usize): i32 {
 }
 
 /** Returns the distance of the query and a node, by codes. */
-export function codeDistance(lane: usize, node: usize): f32 {
-  return codeDistanceBy(lane, node, load<f32>(lane, L_WEIGHT));
+export function codeDistance(scratch: usize, node: usize): f32 {
+  return codeDistanceBy(scratch, node, Scratch.weight(scratch));
 }
 
 /** As `codeDistance`, where `weight` is the weight of squared lengths for which the query was encoded. */
 // @ts-ignore: decorator
 @inline
-export function codeDistanceBy(lane: usize, node: usize, weight: f32): f32 {
-  const code = <usize>load<u32>(lane, L_CODE);
+export function codeDistanceBy(scratch: usize, node: usize, weight: f32): f32 {
+  const code = Scratch.code(scratch);
   const dot = hasHalves() ? dotHalf(code, node + N_CODE) : dotSpread(code, node + N_CODE);
-  const inner = dot - load<i32>(lane, L_OFFSET);
-  const step = load<f32>(lane, L_STEP) * Node.step(node);
+  const inner = dot - Scratch.offset(scratch);
+  const step = Scratch.step(scratch) * Node.step(node);
   const square = weight * Node.square(node);
-  return load<f32>(lane, L_BASE) + square - step * <f32>inner;
+  return Scratch.base(scratch) + square - step * <f32>inner;
 }
 
 /** Standard deviation of a code's rounding, in steps: sqrt(1/12). */
 const ROUNDING: f32 = 0.2887;
 
 /** Returns the standard deviation of the code distance `distance` of the query and `node`. */
-export function codeNoise(lane: usize, node: usize, distance: f32): f32 {
+export function codeNoise(scratch: usize, node: usize, distance: f32): f32 {
   const step = ROUNDING * Node.step(node);
-  if (isInner(lane)) return step * load<f32>(lane, L_LENGTH);
+  if (isInner(scratch)) return step * Scratch.length(scratch);
   // The rounding itself remains at distance 0.
-  const padded = <f32>load<u32>(0, H_PADDED);
+  const padded = <f32><u32>Header.padded();
   return 2 * step * sqrt(max<f32>(distance, 0) + padded * step * step);
 }
 
@@ -195,15 +194,15 @@ const BLUR: f32 = 4;
 /** Returns the best distance of the query and a node that the layout has. */
 // @ts-ignore: decorator
 @inline
-export function knownDistance(lane: usize, node: usize): f32 {
-  return hasFiner() ? fineDistance(lane, node) : codeDistance(lane, node);
+export function knownDistance(scratch: usize, node: usize): f32 {
+  return hasFiner() ? fineDistance(scratch, node) : codeDistance(scratch, node);
 }
 
 /** Returns the distance that the search uses: by codes or, once these were too coarse, the best one. */
 // @ts-ignore: decorator
 @inline
-export function distanceTo(lane: usize, node: usize): f32 {
-  return load<u32>(lane, L_FINE) ? knownDistance(lane, node) : codeDistance(lane, node);
+export function distanceTo(scratch: usize, node: usize): f32 {
+  return Scratch.fine(scratch) ? knownDistance(scratch, node) : codeDistance(scratch, node);
 }
 
 /** Whether two nodes at this distance are too near for their codes. */
@@ -212,7 +211,7 @@ export function distanceTo(lane: usize, node: usize): f32 {
 function isBlurred(a: usize, b: usize, distance: f32): bool {
   const first = Node.step(a);
   const second = Node.step(b);
-  return distance < BLUR * <f32>load<u32>(0, H_PADDED) * (first * first + second * second);
+  return distance < BLUR * <f32><u32>Header.padded() * (first * first + second * second);
 }
 
 /**
@@ -225,7 +224,7 @@ export function refinedDistance(a: usize, b: usize, distance: f32): f32 {
 
 /** Returns the squared distance of two nodes: by codes, unless these are too coarse. */
 export function nodeDistance(a: usize, b: usize): f32 {
-  const padded = load<u32>(0, H_PADDED);
+  const padded = <u32>Header.padded();
   const first = Node.step(a);
   const second = Node.step(b);
   const zero = zeroCode();
@@ -240,7 +239,7 @@ export function nodeDistance(a: usize, b: usize): f32 {
 // @ts-ignore: decorator
 @inline
 function dotBytes(x: usize, y: usize): i32 {
-  const end = x + <usize>load<u32>(0, H_PADDED);
+  const end = x + Header.padded();
   const mask = i16x8.splat(255);
   let even = i32x4.splat(0);
   let odd = i32x4.splat(0);
@@ -256,7 +255,7 @@ function dotBytes(x: usize, y: usize): i32 {
 
 /** Writes the vector of `node` minus the mean, as accurately as the layout has it, into P floats. */
 export function centredOf(node: usize, target: usize): void {
-  const vector = <usize>load<u32>(0, H_VECTOR);
+  const vector = Header.vector();
   if (vector != 0) {
     centre(node + vector, target);
     return;

@@ -14,16 +14,16 @@ const ALPHA: f32 = 1.1;
  * Appends `key` to the `count` chosen keys of `owner`, as its squared distance, unless one of them makes it
  * redundant. Returns whether it was appended.
  */
-export function addIfDiverse(owner: usize, kept: usize, count: i32, key: u64): bool {
+export function addIfDiverse(owner: usize, chosen: usize, count: i32, key: u64): bool {
   const node = nodeAt(slotOfKey(key));
-  const end = kept + ((<usize>count) << 3);
+  const end = chosen + ((<usize>count) << 3);
   if (<u32>key & BY_INNER) {
-    if (isRedundant(owner, node, distanceOf(key), kept, end)) return false;
+    if (isRedundant(owner, node, distanceOf(key), chosen, end)) return false;
     store<u64>(end, squaredKey(owner, key));
     return true;
   }
   const limit = refinedDistance(owner, node, distanceOf(key)) / ALPHA;
-  for (let at = kept; at < end; at += 8) {
+  for (let at = chosen; at < end; at += 8) {
     if (nodeDistance(node, nodeAt(<u32>load<u64>(at))) <= limit) return false;
   }
   store<u64>(end, key);
@@ -31,10 +31,10 @@ export function addIfDiverse(owner: usize, kept: usize, count: i32, key: u64): b
 }
 
 /** Tests redundancy by inner products: as if all chosen vectors had the lengths of `owner` and `node`. */
-function isRedundant(owner: usize, node: usize, distance: f32, kept: usize, end: usize): bool {
-  const most = Node.norm(owner) * Node.norm(node);
-  const limit = (distance + most) / ALPHA - most;
-  for (let at = kept; at < end; at += 8) {
+function isRedundant(owner: usize, node: usize, distance: f32, chosen: usize, end: usize): bool {
+  const largestInner = Node.norm(owner) * Node.norm(node);
+  const limit = (distance + largestInner) / ALPHA - largestInner;
+  for (let at = chosen; at < end; at += 8) {
     const other = nodeAt(<u32>load<u64>(at));
     if (innerAt(node, other, nodeDistance(node, other)) <= limit) return true;
   }

@@ -2,11 +2,8 @@
 // dimension. Vectors that the bound does not rule out are scored by their codes. The scan reads one stream of
 // a fortieth of the memory of the records, for filters that pass many vectors.
 import { distanceTo } from './scalar-quantizer';
-import {
-  EDGES, H_SLOTS, L_ALLOW, L_ALLOW_WORDS, L_ESTIMATES, L_FINE, L_KEEP_ALL, L_ORIGIN, L_POOL,
-  L_RESULT, L_RESULT_COUNT, L_RESULT_LIMIT, L_REJECTED, L_SEEN, L_TOUCH, L_VISITED, NODE_DELETED,
-  NODE_FREE, NODE_ZERO, S_PARTS,
-} from './layout';
+import { EDGES, H_SLOTS, NODE_DELETED, NODE_FREE, NODE_ZERO, SKETCH_PARTS } from './layout';
+import { Scratch } from './kernel/scratch-fields';
 import { idWord, nodeAt, sketchesAt } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { buildTable, lowerEstimates, scanEdges } from './kernel/fastscan';
@@ -17,9 +14,9 @@ import { Node } from './kernel/node';
 const DEVIATIONS: f32 = 2.5;
 
 /** Builds the lookup table so that scans of sketches give lower bounds. */
-export function buildBounds(lane: usize): void {
-  buildTable(lane);
-  lowerEstimates(lane, DEVIATIONS);
+export function buildBounds(scratch: usize): void {
+  buildTable(scratch);
+  lowerEstimates(scratch, DEVIATIONS);
 }
 
 /**
@@ -27,23 +24,23 @@ export function buildBounds(lane: usize): void {
  * until no further one can be among the best. Returns false if the pool was too small. The bounds must be
  * built.
  */
-export function scanSketches(lane: usize, pool: i32, want: i32): bool {
-  store<i32>(lane, 0, L_RESULT_COUNT);
-  store<i32>(lane, want, L_RESULT_LIMIT);
-  store<u32>(lane, 1, L_KEEP_ALL);
-  store<u32>(lane, 0, L_FINE);
-  const bounds = <usize>load<u32>(lane, L_POOL);
-  const count = collectBounds(lane, bounds, pool);
-  const last = <usize>load<u32>(lane, L_RESULT) + ((<usize>(want - 1)) << 3);
+export function scanSketches(scratch: usize, pool: i32, want: i32): bool {
+  Scratch.setResultCount(scratch, 0);
+  Scratch.setResultLimit(scratch, want);
+  Scratch.setKeepAll(scratch, 1);
+  Scratch.setFine(scratch, 0);
+  const bounds = Scratch.pool(scratch);
+  const count = collectBounds(scratch, bounds, pool);
+  const last = Scratch.result(scratch) + ((<usize>(want - 1)) << 3);
   let i = 0;
   for (; i < count; i++) {
     const key = load<u64>(bounds + ((<usize>i) << 3));
-    const full = load<i32>(lane, L_RESULT_COUNT) == want;
+    const full = Scratch.resultCount(scratch) == want;
     if (full && distanceOf(key) >= distanceOf(load<u64>(last))) break;
     const node = nodeAt(<u32>key);
-    collect(lane, node, <u32>key, distanceTo(lane, node));
+    collect(scratch, node, <u32>key, distanceTo(scratch, node));
   }
-  store<i32>(lane, i, L_VISITED);
+  Scratch.setVisited(scratch, i);
   return i < count || count < pool;
 }
 
@@ -52,36 +49,36 @@ export function scanSketches(lane: usize, pool: i32, want: i32): bool {
  * bound is below the worst result, and below `worst` while there are fewer results. Counts the scored
  * vectors. The bounds must be built.
  */
-export function scanBlocks(lane: usize, want: i32, worst: f32, allowed: bool): void {
-  store<i32>(lane, 0, L_RESULT_COUNT);
-  store<i32>(lane, want, L_RESULT_LIMIT);
-  const results = <usize>load<u32>(lane, L_RESULT);
+export function scanBlocks(scratch: usize, want: i32, worst: f32, allowed: bool): void {
+  Scratch.setResultCount(scratch, 0);
+  Scratch.setResultLimit(scratch, want);
+  const results = Scratch.result(scratch);
   const last = results + ((<usize>(want - 1)) << 3);
-  const fresh = <usize>load<u32>(lane, L_REJECTED);
-  const origin = load<f32>(lane, L_ORIGIN);
-  const slots = allowed ? markAllowed(lane) * EDGES : atomic.load<u32>(H_SLOTS);
-  let marks = <usize>load<u32>(lane, L_SEEN);
-  let judged = 0;
+  const fresh = Scratch.rejected(scratch);
+  const origin = Scratch.origin(scratch);
+  const slots = allowed ? markAllowed(scratch) * EDGES : atomic.load<u32>(H_SLOTS);
+  let marks = Scratch.seen(scratch);
+  let scored = 0;
   for (let first: u32 = 0; first < slots; first += EDGES) {
-    let among: u32 = 0xffffffff;
+    let candidates: u32 = 0xffffffff;
     if (allowed) {
-      among = load<u32>(marks);
+      candidates = load<u32>(marks);
       store<u32>(marks, 0);
       marks += 4;
-      if (among == 0) continue;
+      if (candidates == 0) continue;
     }
-    const mask = among & scanEdges(lane, sketchesAt(first) + S_PARTS, origin, worst);
+    const mask = candidates & scanEdges(scratch, sketchesAt(first) + SKETCH_PARTS, origin, worst);
     if (mask == 0) continue;
-    const end = gatherLive(lane, first, mask & maskBelow(slots - first), fresh);
-    judged += <i32>((end - fresh) >> 2);
+    const end = gatherLive(scratch, first, mask & maskBelow(slots - first), fresh);
+    scored += <i32>((end - fresh) >> 2);
     for (let at = fresh; at < end; at += 4) {
       const slot = load<u32>(at);
       const node = nodeAt(slot);
-      collect(lane, node, slot, distanceTo(lane, node));
+      collect(scratch, node, slot, distanceTo(scratch, node));
     }
-    if (load<i32>(lane, L_RESULT_COUNT) == want) worst = min(worst, distanceOf(load<u64>(last)));
+    if (Scratch.resultCount(scratch) == want) worst = min(worst, distanceOf(load<u64>(last)));
   }
-  store<i32>(lane, load<i32>(lane, L_VISITED) + judged, L_VISITED);
+  Scratch.setVisited(scratch, Scratch.visited(scratch) + scored);
 }
 
 /** Returns a mask of the lowest `count` bits. */
@@ -94,7 +91,7 @@ function maskBelow(count: u32): u32 {
 /** Writes the live slots of `mask` to `fresh`. Touches them, so that their memory is fetched in parallel. */
 // @ts-ignore: decorator
 @inline
-function gatherLive(lane: usize, first: u32, mask: u32, fresh: usize): usize {
+function gatherLive(scratch: usize, first: u32, mask: u32, fresh: usize): usize {
   let touched: i32 = 0;
   while (mask != 0) {
     const slot = first + ctz(mask);
@@ -105,16 +102,16 @@ function gatherLive(lane: usize, first: u32, mask: u32, fresh: usize): usize {
     fresh += 4;
     touched |= Node.codeSum(node);
   }
-  store<i32>(lane, touched, L_TOUCH);
+  Scratch.setTouch(scratch, touched);
   return fresh;
 }
 
 /** Collects the `limit` lowest bounds of allowed slots, lowest first; returns their number. */
-function collectBounds(lane: usize, bounds: usize, limit: i32): i32 {
-  const words = markAllowed(lane);
-  const marks = <usize>load<u32>(lane, L_SEEN);
-  const estimates = <usize>load<u32>(lane, L_ESTIMATES);
-  const origin = load<f32>(lane, L_ORIGIN);
+function collectBounds(scratch: usize, bounds: usize, limit: i32): i32 {
+  const words = markAllowed(scratch);
+  const marks = Scratch.seen(scratch);
+  const estimates = Scratch.estimates(scratch);
+  const origin = Scratch.origin(scratch);
   const last = bounds + ((<usize>(limit - 1)) << 3);
   let worst: f32 = Infinity;
   let count = 0;
@@ -123,7 +120,7 @@ function collectBounds(lane: usize, bounds: usize, limit: i32): i32 {
     const allowed = load<u32>(at);
     if (allowed == 0) continue;
     store<u32>(at, 0);
-    let mask = allowed & scanEdges(lane, sketchesAt(i * EDGES) + S_PARTS, origin, worst);
+    let mask = allowed & scanEdges(scratch, sketchesAt(i * EDGES) + SKETCH_PARTS, origin, worst);
     while (mask != 0) {
       const e = ctz(mask);
       mask &= mask - 1;
@@ -138,10 +135,10 @@ function collectBounds(lane: usize, bounds: usize, limit: i32): i32 {
 }
 
 /** Marks the slots of the allowed ids; returns the number of words of marks. */
-function markAllowed(lane: usize): u32 {
-  const words = load<u32>(lane, L_ALLOW_WORDS);
-  const allow = <usize>load<u32>(lane, L_ALLOW);
-  const seen = <usize>load<u32>(lane, L_SEEN);
+function markAllowed(scratch: usize): u32 {
+  const words = Scratch.allowWords(scratch);
+  const allow = Scratch.allow(scratch);
+  const seen = Scratch.seen(scratch);
   let end: u32 = 0;
   for (let i: u32 = 0; i < words; i++) {
     let word = load<u32>(allow + ((<usize>i) << 2));

@@ -3,11 +3,10 @@
 import { codeNoise, hasFiner, distanceTo, knownDistance } from './scalar-quantizer';
 import { exactDistance, vectorDistance } from './kernel/distance';
 import {
-  H_METRIC, H_PADDED, H_STAGED, H_STATE, H_VECTOR, H_ZEROS, L_ALLOW, L_ALLOW_WORDS, L_ANSWERS,
-  L_DISTANCES, L_FINE, L_IDS, L_KEEP_ALL, L_POOL, L_REJECTED, L_RESULT, L_RESULT_COUNT,
-  L_RESULT_LIMIT, L_TOUCH, METRIC_COSINE, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE,
-  STATE_SCAN,
+  METRIC_COSINE, METRIC_L2, NODE_DELETED, NODE_FREE, NODE_ZERO, N_CODE, STATE_SCAN,
 } from './layout';
+import { Header } from './kernel/header';
+import { Scratch } from './kernel/scratch-fields';
 import { idWord, nodeAt, slotOf } from './memory';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { isAllowed, isAnswer, collect } from './search-layer';
@@ -29,28 +28,28 @@ function isCurrent(slot: u32): bool {
 /** Offers one vector to the best k. Keys end in the id, so ties go by age. */
 // @ts-ignore: decorator
 @inline
-function offerAnswer(lane: usize, slot: u32, distance: f32, k: i32): void {
-  const answers = <usize>load<u32>(lane, L_POOL);
-  const count = load<i32>(lane, L_ANSWERS);
+function offerAnswer(scratch: usize, slot: u32, distance: f32, k: i32): void {
+  const answers = Scratch.pool(scratch);
+  const count = Scratch.answers(scratch);
   const key = keyOf(distance, Node.id(nodeAt(slot)));
   if (count == k && key >= load<u64>(answers + ((<usize>(k - 1)) << 3))) return;
   if (!isCurrent(slot)) return;
   insertKey(answers, count, k, key);
-  if (count < k) store<i32>(lane, count + 1, L_ANSWERS);
+  if (count < k) Scratch.setAnswers(scratch, count + 1);
 }
 
 /** Whether there are k nearer vectors. An equally far vector may still be older. */
-function isFull(lane: usize, distance: f32, k: i32): bool {
-  if (load<i32>(lane, L_ANSWERS) < k) return false;
-  const last = <usize>load<u32>(lane, L_POOL) + ((<usize>(k - 1)) << 3);
+function isFull(scratch: usize, distance: f32, k: i32): bool {
+  if (Scratch.answers(scratch) < k) return false;
+  const last = Scratch.pool(scratch) + ((<usize>(k - 1)) << 3);
   return distanceOf(load<u64>(last)) < distance;
 }
 
-function offerDuplicates(lane: usize, head: u32, distance: f32, k: i32): void {
+function offerDuplicates(scratch: usize, head: u32, distance: f32, k: i32): void {
   for (let steps = 0; head != 0 && steps < LIST_STEPS_MAX; steps++) {
-    if (isFull(lane, distance, k)) return;
+    if (isFull(scratch, distance, k)) return;
     const node = nodeAt(head - 1);
-    if (isAnswer(lane, node)) offerAnswer(lane, head - 1, distance, k);
+    if (isAnswer(scratch, node)) offerAnswer(scratch, head - 1, distance, k);
     head = Node.atomicNext(node);
   }
 }
@@ -63,29 +62,29 @@ const DEVIATIONS: f32 = 3;
  * (which contains all ids). Scores each again, except those that are too far by their codes. Returns false if
  * codes are too coarse: vectors outside the results may be as near.
  */
-export function answerResults(lane: usize, k: i32, chains: bool): bool {
-  store<i32>(lane, 0, L_ANSWERS);
-  const results = <usize>load<u32>(lane, L_RESULT);
-  const count = load<i32>(lane, L_RESULT_COUNT);
-  const isFine = load<u32>(lane, L_FINE) != 0 || !hasFiner();
-  let sure = isFine || count < load<i32>(lane, L_RESULT_LIMIT);
+export function answerResults(scratch: usize, k: i32, chains: bool): bool {
+  Scratch.setAnswers(scratch, 0);
+  const results = Scratch.result(scratch);
+  const count = Scratch.resultCount(scratch);
+  const isFine = Scratch.fine(scratch) != 0 || !hasFiner();
+  let sure = isFine || count < Scratch.resultLimit(scratch);
   for (let i = 0; i < count; i++) {
     const key = load<u64>(results + ((<usize>i) << 3));
     const node = nodeAt(<u32>key);
     let distance = distanceOf(key);
     if (!isFine) {
-      if (isFull(lane, distance - DEVIATIONS * codeNoise(lane, node, distance), k)) {
+      if (isFull(scratch, distance - DEVIATIONS * codeNoise(scratch, node, distance), k)) {
         if (i == count - 1) sure = true;
         continue;
       }
-      distance = knownDistance(lane, node);
+      distance = knownDistance(scratch, node);
     }
-    if (isAnswer(lane, node)) offerAnswer(lane, <u32>key, distance, k);
+    if (isAnswer(scratch, node)) offerAnswer(scratch, <u32>key, distance, k);
     const next = Node.next(node);
-    if (chains && next != 0) offerDuplicates(lane, next, distance, k);
+    if (chains && next != 0) offerDuplicates(scratch, next, distance, k);
   }
-  const metric = load<u32>(0, H_METRIC);
-  if (metric != METRIC_L2) offerDuplicates(lane, load<u32>(0, H_ZEROS), zeroDistance(metric), k);
+  const metric = Header.metric();
+  if (metric != METRIC_L2) offerDuplicates(scratch, Header.zeros(), zeroDistance(metric), k);
   return sure;
 }
 
@@ -97,11 +96,11 @@ function zeroDistance(metric: u32): f32 {
 }
 
 /** Writes ids and distances of the best k, nearest first; returns their number. */
-export function writeAnswer(lane: usize): i32 {
-  const answers = <usize>load<u32>(lane, L_POOL);
-  const count = load<i32>(lane, L_ANSWERS);
-  const ids = <usize>load<u32>(lane, L_IDS);
-  const distances = <usize>load<u32>(lane, L_DISTANCES);
+export function writeAnswer(scratch: usize): i32 {
+  const answers = Scratch.pool(scratch);
+  const count = Scratch.answers(scratch);
+  const ids = Scratch.ids(scratch);
+  const distances = Scratch.distances(scratch);
   for (let i = 0; i < count; i++) {
     const at = (<usize>i) << 2;
     const key = load<u64>(answers + (at << 1));
@@ -115,39 +114,39 @@ export function writeAnswer(lane: usize): i32 {
  * Returns the largest standard deviation of a code distance in the result of `count`. Long vectors have
  * coarser codes than short ones, and either may be the last.
  */
-export function answerNoise(lane: usize, count: i32): f32 {
-  const ids = <usize>load<u32>(lane, L_IDS);
-  const distances = <usize>load<u32>(lane, L_DISTANCES);
-  let most: f32 = 0;
+export function answerNoise(scratch: usize, count: i32): f32 {
+  const ids = Scratch.ids(scratch);
+  const distances = Scratch.distances(scratch);
+  let largest: f32 = 0;
   for (let i = 0; i < count; i++) {
     const at = (<usize>i) << 2;
     const slot = slotOf(load<u32>(ids + at));
     if (slot == 0) continue;
-    most = max<f32>(most, codeNoise(lane, nodeAt(slot - 1), load<f32>(distances + at)));
+    largest = max<f32>(largest, codeNoise(scratch, nodeAt(slot - 1), load<f32>(distances + at)));
   }
-  return most;
+  return largest;
 }
 
 /** Returns the distance by which an exact scan scores a slot. */
 // @ts-ignore: decorator
 @inline
-export function scanDistance(lane: usize, node: usize, slot: u32): f32 {
-  if (load<u32>(0, H_VECTOR) != 0) return exactDistance(lane, node);
-  if (load<u32>(0, H_STATE) == STATE_SCAN) {
-    const bytes = (<usize>load<u32>(0, H_PADDED)) << 2;
-    return vectorDistance(lane, node, <usize>load<u32>(0, H_STAGED) + <usize>slot * bytes);
+export function scanDistance(scratch: usize, node: usize, slot: u32): f32 {
+  if (<u32>Header.vector() != 0) return exactDistance(scratch, node);
+  if (Header.state() == STATE_SCAN) {
+    const bytes = Header.padded() << 2;
+    return vectorDistance(scratch, node, Header.staged() + <usize>slot * bytes);
   }
-  if (Node.flags(node) & NODE_ZERO) return zeroDistance(load<u32>(0, H_METRIC));
-  return knownDistance(lane, node);
+  if (Node.flags(node) & NODE_ZERO) return zeroDistance(Header.metric());
+  return knownDistance(scratch, node);
 }
 
 /** Offers the slots [from, to) to the best k. L_ANSWERS must be 0 before the first part. */
-export function scanSlots(lane: usize, from: u32, to: u32, k: i32): void {
+export function scanSlots(scratch: usize, from: u32, to: u32, k: i32): void {
   for (let slot = from; slot < to; slot++) {
     const node = nodeAt(slot);
     if (Node.flags(node) & (NODE_DELETED | NODE_FREE)) continue;
-    if (!isAllowed(lane, Node.id(node))) continue;
-    offerAnswer(lane, slot, scanDistance(lane, node, slot), k);
+    if (!isAllowed(scratch, Node.id(node))) continue;
+    offerAnswer(scratch, slot, scanDistance(scratch, node, slot), k);
   }
 }
 
@@ -155,16 +154,16 @@ export function scanSlots(lane: usize, from: u32, to: u32, k: i32): void {
  * Writes the distances of up to `to - from` live, allowed slots to L_IDS and L_DISTANCES; returns their
  * number.
  */
-export function listSlots(lane: usize, from: u32, to: u32): i32 {
+export function listSlots(scratch: usize, from: u32, to: u32): i32 {
   let count = 0;
-  const ids = <usize>load<u32>(lane, L_IDS);
-  const distances = <usize>load<u32>(lane, L_DISTANCES);
+  const ids = Scratch.ids(scratch);
+  const distances = Scratch.distances(scratch);
   for (let slot = from; slot < to; slot++) {
     const node = nodeAt(slot);
     if (Node.flags(node) & (NODE_DELETED | NODE_FREE)) continue;
-    if (!isAllowed(lane, Node.id(node)) || !isCurrent(slot)) continue;
+    if (!isAllowed(scratch, Node.id(node)) || !isCurrent(slot)) continue;
     store<u32>(ids + ((<usize>count) << 2), Node.id(node));
-    store<f32>(distances + ((<usize>count) << 2), scanDistance(lane, node, slot));
+    store<f32>(distances + ((<usize>count) << 2), scanDistance(scratch, node, slot));
     count++;
   }
   return count;
@@ -176,14 +175,14 @@ const BATCH: usize = 32 << 2;
 /**
  * Scores every allowed id by its code or, if `fine`, by its refined distance. The best `want` become results.
  */
-export function scanAllowed(lane: usize, want: i32, fine: bool): void {
-  store<u32>(lane, fine ? 1 : 0, L_FINE);
-  store<i32>(lane, 0, L_RESULT_COUNT);
-  store<i32>(lane, want, L_RESULT_LIMIT);
-  store<u32>(lane, 1, L_KEEP_ALL);
-  const words = load<u32>(lane, L_ALLOW_WORDS);
-  const allow = <usize>load<u32>(lane, L_ALLOW);
-  const batch = <usize>load<u32>(lane, L_REJECTED);
+export function scanAllowed(scratch: usize, want: i32, fine: bool): void {
+  Scratch.setFine(scratch, fine ? 1 : 0);
+  Scratch.setResultCount(scratch, 0);
+  Scratch.setResultLimit(scratch, want);
+  Scratch.setKeepAll(scratch, 1);
+  const words = Scratch.allowWords(scratch);
+  const allow = Scratch.allow(scratch);
+  const batch = Scratch.rejected(scratch);
   let end = batch;
   for (let i: u32 = 0; i < words; i++) {
     let word = load<u32>(allow + ((<usize>i) << 2));
@@ -198,28 +197,28 @@ export function scanAllowed(lane: usize, want: i32, fine: bool): void {
       end += 4;
     }
     if (end < batch + BATCH) continue;
-    scoreBatch(lane, batch, end);
+    scoreBatch(scratch, batch, end);
     end = batch;
   }
-  scoreBatch(lane, batch, end);
+  scoreBatch(scratch, batch, end);
 }
 
 /**
  * Scores the slots listed from `batch` to `end`. Touches them first, so that their memory is fetched in
  * parallel.
  */
-function scoreBatch(lane: usize, batch: usize, end: usize): void {
-  const padded = <usize>load<u32>(0, H_PADDED);
+function scoreBatch(scratch: usize, batch: usize, end: usize): void {
+  const padded = Header.padded();
   let touched: i32 = 0;
   for (let at = batch; at < end; at += 4) {
     const node = nodeAt(load<u32>(at));
     touched |= <i32>Node.flags(node) | load<i32>(node + (padded >> 1), N_CODE);
   }
-  store<i32>(lane, touched, L_TOUCH);
+  Scratch.setTouch(scratch, touched);
   for (let at = batch; at < end; at += 4) {
     const slot = load<u32>(at);
     const node = nodeAt(slot);
     if (Node.flags(node) & (NODE_DELETED | NODE_FREE | NODE_ZERO)) continue;
-    collect(lane, node, slot, distanceTo(lane, node));
+    collect(scratch, node, slot, distanceTo(scratch, node));
   }
 }

@@ -12,7 +12,11 @@ const namesMax = 1000;
  * turn one name into the other (optimal string alignment; R. Wagner and R. Lowrance, 1975). Stops
  * at `maxDistance` and then returns `maxDistance`.
  */
-export function editDistance(from: string, to: string, maxDistance = Number.POSITIVE_INFINITY): number {
+export function editDistance(
+  from: string,
+  to: string,
+  maxDistance = Number.POSITIVE_INFINITY,
+): number {
   const a = from.slice(0, lengthMax);
   const b = to.slice(0, lengthMax);
   if (Math.abs(a.length - b.length) >= maxDistance) return maxDistance;

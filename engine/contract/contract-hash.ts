@@ -89,12 +89,7 @@ const factsMax = 256;
 
 function answerFacts(output: ReplyType, max: number): string[] {
   const facts: string[] = [];
-  addAnswers(
-    'bare' in output ? output.bare : { kind: 'record', ...output },
-    'answers',
-    facts,
-    max,
-  );
+  addAnswers('bare' in output ? output.bare : { kind: 'record', ...output }, 'answers', facts, max);
   return facts;
 }
 

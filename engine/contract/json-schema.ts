@@ -135,7 +135,8 @@ function inputObject(
         ? boundScalar(type.name, bound, searchMax)
         : inputType(type)),
       ...(text !== undefined && { description: text }),
-      ...(defaultText !== undefined && defaultText !== 'NOW' && { default: parseDefault(defaultText) }),
+      ...(defaultText !== undefined &&
+        defaultText !== 'NOW' && { default: parseDefault(defaultText) }),
     };
     return [name, mayBeAbsent(member) ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
   });

@@ -39,7 +39,8 @@ export class SharedShapes {
 
   withReferences(schema: JsonSchema): JsonSchema {
     const text = this.#texts.get(schema) ?? sharableText(schema);
-    if (text === undefined || !this.#repeated.has(text)) return overParts(schema, this.#replaceRepeated);
+    if (text === undefined || !this.#repeated.has(text))
+      return overParts(schema, this.#replaceRepeated);
     const known = this.#references.get(text);
     if (known !== undefined) return known;
     const name = `${prefix}${hash('sha256', text, 'hex').slice(0, 12)}`;

@@ -87,7 +87,11 @@ class Parts {
     }
   }
 
-  #members(kind: string, members: readonly OutputMember[], make: (of: unknown[]) => object): SharedPart {
+  #members(
+    kind: string,
+    members: readonly OutputMember[],
+    make: (of: unknown[]) => object,
+  ): SharedPart {
     let key = kind;
     const types = members.map(({ name, type, optional }) => {
       const { part, number } = this.#type(type);

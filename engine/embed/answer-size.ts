@@ -20,7 +20,8 @@ export class AnswerSize {
   /** Returns the maximum bytes of a response to `texts` texts. */
   bound(model: string, texts: number): number {
     const known = this.#dimensions.get(model);
-    const maxDimensions = known === undefined ? dimensionsMax : Math.max(dimensionsMin, known * growth);
+    const maxDimensions =
+      known === undefined ? dimensionsMax : Math.max(dimensionsMin, known * growth);
     return Math.min(bytesMax, frameBytes + texts * (vectorBytes + maxDimensions * numberBytes));
   }
 

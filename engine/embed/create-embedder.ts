@@ -82,7 +82,8 @@ async function measured<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const started = performance.now();
-  const reportCall = (code?: string) => onCall?.(provider, (performance.now() - started) / 1000, code);
+  const reportCall = (code?: string) =>
+    onCall?.(provider, (performance.now() - started) / 1000, code);
   try {
     const result = await work();
     reportCall();

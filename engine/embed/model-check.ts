@@ -11,7 +11,10 @@ type ProviderSettings = Pick<EmbedderOptions, 'environment' | 'withheld'>;
  * Returns why a model cannot be used, or undefined if its name is valid and its credentials are present.
  * Makes no call.
  */
-export function checkModel(name: string | undefined, settings: ProviderSettings): string | undefined {
+export function checkModel(
+  name: string | undefined,
+  settings: ProviderSettings,
+): string | undefined {
   try {
     findModelProvider(name, settings);
     return undefined;
@@ -34,7 +37,10 @@ export function modelDestination(
   return host === undefined || variable === undefined ? undefined : { host, variable };
 }
 
-function findModelProvider(name: string | undefined, settings: ProviderSettings): Provider | undefined {
+function findModelProvider(
+  name: string | undefined,
+  settings: ProviderSettings,
+): Provider | undefined {
   const model = parseModel(name);
   return model.kind === 'hash' ? undefined : findProvider(model, settings);
 }

@@ -67,7 +67,9 @@ class Writer {
     if (typeof toJSON === 'function' && !isConverted) {
       if (value instanceof Date && Number.isNaN(value.getTime())) refuse('an invalid date');
       const converted: unknown = toJSON.call(value, `${this.trail.at(-1) ?? ''}`);
-      return typeof converted === 'object' && converted ? this.#text(converted, true) : this.value(converted);
+      return typeof converted === 'object' && converted
+        ? this.#text(converted, true)
+        : this.value(converted);
     }
     if (value instanceof Number || value instanceof String || value instanceof Boolean) {
       return this.value(value.valueOf());

@@ -15,7 +15,9 @@ interface HasDefault {
  * Returns the defaults as JSON texts by name, so that numbers of any width stay exact. `NOW` is the
  * instant of the request. Returns undefined if there are none.
  */
-export function defaultTexts(parameters: readonly HasDefault[]): Record<string, string> | undefined {
+export function defaultTexts(
+  parameters: readonly HasDefault[],
+): Record<string, string> | undefined {
   const texts = parameters.flatMap(({ name, default: value }) => {
     if (value === undefined) return [];
     return [[name, value.kind === 'now' ? 'NOW' : printJson(value.value)] as const];
@@ -31,4 +33,5 @@ function printJson(value: Scalar | ScalarList): string {
 }
 
 /** Returns true if a call may omit the parameter or send null. */
-export const mayBeAbsent = (parameter: HasDefault): boolean => parameter.optional || parameter.default !== undefined;
+export const mayBeAbsent = (parameter: HasDefault): boolean =>
+  parameter.optional || parameter.default !== undefined;

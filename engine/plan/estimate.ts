@@ -97,7 +97,9 @@ function pathRows(path: AccessPath, all: number, statistics: Statistics): number
       const fan = path.back.reduce(
         (rows, { direction, edges }) => {
           const directions = direction === 'both' ? (['out', 'in'] as const) : [direction];
-          const fans = edges.flatMap((edge) => directions.map((side) => degree(edge, side, statistics)));
+          const fans = edges.flatMap((edge) =>
+            directions.map((side) => degree(edge, side, statistics)),
+          );
           return rows * fans.reduce((sum, each) => sum + each, 0);
         },
         listRows(path.value, statistics),

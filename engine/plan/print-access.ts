@@ -59,10 +59,14 @@ function printPart(
   return `${part === undefined ? '' : ` by ${part.toLowerCase()}`} ${sign} ${of(value)}`;
 }
 
-export function printAccumulated(accumulated: Accumulated, of: (value: Expression) => string): string {
+export function printAccumulated(
+  accumulated: Accumulated,
+  of: (value: Expression) => string,
+): string {
   const { where, slot } = accumulated;
   const part = where === undefined ? '' : ` where $${where.slot}: ${of(where.value)}`;
-  if (accumulated.kind === 'total') return `${accumulated.function} $${slot}: ${of(accumulated.value)}${part}`;
+  if (accumulated.kind === 'total')
+    return `${accumulated.function} $${slot}: ${of(accumulated.value)}${part}`;
   const keys = accumulated.keys.map(
     ({ value, descending }) => `${descending ? ' desc' : ' asc'} $${slot}: ${of(value)}`,
   );

@@ -351,7 +351,8 @@ function printStep(printer: Printer, step: Step): string {
       const shape = step.shape === undefined || !hasItems ? '' : ` data ${of(step.shape)}`;
       const whole = `${step.whole ? ' whole' : ''}${step.rows && step.whole ? ' rows' : ''}`;
       const read = keepLines(printer, step.keep, '').map((line) => line.trim());
-      const accumulated = step.accumulate?.map((each, i) => ` #${i} = ${printAccumulated(each, of)}`) ?? [];
+      const accumulated =
+        step.accumulate?.map((each, i) => ` #${i} = ${printAccumulated(each, of)}`) ?? [];
       const head = `${step.data ? 'aggregate' : 'group'}${whole} $${step.slot}: ${keys}${shape}${hasItems ? read.map((each) => ` ${each}`).join('') : ''}`;
       return `${head}${step.accumulate ? ` keeping${accumulated.join(',')}` : ''}`;
     }

@@ -203,7 +203,8 @@ export class SessionStore {
     const sizeOf = (one: Owner): number => (by === 'bytes' ? one.bytes : one.sessions.size);
     let largest: Owner | undefined;
     for (const owner of this.#owners.values())
-      if (owner !== but && (largest === undefined || sizeOf(owner) > sizeOf(largest))) largest = owner;
+      if (owner !== but && (largest === undefined || sizeOf(owner) > sizeOf(largest)))
+        largest = owner;
     if (largest === undefined || sizeOf(largest) <= share) return false;
     for (const session of largest.sessions.values()) {
       if (session.busy) continue;

@@ -58,7 +58,8 @@ export function checkTextIndex(
     if (digest === undefined || digest.df !== recount?.df || digest.sum !== recount.sum)
       violations.push(`postings of term ${name} of label ${label}`);
   }
-  for (const name of expected.keys()) violations.push(`no postings of term ${name} of label ${label}`);
+  for (const name of expected.keys())
+    violations.push(`no postings of term ${name} of label ${label}`);
   return violations;
 }
 
@@ -70,7 +71,9 @@ export function checkTextKeys(view: ReadView, labels: ReadonlySet<number>): stri
     if (parsed.kind === 'complete') continue;
     const { label } = parsed;
     if (parsed.kind === 'other' || !labels.has(label)) {
-      violations.push(`keyword entry ${Buffer.from(key).toString('hex').slice(0, 32)} is of nobody`);
+      violations.push(
+        `keyword entry ${Buffer.from(key).toString('hex').slice(0, 32)} is of nobody`,
+      );
     } else if (parsed.kind === 'directory' || parsed.kind === 'block') {
       const { term, upper } = parsed;
       const directory = view.getDerived(directoryKey(label, term));

@@ -14,7 +14,7 @@
 // interrupted calibration is still due.
 import {
   H_CHANGED,
-  H_JUDGED,
+  H_SCORED,
   H_METRIC,
   METRIC_DOT,
   N_FLAGS,
@@ -134,7 +134,7 @@ export class EfCalibration {
   #candidates(): number[] {
     const { segment, k } = this;
     // As in a search, the value for `many` uses the measurement for `few`.
-    const scored = k === few ? this.#meanScored() : segment.field(H_JUDGED) - 1;
+    const scored = k === few ? this.#meanScored() : segment.field(H_SCORED) - 1;
     const scan = scanMicros(segment, k, scored);
     const micros = (width: number): number =>
       graphMicros(segment.padded, graphSearchParams(width, k, segment.canFollow, segment.padded));
@@ -170,7 +170,7 @@ export class EfCalibration {
     if (this.k === many) segment.widthForMany = width;
     else {
       Atomics.sub(segment.header, H_CHANGED >> 2, this.#changed);
-      Atomics.store(segment.header, H_JUDGED >> 2, Math.ceil(this.#meanScored()) + 1);
+      Atomics.store(segment.header, H_SCORED >> 2, Math.ceil(this.#meanScored()) + 1);
       segment.width = width;
       segment.widthForMany = 0;
     }

@@ -1,6 +1,6 @@
 // Cost model of the methods to search a segment, in microseconds as measured at 16 to 800 dimensions on one
 // machine. Only the order of the costs matters: each search takes the cheapest method that finds enough.
-import { H_JUDGED, H_METRIC, METRIC_DOT } from '../../wasm/layout.js';
+import { H_SCORED, H_METRIC, METRIC_DOT } from '../../wasm/layout.js';
 import { defaultEf, type GraphSearchParams } from './search-params.js';
 import type { Segment } from './segment.js';
 
@@ -45,7 +45,7 @@ export function marginOver(segment: Segment, width: number): number {
 
 /** Whether a scan for k results costs less than a graph search, as far as the calibration tells. */
 export function isScanCheaper(segment: Segment, k: number, params: GraphSearchParams): boolean {
-  const scored = segment.field(H_JUDGED);
+  const scored = segment.field(H_SCORED);
   if (scored === 0) return false;
   const scan = marginOver(segment, segment.width) * scanMicros(segment, k, scored - 1);
   return scan <= graphMicros(segment.padded, params);

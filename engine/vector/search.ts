@@ -1,6 +1,6 @@
 // Searches all segments of an index on one thread: selects the method for each segment, selects filters by
 // cost, merges the results.
-import { H_JUDGED, POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
+import { H_SCORED, POOL_MAX, RESULT_MAX } from '../../wasm/layout.js';
 import { isScanCheaper, scoreMicros, scanMicros, graphMicros } from './search-cost.js';
 import type { AllowList, Candidates, Metric } from './index.js';
 import { graphFrom } from './options.js';
@@ -111,7 +111,7 @@ export function searchGraph(
   const { address } = segment.scratch;
   const count = kernel.searchGraph(address, k, params.pool, params.follow);
   if (count >= 0) return count;
-  const scan = scanMicros(segment, k, segment.field(H_JUDGED) || segment.live);
+  const scan = scanMicros(segment, k, segment.field(H_SCORED) || segment.live);
   const filtered = kernel.searchAllowed(address, k, ef, maxPoolEntries(segment, 2 * ef, scan));
   return filtered >= 0 ? filtered : kernel.searchScan(address, k);
 }
@@ -141,7 +141,12 @@ function searchFiltered(segment: Segment, k: number, ef: number, allow: AllowLis
   const costs = filterCosts(segment, k, passing, likely);
   const scan = Math.min(costs.list, costs.flat);
   if (costs.graph <= scan) {
-    const count = kernel.searchAllowed(address, k, width, maxPoolEntries(segment, 2 * likely, scan));
+    const count = kernel.searchAllowed(
+      address,
+      k,
+      width,
+      maxPoolEntries(segment, 2 * likely, scan),
+    );
     if (count >= k) return toCandidates(segment, count, filteredDeviations);
   }
   const isFlat = costs.flat < costs.list;

@@ -16,8 +16,8 @@ import {
   H_DIMENSION,
   H_HARD,
   H_INPUT_SCALE,
-  H_LANE_LOCK,
-  H_LANE_TABLE,
+  H_SCRATCH_LOCK,
+  H_SCRATCH_TABLE,
   H_LAYOUT,
   H_LINKED,
   H_LIVE,
@@ -42,8 +42,8 @@ import {
   L_IDS,
   L_QUERY,
   L_VISITED,
-  LANE_HEADER,
-  LANES_MAX,
+  SCRATCH_HEADER,
+  SCRATCHES_MAX,
   MAGIC,
   METRIC_DOT,
   PAGE_BYTES,
@@ -170,9 +170,13 @@ export class Segment {
 
   get scratch(): Scratch {
     if (this.#scratch) return this.#scratch;
-    const address = this.kernel.openLane() >>> 0;
-    assert(address !== 0, 'a lane is free');
-    const fields = new Uint32Array(this.buffer(address + LANE_HEADER), address, LANE_HEADER / 4);
+    const address = this.kernel.openScratch() >>> 0;
+    assert(address !== 0, 'a scratch memory is free');
+    const fields = new Uint32Array(
+      this.buffer(address + SCRATCH_HEADER),
+      address,
+      SCRATCH_HEADER / 4,
+    );
     const view = <T>(
       field: number,
       length: number,
@@ -206,7 +210,7 @@ export class Segment {
     this.header[H_VERSION >> 2] = FORMAT_VERSION;
     if (this.field(H_LAYOUT) !== layout) return 'it has another layout';
     if (this.field(H_DIMENSION) !== dimension) return 'its dimension is wrong';
-    for (const lock of [H_ALLOCATOR, H_LANE_LOCK, H_ZERO_LOCK]) this.header[lock >> 2] = 0;
+    for (const lock of [H_ALLOCATOR, H_SCRATCH_LOCK, H_ZERO_LOCK]) this.header[lock >> 2] = 0;
     this.header[H_HARD >> 2] = hardEdges(options.m);
     this.header[H_BEAM >> 2] = insertionPool(options.efConstruction);
     for (const field of [H_BULK_NEXT, H_BULK_END, H_BULK_DONE]) this.header[field >> 2] = 0;
@@ -216,7 +220,7 @@ export class Segment {
       this.header[H_CURSOR >> 2] = 0;
     }
     this.#checkLanes();
-    this.kernel.freeLanes();
+    this.kernel.freeScratch();
     return undefined;
   }
 
@@ -227,10 +231,14 @@ export class Segment {
   #checkLanes(): void {
     const end = this.bytes;
     const words = new Uint32Array(this.buffer(end), 0, end >>> 2);
-    for (let entry = H_LANE_TABLE >> 2; entry < (H_LANE_TABLE >> 2) + LANES_MAX; entry++) {
+    for (
+      let entry = H_SCRATCH_TABLE >> 2;
+      entry < (H_SCRATCH_TABLE >> 2) + SCRATCHES_MAX;
+      entry++
+    ) {
       const scratch = (words[entry]! & ~1) >>> 0;
       if (scratch === 0) continue;
-      if (scratch + LANE_HEADER > end) words[entry] = 0;
+      if (scratch + SCRATCH_HEADER > end) words[entry] = 0;
       else if (words[(scratch + L_ALLOW) >> 2]! + words[(scratch + L_ALLOW_ROOM) >> 2]! * 4 > end) {
         words[(scratch + L_ALLOW_ROOM) >> 2] = 0;
       }
@@ -247,7 +255,7 @@ export class Segment {
 
   /** Releases the scratch memory for other threads. */
   close(): void {
-    if (this.#scratch) this.kernel.closeLane(this.#scratch.address);
+    if (this.#scratch) this.kernel.closeScratch(this.#scratch.address);
     this.#scratch = undefined;
   }
 

@@ -14,11 +14,11 @@ export interface Kernel {
     beam: number,
     graphFrom: number,
   ): number;
-  openLane(): number;
+  openScratch(): number;
   openMarks(): number;
   closeMarks(): void;
-  closeLane(scratch: number): void;
-  freeLanes(): void;
+  closeScratch(scratch: number): void;
+  freeScratch(): void;
   openAllow(scratch: number, words: number): number;
   prepare(scratch: number, unit: boolean): void;
   put(scratch: number, id: number): number;

@@ -22,8 +22,8 @@ function durablePart(index: SharedIndex, bytes: Uint8Array): Uint8Array {
     copy.fill(0, from, from + length);
   };
   const padded = segment.padded;
-  for (let i = 0; i < at.LANES_MAX; i++) {
-    const lane = (word(at.H_LANE_TABLE + i * 4) & ~1) >>> 0;
+  for (let i = 0; i < at.SCRATCHES_MAX; i++) {
+    const lane = (word(at.H_SCRATCH_TABLE + i * 4) & ~1) >>> 0;
     if (lane === 0) continue;
     const seen = Math.ceil((word(at.H_CAPACITY) + 63) / 8 / 64) * 64;
     clear(lane, word(lane + at.L_SEEN) + seen - lane);

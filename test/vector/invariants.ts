@@ -180,7 +180,8 @@ function checkCode(reader: Reader, slot: number, node: number, say: Say): void {
   if (sum !== reader.word(node + at.N_CODE_SUM)) say('its code has another sum');
   const block = slot >>> 5;
   const page = reader.word(reader.word(at.H_SKETCHES) + Math.floor(block / at.SKETCH_BLOCKS) * 4);
-  const sketch = page + (block % at.SKETCH_BLOCKS) * reader.word(at.H_SKETCH_BYTES) + at.S_PARTS;
+  const sketch =
+    page + (block % at.SKETCH_BLOCKS) * reader.word(at.H_SKETCH_BYTES) + at.SKETCH_PARTS;
   const vector = reader.vector(node);
   for (let d = 0; d < reader.padded; d++) {
     const centred = Math.fround(vector[d]! - reader.mean[d]!);

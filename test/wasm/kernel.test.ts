@@ -18,7 +18,7 @@ function segment(dimension: number, layout = at.KEEP_VECTORS | at.HAS_GRAPH | at
     Call
   >;
   kernel.format!(at.METRIC_L2, layout, dimension, 2 ** 28, 16, 300, 40);
-  const lane = kernel.openLane!();
+  const lane = kernel.openScratch!();
   const word = (address: number) => new DataView(memory.buffer).getUint32(address, true);
   const float = (address: number) => new DataView(memory.buffer).getFloat32(address, true);
   const floats = (address: number, n: number) => new Float32Array(memory.buffer, address, n);

@@ -1,8 +1,8 @@
 // Distances of stored (rotated, full) vectors: the exact step of every search. Results are ordered by the
 // metric: cosine 2 - 2 cos, dot -(inner product), l2 squared distance. Never NaN, never infinite.
-import {
-  H_METRIC, H_PADDED, H_VECTOR, L_NORM, L_ROTATED, L_WEIGHT, METRIC_COSINE,
-} from '../layout';
+import { METRIC_COSINE } from '../layout';
+import { Header } from './header';
+import { Scratch } from './scratch-fields';
 import { sumFloats } from './sum';
 import { Node } from './node';
 
@@ -10,7 +10,7 @@ const LARGEST: f32 = 3.4e38;
 
 /** Returns the inner product of P floats. */
 export function dotFloats(x: usize, y: usize): f32 {
-  const end = x + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  const end = x + (Header.padded() << 2);
   let a = f32x4.splat(0);
   let b = f32x4.splat(0);
   let c = f32x4.splat(0);
@@ -27,7 +27,7 @@ export function dotFloats(x: usize, y: usize): f32 {
 
 /** Returns the squared L2 distance of P floats. */
 export function squareFloats(x: usize, y: usize): f32 {
-  const end = x + ((<usize>load<u32>(0, H_PADDED)) << 2);
+  const end = x + (Header.padded() << 2);
   let a = f32x4.splat(0);
   let b = f32x4.splat(0);
   let c = f32x4.splat(0);
@@ -57,22 +57,22 @@ function finite(value: f32): f32 {
  * Returns the distance of the rotated query and the vector of `node` at address `vector`, by the metric.
  * Cosines are computed from differences too: 2 - 2 cos would cancel between near vectors.
  */
-export function vectorDistance(lane: usize, node: usize, vector: usize): f32 {
-  const query = <usize>load<u32>(lane, L_ROTATED);
-  const metric = load<u32>(0, H_METRIC);
-  if (load<f32>(lane, L_WEIGHT) == 0) return finite(-dotFloats(query, vector));
-  if (metric == METRIC_COSINE && isAnyZero(lane, node)) return 2;
+export function vectorDistance(scratch: usize, node: usize, vector: usize): f32 {
+  const query = Scratch.rotated(scratch);
+  const metric = Header.metric();
+  if (Scratch.weight(scratch) == 0) return finite(-dotFloats(query, vector));
+  if (metric == METRIC_COSINE && isAnyZero(scratch, node)) return 2;
   return finite(squareFloats(query, vector));
 }
 
 /** Whether one of them is a zero vector, which is at a right angle to all vectors. */
 // @ts-ignore: decorator
 @inline
-function isAnyZero(lane: usize, node: usize): bool {
-  return load<f32>(lane, L_NORM) == 0 || Node.norm(node) == 0;
+function isAnyZero(scratch: usize, node: usize): bool {
+  return Scratch.norm(scratch) == 0 || Node.norm(node) == 0;
 }
 
 /** As `vectorDistance`, for a node that stores its vector. */
-export function exactDistance(lane: usize, node: usize): f32 {
-  return vectorDistance(lane, node, node + <usize>load<u32>(0, H_VECTOR));
+export function exactDistance(scratch: usize, node: usize): f32 {
+  return vectorDistance(scratch, node, node + Header.vector());
 }

@@ -2,10 +2,8 @@
 // query becomes a table of 16 bytes per 4 dimensions, and 32 neighbors are looked up together.
 //   d(q,x) ~ d(q,p) + add - scale * S,   S = <q, sign(x - p)>,   S = base + step * (sum of table
 //   bytes); an inner product is half of it without `add`:   -<q,x> ~ -<q,p> - scale / 2 * S
-import {
-  H_EDGE_CODE_BYTES, H_PADDED, L_CENTRED, L_ESTIMATES, L_LENGTH, L_TABLE, L_TABLE_BASE,
-  L_TABLE_STEP, L_WEIGHT,
-} from '../layout';
+import { Header } from './header';
+import { Scratch } from './scratch-fields';
 
 /**
  * Largest table byte: four add up in a byte, and all of 4,128 dimensions in 16 bits. Its rounding is far
@@ -16,18 +14,18 @@ const TOP: f32 = 63;
 /** Weight of S: 1, or 0.5 for inner products. */
 // @ts-ignore: decorator
 @inline
-function partOf(lane: usize): f32 {
-  return 0.5 + 0.5 * load<f32>(lane, L_WEIGHT);
+function partOf(scratch: usize): f32 {
+  return 0.5 + 0.5 * Scratch.weight(scratch);
 }
 
 /** Builds the lookup table of the encoded part of the query. */
-export function buildTable(lane: usize): void {
-  buildTableOf(lane, load<u32>(lane, L_CENTRED));
+export function buildTable(scratch: usize): void {
+  buildTableOf(scratch, <u32>Scratch.centred(scratch));
 }
 
 /** Builds the lookup table of the P floats at `query`. */
-export function buildTableOf(lane: usize, query: usize): void {
-  const end = query + ((<usize>load<u32>(0, H_PADDED)) << 2);
+export function buildTableOf(scratch: usize, query: usize): void {
+  const end = query + (Header.padded() << 2);
   let widest: f32 = 0;
   let negative: f32 = 0;
   let total: f32 = 0;
@@ -43,10 +41,10 @@ export function buildTableOf(lane: usize, query: usize): void {
     total += all;
   }
   const factor: f32 = widest > 0 ? TOP / widest : 0;
-  const part = partOf(lane);
-  store<f32>(lane, part * (2 * negative - total), L_TABLE_BASE);
-  store<f32>(lane, part * 2 * widest / TOP, L_TABLE_STEP);
-  let table = <usize>load<u32>(lane, L_TABLE);
+  const part = partOf(scratch);
+  Scratch.setTableBase(scratch, part * (2 * negative - total));
+  Scratch.setTableStep(scratch, part * 2 * widest / TOP);
+  let table = Scratch.table(scratch);
   const scale = f32x4.splat(factor);
   for (let at = query; at < end; at += 16) {
     v128.store(table, tableGroup(v128.load(at), scale));
@@ -61,9 +59,9 @@ export function buildTableOf(lane: usize, query: usize): void {
 const DEVIATION: f32 = 0.603;
 
 /** Lowers estimates from codes about the mean by this many standard deviations. */
-export function lowerEstimates(lane: usize, deviations: f32): void {
-  const margin = partOf(lane) * deviations * DEVIATION * load<f32>(lane, L_LENGTH);
-  store<f32>(lane, load<f32>(lane, L_TABLE_BASE) + margin, L_TABLE_BASE);
+export function lowerEstimates(scratch: usize, deviations: f32): void {
+  const margin = partOf(scratch) * deviations * DEVIATION * Scratch.length(scratch);
+  Scratch.setTableBase(scratch, Scratch.tableBase(scratch) + margin);
 }
 
 /** Returns the 16 scaled sums over subsets of 4 coordinates as bytes; the lowest is 0. */
@@ -94,15 +92,15 @@ function tableGroup(query: v128, scale: v128): v128 {
  * Estimates the distances of the 32 neighbors whose edge codes are at `codes` and whose owner is at squared
  * distance `distance`. Stores them at L_ESTIMATES; returns the mask of those below `worst`.
  */
-export function scanEdges(lane: usize, codes: usize, distance: f32, worst: f32): u32 {
-  const bytes = <usize>load<u32>(0, H_EDGE_CODE_BYTES);
-  const estimates = <usize>load<u32>(lane, L_ESTIMATES);
+export function scanEdges(scratch: usize, codes: usize, distance: f32, worst: f32): u32 {
+  const bytes = Header.edgeCodeBytes();
+  const estimates = Scratch.estimates(scratch);
   const limit = f32x4.splat(worst);
-  const base = f32x4.splat(load<f32>(lane, L_TABLE_BASE));
-  const step = f32x4.splat(load<f32>(lane, L_TABLE_STEP));
+  const base = f32x4.splat(Scratch.tableBase(scratch));
+  const step = f32x4.splat(Scratch.tableStep(scratch));
   const owner = f32x4.splat(distance);
-  const weight = f32x4.splat(load<f32>(lane, L_WEIGHT));
-  sumEdges(lane, codes, bytes, estimates);
+  const weight = f32x4.splat(Scratch.weight(scratch));
+  sumEdges(scratch, codes, bytes, estimates);
   let terms = codes + bytes;
   let mask: u32 = 0;
   for (let i: usize = 0; i < 8; i++) {
@@ -118,8 +116,8 @@ export function scanEdges(lane: usize, codes: usize, distance: f32, worst: f32):
 }
 
 /** Stores the 32 sums of table bytes, as f32, at `sums`. */
-function sumEdges(lane: usize, codes: usize, bytes: usize, sums: usize): void {
-  let table = <usize>load<u32>(lane, L_TABLE);
+function sumEdges(scratch: usize, codes: usize, bytes: usize, sums: usize): void {
+  let table = Scratch.table(scratch);
   const end = codes + bytes;
   const nibble = i8x16.splat(15);
   let a = i16x8.splat(0);

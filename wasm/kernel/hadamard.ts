@@ -1,7 +1,7 @@
 // A fixed random rotation by fast Hadamard transforms (FHT-Kac). There are four rounds of random signs and a
 // transform of the first or the last n dimensions, where n is the largest power of two within P. Halves are
 // mixed if n < P. The sign pattern is a constant of the format, so a rotated vector never changes.
-import { H_PADDED, H_SIGNS } from '../layout';
+import { Header } from './header';
 
 export const ROUNDS = 4;
 
@@ -19,11 +19,11 @@ export function fillSigns(at: usize, words: u32): void {
 
 /** Rotates the P floats at `x` in place. The length is preserved. */
 export function rotate(x: usize): void {
-  const padded = load<u32>(0, H_PADDED);
+  const padded = <u32>Header.padded();
   const n: u32 = 1 << (31 - clz(padded));
   const bytes = (<usize>padded) << 2;
   const offset = (<usize>(padded - n)) << 2;
-  let signs = <usize>load<u32>(0, H_SIGNS);
+  let signs = Header.signs();
   const scale = f32x4.splat(<f32>(1.0 / Math.sqrt(<f64>n)));
   for (let round = 0; round < ROUNDS; round++) {
     for (let at: usize = 0; at < bytes; at += 16) {

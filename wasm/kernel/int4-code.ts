@@ -1,7 +1,8 @@
 // 4-bit codes, for indexes that store nothing else of a vector. Each 16 bytes hold 32 dimensions. Byte j
 // holds dimension j in its low half and dimension 16 + j in its high half. So either half, spread to bytes,
 // reads like an 8-bit code. A half of 8 is 0.
-import { H_LAYOUT, H_PADDED, HALF_CODES, N_CODE } from '../layout';
+import { HALF_CODES, N_CODE } from '../layout';
+import { Header } from './header';
 import { inverseOf, missed, scaled, widest } from './quantize';
 import { sumFloats, sumIntegers } from './sum';
 import { Node } from './node';
@@ -15,7 +16,7 @@ export const HALF_ZERO: i32 = 8;
 // @ts-ignore: decorator
 @inline
 export function hasHalves(): bool {
-  return (load<u32>(0, H_LAYOUT) & HALF_CODES) != 0;
+  return (Header.layout() & HALF_CODES) != 0;
 }
 
 // @ts-ignore: decorator
@@ -39,7 +40,7 @@ export function encodeHalf(node: usize, centred: usize): void {
   let square = i32x4.splat(0);
   let sum = i32x4.splat(0);
   let error = f32x4.splat(0);
-  const end = node + (<usize>load<u32>(0, H_PADDED) >> 1);
+  const end = node + (Header.padded() >> 1);
   let low = centred;
   for (let at = node; at < end; at += 8) {
     const high = low + 64;
@@ -69,7 +70,7 @@ export function encodeHalf(node: usize, centred: usize): void {
 // @ts-ignore: decorator
 @inline
 export function dotHalf(code: usize, bytes: usize): i32 {
-  const end = bytes + (<usize>load<u32>(0, H_PADDED) >> 1);
+  const end = bytes + (Header.padded() >> 1);
   const mask = i16x8.splat(255);
   let a = i32x4.splat(0);
   let b = i32x4.splat(0);
@@ -92,7 +93,7 @@ export function dotHalf(code: usize, bytes: usize): i32 {
 // @ts-ignore: decorator
 @inline
 export function dotHalves(x: usize, y: usize): i32 {
-  const end = x + (<usize>load<u32>(0, H_PADDED) >> 1);
+  const end = x + (Header.padded() >> 1);
   let sum = i32x4.splat(0);
   do {
     const v = v128.load(x);
@@ -123,7 +124,7 @@ function storeEight(target: usize, halves: v128, unit: v128): void {
 /** Decodes the code of `node` into P floats. */
 export function decodeHalf(node: usize, target: usize): void {
   const unit = f32x4.splat(Node.step(node));
-  const end = node + (<usize>load<u32>(0, H_PADDED) >> 1);
+  const end = node + (Header.padded() >> 1);
   let low = target;
   for (let at = node; at < end; at += 8) {
     const halves = v128.load64_zero(at, N_CODE);

@@ -1,7 +1,8 @@
 // Accessors of a node record, given its address; layout.ts draws the record. They are all inlined, so they
 // compile to the loads and stores that they name.
 import {
-  N_CODE_SUM, N_DEGREE, N_FLAGS, N_HARD, N_ID, N_NEXT, N_NORM, N_PREVIOUS, N_SQUARE, N_STEP, N_USED,
+  N_CODE_SUM, N_DEGREE, N_FLAGS, N_HARD, N_ID, N_NEXT, N_NORM, N_PREVIOUS, N_SQUARE, N_STEP,
+  N_USED,
 } from '../layout';
 
 export namespace Node {

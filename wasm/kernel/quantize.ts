@@ -1,14 +1,14 @@
 // Rounds coordinates to codes.
-import { H_PADDED } from '../layout';
+import { Header } from './header';
 
 /** Returns the largest absolute value of P floats. */
 export function widest(at: usize): f32 {
-  const end = at + ((<usize>load<u32>(0, H_PADDED)) << 2);
-  let most = f32x4.splat(0);
-  for (; at < end; at += 16) most = f32x4.max(most, f32x4.abs(v128.load(at)));
+  const end = at + (Header.padded() << 2);
+  let largest = f32x4.splat(0);
+  for (; at < end; at += 16) largest = f32x4.max(largest, f32x4.abs(v128.load(at)));
   return max(
-    max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
-    max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
+    max(f32x4.extract_lane(largest, 0), f32x4.extract_lane(largest, 1)),
+    max(f32x4.extract_lane(largest, 2), f32x4.extract_lane(largest, 3)),
   );
 }
 

@@ -29,7 +29,9 @@ export function incremental(traversal: ReverseTraversal): () => Traversal {
   const begin = startIds(traversal.known);
   const hops = traversal.back.map(({ labels, direction, take }): Hop => {
     const directions = direction === 'both' ? bothDirections : [direction];
-    const expansions = directions.flatMap((each) => labels.map((label) => ({ label, direction: each })));
+    const expansions = directions.flatMap((each) =>
+      labels.map((label) => ({ label, direction: each })),
+    );
     return { expansions, at: take === 'edge' ? 0 : 1 };
   });
   return () => new IncrementalTraversal(begin, hops, traversal.reads);

@@ -133,7 +133,12 @@ function findOf(
       return edge && findTouching(label, edge.id, path, buildIdentity(builder, path.value));
     }
     case 'reached':
-      return findReached(label, buildReverseTraversal(builder, path), wanted.limit, wanted.isAlone ?? false);
+      return findReached(
+        label,
+        buildReverseTraversal(builder, path),
+        wanted.limit,
+        wanted.isAlone ?? false,
+      );
     case 'given': {
       const condition = builder.value(path.condition);
       const find = path.of && findOf(builder, label, path.of, unknown);

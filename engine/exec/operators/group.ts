@@ -95,7 +95,13 @@ function gather(
         const accumulators = accumulate?.map(({ make }) => make(frame)) ?? nothing;
         frame.reserveMemory(accumulators.length * rowBytes);
         const items: Value[] = [];
-        found = { keys: values, count: 0, items, rows: grouping.rows && whole ? [] : items, accumulators };
+        found = {
+          keys: values,
+          count: 0,
+          items,
+          rows: grouping.rows && whole ? [] : items,
+          accumulators,
+        };
         groups.set(key, found);
       }
       found.count++;
@@ -105,7 +111,12 @@ function gather(
   return groups.values();
 }
 
-function take(frame: Frame, grouping: Grouping, { items, rows, accumulators }: Group, row: Value): void {
+function take(
+  frame: Frame,
+  grouping: Grouping,
+  { items, rows, accumulators }: Group,
+  row: Value,
+): void {
   const { slot, shape, accumulate } = grouping;
   let item = row;
   if (grouping.keep !== undefined && row instanceof Element) {
@@ -120,5 +131,6 @@ function take(frame: Frame, grouping: Grouping, { items, rows, accumulators }: G
     items.push(keep(frame, shaped));
     if (rows !== items) rows.push(keep(frame, item));
   }
-  for (let i = 0; i < accumulators.length; i++) accumulators[i]!.add(accumulate![i]!.rows ? item : shaped);
+  for (let i = 0; i < accumulators.length; i++)
+    accumulators[i]!.add(accumulate![i]!.rows ? item : shaped);
 }

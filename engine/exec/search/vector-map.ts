@@ -51,7 +51,9 @@ export function mapOf(frame: Frame, request: MapRequest): VectorMap {
   const sample = new Sample(frame, label, ids, rows, metric);
   return {
     ids,
-    coordinates: coordinatesOf(metric === 'cosine' ? rows.map(directionOf) : rows, (n) => frame.tick(n)),
+    coordinates: coordinatesOf(metric === 'cosine' ? rows.map(directionOf) : rows, (n) =>
+      frame.tick(n),
+    ),
     edges: edgesOf(sample, neighbours),
     recall: recallOf(sample),
   };

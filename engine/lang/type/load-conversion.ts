@@ -92,7 +92,12 @@ export function single(
   strict = false,
 ): TypedExpr {
   if (!isList(typed) && !(strict && typed.cardinality === 'opt')) return typed;
-  const expression: Expression = { kind: 'single', of: typed.expression, miss, valueName: receiver };
+  const expression: Expression = {
+    kind: 'single',
+    of: typed.expression,
+    miss,
+    valueName: receiver,
+  };
   const cardinality = miss === 'none' ? 'opt' : 'one';
   return { type: typed.type, cardinality, expression };
 }

@@ -113,7 +113,8 @@ function joinElements(list: readonly ElementItem[]): ItemType {
   const types = distinct(list.flatMap((type) => type.types));
   const origins = list.map((type) => type.reached);
   const [origin] = origins;
-  const isSameDirection = origin !== undefined && origins.every((other) => other?.direction === origin.direction);
+  const isSameDirection =
+    origin !== undefined && origins.every((other) => other?.direction === origin.direction);
   const far = isSameDirection ? distinct(origins.flatMap((each) => each!.far)) : [];
   return {
     kind: 'element',

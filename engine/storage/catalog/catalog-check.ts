@@ -97,7 +97,8 @@ function checkCatalog(value: unknown): void {
   const stored = value as Parameters<typeof unhidden>[0];
   unhidden(stored).labels.forEach(({ fields }, i) => {
     const names = new UniqueValues();
-    for (const field of fields) names.note(field.name, `catalog.labels[${i}].fields: ${field.name}`);
+    for (const field of fields)
+      names.note(field.name, `catalog.labels[${i}].fields: ${field.name}`);
   });
   checkDefaults(stored);
 }

@@ -66,7 +66,8 @@ export function checkIndexes(
 
 /** Checks both forms of property-index.ts. A lookup reads only the list. */
 function checkIndex(env: Env, label: Label, property: StoredProperty, report: Report): number {
-  const addViolation = (what: string): void => report.add('I5', `${label.name}.${property.name}: ${what}`);
+  const addViolation = (what: string): void =>
+    report.add('I5', `${label.name}.${property.name}: ${what}`);
   const [start, end] = [indexStart(property.indexId), indexStart(property.indexId + 1)];
   let entries = 0;
   let list: { prefix: Uint8Array; isMark: boolean } = { prefix: start, isMark: false };

@@ -28,7 +28,7 @@ export interface DataFileFacts {
 }
 
 /** Fails DATA_CORRUPT if the file cannot be opened safely or belongs to another database. */
-export function checkDataFile(path: string, { minBytes: minBytes = 0, dbUuid }: DataFileFacts = {}): void {
+export function checkDataFile(path: string, { minBytes = 0, dbUuid }: DataFileFacts = {}): void {
   const refuse = (what: string): never => fail('DATA_CORRUPT', { what: `data.mdb ${what}` });
   if (!existsSync(path)) refuse('is missing');
   const { size } = statSync(path);

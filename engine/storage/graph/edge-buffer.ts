@@ -70,7 +70,7 @@ export class EdgeBuffer {
     table: Table<AdjacencyKey>,
     label: number,
     hints: HintBits,
-    { max: max = Number.POSITIVE_INFINITY, log }: { max?: number; log?: UndoLog | undefined } = {},
+    { max = Number.POSITIVE_INFINITY, log }: { max?: number; log?: UndoLog | undefined } = {},
   ): boolean {
     const key = { id: 0, label };
     return this.#take(max, (id, pairs, size) => {

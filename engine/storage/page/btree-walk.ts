@@ -304,7 +304,11 @@ class TreeWalk {
   /** Visits a value on overflow pages, whose age stands in the node. */
   #overflowValue(page: Buffer, at: number, size: number): void {
     const { visitor } = this;
-    const [first, writtenBy, count] = [wideAt(page, at), wideAt(page, at + 8), wideAt(page, at + 16)];
+    const [first, writtenBy, count] = [
+      wideAt(page, at),
+      wideAt(page, at + 8),
+      wideAt(page, at + 16),
+    ];
     const needed = Math.floor((pageHead - 1 + size) / pageSize) + 1;
     const wrong = count >= needed ? this.walk.take(first, count) : 'is too short for its value';
     if (wrong !== undefined) {

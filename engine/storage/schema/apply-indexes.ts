@@ -158,7 +158,8 @@ function checkUniqueEdges(env: Env, label: Label): void {
       const pairs = readAdjacency(env.out, from, label.id);
       const ends = new Set<number>();
       for (let i = 0; i < pairs.length; i += 2) {
-        if (ends.has(pairs[i + 1]!)) violations.add('a second edge between the same ends', pairs[i]!);
+        if (ends.has(pairs[i + 1]!))
+          violations.add('a second edge between the same ends', pairs[i]!);
         ends.add(pairs[i + 1]!);
       }
     }

@@ -40,7 +40,8 @@ export function rewriteElements(rewrite: Rewrite, moves: readonly Move[]): void 
   const listed = moves.map((move) => [...scanList(env.labels, move.from)]);
   for (const [i, move] of moves.entries()) {
     const violations = new Violations(env, move.mapping.from);
-    for (const ids of listed[i]!) for (const id of ids) rewriteElement(rewrite, move, id, violations);
+    for (const ids of listed[i]!)
+      for (const id of ids) rewriteElement(rewrite, move, id, violations);
     violations.refuse();
     if (move.from !== move.to && move.mapping.kind === 'edge') {
       moveAdjacency(rewrite.context, move, listed[i]!);
@@ -112,7 +113,12 @@ function copied(
 }
 
 /** Moves an element to the list, the totals and the vector index of another label. */
-function relabel({ env, log, totals }: WriteContext, move: Move, id: number, violations: Violations): void {
+function relabel(
+  { env, log, totals }: WriteContext,
+  move: Move,
+  id: number,
+  violations: Violations,
+): void {
   removeFromList(log, env.labels, move.from, Uint32Array.of(id));
   addAllToList(env.labels, move.to, [id], log);
   totals.change(move.from, { count: totals.of(move.from).count - 1 });

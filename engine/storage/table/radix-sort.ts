@@ -17,7 +17,8 @@ function orderOfFew(ids: Uint32Array, count: number): Uint32Array {
   for (let at = 0; at < count; at++) {
     const id = ids[at]!;
     let position = at;
-    for (; position > 0 && ids[order[position - 1]!]! > id; position--) order[position] = order[position - 1]!;
+    for (; position > 0 && ids[order[position - 1]!]! > id; position--)
+      order[position] = order[position - 1]!;
     order[position] = at;
   }
   return order;

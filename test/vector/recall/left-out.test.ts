@@ -70,7 +70,7 @@ const widthOf = (index: SharedIndex): number =>
   Math.ceil(1.5 * effectiveEf(defaultEf, index.segments[0]!, k + 2));
 
 /** One way alone, of an index of one segment; undefined when it says that it cannot, or there is no graph. */
-function byKernel(name: 'searchFlat' | 'searchList' | 'searchAmong'): Way {
+function byKernel(name: 'searchFlat' | 'searchList' | 'searchAllowed'): Way {
   return (index, query, allow) => {
     const segment = index.segments[0]!;
     if (!segment.hasGraph) return undefined;
@@ -79,7 +79,7 @@ function byKernel(name: 'searchFlat' | 'searchList' | 'searchAmong'): Way {
     segment.filter(allow);
     kernel.beginQuery(lane.address);
     const found =
-      name === 'searchAmong'
+      name === 'searchAllowed'
         ? kernel.searchAllowed(lane.address, k + 2, widthOf(index), POOL_MAX)
         : kernel[name](lane.address, k + 2);
     return found < 0 ? undefined : [...lane.ids.slice(0, found)];
@@ -87,7 +87,7 @@ function byKernel(name: 'searchFlat' | 'searchList' | 'searchAmong'): Way {
 }
 
 const ways: Record<string, Way> = {
-  graph: byKernel('searchAmong'),
+  graph: byKernel('searchAllowed'),
   sketches: byKernel('searchFlat'),
   list: byKernel('searchList'),
   search: (index, query, allow) => [...index.search(query, k + 2, { allow }).ids],
