@@ -3,7 +3,7 @@ import type { DatabaseSample } from './metrics/definitions.js';
 import type { Usage } from '../storage/table/env.js';
 import type { Storage } from '../storage/open-storage.js';
 import type { ReadView } from '../storage/table/view-types.js';
-import { readTotals } from '../text/text-index.js';
+import { readTotals } from '../text/text-index-writer.js';
 import type { Dispatcher } from './lane/dispatcher.js';
 import type { WriterMetrics } from './metrics/writer-metrics.js';
 import type { QueryMetrics } from './metrics/query-metrics.js';

@@ -18,7 +18,7 @@ export function cannotThrow(expression: Expression, parameters: Parameters): boo
     case 'property':
     case 'not':
     case 'exists':
-    case 'among':
+    case 'semiJoin':
       return cannotThrow(expression.of, parameters);
     case 'and':
     case 'or':
@@ -27,7 +27,7 @@ export function cannotThrow(expression: Expression, parameters: Parameters): boo
       return all([expression.left, expression.right]);
     case 'if':
       return all([expression.condition, expression.value, expression.otherwise]);
-    case 'kept':
+    case 'captured':
       return all([expression.of, expression.value]);
     case 'with':
       return all([expression.of, expression.value, ...expression.lets.map(({ value }) => value)]);
@@ -85,7 +85,7 @@ function isSafeSource(source: Source, parameters: Parameters): boolean {
 
 export function stepCannotThrow(step: Step, parameters: Parameters): boolean {
   switch (step.kind) {
-    case 'walk':
+    case 'expand':
       return (
         (step.condition === undefined || cannotThrow(step.condition.value, parameters)) &&
         (!step.hops?.max || isBound(step.hops.max, parameters, 'U32'))

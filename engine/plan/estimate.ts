@@ -91,9 +91,9 @@ function pathRows(path: AccessPath, all: number, statistics: Statistics): number
       const each = path.unique ? Math.min(1, all) : Math.ceil(all * equalPart);
       return Math.min(all, path.list ? each * listLength : each);
     }
-    case 'touching':
+    case 'incident':
       return degree(path.edge, path.direction, statistics) * (path.list ? listLength : 1);
-    case 'reached': {
+    case 'reverse': {
       const fan = path.back.reduce(
         (rows, { direction, edges }) => {
           const directions = direction === 'both' ? (['out', 'in'] as const) : [direction];
@@ -106,9 +106,9 @@ function pathRows(path: AccessPath, all: number, statistics: Statistics): number
       );
       return Math.min(all, fan);
     }
-    case 'given':
+    case 'conditional':
       return path.of ? pathRows(path.of, all, statistics) : 1;
-    case 'least':
+    case 'shortest':
       return Math.min(...path.of.map((each) => pathRows(each, all, statistics)));
     case 'each':
       return path.of.reduce(
@@ -141,7 +141,7 @@ function stepRows(rows: number, step: Step, statistics: Statistics): number {
         (sum, edge) => sum + rows * degree(edge, step.direction, statistics),
         0,
       );
-    case 'walk':
+    case 'expand':
       return walkRows(rows, step, statistics);
     case 'where':
       return rows * estimateFraction(step.condition.value);
@@ -174,7 +174,7 @@ const roundsLikely = 4;
 
 function walkRows(
   rows: number,
-  { direction, edges, condition, hops }: Extract<Step, { kind: 'walk' }>,
+  { direction, edges, condition, hops }: Extract<Step, { kind: 'expand' }>,
   statistics: Statistics,
 ): number {
   const directions = direction === 'both' ? (['out', 'in'] as const) : [direction];
@@ -199,7 +199,7 @@ function estimateFraction(condition: Expression): number {
         1,
         condition.of.reduce((part, each) => part + estimateFraction(each), 0),
       );
-    case 'among':
+    case 'semiJoin':
       return estimateFraction(condition.of);
     case 'not':
       return 1 - estimateFraction(condition.of);

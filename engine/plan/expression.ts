@@ -73,12 +73,12 @@ export type Expression =
    * The value that a binding has computed for the item `of` under `key`. For any other item `value` is
    * computed now.
    */
-  | { kind: 'kept'; key: number; of: Expression; value: Expression }
+  | { kind: 'captured'; key: number; of: Expression; value: Expression }
   /** Planner only. Evaluated on first use, and again after one of the slots it reads was refilled. */
-  | { kind: 'once'; of: Expression; slots: number[] }
+  | { kind: 'hoisted'; of: Expression; slots: number[] }
   /** Planner only. The condition `of`, which is true for exactly the elements that the path leads to. */
   | {
-      kind: 'among';
+      kind: 'semiJoin';
       of: Expression;
       item: Extract<Expression, { kind: 'slot' }>;
       path: ReachedPath;
@@ -266,7 +266,7 @@ interface Seek {
   descending: boolean;
   /** Usually the preceding step, or the one before its condition, reads the edges of one element. */
   list?: true;
-  /** Access path to use instead if it leads to few elements. */ few?: AccessPath;
+  /** Access path to use instead if it leads to few elements. */ alternative?: AccessPath;
 }
 
 /** Null keys sort last in both directions, unless `nullsFirst`. */
@@ -317,16 +317,16 @@ export type Step =
    * age.
    */
   | {
-      kind: 'walk';
+      kind: 'expand';
       direction: Direction | 'both';
       edges: string[];
       take: 'far' | 'edge';
       condition?: ItemExpression;
       /**
-       * `max: null` has no upper bound. `together` (planner): the elements reachable from any of the rows,
+       * `max: null` has no upper bound. `multiSource` (planner): the elements reachable from any of the rows,
        * each once, without `hops` and in no order.
        */
-      hops?: { min: number; max: Expression | null; together?: true };
+      hops?: { min: number; max: Expression | null; multiSource?: true };
     }
   /**
    * Source or target of each edge row, or the endpoint that a traversal did not come from. `edge` keeps only
@@ -443,7 +443,7 @@ export interface Bound {
 
 /** The elements that a traversal from known elements leads to. */
 export interface ReachedPath {
-  kind: 'reached';
+  kind: 'reverse';
   /** `take`, only in the last step: the edges of the step instead of the elements at their far ends. */
   back: { direction: Direction | 'both'; edges: string[]; take?: 'edge' }[];
   value: Expression;
@@ -465,7 +465,7 @@ export type AccessPath =
    * other ends. `direction` is relative to the known element.
    */
   | {
-      kind: 'touching';
+      kind: 'incident';
       edge: string;
       direction: Direction;
       take: 'edge' | 'far';
@@ -474,12 +474,12 @@ export type AccessPath =
     }
   | ReachedPath
   /** The shortest of several paths, each of which alone leads to all wanted elements. */
-  | { kind: 'least'; of: AccessPath[] }
+  | { kind: 'shortest'; of: AccessPath[] }
   /**
    * If the condition, which reads no item, is true: the path `of`, or all elements without `of`. Otherwise
    * nothing.
    */
-  | { kind: 'given'; condition: Expression; of?: AccessPath }
+  | { kind: 'conditional'; condition: Expression; of?: AccessPath }
   /** The elements that any of several paths leads to, in creation order. */
   | { kind: 'any'; of: AccessPath[] }
   /** For a scan of several types: a separate path for each type. */

@@ -3,7 +3,7 @@
 import type { EdgeType, Schema, TypeRef } from '../base/schema.js';
 import type { Direction, Step } from './expression.js';
 
-export type GraphStep = Extract<Step, { kind: 'neighbours' | 'edges' | 'walk' | 'end' }>;
+export type GraphStep = Extract<Step, { kind: 'neighbours' | 'edges' | 'expand' | 'end' }>;
 
 /**
  * `kind`: the step does not apply to elements of this kind. `ends`: its edges do not connect to
@@ -44,7 +44,7 @@ function touching(
 ): TypeRef[] {
   const reached: TypeRef[] = [];
   const directions: Direction[] = step.direction === 'both' ? ['out', 'in'] : [step.direction];
-  const isEdge = step.kind === 'edges' || (step.kind === 'walk' && step.take === 'edge');
+  const isEdge = step.kind === 'edges' || (step.kind === 'expand' && step.take === 'edge');
   const kind = step.kind === 'neighbours' ? step.farKind : undefined;
   for (const name of step.edges) {
     const edge = schema.edges.find((type) => type.name === name);

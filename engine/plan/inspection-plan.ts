@@ -12,7 +12,7 @@ export function inspectionPlan(request: InspectionRequest): Plan {
     parameters: [],
     slotCount: 0,
     statements: [],
-    output: { kind: 'look', request },
+    output: { kind: 'inspection', request },
     writes: false,
     cost: estimateCost(request),
     embeds: [],

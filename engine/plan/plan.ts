@@ -70,7 +70,7 @@ export type ExplorerRequest =
   /** Elements found by id, by the prefix of an indexed text, or by words. */
   | { kind: 'search'; text: string; types: string[] | null; count: number }
   /** These elements and the edges between them; with `ids: null`, some elements of every type. */
-  | { kind: 'among'; ids: Uint8Array[] | null; count: number }
+  | { kind: 'subgraph'; ids: Uint8Array[] | null; count: number }
   /** The shortest path between two elements, along edges of every type in either direction. */
   | { kind: 'path'; from: Uint8Array; to: Uint8Array }
   /** Some vectors of one type, including `ids`, and their neighbors. */
@@ -96,7 +96,7 @@ export type Output =
    */
   | { kind: 'items'; value: Pipeline; answer: 'first' | 'all'; data: boolean }
   /** An inspection request of a dashboard. */
-  | { kind: 'look'; request: InspectionRequest };
+  | { kind: 'inspection'; request: InspectionRequest };
 
 /**
  * A text to embed before the transaction; `loops` are the FOR statements around it, outermost

@@ -19,20 +19,20 @@ export function printPath(path: AccessPath, of: (value: Expression) => string): 
       const direction = path.descending ? 'desc' : 'asc';
       return `in order of index ${path.property} ${direction}${printBounds(path, of)}`;
     }
-    case 'touching': {
+    case 'incident': {
       const edges = `${path.direction} edges ${path.edge} of ${path.list ? 'each of ' : ''}${of(path.value)}`;
       return path.take === 'edge' ? `among ${edges}` : `at ${edges}`;
     }
-    case 'reached': {
+    case 'reverse': {
       const steps = path.back.map(({ direction, edges }) => `${direction} ${edges.join(', ')}`);
       const from = `${path.list ? 'each of ' : ''}${of(path.value)}`;
       return steps.length === 0 ? `at ${from}` : `back along ${steps.join(', ')} from ${from}`;
     }
-    case 'given':
+    case 'conditional':
       return `${path.of ? printPath(path.of, of) : 'all'} if ${of(path.condition)}`;
     case 'any':
       return path.of.map((each) => printPath(each, of)).join(' or ');
-    case 'least':
+    case 'shortest':
       return `the fewest of ${path.of.map((each) => printPath(each, of)).join(' and of ')}`;
     case 'each':
       return path.of.map((each) => `${each.type.name} ${printPath(each.path, of)}`).join(', ');
@@ -78,7 +78,8 @@ export function printSeek(
   of: (value: Expression) => string,
 ): string {
   if (seek === undefined) return '';
-  const few = seek.few === undefined ? '' : `, unless few ${printPath(seek.few, of)}`;
+  const few =
+    seek.alternative === undefined ? '' : `, unless few ${printPath(seek.alternative, of)}`;
   if (seek.list) return ' seeking in list';
   return ` seeking ${seek.property === null ? 'by id' : `in index ${seek.property}`}${few}`;
 }

@@ -112,7 +112,7 @@ function printOutput(printer: Printer, output: Output): string[] {
       return block(printer, `  return bare ${output.data ? 'with data ' : ''}`, output.value, '  ');
     case 'items':
       return block(printer, `  return ${output.answer} item of `, output.value, '  ');
-    case 'look':
+    case 'inspection':
       return [`  return look at ${output.request.kind}`];
     default:
       return unreachable(output);
@@ -145,11 +145,11 @@ function inline(printer: Printer, value: Expression): string {
       return `$${value.slot}`;
     case 'property':
       return `${of(value.of)}.${value.name}`;
-    case 'kept':
+    case 'captured':
       return `${of(value.of)}%${value.key}`;
-    case 'once':
+    case 'hoisted':
       return `once(${of(value.of)})`;
-    case 'among':
+    case 'semiJoin':
       return `${of(value.of)} or, asked of many, ${printPath(value.path, of)}`;
     case 'with': {
       const lets = value.lets.map((each) => `$${each.slot} = ${of(each.value)}`);
@@ -324,7 +324,7 @@ function printStep(printer: Printer, step: Step): string {
       const name = `${step.direction}${step.kind === 'edges' ? ' edges' : ''}`;
       return `${name} ${step.edges.join(', ')}`;
     }
-    case 'walk':
+    case 'expand':
       return printWalk(printer, step);
     case 'end':
       return `${step.end} end`;
@@ -393,10 +393,10 @@ function printOrder(
   return `${head}${isOne ? ` ${directions[0]}` : ''} $${slot}: ${each.join(', ')}${after}${printSeek(seek, of)}`;
 }
 
-function printWalk(printer: Printer, step: Extract<Step, { kind: 'walk' }>): string {
+function printWalk(printer: Printer, step: Extract<Step, { kind: 'expand' }>): string {
   const { direction, take, edges, condition, hops } = step;
   const far = hops && (hops.max === null ? '*' : inline(printer, hops.max));
-  const bounds = hops ? ` ${hops.min}..${far}${hops.together ? ' from all at once' : ''}` : '';
+  const bounds = hops ? ` ${hops.min}..${far}${hops.multiSource ? ' from all at once' : ''}` : '';
   const test = condition && ` where $${condition.slot}: ${inline(printer, condition.value)}`;
   const what = take === 'edge' ? ' edges' : '';
   return `${hops ? 'walk ' : ''}${direction}${what} ${edges.join(', ')}${bounds}${test ?? ''}`;

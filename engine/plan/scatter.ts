@@ -25,7 +25,7 @@ function listTypes({ type, types, others, edges }: Node): string[] {
 
 /** Sources, steps and writes that read more than the current item. */
 const reaching = new Set(
-  'scan byId lookup searchVector searchText searchAnyVector batch set fuse items neighbours edges walk end origin intersect searchWithin upsertNode upsertVector addNode addVector addVectors addEdge upsertEdge shortestPath'.split(
+  'scan byId lookup searchVector searchText searchAnyVector batch set fuse items neighbours edges expand end origin intersect searchWithin upsertNode upsertVector addNode addVector addVectors addEdge upsertEdge shortestPath'.split(
     ' ',
   ),
 );

@@ -25,6 +25,24 @@ export function analyze(text: string, limit = Number.POSITIVE_INFINITY): string[
   return terms;
 }
 
+/** Terms of a document with their frequencies; `length` counts all of them. */
+export interface Document {
+  frequencies: ReadonlyMap<string, number>;
+  length: number;
+}
+
+/** Counts the terms of a document, up to `limit` in all. */
+export function countTerms(texts: readonly string[], limit: number): Document {
+  const frequencies = new Map<string, number>();
+  let length = 0;
+  for (const text of texts) {
+    const terms = analyze(text, limit - length);
+    for (const term of terms) frequencies.set(term, (frequencies.get(term) ?? 0) + 1);
+    length += terms.length;
+  }
+  return { frequencies, length };
+}
+
 function toTerm(word: string): string {
   if (word.length > stemmedMax) return word;
   const known = stems.get(word);

@@ -5,7 +5,8 @@ import type { ReadView } from '../storage/table/view-types.js';
 import { encodeEntry, findEntry } from './impacts.js';
 import { type Block, decodeBlock, newBlock } from './posting.js';
 import { decodeRecord, newRecord } from './term-record.js';
-import { countTerms, readTotals } from './text-index.js';
+import { countTerms } from './analyzer.js';
+import { readTotals } from './text-index-writer.js';
 import {
   blockKey,
   directoryKey,

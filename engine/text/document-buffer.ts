@@ -2,14 +2,9 @@
 // written once, however many documents contain it. In calls of 5,000 documents, a document costs 76 us of CPU
 // this way, against 260 when every posting is written separately.
 import type { DerivedStore, DeferredTask } from '../storage/table/deferred-work.js';
+import type { Document } from './analyzer.js';
 import { NewPostings, addNewPostings } from './posting-list.js';
 import { termBytes } from './text-key.js';
-
-/** Terms of a document with their frequencies; `length` counts all of them. */
-export interface Document {
-  frequencies: ReadonlyMap<string, number>;
-  length: number;
-}
 
 /** Adds documents, and terms of them, to the statistics of a label. */
 type CountDocuments = (

@@ -60,7 +60,7 @@ describe('items of sessions', () => {
   it('keeps the hops of a repetition and gives them back [X009]', () => {
     const garden = new Garden();
     const beds = many(scan('Bed'), {
-      kind: 'walk',
+      kind: 'expand',
       direction: 'both',
       edges: ['Lane'],
       take: 'far',

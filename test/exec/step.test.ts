@@ -105,7 +105,12 @@ const cases: [what: string, expression: Expression, expected: string][] = [
   ],
   [
     'Out, kind that is not reached',
-    many(scan('Plant'), { kind: 'neighbours', direction: 'out', edges: ['Tells'], farKind: 'node' }),
+    many(scan('Plant'), {
+      kind: 'neighbours',
+      direction: 'out',
+      edges: ['Tells'],
+      farKind: 'node',
+    }),
     '[]',
   ],
   [

@@ -26,7 +26,7 @@ function denseGarden(): { garden: Garden; all: number[] } {
 
 const { garden } = denseGarden();
 const lanes = (min: number, max: number | null): Step => ({
-  kind: 'walk',
+  kind: 'expand',
   direction: 'both',
   edges: ['Lane'],
   take: 'far',

@@ -68,7 +68,7 @@ function look(plan: Plan, value: unknown, bound: ReadonlySet<number>): void {
       expect.fail(`$${node.slot} is not bound: ${printPlan(plan)}`);
     return;
   }
-  if (node.kind === 'kept') {
+  if (node.kind === 'captured') {
     // What a binding has kept was computed there; names in sight there need not be in sight here.
     look(plan, node.of, bound);
     if (!isKept(plan, node.key as number)) look(plan, node.value, bound);

@@ -146,7 +146,7 @@ export class FakeDatabase implements Database {
 
   /** Looks of the explorer see nothing; nothing else has a plan here. */
   run(plan: Plan) {
-    if (plan.output.kind === 'look') return { body: Buffer.from('[]') };
+    if (plan.output.kind === 'inspection') return { body: Buffer.from('[]') };
     throw failure({ code: 'READ_ONLY', args: { reason: 'this database is a fake' } });
   }
 

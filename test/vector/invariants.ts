@@ -92,7 +92,7 @@ function targetsOf(reader: Reader, slot: number): number[] {
 
 /** Slots of the entry table. */
 function entrySlots(reader: Reader): number[] {
-  const slotsAt = at.E_PARTS + reader.word(at.H_EDGE_CODE_BYTES) + 256;
+  const slotsAt = at.ENTRY_PARTS + reader.word(at.H_EDGE_CODE_BYTES) + 256;
   const slots: number[] = [];
   for (let place = 0; place < at.ENTRY_BLOCKS * at.EDGES; place++) {
     const block = Math.floor(place / at.EDGES) * reader.word(at.H_ENTRY_BYTES);

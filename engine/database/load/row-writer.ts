@@ -12,12 +12,10 @@ import type { LoadView } from '../../storage/view/load-view.js';
 import { decodeProperty, labelOf, uuidAt } from '../../storage/record/record.js';
 import type { Label } from '../../storage/table/view-types.js';
 import type { FormerElement } from './load-rollback.js';
-import { NewPostings, addNewPostings } from '../../text/posting-list.js';
-import { changeTotals } from '../../text/text-index.js';
 import type { TextIndex } from '../../text/text-index-types.js';
+import { TextIndexWriter } from '../../text/text-index-writer.js';
 import type { NameIds } from './name-ids.js';
 import { type BatchResult, type RowBatch, entryWords, keyBase, rowWords } from './row/row-batch.js';
-import { termWords } from './row/term-batch.js';
 
 /** Indexes into the lists of a batch that advance with its rows. */
 interface Places {
@@ -100,7 +98,9 @@ export class RowWriter {
       }
       this.#passRow(row);
     }
-    this.#writeTexts();
+    const labelOf = (row: number): number => heads[row * rowWords]!;
+    const { terms, documents } = batch;
+    TextIndexWriter.addBatch(view, { terms, documents, ids: this.#ids, labelOf });
     for (const { label, id, before, after } of this.#documents) {
       this.text!.replace(view, label, id, before, after);
     }
@@ -280,45 +280,6 @@ export class RowWriter {
     if (vectorHeads[places.vector] === row) places.vector += 3;
     if (ownRows[places.own] === row) places.own++;
     if (upserts[places.upsert] === row) places.upsert += 3 + upserts[places.upsert + 2]!;
-  }
-
-  #writeTexts(): void {
-    const { documents, heads } = this.batch;
-    const lengths = new Uint32Array(this.batch.count);
-    const totals = new Map<number, { documents: number; length: number }>();
-    for (let at = 0; at < documents.length; at += 2) {
-      const row = documents[at]!;
-      if (this.#ids[row] === 0) continue;
-      lengths[row] = documents[at + 1]!;
-      const label = heads[row * rowWords]!;
-      const total = totals.get(label) ?? { documents: 0, length: 0 };
-      totals.set(label, total);
-      total.documents++;
-      total.length += documents[at + 1]!;
-    }
-    for (const [label, { documents, length }] of totals)
-      changeTotals(this.view, label, documents, length);
-    this.#writeTerms(lengths);
-  }
-
-  #writeTerms(lengths: Uint32Array): void {
-    const { heads, names, postings } = this.batch.terms;
-    const list = new NewPostings();
-    let name = 0;
-    let at = 0;
-    for (let head = 0; head < heads.length; head += termWords) {
-      const nameEnd = heads[head + 1]!;
-      const end = heads[head + 2]!;
-      list.count = 0;
-      for (; at < end; at += 2) {
-        const row = postings[at]!;
-        if (this.#ids[row] === 0) continue;
-        list.add(this.#ids[row]!, postings[at + 1]!, lengths[row]!);
-      }
-      const term = names.subarray(name, nameEnd);
-      name = nameEnd;
-      if (list.count > 0) addNewPostings({ view: this.view, label: heads[head]!, term }, list);
-    }
   }
 }
 

@@ -9,8 +9,7 @@ import type { Table } from '../../storage/table/env.js';
 import type { LoadView } from '../../storage/view/load-view.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { Label } from '../../storage/table/view-types.js';
-import { DocumentBuffer } from '../../text/document-buffer.js';
-import { changeTotals, countTerms } from '../../text/text-index.js';
+import { TextIndexWriter } from '../../text/text-index-writer.js';
 import { textRange } from '../../text/text-key.js';
 
 const keysPerRead = 4096;
@@ -107,17 +106,15 @@ export function clear(table: Table<Uint8Array>, start: Uint8Array, end: Uint8Arr
 const documentsAtOnce = 20_000;
 
 function addTexts(view: LoadView, label: Label, limits: Limits): number {
-  const waiting = new DocumentBuffer(changeTotals);
+  const writer = new TextIndexWriter(limits.document_terms).bulk();
   let documents = 0;
   for (const ids of view.scan(label.id)) {
     for (const id of ids) {
       const record = view.record(id);
-      const document = countTerms(record ? textsOf(label, record) : [], limits.document_terms);
-      if (document.length === 0) continue;
-      waiting.add(label.id, id, document);
-      if (++documents % documentsAtOnce === 0) waiting.flushOwn(view);
+      if (!writer.add(label.id, id, record ? textsOf(label, record) : [])) continue;
+      if (++documents % documentsAtOnce === 0) writer.flush(view);
     }
   }
-  waiting.flushOwn(view);
+  writer.flush(view);
   return documents;
 }

@@ -1,7 +1,7 @@
 // Lists the indexes of a database with their state: one entry per vector type, per indexed property and per
 // type with keywords. It is for operators and decides nothing.
 import type { Label, ReadView } from '../../storage/table/view-types.js';
-import { readTotals } from '../../text/text-index.js';
+import { readTotals } from '../../text/text-index-writer.js';
 import type { IndexOptions } from '../../vector/index.js';
 import type { SharedIndex } from '../../vector/shared-index.js';
 import { effectiveLayout } from '../../vector/options.js';

@@ -140,7 +140,7 @@ export function findInList(label: Label, property: StoredProperty, value: Evalua
 export function findTouching(
   label: Label,
   edge: number,
-  { direction, take, list }: Extract<AccessPath, { kind: 'touching' }>,
+  { direction, take, list }: Extract<AccessPath, { kind: 'incident' }>,
   value: Evaluate,
 ): IdLookup {
   const at = take === 'far' ? 1 : 0;

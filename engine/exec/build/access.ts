@@ -47,7 +47,7 @@ export function buildAccess(
 
 /** Returns true for paths of which nothing is known before they are read completely. */
 const isReadWhole = ({ kind }: AccessPath): boolean =>
-  kind === 'any' || kind === 'least' || kind === 'touching' || kind === 'reached';
+  kind === 'any' || kind === 'shortest' || kind === 'incident' || kind === 'reverse';
 
 /** Compiles the path again, without a limit on the number of its ids. */
 function firstOf(
@@ -128,23 +128,23 @@ function findOf(
       const range = { label, property, path, low, high, ...wanted };
       return path.kind === 'between' ? findBetween(range) : findInOrder(range);
     }
-    case 'touching': {
+    case 'incident': {
       const edge = labelOf(builder, 'edge', path.edge);
       return edge && findTouching(label, edge.id, path, buildIdentity(builder, path.value));
     }
-    case 'reached':
+    case 'reverse':
       return findReached(
         label,
         buildReverseTraversal(builder, path),
         wanted.limit,
         wanted.isAlone ?? false,
       );
-    case 'given': {
+    case 'conditional': {
       const condition = builder.value(path.condition);
       const find = path.of && findOf(builder, label, path.of, unknown);
       return (frame, counted) => (condition(frame) === true ? find?.(frame, counted) : []);
     }
-    case 'least': {
+    case 'shortest': {
       const finds = path.of.flatMap((each) => {
         const find = findOf(builder, label, each, unknown);
         return find ? [{ find, isWhole: isReadWhole(each) }] : [];

@@ -53,11 +53,11 @@ export function buildExpression(builder: Builder, expression: Expression): Evalu
       const read = builder.member(expression.name);
       return (frame) => read(frame, of(frame));
     }
-    case 'kept':
+    case 'captured':
       return buildCaptured(builder, expression);
-    case 'once':
+    case 'hoisted':
       return buildHoisted(builder, expression);
-    case 'among':
+    case 'semiJoin':
       return buildSemiJoin(builder, expression);
     case 'with': {
       const fill = buildLets(builder, expression);
@@ -162,7 +162,7 @@ function buildDrop(builder: Builder, { of }: Kind<'drop'>): Evaluate {
 }
 
 /** Reads the value that the item's binding has computed, otherwise computes it now. */
-function buildCaptured(builder: Builder, { key, of, value }: Kind<'kept'>): Evaluate {
+function buildCaptured(builder: Builder, { key, of, value }: Kind<'captured'>): Evaluate {
   const item = builder.value(of);
   const compute = builder.value(value);
   return (frame) => {

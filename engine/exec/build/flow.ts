@@ -248,7 +248,7 @@ function buildStep(builder: Builder, input: Flow, step: Step, next: Step | undef
         ids(edgeLabels(builder, step.edges)),
         step.direction,
       );
-    case 'walk':
+    case 'expand':
       return buildWalk(builder, input, step);
     case 'origin':
       return withOrigin(input, step.end);
@@ -333,14 +333,14 @@ function buildLateStep(builder: Builder, input: Flow, step: LateStep): Flow {
   }
 }
 
-function buildWalk(builder: Builder, input: Flow, step: StepOf<'walk'>): Flow {
+function buildWalk(builder: Builder, input: Flow, step: StepOf<'expand'>): Flow {
   const { direction, take, condition, hops } = step;
   const labels = ids(edgeLabels(builder, step.edges));
   const test = condition && { slot: condition.slot, value: builder.value(condition.value) };
   const walk = { labels, direction, condition: test };
   if (hops) {
     const bounds = { min: hops.min, max: optional(builder, hops.max) };
-    return (hops.together ? expandRepeatedFromAll : expandRepeated)(input, walk, bounds);
+    return (hops.multiSource ? expandRepeatedFromAll : expandRepeated)(input, walk, bounds);
   }
   const isPlain = test === undefined && direction === 'both' && take === 'far';
   return isPlain ? bothEnds(input, labels) : expandEdges(input, walk, take);

@@ -51,7 +51,7 @@ export function buildSeek(
   if (label === undefined) return undefined;
   const seek: Seek = { start: undefined, ordered: true };
   const walk = walkOf(builder, label, sort, seek);
-  const { few } = sort.seek;
+  const { alternative: few } = sort.seek;
   if (walk === undefined || few === undefined) return walk && { seek, flow: walk };
   const wanted = sort.kind === 'page' ? countOf(builder, sort) : limit;
   const [find, findAll] = [wanted, undefined].map((each) => buildFind(builder, label, few, each));

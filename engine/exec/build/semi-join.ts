@@ -34,7 +34,7 @@ const share = 4;
 
 export function buildSemiJoin(
   builder: Builder,
-  { of, item: { slot }, path }: Extract<Expression, { kind: 'among' }>,
+  { of, item: { slot }, path }: Extract<Expression, { kind: 'semiJoin' }>,
 ): Evaluate {
   const plain = builder.value(of);
   const begin = incremental(buildReverseTraversal(builder, path));

@@ -14,7 +14,7 @@ interface Remembered {
 
 export function buildHoisted(
   builder: Builder,
-  { of, slots }: Extract<Expression, { kind: 'once' }>,
+  { of, slots }: Extract<Expression, { kind: 'hoisted' }>,
   build: (of: Expression) => Evaluate = (inner) => builder.value(inner),
 ): Evaluate {
   const evaluate = build(of);

@@ -29,7 +29,7 @@ export function buildIdentity(builder: Builder, expression: Expression): Evaluat
     const identity = identityReader(builder);
     return (frame) => identity(frame, of(frame));
   }
-  if (expression.kind === 'once') {
+  if (expression.kind === 'hoisted') {
     return buildHoisted(builder, expression, (inner) => buildIdentity(builder, inner));
   }
   const elements = withoutId(expression);

@@ -82,7 +82,7 @@ function* betweenLong(
 export function printSubgraph(
   frame: Frame,
   out: ByteWriter,
-  { ids, count }: Extract<ExplorerRequest, { kind: 'among' }>,
+  { ids, count }: Extract<ExplorerRequest, { kind: 'subgraph' }>,
 ): void {
   const known = ids === null ? someOfAll(frame, count) : ids.map((uuid) => frame.view.idOf(uuid));
   const nodes = new Set(known.filter((id) => id !== 0));

@@ -22,7 +22,7 @@ export function buildExplorerReply(
       return (frame, out) => printOfType(frame, out, request);
     case 'search':
       return (frame, out) => printFound(frame, out, request);
-    case 'among':
+    case 'subgraph':
       return (frame, out) => printSubgraph(frame, out, request);
     case 'path':
       return (frame, out) => printPath(frame, out, request);

@@ -34,7 +34,7 @@ export function buildOutput(builder: Builder, output: Output): BuiltOutput {
         ...builder.style,
         compat: false,
       });
-    case 'look': {
+    case 'inspection': {
       const print = buildInspection(output.request);
       return (frame, out) => {
         print(frame, out);

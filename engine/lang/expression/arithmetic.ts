@@ -14,7 +14,7 @@ import { isInteger, isNumber } from '../type/type-relation.js';
 import { type Basic, isBasic, isUnknownOrNull, type ItemType } from '../type/type.js';
 
 /** Result type of a function: determined by its arguments, or always F64. */
-type Result = 'kept' | 'float';
+type Result = 'operand' | 'float';
 
 interface Signature {
   min: number;
@@ -27,7 +27,7 @@ const exactly = (count: number, result: Result): Signature => ({
   max: count,
   result,
 });
-const several: Signature = { min: 2, max: Number.POSITIVE_INFINITY, result: 'kept' };
+const several: Signature = { min: 2, max: Number.POSITIVE_INFINITY, result: 'operand' };
 
 const signatures: Record<MathFunction, Signature> = {
   ADD: several,
@@ -35,11 +35,11 @@ const signatures: Record<MathFunction, Signature> = {
   MUL: several,
   MIN: several,
   MAX: several,
-  ABS: exactly(1, 'kept'),
-  MOD: exactly(2, 'kept'),
-  CEIL: exactly(1, 'kept'),
-  FLOOR: exactly(1, 'kept'),
-  ROUND: exactly(1, 'kept'),
+  ABS: exactly(1, 'operand'),
+  MOD: exactly(2, 'operand'),
+  CEIL: exactly(1, 'operand'),
+  FLOOR: exactly(1, 'operand'),
+  ROUND: exactly(1, 'operand'),
   DIV: exactly(2, 'float'),
   POW: exactly(2, 'float'),
   LOG: exactly(2, 'float'),
@@ -72,9 +72,9 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Typ
     return checkAggregate(context, call, scope);
   }
   const signature = signatures[name as MathFunction] as Signature | undefined;
-  const { min, max, ...signed } = signature ?? exactly(1, 'kept');
+  const { min, max, ...signed } = signature ?? exactly(1, 'operand');
   // [compat] The quotient of integers is an integer.
-  const result = context.compat && name === 'DIV' ? 'kept' : signed.result;
+  const result = context.compat && name === 'DIV' ? 'operand' : signed.result;
   if (isNamed || args.length < min || args.length > max) {
     const wanted = min === max ? `${min}` : `${min} or more`;
     const has = printCount(args.length, 'no arguments');
@@ -92,7 +92,7 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Typ
     context.report('E205', value.span, `\`${name}\` takes numbers, not ${type}.`, hint);
     return unknownExpr();
   });
-  const integer = result === 'kept' && typedExprs.every((typed) => isInteger(typed.type));
+  const integer = result === 'operand' && typedExprs.every((typed) => isInteger(typed.type));
   const of = typedExprs.map((typed) => typed.expression);
   const known = typedExprs.every((typed) => typed.known);
   const expression: Expression = { kind: 'math', function: name as MathFunction, of, integer };
@@ -102,7 +102,7 @@ export function checkArithmetic(context: Context, call: Call, scope: Scope): Typ
 /** A value that may be an integer or a float at run time has an open type. */
 function resultType(typedExprs: TypedExpr[], result: Result, integer: boolean): Basic {
   if (integer) return 'Integer';
-  const isOpen = result === 'kept' && typedExprs.some((typed) => isUnknownOrNull(typed.type));
+  const isOpen = result === 'operand' && typedExprs.some((typed) => isUnknownOrNull(typed.type));
   return isOpen ? 'Unknown' : 'F64';
 }
 

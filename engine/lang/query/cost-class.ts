@@ -65,7 +65,7 @@ function surveyPipeline(
   // The number of elements of a type is stored.
   if (source.kind === 'scan' && !source.access && steps[0]?.kind === 'count') return;
   let rows = classifyRows(source, schema, singles);
-  if (source.kind === 'scan' && source.access?.path.kind === 'touching') survey.hops++;
+  if (source.kind === 'scan' && source.access?.path.kind === 'incident') survey.hops++;
   if (rows !== 'one') survey.batch = true;
   if (rows === 'all') survey.scans++;
   // These steps read all rows before they yield the first one.
@@ -73,11 +73,11 @@ function surveyPipeline(
   let hops = 0;
   for (const step of steps) {
     switch (step.kind) {
-      case 'walk':
+      case 'expand':
       case 'neighbours':
       case 'edges':
         // A repetition counts as two hops.
-        hops += step.kind === 'walk' && step.hops !== undefined ? 2 : 1;
+        hops += step.kind === 'expand' && step.hops !== undefined ? 2 : 1;
         if (hops > 1 || rows === 'all') survey.wide = true;
         break;
       case 'order':

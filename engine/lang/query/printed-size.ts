@@ -50,6 +50,6 @@ export function printedSize({ statements, output }: Plan): number {
 const listValues = (output: Output): Expression[] =>
   output.kind === 'object'
     ? output.members.map(({ value }) => value)
-    : output.kind === 'look'
+    : output.kind === 'inspection'
       ? []
       : [output.value];

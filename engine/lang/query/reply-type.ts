@@ -250,7 +250,7 @@ class TypeReader {
         const isItem = of.kind === 'slot' && this.#items.has(of.slot);
         return isItem && sureMembers.has(name);
       }
-      case 'kept':
+      case 'captured':
       case 'with':
         return this.#isSureExpression(expression.value, whole);
       case 'project':

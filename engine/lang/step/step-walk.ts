@@ -25,7 +25,7 @@ import { checkProperty, hasMember } from './step-shape.js';
 
 type HopBounds = NonNullable<Call['hops']>;
 
-type WalkStep = Extract<Step, { kind: 'walk' }>;
+type WalkStep = Extract<Step, { kind: 'expand' }>;
 
 const hopMax = 2 ** 32 - 1;
 
@@ -65,7 +65,7 @@ export const checkWalk: StepChecker = (context, input, call, scope, position) =>
 
 function buildWalk(name: string, edges: string[]): WalkStep {
   const direction = name.startsWith('Both') ? 'both' : name.startsWith('Out') ? 'out' : 'in';
-  return { kind: 'walk', direction, edges, take: name.endsWith('E') ? 'edge' : 'far' };
+  return { kind: 'expand', direction, edges, take: name.endsWith('E') ? 'edge' : 'far' };
 }
 
 const withCondition = (step: WalkStep, condition: WalkStep['condition']): WalkStep =>
@@ -129,7 +129,7 @@ export function edgesReached(
   direction: WalkStep['direction'],
 ): ItemType {
   const { nodes, vectors } = context.schema.schema;
-  const far: WalkStep = { kind: 'walk', direction, edges: [...edges], take: 'far' };
+  const far: WalkStep = { kind: 'expand', direction, edges: [...edges], take: 'far' };
   const starts = [
     ...nodes.map(({ name }): TypeRef => ({ kind: 'node', name })),
     ...vectors.map(({ name }): TypeRef => ({ kind: 'vector', name })),

@@ -41,7 +41,7 @@ function captureShape(
     const value = typed.expression;
     keeps.push({ key, value, ...(inner?.keep && { inner: inner.keep }) });
     const of: Expression = { kind: 'slot', slot: shape.slot };
-    const expression: Expression = { kind: 'kept', key, of, value };
+    const expression: Expression = { kind: 'captured', key, of, value };
     return { ...member, typed: { ...typed, expression, ...(inner && { shape: inner.shape }) } };
   });
   if (keeps.length === 0) return { shape };
@@ -62,7 +62,7 @@ function isComputed(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(isComputed);
   const { kind } = value as { kind?: string };
   // A value that an earlier binding has captured is not captured again.
-  if (kind === 'kept' || kind === 'literal') return false;
+  if (kind === 'captured' || kind === 'literal') return false;
   return (kind !== undefined && !pureKinds.has(kind)) || Object.values(value).some(isComputed);
 }
 

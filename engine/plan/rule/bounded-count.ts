@@ -56,7 +56,7 @@ function listCounted(counted: Expression): Pipeline | undefined {
 const yieldsElements = new Set<Step['kind']>([
   'neighbours',
   'edges',
-  'walk',
+  'expand',
   'end',
   'where',
   'dedup',
@@ -73,7 +73,7 @@ function isWorth({ source, steps }: Pipeline): boolean {
   // A pipeline with a range is short already; a repetition cannot stop early.
   const last = steps.at(-1);
   if (last === undefined || last.kind === 'range' || last.kind === 'first') return false;
-  if (steps.some((step) => step.kind === 'walk' && step.hops)) return false;
+  if (steps.some((step) => step.kind === 'expand' && step.hops)) return false;
   return (
     steps.some(({ kind }) => kind === 'where') || (source.kind === 'value' && steps.length > 1)
   );

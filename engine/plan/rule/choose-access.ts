@@ -137,15 +137,15 @@ function computeRank(path: AccessPath): number {
     case 'equal':
       if (path.unique) return !path.list ? 1 : isShort(path.value) ? 1.5 : 3;
       return path.list ? 5 : 2;
-    case 'touching':
+    case 'incident':
       return path.list ? 5 : 4;
-    case 'reached':
+    case 'reverse':
       return path.reads ? 6.5 : isFromOne(path) ? 4 : 5.7;
-    case 'least':
+    case 'shortest':
       return Math.min(...path.of.map(computeRank));
     case 'each':
       return Math.max(...path.of.map((each) => computeRank(each.path)));
-    case 'given':
+    case 'conditional':
       return path.of ? computeRank(path.of) : 0;
     case 'any':
       return Math.max(5, ...path.of.map(computeRank)) + 0.5;
@@ -162,7 +162,7 @@ const isShort = (list: Expression): boolean =>
 const shortList = 64;
 
 /** Returns true for one step from a row of a unique index or from one element. */
-function isFromOne({ back, value, list }: Extract<AccessPath, { kind: 'reached' }>): boolean {
+function isFromOne({ back, value, list }: Extract<AccessPath, { kind: 'reverse' }>): boolean {
   if (back.length > 1 || !list) return back.length === 1;
   if (value.kind !== 'pipeline' || value.source.kind !== 'scan') return false;
   const { access } = value.source;
@@ -199,18 +199,18 @@ function bestPath(
 function smallestRead(candidates: readonly Candidate[]): Candidate | undefined {
   const lists = candidates.filter(({ path }) => readsAnother(path));
   if (lists.length < 2 || lists[0] !== candidates[0]) return undefined;
-  return { path: { kind: 'least', of: lists.map(({ path }) => path) }, decides: [] };
+  return { path: { kind: 'shortest', of: lists.map(({ path }) => path) }, decides: [] };
 }
 
 const readsAnother = (path: AccessPath): boolean =>
-  path.kind === 'least' ? path.of.every(readsAnother) : path.kind === 'reached' && !!path.reads;
+  path.kind === 'shortest' ? path.of.every(readsAnother) : path.kind === 'reverse' && !!path.reads;
 
 /** Several conditions that each have a list: any of the lists may be the shortest. */
 function shortestOf(candidates: readonly Candidate[]): Candidate | undefined {
   if (candidates[0] && rank(candidates[0]) < rankOfLists.from) return undefined;
   const lists = candidates.filter((each) => rank(each) <= rankOfLists.to);
   if (lists.length < 2) return undefined;
-  return { path: { kind: 'least', of: lists.map(({ path }) => path) }, decides: [] };
+  return { path: { kind: 'shortest', of: lists.map(({ path }) => path) }, decides: [] };
 }
 
 /**
@@ -242,7 +242,7 @@ function alternatives(
     of.push(
       independent.length === 0
         ? best!.path
-        : { kind: 'given', condition: joinConditions('and', independent), ...path },
+        : { kind: 'conditional', condition: joinConditions('and', independent), ...path },
     );
     const decided = independent.length + (best?.decides.length ?? 0);
     whole &&= best === undefined || decided === splitConjuncts(value).length;
@@ -293,7 +293,7 @@ function findPath(
   slot: number,
   written: Expression,
 ): AccessPath | undefined {
-  const condition = turned(written.kind === 'among' ? written.of : written, slot);
+  const condition = turned(written.kind === 'semiJoin' ? written.of : written, slot);
   const choose = (far: TypeRef, steps: readonly Step[]) => chooseAccess(planning, far, steps);
   if (condition.kind === 'exists') return reachedPath(planning, type, slot, condition, choose);
   if (condition.kind !== 'compare') return undefined;
@@ -333,7 +333,7 @@ function implicitPath(
   }
   const list = operator === 'IS_IN';
   const direction = name === 'from_node' ? 'out' : 'in';
-  return { kind: 'touching', edge: type.name, direction, take: 'edge', value, list };
+  return { kind: 'incident', edge: type.name, direction, take: 'edge', value, list };
 }
 
 const isOwn = (left: Expression, slot: number): boolean =>
@@ -373,7 +373,7 @@ function touchingPath(
   }
   if (step.kind === 'end' && type.kind === 'edge' && step.edge === undefined) {
     const direction = step.end === 'from' ? 'out' : 'in';
-    return { kind: 'touching', edge: type.name, direction, take: 'edge', ...known };
+    return { kind: 'incident', edge: type.name, direction, take: 'edge', ...known };
   }
   if (step.kind !== 'neighbours' || step.farKind !== undefined || step.edges.length !== 1) {
     return undefined;
@@ -383,5 +383,5 @@ function touchingPath(
   const near = step.direction === 'out' ? edge.from : edge.to;
   if (near.kind !== type.kind || near.name !== type.name) return undefined;
   const direction = step.direction === 'out' ? 'in' : 'out';
-  return { kind: 'touching', edge: edge.name, direction, take: 'far', ...known };
+  return { kind: 'incident', edge: edge.name, direction, take: 'far', ...known };
 }

@@ -63,7 +63,7 @@ function readInstead(...parts: readonly unknown[]): Set<unknown> {
       if (kind === 'pipeline') into.add(source);
     });
   eachOnce(parts, (part) => {
-    if (part.kind !== 'among') return;
+    if (part.kind !== 'semiJoin') return;
     gather(part.path, sources);
     gather(part.of, written);
   });
@@ -74,10 +74,10 @@ function readInstead(...parts: readonly unknown[]): Set<unknown> {
 /** Returns the pipelines that find the start of a source's access paths. */
 function readFor({ source }: Pipeline): Pipeline[] {
   const within = (path: AccessPath): Pipeline[] => {
-    if (path.kind === 'reached') return path.value.kind === 'pipeline' ? [path.value] : [];
-    if (path.kind === 'given') return path.of ? within(path.of) : [];
+    if (path.kind === 'reverse') return path.value.kind === 'pipeline' ? [path.value] : [];
+    if (path.kind === 'conditional') return path.of ? within(path.of) : [];
     if (path.kind === 'each') return path.of.flatMap((each) => within(each.path));
-    return path.kind === 'any' || path.kind === 'least' ? path.of.flatMap(within) : [];
+    return path.kind === 'any' || path.kind === 'shortest' ? path.of.flatMap(within) : [];
   };
   return source.kind === 'scan' && source.access ? within(source.access.path) : [];
 }
@@ -143,7 +143,7 @@ function remedyFor(
   condition: Expression,
   declarations: Declarations,
 ): string | undefined {
-  if (condition.kind === 'among') return remedyFor(types, slot, condition.of, declarations);
+  if (condition.kind === 'semiJoin') return remedyFor(types, slot, condition.of, declarations);
   if (condition.kind === 'exists') return otherEnd(condition.of, slot);
   if (condition.kind !== 'compare') return undefined;
   const { operator, left } = condition;

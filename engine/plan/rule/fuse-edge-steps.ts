@@ -9,7 +9,7 @@ import type { Step } from '../expression.js';
  */
 export function fuseEdgeEnd(before: Step | undefined, step: Step): Step | undefined {
   if (step.kind !== 'end') return undefined;
-  if (before?.kind === 'walk') return fuseWalk(before, step);
+  if (before?.kind === 'expand') return fuseWalk(before, step);
   if (before?.kind !== 'edges' || step.end === 'other') return undefined;
   const { direction, edges, turn } = before;
   const { end, edge } = step;
@@ -21,7 +21,7 @@ export function fuseEdgeEnd(before: Step | undefined, step: Step): Step | undefi
 const farEnd = { out: 'to', in: 'from', both: 'other' } as const;
 
 function fuseWalk(
-  walk: Extract<Step, { kind: 'walk' }>,
+  walk: Extract<Step, { kind: 'expand' }>,
   { end, edge }: Extract<Step, { kind: 'end' }>,
 ): Step | undefined {
   const isFarEnd = walk.take === 'edge' && farEnd[walk.direction] === end && edge === undefined;

@@ -18,16 +18,16 @@ export function hoistInvariants<T>(value: T, bound: ReadonlySet<number>): T {
 }
 
 /** Kinds that cost less to evaluate than to store. */
-const ready = new Set<Expression['kind']>(['literal', 'parameter', 'slot', 'now', 'once']);
+const ready = new Set<Expression['kind']>(['literal', 'parameter', 'slot', 'now', 'hoisted']);
 
 function operandsOnce(compare: Compare, bound: ReadonlySet<number>): Compare {
   const { left, right } = compare;
   const [of, by] = [freeSlots(left), freeSlots(right)];
   if (isInvariantWith(right, by, of, bound)) {
-    return { ...compare, right: { kind: 'once', of: right, slots: by } };
+    return { ...compare, right: { kind: 'hoisted', of: right, slots: by } };
   }
   if (!compare.any && isInvariantWith(left, of, by, bound)) {
-    return { ...compare, left: { kind: 'once', of: left, slots: of } };
+    return { ...compare, left: { kind: 'hoisted', of: left, slots: of } };
   }
   return compare;
 }

@@ -241,7 +241,7 @@ function mayFollow(step: Step, parameters: Parameters): boolean {
 const keepsElements = new Set<Step['kind']>([
   'neighbours',
   'edges',
-  'walk',
+  'expand',
   'end',
   'origin',
   'where',

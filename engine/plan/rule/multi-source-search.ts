@@ -35,10 +35,10 @@ function together(pipeline: Pipeline, parameters: Parameters): Pipeline {
   for (let at = steps.length - 1; at > 0; at--) {
     const [walk, next] = [steps[at - 1]!, steps[at]!];
     if (!isBlind(next, parameters)) break;
-    if (walk.kind !== 'walk' || walk.hops === undefined || walk.hops.min > 1) continue;
+    if (walk.kind !== 'expand' || walk.hops === undefined || walk.hops.min > 1) continue;
     const isOnce = next.kind === 'dedup' && next.by === undefined;
     if (isOnce && stepCannotThrow(walk, parameters)) {
-      steps = steps.with(at - 1, { ...walk, hops: { ...walk.hops, together: true } });
+      steps = steps.with(at - 1, { ...walk, hops: { ...walk.hops, multiSource: true } });
     }
   }
   return steps === pipeline.steps ? pipeline : { ...pipeline, steps };
@@ -48,7 +48,7 @@ const blind = new Set<Step['kind']>([
   'where',
   'neighbours',
   'edges',
-  'walk',
+  'expand',
   'end',
   'map',
   'dedup',

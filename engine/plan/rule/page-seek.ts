@@ -47,7 +47,7 @@ function buildSeek(
   const [key] = sort.keys;
   if (key === undefined) {
     const seek = { property: null, descending: false };
-    return path === undefined ? seek : isLong(path) ? { ...seek, few: path } : undefined;
+    return path === undefined ? seek : isLong(path) ? { ...seek, alternative: path } : undefined;
   }
   const property = sortedBy(planning, type, sort);
   if (property === undefined) return undefined;
@@ -55,20 +55,20 @@ function buildSeek(
   if (sort.kind === 'order') {
     if (!sort.top) return undefined;
     if (path === undefined) return key.nullsFirst ? seek : undefined;
-    return isLong(path) ? { ...seek, few: path } : undefined;
+    return isLong(path) ? { ...seek, alternative: path } : undefined;
   }
   if (key.nullsFirst) return undefined;
   // Bounds on the property itself: the scan skips what lies outside.
   if (path === undefined || (path.kind === 'between' && path.property === property.name))
     return seek;
-  return isLong(path) ? { ...seek, few: path } : undefined;
+  return isLong(path) ? { ...seek, alternative: path } : undefined;
 }
 
 /** Returns true if the path may lead to more rows than are sorted in one batch. */
 const isLong = (path: AccessPath): boolean =>
   path.kind === 'between' ||
-  path.kind === 'reached' ||
-  path.kind === 'least' ||
+  path.kind === 'reverse' ||
+  path.kind === 'shortest' ||
   path.kind === 'any' ||
   (path.kind === 'equal' && !path.unique);
 

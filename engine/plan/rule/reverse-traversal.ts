@@ -77,7 +77,7 @@ function namedPath({ operator, right, any }: Compare, hops: readonly Hop[], ofAn
   const list = operator === 'IS_IN';
   return touches && !(ofAny && list)
     ? undefined
-    : ({ kind: 'reached', back, value: right, list } as const);
+    : ({ kind: 'reverse', back, value: right, list } as const);
 }
 
 /** Starts from elements that a condition finds, or from all edges of a type. */
@@ -153,18 +153,18 @@ function pathFrom(
     .map((hop) => hop.back)
     .reverse();
   const value: Pipeline = { kind: 'pipeline', source, steps: found, result: 'many' };
-  return { kind: 'reached', back, value, list: true, ...(reads && { reads }) };
+  return { kind: 'reverse', back, value, list: true, ...(reads && { reads }) };
 }
 
 function stepBack({ direction, edges }: Back[number]): Step {
   return direction === 'both'
-    ? { kind: 'walk', direction, edges, take: 'far' }
+    ? { kind: 'expand', direction, edges, take: 'far' }
     : { kind: 'neighbours', direction, edges };
 }
 
 /** Returns true if a condition probably selects few elements of a type. */
 function isSelective(condition: Expression): boolean {
-  if (condition.kind === 'among') return isSelective(condition.of);
+  if (condition.kind === 'semiJoin') return isSelective(condition.of);
   if (condition.kind === 'and') return condition.of.some(isSelective);
   if (condition.kind === 'or') return condition.of.every(isSelective);
   return condition.kind === 'compare' && selective.has(condition.operator);
@@ -233,7 +233,7 @@ function reverseStep(
   }
   const isPlain = step.kind === 'neighbours' && step.farKind === undefined;
   const isBoth =
-    step.kind === 'walk' &&
+    step.kind === 'expand' &&
     step.direction === 'both' &&
     step.take === 'far' &&
     !step.condition &&

@@ -24,7 +24,7 @@ export function planSemiJoins<T>(planning: Planning, value: T, bound: ReadonlySe
     const path = reachedPath(planning, undefined, slot, part, choose);
     return path === undefined
       ? part
-      : { kind: 'among', of: part, item: { kind: 'slot', slot }, path };
+      : { kind: 'semiJoin', of: part, item: { kind: 'slot', slot }, path };
   })(value);
 }
 

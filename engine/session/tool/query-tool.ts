@@ -49,6 +49,6 @@ function adoptingPlan(plan: Plan, data: boolean): Plan {
 }
 
 function returnedValue({ output }: Plan): Expression {
-  assert(output.kind !== 'look', 'a query of the program returns values');
+  assert(output.kind !== 'inspection', 'a query of the program returns values');
   return output.kind === 'object' ? output.members[0]!.value : output.value;
 }

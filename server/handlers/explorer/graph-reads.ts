@@ -71,7 +71,7 @@ const forReaders: [string, ReadLook][] = [
         fail('PARAM_MISSING', { owner: 'graph', param, type: 'ID' }, { path: `/${param}` });
       }
       const count = asked.count('limit', 300, canvasMax, 1);
-      return { kind: 'among', ids: asked.ids('ids', canvasMax) ?? null, count };
+      return { kind: 'subgraph', ids: asked.ids('ids', canvasMax) ?? null, count };
     },
   ],
 ];

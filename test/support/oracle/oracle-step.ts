@@ -283,7 +283,7 @@ export function take(run: Run, step: Step, rows: Rows): Rows {
     case 'edges':
     case 'end':
       return graphStep(run, step, rows);
-    case 'walk':
+    case 'expand':
       return walk(run, step, rows);
     case 'origin':
       return fromEnd(step, rows);

@@ -7,7 +7,7 @@ import { Item, type OracleElement, type Value } from './oracle-value.js';
 
 type Rows = readonly Value[];
 type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>;
-type Walk = Pick<StepOf<'walk'>, 'direction' | 'edges' | 'condition'>;
+type Walk = Pick<StepOf<'expand'>, 'direction' | 'edges' | 'condition'>;
 
 const hopMost = 2 ** 32 - 1;
 
@@ -42,7 +42,7 @@ function passes(
 export const reachedFrom = (edge: OracleElement, origin: OracleElement): Item =>
   new Item(edge, undefined, undefined, false, undefined, { origin });
 
-export function walk(run: Run, step: StepOf<'walk'>, rows: Rows): Item[] {
+export function walk(run: Run, step: StepOf<'expand'>, rows: Rows): Item[] {
   const { hops, take } = step;
   if (hops === undefined) {
     return itemsIn(rows).flatMap(({ element }) =>
@@ -65,7 +65,7 @@ export function walk(run: Run, step: StepOf<'walk'>, rows: Rows): Item[] {
     );
 }
 
-function distances(run: Run, step: StepOf<'walk'>, start: OracleElement, most: number) {
+function distances(run: Run, step: StepOf<'expand'>, start: OracleElement, most: number) {
   const found = new Map([[start, 0]]);
   for (let hops = 1; hops <= most; hops++) {
     const last = [...found].filter(([, distance]) => distance === hops - 1);

@@ -104,7 +104,7 @@ function answer(run: Run, plan: Plan): OracleAnswer {
       const trees = items.map((item) => treeOf(run, item, style));
       return { tree: output.answer === 'all' ? trees : (trees[0] ?? null), items };
     }
-    case 'look':
+    case 'inspection':
       throw new Error('the oracle knows queries and sessions');
     default:
       return unreachable(output);
@@ -125,12 +125,12 @@ function evaluate(run: Run, expression: Expression): Value {
       return run.slots[expression.slot]!;
     case 'property':
       return memberOf(run, run.value(expression.of), expression.name);
-    case 'kept': {
+    case 'captured': {
       const kept = run.kept.get(run.value(expression.of))?.get(expression.key);
       return kept === undefined ? run.value(expression.value) : kept;
     }
-    case 'once':
-    case 'among':
+    case 'hoisted':
+    case 'semiJoin':
       return run.value(expression.of);
     case 'with':
       for (const { slot, value } of expression.lets) run.slots[slot] = run.value(value);

@@ -37,7 +37,7 @@ export function walkFrom(
   const word = { out: 'Out', in: 'In', both: 'Both' }[way.direction];
   const step = (suffix: string, hops: string) =>
     `${from.text}::${word}${suffix}<${way.names.join(', ')}>${test ? `(${test.text})` : ''}${hops}`;
-  const edges = { kind: 'walk' as const, direction: way.direction, edges: way.names };
+  const edges = { kind: 'expand' as const, direction: way.direction, edges: way.names };
   if (random.chance(0.25)) {
     const reached = far(type.labels, way);
     return stream(

@@ -4,7 +4,7 @@ import { ByteWriter } from '../../../base/bytes.js';
 import { checksumSize } from '../../../storage/table/checksum.js';
 import { appendListKey } from '../../../storage/index/index-key.js';
 import { type Reject, type RetriedRow, type RowBatch, type RowText, keyBase } from './row-batch.js';
-import { TermCollector } from './term-collector.js';
+import { TermCollector } from '../../../text/term-batch.js';
 
 /** Lengths of the lists before the open row, to which `abandonRow` cuts them. */
 interface Mark {

@@ -15,7 +15,7 @@ import { valueSize } from '../../../storage/index/index-entry.js';
 import { prefixOf } from '../../../storage/index/index-key.js';
 import type { StoredProperty } from '../../../storage/table/view-types.js';
 import { putWord } from '../../../storage/table/little-endian.js';
-import { countTerms } from '../../../text/text-index.js';
+import { countTerms } from '../../../text/analyzer.js';
 import type { BatchBuilder } from './batch-builder.js';
 import type { FormField, TypeForm } from './row-schema.js';
 

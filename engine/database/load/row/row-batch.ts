@@ -12,7 +12,7 @@
 //
 // Invariant: entries, vectors, ids and documents are in the order of rows.
 import type { ErrorData } from '../../../base/errors.js';
-import type { TermBatch } from './term-batch.js';
+import type { TermBatch } from '../../../text/term-batch.js';
 
 export const rowWords = 7;
 export const entryWords = 4;

@@ -78,7 +78,7 @@ test('an edge among chosen elements is found, however long the lists of both its
     ]);
     const among = async (chosen: number[]): Promise<string[]> => {
       const bytes = chosen.map((at) => Buffer.from(ids[at]!.replaceAll('-', ''), 'hex'));
-      const plan = lookPlan({ kind: 'among', ids: bytes, count: 0 });
+      const plan = lookPlan({ kind: 'subgraph', ids: bytes, count: 0 });
       const { body } = await db.database.run(plan, [], undefined);
       const { nodes, edges } = JSON.parse(Buffer.from(body).toString());
       expect(nodes).toHaveLength(chosen.length);

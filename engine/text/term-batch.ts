@@ -1,8 +1,23 @@
-// Collects the keyword documents of the rows of a batch, and returns them grouped by term (row-batch.ts).
-import { ByteWriter } from '../../../base/bytes.js';
-import { doubled } from '../../../base/u32-array.js';
-import { termBytes } from '../../../text/text-key.js';
-import { type TermBatch, termWords } from './term-batch.js';
+// Collects the keyword documents of a bulk load on the loader thread, grouped by term. The writer thread adds them
+// to the index with `TextIndexWriter.addBatch`.
+import { ByteWriter } from '../base/bytes.js';
+import { doubled } from '../base/u32-array.js';
+import { termBytes } from './text-key.js';
+
+/**
+ * Postings of all terms of a batch, by label and term. The arrays are flat: sending one object per term would
+ * cost more than the term itself.
+ */
+export interface TermBatch {
+  /** 3 numbers per term: label · end of its name · end of its postings. */
+  heads: Uint32Array<ArrayBuffer>;
+  /** Terms in key form, concatenated. */
+  names: Uint8Array<ArrayBuffer>;
+  /** [row, frequency, row, frequency, ...] of each term, by ascending row. */
+  postings: Uint32Array<ArrayBuffer>;
+}
+
+export const termWords = 3;
 
 /** Numbers per collected posting: term, row, frequency. */
 const postingWords = 3;
