@@ -407,6 +407,12 @@ export class TrellisError extends Error {
     super(errorMessage(data));
     Error.stackTraceLimit = depth;
   }
+  /**
+   * Recognizes errors of all copies and of the client's class. A subclass recognizes only its own instances.
+   */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return this === TrellisError ? brand in Object(value) : super[Symbol.hasInstance](value);
+  }
   get [brand](): true {
     return true;
   }
@@ -435,13 +441,6 @@ export class TrellisError extends Error {
     return isRetryable(this.data.code);
   }
 }
-
-function isBranded(this: { prototype: object }, value: unknown): boolean {
-  if (!Object.hasOwn(this.prototype, brand))
-    return Function.prototype[Symbol.hasInstance].call(this as () => void, value);
-  return typeof value === 'object' && value !== null && brand in value;
-}
-Object.defineProperty(TrellisError, Symbol.hasInstance, { value: isBranded });
 
 /** Throws a TrellisError with `code`. `extra` may add a path, a hint and further errors. */
 export function fail(

@@ -121,7 +121,7 @@ export class TermCache {
    * search.
    */
   begin(view: ReadView): void {
-    const commits = view.commits?.() ?? -1;
+    const commits = view.committed?.commits() ?? -1;
     const holds = commits >= 0 && commits === this.#commits && view === this.#view;
     if (holds && this.#terms.size < cachedTermsMax && this.#slab.taken < cachedPostingsMax) return;
     this.#terms = new Map();

@@ -30,7 +30,7 @@ describe('cached records', () => {
         for (const { kind, which } of acts) {
           const id = known[which % Math.max(known.length, 1)];
           write(storage, (txn) => {
-            expect(txn.recordCache?.()).toBeUndefined();
+            expect(txn.committed).toBeUndefined();
             const city = values({ city: `city ${round++}` });
             if (kind === 'create') known.push(txn.createNode(gardener, city));
             else if (id === undefined || txn.record(id) === undefined) return;
@@ -38,7 +38,7 @@ describe('cached records', () => {
             else if (kind === 'remove') txn.remove(id);
           });
           view.refresh();
-          const kept = view.recordCache!()!;
+          const kept = view.committed!.recordCache();
           for (const each of known) expect(kept.get(each)).toEqual(view.record(each));
           // A second look is answered without reading.
           for (const each of known) expect(kept.get(each)).toEqual(view.record(each));

@@ -15,6 +15,7 @@ import { isListValue } from '../runtime/value.js';
 import type { Evaluate } from '../runtime/compiled.js';
 import { where } from '../operators/filter.js';
 import { slice } from '../operators/slice.js';
+import { costModel } from './cost-model.js';
 import type { IdLookup } from './id-lookup.js';
 import { type FirstRows, firstRows } from './limit-scan.js';
 
@@ -107,15 +108,12 @@ export function findEqual(property: StoredProperty, value: Evaluate): IdLookup {
   return find;
 }
 
-/** Maximum number of values that are always looked up in the index. */
-const fewValues = 64;
-
 /** Finds the elements whose property equals an item of a list. A null item equals nothing here. */
 export function findInList(label: Label, property: StoredProperty, value: Evaluate): IdLookup {
   return (frame) => {
     const wanted = value(frame);
     const items = isListValue(wanted) ? rowsOf(wanted) : [wanted];
-    const max = Math.max(fewValues, frame.view.count(label.id) / 2);
+    const max = Math.max(costModel.minListLookups, frame.view.count(label.id) / 2);
     if (items.length > max) return undefined;
     const found = new IdBuffer();
     const batches: Iterable<Uint32Array>[] = [];
@@ -124,10 +122,11 @@ export function findInList(label: Label, property: StoredProperty, value: Evalua
       const key = item === null ? undefined : indexKey(frame, property.type, item);
       if (key === undefined) continue;
       // A few values may have many elements each, of which only some may be read.
-      if (items.length <= fewValues) batches.push(frame.view.lookupBatches(property, key));
+      if (items.length <= costModel.minListLookups)
+        batches.push(frame.view.lookupBatches(property, key));
       else found.append(frame.view.lookup(property, key));
     }
-    if (items.length <= fewValues) return mergedIds(batches);
+    if (items.length <= costModel.minListLookups) return mergedIds(batches);
     const ids = found.take();
     return [isAscending(ids) ? ids : ascending(ids)];
   };

@@ -9,6 +9,7 @@ import type { Seek } from '../page/page-seek.js';
 import type { IdFlow } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
 import { IdBuffer } from '../runtime/id-buffer.js';
+import { costModel } from './cost-model.js';
 import type { IdLookup } from './id-lookup.js';
 
 /** A condition that an index decides, for a scan in order that tests the same condition. */
@@ -21,9 +22,6 @@ export interface FilterOrScan {
   /** Returns the number of rows that later steps read. */
   limit: (frame: Frame) => number;
 }
-
-/** The ordered scan is given up after this many times the expected number of elements. */
-const giveUpFactor = 8;
 
 /**
  * If m of n elements satisfy the condition, an ordered scan finds k of them among k n / m. So the scan is
@@ -40,7 +38,10 @@ function* chooseIds(
   { label, find, findAll, limit }: FilterOrScan,
   seek: Seek,
 ): Iterable<Uint32Array> {
-  const budget = Math.max(64, Math.sqrt(limit(frame) * frame.view.count(label.id)));
+  const budget = Math.max(
+    costModel.minFilterIds,
+    Math.sqrt(limit(frame) * frame.view.count(label.id)),
+  );
   const few = gathered(frame, find(frame, false), budget);
   seek.ordered = few === undefined;
   if (few !== undefined) {
@@ -48,7 +49,7 @@ function* chooseIds(
     return;
   }
   const yielded = new IdSet();
-  let left = giveUpFactor * budget;
+  let left = costModel.orderedScanFactor * budget;
   for (const ids of walk.open(frame)) {
     for (let i = 0; i < ids.length; i++) yielded.add(ids[i]!);
     frame.reserveMemory(4 * ids.length);

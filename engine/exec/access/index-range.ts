@@ -8,18 +8,10 @@ import { asRows, type Flow, type IdFlow } from '../runtime/flow.js';
 import { Element } from '../runtime/value.js';
 import { indexBounds } from './index-bounds.js';
 import type { Evaluate } from '../runtime/compiled.js';
+import { costModel } from './cost-model.js';
 import type { IdLookup } from './id-lookup.js';
 
-/** Maximum entries of an index to read before a scan of the type would have been faster. */
-const smallRange = 64;
-
-/** Number of index entries to read before the type is scanned too, when only the first rows are wanted. */
-const fewEntries = 128;
-/** Number of elements of the type in the first step of the scan. */
-const fewElements = 64;
-
-/** Number of elements that can be tested in the time of reading one index entry. */
-const testsPerEntry = 2;
+const { minRangeEntries, firstRangeEntries, firstScanElements, testsPerEntry } = costModel;
 
 export interface IndexRange {
   label: Label;
@@ -54,7 +46,10 @@ export function findBetween(range: IndexRange): IdLookup {
     // < k n.
     const budget = limit === undefined ? total / 2 : Math.sqrt(limit * total);
     const isEither = range.filter !== undefined && limit !== undefined;
-    const alone = Math.max(smallRange, isEither ? Math.min(fewEntries, budget) : budget);
+    const alone = Math.max(
+      minRangeEntries,
+      isEither ? Math.min(firstRangeEntries, budget) : budget,
+    );
     const found = new IdBuffer();
     for (const ids of batches) {
       frame.tick(ids.length);
@@ -140,7 +135,7 @@ function oldestOfEither(
 
 /** Yields ids in growing batches, because the first few rows may be among the first few elements. */
 function* growing(batches: Iterable<Uint32Array>): Generator<Uint32Array, undefined> {
-  let size = fewElements;
+  let size = firstScanElements;
   for (const ids of batches) {
     for (let at = 0; at < ids.length; ) {
       const part = ids.subarray(at, at + size);

@@ -9,7 +9,7 @@ import type { RowFlow } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
 import type { Value } from '../runtime/value.js';
 import type { IdLookup } from './id-lookup.js';
-import { minScanBudget } from './scan-budget.js';
+import { costModel } from './cost-model.js';
 
 export interface FirstRows {
   label: Label;
@@ -24,26 +24,20 @@ export interface FirstRows {
   limit: (frame: Frame) => number;
 }
 
-/** Minimum budget for the scan of the beginning of the type. */
-const minScanCost = 256;
-
-/** Estimated visits per element on one way, multiplied by those on the other. */
-const visitsEach = 32;
-
 export function* firstRows(
   frame: Frame,
   { label, find, findAll, rowsAt, otherwise, limit }: FirstRows,
 ): Iterable<readonly Value[]> {
   const at = (ids: Iterable<Uint32Array> | undefined) =>
     (ids === undefined ? otherwise : rowsAt(ids)).open(frame);
-  const short = frame.tryWithin(minScanBudget, () => ({ ids: find(frame, false) }));
+  const short = frame.tryWithin(costModel.minPathVisits, () => ({ ids: find(frame, false) }));
   if (short !== undefined) {
     yield* at(short.ids);
     return;
   }
   const [wanted, total] = [limit(frame), frame.view.count(label.id)];
   // A fifth of the cost at which index path and full scan break even.
-  const cost = Math.max(minScanCost, Math.sqrt(wanted * total) / 5);
+  const cost = Math.max(costModel.minSampleVisits, Math.sqrt(wanted * total) / 5);
   const further = otherwise.open(frame)[Symbol.iterator]();
   const met: (readonly Value[])[] = [];
   let rows = 0;
@@ -62,6 +56,6 @@ export function* firstRows(
     return;
   }
   const reading = (cost * wanted) / Math.max(rows, 1 / 2);
-  const leads = (rows / cost) * visitsEach * total;
+  const leads = (rows / cost) * costModel.visitsPerElementSquared * total;
   yield* at(reading <= leads ? undefined : frame.tryWithin(reading, () => findAll(frame, false)));
 }

@@ -1,6 +1,7 @@
 // Limits how much of an access path is read before a scan of the type is faster.
 import type { Label } from '../../storage/table/view-types.js';
 import type { Frame } from '../runtime/frame.js';
+import { costModel } from './cost-model.js';
 
 /** Returns the number of rows that later steps read. Undefined when it is not known. */
 export type RowLimit = ((frame: Frame) => number) | undefined;
@@ -11,8 +12,8 @@ export type RowLimit = ((frame: Frame) => number) | undefined;
  */
 export function scanBudget(frame: Frame, label: Label, limit: RowLimit): number {
   if (limit === undefined) return Number.POSITIVE_INFINITY;
-  return Math.max(minScanBudget, 2 * Math.sqrt(limit(frame) * frame.view.count(label.id)));
+  return Math.max(
+    costModel.minPathVisits,
+    2 * Math.sqrt(limit(frame) * frame.view.count(label.id)),
+  );
 }
-
-/** Minimum budget of any path. */
-export const minScanBudget = 256;

@@ -3,7 +3,8 @@ import type { Label } from '../../storage/table/view-types.js';
 import type { Frame } from '../runtime/frame.js';
 import { IdBuffer } from '../runtime/id-buffer.js';
 import type { IdLookup } from './id-lookup.js';
-import { minScanBudget, type RowLimit, scanBudget } from './scan-budget.js';
+import { costModel } from './cost-model.js';
+import { type RowLimit, scanBudget } from './scan-budget.js';
 
 interface OneOf {
   find: IdLookup;
@@ -29,7 +30,7 @@ export function shortestList(label: Label, finds: readonly OneOf[], limit: RowLi
       for (const other of lists) if (other !== list) other?.close();
       return list.rest();
     };
-    for (let length = minScanBudget; ; length *= 4) {
+    for (let length = costModel.minPathVisits; ; length *= 4) {
       for (const { at, find } of turns) {
         lists[at] ??= lists[at] === null ? null : begun(frame, find, length);
         if (lists[at]?.endsWithin(frame, length)) return chosen(lists[at]);

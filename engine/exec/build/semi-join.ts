@@ -7,6 +7,7 @@
 import type { IdSet } from '../../base/id-set.js';
 import type { Expression } from '../../plan/expression.js';
 import { freeSlots } from '../../plan/rule/free-slots.js';
+import { costModel } from '../access/cost-model.js';
 import { incremental, type Traversal } from '../access/incremental-traversal.js';
 import type { Builder } from '../runtime/build-context.js';
 import type { Evaluate } from '../runtime/compiled.js';
@@ -26,11 +27,7 @@ interface SemiJoinState {
   met: IdSet | undefined;
 }
 
-/** Visits that are always allowed. */
-const freeVisits = 64;
-
-/** Divisor: the traversal may cost this fraction (1/4) of the evaluations. */
-const share = 4;
+const { semiJoinVisits, semiJoinShare } = costModel;
 
 export function buildSemiJoin(
   builder: Builder,
@@ -43,7 +40,7 @@ export function buildSemiJoin(
   const begun = (frame: Frame): SemiJoinState => {
     const held = slots.map((each) => frame.slots[each]!);
     const walk = begin();
-    const state = { held, spent: 0, traversed: 0, next: freeVisits, walk, met: undefined };
+    const state = { held, spent: 0, traversed: 0, next: semiJoinVisits, walk, met: undefined };
     known.set(frame, state);
     return state;
   };
@@ -51,7 +48,7 @@ export function buildSemiJoin(
     const item = frame.slots[slot]!;
     if (!(item instanceof Element) || frame.hasDropped) return plain(frame);
     let state = known.get(frame);
-    if (state === undefined || !slotsUnchanged(frame, slots, state.held)) state = begun(frame);
+    if (state === undefined || !frame.slotsEqual(slots, state.held)) state = begun(frame);
     if (state.met !== undefined) {
       frame.tick(1);
       return state.met.has(item.id);
@@ -67,15 +64,10 @@ export function buildSemiJoin(
 function advanceTraversal(frame: Frame, state: SemiJoinState): void {
   const before = frame.visits;
   const { walk } = state;
-  const max = freeVisits + Math.floor(state.spent / share) - state.traversed;
+  const max = semiJoinVisits + Math.floor(state.spent / semiJoinShare) - state.traversed;
   const tried = orPlain(() => ({ met: walk.step(frame, max) }));
   state.traversed += frame.visits - before;
   state.met = tried?.met;
-  const wanted = share * (state.traversed + walk.needs - freeVisits);
+  const wanted = semiJoinShare * (state.traversed + walk.needs - semiJoinVisits);
   state.next = tried === undefined ? Number.POSITIVE_INFINITY : Math.max(wanted, state.spent + 16);
-}
-
-function slotsUnchanged({ slots: now }: Frame, slots: readonly number[], held: readonly Value[]) {
-  for (let i = 0; i < slots.length; i++) if (now[slots[i]!] !== held[i]) return false;
-  return true;
 }

@@ -21,15 +21,10 @@ export function buildHoisted(
   const remembered = new WeakMap<Frame, Remembered>();
   return (frame) => {
     const known = remembered.get(frame);
-    if (known !== undefined && slotsUnchanged(frame, slots, known.held)) return known.value;
+    if (known !== undefined && frame.slotsEqual(slots, known.held)) return known.value;
     // The evaluation cannot overwrite the slots it depends on.
     const value = evaluate(frame);
     remembered.set(frame, { held: slots.map((slot) => frame.slots[slot]!), value });
     return value;
   };
-}
-
-function slotsUnchanged({ slots: now }: Frame, slots: readonly number[], held: readonly Value[]) {
-  for (let i = 0; i < slots.length; i++) if (now[slots[i]!] !== held[i]) return false;
-  return true;
 }

@@ -4,7 +4,7 @@ import { isDeclared } from '../runtime/element.js';
 import type { IdFlow, RowFlow } from '../runtime/flow.js';
 import type { ItemList } from '../runtime/execute.js';
 import type { Frame } from '../runtime/frame.js';
-import { Element, type Value } from '../runtime/value.js';
+import { Element, type Value, searchHit } from '../runtime/value.js';
 
 const noItems: ItemList = { ids: new Uint32Array(0) };
 
@@ -39,8 +39,7 @@ function* itemRowsRows(frame: Frame, start: number, end: number): Iterable<reado
       element.record = frame.readRecord(element.id);
       if (element.record === undefined || !isDeclared(frame, element.record)) continue;
       if (scores !== undefined) {
-        element.score = scores[2 * at]!;
-        element.distance = scores[2 * at + 1]!;
+        element.hit = searchHit(scores[2 * at]!, scores[2 * at + 1]!);
       }
       if (hops !== undefined) element.hops = hops[at]!;
       rows.push(element);

@@ -10,7 +10,7 @@ import type { Position } from './page-cursor.js';
 
 /** Returns the number from which on ids increase. Infinity when it is not known. */
 export const risenFrom = (frame: Frame): number =>
-  frame.view.risenFrom?.() ?? Number.POSITIVE_INFINITY;
+  frame.view.committed?.risenFrom() ?? Number.POSITIVE_INFINITY;
 
 /** A row with its sort position. Its id is read on demand. */
 export class PlacedRow implements Position {
@@ -66,7 +66,7 @@ export function lastUpTo(frame: Frame, id: string, from: number): number | undef
   const known = frame.view.idOf(uuid);
   if (known >= from) return known;
   let looked = 0;
-  for (const ids of frame.view.byUuid?.(uuid) ?? []) {
+  for (const ids of frame.view.committed?.byUuid(uuid) ?? []) {
     frame.tick(ids.length);
     const next = ids.find((each) => each >= from);
     if (next !== undefined) return next - 1;

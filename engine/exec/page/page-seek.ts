@@ -30,7 +30,7 @@ export function fromId(label: Label, seek: Seek): IdFlow {
 
 function* idsFrom(frame: Frame, label: Label, seek: Seek): Iterable<Uint32Array> {
   const from = seek.start && parseUuid(seek.start.id);
-  const walk = frame.view.byUuid?.(from ?? lowest);
+  const walk = frame.view.committed?.byUuid(from ?? lowest);
   const worth = frame.view.count(label.id) / 2;
   const yielded = new IdSet();
   seek.ordered = walk !== undefined;
@@ -104,7 +104,7 @@ const fewUnset = 65_536;
 /** Yields the elements that an index does not have, oldest first. */
 function* unsetFirst(frame: Frame, order: IndexOrder): Iterable<Uint32Array> {
   const { property } = order;
-  const commits = frame.view.commits?.();
+  const commits = frame.view.committed?.commits();
   const known = knownUnset.get(property);
   if (known !== undefined && known.commits === commits) {
     frame.tick(1 + known.ids.length);

@@ -80,7 +80,7 @@ class ItemBuilder {
   }
 
   /** Sets the attributes of elements that were appended. */
-  attributes({ score, distance, hops }: Element): void {
+  attributes({ hit: { score, distance }, hops }: Element): void {
     this.#scores.push(score, distance);
     this.#isScored ||= !Number.isNaN(score);
     this.#hops.push(hops);

@@ -217,8 +217,8 @@ function printHelixMembers(
 /** Returns true if the element shows the member. Search attributes are omitted when there was no search. */
 function isShown(element: Element, member: Member): boolean {
   if (member.kind === 'hops') return element.hops >= 0;
-  if (member.kind === 'score') return !Number.isNaN(element.score);
-  return member.kind !== 'distance' || !Number.isNaN(element.distance);
+  if (member.kind === 'score') return !Number.isNaN(element.hit.score);
+  return member.kind !== 'distance' || !Number.isNaN(element.hit.distance);
 }
 
 /** Prints members with names, separated by commas. Returns their number. */
@@ -289,7 +289,7 @@ export function printMember(
       printAttribute(out, scoreOf(element, compat), fractions);
       break;
     case 'distance':
-      printAttribute(out, element.distance, fractions);
+      printAttribute(out, element.hit.distance, fractions);
       break;
     case 'none':
       printNull(out);

@@ -1,7 +1,7 @@
 // Reads what a binding has captured of an element besides its record: its vector, and the values that its
 // shape computed.
 import type { Frame } from './frame.js';
-import { Element } from './value.js';
+import { Element, noHit } from './value.js';
 
 /** Returns the vector at the element's binding, otherwise the stored one. */
 export function vectorOf(frame: Frame, element: Element): Float64Array | undefined {
@@ -17,10 +17,7 @@ function copyTraversal({ hops, origin }: Element, copy: Element): void {
 /** Returns the element as it is stored now, with the attributes of the search and traversal of the row. */
 export function refreshed(row: Element): Element {
   const element = new Element(row.id);
-  if (!Number.isNaN(row.score)) element.score = row.score;
-  if (!Number.isNaN(row.distance)) element.distance = row.distance;
-  if (!Number.isNaN(row.share)) element.share = row.share;
-  if (row.reranked) element.reranked = true;
+  if (row.hit !== noHit) element.hit = row.hit;
   copyTraversal(row, element);
   return element;
 }

@@ -92,7 +92,7 @@ export class Frame {
    */
   readRecord(id: number): Uint8Array | undefined {
     if (this.#recordCache !== undefined) return this.expected(this.#recordCache.get(id), id);
-    if (++this.#reads === fewReads) this.#recordCache = this.view.recordCache?.();
+    if (++this.#reads === fewReads) this.#recordCache = this.view.committed?.recordCache();
     const shared = this.expected(this.view.recordShared(id), id);
     return shared && records.copy(shared);
   }
@@ -111,13 +111,13 @@ export class Frame {
 
   /** Returns the record cache of the view, for code that reads many records. Undefined while writing. */
   records(): RecordCacheView | undefined {
-    return (this.#recordCache ??= this.view.recordCache?.());
+    return (this.#recordCache ??= this.view.committed?.recordCache());
   }
 
   /** Like `readRecord`, but the bytes are valid only until the next read. */
   peekRecord(id: number): Uint8Array | undefined {
     if (this.#recordCache !== undefined) return this.expected(this.#recordCache.get(id), id);
-    if (++this.#reads === fewReads) this.#recordCache = this.view.recordCache?.();
+    if (++this.#reads === fewReads) this.#recordCache = this.view.committed?.recordCache();
     return this.expected(this.view.recordShared(id), id);
   }
 
@@ -126,9 +126,15 @@ export class Frame {
    */
   edges(): EdgeCacheView | undefined {
     if (this.#edgeCache === undefined && ++this.#lists === fewLists) {
-      this.#edgeCache = this.view.edgeCache?.();
+      this.#edgeCache = this.view.committed?.edgeCache();
     }
     return this.#edgeCache;
+  }
+
+  /** Whether these slots still have the values `held`, so that a result computed from the slots is valid. */
+  slotsEqual(slots: readonly number[], held: readonly Value[]): boolean {
+    for (let i = 0; i < slots.length; i++) if (this.slots[slots[i]!] !== held[i]) return false;
+    return true;
   }
 
   /** Returns [edge, far, …] of an element, oldest first. The array must not be changed. */

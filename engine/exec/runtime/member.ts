@@ -54,7 +54,7 @@ export function memberTable(catalog: Catalog, name: string): (label: number) => 
  * score.
  */
 export function scoreOf(element: Element, compat: boolean): number {
-  const { score, distance, reranked } = element;
+  const { score, distance, reranked } = element.hit;
   return compat && !reranked && !Number.isNaN(distance) ? distance : score;
 }
 
@@ -105,7 +105,7 @@ function readMember(
     case 'score':
       return numberOrNull(scoreOf(element, compat));
     case 'distance':
-      return numberOrNull(element.distance);
+      return numberOrNull(element.hit.distance);
     case 'none':
       return null;
   }

@@ -3,6 +3,25 @@
 // is read on demand, and the vector that a binding captures.
 import type { Instant, Uuid } from '../../base/value.js';
 
+/** How a search found an element. A number that does not apply is NaN. */
+export interface SearchHit {
+  /** Similarity or relevance. */
+  readonly score: number;
+  /** Raw distance of a vector hit. */
+  readonly distance: number;
+  /** True if a reranker has set `score`: [compat] then prints it in place of the distance. */
+  readonly reranked: boolean;
+  /** For a fused hit: its score divided by the maximum possible score. */
+  readonly share: number;
+}
+
+export function searchHit(score: number, distance: number): SearchHit {
+  return { score, distance, reranked: false, share: Number.NaN };
+}
+
+/** The hit of every element that no search found. */
+export const noHit = searchHit(Number.NaN, Number.NaN);
+
 /**
  * One node, edge or vector as a row. `record` is read on first use. In a plan that writes, a bound variable
  * reads it at its binding, so that later changes do not show through it.
@@ -11,14 +30,8 @@ export class Element {
   record: Uint8Array | undefined = undefined;
   /** True if a list holds the element: the bytes of its record then count as memory of the query. */
   isRetained = false;
-  /** Similarity or relevance of a search hit; NaN on all other elements. */
-  declare score: number;
-  /** Raw distance of a vector hit; NaN on all other elements. */
-  declare distance: number;
-  /** True if a reranker has set `score`: [compat] then prints it in place of the distance. */
-  declare reranked: boolean;
-  /** For a fused hit: its score divided by the maximum possible score. NaN on all other elements. */
-  declare share: number;
+  /** The search that found the element; `noHit` on all other elements. */
+  declare hit: SearchHit;
   /** True if this request created the element or set its vector: [compat] prints the vector then. */
   declare fresh: boolean;
   /** Distance from the start of a repetition; -1 on all other elements. */
@@ -34,12 +47,8 @@ export class Element {
   constructor(readonly id: number) {}
 }
 
-// Few elements are hits. The others read these attributes from the prototype, which saves two boxed numbers
-// per row.
-Element.prototype.score = Number.NaN;
-Element.prototype.distance = Number.NaN;
-Element.prototype.reranked = false;
-Element.prototype.share = Number.NaN;
+// Few elements have these attributes. The others read them from the prototype, which saves memory in every row.
+Element.prototype.hit = noHit;
 Element.prototype.fresh = false;
 Element.prototype.hops = -1;
 Element.prototype.origin = 0;

@@ -55,10 +55,9 @@ function hitOf(
   { first, score, distance }: Entry,
   { greatest, max }: { greatest: number; max: number },
 ): Element {
-  const hit = withScores(frame, first, checkFloat('RerankRRF', score));
-  hit.distance = distance;
-  hit.share = score / greatest / max;
-  return hit;
+  const element = withScores(frame, first, checkFloat('RerankRRF', score));
+  element.hit = { ...element.hit, distance, share: score / greatest / max };
+  return element;
 }
 
 /** Adds the scores of one list to its elements. A list with weight 0 is read too, because it may fail. */
@@ -78,11 +77,11 @@ function gather(
       const entry = entries.get(row.id);
       if (entry === undefined) {
         frame.reserveMemory(2 * rowBytes);
-        entries.set(row.id, { first: row, score: part, distance: row.distance });
+        entries.set(row.id, { first: row, score: part, distance: row.hit.distance });
         continue;
       }
       entry.score += part;
-      if (Number.isNaN(entry.distance)) entry.distance = row.distance;
+      if (Number.isNaN(entry.distance)) entry.distance = row.hit.distance;
     }
   }
 }

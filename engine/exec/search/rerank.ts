@@ -16,9 +16,7 @@ export const rankConstant = 60;
 /** Returns a copy of the hit with another score. */
 export function withScores(frame: Frame, element: Element, score: number): Element {
   const copy = copyOf(frame, element);
-  copy.distance = element.distance;
-  copy.score = score;
-  copy.reranked = true;
+  copy.hit = { score, distance: element.hit.distance, reranked: true, share: Number.NaN };
   return copy;
 }
 
@@ -74,7 +72,7 @@ function* rerankMMRRows(
  * Returns what is weighed against similarity. A fused hit uses its share of the maximum, because fused scores
  * are all small.
  */
-function relevanceOf({ score, share }: Element): number {
+function relevanceOf({ hit: { score, share } }: Element): number {
   if (!Number.isNaN(share)) return share;
   return Number.isNaN(score) ? 0 : score;
 }

@@ -5,7 +5,7 @@ import { readK, readText } from '../runtime/step-argument.js';
 import type { RowFlow } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
 import { type Allowed, allowedIds, allowListOf, isAllowed } from './allow-list.js';
-import { Element, type Value } from '../runtime/value.js';
+import { Element, type Value, searchHit } from '../runtime/value.js';
 import type { Evaluate } from '../runtime/compiled.js';
 
 export interface TextSearch {
@@ -33,7 +33,7 @@ function* searchTextRows(
   const allow = allowed ? idFilter(frame, allowed) : prefilter && passing(frame, prefilter);
   const hits = index.search(frame.view, label.id, query, count, allow).map((hit) => {
     const element = new Element(hit.id);
-    element.score = hit.score;
+    element.hit = searchHit(hit.score, Number.NaN);
     return element;
   });
   if (hits.length > 0) yield hits;

@@ -12,7 +12,7 @@ import type { Frame } from '../runtime/frame.js';
 import { copyOf } from '../runtime/bound-element.js';
 import { similarity } from '../runtime/similarity.js';
 import { TopK } from '../operators/top-k.js';
-import { Element, type Value } from '../runtime/value.js';
+import { Element, type Value, searchHit } from '../runtime/value.js';
 import type { Evaluate } from '../runtime/compiled.js';
 import { type Allowed, allowedIds, allowListOf, isAllowed } from './allow-list.js';
 
@@ -56,12 +56,12 @@ function metricOf(frame: Frame, label: number): Metric {
 
 /** Orders by distance, then by age. Scores of close vectors may round to the same number. */
 function compareDistances(a: Element, b: Element): number {
-  return a.distance - b.distance || a.id - b.id;
+  return a.hit.distance - b.hit.distance || a.id - b.id;
 }
 
 /** Orders by score, then by age: of types with different metrics, only scores can be compared. */
 function compareScores(a: Element, b: Element): number {
-  return b.score - a.score || compareDistances(a, b);
+  return b.hit.score - a.hit.score || compareDistances(a, b);
 }
 
 /** Collects the best k hits. */
@@ -85,10 +85,9 @@ class Hits {
     if (vector === undefined || vector.length !== this.query.vector.length) return;
     const { score, distance } = similarity(metric, this.query.vector, vector);
     if (score < this.query.scoreMin) return;
-    const hit = row === undefined ? new Element(id) : copyOf(this.frame, row);
-    hit.score = score;
-    hit.distance = distance;
-    this.#top.offer(hit);
+    const element = row === undefined ? new Element(id) : copyOf(this.frame, row);
+    element.hit = searchHit(score, distance);
+    this.#top.offer(element);
     this.frame.tick(1);
   }
 

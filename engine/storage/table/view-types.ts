@@ -57,16 +57,8 @@ export interface ReadView {
   record(id: number): Uint8Array | undefined;
   /** As `record`, but the bytes are valid only until the next call of any method. */
   recordShared(id: number): Uint8Array | undefined;
-  /**
-   * Returns the record cache, for an execution that reads many records. Call it once per execution. Undefined
-   * while writing.
-   */
-  recordCache?(): RecordCacheView | undefined;
-  /**
-   * Returns the edge cache, for an execution that traverses many edges. Call it once per execution. Undefined
-   * while writing.
-   */
-  edgeCache?(): EdgeCacheView | undefined;
+  /** Further reads of a committed state. Undefined in a write transaction. */
+  readonly committed?: CommittedReads | undefined;
   /**
    * Yields the ids of all elements of a label, ascending, without the first `skip`, in arrays of up to a few
    * thousand.
@@ -74,15 +66,6 @@ export interface ReadView {
   scan(label: number, skip?: number): Iterable<Uint32Array>;
   /** Number of elements of a label. */
   count(label: number): number;
-  /**
-   * Yields the ids of all elements with a uuid of `from` or above, in order of uuid; undefined while writing.
-   */
-  byUuid?(from: Uint8Array): Iterable<Uint32Array> | undefined;
-  /**
-   * Returns the id from which uuids ascend with ids. It is beyond all ids if that is unknown, as while
-   * writing.
-   */
-  risenFrom?(): number;
   /**
    * Returns the edges of one element under one edge label, oldest first: [edge, far, edge, far, ...]. Empty
    * if there are none.
@@ -124,14 +107,26 @@ export interface ReadView {
   vectorShared(id: number): Float64Array | undefined;
   /** Returns the dimension of a vector label; 0 before its first committed vector. */
   dimension(label: number): number;
-  /** Returns the commit number of the snapshot; undefined while writing. */
-  commits?(): number | undefined;
   /** Does the deferred work of the transaction. Call it before you read derived data. */
   flushDeferred?(): void;
   /** Reads derived data of other folders (keyword postings). */
   getDerived(key: Uint8Array): Uint8Array | undefined;
   /** Yields the entries from `start` (inclusive) to `end` (exclusive), ascending. */
   scanDerived(start: Uint8Array, end: Uint8Array): Iterable<{ key: Uint8Array; value: Uint8Array }>;
+}
+
+/** Reads that a view has only while nothing uncommitted shows through it. */
+export interface CommittedReads {
+  /** Returns the commit number of the view. */
+  commits(): number;
+  /** Returns the record cache, for an execution that reads many records. Call it once per execution. */
+  recordCache(): RecordCacheView;
+  /** Returns the edge cache, for an execution that traverses many edges. Call it once per execution. */
+  edgeCache(): EdgeCacheView;
+  /** Yields the ids of all elements with a uuid of `from` or above, in order of uuid. */
+  byUuid(from: Uint8Array): Iterable<Uint32Array>;
+  /** Returns the id from which uuids ascend with ids; infinity if that is unknown. */
+  risenFrom(): number;
 }
 
 /** The record cache at one commit. */

@@ -15,6 +15,7 @@ import { idsUnder, batchesUnder } from '../index/property-index.js';
 import { RecordCache } from '../record/record-cache.js';
 import type {
   Catalog,
+  CommittedReads,
   Direction,
   IdWindow,
   IndexBounds,
@@ -50,7 +51,7 @@ export interface RefreshableView extends ReadView {
   refresh(): void;
 }
 
-export class LmdbView implements RefreshableView {
+export class LmdbView implements RefreshableView, CommittedReads {
   constructor(
     protected readonly env: Env,
     readonly catalog: Catalog,
@@ -74,18 +75,22 @@ export class LmdbView implements RefreshableView {
 
   #records: RecordCache | undefined;
 
-  commits(): number | undefined {
+  get committed(): CommittedReads | undefined {
+    return this;
+  }
+
+  commits(): number {
     return readCommits(this.env.meta);
   }
 
-  recordCache(): RecordCache | undefined {
+  recordCache(): RecordCache {
     this.#records ??= new RecordCache((id) => this.env.records.peek(id), this.env.notes?.since());
     return this.#records.moveTo(readCommits(this.env.meta));
   }
 
   #edges: EdgeCache | undefined;
 
-  edgeCache(): EdgeCache | undefined {
+  edgeCache(): EdgeCache {
     this.#edges ??= new EdgeCache(
       (id, label, direction) => this.adjacency(id, label, direction),
       this.env.notes?.since(),
@@ -97,19 +102,19 @@ export class LmdbView implements RefreshableView {
 
   scan(label: number, skip = 0): Iterable<Uint32Array> {
     const { labels, meta } = this.env;
-    if (this.commits() === undefined) return scanList(labels, label, undefined, skip);
+    if (this.committed === undefined) return scanList(labels, label, undefined, skip);
     const count = this.count(label);
     if (skip < blockIds) return scanList(labels, label, count, skip);
     this.#rank ??= new LabelRank(labels);
     return scanList(labels, label, count, skip, this.#rank.find(label, skip, readLabelState(meta)));
   }
 
-  byUuid(from: Uint8Array): Iterable<Uint32Array> | undefined {
-    return this.commits() === undefined ? undefined : idsFrom(this.env.uuid, from);
+  byUuid(from: Uint8Array): Iterable<Uint32Array> {
+    return idsFrom(this.env.uuid, from);
   }
 
   risenFrom(): number {
-    return this.commits() === undefined ? Number.POSITIVE_INFINITY : readRisenFrom(this.env.meta);
+    return readRisenFrom(this.env.meta);
   }
 
   count(label: number): number {

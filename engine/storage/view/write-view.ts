@@ -69,16 +69,7 @@ export class LmdbWriteView extends LmdbView implements WriteView {
     this.group?.flushDeferred(this);
   }
 
-  /** Uncommitted changes have no commit number. */
-  override commits(): undefined {
-    return undefined;
-  }
-
-  override recordCache(): undefined {
-    return undefined;
-  }
-
-  override edgeCache(): undefined {
+  override get committed(): undefined {
     return undefined;
   }
 

@@ -28,7 +28,7 @@ it('lists are those of the snapshot after every commit', () => {
     fc.property(fc.array(act, { maxLength: 20 }), (acts) => {
       for (const { kind, from, to } of acts) {
         write(storage, (txn) => {
-          expect(txn.edgeCache?.()).toBeUndefined();
+          expect(txn.committed).toBeUndefined();
           const pair = 6 * from + to;
           // Two of these people are joined once at most.
           if (kind === 'link' && !joined.has(pair) && joined.add(pair))
@@ -38,7 +38,7 @@ it('lists are those of the snapshot after every commit', () => {
         });
         view.refresh();
         for (const direction of ['out', 'in'] as const) {
-          const lists = view.edgeCache!()!.of(follows!.id, direction);
+          const lists = view.committed!.edgeCache().of(follows!.id, direction);
           for (const id of people) {
             const wanted = view.adjacency(id, follows!.id, direction);
             // A second look is answered without reading.

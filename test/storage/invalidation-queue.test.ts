@@ -1,5 +1,5 @@
-// What threads keep of elements that a commit has not touched: it must be what their snapshots say, under
-// commits of every kind and number, those included that nobody was told of; and it must be kept.
+// Caches of threads after commits that change other elements: each cached value equals the value of the snapshot, under
+// commits of every kind and number, including commits that the queue did not report; and unchanged values stay cached.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';
@@ -119,11 +119,11 @@ class World {
   check(reader: number): void {
     const view = this.views[reader]!;
     for (let look = 0; look < 2; look++) {
-      const records = view.recordCache!()!;
+      const records = view.committed!.recordCache();
       for (const id of [...this.people, ...this.plants, ...this.#edges]) {
         expect(records.get(id)).toEqual(view.record(id));
       }
-      const edges = view.edgeCache!()!;
+      const edges = view.committed!.edgeCache();
       for (const [ids, direction] of [
         [this.people, 'out'] as const,
         [this.plants, 'in'] as const,
@@ -183,8 +183,8 @@ it('stays after a commit except for the changed element', async () => {
     const before = reads;
     view.refresh();
     for (const id of ids) {
-      view.recordCache!()!.get(id);
-      view.edgeCache!()!.of(follows!.id, 'out').get(id);
+      view.committed!.recordCache().get(id);
+      view.committed!.edgeCache().of(follows!.id, 'out').get(id);
     }
     return reads - before;
   };
