@@ -71,5 +71,5 @@ export function isDeclared(frame: Frame, record: Uint8Array): boolean {
 }
 
 /** Returns true if a search has set its attributes on the element. */
-export const isHit = ({ score, distance }: Element): boolean =>
+export const isHit = ({ hit: { score, distance } }: Element): boolean =>
   !Number.isNaN(score) || !Number.isNaN(distance);
