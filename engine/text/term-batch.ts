@@ -1,5 +1,5 @@
-// Collects the keyword documents of a bulk load on the loader thread, grouped by term. The writer thread adds them
-// to the index with `TextIndexWriter.addBatch`.
+// Collects the keyword documents of a bulk load on the loader thread, grouped by term. The writer thread
+// adds them to the index with `TextIndexWriter.addBatch`.
 import { ByteWriter } from '../base/bytes.js';
 import { doubled } from '../base/u32-array.js';
 import { termBytes } from './text-key.js';

@@ -1,5 +1,5 @@
-// Writes the keyword index. Requests, bulk loads and maintenance add, replace and remove documents here, and only
-// this file calls posting-list.ts with new postings. Runs on the writer thread.
+// Writes the keyword index. Requests, bulk loads and maintenance add, replace and remove documents here,
+// and only this file calls posting-list.ts with new postings. Runs on the writer thread.
 //
 // Invariant: the statistics of a label and the postings of its documents change in the same transaction.
 import type { DerivedStore } from '../storage/table/deferred-work.js';
@@ -147,7 +147,7 @@ function replaceDocument(
   }
 }
 
-/** Adds the documents of a batch to the statistics of their labels. Returns the length of each row's document. */
+/** Adds the documents of a batch to the statistics of their labels. Returns their lengths by row. */
 function countBatch(store: PostingStore, { documents, ids, labelOf }: DocumentBatch): Uint32Array {
   const lengths = new Uint32Array(ids.length);
   const totals = new Map<number, CollectionStats>();

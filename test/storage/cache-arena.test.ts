@@ -1,5 +1,5 @@
-// Compares the caches with a map: after additions and removals in any order, every entry is found, arrays returned earlier
-// are unchanged, and the arena is no longer than its entries require.
+// Compares the caches with a map: after additions and removals in any order, every entry is found, arrays
+// returned earlier are unchanged, and the arena is no longer than its entries require.
 import { expect, it } from 'vitest';
 import { EdgeCache } from '../../engine/storage/graph/edge-cache.js';
 import { RecordCache } from '../../engine/storage/record/record-cache.js';

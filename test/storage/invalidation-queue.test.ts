@@ -1,5 +1,6 @@
-// Caches of threads after commits that change other elements: each cached value equals the value of the snapshot, under
-// commits of every kind and number, including commits that the queue did not report; and unchanged values stay cached.
+// Caches of threads after commits that change other elements: each cached value equals the value of the
+// snapshot, under commits of every kind and number, including commits that the queue did not report; and
+// unchanged values stay cached.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { defaultLimits } from '../../engine/base/limits.js';

@@ -1,5 +1,6 @@
-// Accessors of the segment header, which is at address 0; layout.ts says what each field contains. All accessors
-// are inlined: they compile to the loads and stores that they name. Atomic operations use the offsets directly.
+// Accessors of the segment header, which is at address 0; layout.ts says what each field contains. All
+// accessors are inlined: they compile to the loads and stores that they name. Atomic operations use the
+// offsets directly.
 import {
   H_ADD, H_BEAM, H_BREAK, H_BULK_ROWS, H_BYTES_MAX, H_CAPACITY, H_CHANGED, H_CHUNKS, H_CHUNK_SHIFT,
   H_CURSOR, H_DELETED, H_DIMENSION, H_EDGES_END, H_EDGE_CODES, H_EDGE_CODE_BYTES, H_EDGE_DISTANCE,

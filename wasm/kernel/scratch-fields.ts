@@ -1,5 +1,5 @@
-// Accessors of a scratch memory, given its address; layout.ts says what each field contains. All accessors are
-// inlined: they compile to the loads and stores that they name.
+// Accessors of a scratch memory, given its address; layout.ts says what each field contains. All
+// accessors are inlined: they compile to the loads and stores that they name.
 import {
   L_ALLOW, L_ALLOW_ROOM, L_ALLOW_WORDS, L_ANSWERS, L_BASE, L_CENTRED, L_CODE, L_DISTANCES,
   L_ESTIMATES, L_FINE, L_IDS, L_INNER_COUNT, L_KEEP_ALL, L_CHOSEN, L_LENGTH, L_NORM, L_OFFSET,

@@ -1,5 +1,5 @@
-// The constants by which the executor chooses between access paths at run time. The unit of a cost is one visit:
-// an element, an edge or an index entry that is read.
+// The constants by which the executor chooses between access paths at run time. The unit of a cost is one
+// visit: an element, an edge or an index entry that is read.
 //
 // Invariant: a constant changes the speed of a plan, never its rows or their order.
 

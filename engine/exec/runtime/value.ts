@@ -1,6 +1,6 @@
-// Defines the values of slots while a plan runs: scalars and lists, objects from the request, elements of the
-// graph, and records made by the plan. Values never change once made, except for an element's record, which
-// is read on demand, and the vector that a binding captures.
+// Defines the values of slots while a plan runs: scalars and lists, objects from the request, elements of
+// the graph, and records made by the plan. Values never change once made, except for an element's record,
+// which is read on demand, and the vector that a binding captures.
 import type { Instant, Uuid } from '../../base/value.js';
 
 /** How a search found an element. A number that does not apply is NaN. */
@@ -47,7 +47,8 @@ export class Element {
   constructor(readonly id: number) {}
 }
 
-// Few elements have these attributes. The others read them from the prototype, which saves memory in every row.
+// Few elements have these attributes. The others read them from the prototype, which saves memory in
+// every row.
 Element.prototype.hit = noHit;
 Element.prototype.fresh = false;
 Element.prototype.hops = -1;

@@ -1,5 +1,5 @@
-// A load with exclusive access defers its adjacency entries. Wherever the load ends or is cut off, the adjacency lists
-// become those of a load that defers none.
+// A load with exclusive access defers its adjacency entries. Wherever the load ends or is cut off, the
+// adjacency lists become those of a load that defers none.
 import { describe, expect, it } from 'vitest';
 import { randomOf } from '../../../bench/support/seeded-random.js';
 import { instantFromMicros } from '../../../engine/base/date.js';
