@@ -12,7 +12,7 @@ import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { scanEdges } from './kernel/fastscan';
 import {
   clearSeen, unvisitedNeighbours, hasAnswer, scoreEntryPoints, collect, selectEntryPoints,
-  poolOfResults, minUsefulDistance, estimateCutoff,
+  poolOfResults, minUsefulDistance, estimateCutoff, NONE_AHEAD, isAhead, touchAhead,
 } from './search-layer';
 import { Node } from './kernel/node';
 
@@ -91,6 +91,7 @@ function expand(scratch: usize, ef: i32, poolMax: i32, cutoff: f32): bool {
     answers -= <i32>isLast;
   }
   let worst: f32 = answers < ef ? Infinity : farthest(pool, count);
+  let ahead = NONE_AHEAD;
   let visited = 0;
   let cursor = 0;
   while (cursor < count) {
@@ -100,7 +101,10 @@ function expand(scratch: usize, ef: i32, poolMax: i32, cutoff: f32): bool {
     if (key & 1) continue;
     store<u64>(at, key | 1);
     visited++;
-    const owner = nodeAt((<u32>key) >> 1);
+    const slot = (<u32>key) >> 1;
+    const owner = nodeAt(slot);
+    if (codes != 0 && !isAhead(ahead, slot))
+      ahead = touchAhead(scratch, owner, pool, cursor, count);
     const mask = cutoff > 0 && distanceOf(key) > rough
       ? scanEdges(scratch, owner + codes, distanceOf(key), worst * cutoff)
       : Node.used(owner);

@@ -32,6 +32,12 @@ const followFrom = 193;
  */
 const followMax = (padded: number): number => padded >> 2;
 
+/**
+ * Largest number of results for which a search should follow estimates. Only the nodes that such a search
+ * expands become results, so that more results would need a wider pool than a search by codes.
+ */
+const followK = 16;
+
 /** Default of `ef_search`. */
 export const defaultEf = 128;
 
@@ -66,7 +72,9 @@ function widthFor({ width, widthForMany }: CalibratedWidths, k: number): number 
 
 /**
  * Returns the parameters of a search for k results with width `ef`. A search that follows estimates holds 2
- * `ef` entries, because estimates are noisier than distances and a node may have several entries.
+ * `ef` entries, because estimates are noisier than distances and a node may have several entries. The pool
+ * has enough entries for k different nodes, so that a narrow search is not repeated.
+ * Invariant: for one k, a narrower width costs no more than a wider one.
  */
 export function graphSearchParams(
   ef: number,
@@ -74,8 +82,8 @@ export function graphSearchParams(
   estimates: boolean,
   padded: number,
 ): GraphSearchParams {
-  const minWidth = k + (k >> 1);
-  const follow = estimates && padded >= followFrom && Math.max(ef, minWidth) <= followMax(padded);
-  const pool = follow ? Math.max(ef * 2, 8 + minWidth) : Math.max(ef, minWidth);
+  const isFollowed = estimates && k <= followK && padded >= followFrom;
+  const follow = isFollowed && Math.max(ef, k) <= followMax(padded);
+  const pool = follow ? Math.max(2 * ef, 3 * k) : Math.max(ef, k + Math.max(4, Math.ceil(k / 10)));
   return { pool: Math.max(8, Math.min(POOL_MAX, pool)), follow };
 }
