@@ -158,7 +158,7 @@ export { findLeader as hearLeader } from './cluster/role/find-leader.js';
 export { keyFor, keyIdOf, keyIdsOf, printKey } from './cluster/entry/entry-keys.js';
 export {
   type CopiedFile,
-  copyPlaceIn,
+  copyFolderIn as copyPlaceIn,
   installNodeCopy,
   isCopiedPath,
   makeNodeCopy,

@@ -51,16 +51,17 @@ export function readAdHocCall(
     const allowed = '`true`: the query writes';
     fail('PARAM_VALUE', { param: 'write', allowed, got: 'nothing' }, { hint });
   }
-  const given = body.member('parameters') ?? scanBody(nothing, limits);
-  if (given.kind !== 'object' && given.kind !== 'null') refuse('parameters', 'Object', given);
-  const args = argumentsOf(query, given, rules);
+  const parameters = body.member('parameters') ?? scanBody(nothing, limits);
+  if (parameters.kind !== 'object' && parameters.kind !== 'null')
+    refuse('parameters', 'Object', parameters);
+  const args = argumentsOf(query, parameters, rules);
   const measured = flagIn(body, 'profile') ? { ...plan, profile: true as const } : plan;
   return { query, plan: measured, args, explain: false };
 }
 
 const nothing = new Uint8Array(0);
 
-interface Kept {
+interface CachedQueries {
   limits: Limits;
   /** The most recently used query is last. */
   queries: Map<string, Query>;
@@ -68,10 +69,10 @@ interface Kept {
   length: number;
 }
 
-const kept = new WeakMap<Program, Kept>();
+const cache = new WeakMap<Program, CachedQueries>();
 
 /** Maximum characters of all cached texts. A plan is a few dozen times as large as its text. */
-const keptLength = 64 * 1024;
+const cachedLengthMax = 64 * 1024;
 
 /** Characters. A longer text takes milliseconds to compile. */
 const shortText = 2048;
@@ -86,28 +87,28 @@ export function prepareAdHocCall(
   { limits }: DecodingRules,
 ): Promise<unknown> | undefined {
   const text = sourceIn(scanBody(bytes, limits));
-  if (text.length <= shortText || isKept(text, program, limits)) return undefined;
+  if (text.length <= shortText || isCached(text, program, limits)) return undefined;
   return checkCompiler
     .adHoc(text, program, limits)
-    .then((compilation) => keep(text, program, limits, () => sound(compilation)));
+    .then((compilation) => cached(text, program, limits, () => sound(compilation)));
 }
 
-const isKept = (text: string, program: Program, limits: Limits): boolean => {
-  const known = kept.get(program);
+const isCached = (text: string, program: Program, limits: Limits): boolean => {
+  const known = cache.get(program);
   return known?.limits === limits && known.queries.has(text);
 };
 
 /** Compiles one query. Fails QUERY_INVALID with the location of every diagnostic. */
 export function queryOf(text: string, program: Program, limits: Limits): Query {
   const { schema, compat } = program;
-  return keep(text, program, limits, () => sound(compileAdHoc(text, schema, { compat, limits })));
+  return cached(text, program, limits, () => sound(compileAdHoc(text, schema, { compat, limits })));
 }
 
-function keep(text: string, program: Program, limits: Limits, make: () => Query): Query {
-  let known = kept.get(program);
+function cached(text: string, program: Program, limits: Limits, make: () => Query): Query {
+  let known = cache.get(program);
   if (known?.limits !== limits) {
     known = { limits, queries: new Map(), length: 0 };
-    kept.set(program, known);
+    cache.set(program, known);
   }
   const { queries } = known;
   const found = queries.get(text);
@@ -116,7 +117,7 @@ function keep(text: string, program: Program, limits: Limits, make: () => Query)
   queries.set(text, query);
   if (found === undefined) known.length += text.length;
   for (const [oldest] of queries) {
-    if (known.length <= keptLength) break;
+    if (known.length <= cachedLengthMax) break;
     queries.delete(oldest);
     known.length -= oldest.length;
   }
@@ -141,11 +142,11 @@ function invalidQuery({ code, line, column, message, hint }: Diagnostic): ErrorD
 /** Reads the arguments of a query from an object, or from null, inside a body. */
 export function argumentsOf(
   { name: owner, plan }: Query,
-  given: JsonView,
+  parameters: JsonView,
   { limits, strict }: DecodingRules,
 ): Argument[] {
-  const decoding = { owner, limits, strict, prefix: given.path, errors: [] };
-  return decodeArguments(given, plan.parameters, decoding);
+  const decoding = { owner, limits, strict, prefix: parameters.path, errors: [] };
+  return decodeArguments(parameters, plan.parameters, decoding);
 }
 
 function sourceIn(body: JsonView): string {

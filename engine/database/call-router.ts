@@ -45,13 +45,13 @@ export class CallRouter {
   constructor(private readonly parts: AdmissionParts) {}
 
   /** Makes a program the current one on this thread. */
-  adopt(program: Program, generation: number): void {
+  applyProgram(program: Program, generation: number): void {
     const entries = program.queries.map((query, index) => {
       return [query.name, { query, number: queryNumber(generation, index) }] as const;
     });
     this.#queries = new Map(entries);
     this.parts.inline.costs.reset();
-    this.parts.queryMetrics.adopt(program.queries.map(({ name }) => name));
+    this.parts.queryMetrics.setQueries(program.queries.map(({ name }) => name));
   }
 
   /** Runs a query: on this thread when it is cheap, otherwise in a lane. Fails with TrellisError. */

@@ -34,7 +34,7 @@ export function databaseMetrics(of: Observed): DatabaseSample[] {
     { name: 'worker_restarts_total', labels: { reason: 'ended' }, value: dispatcher.restarts },
     { name: 'queue_depth', labels: { lane: 'read', thread: 'reader' }, value: dispatcher.queued },
     { name: 'queue_depth', labels: { lane: 'write', thread: 'writer' }, value: writer.queued },
-    { name: 'inline_reads_total', value: of.inlineReads + of.queryMetrics.readsElsewhere },
+    { name: 'inline_reads_total', value: of.inlineReads + of.queryMetrics.readsOnThreads },
     { name: 'writes_total', value: writer.accepted },
     ...of.queryMetrics.metrics(),
     ...of.writerMetrics.metrics(of.storage.committedSeq()),

@@ -143,7 +143,7 @@ export async function createCluster(
   await database.close();
   const directory = openDataDirectory(options.dataDir);
   const env = openEnv(join(options.dataDir, 'graph'));
-  let isWhole = false;
+  let isComplete = false;
   try {
     env.transact(() => {
       env.meta.put(metaKey.sources, sources);
@@ -155,11 +155,11 @@ export async function createCluster(
     const address = logAddressOf(cluster, directory.dbUuid);
     const keys = EntryKeys.of(cluster.secrets, address.name);
     const position = await begin({ ...address, allowLazy }, env, directory, keys);
-    isWhole = true;
+    isComplete = true;
     return position;
   } finally {
     await env.close();
-    directory.close({ clean: isWhole });
+    directory.close({ clean: isComplete });
   }
 }
 
@@ -167,13 +167,16 @@ const isCode = (error: unknown, code: ErrorCode): boolean =>
   error instanceof TrellisError && error.code === code;
 
 /** Repeats the request while the log does not respond. */
-async function patiently<T>(ask: () => Promise<T>, onWait?: (what: string) => void): Promise<T> {
+async function patiently<T>(
+  attempt: () => Promise<T>,
+  onWait?: (what: string) => void,
+): Promise<T> {
   let what = 'no answer';
   const soon = setTimeout(() => onWait?.(what), soonMs);
   try {
     for (const end = performance.now() + electionMs; ; ) {
       try {
-        return await ask();
+        return await attempt();
       } catch (error) {
         if (!isCode(error, 'LOG_UNAVAILABLE') || performance.now() > end) throw error;
         what = String((error as TrellisError).data.args.what);
@@ -216,11 +219,11 @@ async function begin(
     const source = { kind: entryKind.genesis, epoch, id, time: wallMs(), body };
     const signer = keys && { keys, id: keys.newest };
     const sealed = encodeEntry(logStart, 0, source, signer);
-    const before = { ...logStart, isSure: true };
+    const before = { ...logStart, isVerified: true };
     const outcome = await appendEntry(log, sealed, before, {
       timeoutMs: foundingMs,
       clusterMetrics: new ClusterMetrics(),
-      onFault: (error) => {
+      onError: (error) => {
         throw error;
       },
     });

@@ -136,12 +136,13 @@ class DatabaseImpl implements Database {
         this.#dispatcher.broadcast(message);
         this.#attached.broadcast(message);
       },
-      onBuild: (message) => this.#spreadBuild(message),
+      onBuild: (message) => this.#broadcastBuild(message),
       onSnapshot: (info) => this.#vectors.noteSnapshot(info),
       onSettled: (call, cost) => this.#metrics.returned(indexOf(call.query), call, cost),
-      onSources: (sources) => void this.#cluster!.adopt(sources, (next) => this.#follow(next)),
-      onMark: (mark, position) => this.#cluster!.hear(mark, position),
-      onClusterFault: (error) => this.#cluster!.node.setFault(error),
+      onSources: (sources) =>
+        void this.#cluster!.applySources(sources, (next) => this.#follow(next)),
+      onMark: (mark, position) => this.#cluster!.onMark(mark, position),
+      onClusterError: (error) => this.#cluster!.node.setFault(error),
       refusal: () => this.#cluster?.node.refusal,
       onRoom: (shortage, errno) => this.#disk.noteRoom(shortage, errno, this.#metrics),
       onStopped: (reason, errno) => {
@@ -238,11 +239,11 @@ class DatabaseImpl implements Database {
       cluster: this.#cluster?.logClientSetup(this.options.limits),
     });
     this.#cluster?.attach({
-      order: (order) => this.#writer.order(order),
+      execute: (command) => this.#writer.execute(command),
       read: (words) => this.#threads.hashTables(this.#graphPath, words),
     });
     this.#threads.unref();
-    this.#adopt(this.program, this.#control.schema());
+    this.#applyProgram(this.program, this.#control.schema());
     await this.#disk.start();
     this.#dispatcher.broadcast(this.#configuration());
     this.#phase = 'serving';
@@ -254,7 +255,7 @@ class DatabaseImpl implements Database {
     return { kind: 'configure', program: this.#packed, ...identity, indexes };
   }
 
-  #spreadBuild(message: Extract<FromWriter, { kind: 'build' }>): void {
+  #broadcastBuild(message: Extract<FromWriter, { kind: 'build' }>): void {
     if (this.#phase === 'stopping') return;
     this.#indexes.take(message);
     this.#dispatcher.growFully(message);
@@ -274,10 +275,10 @@ class DatabaseImpl implements Database {
   }
 
   /** Makes a program the current one on this thread. */
-  #adopt(program: Program, schema: number): void {
+  #applyProgram(program: Program, schema: number): void {
     this.program = program;
     this.#guard.configure(schema);
-    this.#admission.adopt(program, this.#generation);
+    this.#admission.applyProgram(program, this.#generation);
     this.#control.setProgram(this.#generation);
   }
 
@@ -350,15 +351,15 @@ class DatabaseImpl implements Database {
   load(name?: string, options: Omit<LoadName, 'name'> = {}): BulkLoad {
     this.#checkAlive();
     const setup = { role: 'loader' as const, ...this.#laneSetup() };
-    const given = { ...options, name, isExclusive: options.isExclusive && !this.#cluster };
+    const loadOptions = { ...options, name, isExclusive: options.isExclusive && !this.#cluster };
     return this.view((view) =>
-      this.#loads.begin(given, view, {
+      this.#loads.begin(loadOptions, view, {
         start: (onEnd) =>
           this.#threads.startLoader(setup, (error) => {
             if (error) this.options.log('error', 'a loader has ended', { reason: error.message });
             onEnd(error);
           }),
-        order: (order) => this.#writer.order({ kind: 'load', order }),
+        execute: (command) => this.#writer.execute({ kind: 'load', command }),
         embed: (texts) => embedRows(this.#models, texts, this.options.limits.write_time),
         checkRoom: () => {
           this.#checkAlive();
@@ -396,17 +397,17 @@ class DatabaseImpl implements Database {
     const packed = packProgram(program);
     const generation = ++this.#lastGeneration;
     const reload = { program: packed, generation, sources };
-    const schema = await this.#writer.order({ kind: 'reload', ...reload });
-    this.#keepEarlier();
+    const schema = await this.#writer.execute({ kind: 'reload', ...reload });
+    this.#retainEarlier();
     this.#packed = packed;
     this.#generation = generation;
-    this.#adopt(program, schema as number);
+    this.#applyProgram(program, schema as number);
     this.#dispatcher.broadcast(this.#configuration());
     this.#attached.broadcast(this.#configuration());
   }
 
   /** Keeps the current program for lanes that start later: they may still get calls of it. */
-  #keepEarlier(): void {
+  #retainEarlier(): void {
     const { program, generation, schema } = this.#configuration();
     if (this.#earlier.push({ program, generation, schema }) > generationsMax) this.#earlier.shift();
   }
@@ -414,12 +415,12 @@ class DatabaseImpl implements Database {
   async preview({ schema, olderSchemas, migrations }: Program): Promise<SchemaPreview> {
     this.#checkAlive();
     const program = pack({ schema, olderSchemas, migrations });
-    return (await this.#writer.order({ kind: 'preview', program })) as SchemaPreview;
+    return (await this.#writer.execute({ kind: 'preview', program })) as SchemaPreview;
   }
 
   async snapshot(): Promise<void> {
     this.#checkAlive();
-    await this.#writer.order({ kind: 'snapshot' });
+    await this.#writer.execute({ kind: 'snapshot' });
   }
 
   notePort(port: number): void {
@@ -475,12 +476,12 @@ class DatabaseImpl implements Database {
     this.#disk.stop();
     this.#loads.close();
     this.#control.setProgram(none);
-    const closing = this.#writer.order({ kind: 'close', snapshot });
+    const closing = this.#writer.execute({ kind: 'close', snapshot });
     this.#phase = 'stopping';
-    let isWhole = false;
+    let isClean = false;
     try {
       await closing;
-      isWhole = this.#disk.lost === undefined && this.#writer.readOnlyReason === undefined;
+      isClean = this.#disk.lost === undefined && this.#writer.readOnlyReason === undefined;
     } finally {
       this.#dispatcher.close();
       await this.#attached.close();
@@ -489,8 +490,8 @@ class DatabaseImpl implements Database {
       await this.#cluster?.node.close();
       this.#isClosed = true;
       this.#storage.close();
-      const tell = (text: string, reason: string) => this.options.log('warn', text, { reason });
-      this.directory.close({ clean: isWhole, log: tell });
+      const warn = (text: string, reason: string) => this.options.log('warn', text, { reason });
+      this.directory.close({ clean: isClean, log: warn });
     }
   }
 }

@@ -9,7 +9,7 @@ import { choice, integer, list, one, record, shape } from './option-schema.js';
 const { callback, flag, source, text } = one;
 
 /** Options without a default. */
-type Place = Pick<ClusterOptions, 'log' | 'node' | 'advertise'>;
+type ClusterAddress = Pick<ClusterOptions, 'log' | 'node' | 'advertise'>;
 
 type Nested = 'program' | 'limits' | 'vectors' | 'snapshot' | 'cluster';
 
@@ -40,7 +40,7 @@ export interface OpenOptions extends Partial<Omit<DatabaseOptions, Nested>> {
   };
   snapshot?: Partial<DatabaseOptions['snapshot']>;
   /** Cluster to which the data belong. */
-  cluster?: Place & Partial<ClusterOptions>;
+  cluster?: ClusterAddress & Partial<ClusterOptions>;
 }
 
 const bytes = integer(0, Number.MAX_SAFE_INTEGER);
@@ -127,7 +127,7 @@ const check = shape(
   ['dataDir', 'sources'],
 );
 
-const standardIndex: DatabaseOptions['vectors']['default'] = {
+const defaultIndex: DatabaseOptions['vectors']['default'] = {
   metric: 'cosine',
   m: 16,
   efConstruction: 128,
@@ -137,7 +137,7 @@ const standardIndex: DatabaseOptions['vectors']['default'] = {
   memoryBytes: 2 ** 32,
 };
 
-const standard = {
+const defaults = {
   workers: 0,
   textEnabled: true,
   strictMembers: false,
@@ -147,7 +147,7 @@ const standard = {
   log: () => {},
 };
 
-const standardCluster = {
+const defaultCluster = {
   role: 'member' as const,
   leaseMs: 3000,
   appendTimeoutMs: 20_000,
@@ -158,11 +158,15 @@ const standardCluster = {
   schemaBytes: 2 ** 28,
 };
 
-const placeOf = ({ log, node, advertise }: Place): Place => ({ log, node, advertise });
+const clusterAddress = ({ log, node, advertise }: ClusterAddress): ClusterAddress => ({
+  log,
+  node,
+  advertise,
+});
 
 /** Returns the base with the members of `input` replaced, at every depth. */
-function over<T extends object>(base: T, given: object | undefined): T {
-  const present = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+function over<T extends object>(base: T, overrides: object | undefined): T {
+  const present = Object.entries(overrides ?? {}).filter(([, value]) => value !== undefined);
   return { ...base, ...Object.fromEntries(present) };
 }
 
@@ -187,14 +191,14 @@ export function completeOptions(options: OpenOptions): Omit<DatabaseOptions, 'pr
     embedder,
     limits: over(defaultLimits, options.limits),
     vectors: {
-      default: over(standardIndex, vectors?.default),
+      default: over(defaultIndex, vectors?.default),
       types: over({}, Object.fromEntries(Object.entries(types).map(([k, v]) => [k, over({}, v)]))),
       ...(segmentBytes === undefined ? {} : { segmentBytes }),
     },
     ...(cluster && {
-      cluster: over<ClusterOptions>({ ...standardCluster, ...placeOf(cluster) }, cluster),
+      cluster: over<ClusterOptions>({ ...defaultCluster, ...clusterAddress(cluster) }, cluster),
     }),
     snapshot: over({ intervalMs: 300_000, afterWrites: 50_000, keep: 2 }, options.snapshot),
   };
-  return { ...over(standard, rest), ...nested };
+  return { ...over(defaults, rest), ...nested };
 }

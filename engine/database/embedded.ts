@@ -73,8 +73,8 @@ const opened = new Set<Database>();
 const closeAll = (): void => {
   for (const database of opened) {
     database.close().then(
-      () => forget(database),
-      () => forget(database),
+      () => unregister(database),
+      () => unregister(database),
     );
   }
 };
@@ -84,7 +84,7 @@ function remember(database: Database): void {
   opened.add(database);
 }
 
-function forget(database: Database): void {
+function unregister(database: Database): void {
   opened.delete(database);
   if (opened.size === 0) process.off('beforeExit', closeAll);
 }
@@ -155,7 +155,7 @@ function partsOf(database: Database, { compat }: OpenOptions, limits: Limits): E
     status: () => database.status(),
     metrics: () => database.metrics(),
     cluster: database.cluster,
-    close: () => database.close().finally(() => forget(database)),
+    close: () => database.close().finally(() => unregister(database)),
   };
   return parts;
 }

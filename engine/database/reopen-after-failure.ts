@@ -28,7 +28,11 @@ export async function reopen(
   attached: AttachHost,
 ): Promise<boolean> {
   try {
-    const released = [writer.order({ kind: 'release' }), dispatcher.release(), attached.release()];
+    const released = [
+      writer.execute({ kind: 'release' }),
+      dispatcher.release(),
+      attached.release(),
+    ];
     await Promise.all([...released, storage.close()]);
     storage.reopen();
     dispatcher.reopen();

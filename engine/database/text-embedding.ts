@@ -28,11 +28,11 @@ export function modelChoiceOf(
 
 /** Returns the query's own model, otherwise that of the vector type, otherwise the default. */
 export function modelOf(
-  { defaultModel: standard, ofType }: ModelChoice,
+  { defaultModel, ofType }: ModelChoice,
   own: string | undefined,
   type: string | undefined,
 ): string | undefined {
-  return own ?? (type === undefined ? undefined : ofType(type)) ?? standard;
+  return own ?? (type === undefined ? undefined : ofType(type)) ?? defaultModel;
 }
 
 /** Returns the embeddings in the form that the executor expects. */
@@ -98,17 +98,17 @@ export async function embedRows(
   budgetMs: number,
 ): Promise<(Float64Array | ErrorData)[]> {
   const vectors: (Float64Array | ErrorData)[] = [];
-  const places = new Map<string | undefined, number[]>();
-  rows.forEach(({ type }, place) => {
+  const rowsByModel = new Map<string | undefined, number[]>();
+  rows.forEach(({ type }, index) => {
     const model = modelOf(choice, undefined, type);
-    const list = places.get(model);
-    if (list) list.push(place);
-    else places.set(model, [place]);
+    const list = rowsByModel.get(model);
+    if (list) list.push(index);
+    else rowsByModel.set(model, [index]);
   });
-  for (const [model, list] of places) {
+  for (const [model, list] of rowsByModel) {
     for (let at = 0; at < list.length; at += rowsPerCall) {
       const part = list.slice(at, at + rowsPerCall);
-      const texts = part.map((place) => rows[place]!.text);
+      const texts = part.map((index) => rows[index]!.text);
       const embed = (some: readonly string[]): Promise<Float64Array[]> =>
         choice.embedder.embed(model, some, performance.now() + budgetMs);
       const found = await embedEach(embed, texts);

@@ -8,9 +8,9 @@ import { sharedOriginMs } from '../../engine/internal.js';
 
 const minuteMs = 60_000;
 /** An accepted credential stays in force in this table for this many minutes. */
-const keptMinutes = 10;
+const cachedMinutes = 10;
 /** Number of entries; a power of two. */
-const places = 2 ** 15;
+const slots = 2 ** 15;
 /** Maximum distance of an entry from its home position in the table. */
 const reach = 8;
 /** 32-bit words per entry: 32 bits of the digest, never 0, and the minute of the last use. */
@@ -21,15 +21,15 @@ const minuteAt = (now: number): number => Math.floor((now + sharedOriginMs) / mi
 export class Accepted {
   readonly #words: Int32Array;
 
-  constructor(readonly buffer = new SharedArrayBuffer(places * words * 4)) {
+  constructor(readonly buffer = new SharedArrayBuffer(slots * words * 4)) {
     this.#words = new Int32Array(buffer);
   }
 
-  /** Index of a credential accepted within the last `keptMinutes`, or -1. `now`: performance.now(). */
+  /** Index of a credential accepted within the last `cachedMinutes`, or -1. `now`: performance.now(). */
   find(digest: Buffer, now: number): number {
     const at = this.#entryOf(digest);
     if (at < 0) return -1;
-    return minuteAt(now) - this.#words[at + 1]! <= keptMinutes ? at : -1;
+    return minuteAt(now) - this.#words[at + 1]! <= cachedMinutes ? at : -1;
   }
 
   /** Records that the credential of an entry was accepted again. */
@@ -42,28 +42,28 @@ export class Accepted {
 
   /** Adds an accepted credential. If no entry is free, it replaces the least recently used one nearby. */
   note(digest: Buffer, now: number): void {
-    const [place, tag] = [placeOf(digest), tagOf(digest)];
+    const [slot, tag] = [slotOf(digest), tagOf(digest)];
     let chosen = this.#entryOf(digest);
     for (let step = 0; chosen < 0 && step < reach; step++) {
-      const at = ((place + step) % places) * words;
+      const at = ((slot + step) % slots) * words;
       if (this.#words[at] === 0) chosen = at;
     }
-    if (chosen < 0) chosen = this.#oldest(place);
+    if (chosen < 0) chosen = this.#oldest(slot);
     this.#words[chosen + 1] = minuteAt(now);
     this.#words[chosen] = tag;
   }
 
-  #oldest(place: number): number {
-    let oldest = place * words;
+  #oldest(slot: number): number {
+    let oldest = slot * words;
     for (let step = 1; step < reach; step++) {
-      const at = ((place + step) % places) * words;
+      const at = ((slot + step) % slots) * words;
       if (this.#words[at + 1]! < this.#words[oldest + 1]!) oldest = at;
     }
     return oldest;
   }
 
   /** Marks a credential as no longer accepted. */
-  forget(digest: Buffer): void {
+  remove(digest: Buffer): void {
     const at = this.#entryOf(digest);
     if (at >= 0) this.#words[at + 1] = 0;
   }
@@ -79,14 +79,14 @@ export class Accepted {
   }
 
   #entryOf(digest: Buffer): number {
-    const [place, tag] = [placeOf(digest), tagOf(digest)];
+    const [slot, tag] = [slotOf(digest), tagOf(digest)];
     for (let step = 0; step < reach; step++) {
-      const at = ((place + step) % places) * words;
+      const at = ((slot + step) % slots) * words;
       if (this.#words[at] === tag) return at;
     }
     return -1;
   }
 }
 
-const placeOf = (digest: Buffer): number => digest.readUInt32LE(0) % places;
+const slotOf = (digest: Buffer): number => digest.readUInt32LE(0) % slots;
 const tagOf = (digest: Buffer): number => digest.readInt32LE(4) | 1;

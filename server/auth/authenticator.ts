@@ -50,7 +50,7 @@ export class KeyJudge {
         return { caller };
       }
       // The key was revoked: from now on its text counts as a guess.
-      accepted.forget(digest);
+      accepted.remove(digest);
     }
     return this.#once(exchange, digest, now, () => keys.find({ text, digest }, wallMs()));
   }

@@ -6,7 +6,7 @@ import { digestOf } from './credential.js';
 const prefix = 'sha256:';
 const digestForm = /^[0-9a-fA-F]{64}$/;
 /** Minimum number of characters; a shorter key can be guessed. */
-const leastLength = 16;
+const lengthMin = 16;
 
 /**
  * Whether the value is a digest without its prefix. This release reads it as a digest, the next one as a key.
@@ -32,8 +32,8 @@ export function environmentDigest(value: string): string {
     return digest.toLowerCase();
   }
   if (isBareDigest(value)) return value.toLowerCase();
-  if (value.length < leastLength) {
-    const what = `\`auth.api_key\` has ${value.length} characters, and can be guessed; ${leastLength} are the least`;
+  if (value.length < lengthMin) {
+    const what = `\`auth.api_key\` has ${value.length} characters, and can be guessed; ${lengthMin} are the least`;
     const hint = 'Make one with `openssl rand -base64 24`, or a key with `trellis keys add`.';
     fail('CONFIG_INVALID', { what }, { hint });
   }

@@ -75,9 +75,9 @@ export interface KeyFile {
  * Returns the keys of a file, or none if the file does not exist. Fails CONFIG_INVALID if it is not a valid
  * key file.
  */
-export const readKeyFile = (path: string): KeyRecord[] => readWholeKeyFile(path).keys;
+export const readKeyFile = (path: string): KeyRecord[] => readFullKeyFile(path).keys;
 
-export function readWholeKeyFile(path: string): KeyFile {
+export function readFullKeyFile(path: string): KeyFile {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -97,9 +97,9 @@ export function readWholeKeyFile(path: string): KeyFile {
   if (!fileSchemas.some((schema) => Check(schema, content))) {
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} is not a key file` });
   }
-  const { crc32: noted, keys, shared, gone } = content as KeyFile & { crc32?: string };
+  const { crc32: storedCrc, keys, shared, gone } = content as KeyFile & { crc32?: string };
   const file = { keys, ...(shared && { shared, gone: gone ?? [] }) };
-  if (noted !== undefined && noted !== checksumOf(file)) {
+  if (storedCrc !== undefined && storedCrc !== checksumOf(file)) {
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} fails its checksum` });
   }
   return file;
@@ -113,7 +113,7 @@ const checksumOf = ({ keys, shared, gone }: KeyFile): string =>
 
 /** Maximum duration of a change. An older draft was left by a process that died. */
 const staleMs = 2_000;
-const patienceMs = 20_000;
+const lockTimeoutMs = 20_000;
 const retryMs = 10;
 
 /** Replaces the keys by the result of `change`. */
@@ -128,8 +128,8 @@ export function changeKeyFile(path: string, change: (keys: KeyRecord[]) => KeyRe
 export function withKeys(file: KeyFile, keys: KeyRecord[]): KeyFile {
   if (file.shared === undefined) return { keys };
   const ids = new Set(keys.map(({ id }) => id));
-  const gone = file.keys.map(({ id }) => id).filter((id) => !ids.has(id));
-  return { ...file, keys, gone: [...file.gone!, ...gone] };
+  const deleted = file.keys.map(({ id }) => id).filter((id) => !ids.has(id));
+  return { ...file, keys, gone: [...file.gone!, ...deleted] };
 }
 
 /**
@@ -139,7 +139,7 @@ export function withKeys(file: KeyFile, keys: KeyRecord[]): KeyFile {
  */
 export function rewriteKeyFile(path: string, change: (file: KeyFile) => KeyFile): void {
   makeFolder(dirname(path));
-  const end = performance.now() + patienceMs;
+  const end = performance.now() + lockTimeoutMs;
   while (!attemptRewrite(path, change)) {
     if (performance.now() > end) fail('CONFIG_INVALID', { what: `${path} changes all the time.` });
   }
@@ -150,20 +150,20 @@ export function rewriteKeyFile(path: string, change: (file: KeyFile) => KeyFile)
 function attemptRewrite(path: string, change: (file: KeyFile) => KeyFile): boolean {
   const draft = `${path}.tmp`;
   const file = openDraft(draft);
-  const isOurs = (): boolean =>
+  const isOwnLock = (): boolean =>
     statSync(draft, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
   try {
-    const next = change(readWholeKeyFile(path));
+    const next = change(readFullKeyFile(path));
     const version = versionOf(next);
     const content = { version, crc32: checksumOf(next), ...next };
     // Writes all bytes or fails. A single write can be cut short by a full disk without an error.
     writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
     fsyncSync(file);
-    if (!isOurs()) return false;
+    if (!isOwnLock()) return false;
     renameSync(draft, path);
     return true;
   } catch (error) {
-    if (isOurs()) rmSync(draft, { force: true });
+    if (isOwnLock()) rmSync(draft, { force: true });
     throw error;
   } finally {
     closeSync(file);
@@ -196,7 +196,7 @@ function openDraft(draft: string): number {
         fail('CONFIG_INVALID', { what: `${draft} cannot be written: ${code}.` });
     }
     const now = performance.now();
-    if (now - began > patienceMs) fail('CONFIG_INVALID', { what: `${draft} is in the way.` });
+    if (now - began > lockTimeoutMs) fail('CONFIG_INVALID', { what: `${draft} is in the way.` });
     const found = statSync(draft, { throwIfNoEntry: false });
     const present = found ? `${found.ino} ${found.size} ${found.mtimeMs}` : '';
     if (present !== former) since = now;

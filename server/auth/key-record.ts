@@ -95,7 +95,7 @@ export function rotateKey(
   const { digest, text } = makeText(record.id);
   const { former = [], ...rest } = record;
   const present = { digest: record.digest, until: until.toISOString() };
-  const kept = [present, ...former].filter((one) => Date.parse(one.until) > now.getTime());
-  const good = kept.slice(0, formerMax);
+  const valid = [present, ...former].filter((one) => Date.parse(one.until) > now.getTime());
+  const good = valid.slice(0, formerMax);
   return { record: { ...rest, digest, ...(good.length > 0 && { former: good }) }, text };
 }

@@ -54,13 +54,13 @@ export class KeyUse {
     before: string | undefined,
     now: number,
   ): string | undefined {
-    const times = digests.flatMap(({ digest }) => {
+    const uses = digests.flatMap(({ digest }) => {
       const at = this.accepted.usedAt(Buffer.from(digest, 'hex'));
       return at === undefined ? [] : [wallMs() - (now - at)];
     });
-    const latest = Math.max(...times);
+    const latest = Math.max(...uses);
     // If the clock was set back, the last use keeps its later time.
-    if (times.length === 0 || latest <= Date.parse(before ?? '')) return before;
+    if (uses.length === 0 || latest <= Date.parse(before ?? '')) return before;
     return `${new Date(latest).toISOString().slice(0, 16)}Z`;
   }
 

@@ -34,7 +34,7 @@ export class OwnRate implements Rate {
  * Number of cells for the sources of one second, a power of two. `reach`: maximum distance of a source from
  * its home cell.
  */
-const places = 2 ** 15;
+const slots = 2 ** 15;
 const reach = 16;
 /** Layout of a cell: 24 bits of the source's hash, 16 bits of the second, 24 bits of the count. */
 const countBits = 24n;
@@ -51,25 +51,25 @@ export class SharedRate implements Rate {
 
   constructor(
     private readonly limit: number,
-    readonly buffer = new SharedArrayBuffer(places * 8 + 8),
+    readonly buffer = new SharedArrayBuffer(slots * 8 + 8),
   ) {
     this.#cells = new BigInt64Array(buffer);
     // The seed is random: a client that chooses the names of sources must not be able to choose their cells.
     if (this.#seed === 0) {
-      Atomics.store(this.#cells, places, BigInt(Math.floor(Math.random() * 2 ** 32)) | 1n);
+      Atomics.store(this.#cells, slots, BigInt(Math.floor(Math.random() * 2 ** 32)) | 1n);
     }
   }
 
   get #seed(): number {
-    return Number(Atomics.load(this.#cells, places));
+    return Number(Atomics.load(this.#cells, slots));
   }
 
   pass(source: string, now: number): boolean {
-    const [place, tag] = hashOf(source, this.#seed);
+    const [slot, tag] = hashOf(source, this.#seed);
     const second = BigInt(Math.floor((now + sharedOriginMs) / 1000) & 0xffff);
     const head = (BigInt(tag) << secondBits) | second;
     for (let step = 0; ; step++) {
-      const at = (place + step) % places;
+      const at = (slot + step) % slots;
       const isLast = step === reach;
       for (;;) {
         const cell = BigInt.asUintN(64, Atomics.load(this.#cells, at));
@@ -99,5 +99,5 @@ function hashOf(source: string, seed: number): [place: number, tag: number] {
     b = Math.imul(b + source.charCodeAt(i), 0x85ebca6b) ^ (b >>> 13);
   }
   a = Math.imul(a ^ (a >>> 15), 0x2c1b3c6d);
-  return [(a >>> 8) % places, (b >>> 8) | 1];
+  return [(a >>> 8) % slots, (b >>> 8) | 1];
 }

@@ -60,7 +60,7 @@ const grants: Record<Role, readonly Access[]> = {
 };
 
 const hostsMax = 256;
-const heardHeaders = [
+const credentialHeaders = [
   'content-type',
   'x-api-key',
   'authorization',
@@ -74,7 +74,7 @@ const heardHeaders = [
 ];
 const corsHeaders: HeaderList = [
   ['Access-Control-Allow-Methods', 'GET, POST'],
-  ['Access-Control-Allow-Headers', heardHeaders.join(', ')],
+  ['Access-Control-Allow-Headers', credentialHeaders.join(', ')],
   ['Access-Control-Max-Age', '600'],
 ];
 

@@ -4,16 +4,16 @@
 // Invariants: a write is sent again only under its idempotency key, or if it is known not to have been done.
 // The deadline covers all tries.
 /// <reference lib="esnext.disposable" preserve="true" />
-import { type Fault, TrellisError } from './error.js';
-import { type Place, UnsafeIntegerError, decode, encode } from './lossless-json.js';
+import { type ErrorBody, TrellisError } from './error.js';
+import { type DecodePath, UnsafeIntegerError, decode, encode } from './lossless-json.js';
 import { Nodes } from './nodes.js';
 
-export { type Place, TrellisError, UnsafeIntegerError, decode, encode };
+export { type DecodePath as Place, TrellisError, UnsafeIntegerError, decode, encode };
 
 /** Facts about a query in a generated module. */
 export interface Shape {
   readonly writes: boolean;
-  readonly at: Place;
+  readonly at: DecodePath;
   /** Parses the text of a reply. `bind` adds it for callers that have no paths. */
   readonly decode?: (text: string) => unknown;
 }
@@ -130,7 +130,7 @@ const textOf = (answer: Response): Promise<string> => answer.text();
  * immediate next call would open another connection.
  */
 const { setImmediate: soon } = globalThis as { setImmediate?: (run: () => void) => unknown };
-const nextTurn = (): Promise<void> | undefined => soon && new Promise((resolve) => soon(resolve));
+const nextTick = (): Promise<void> | undefined => soon && new Promise((resolve) => soon(resolve));
 
 /** Longest delay of a timer, 24.8 days. */
 const timerMax = 2 ** 31 - 1;
@@ -159,10 +159,10 @@ interface Home {
   base?: string;
 }
 
-type Given = CallOptions & { shape?: Shape };
+type CallInput = CallOptions & { shape?: Shape };
 
 /** Codes of errors after which another node may succeed. */
-const elsewhere = new Set(
+const otherNodeErrors = new Set(
   'NOT_LEADER NO_LEADER REPLICA_BEHIND LOG_UNAVAILABLE NOT_READY SHUTTING_DOWN LOG_LOST LOG_UNTRUSTED LOG_TRUNCATED SCHEMA_AHEAD FORMAT_TOO_NEW DIVERGED NODE_LEFT STORAGE_LOST VECTORS_SKIPPED'.split(
     ' ',
   ),
@@ -193,14 +193,14 @@ class HttpConnection implements Connection {
     throw new TrellisError({ error, code: 'REDIRECTED', args: { location }, hint }, status);
   }
 
-  bytes(name: string, params?: object, given?: Given): Promise<Uint8Array> {
+  bytes(name: string, params?: object, input?: CallInput): Promise<Uint8Array> {
     const read = async (answer: Response) => new Uint8Array(await answer.arrayBuffer());
-    return this.#request(encodeURIComponent(name), params, read, given);
+    return this.#request(encodeURIComponent(name), params, read, input);
   }
 
-  async call<T = unknown>(name: string, params?: object, given?: Given): Promise<T> {
-    const text = await this.#request(encodeURIComponent(name), params, textOf, given);
-    return decode<T>(text, given?.shape?.at);
+  async call<T = unknown>(name: string, params?: object, input?: CallInput): Promise<T> {
+    const text = await this.#request(encodeURIComponent(name), params, textOf, input);
+    return decode<T>(text, input?.shape?.at);
   }
 
   query<T = unknown>(name: string, data?: object): Promise<T> {
@@ -227,10 +227,10 @@ class HttpConnection implements Connection {
     // A session lives on the node that opened it.
     const home: Home = {};
     const post = async <T>(name: string, body: object): Promise<T> => {
-      const given = { writes: !repeatable.has(name) };
-      return decode<T>(await this.#request(`mcp/${name}`, body, textOf, given, home));
+      const input = { writes: !repeatable.has(name) };
+      return decode<T>(await this.#request(`mcp/${name}`, body, textOf, input, home));
     };
-    return new Walk(await post<string>('init', {}), post) as Walk & Session<N, E, V>;
+    return new SessionWalk(await post<string>('init', {}), post) as SessionWalk & Session<N, E, V>;
   }
 
   async health(): Promise<{ ready: boolean }> {
@@ -260,13 +260,13 @@ class HttpConnection implements Connection {
     path: string,
     params: object | undefined,
     read: (answer: Response) => Promise<T>,
-    given: Given = {},
+    input: CallInput = {},
     home?: Home,
   ): Promise<T> {
     const { options } = this;
-    const timeoutMs = given.timeoutMs ?? options.timeoutMs ?? 30_000;
+    const timeoutMs = input.timeoutMs ?? options.timeoutMs ?? 30_000;
     const end = timeoutMs > 0 ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY;
-    const writes = given.shape?.writes ?? given.writes ?? true;
+    const writes = input.shape?.writes ?? input.writes ?? true;
     const body = encode(params);
     // With a key, the server runs a write at most one time. Only stored queries support keys.
     const once = writes && !/^(mcp\/|_)/.test(path) ? freshKey() : undefined;
@@ -287,27 +287,27 @@ class HttpConnection implements Connection {
         const left = end - performance.now();
         if (left <= 0) throw late();
         const init = this.#init(body, left, once);
-        ended = giveUpAfter(left, given.signal, init);
+        ended = giveUpAfter(left, input.signal, init);
         const response = await this.#send(`${base}/${path}`, init);
         const { headers } = response;
-        this.#nodes.hear(headers.get('trellis-position'));
+        this.#nodes.notePosition(headers.get('trellis-position'));
         if (response.ok) {
           const result = await read(response);
-          await nextTurn();
+          await nextTick();
           if (home) home.base = base;
           return result;
         }
         const after = Number(headers.get('retry-after'));
         const error = errorOf(response, await response.text());
-        await nextTurn();
-        const isElsewhere = elsewhere.has(error.code);
-        const mayHelp = error.retryable || (isElsewhere && isOneOfMany);
+        await nextTick();
+        const isOnOtherNode = otherNodeErrors.has(error.code);
+        const mayHelp = error.retryable || (isOnOtherNode && isOneOfMany);
         if (after > 0) waitMs = after * 1000;
-        if (isElsewhere) leave(error.args.address);
+        if (isOnOtherNode) leave(error.args.address);
         if (!mayHelp || (isDelicate && !notDone.has(error.code))) throw error;
         reason = error;
       } catch (error) {
-        if (error instanceof TrellisError || given.signal?.aborted) throw error;
+        if (error instanceof TrellisError || input.signal?.aborted) throw error;
         if (performance.now() >= end - 5) throw late(error);
         reason = error;
         leave();
@@ -318,12 +318,12 @@ class HttpConnection implements Connection {
       } finally {
         ended?.();
       }
-      if (tries >= (given.retries ?? options.retries ?? 3)) throw reason;
+      if (tries >= (input.retries ?? options.retries ?? 3)) throw reason;
       // The server's own timeout error names what took so long.
       if (performance.now() + waitMs >= end)
         throw (reason as Partial<TrellisError> | null)?.status === 504 ? reason : late(reason);
       options.onRetry?.({ name: path, attempt: tries + 1, reason, waitMs });
-      await pause(waitMs, given.signal);
+      await pause(waitMs, input.signal);
     }
   }
 
@@ -367,13 +367,13 @@ function giveUpAfter(
 }
 
 function errorOf({ status, headers }: Response, text: string): TrellisError {
-  let fault: Fault = {};
+  let body: ErrorBody = {};
   try {
-    fault = JSON.parse(text) as Fault;
+    body = JSON.parse(text) as ErrorBody;
   } catch {
     // The page of a proxy: use its status.
   }
-  return new TrellisError(fault, status, headers.get('x-request-id') ?? undefined);
+  return new TrellisError(body, status, headers.get('x-request-id') ?? undefined);
 }
 
 /** Session steps that can be repeated. */
@@ -386,7 +386,7 @@ const steps =
   'n_from_type e_from_type out_step in_step out_e_step in_e_step filter_items order_by group_by ' +
   'aggregate_by search_vector search_vector_text search_keyword';
 
-class Walk {
+class SessionWalk {
   constructor(
     readonly id: string,
     private readonly post: <T>(name: string, body: object) => Promise<T>,
@@ -429,8 +429,8 @@ export function bind<C>(
   contract: Contract = {},
 ): C {
   caller.relies?.((inForce) => changed(contract, inForce));
-  const entries = Object.entries(shapes).map(([name, given]) => {
-    const shape = { ...given, decode: (text: string) => decode(text, given.at) };
+  const entries = Object.entries(shapes).map(([name, path]) => {
+    const shape = { ...path, decode: (text: string) => decode(text, path.at) };
     const run = (params?: object, options?: CallOptions) =>
       caller.call(name, params, { ...options, shape });
     return [name, run] as const;

@@ -1,6 +1,6 @@
 // Defines the error of a call that the server refused, or that was refused before it was sent.
 
-export interface Fault {
+export interface ErrorBody {
   error?: string;
   code?: string;
   path?: string;
@@ -30,15 +30,15 @@ export class TrellisError extends Error {
   declare readonly retryable: boolean;
 
   constructor(
-    fault: Fault,
+    body: ErrorBody,
     readonly status: number,
     readonly requestId?: string,
   ) {
-    super(fault.error ?? `status ${status}`);
-    this.code = fault.code ?? 'UNKNOWN';
-    this.args = fault.args ?? {};
-    this.retryable = fault.retryable === true;
-    const { path, hint, errors } = fault;
+    super(body.error ?? `status ${status}`);
+    this.code = body.code ?? 'UNKNOWN';
+    this.args = body.args ?? {};
+    this.retryable = body.retryable === true;
+    const { path, hint, errors } = body;
     if (path) this.path = path;
     if (hint) this.hint = hint;
     if (errors) this.errors = errors;
@@ -52,7 +52,7 @@ export class TrellisError extends Error {
   }
 
   /** The members of an error of the engine. */
-  get data(): { [member in keyof Fault]: Fault[member] | undefined } {
+  get data(): { [member in keyof ErrorBody]: ErrorBody[member] | undefined } {
     const { code, args, path, hint } = this;
     return { code, args, path, hint };
   }

@@ -5,7 +5,14 @@ import { jsonText } from '../../engine/json/json-text.js';
 import { TrellisError } from './error.js';
 
 /** Paths of 64-bit integers and dates in a result. The generated module has them for each query. */
-export type Place = 0 | 1 | 2 | 3 | 4 | readonly [Place] | { readonly [name: string]: Place };
+export type DecodePath =
+  | 0
+  | 1
+  | 2
+  | 3
+  | 4
+  | readonly [DecodePath]
+  | { readonly [name: string]: DecodePath };
 /** The result contains an integer that a number cannot represent. */
 export class UnsafeIntegerError extends RangeError {
   override readonly name = 'UnsafeIntegerError';
@@ -55,40 +62,40 @@ function endOfString(text: string, quote: number): number {
 }
 
 /** Parses JSON. Integers are exact where `place` marks them as wide. */
-export function decode<T = unknown>(text: string, place: Place = 0): T {
-  if (place === 0) return JSON.parse(text) as T;
+export function decode<T = unknown>(text: string, path: DecodePath = 0): T {
+  if (path === 0) return JSON.parse(text) as T;
   // Most texts have no long run of digits, so JSON.parse is exact.
-  if (!/\d{16}/.test(text)) return settle(JSON.parse(text), place, '', false) as T;
-  return settle(JSON.parse(marked(text)), place, '', true) as T;
+  if (!/\d{16}/.test(text)) return convert(JSON.parse(text), path, '', false) as T;
+  return convert(JSON.parse(marked(text)), path, '', true) as T;
 }
 
-function settle(value: unknown, place: Place, path: string, isMarked: boolean): unknown {
+function convert(value: unknown, shape: DecodePath, path: string, isMarked: boolean): unknown {
   if (typeof value === 'string' && isMarked && value.startsWith(mark)) {
     const digits = value.slice(mark.length);
-    if (place === 3) return digits;
-    if (place === 2) return BigInt(digits);
+    if (shape === 3) return digits;
+    if (shape === 2) return BigInt(digits);
     const number = Number(digits);
-    if (place === 1 && !Number.isSafeInteger(number)) throw new UnsafeIntegerError(path, digits);
+    if (shape === 1 && !Number.isSafeInteger(number)) throw new UnsafeIntegerError(path, digits);
     return number;
   }
   if (typeof value === 'number')
-    return place === 2 ? BigInt(value) : place === 3 ? String(value) : value;
-  if (typeof value === 'string') return place === 4 ? new Date(value) : value;
-  if (typeof value !== 'object' || value === null || (place === 0 && !isMarked)) return value;
+    return shape === 2 ? BigInt(value) : shape === 3 ? String(value) : value;
+  if (typeof value === 'string') return shape === 4 ? new Date(value) : value;
+  if (typeof value !== 'object' || value === null || (shape === 0 && !isMarked)) return value;
   if (Array.isArray(value)) {
-    const of = Array.isArray(place) ? (place[0] as Place) : 0;
+    const of = Array.isArray(shape) ? (shape[0] as DecodePath) : 0;
     for (let i = 0; i < value.length; i++)
-      value[i] = settle(value[i], of, `${path}/${i}`, isMarked);
+      value[i] = convert(value[i], of, `${path}/${i}`, isMarked);
     return value;
   }
   const members = value as Record<string, unknown>;
-  const placeOf = (name: string): Place => {
-    if (typeof place !== 'object') return 0;
-    if (Array.isArray(place)) return place[0] as Place;
-    return Object.hasOwn(place, name) ? (place as Record<string, Place>)[name]! : 0;
+  const pathOf = (name: string): DecodePath => {
+    if (typeof shape !== 'object') return 0;
+    if (Array.isArray(shape)) return shape[0] as DecodePath;
+    return Object.hasOwn(shape, name) ? (shape as Record<string, DecodePath>)[name]! : 0;
   };
   for (const name of Object.keys(members)) {
-    members[name] = settle(members[name], placeOf(name), `${path}/${name}`, isMarked);
+    members[name] = convert(members[name], pathOf(name), `${path}/${name}`, isMarked);
   }
   return members;
 }
@@ -97,8 +104,8 @@ function settle(value: unknown, place: Place, path: string, isMarked: boolean): 
  * Prints values as JSON: bigint as its digits, typed arrays as lists. Fails PARAM_TYPE for values that
  * JSON does not have.
  */
-export const encode = (given: object | undefined): string =>
-  jsonText(given ?? {}, (path, param, got) => {
+export const encode = (input: object | undefined): string =>
+  jsonText(input ?? {}, (path, param, got) => {
     const error = `\`${param}\` must be a JSON value, got ${got}.`;
     throw new TrellisError(
       { code: 'PARAM_TYPE', error, path, args: { param, type: 'a JSON value', got } },

@@ -8,7 +8,7 @@ export class Nodes {
   readonly #all: string[];
   #at = 0;
   /** Positions by name of the shard; the main database has the empty name. */
-  readonly #heard = new Map<string, readonly [epoch: number, seq: number]>();
+  readonly #positions = new Map<string, readonly [epoch: number, seq: number]>();
   /** The greatest positions received; the empty string for a server without a cluster. */
   position = '';
 
@@ -24,17 +24,17 @@ export class Nodes {
     return this.#all.length;
   }
 
-  hear(position: string | null): void {
+  notePosition(position: string | null): void {
     if (position === null || position === this.position) return;
     for (const part of position.split(',')) {
       const [, name = '', e, s] = /^(?:(.+)=)?(\d+)\.(\d+)$/.exec(part) ?? [];
       const [epoch, seq] = [Number(e), Number(s)];
-      const [lastEpoch, lastSeq] = this.#heard.get(name) ?? [0, 0];
+      const [lastEpoch, lastSeq] = this.#positions.get(name) ?? [0, 0];
       // A new log of the same data starts from the beginning, with a later epoch.
       if (epoch > lastEpoch || (epoch === lastEpoch && seq > lastSeq))
-        this.#heard.set(name, [epoch, seq]);
+        this.#positions.set(name, [epoch, seq]);
     }
-    const parts = [...this.#heard].map(([name, at]) => (name && `${name}=`) + at.join('.'));
+    const parts = [...this.#positions].map(([name, at]) => (name && `${name}=`) + at.join('.'));
     this.position = parts.join();
   }
 

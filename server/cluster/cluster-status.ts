@@ -22,7 +22,7 @@ export interface ClusterStatus {
   fault?: { code: string; error: string };
 }
 
-const faultOf = (fault: ErrorData) => ({ code: fault.code, error: errorMessage(fault) });
+const errorOf = (fault: ErrorData) => ({ code: fault.code, error: errorMessage(fault) });
 
 export function clusterStatus(node: ClusterNode): ClusterStatus {
   const { position, leader, fault, signedBy } = node;
@@ -35,6 +35,6 @@ export function clusterStatus(node: ClusterNode): ClusterStatus {
     leader: leader === undefined ? null : { node: leader.node, address: leader.address },
     signed_by: signedBy === undefined ? null : printKey(signedBy),
     keys: node.keys.map(printKey),
-    ...(fault && { fault: faultOf(fault) }),
+    ...(fault && { fault: errorOf(fault) }),
   };
 }

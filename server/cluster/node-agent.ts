@@ -14,7 +14,7 @@ export const helloPath = '/_admin/cluster-hello';
 /** Milliseconds for connecting and for the answer to the greeting. */
 const greetMs = 5_000;
 /** Maximum bytes of the answer to a greeting. */
-const welcomeMost = 4_096;
+const welcomeMax = 4_096;
 
 /** Thrown if no request was sent: the connection failed, or the other end is not trusted. */
 export class UnreachedError extends Error {}
@@ -38,19 +38,19 @@ export interface ProvedAgentOptions {
 
 type Handed = (error: Error | null, socket?: Socket) => void;
 
-/** Reads a response of at most `most` bytes. Fails if there are more. */
-export async function boundedBody(response: IncomingMessage, most: number): Promise<Buffer> {
-  const pieces: Buffer[] = [];
+/** Reads a response of at most `max` bytes. Fails if there are more. */
+export async function boundedBody(response: IncomingMessage, max: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
   let size = 0;
-  for await (const piece of response) {
-    size += (piece as Buffer).length;
-    if (size > most) {
+  for await (const chunk of response) {
+    size += (chunk as Buffer).length;
+    if (size > max) {
       response.destroy();
-      throw new RangeError(`a node has answered more than the ${most} bytes that it was asked for`);
+      throw new RangeError(`a node has answered more than the ${max} bytes that it was asked for`);
     }
-    pieces.push(piece as Buffer);
+    chunks.push(chunk as Buffer);
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }
 
 /**
@@ -65,8 +65,8 @@ export function provedAgent(options: ProvedAgentOptions): PlainAgent | TlsAgent 
     : new PlainAgent(shared);
   if (proof === undefined) return agent;
   const dial = agent.createConnection.bind(agent) as (options: object) => Socket;
-  const connect = (given: { dialled: Dialled }, handed: Handed): undefined => {
-    const socket = dial(given);
+  const connect = (socketOptions: { dialled: Dialled }, handed: Handed): undefined => {
+    const socket = dial(socketOptions);
     const late = setTimeout(
       () => socket.destroy(new UnreachedError('it does not answer')),
       greetMs,
@@ -79,7 +79,7 @@ export function provedAgent(options: ProvedAgentOptions): PlainAgent | TlsAgent 
     socket.once('error', fail);
     socket.once(secure ? 'secureConnect' : 'connect', () => {
       socket.off('error', fail);
-      greetOver(socket, given.dialled, proof, options).then(() => {
+      greetOver(socket, socketOptions.dialled, proof, options).then(() => {
         clearTimeout(late);
         handed(null, socket);
       }, fail);
@@ -97,8 +97,8 @@ async function greetOver(
   { onPeer, onUnproved }: ProvedAgentOptions,
 ): Promise<void> {
   const greeting = proof.greet(address);
-  const said = await post(socket, { address, headers }, Buffer.from(JSON.stringify(greeting)));
-  const welcome = welcomeIn(said);
+  const reply = await post(socket, { address, headers }, Buffer.from(JSON.stringify(greeting)));
+  const welcome = welcomeIn(reply);
   const peer = proof.peerOf(greeting, welcome ?? { challenge: '' });
   if (!peer.isProved && (proof.isStrict() || welcome?.node !== undefined)) {
     const why =
@@ -111,12 +111,12 @@ async function greetOver(
   if (welcome !== undefined) onPeer(address, peer, welcome.embeddings === true);
 }
 
-type Told = Welcome & { embeddings?: boolean };
+type WelcomeBody = Welcome & { embeddings?: boolean };
 
 /** Reads the answer to a greeting. Returns undefined if no node would send it. */
-export function welcomeIn(body: Buffer): Told | undefined {
+export function welcomeIn(body: Buffer): WelcomeBody | undefined {
   try {
-    const { challenge, node, key, proof, embeddings } = JSON.parse(body.toString()) as Told;
+    const { challenge, node, key, proof, embeddings } = JSON.parse(body.toString()) as WelcomeBody;
     const isKnown = [node, key, proof].every((one) => one === undefined || typeof one === 'string');
     if (typeof challenge !== 'string' || !isKnown) return undefined;
     return {
@@ -149,15 +149,15 @@ function post(socket: Socket, { address, headers }: Dialled, body: Uint8Array): 
         'Content-Length': String(body.length),
       },
     });
-    let told: Promise<Buffer> | undefined;
+    let reply: Promise<Buffer> | undefined;
     request.once('response', (response) => {
-      told = boundedBody(response, welcomeMost);
-      told.catch(reject);
+      reply = boundedBody(response, welcomeMax);
+      reply.catch(reject);
     });
     request.once('error', reject);
     // A node that closes the connection after its response leaves none for the request.
     socket.once('close', () => reject(new UnreachedError('it has closed the connection')));
-    socket.once('free', () => told?.then(resolve, reject));
+    socket.once('free', () => reply?.then(resolve, reject));
     request.end(body);
   });
 }

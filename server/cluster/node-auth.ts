@@ -66,18 +66,18 @@ const hashOf = (body: Uint8Array): string => createHash('sha256').update(body).d
 
 /** Tracks which proofs of one challenge were used. */
 class Window {
-  #least = 0;
+  #lowest = 0;
   #used = new Set<number>();
 
   constructor(readonly endsAt: number) {}
 
   /** Marks a proof as used. Returns false if it was used, or may have been. */
   use(count: number): boolean {
-    if (count <= this.#least || this.#used.has(count)) return false;
+    if (count <= this.#lowest || this.#used.has(count)) return false;
     this.#used.add(count);
     if (this.#used.size > windowMax) {
       const ordered = [...this.#used].sort((a, b) => a - b);
-      this.#least = ordered[windowMax >> 1]!;
+      this.#lowest = ordered[windowMax >> 1]!;
       this.#used = new Set(ordered.slice((windowMax >> 1) + 1));
     }
     return true;
@@ -87,14 +87,14 @@ class Window {
 const version = 'v2';
 
 /** Fields of the request header, in this order. They cover all that is signed. */
-interface Said {
+interface ProofFields {
   key: string;
   at: string;
   own: string;
   count: string;
   body: string;
   nonce: string;
-  asker: string;
+  sender: string;
   address: string;
   mac: string;
 }
@@ -102,8 +102,8 @@ interface Said {
 const packed = (text: string): string => Buffer.from(text).toString('base64url');
 const unpacked = (text: string): string => Buffer.from(text, 'base64url').toString();
 
-function saidIn(header: string): Said | undefined {
-  const [first, key, at, own, count, body, nonce, asker, address, mac, more] = header.split('.');
+function parseProof(header: string): ProofFields | undefined {
+  const [first, key, at, own, count, body, nonce, sender, address, mac, more] = header.split('.');
   if (first !== version || mac === undefined || more !== undefined) return undefined;
   return {
     key: key!,
@@ -112,7 +112,7 @@ function saidIn(header: string): Said | undefined {
     count: count!,
     body: body!,
     nonce: nonce!,
-    asker: unpacked(asker!),
+    sender: unpacked(sender!),
     address: unpacked(address!),
     mac,
   };
@@ -122,11 +122,11 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 
 /** Returns undefined for a greeting of an older version. */
 function greetingIn(body: Uint8Array): Greeting | undefined {
-  let given: Partial<Greeting> | null = null;
+  let input: Partial<Greeting> | null = null;
   try {
-    given = JSON.parse(Buffer.from(body).toString());
+    input = JSON.parse(Buffer.from(body).toString());
   } catch {}
-  const { nonce, node, address, keys } = given ?? {};
+  const { nonce, node, address, keys } = input ?? {};
   if (!isText(nonce) || !/^[0-9a-f]{32}$/.test(nonce) || !isText(node) || !isText(address))
     return undefined;
   return Array.isArray(keys) && keys.every(isText) ? { nonce, node, address, keys } : undefined;
@@ -183,10 +183,13 @@ export class NodeProof {
     return this.self.addresses.some((own) => isSameAddress(own, address));
   }
 
-  #proofOf({ nonce, node, address }: Greeting, { challenge, node: asked, key }: Welcome): string {
+  #proofOf(
+    { nonce, node, address }: Greeting,
+    { challenge, node: receiver, key }: Welcome,
+  ): string {
     return sign(
       this.#keys.get(key!)!,
-      JSON.stringify(['is asked', nonce, node, address, challenge, asked]),
+      JSON.stringify(['is asked', nonce, node, address, challenge, receiver]),
     );
   }
 
@@ -204,25 +207,25 @@ export class NodeProof {
     const { challenge, key } = welcome;
     const count = String(++this.#count);
     if (!peer.isProved) {
-      const said = `${challenge}.${count}.${hashOf(body)}`;
-      return `${said}.${sign(this.secrets[0]!, oldText(said, head))}`;
+      const prefix = `${challenge}.${count}.${hashOf(body)}`;
+      return `${prefix}.${sign(this.secrets[0]!, oldText(prefix, head))}`;
     }
     const [at = '', own = ''] = challenge.split('.');
-    const { nonce, node: asker, address } = greeting;
-    const said = { key: key!, at, own, count, body: hashOf(body), nonce, asker, address };
-    const mac = sign(this.#keys.get(key!)!, textOf(said, welcome.node!, head));
-    const fields = [key, at, own, count, said.body, nonce, packed(asker), packed(address), mac];
-    return [version, ...fields].join('.');
+    const { nonce, node: sender, address } = greeting;
+    const signed = { key: key!, at, own, count, body: hashOf(body), nonce, sender, address };
+    const mac = sign(this.#keys.get(key!)!, textOf(signed, welcome.node!, head));
+    const values = [key, at, own, count, signed.body, nonce, packed(sender), packed(address), mac];
+    return [version, ...values].join('.');
   }
 
   isGood(header: string, head: SignedHead, now = performance.now()): boolean {
-    const said = saidIn(header);
-    if (said === undefined) return !this.isStrict() && this.#isGoodAsBefore(header, head, now);
-    const key = this.#keys.get(said.key);
-    if (key === undefined || !this.#isOwn(said.address)) return false;
-    if (!areEqual(said.own, sign(this.#own, said.at + said.nonce))) return false;
-    const isYoung = now - Number.parseInt(said.at, 36) <= goodForMs;
-    return isYoung && areEqual(said.mac, sign(key, textOf(said, this.self.node, head)));
+    const fields = parseProof(header);
+    if (fields === undefined) return !this.isStrict() && this.#isGoodAsBefore(header, head, now);
+    const key = this.#keys.get(fields.key);
+    if (key === undefined || !this.#isOwn(fields.address)) return false;
+    if (!areEqual(fields.own, sign(this.#own, fields.at + fields.nonce))) return false;
+    const isYoung = now - Number.parseInt(fields.at, 36) <= goodForMs;
+    return isYoung && areEqual(fields.mac, sign(key, textOf(fields, this.self.node, head)));
   }
 
   /** Checks a proof of an older version, from nodes that do not have this version yet. */
@@ -253,16 +256,32 @@ export class NodeProof {
 
   /** Returns true if the proof is about this body. */
   static isOf(header: string, body: Uint8Array): boolean {
-    const said = saidIn(header)?.body ?? header.split('.')[3] ?? '';
-    return areEqual(said, hashOf(body));
+    const digest = parseProof(header)?.body ?? header.split('.')[3] ?? '';
+    return areEqual(digest, hashOf(body));
   }
 }
 
-const oldText = (said: string, { path, tenant }: SignedHead): string =>
-  `${said}\n${path}\n${tenant}`;
+const oldText = (prefix: string, { path, tenant }: SignedHead): string =>
+  `${prefix}\n${path}\n${tenant}`;
 
-/** Returns the text to sign. `asked` is the node that receives the request. */
-const textOf = (said: Omit<Said, 'mac'>, asked: string, { path, tenant }: SignedHead): string => {
-  const { at, own, nonce, asker, address, count, body } = said;
-  return JSON.stringify(['asks', at, own, nonce, asker, asked, address, count, body, path, tenant]);
+/** Returns the text to sign. `receiver` is the node that receives the request. */
+const textOf = (
+  fields: Omit<ProofFields, 'mac'>,
+  receiver: string,
+  { path, tenant }: SignedHead,
+): string => {
+  const { at, own, nonce, sender, address, count, body } = fields;
+  return JSON.stringify([
+    'asks',
+    at,
+    own,
+    nonce,
+    sender,
+    receiver,
+    address,
+    count,
+    body,
+    path,
+    tenant,
+  ]);
 };

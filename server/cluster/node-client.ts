@@ -27,7 +27,7 @@ interface KnownPeer {
 }
 
 /** A call on behalf of a client. */
-export interface PassedCall {
+export interface ForwardedCall {
   /** Path with the query string. */
   path: string;
   headers: Record<string, string>;
@@ -62,7 +62,7 @@ const MiB = 1024 * 1024;
 /** Maximum bytes of a response between nodes, by default. */
 const nodeAnswerMax = 4 * MiB;
 /** Bytes allowed in addition to the response of a client's call. No error response is longer. */
-const headMost = MiB;
+const headMax = MiB;
 /** Maximum number of concurrent requests to one address. */
 const atOnce = 256;
 
@@ -97,7 +97,7 @@ export function goodBody(isGood: boolean, body: Uint8Array): Uint8Array {
 
 const pollIntervalMs = 5_000;
 /** Number of unanswered checks in a row after which the node counts as unreachable. */
-const looksMax = 2;
+const checksMax = 2;
 
 /** Statuses of a refused proof. */
 const refused: ReadonlySet<number> = new Set([401, 403]);
@@ -114,7 +114,7 @@ interface Sent {
   ms?: number;
   signal?: AbortSignal;
   /** Maximum bytes of the response. */
-  most?: number;
+  max?: number;
 }
 
 export class NodeClient {
@@ -137,25 +137,25 @@ export class NodeClient {
 
   /**
    * Sends a request as this node, with a proof if the node has one and with the headers in `more`. The
-   * response has at most `most` bytes. Fails as connections do.
+   * response has at most `max` bytes. Fails as connections do.
    */
-  async ask(
+  async request(
     address: string,
     path: string,
     body: object,
     ms: number,
-    { more = {}, most = nodeAnswerMax }: { more?: Record<string, string>; most?: number } = {},
+    { more = {}, max = nodeAnswerMax }: { more?: Record<string, string>; max?: number } = {},
   ): Promise<NodeAnswer> {
     const content = Buffer.from(JSON.stringify(body));
     const tenant = more['Trellis-Tenant'] ?? this.options.tenant ?? '';
-    const ask = async (): Promise<NodeAnswer> => {
+    const request = async (): Promise<NodeAnswer> => {
       const proved = await this.#identity(address, { path, tenant }, content, ms);
       const headers = { ...more, ...proved };
-      return this.#send(address, { path, headers, body: content, ms, most });
+      return this.#send(address, { path, headers, body: content, ms, max });
     };
-    const answer = await ask();
+    const answer = await request();
     // The other node has restarted and lost its challenges, so the request is sent again.
-    return refused.has(answer.status) && this.#peers.delete(address) ? ask() : answer;
+    return refused.has(answer.status) && this.#peers.delete(address) ? request() : answer;
   }
 
   async #identity(
@@ -193,33 +193,33 @@ export class NodeClient {
    * Returns the call with the embeddings appended to its body and vouched for, if the other node accepts
    * them.
    */
-  async #withEmbeddings(address: string, call: PassedCall): Promise<PassedCall> {
+  async #withEmbeddings(address: string, call: ForwardedCall): Promise<ForwardedCall> {
     const { proof, tenant } = this.options;
     const { path, headers, body, embeddings } = call;
     if (embeddings === undefined || proof === undefined) return call;
     const known = await this.#peerAt(address, proof, pollIntervalMs).catch(() => undefined);
     if (known?.takesEmbeddings !== true) return call;
-    const whole = Buffer.concat([body, embeddings]);
+    const payload = Buffer.concat([body, embeddings]);
     const head = { path, tenant: headers['Trellis-Tenant'] ?? tenant ?? '' };
-    const vouched = `${embeddings.length} ${proof.answer(known.peer, head, whole)}`;
-    return { path, headers: { ...headers, 'Trellis-Embeddings': vouched }, body: whole };
+    const vouched = `${embeddings.length} ${proof.answer(known.peer, head, payload)}`;
+    return { path, headers: { ...headers, 'Trellis-Embeddings': vouched }, body: payload };
   }
 
   /**
    * Forwards a client's call. Returns undefined if the node cannot be reached and received nothing. The call
    * may take any time while the node is alive. Fails OUTCOME_UNKNOWN.
    */
-  async forward(address: string, asked: PassedCall): Promise<NodeAnswer | undefined> {
+  async forward(address: string, forwarded: ForwardedCall): Promise<NodeAnswer | undefined> {
     const started = performance.now();
-    const { path, headers, body } = await this.#withEmbeddings(address, asked);
+    const { path, headers, body } = await this.#withEmbeddings(address, forwarded);
     const call = new AbortController();
-    const looking = this.#look(address, call);
+    const looking = this.#watch(address, call);
     try {
       const { signal } = call;
-      const most = (this.options.answerMax ?? nodeAnswerMax) + headMost;
-      if (asked.asNode !== true)
-        return await this.#send(address, { path, headers, body, signal, most });
-      return await this.#sendProved(address, { path, headers, body, signal, most });
+      const max = (this.options.answerMax ?? nodeAnswerMax) + headMax;
+      if (forwarded.asNode !== true)
+        return await this.#send(address, { path, headers, body, signal, max });
+      return await this.#sendProved(address, { path, headers, body, signal, max });
     } catch (error) {
       // The other node may have restarted, perhaps with another version.
       this.#peers.delete(address);
@@ -244,11 +244,11 @@ export class NodeClient {
   }
 
   /** Aborts a call when its node no longer responds: it stopped, or the network is cut. */
-  #look(address: string, call: AbortController): NodeJS.Timeout {
+  #watch(address: string, call: AbortController): NodeJS.Timeout {
     const { pollIntervalMs: ms = pollIntervalMs } = this.options;
     let missed = 0;
     return setInterval(() => {
-      if (++missed > looksMax) return call.abort();
+      if (++missed > checksMax) return call.abort();
       const body = Buffer.from('{}');
       this.#post(address, { path: helloPath, headers: {}, body, ms, signal: call.signal }).then(
         () => {
@@ -280,7 +280,7 @@ export class NodeClient {
 
   #post(address: string, sent: Sent): Promise<NodeAnswer> {
     const { secure, tenant } = this.options;
-    const { path, headers, body, ms = 0, signal, most = nodeAnswerMax } = sent;
+    const { path, headers, body, ms = 0, signal, max = nodeAnswerMax } = sent;
     const ofTenant: Record<string, string> = tenant ? { 'Trellis-Tenant': tenant } : {};
     const all = {
       'Content-Type': 'application/json',
@@ -296,12 +296,12 @@ export class NodeClient {
         { ...options, ...(signal && { signal }) },
         async (response) => {
           try {
-            const answer = await boundedBody(response, most);
-            const { statusCode = 0, statusMessage = '', headers: given } = response;
+            const answer = await boundedBody(response, max);
+            const { statusCode = 0, statusMessage = '', headers: responseHeaders } = response;
             resolve({
               status: statusCode,
               reason: statusMessage,
-              header: (name) => String(given[name] ?? ''),
+              header: (name) => String(responseHeaders[name] ?? ''),
               body: answer,
             });
           } catch (error) {

@@ -32,7 +32,7 @@ export function ranked(tenant: string, members: readonly Member[]): Member[] {
 
 /** Lag in milliseconds below which a follower may take over. */
 const closeMs = 1_000;
-const askMs = 2_000;
+const requestTimeoutMs = 2_000;
 
 /**
  * Hands over to the best placed member, if that is another one and it follows closely. Returns true if it
@@ -47,16 +47,21 @@ export async function handOver(
   const [best] = ranked(tenant, members);
   if (best === undefined || best.node === node.node || node.role !== 'leader') return false;
   try {
-    const answer = await calls.ask(best.address, '/_admin/cluster-status', {}, askMs);
+    const answer = await calls.request(
+      best.address,
+      '/_admin/cluster-status',
+      {},
+      requestTimeoutMs,
+    );
     if (answer.status !== 200) return false;
-    const place = JSON.parse(answer.body.toString()) as {
+    const answered = JSON.parse(answer.body.toString()) as {
       node: string;
       role: string;
       lag_ms: number;
       fault?: unknown;
     };
-    const isClose = place.role === 'follower' && place.lag_ms < closeMs && !place.fault;
-    if (!isClose || place.node !== best.node) return false;
+    const isClose = answered.role === 'follower' && answered.lag_ms < closeMs && !answered.fault;
+    if (!isClose || answered.node !== best.node) return false;
     await node.stepDown(best);
     return true;
   } catch {

@@ -62,8 +62,8 @@ const aliases: Record<string, string> = {
   '-v': 'version',
 };
 
-function commandOf(given: string): Command {
-  const name = Object.hasOwn(aliases, given) ? aliases[given]! : given;
+function commandOf(wanted: string): Command {
+  const name = Object.hasOwn(aliases, wanted) ? aliases[wanted]! : wanted;
   const command = commands.find((each) => each.name === name);
   if (command !== undefined) return command;
   if (name.startsWith('-')) {

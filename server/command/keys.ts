@@ -104,10 +104,10 @@ function list(path: string): number {
 const overlapForm = /^(\d{1,6})(s|m|h|d)$/;
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-function overlapMs(given = '24h'): number {
-  const [, count, unit] = overlapForm.exec(given) ?? [];
+function overlapMs(text = '24h'): number {
+  const [, count, unit] = overlapForm.exec(text) ?? [];
   if (unit === undefined) {
-    const what = `--overlap must be a time like 24h or 30m, got ${excerpt(given)}.`;
+    const what = `--overlap must be a time like 24h or 30m, got ${excerpt(text)}.`;
     fail('CONFIG_INVALID', { what });
   }
   return Number(count) * unitMs[unit as keyof typeof unitMs];
@@ -138,14 +138,14 @@ function revoke(wanted: string | undefined, path: string): number {
   let left = 0;
   let revoked = 0;
   changeKeyFile(path, (keys) => {
-    const kept = keys.filter(({ id, name }) => id !== wanted && name !== wanted);
-    left = kept.length;
+    const remaining = keys.filter(({ id, name }) => id !== wanted && name !== wanted);
+    left = remaining.length;
     revoked = keys.length - left;
     if (!wanted || revoked === 0) {
       const what = `trellis keys revoke: there is no key ${excerpt(wanted ?? '')}.`;
       fail('CONFIG_INVALID', { what }, { hint: 'See `trellis keys list`.' });
     }
-    return kept;
+    return remaining;
   });
   printErrorLine(`Revoked: ${revoked}.`);
   if (left === 0) {

@@ -12,7 +12,7 @@ import { printErrorLine, printLine } from '../telemetry/log.js';
 import { type Command, type CommandLine, keyFlag, projectFlags } from '../terminal/command.js';
 import { usageOf } from '../terminal/parse-flags.js';
 import { configFromArguments } from './support/cli-config.js';
-import { askServer, findServer } from './support/running-server.js';
+import { callServer, findServer } from './support/running-server.js';
 
 const { tenant: _, ...flagsOfProject } = projectFlags;
 
@@ -53,13 +53,13 @@ async function changeTenants(line: CommandLine): Promise<number> {
 }
 
 /** Sends the change to the running server and returns its tenants, or undefined if there is no server. */
-async function askedServer(config: Config, change: object): Promise<TenantState[] | undefined> {
+async function changeOnServer(config: Config, change: object): Promise<TenantState[] | undefined> {
   if (findServer(config) === undefined) return undefined;
-  return ((await askServer(config, 'tenants', change)) as TenantList).tenants;
+  return ((await callServer(config, 'tenants', change)) as TenantList).tenants;
 }
 
 async function add(config: Config, name: string): Promise<void> {
-  if ((await askedServer(config, { add: name })) === undefined) {
+  if ((await changeOnServer(config, { add: name })) === undefined) {
     await addToTenantFile(config.dataDir, name, config.databases);
     ignoreInGit(config.dataDir);
   }
@@ -70,13 +70,13 @@ async function add(config: Config, name: string): Promise<void> {
 }
 
 async function drop(config: Config, name: string): Promise<void> {
-  if ((await askedServer(config, { drop: name })) === undefined)
+  if ((await changeOnServer(config, { drop: name })) === undefined)
     await dropFromTenantFile(config.dataDir, name, config.databases);
   printLine(`Dropped ${name} and its data. Its backups and keys are still there.`);
 }
 
 async function list(config: Config, isJson: boolean): Promise<number> {
-  const all = (await askedServer(config, {})) ?? listed(config);
+  const all = (await changeOnServer(config, {})) ?? listed(config);
   if (isJson) printLine(JSON.stringify({ tenants: all }));
   else for (const { name, state, source } of all) printLine(`${name}  ${state}  ${source}`);
   return exitCodes.ok;

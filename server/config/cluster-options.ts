@@ -60,11 +60,11 @@ const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace
 /** Returns the TLS files for connections to the log and to other nodes, or undefined for none. */
 function tlsOf({ cluster, projectDir }: Config): ClusterOptions['tls'] {
   const { tls_ca: ca, tls_cert: cert, tls_key: key } = cluster;
-  const given = Object.entries({ ca, cert, key }).filter(([, path]) => path !== '');
-  if (given.length === 0) return undefined;
+  const paths = Object.entries({ ca, cert, key }).filter(([, path]) => path !== '');
+  if (paths.length === 0) return undefined;
   const named = ([name, path]: [string, string]): [string, string] => [
     name,
     name === 'ca' && path === 'system' ? path : resolve(projectDir, path),
   ];
-  return Object.fromEntries(given.map(named));
+  return Object.fromEntries(paths.map(named));
 }

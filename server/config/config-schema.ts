@@ -31,17 +31,17 @@ export interface KeySchema {
   default: unknown;
 }
 
-const text = (standard: string) => ({ type: 'string', default: standard }) as const;
+const text = (defaultValue: string) => ({ type: 'string', default: defaultValue }) as const;
 /** The name of a file with keys, or a key itself. */
-const door = () => ({ ...text(''), filled: true }) as const;
-const flag = (standard: boolean) => ({ type: 'boolean', default: standard }) as const;
-const integer = (standard: number, minimum: number, maximum: number) =>
-  ({ type: 'integer', default: standard, minimum, maximum }) as const;
+const address = () => ({ ...text(''), filled: true }) as const;
+const flag = (defaultValue: boolean) => ({ type: 'boolean', default: defaultValue }) as const;
+const integer = (defaultValue: number, minimum: number, maximum: number) =>
+  ({ type: 'integer', default: defaultValue, minimum, maximum }) as const;
 const texts = () => ({ type: 'array', items: { type: 'string' }, default: [] }) as const;
-const time = (standard: number, maximum: number, minimum = 0) =>
-  ({ ...integer(standard, minimum, maximum), unit: 'milliseconds' }) as const;
-const size = (standard: number, maximum: number = Number.MAX_SAFE_INTEGER) =>
-  ({ ...integer(standard, 0, maximum), unit: 'bytes' }) as const;
+const time = (defaultValue: number, maximum: number, minimum = 0) =>
+  ({ ...integer(defaultValue, minimum, maximum), unit: 'milliseconds' }) as const;
+const size = (defaultValue: number, maximum: number = Number.MAX_SAFE_INTEGER) =>
+  ({ ...integer(defaultValue, 0, maximum), unit: 'bytes' }) as const;
 const choice = <const T extends readonly string[]>(...values: T) =>
   ({ enum: values, default: values[0]! }) as const;
 const section = <const T extends Record<string, object>>(properties: T) =>
@@ -107,11 +107,11 @@ const configSchema = section({
     transport_sha256: text(''),
   }),
   auth: section({
-    keys_file: door(),
-    api_key: { ...door(), secret: true } as const,
+    keys_file: address(),
+    api_key: { ...address(), secret: true } as const,
   }),
   cors: section({ origins: texts() }),
-  tls: section({ cert: door(), key: door() }),
+  tls: section({ cert: address(), key: address() }),
   limits: section(Object.fromEntries(limitSchemas)),
   sessions: section({ enabled: flag(true), schema_format: choice('object', 'string') }),
   mcp: section({
@@ -188,11 +188,11 @@ const configSchema = section({
     schema_bytes: size(256 * MiB),
     /** Vector types that a reader node does not search. */
     skip_vectors: texts(),
-    token_file: door(),
-    secret_file: door(),
-    tls_ca: door(),
-    tls_cert: door(),
-    tls_key: door(),
+    token_file: address(),
+    secret_file: address(),
+    tls_ca: address(),
+    tls_cert: address(),
+    tls_key: address(),
     allow_unsynced_log: flag(false),
     /** Allows a log on another machine without credentials or TLS. */
     insecure: flag(false),

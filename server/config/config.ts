@@ -196,8 +196,8 @@ function environmentLayer(
   const names = new Map<string, string>();
   for (const [name, key] of variables) {
     const text = environment[name];
-    const isGiven = text !== '' || keySchemas.get(currentKey(key))!.filled === true;
-    if (text === undefined || !isGiven) continue;
+    const isSet = text !== '' || keySchemas.get(currentKey(key))!.filled === true;
+    if (text === undefined || !isSet) continue;
     // HelixDB's own files are never opened: TrellisDB uses a directory next to them.
     const directory = name === 'HELIX_DATA_DIR' ? join(text, 'trellis') : text;
     values.set(key, key === 'storage.data_dir' ? resolve(directory) : text);
@@ -219,8 +219,9 @@ function mergeLayers(layers: readonly Layer[], renamed: string[]): Map<string, S
   const settings = new Map<string, Setting>();
   const memory = memoryBytes();
   for (const [key, schema] of keySchemas) {
-    const { default: standard } = schema;
-    const value = typeof standard === 'number' ? defaultIn(memory, key, standard) : standard;
+    const { default: defaultValue } = schema;
+    const value =
+      typeof defaultValue === 'number' ? defaultIn(memory, key, defaultValue) : defaultValue;
     settings.set(key, { value, source: 'default' });
   }
   for (const { source, values, fromProject } of layers) {

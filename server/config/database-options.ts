@@ -10,7 +10,7 @@ import { clusterOptions } from './cluster-options.js';
 import { memoryBytes } from './memory.js';
 import type { Config } from './config.js';
 import type { VectorTypeConfig } from './config-schema.js';
-import { openMost, programFor } from './tenant-config.js';
+import { maxOpen, programFor } from './tenant-config.js';
 import type { Log } from '../telemetry/log.js';
 
 const MiB = 1024 * 1024;
@@ -45,7 +45,7 @@ export function databaseOptions(
   events: EmbeddingEvents = {},
 ): DatabaseOptions {
   const { vectors, embedding, snapshot, server, storage } = config;
-  const standard: IndexOptions = {
+  const defaultIndex: IndexOptions = {
     metric: vectors.metric,
     m: vectors.m,
     efConstruction: vectors.ef_construction,
@@ -53,7 +53,7 @@ export function databaseOptions(
     layout: 'auto',
     exact: false,
     // All databases that are open at the same time share the memory.
-    memoryBytes: Math.floor(vectors.memory_bytes / (1 + openMost(config))),
+    memoryBytes: Math.floor(vectors.memory_bytes / (1 + maxOpen(config))),
   };
   const cluster = clusterOptions(config);
   const types = Object.entries(config.vectorTypes).map(([name, type]) => [name, typeOptions(type)]);
@@ -73,7 +73,7 @@ export function databaseOptions(
       ...events,
     }),
     ...(embedding.model === '' ? {} : { embeddingModel: embedding.model }),
-    vectors: { default: standard, types: Object.fromEntries(types) },
+    vectors: { default: defaultIndex, types: Object.fromEntries(types) },
     textEnabled: config.text.enabled,
     strictMembers: server.strict_members,
     readOnly: storage.read_only,

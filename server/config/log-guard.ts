@@ -5,24 +5,24 @@ import { fail } from '../../engine/internal.js';
 import { isLoopback } from '../http/address.js';
 import type { Config } from './config.js';
 
-export interface LogWay {
+export interface LogPath {
   /** Hosts of all its servers; empty if only its driver has them. */
   hosts: string[];
   isTls: boolean;
 }
 
-const hostIn = (place: string): string =>
-  place
+const hostIn = (address: string): string =>
+  address
     .replace(/^.*@/, '')
     .replace(/:\d+$/, '')
     .replace(/^\[|\]$/g, '');
 
 /** Returns the hosts and the protocol of a log, as its address says. */
-export function wayOf(log: string): LogWay {
+export function pathOf(log: string): LogPath {
   const [, scheme = '', rest = ''] = /^([a-z0-9]+):\/\/(.*)$/.exec(log) ?? [];
-  const [places = '', query = ''] = rest.split('?');
+  const [hosts = '', query = ''] = rest.split('?');
   if (scheme === 'nats' || scheme === 'tls') {
-    const servers = places.split(',').map((one) => one.replace(/^\w+:\/\//, ''));
+    const servers = hosts.split(',').map((one) => one.replace(/^\w+:\/\//, ''));
     return {
       hosts: servers.map((one) => hostIn(one.replace(/\/.*$/, ''))),
       isTls: scheme === 'tls',
@@ -38,16 +38,17 @@ export function wayOf(log: string): LogWay {
 /** Fails CONFIG_INVALID. */
 export function checkLogGuard({ cluster }: Config): void {
   const { log, token_file, tls_ca, tls_cert, tls_key, insecure } = cluster;
-  const way = wayOf(log);
+  const path = pathOf(log);
   const isS3 = log.startsWith('s3:');
-  const isTls = way.isTls || (!isS3 && way.hosts.length > 0 && tls_ca + tls_cert + tls_key !== '');
+  const isTls =
+    path.isTls || (!isS3 && path.hosts.length > 0 && tls_ca + tls_cert + tls_key !== '');
   if (isTls && tls_ca === '') {
     const what = 'TLS to the log needs `cluster.tls_ca`.';
     const hint =
       'The file of who vouches for its servers, or "system": any authority that Node knows.';
     fail('CONFIG_INVALID', { what }, { hint });
   }
-  const far = way.hosts.find((host) => !isLoopback(host));
+  const far = path.hosts.find((host) => !isLoopback(host));
   if (far === undefined || insecure) return;
   const missing = [
     ...(token_file === '' && tls_cert === '' ? ['credentials'] : []),

@@ -10,7 +10,7 @@ const GiB = 2 ** 30;
  */
 const fullBytes = 4 * GiB;
 /** The smallest size that is supported and tested (server/docs/operate/performance.md). */
-const leastBytes = 512 * 2 ** 20;
+const minBytes = 512 * 2 ** 20;
 
 /** Returns the bytes of memory that the process may use. */
 export function memoryBytes(): number {
@@ -24,7 +24,7 @@ const ownBytes = 256 * 2 ** 20;
 
 /** Returns the default maximum bytes of one vector index. */
 export function indexBytes(memory: number): number {
-  return Math.floor((memory < fullBytes ? Math.max(memory, leastBytes) - ownBytes : memory) / 2);
+  return Math.floor((memory < fullBytes ? Math.max(memory, minBytes) - ownBytes : memory) / 2);
 }
 
 /** Bytes of a reader thread, without those of its query. */
@@ -47,7 +47,7 @@ const following = [
 ] as const;
 
 /** Returns the default of a key with this much memory. */
-export function defaultIn(memory: number, key: string, standard: number): number {
-  if (!following.some((one) => one === key) || memory >= fullBytes) return standard;
-  return Math.floor((standard * Math.max(memory, leastBytes)) / fullBytes);
+export function defaultIn(memory: number, key: string, defaultValue: number): number {
+  if (!following.some((one) => one === key) || memory >= fullBytes) return defaultValue;
+  return Math.floor((defaultValue * Math.max(memory, minBytes)) / fullBytes);
 }

@@ -19,7 +19,7 @@ const isOfProject = (setting: Setting | undefined): boolean =>
 const variableOf = (key: string): string => `TRELLIS_${key.replace('.', '_').toUpperCase()}`;
 
 /** Checks the configured paths. Fails CONFIG_INVALID. */
-export function checkProjectPlaces(config: Config): void {
+export function checkProjectPaths(config: Config): void {
   const { projectDir, dataDir, settings, databases, keysFile, backup, cluster, server } = config;
   const { audit } = config;
   const isOwnData = isOfProject(settings.get('storage.data_dir'));

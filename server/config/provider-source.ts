@@ -2,7 +2,7 @@
 // Invariant: a credential goes only to an address from the same source, or to the provider's own address. So
 // a project cannot send the user's key to its own host, and an address in the environment never receives the
 // project's key.
-import { type Environment, type Setting, isGiven } from './setting.js';
+import { type Environment, type Setting, isSet } from './setting.js';
 
 /** Variables with the address and the credential of a provider. */
 interface Variables {
@@ -44,18 +44,16 @@ export function providerSettings(outer: Environment, dotEnv: Environment): Provi
     settings.set(name, { value, source, ...(source === '.env' && { fromProject: true }) });
   };
   const sourceOf = (...names: string[]): Source | undefined =>
-    (['environment', '.env'] as const).find((one) =>
-      names.some((name) => isGiven(from[one][name])),
-    );
+    (['environment', '.env'] as const).find((one) => names.some((name) => isSet(from[one][name])));
   for (const { address, credential } of providers) {
     const addressed = sourceOf(...address);
     if (addressed !== undefined) for (const name of address) take(name, addressed);
     if (credential === undefined) continue;
     const keyed = sourceOf(credential);
     if (addressed === undefined) take(credential, keyed ?? 'environment');
-    else if (isGiven(from[addressed][credential])) take(credential, addressed);
+    else if (isSet(from[addressed][credential])) take(credential, addressed);
     else if (keyed !== undefined) {
-      const named = address.find((name) => isGiven(from[addressed][name]));
+      const named = address.find((name) => isSet(from[addressed][name]));
       withheld[credential] =
         `${named} is set in ${words[addressed]}, ${credential} in ${words[keyed]}: ` +
         'an address is used only with a credential of the same source';

@@ -12,5 +12,5 @@ export interface Setting {
 }
 
 /** Returns false for an empty variable. */
-export const isGiven = (value: string | undefined): value is string =>
+export const isSet = (value: string | undefined): value is string =>
   value !== undefined && value.trim() !== '';

@@ -42,7 +42,7 @@ export function programFor({ shard, scatter, tenant }: Config, program: Program)
 }
 
 /** Maximum number of tenant databases that may be open at the same time. */
-export function openMost({ databases, cluster, scatter, tenants }: Config): number {
+export function maxOpen({ databases, cluster, scatter, tenants }: Config): number {
   const shards = [...scatter.values()].reduce((sum, count) => sum + count, 0);
   const all = databases.size - shards;
   return shards + (cluster.log === '' ? Math.min(tenants.max_open, all) : all);

@@ -116,15 +116,15 @@ export class DatabaseService implements DatabaseRequestHandler {
       this.consistency = new Consistency({
         ...{ node: cluster, waitMs, read, calls, members, counts, bodyMax },
         database: () => this.database(),
-        tellsShards: fitInHeader(shardNames, config.limits.header_bytes),
+        reportsShards: fitInHeader(shardNames, config.limits.header_bytes),
         proof: this.options.proof,
       });
     }
-    this.adoptProgram();
+    this.applyProgram();
   }
 
   /** Updates the routes to the program of the database. */
-  adoptProgram(): void {
+  applyProgram(): void {
     const { limits } = this.options.config;
     // Only administrators may see plans and counts.
     const guard: GuardPlans = (exchange, caller, query) =>
@@ -173,7 +173,7 @@ export class DatabaseService implements DatabaseRequestHandler {
       limits: config.limits,
       strict: config.server.strict_members,
       metrics: this.metrics.route(adHocPaths[0]),
-      onLeader: (...asked) => this.consistency?.onLeader(...asked),
+      onLeader: (...args) => this.consistency?.onLeader(...args),
       fresh: this.#fresh,
     });
     const fixed = new Map([...admin.fixed, ...explore.fixed]);
@@ -204,7 +204,7 @@ export class DatabaseService implements DatabaseRequestHandler {
   }
 
   readonly #fresh = (exchange: Exchange) => this.consistency?.fresh(exchange);
-  readonly #callOnLeader: CallOnLeader = (...asked) => this.consistency?.callOnLeader(...asked);
+  readonly #callOnLeader: CallOnLeader = (...args) => this.consistency?.callOnLeader(...args);
 
   /** Fails NOT_READY before the database is attached. */
   database(): Database {
@@ -240,9 +240,9 @@ export class DatabaseService implements DatabaseRequestHandler {
   }
 
   /** Ends idle sessions, and the sessions of expired keys. */
-  runMaintenance(lapsedKeys: readonly string[]): void {
+  runMaintenance(expiredKeys: readonly string[]): void {
     this.#sessions?.sweep(performance.now());
-    for (const keyId of lapsedKeys) {
+    for (const keyId of expiredKeys) {
       this.#sessions?.dropKey(keyId);
       this.mcp.dropKey(keyId);
     }

@@ -15,22 +15,22 @@ const pollIntervalMs = 300;
 export function watchConfig(
   config: Config,
   reread: () => Config,
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): () => void {
   const path = join(config.projectDir, 'trellis.toml');
   const inForce = new Set(linesOf(config));
-  const look = (): void => {
+  const check = (): void => {
     try {
       const changed = linesOf(reread()).filter((line) => !inForce.has(line));
-      if (changed.length === 0) tell('trellis.toml: as it is in force');
-      for (const line of changed) tell(`trellis.toml: ${line}: takes effect after a restart`);
+      if (changed.length === 0) print('trellis.toml: as it is in force');
+      for (const line of changed) print(`trellis.toml: ${line}: takes effect after a restart`);
     } catch (error) {
       if (!(error instanceof TrellisError)) throw error;
-      tell(`trellis.toml: ${errorMessage(error.data)} The server would not start again.`);
+      print(`trellis.toml: ${errorMessage(error.data)} The server would not start again.`);
     }
   };
-  watchFile(path, { interval: pollIntervalMs, persistent: false }, look);
-  return () => unwatchFile(path, look);
+  watchFile(path, { interval: pollIntervalMs, persistent: false }, check);
+  return () => unwatchFile(path, check);
 }
 
 /** Returns keys with values. Secrets are hidden, and the source of a value is left out. */

@@ -10,11 +10,11 @@ const openers: Record<string, [string, ...string[]]> = {
 /** Opens the page. Never fails: `tell` is called with the reason if no browser was opened. */
 export function openPage(
   url: string,
-  tell: (what: string) => void,
+  print: (what: string) => void,
   platform: string = process.platform,
 ): void {
   const [program, ...words] = openers[platform] ?? ['xdg-open'];
   const child = spawn(program, [...words, url], { stdio: 'ignore', detached: true });
-  child.once('error', () => tell(`There is no ${program} here: open ${url} yourself.`));
+  child.once('error', () => print(`There is no ${program} here: open ${url} yourself.`));
   child.unref();
 }

@@ -12,7 +12,7 @@ export class RequestLines {
   #more = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly tell: (line: string, isRefused: boolean) => void) {}
+  constructor(private readonly print: (line: string, isRefused: boolean) => void) {}
 
   add({ method, path, status, code, ms, rows }: AnsweredCall): void {
     if (code === undefined && (method === 'GET' || ofMachines.test(path))) return;
@@ -24,12 +24,12 @@ export class RequestLines {
     this.#shown++;
     const found = code === undefined && rows !== undefined ? [counted(rows, 'row')] : [];
     const parts = [method, path, status, ...(code ? [code] : []), `${ms.toFixed(1)} ms`, ...found];
-    this.tell(parts.join(' '), code !== undefined);
+    this.print(parts.join(' '), code !== undefined);
   }
 
   #endSecond(): void {
     this.#timer = undefined;
-    if (this.#more > 0) this.tell(`${counted(this.#more, 'more request')} in that second`, false);
+    if (this.#more > 0) this.print(`${counted(this.#more, 'more request')} in that second`, false);
     this.#shown = 0;
     this.#more = 0;
   }

@@ -68,18 +68,18 @@ function typeLines(
   return lines;
 }
 
-function propertyLines(place: string, before: ElementType, after: ElementType): string[] {
+function propertyLines(typeName: string, before: ElementType, after: ElementType): string[] {
   const [old, next] = [byName(before.properties), byName(after.properties)];
   const lines: string[] = [];
   for (const [name, { type }] of next) {
     const was = old.get(name);
-    if (was === undefined) lines.push(`+ ${place}.${name}: ${printType(type)}`);
+    if (was === undefined) lines.push(`+ ${typeName}.${name}: ${printType(type)}`);
     else if (printType(was.type) !== printType(type)) {
-      lines.push(`~ ${place}.${name}: ${printType(type)}, was ${printType(was.type)}`);
+      lines.push(`~ ${typeName}.${name}: ${printType(type)}, was ${printType(was.type)}`);
     }
   }
   for (const name of old.keys()) {
-    if (!next.has(name)) lines.push(`- ${place}.${name} is hidden; its values stay stored`);
+    if (!next.has(name)) lines.push(`- ${typeName}.${name} is hidden; its values stay stored`);
   }
   return lines;
 }

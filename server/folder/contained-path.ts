@@ -11,19 +11,19 @@ export const isWithin = (folder: string, path: string): boolean =>
  * Returns the real path of the file at `path`, or of the file that would be created there. Returns
  * undefined after a link without a target.
  */
-export function realPlace(path: string): string | undefined {
+export function realPath(path: string): string | undefined {
   try {
     return realpathSync(path);
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
   const above = dirname(path);
-  const real = isThere(path) || above === path ? undefined : realPlace(above);
+  const real = exists(path) || above === path ? undefined : realPath(above);
   return real === undefined ? undefined : join(real, basename(path));
 }
 
 /** Checks the link itself, not its target. */
-export function isThere(path: string): boolean {
+export function exists(path: string): boolean {
   try {
     lstatSync(path);
     return true;
@@ -38,7 +38,7 @@ export function isThere(path: string): boolean {
  */
 export function liesInside(folder: string, path: string): boolean {
   try {
-    const [real, outer] = [realPlace(path), realPlace(folder)];
+    const [real, outer] = [realPath(path), realPath(folder)];
     return real !== undefined && outer !== undefined && isWithin(outer, real);
   } catch {
     return false;

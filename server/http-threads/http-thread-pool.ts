@@ -182,7 +182,7 @@ export class HttpThreadPool {
         return mcp.metrics.follow(thread.figures[1]);
       }
       case 'ended':
-        return requestLog.tell(message.request, message.logDecision);
+        return requestLog.write(message.request, message.logDecision);
       case 'answered':
         return this.options.onAnswered?.(message.call);
       case 'ready':

@@ -142,13 +142,13 @@ export class CsvHeader {
     return this.#shapes.get(name);
   }
 
-  #column(given: string, cell: number): Column[] {
+  #column(cellText: string, cell: number): Column[] {
     const { skip } = this.form;
-    const mark = this.#isNeo4j ? marks.exec(given) : null;
+    const mark = this.#isNeo4j ? marks.exec(cellText) : null;
     if (mark?.[2] === 'IGNORE') return [];
-    const typed = this.#isNeo4j && !mark ? /^(.*?):([^:]*)$/.exec(given) : null;
-    const name = mark?.[1] ?? typed?.[1] ?? given;
-    if (skip.has(name) || skip.has(given)) return [];
+    const typed = this.#isNeo4j && !mark ? /^(.*?):([^:]*)$/.exec(cellText) : null;
+    const name = mark?.[1] ?? typed?.[1] ?? cellText;
+    if (skip.has(name) || skip.has(cellText)) return [];
     const isList = typed?.[2]?.includes('[]') === true || mark?.[2] === 'LABEL';
     const role = mark ? roles[mark[2]!]! : this.#roleOf(name);
     const own: Column[] = role === undefined ? [] : [{ cell, name, role, isList }];
@@ -162,9 +162,9 @@ export class CsvHeader {
     if (name === from) return 'from';
     if (name === to) return 'to';
     if (type === undefined || !heads[type.kind].has(name)) return undefined;
-    const isElsewhere = { id, from, to }[name] !== undefined;
+    const isReserved = { id, from, to }[name] !== undefined;
     const isProperty = !columns.has(name) && type.properties.some((one) => one.name === name);
-    return isElsewhere || isProperty ? undefined : (name as Column['role']);
+    return isReserved || isProperty ? undefined : (name as Column['role']);
   }
 
   #shape(type: ElementType): RowShape {

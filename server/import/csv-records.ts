@@ -24,7 +24,7 @@ const lineFeed = 10;
 const carriage = 13;
 
 /** What the record should be, as the reason why it is malformed. */
-export interface Fault {
+export interface CsvError {
   allowed: string;
   /** Number of its first line. */
   text: string;
@@ -41,10 +41,10 @@ export interface Slab {
   /** The line on which each record starts. */
   lines: number[];
   /** Malformed records by their index in the slab. */
-  faults: Map<number, Fault>;
+  errors: Map<number, CsvError>;
 }
 
-const faults = {
+const errors = {
   inCell: 'a record whose quotes stand around whole cells',
   behind: 'a record with nothing between a closing quote and the next cell',
   open: 'a record whose quotes are closed',
@@ -110,7 +110,7 @@ export class CsvRecords {
   *#tooLong(bytes: Uint8Array): Generator<Slab> {
     const scan = this.#scan;
     const isLine = lineEnd(bytes, scan.start) < 0;
-    yield scan.refused(isLine ? faults.long : faults.open);
+    yield scan.refused(isLine ? errors.long : errors.open);
     if (isLine) {
       this.#isPassing = true;
       scan.start = bytes.length;
@@ -127,7 +127,7 @@ export class CsvRecords {
 
   /** Fails if the bytes contain something that no CSV text contains. */
   #judgeBytes(slab: Slab, from: number, to: number): void {
-    const { bytes, counts, starts, ends, faults: found } = slab;
+    const { bytes, counts, starts, ends, errors: found } = slab;
     const part = bytes.subarray(from, to);
     if (isUtf8(part) && part.indexOf(0) < 0) return;
     let cell = 0;
@@ -137,7 +137,7 @@ export class CsvRecords {
       const own = bytes.subarray(starts[cell]!, ends[cell + count - 1]!);
       const zero = own.indexOf(0) >= 0;
       if (zero || !isUtf8(own)) {
-        found.set(record, { allowed: zero ? faults.zero : faults.utf8, text: shown(own) });
+        found.set(record, { allowed: zero ? errors.zero : errors.utf8, text: shown(own) });
       }
       cell += count;
     }
@@ -194,7 +194,7 @@ class RecordScan {
       if (this.start >= this.#bytes.length) break;
       const outcome = this.#record(slab);
       if (outcome === undefined) break;
-      if (outcome !== '') this.#fault(slab, outcome);
+      if (outcome !== '') this.#recordError(slab, outcome);
     }
     return slab;
   }
@@ -202,13 +202,13 @@ class RecordScan {
   /** Marks the current record as malformed. */
   refused(allowed: string): Slab {
     const slab = this.#slab();
-    this.#fault(slab, allowed);
+    this.#recordError(slab, allowed);
     return slab;
   }
 
   #slab(): Slab {
     const bytes = this.#bytes;
-    return { bytes, starts: [], ends: [], counts: [], lines: [], faults: new Map() };
+    return { bytes, starts: [], ends: [], counts: [], lines: [], errors: new Map() };
   }
 
   #fresh(): void {
@@ -221,10 +221,10 @@ class RecordScan {
   }
 
   /** Reports a malformed record and continues after its first line. */
-  #fault(slab: Slab, allowed: string): void {
+  #recordError(slab: Slab, allowed: string): void {
     const end = lineEnd(this.#bytes, this.start);
     const stop = end < 0 ? this.#bytes.length : end;
-    slab.faults.set(slab.counts.length, {
+    slab.errors.set(slab.counts.length, {
       allowed,
       text: shown(this.#bytes.subarray(this.start, stop)),
     });
@@ -251,16 +251,16 @@ class RecordScan {
       }
       while (at < length && special[bytes[at]!] === 0) at++;
       const byte = at < length ? bytes[at]! : lineFeed;
-      if (byte === quote) return this.#resolved(faults.inCell);
+      if (byte === quote) return this.#resolved(errors.inCell);
       if (byte === delimiter) {
         this.#cell(at);
         this.#cellStart = ++at;
         continue;
       }
       // A carriage return at the end of a block can be the first half of a line end.
-      const isWhole = at < length && (byte === lineFeed || at + 1 < length);
+      const isComplete = at < length && (byte === lineFeed || at + 1 < length);
       this.#at = at;
-      if (!isWhole && !this.#isEnd) return undefined;
+      if (!isComplete && !this.#isEnd) return undefined;
       this.#cell(at);
       this.#take(slab, at < length ? behind(bytes, at) : length);
       return '';
@@ -292,17 +292,18 @@ class RecordScan {
       }
       this.#isOpen = false;
       const isOver = at + 1 === length || next === lineFeed || next === carriage;
-      return isOver || next === this.delimiter ? at + 1 : this.#resolved(faults.behind);
+      return isOver || next === this.delimiter ? at + 1 : this.#resolved(errors.behind);
     }
     this.#at = length;
-    return this.#isEnd ? faults.open : undefined;
+    return this.#isEnd ? errors.open : undefined;
   }
 
   /** Reports an error once the first line of the record is complete, and skips this line. */
   #resolved(allowed: string): string | undefined {
     const end = lineEnd(this.#bytes, this.start);
-    const isThere = end >= 0 && (this.#bytes[end] === lineFeed || end + 1 < this.#bytes.length);
-    if (isThere || this.#isEnd) return allowed;
+    const isTerminated =
+      end >= 0 && (this.#bytes[end] === lineFeed || end + 1 < this.#bytes.length);
+    if (isTerminated || this.#isEnd) return allowed;
     // The scan finds it again when more bytes have arrived: the line is short, or too long.
     this.#fresh();
     return undefined;

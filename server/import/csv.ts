@@ -4,7 +4,7 @@
 import { excerpt } from '../../engine/internal.js';
 import type { Refusal } from './csv-cell.js';
 import { type CellUse, type CsvForm, CsvHeader, type RowShape } from './csv-header.js';
-import { CsvRecords, type Fault, type Slab } from './csv-records.js';
+import { CsvRecords, type CsvError, type Slab } from './csv-records.js';
 import { RowBytes } from './row-bytes.js';
 
 /** Converts a CSV file to NDJSON block by block. A record can span blocks. */
@@ -55,21 +55,21 @@ export class CsvReader {
     return jump === undefined ? record + 1 : jump[1] + record - jump[0];
   }
 
-  #slab({ bytes, starts, ends, counts, lines, faults }: Slab): void {
+  #slab({ bytes, starts, ends, counts, lines, errors }: Slab): void {
     let cell = 0;
     for (let record = 0; record < counts.length; record++) {
       const count = counts[record]!;
       const line = lines[record]!;
-      const fault = faults.get(record);
+      const error = errors.get(record);
       if (this.#header === undefined) {
-        if (fault) this.#records.refuse(line, `the header must be ${fault.allowed}`, fileHint);
+        if (error) this.#records.refuse(line, `the header must be ${error.allowed}`, fileHint);
         const names: string[] = [];
         for (let at = cell; at < cell + count; at++)
           names.push(textOf(bytes, starts[at]!, ends[at]!));
         this.#open(names, line);
       } else {
-        this.#place(line);
-        if (fault) this.#refuseRecord(fault);
+        this.#setLine(line);
+        if (error) this.#refuseRecord(error);
         else this.#cells(bytes, starts, ends, cell, count);
       }
       cell += count;
@@ -77,7 +77,7 @@ export class CsvReader {
   }
 
   /** Records where the next record starts. */
-  #place(line: number): void {
+  #setLine(line: number): void {
     if (line !== this.#lastLine + 1) this.#jumps.push([this.#count + 1, line]);
     this.#lastLine = line;
     this.#count++;
@@ -158,7 +158,7 @@ export class CsvReader {
   }
 
   /** Converts a malformed record. */
-  #refuseRecord({ allowed, text }: Fault): void {
+  #refuseRecord({ allowed, text }: CsvError): void {
     this.#refuse({ param: 'record', allowed, got: text }, text);
   }
 

@@ -12,19 +12,19 @@ const rowsOfOne = 64;
 const rowsOfAll = 4096;
 
 export function loadedFiles(files: readonly ImportFile[]): LoadedFile[] {
-  const most = Math.max(4, Math.min(rowsOfOne, Math.floor(rowsOfAll / files.length)));
+  const max = Math.max(4, Math.min(rowsOfOne, Math.floor(rowsOfAll / files.length)));
   return files.map(({ path, type, form, header, settings, isEdges }) => {
     const as = type === undefined ? '' : ` (${type.kind} ${type.name})`;
     const hasHeader = form !== undefined && header === undefined;
     return {
       name: `${basename(path)}${as}`,
-      rows: firstRows(path, most, hasHeader ? 1 : 0),
+      rows: firstRows(path, max, hasHeader ? 1 : 0),
       isUpsert: isEdges ? type?.kind === 'edge' && type.unique : settings.upsert !== undefined,
     };
   });
 }
 
-function firstRows(path: string, most: number, skipped: number): number[] {
+function firstRows(path: string, max: number, skipped: number): number[] {
   const bytes = Buffer.alloc(bytesRead);
   const file = openSync(path, 'r');
   let size: number;
@@ -35,6 +35,6 @@ function firstRows(path: string, most: number, skipped: number): number[] {
   }
   // An incomplete last line and blank lines are left out.
   const text = bytes.subarray(0, size).toString('latin1');
-  const lines = text.split(/\r\n|\n|\r/, most + skipped + 1).slice(skipped, most + skipped);
+  const lines = text.split(/\r\n|\n|\r/, max + skipped + 1).slice(skipped, max + skipped);
   return lines.filter((line) => line !== '').map((line) => crc32(line));
 }

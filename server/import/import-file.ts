@@ -45,23 +45,23 @@ const isCsv = (path: string): boolean => /\.(csv|tsv)$/i.test(path);
 const isRows = (path: string): boolean => isCsv(path) || /\.(ndjson|jsonl)$/i.test(path);
 
 /** Fails CONFIG_INVALID. */
-export function findFiles(given: FileWords, schema: Schema): ImportFile[] {
-  const found = given.words.flatMap((word) => foundBy(word, given));
-  if (given.words.length === 0 && given.map) found.push(...mappedIn(given.map.folder, given));
+export function findFiles(words: FileWords, schema: Schema): ImportFile[] {
+  const found = words.words.flatMap((word) => foundBy(word, words));
+  if (words.words.length === 0 && words.map) found.push(...mappedIn(words.map.folder, words));
   const files = found.map((one) => fileOf(one, schema));
   // The sort is stable.
   return files.sort((a, b) => Number(a.isEdges) - Number(b.isEdges));
 }
 
-function foundBy(word: string, given: FileWords): Found[] {
+function foundBy(word: string, words: FileWords): Found[] {
   const found = statSync(word, { throwIfNoEntry: false });
   if (found?.isDirectory()) {
-    return given.map ? mappedIn(word, given) : pathsIn(word).filter(isRows).map(of(given));
+    return words.map ? mappedIn(word, words) : pathsIn(word).filter(isRows).map(of(words));
   }
-  if (found) return [of(given)(word)];
+  if (found) return [of(words)(word)];
   const [, type, path] = /^([A-Za-z_]\w*)=(.+)$/s.exec(word) ?? [];
   if (path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile()) {
-    return [{ ...of(given)(path), type }];
+    return [{ ...of(words)(path), type }];
   }
   return refuse(`There is no file ${path ?? word}.`, 'Write FILE, or TYPE=FILE.');
 }
@@ -117,8 +117,8 @@ function fileOf({ path, type: typeName, settings }: Found, schema: Schema): Impo
     refuse(`The delimiter ${JSON.stringify(delimiter)} is not one ASCII character.`);
   }
   const names = first.split(delimiter).map((name) => name.replaceAll('"', '').trim());
-  const saysType = isNeo4j(names) && names.some((name) => /:(LABEL|TYPE)$/.test(name));
-  if (type === undefined && !saysType) refuseType(path);
+  const hasType = isNeo4j(names) && names.some((name) => /:(LABEL|TYPE)$/.test(name));
+  if (type === undefined && !hasType) refuseType(path);
   const form = formOf(type, delimiter, settings, schema);
   const isEdges = type ? type.kind === 'edge' : names.some((name) => name.includes(':START_ID'));
   return { ...file, header, form, isEdges };

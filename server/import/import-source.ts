@@ -87,10 +87,10 @@ export class ImportSource {
     const { nodes, edges, vectors } = this.schema;
     const types = type ? [type] : isEdges ? edges : [...nodes, ...vectors];
     const rows = types.map(({ kind, name, properties }) => {
-      const said = { [kind]: name };
-      if (kind === 'edge') return { ...said, from_key, to_key };
+      const labelled = { [kind]: name };
+      if (kind === 'edge') return { ...labelled, from_key, to_key };
       const isMeant = type !== undefined || properties.some((one) => one.name === upsert);
-      return { ...said, ...(isMeant && { upsert }) };
+      return { ...labelled, ...(isMeant && { upsert }) };
     });
     const isPlain = this.files.every(
       ({ settings: one }) => !one.from_key && !one.to_key && !one.upsert,
@@ -104,7 +104,7 @@ export class ImportSource {
   }
 
   /** Returns the file and line of a line of the stream. */
-  placeOf(line: number): { path: string; line: number } {
+  locationOf(line: number): { path: string; line: number } {
     let below = 0;
     for (let above = this.#starts.length; below < above; ) {
       const middle = (below + above) >> 1;

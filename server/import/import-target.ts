@@ -14,7 +14,7 @@ export interface ImportTarget {
   /** Line of the stream up to which everything is loaded; 0 if unknown. */
   readonly doneLine: number;
   /** Whether the state of the data is known. It is not until the server has responded. */
-  readonly isHeard: boolean;
+  readonly hasListener: boolean;
   /** True if an earlier import loaded everything. The counts are those of that import. */
   readonly repeated: boolean;
 }

@@ -11,7 +11,7 @@ const reasonsShown = 10;
 interface Reason {
   count: number;
   /** Position of the first row. */
-  place: string;
+  location: string;
   message: string;
 }
 
@@ -43,13 +43,13 @@ export class RejectFile {
 
   add(rows: readonly FedRow[]): void {
     const lines = rows.map(({ line, error, text }) => {
-      const { path: file, line: at } = this.source.placeOf(line);
+      const { path: file, line: at } = this.source.locationOf(line);
       const { code } = error;
       const message = errorMessage(error);
       const key = `${file} ${code} ${error.path ?? error.args?.param ?? ''}`;
       const reason = this.#reasons.get(key);
       if (reason) reason.count++;
-      else this.#reasons.set(key, { count: 1, place: `${file}:${at}`, message });
+      else this.#reasons.set(key, { count: 1, location: `${file}:${at}`, message });
       return `${JSON.stringify({ file, line: at, code, message, row: rowOf(text) })}\n`;
     });
     const write = this.#isOld ? writeFileSync : appendFileSync;
@@ -62,7 +62,9 @@ export class RejectFile {
   summary(all: number): string[] {
     const reasons = [...this.#reasons.values()].sort((a, b) => b.count - a.count);
     const shown = reasons.slice(0, reasonsShown);
-    const lines = shown.map(({ count, place, message }) => `  ${count} x ${place}: ${message}`);
+    const lines = shown.map(
+      ({ count, location, message }) => `  ${count} x ${location}: ${message}`,
+    );
     const others = all - shown.reduce((sum, { count }) => sum + count, 0);
     if (others > 0) lines.push(`  ${others} others`);
     return lines;

@@ -31,7 +31,7 @@ export interface ImportReply {
 }
 
 /** A proxy can respond with a body of another form. */
-const noneOfOurs = (url: string, status: number): ErrorData => ({
+const notTrellis = (url: string, status: number): ErrorData => ({
   code: 'CONFIG_INVALID',
   args: { what: `What answers at ${url} with status ${status} is no server of this version.` },
 });
@@ -39,12 +39,12 @@ const noneOfOurs = (url: string, status: number): ErrorData => ({
 /** The key and the rows must not be sent to another address. */
 function refuseRedirect(url: string, { status, headers }: Response): void {
   if (status < 300 || status > 399) return;
-  const place = excerpt(headers.get('location') ?? 'elsewhere');
-  const what = `${url} redirects to ${place}: nothing was sent there.`;
+  const target = excerpt(headers.get('location') ?? 'elsewhere');
+  const what = `${url} redirects to ${target}: nothing was sent there.`;
   fail('CONFIG_INVALID', { what }, { hint: 'Say the address of the server itself with --url.' });
 }
 
-export interface RemotePlace {
+export interface RemoteTarget {
   url: string;
   key: string;
   tenant: string;
@@ -68,14 +68,14 @@ export class RemoteImport implements ImportTarget {
   resumed = 0;
   repeated = false;
   readonly doneLine = 0;
-  isHeard = false;
+  hasListener = false;
   #parts: Uint8Array[] = [];
   #bytes = 0;
   /** Bytes of all earlier parts. */
   #at = 0;
 
   constructor(
-    private readonly to: RemotePlace,
+    private readonly to: RemoteTarget,
     private readonly onRejects: (rows: FedRow[]) => void,
   ) {}
 
@@ -85,7 +85,7 @@ export class RemoteImport implements ImportTarget {
     const body = Buffer.from(JSON.stringify(files));
     const { response, answer } = await this.#post('import-files', query, body);
     if (response.status === 404) return;
-    parseRemoteJson(response.ok, answer, noneOfOurs(this.to.url, response.status));
+    parseRemoteJson(response.ok, answer, notTrellis(this.to.url, response.status));
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -111,10 +111,10 @@ export class RemoteImport implements ImportTarget {
       if (isSet) query.set(flag, '1');
     }
     const { response, answer } = await this.#post('import', query, body);
-    const foreign = noneOfOurs(url, response.status);
+    const foreign = notTrellis(url, response.status);
     const reply = parseRemoteJson(response.ok, answer, foreign) as ImportReply;
     if (!Array.isArray(reply?.rejects)) throw new TrellisError(foreign);
-    this.isHeard = true;
+    this.hasListener = true;
     this.nodes += reply.nodes;
     this.edges += reply.edges;
     this.vectors += reply.vectors;

@@ -20,7 +20,7 @@ const bareDigest =
   'auth.api_key is 64 hexadecimal digits: they are taken for the SHA-256 of a key in this release, and for a key in ' +
   'the next one; write `sha256:` before them';
 
-export interface DoorOptions extends Pick<SecurityOptions, 'isNode'> {
+export interface AuthenticationOptions extends Pick<SecurityOptions, 'isNode'> {
   config: Config;
   /** Whether HTTP threads take connections as well. */
   hasHttpThreads: boolean;
@@ -33,7 +33,7 @@ export interface DoorOptions extends Pick<SecurityOptions, 'isNode'> {
   onRefused: (reason: Refusal) => void;
 }
 
-export class Door {
+export class Authentication {
   readonly keys: Keyring;
   readonly accepted = new Accepted();
   readonly audit: Audit;
@@ -44,7 +44,7 @@ export class Door {
   readonly #use: KeyUse;
 
   /** Fails CONFIG_INVALID. */
-  constructor(private readonly options: DoorOptions) {
+  constructor(private readonly options: AuthenticationOptions) {
     const { config, log, isNode, hasHttpThreads: hasFronts } = options;
     this.keys = new Keyring(config.keysFile, config.auth.api_key);
     if (isBareDigest(config.auth.api_key)) log('warn', bareDigest);
@@ -135,7 +135,7 @@ function openAudit(config: Config, log: Log, keys: { readonly active: boolean })
   return new Audit({ file, log, hasKeys: () => keys.active, node: config.cluster.node });
 }
 
-function rulesOf({ config, loopbackOrigins }: DoorOptions): SecurityRules {
+function rulesOf({ config, loopbackOrigins }: AuthenticationOptions): SecurityRules {
   return {
     host: config.server.host,
     allowedHosts: config.server.allowed_hosts,

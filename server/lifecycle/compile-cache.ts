@@ -46,10 +46,10 @@ export function runBundle({ url, mark, keepAfterMs }: Bundle): Record<string, un
     ...(cachedData && { cachedData }),
   });
   const module = { exports: {} };
-  const run = script.runInThisContext() as (...given: unknown[]) => void;
+  const run = script.runInThisContext() as (...args: unknown[]) => void;
   run(module.exports, require, module, url, importModule);
   if (keepAfterMs !== undefined && cachedData === undefined) {
-    setTimeout(() => keep(code, script.createCachedData()), keepAfterMs).unref();
+    setTimeout(() => store(code, script.createCachedData()), keepAfterMs).unref();
   }
   return module.exports;
 }
@@ -68,7 +68,7 @@ function readIntact(path: string): Buffer | undefined {
   }
 }
 
-function keep(path: string, code: Buffer): void {
+function store(path: string, code: Buffer): void {
   const temporary = `${path}.${process.pid}-${threadId}.tmp`;
   try {
     mkdirSync(dirname(path), { recursive: true });

@@ -24,19 +24,19 @@ import { rulesOf } from '../project/compile-options.js';
 import { programOptions } from '../project/program.js';
 import type { NodeClient } from '../cluster/node-client.js';
 import { backupName, newBackupPath } from './backup-directory.js';
-import { askLeader } from '../cluster/membership/ask-leader.js';
-import type { CheckDesk } from '../cluster/membership/consistency-check.js';
+import { sendToLeader } from '../cluster/membership/ask-leader.js';
+import type { ConsistencyChecks } from '../cluster/membership/consistency-check.js';
 import type { Roster } from '../cluster/membership/known-nodes.js';
 import { membershipActions } from '../cluster/membership/membership-actions.js';
 import { type ClusterSettings, marksOf, readSettings } from '../cluster/membership/settings.js';
 import { verifyRunning } from './verify-child.js';
 
 /** What the actions need of the cluster that a database may belong to. */
-export interface ClusterWays {
+export interface ClusterServices {
   proof: NodeProof | undefined;
   calls: NodeClient;
   settings: ClusterSettings;
-  checks: CheckDesk;
+  checks: ConsistencyChecks;
   roster: Roster;
 }
 
@@ -44,7 +44,7 @@ export interface ClusterWays {
 export function databaseActions(
   config: Config,
   database: () => Database | undefined,
-  ways: ClusterWays,
+  services: ClusterServices,
 ): Map<string, Action> {
   const node = (): ClusterNode | undefined => database()?.cluster;
   const copies = new NodeCopies({ database, dataDir: config.dataDir });
@@ -56,23 +56,23 @@ export function databaseActions(
     return open && checkBody(open, body, rules);
   };
   return new Map<string, Action>([
-    ['import', (asked, body, holder) => imports.handle(asked, body, holder)],
-    ['import-files', (asked, body) => imports.noteFiles(asked, body)],
-    ['backup', (_, body) => backUp(config, database()!, body, ways)],
+    ['import', (params, body, holder) => imports.handle(params, body, holder)],
+    ['import-files', (params, body) => imports.noteFiles(params, body)],
+    ['backup', (_, body) => backUp(config, database()!, body, services)],
     ['verify', () => verifyRunning(config.dataDir)],
     ['snapshot', () => database()?.snapshot()],
     ['check', (_, body) => check(body)],
     [
       'recall',
-      (asked) => {
+      (params) => {
         const open = database();
-        return open && recallBody(open, asked);
+        return open && recallBody(open, params);
       },
     ],
     ...clusterActions({
       node,
       copies,
-      proof: ways.proof,
+      proof: services.proof,
       waitMs: config.cluster.wait_timeout,
       known: (one) => {
         const { left, marks } = readSettings(one);
@@ -82,7 +82,7 @@ export function databaseActions(
     ...membershipActions({
       node,
       copies,
-      ...ways,
+      ...services,
       limits: config.limits,
       address: addressOf(config),
     }),
@@ -93,21 +93,23 @@ export function databaseActions(
  * Reserves the log for a backup that begins now, until the backup is too old. Returns the lowest position of
  * the backup, and whether the leader recorded the reservation. The backup is valid without it.
  */
-async function mark(node: ClusterNode, name: string, { calls, settings }: ClusterWays) {
+async function mark(node: ClusterNode, name: string, { calls, settings }: ClusterServices) {
   const { durable } = node;
-  const asked = { backup: `${node.node}/${name}`, ...durable };
-  const told = askLeader({ node, calls }, 'cluster-mark', asked, () => settings.mark(asked));
-  const kept = await told.then(
+  const request = { backup: `${node.node}/${name}`, ...durable };
+  const reply = sendToLeader({ node, calls }, 'cluster-mark', request, () =>
+    settings.mark(request),
+  );
+  const stored = await reply.then(
     () => true,
     () => false,
   );
-  return { position: printPosition(durable), kept };
+  return { position: printPosition(durable), kept: stored };
 }
 
-function unmark(node: ClusterNode, name: string, { calls, settings }: ClusterWays) {
+function unmark(node: ClusterNode, name: string, { calls, settings }: ClusterServices) {
   const backup = `${node.node}/${name}`;
   const path = `cluster-forget?${new URLSearchParams({ backup })}`;
-  return askLeader({ node, calls }, path, {}, () => settings.unmark(backup));
+  return sendToLeader({ node, calls }, path, {}, () => settings.unmark(backup));
 }
 
 /**
@@ -117,22 +119,22 @@ async function backUp(
   config: Config,
   database: Database,
   body: Uint8Array,
-  ways: ClusterWays,
+  services: ClusterServices,
 ): Promise<unknown> {
-  const given = scanBody(body, config.limits).member('name');
-  if (given !== undefined && given.kind !== 'string' && given.kind !== 'null') {
-    const args = { param: 'name', type: 'String', got: describeJson(given) };
+  const nameValue = scanBody(body, config.limits).member('name');
+  if (nameValue !== undefined && nameValue.kind !== 'string' && nameValue.kind !== 'null') {
+    const args = { param: 'name', type: 'String', got: describeJson(nameValue) };
     fail('PARAM_TYPE', args, { path: '/name' });
   }
-  const name = given?.kind === 'string' ? given.text() : backupName();
+  const name = nameValue?.kind === 'string' ? nameValue.text() : backupName();
   const path = newBackupPath(config, name);
   const { cluster } = database;
-  const marked = cluster && (await mark(cluster, basename(path), ways));
+  const marked = cluster && (await mark(cluster, basename(path), services));
   try {
     const { bytes } = await database.backUp(path);
     return { path, bytes, ...marked };
   } catch (error) {
-    if (marked?.kept) await unmark(cluster!, basename(path), ways).catch(() => undefined);
+    if (marked?.kept) await unmark(cluster!, basename(path), services).catch(() => undefined);
     throw error;
   }
 }

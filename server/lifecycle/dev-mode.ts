@@ -11,7 +11,7 @@ import { type Log, printLine } from '../telemetry/log.js';
 import type { AnsweredCall } from '../pipeline/request-answerer.js';
 import { painterFor } from '../terminal/colour.js';
 import { shownPath } from '../terminal/format.js';
-import { configuredPlace, typesFiles, writeTypesFiles } from '../project/types-file.js';
+import { configuredTypesTarget, typesFiles, writeTypesFiles } from '../project/types-file.js';
 import { packageVersion } from './program-file.js';
 
 export class Development {
@@ -23,9 +23,9 @@ export class Development {
     private readonly log: Log,
     reread: () => Config,
   ) {
-    const tell = (line: string): void => log('warn', line);
+    const print = (line: string): void => log('warn', line);
     this.#lines = new RequestLines((line, isRefused) => log(isRefused ? 'warn' : 'info', line));
-    this.#unwatch = watchConfig(config, reread, tell);
+    this.#unwatch = watchConfig(config, reread, print);
   }
 
   noteCall(call: AnsweredCall): void {
@@ -33,18 +33,18 @@ export class Development {
   }
 
   /**
-   * Writes the types of the current program if `types.out` is set. `isAsked` logs the outcome too. Never
+   * Writes the types of the current program if `types.out` is set. `isExplicit` logs the outcome too. Never
    * fails on a TrellisError.
    */
-  writeTypes(program: Program, files: number, isAsked = false): void {
+  writeTypes(program: Program, files: number, isExplicit = false): void {
     const { types } = this.config;
-    if (types.out === '' && isAsked)
+    if (types.out === '' && isExplicit)
       this.log('warn', 'There is no file for types: set `out` under [types] in trellis.toml.');
     if (types.out === '') return;
     try {
       const made = { program, files, version: packageVersion() };
-      writeTypesFiles(typesFiles(this.config, configuredPlace(this.config), types, made));
-      if (isAsked) this.log('info', `wrote ${types.out}`);
+      writeTypesFiles(typesFiles(this.config, configuredTypesTarget(this.config), types, made));
+      if (isExplicit) this.log('info', `wrote ${types.out}`);
     } catch (error) {
       if (!(error instanceof TrellisError)) throw error;
       const hint = errorHint(error.data);

@@ -72,7 +72,7 @@ export const exitCodeOf = (code: ErrorCode): number =>
 const fileCalls: ReadonlySet<unknown> = new Set(['read', 'write', 'fsync', 'ftruncate', 'close']);
 
 /** Error for a deleted working directory, where no relative path can be resolved. */
-const directoryGone = {
+const directoryMissing = {
   code: 'FILE_UNUSABLE' as const,
   args: { path: 'the working directory', reason: 'it was deleted' },
   hint: 'Change to a folder that exists, or give absolute paths.',
@@ -91,7 +91,7 @@ function ofFile(error: unknown): unknown {
   const { error: shortage } = toErrorData(error);
   if (shortage.code === 'RESOURCE_EXHAUSTED') return new TrellisError(shortage);
   const reason = /^E[A-Z0-9]+: ([^,]+)/.exec(message)?.[1];
-  if (syscall === 'uv_cwd') return new TrellisError(directoryGone);
+  if (syscall === 'uv_cwd') return new TrellisError(directoryMissing);
   const path = named === undefined ? syscall : shownPath(named);
   if (reason === undefined || path === undefined) return error;
   if (named === undefined && !fileCalls.has(syscall)) return error;

@@ -11,7 +11,7 @@ import { toErrorData } from '../../engine/internal.js';
  * Milliseconds without changes after which a save counts as complete. Editors write all of it within a few
  * milliseconds.
  */
-const quietMs = 20;
+const settleMs = 20;
 /** Milliseconds that a missing or empty source gets, as between the steps of a save. */
 const returnMs = 200;
 const pollIntervalMs = 2_000;
@@ -25,7 +25,7 @@ export interface ProjectWatch {
 type Mark = { size: number; text: string };
 
 /** Result of one scan: the sources by path, and the folders that may hold more. */
-interface Look {
+interface Listing {
   sources: Map<string, Mark>;
   folders: Set<string>;
 }
@@ -41,7 +41,7 @@ export function watchSources(
 ): ProjectWatch {
   const watchers = new Map<string, FSWatcher>();
   let timer: NodeJS.Timeout | undefined;
-  let seen = look(folders, ending) ?? { sources: new Map(), folders: new Set() };
+  let seen = list(folders, ending) ?? { sources: new Map(), folders: new Set() };
   const watchAll = (wanted: ReadonlySet<string>): void => {
     for (const [folder, watcher] of watchers) {
       if (wanted.has(folder)) continue;
@@ -54,7 +54,7 @@ export function watchSources(
     }
   };
   const settle = (mayWait: boolean): void => {
-    const now = look(folders, ending) ?? seen;
+    const now = list(folders, ending) ?? seen;
     watchAll(now.folders);
     if (isSame(seen, now)) return;
     if (mayWait && isUnfinished(seen, now)) {
@@ -66,11 +66,11 @@ export function watchSources(
   };
   function touch(): void {
     clearTimeout(timer);
-    timer = setTimeout(settle, quietMs, true);
+    timer = setTimeout(settle, settleMs, true);
   }
   watchAll(seen.folders);
   const interval = setInterval(() => {
-    if (!isSame(seen, look(folders, ending) ?? seen)) touch();
+    if (!isSame(seen, list(folders, ending) ?? seen)) touch();
   }, pollIntervalMs);
   interval.unref();
   return {
@@ -98,13 +98,13 @@ function watchFolder(folder: string, ending: string, touch: () => void): FSWatch
   }
 }
 
-function isSame(a: Look, b: Look): boolean {
+function isSame(a: Listing, b: Listing): boolean {
   if (a.sources.size !== b.sources.size) return false;
   return [...a.sources].every(([path, mark]) => b.sources.get(path)?.text === mark.text);
 }
 
 /** Returns true if a source that had content is missing or empty now: a save may be in progress. */
-function isUnfinished(before: Look, now: Look): boolean {
+function isUnfinished(before: Listing, now: Listing): boolean {
   return [...before.sources].some(
     ([path, { size }]) => size > 0 && (now.sources.get(path)?.size ?? 0) === 0,
   );
@@ -114,8 +114,8 @@ function isUnfinished(before: Look, now: Look): boolean {
  * Scans the folders. Returns undefined if the system lacks the resources, because sources then only seem to
  * be missing.
  */
-function look([project, ...deep]: readonly string[], ending: string): Look | undefined {
-  const found: Look = { sources: new Map(), folders: new Set() };
+function list([project, ...deep]: readonly string[], ending: string): Listing | undefined {
+  const found: Listing = { sources: new Map(), folders: new Set() };
   try {
     if (project !== undefined) visit(project, 0, ending, found);
     for (const folder of deep) visit(folder, depthMax, ending, found);
@@ -125,7 +125,7 @@ function look([project, ...deep]: readonly string[], ending: string): Look | und
   }
 }
 
-function visit(folder: string, depth: number, ending: string, found: Look): void {
+function visit(folder: string, depth: number, ending: string, found: Listing): void {
   let names: string[];
   try {
     names = readdirSync(folder);

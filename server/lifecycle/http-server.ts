@@ -7,7 +7,7 @@ import { DatabaseService } from '../database/database-service.js';
 import type { Exchange } from '../http/exchange.js';
 import { type TenantOptions, Tenants, unknownTenant } from '../database/tenant/tenant-databases.js';
 import { type Member, readMembers } from '../cluster/placement.js';
-import { tenantElsewhere } from '../cluster/forward/remote-tenant.js';
+import { tenantOnOtherNode } from '../cluster/forward/remote-tenant.js';
 import { reasonOf } from '../database/pool/on-demand-database.js';
 import { listenAddresses } from '../http/address.js';
 import type { Action } from '../handlers/admin-handler.js';
@@ -25,7 +25,7 @@ import { type DatabaseRequestHandler, RequestPipeline } from '../pipeline/reques
 import { connectionsBelow, openFilesMax } from '../telemetry/open-files.js';
 import { RuntimeMetrics } from '../telemetry/runtime-metrics.js';
 import { OpenStreams } from '../mcp/subscriptions/subscriptions.js';
-import { Door } from './authentication.js';
+import { Authentication } from './authentication.js';
 import { tlsFiles } from './tls.js';
 import { openTransport } from './open-transport.js';
 import {
@@ -37,7 +37,7 @@ import {
 
 const housekeepingMs = 1_000;
 /** Milliseconds between two log lines about the behavior of clients. */
-const tellEveryMs = 60_000;
+const warnIntervalMs = 60_000;
 
 export interface AppOptions {
   config: Config;
@@ -59,7 +59,7 @@ export interface AppOptions {
 
 export class HttpServer {
   #phase: ServerPhase = 'starting';
-  readonly #door: Door;
+  readonly #authentication: Authentication;
   /** Serves the requests that name no database. */
   readonly #main: DatabaseService;
   readonly #tenants: Tenants | undefined;
@@ -71,12 +71,12 @@ export class HttpServer {
   #transport!: Transport;
   #maintenance: NodeJS.Timeout | undefined;
   #connectionsMax = 0;
-  #pipelinedTold = 0;
-  #tellAgainAt = 0;
+  #pipelinedWarned = 0;
+  #nextWarningAt = 0;
 
   constructor(private readonly options: AppOptions) {
     const { config } = options;
-    this.#door = new Door({
+    this.#authentication = new Authentication({
       config,
       log: options.log,
       hasHttpThreads: this.#httpThreadCount > 1,
@@ -88,7 +88,7 @@ export class HttpServer {
     const shared = {
       ...options,
       keys: this.keys,
-      security: this.#door.security,
+      security: this.#authentication.security,
       streams: new OpenStreams(config.limits),
       isFresh: options.onAnswered !== undefined,
       phase: () => this.#phase,
@@ -108,7 +108,7 @@ export class HttpServer {
   }
 
   get keys(): Keyring {
-    return this.#door.keys;
+    return this.#authentication.keys;
   }
 
   get metrics(): Metrics {
@@ -133,13 +133,13 @@ export class HttpServer {
     const { config, log } = this.options;
     this.#connectionsMax = this.#boundConnections();
     this.#reception = new RequestPipeline({
-      security: this.#door.security,
+      security: this.#authentication.security,
       main: this.#main,
       servingFor: (exchange) => this.#servingFor(exchange),
       log,
       slowMs: config.log.slow_after,
-      accessShare: config.log.access_sample_rate,
-      audit: this.#door.audit,
+      sampleRate: config.log.access_sample_rate,
+      audit: this.#authentication.audit,
       onAnswered: this.options.onAnswered,
     });
     const tls = tlsFiles(config, log);
@@ -173,14 +173,14 @@ export class HttpServer {
     const databases = 1 + (this.#tenants === undefined ? 0 : config.databases.size);
     const threads = config.server.workers + this.#httpThreadCount;
     const files = openFilesMax();
-    const most = connectionsBelow(files, connections, { threads, databases });
-    const fields = { open_files: files, connections: most };
-    if (most < connections)
+    const max = connectionsBelow(files, connections, { threads, databases });
+    const fields = { open_files: files, connections: max };
+    if (max < connections)
       log('warn', 'connections are bounded by the limit of open files', {
         ...fields,
         wanted: connections,
       });
-    return most;
+    return max;
   }
 
   /**
@@ -211,12 +211,12 @@ export class HttpServer {
     this.#threadPool = new HttpThreadPool({
       count: this.#httpThreadCount,
       receiver: this.#reception,
-      security: this.#door.rules,
-      accepted: this.#door.accepted,
-      rates: this.#door.rates!,
+      security: this.#authentication.rules,
+      accepted: this.#authentication.accepted,
+      rates: this.#authentication.rates!,
       reporting: {
         slowMs: config.log.slow_after,
-        accessShare: config.log.access_sample_rate,
+        sampleRate: config.log.access_sample_rate,
         values: config.log.parameters,
       },
       onAnswered: this.options.onAnswered,
@@ -248,7 +248,7 @@ export class HttpServer {
     const { log } = this.options;
     const database = this.#main.database();
     if (this.#threadPool === undefined) return;
-    if (canDeal(this.#transport)) {
+    if (canShare(this.#transport)) {
       return this.#threadPool.start(this.#transport, () => database.attachment());
     }
     if (this.#hasSet('server.http_threads')) {
@@ -262,8 +262,8 @@ export class HttpServer {
   }
 
   /** Updates the routes to the program of the database. */
-  adoptProgram(): void {
-    this.#main.adoptProgram();
+  applyProgram(): void {
+    this.#main.applyProgram();
   }
 
   /** Opens the tenants that must be open immediately; the others open on demand. */
@@ -287,8 +287,8 @@ export class HttpServer {
   }
 
   /** Gives up the leadership of databases that another node is better placed for. */
-  async placeTenants(): Promise<void> {
-    await this.#tenants?.place();
+  async runPlacement(): Promise<void> {
+    await this.#tenants?.runPlacement();
   }
 
   async closeTenants(options: { snapshot: boolean }): Promise<void> {
@@ -303,24 +303,24 @@ export class HttpServer {
     const main = this.#main;
     if (this.#tenants === undefined || this.#tenants.isEmpty) {
       const { tenant } = exchange;
-      return tenant === '' || tenant === main.tenant ? main : this.#elsewhere(exchange, tenant);
+      return tenant === '' || tenant === main.tenant ? main : this.#onOtherNode(exchange, tenant);
     }
     const isNode = exchange.nodeProof !== '' && this.#isNode(exchange, false);
-    const caller = this.keys.active ? this.#door.security.know(exchange) : undefined;
+    const caller = this.keys.active ? this.#authentication.security.know(exchange) : undefined;
     if (this.keys.active && caller === undefined && !isNode) return main;
     const name = exchange.tenant || caller?.tenant;
-    return name ? (this.#tenants.find(name) ?? this.#elsewhere(exchange, name)) : main;
+    return name ? (this.#tenants.find(name) ?? this.#onOtherNode(exchange, name)) : main;
   }
 
   /** Returns a handler that forwards to other members, or refuses the tenant if there are none. */
-  #elsewhere({ forwardedProgram, nodeProof }: Exchange, tenant: string): DatabaseRequestHandler {
+  #onOtherNode({ forwardedProgram, nodeProof }: Exchange, tenant: string): DatabaseRequestHandler {
     const { config, nodes } = this.options;
     const { wait_timeout: waitMs } = config.cluster;
     const main = this.#main;
     const members = this.#otherMembers;
-    const isAsked = members.length > 0 && forwardedProgram === '' && nodeProof === '';
-    if (!isAsked) return unknownTenant(main, tenant);
-    return tenantElsewhere({ main, tenant, members, calls: nodes!.calls, waitMs });
+    const hasMembers = members.length > 0 && forwardedProgram === '' && nodeProof === '';
+    if (!hasMembers) return unknownTenant(main, tenant);
+    return tenantOnOtherNode({ main, tenant, members, calls: nodes!.calls, waitMs });
   }
 
   /** Number of running calls. */
@@ -329,9 +329,9 @@ export class HttpServer {
   }
 
   /** Reads the project's prompts again. */
-  adoptPrompts(): void {
+  reloadPrompts(): void {
     this.#main.mcp.reload();
-    this.#tenants?.adoptPrompts();
+    this.#tenants?.reloadPrompts();
   }
 
   readiness(): Readiness {
@@ -339,15 +339,15 @@ export class HttpServer {
   }
 
   #runMaintenance(): void {
-    const lapsed = this.#door.runMaintenance();
-    this.#main.runMaintenance(lapsed);
-    this.#tenants?.runMaintenance(lapsed);
-    this.#tellPipelining();
-    const { exit_when_idle: most } = this.options.config.server;
+    const expired = this.#authentication.runMaintenance();
+    this.#main.runMaintenance(expired);
+    this.#tenants?.runMaintenance(expired);
+    this.#warnPipelining();
+    const { exit_when_idle: idleLimit } = this.options.config.server;
     if (this.#threadPool !== undefined)
       this.#reception.markActive(this.#threadPool.counts.lastRequestAt);
     const isNeeded = this.phase !== 'serving' || this.#listeners > 0;
-    if (most > 0 && !isNeeded && this.#reception.idleMs > most) this.options.onIdle?.();
+    if (idleLimit > 0 && !isNeeded && this.#reception.idleMs > idleLimit) this.options.onIdle?.();
   }
 
   /** Number of MCP clients that wait for change notifications. */
@@ -356,13 +356,13 @@ export class HttpServer {
   }
 
   /** Logs how many connections were closed because of pipelining, at most once a minute. */
-  #tellPipelining(): void {
+  #warnPipelining(): void {
     const { pipelinedClosed } = this.#counts;
     const now = performance.now();
-    if (pipelinedClosed === this.#pipelinedTold || now < this.#tellAgainAt) return;
-    const connections = pipelinedClosed - this.#pipelinedTold;
-    this.#pipelinedTold = pipelinedClosed;
-    this.#tellAgainAt = now + tellEveryMs;
+    if (pipelinedClosed === this.#pipelinedWarned || now < this.#nextWarningAt) return;
+    const connections = pipelinedClosed - this.#pipelinedWarned;
+    this.#pipelinedWarned = pipelinedClosed;
+    this.#nextWarningAt = now + warnIntervalMs;
     const reason =
       'connections were closed: their clients sent a request before the one before it was ' +
       'answered, which uWebSockets.js cannot keep; server.transport = "node" can';
@@ -411,7 +411,7 @@ export class HttpServer {
     ];
     samples.push(
       ...this.#runtime.samples(),
-      ...this.#door.audit.samples(),
+      ...this.#authentication.audit.samples(),
       ...(this.#tenants?.samples() ?? []),
       limitHit('connections', counts.connectionsRefused),
       limitHit('connections_per_address', counts.sharesRefused),
@@ -438,7 +438,7 @@ export class HttpServer {
   async close(): Promise<void> {
     clearInterval(this.#maintenance);
     this.#runtime.stop();
-    this.#door.close();
+    this.#authentication.close();
     // With one thread nothing is awaited: the listener is closed when this returns.
     if (this.#threadPool !== undefined) await this.#threadPool.close();
     this.#transport?.close();
@@ -446,7 +446,7 @@ export class HttpServer {
 
   /** Returns the warnings that are logged at start. */
   warnings(): string[] {
-    return [...this.#deafWarnings(), ...this.#door.warnings()];
+    return [...this.#deafWarnings(), ...this.#authentication.warnings()];
   }
 
   /** Warnings about configured keys that the transport in use ignores. */
@@ -471,6 +471,6 @@ function limitHit(limit: string, value: number): ServerSample {
   return { name: 'limit_hits_total', labels: { limit }, value };
 }
 
-function canDeal(transport: Transport): transport is SharedListener {
+function canShare(transport: Transport): transport is SharedListener {
   return transport.name === 'uws';
 }

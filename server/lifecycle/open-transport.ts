@@ -18,11 +18,11 @@ export async function openTransport(
   if (wanted === 'node') return openNodeTransport(options);
   announceHeaderBytes(options.limits.header_bytes);
   const reasons: string[] = [];
-  const fault = await nativeError(buildOfOwn);
-  if (fault !== undefined) reasons.push(fault);
-  const addOn = fault === undefined ? loadUws((reason) => reasons.push(reason)) : undefined;
+  const error = await nativeError(buildOfOwn);
+  if (error !== undefined) reasons.push(error);
+  const addOn = error === undefined ? loadUws((reason) => reasons.push(reason)) : undefined;
   if (addOn !== undefined) return openUwsTransport(addOn, options);
-  const told = 'uWebSockets.js does not load here; node:http serves instead, more slowly';
-  log('warn', told, { node: process.version, reasons });
+  const message = 'uWebSockets.js does not load here; node:http serves instead, more slowly';
+  log('warn', message, { node: process.version, reasons });
   return openNodeTransport(options);
 }

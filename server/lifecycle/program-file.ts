@@ -5,8 +5,8 @@ import { fail } from '../../engine/internal.js';
 
 /** Returns the file to run for another process of this program. */
 export function programFile(): string {
-  const beside = fileURLToPath(new URL('./main.js', import.meta.url));
-  return existsSync(beside) ? beside : fileURLToPath(new URL('../main.js', import.meta.url));
+  const ownFile = fileURLToPath(new URL('./main.js', import.meta.url));
+  return existsSync(ownFile) ? ownFile : fileURLToPath(new URL('../main.js', import.meta.url));
 }
 
 /**
@@ -27,7 +27,7 @@ export function packageVersion(): string {
 
 /** Returns the folder of project templates, which ships unchanged from the sources. */
 export function templateFolder(): string {
-  const places = ['../../server/template', '../template', '../../../server/template'];
-  const paths = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  const folders = ['../../server/template', '../template', '../../../server/template'];
+  const paths = folders.map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
   return paths.find(existsSync) ?? fail('CONFIG_INVALID', { what: 'There are no templates here.' });
 }

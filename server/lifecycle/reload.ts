@@ -26,7 +26,7 @@ export interface ReloadOptions extends ProgramOptions {
   database: Database;
   log: Log;
   /** Prints a diagnostic with its code frame for people. Absent if the log is machine-readable. */
-  show?: ((picture: string) => void) | undefined;
+  show?: ((codeFrame: string) => void) | undefined;
   /** Receives the accepted and the refused sources. */
   sources: SourceStatus;
   /** Returns the part of the program that this database has. Absent: all of it. */
@@ -99,10 +99,10 @@ async function reload(options: ReloadOptions): Promise<ReloadResult> {
     options.onCompiled((performance.now() - started) / 1000);
     for (const diagnostic of diagnostics) {
       const { code, file, line, column, hint } = diagnostic;
-      const picture = codeFrameOf(diagnostic, compiled, options.show ? process.stderr : {});
+      const codeFrame = codeFrameOf(diagnostic, compiled, options.show ? process.stderr : {});
       const level = diagnostic.severity === 'error' ? 'error' : 'warn';
-      if (options.show) options.show(picture);
-      else log(level, diagnostic.message, { code, file, line, column, hint, picture });
+      if (options.show) options.show(codeFrame);
+      else log(level, diagnostic.message, { code, file, line, column, hint, picture: codeFrame });
     }
     if (sources.length === 0) return refuse('there are no sources');
     if (program === undefined) {

@@ -100,7 +100,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     openDatabase({
       ...databaseOptions(config, program, log, server.metrics.embedding),
       onProgress: (progress, step) => server.noteProgress(step, progress),
-      onProgram: () => server.adoptProgram(),
+      onProgram: () => server.applyProgram(),
     }),
   );
   // A bad or locked directory is reported before the port is opened.
@@ -147,8 +147,8 @@ class Server {
     this.#cluster = new ClusterNodeService(config, log);
     const settings = new ClusterSettings(() => this.#database?.cluster);
     const { proof, calls, checks, roster } = this.#cluster;
-    const ways = { proof, calls, settings, checks, roster };
-    const actions = databaseActions(config, () => this.#database, ways);
+    const services = { proof, calls, settings, checks, roster };
+    const actions = databaseActions(config, () => this.#database, services);
     actions.set('reload', () => {
       checkLeads(this.#database);
       return this.#reload?.();
@@ -280,8 +280,8 @@ class Server {
   }
 
   /** Called when the cluster's log has delivered another program. */
-  adoptProgram(): void {
-    this.#app.adoptProgram();
+  applyProgram(): void {
+    this.#app.applyProgram();
     this.log('info', "applied the cluster's schema and queries");
   }
 
@@ -337,13 +337,13 @@ class Server {
       narrow: (program) => programFor(config, program),
       validate: (program) => this.#app.tryShards(program),
       onApplied: (program) => {
-        this.#app.adoptProgram();
+        this.#app.applyProgram();
         void this.#app.reloadTenants(program);
         this.dev?.writeTypes(database.program, this.sources.list().used.length);
         for (const line of modelWarnings(config, database.program)) log('warn', line);
-        const told = credentialLine(config, program);
-        if (told !== undefined && told !== credentials) log('info', told);
-        credentials = told;
+        const credential = credentialLine(config, program);
+        if (credential !== undefined && credential !== credentials) log('info', credential);
+        credentials = credential;
       },
       onResult: (result) => this.#app.metrics.reloads.add(result),
       onCompiled: (seconds) => this.metrics.compileSeconds.observe(seconds),
@@ -356,7 +356,7 @@ class Server {
     const folders = relative(projectDir, queries) === '' ? [projectDir] : [projectDir, queries];
     this.#watches.push(
       watchSources(folders, this.#reloadSoon),
-      watchSources([join(projectDir, 'prompts')], () => this.#app.adoptPrompts(), '.md'),
+      watchSources([join(projectDir, 'prompts')], () => this.#app.reloadPrompts(), '.md'),
     );
   }
 
@@ -395,7 +395,7 @@ class Server {
   async #stop(): Promise<void> {
     const { log, config } = this;
     log('info', 'stopping');
-    const told = notifySystemd('STOPPING=1', this.environment);
+    const notified = notifySystemd('STOPPING=1', this.environment);
     try {
       for (const watch of this.#watches) watch.close();
       this.#clusterKeys.close();
@@ -404,7 +404,7 @@ class Server {
       await this.#app.closeTenants({ snapshot: this.#snapshot });
       await this.#database?.close({ snapshot: this.#snapshot });
       await this.close();
-      await told;
+      await notified;
       this.#end(exitCodes.ok);
     } catch (error) {
       this.#end(reportFailure(error));
@@ -449,9 +449,9 @@ function urlOf({ server: { host }, tls }: Config, port: number): string {
 /**
  * Returns a call that a new user can try immediately: a read without parameters, else `/introspect`.
  */
-function sample(queries: readonly Query[], place: string): string {
-  const socket = socketPathOf(place);
-  const url = socket === undefined ? place : `--unix-socket ${socket} http://localhost`;
+function sample(queries: readonly Query[], prefix: string): string {
+  const socket = socketPathOf(prefix);
+  const url = socket === undefined ? prefix : `--unix-socket ${socket} http://localhost`;
   const query = queries.find(({ plan }) => plan.parameters.length === 0 && !plan.writes);
   return query === undefined ? `${url}/introspect` : `-X POST ${url}/${query.name}`;
 }

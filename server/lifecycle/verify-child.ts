@@ -72,8 +72,8 @@ function reportOf(directory: string, { stdout, stderr, signal, status }: ChildEn
     const what = `reading the data ended the process by ${signal}: pages are damaged`;
     return { directory, violations: [{ invariant: 'I15', what }] };
   }
-  const said = stdout === '' ? undefined : (JSON.parse(stdout) as Report | Ended);
-  if (said && 'error' in said) throw new TrellisError(said.error);
-  if (said && Object.values<unknown>(endCodes).includes(status)) return said;
+  const report = stdout === '' ? undefined : (JSON.parse(stdout) as Report | Ended);
+  if (report && 'error' in report) throw new TrellisError(report.error);
+  if (report && Object.values<unknown>(endCodes).includes(status)) return report;
   return fail('DATA_DIR_BAD', { what: stderr.trim().split('\n').at(-1) ?? 'verify failed' });
 }

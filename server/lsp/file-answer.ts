@@ -1,6 +1,6 @@
 // Answers requests of an editor about a whole file, from the analysis of its project.
 import { formatSource, type Occurrence, type OutlineItem } from '../../engine/internal.js';
-import type { Place, Project } from './project.js';
+import type { DocumentFile, Project } from './project.js';
 
 type Json = unknown;
 
@@ -13,19 +13,19 @@ const symbolKinds: Record<OutlineItem['kind'], number> = {
   migration: 3,
 };
 
-export function documentSymbols({ project, path }: Place): Json {
-  const places = project.places(path);
-  return project.analysis.outline(path).map(({ name, kind, at, whole, fields }) => ({
+export function documentSymbols({ project, path }: DocumentFile): Json {
+  const positions = project.positions(path);
+  return project.analysis.outline(path).map(({ name, kind, at, whole: range, fields }) => ({
     name,
     detail: kind,
     kind: symbolKinds[kind],
-    range: places.range(whole),
-    selectionRange: places.range(at),
+    range: positions.range(range),
+    selectionRange: positions.range(at),
     children: fields.map((field) => ({
       name: field.name,
       kind: 8,
-      range: places.range(field.whole),
-      selectionRange: places.range(field.at),
+      range: positions.range(field.whole),
+      selectionRange: positions.range(field.at),
     })),
   }));
 }
@@ -40,26 +40,26 @@ export function workspaceSymbols(projects: Iterable<Project>, query: string): Js
         .map(({ name, kind, at }) => ({
           name,
           kind: symbolKinds[kind],
-          location: { uri: project.uriOf(path), range: project.places(path).range(at) },
+          location: { uri: project.uriOf(path), range: project.positions(path).range(at) },
         })),
     ),
   );
 }
 
-export function folding({ project, path }: Place): Json {
-  const places = project.places(path);
-  return project.analysis.outline(path).flatMap(({ whole }) => {
-    const { start, end } = places.range(whole);
+export function folding({ project, path }: DocumentFile): Json {
+  const positions = project.positions(path);
+  return project.analysis.outline(path).flatMap(({ whole: range }) => {
+    const { start, end } = positions.range(range);
     return end.line > start.line ? [{ startLine: start.line, endLine: end.line }] : [];
   });
 }
 
 /** A file that cannot be read stays as it is. */
-export function formatting({ project, path }: Place): Json {
-  const places = project.places(path);
-  const done = formatSource(path, places.text, project.options.limits);
-  if (!('text' in done) || done.text === places.text) return [];
-  return [{ range: places.whole, newText: done.text }];
+export function formatting({ project, path }: DocumentFile): Json {
+  const positions = project.positions(path);
+  const done = formatSource(path, positions.text, project.options.limits);
+  if (!('text' in done) || done.text === positions.text) return [];
+  return [{ range: positions.whole, newText: done.text }];
 }
 
 const tokenTypes = [
@@ -85,12 +85,12 @@ const tokenTypeOf: Record<Occurrence['role'], (typeof tokenTypes)[number]> = {
 export const tokenLegend = { tokenTypes, tokenModifiers: ['declaration'] };
 
 /** Five numbers for each name. Each position is relative to the one before. */
-export function semanticTokens({ project, path }: Place): Json {
-  const places = project.places(path);
+export function semanticTokens({ project, path }: DocumentFile): Json {
+  const positions = project.positions(path);
   const data: number[] = [];
   let [line, character] = [0, 0];
   for (const { span, role, declares } of project.analysis.occurrences(path)) {
-    const at = places.positionAt(span.start);
+    const at = positions.positionAt(span.start);
     const isSame = at.line === line;
     data.push(at.line - line, isSame ? at.character - character : at.character);
     data.push(span.end - span.start, tokenTypes.indexOf(tokenTypeOf[role]), declares ? 1 : 0);
@@ -100,20 +100,20 @@ export function semanticTokens({ project, path }: Place): Json {
 }
 
 /** Returns the types of variables at their bindings. */
-export function inlayHints({ project, path }: Place): Json {
-  const places = project.places(path);
+export function inlayHints({ project, path }: DocumentFile): Json {
+  const positions = project.positions(path);
   return project.analysis
     .occurrences(path)
     .filter(({ role, declares, detail }) => role === 'variable' && declares && detail !== '')
     .map(({ span, detail }) => ({
-      position: places.positionAt(span.end),
+      position: positions.positionAt(span.end),
       label: `: ${detail}`,
       kind: 1,
     }));
 }
 
 /** Returns the diagnostics of a file in the form of the protocol. */
-export function diagnosticsOf({ project, path }: Place): Json[] {
+export function diagnosticsOf({ project, path }: DocumentFile): Json[] {
   return project.analysis.diagnostics
     .filter(({ file }) => file === path)
     .map(({ code: id, severity, line, column, endLine, endColumn, message, hint }) => ({

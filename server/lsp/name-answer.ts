@@ -7,41 +7,42 @@ import {
   printExplanation,
 } from '../../engine/internal.js';
 import type { Position, Range } from './position.js';
-import type { Place } from './project.js';
+import type { DocumentFile } from './project.js';
 
 type Json = unknown;
 
-const offsetOf = ({ project, path }: Place, position: Position): number =>
-  project.places(path).offsetAt(position);
+const offsetOf = ({ project, path }: DocumentFile, position: Position): number =>
+  project.positions(path).offsetAt(position);
 
-const nameAt = (place: Place, position: Position): Occurrence | undefined =>
-  place.project.analysis.at(place.path, offsetOf(place, position));
+const nameAt = (document: DocumentFile, position: Position): Occurrence | undefined =>
+  document.project.analysis.at(document.path, offsetOf(document, position));
 
-const locationOf = ({ project }: Place, { file, span }: Occurrence): Json => ({
+const locationOf = ({ project }: DocumentFile, { file, span }: Occurrence): Json => ({
   uri: project.uriOf(file),
-  range: project.places(file).range(span),
+  range: project.positions(file).range(span),
 });
 
 const code = (text: string): string => `\`\`\`helixql\n${text}\n\`\`\``;
 
-export function hover(place: Place, position: Position): Json {
-  const name = nameAt(place, position);
+export function hover(document: DocumentFile, position: Position): Json {
+  const name = nameAt(document, position);
   if (name === undefined) return null;
-  const { analysis } = place.project;
+  const { analysis } = document.project;
   const [declared] = name.declares ? [name] : analysis.definitions(name);
   const declaration = declared && analysis.declaration(declared);
   const detail = name.detail || declared?.detail || '';
   const parts: string[] = [];
-  if (name.role === 'query') parts.push(...aboutQuery(place, name.name, declaration?.text ?? ''));
+  if (name.role === 'query')
+    parts.push(...aboutQuery(document, name.name, declaration?.text ?? ''));
   else if (name.role === 'type' && declaration?.text) parts.push(code(declaration.text));
   else if (detail !== '') parts.push(code(`${name.name}: ${detail}`));
   else return null;
   if (declaration?.doc) parts.push(declaration.doc);
-  const range = place.project.places(place.path).range(name.span);
+  const range = document.project.positions(document.path).range(name.span);
   return { contents: { kind: 'markdown', value: parts.join('\n\n') }, range };
 }
 
-function aboutQuery({ project }: Place, name: string, text: string): string[] {
+function aboutQuery({ project }: DocumentFile, name: string, text: string): string[] {
   const header = code(text.slice(0, text.indexOf('=>')).trim());
   const query = project.analysis.query(name);
   if (query === undefined) return [header];
@@ -57,9 +58,9 @@ const completionKinds: Record<Completion['kind'], number> = {
   keyword: 14,
 };
 
-export function completions(place: Place, position: Position): Json {
-  const { project, path } = place;
-  const found = complete(project.sources, path, offsetOf(place, position), project.options);
+export function completions(document: DocumentFile, position: Position): Json {
+  const { project, path } = document;
+  const found = complete(project.sources, path, offsetOf(document, position), project.options);
   return found.map(({ label, kind, detail }, at) => ({
     label,
     kind: completionKinds[kind],
@@ -69,38 +70,45 @@ export function completions(place: Place, position: Position): Json {
   }));
 }
 
-export function definition(place: Place, position: Position): Json {
-  const name = nameAt(place, position);
+export function definition(document: DocumentFile, position: Position): Json {
+  const name = nameAt(document, position);
   if (name === undefined) return null;
-  return place.project.analysis.definitions(name).map((each) => locationOf(place, each));
+  return document.project.analysis.definitions(name).map((each) => locationOf(document, each));
 }
 
-export function references(place: Place, position: Position, declarations: boolean): Json {
-  const name = nameAt(place, position);
+export function references(
+  document: DocumentFile,
+  position: Position,
+  declarations: boolean,
+): Json {
+  const name = nameAt(document, position);
   if (name === undefined) return null;
-  const all = place.project.analysis.references(name);
+  const all = document.project.analysis.references(name);
   return all
     .filter((each) => declarations || !each.declares)
-    .map((each) => locationOf(place, each));
+    .map((each) => locationOf(document, each));
 }
 
-export function prepareRename(place: Place, position: Position): Json {
-  const name = nameAt(place, position);
+export function prepareRename(document: DocumentFile, position: Position): Json {
+  const name = nameAt(document, position);
   if (name === undefined || name.targets.length === 0) return null;
-  return { range: place.project.places(place.path).range(name.span), placeholder: name.name };
+  return {
+    range: document.project.positions(document.path).range(name.span),
+    placeholder: name.name,
+  };
 }
 
 /** `{name}` in an object is a variable and a member. The one that keeps its name is written out. */
-export function rename(place: Place, position: Position, newName: string): Json {
-  const name = nameAt(place, position);
+export function rename(document: DocumentFile, position: Position, newName: string): Json {
+  const name = nameAt(document, position);
   if (name === undefined || name.targets.length === 0) return null;
   if (!/^[A-Za-z]\w*$/.test(newName)) return null;
-  const { project } = place;
+  const { project } = document;
   const { analysis } = project;
   const changes: Record<string, { range: Range; newText: string }[]> = {};
   const change = ({ file, span }: Occurrence, newText: string): void => {
     (changes[project.uriOf(file)] ??= []).push({
-      range: project.places(file).range(span),
+      range: project.positions(file).range(span),
       newText,
     });
   };

@@ -12,7 +12,7 @@ export interface Range {
 const lineBreak = /\r\n?|\n/g;
 
 /** A text that converts between offsets and positions. */
-export class TextPlaces {
+export class TextPositions {
   readonly #starts: number[];
 
   constructor(readonly text: string) {

@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Analysis, analyze, type Limits, Memo, type Source } from '../../engine/internal.js';
 import { type Config, loadConfig } from '../config/config.js';
 import { readSources } from '../project/project.js';
-import { TextPlaces } from './position.js';
+import { TextPositions } from './position.js';
 
 /** Maximum number of sources. Further ones are not read. */
 const fileMax = 1024 * 1024;
@@ -32,7 +32,7 @@ export const pathOf = (uri: string): string | undefined => {
 };
 
 /** A file of a project. */
-export interface Place {
+export interface DocumentFile {
   project: Project;
   path: string;
 }
@@ -41,15 +41,15 @@ export class Project {
   readonly #open = new Map<string, string>();
   #sources: Source[] | undefined;
   #analysis: Analysis | undefined;
-  readonly #places = new Map<string, TextPlaces>();
-  readonly options: { compat: boolean; limits?: Limits; memo: Memo };
+  readonly #positions = new Map<string, TextPositions>();
+  readonly options: { compat: boolean; limits?: Limits; cache: Memo };
   readonly #queriesDir: string;
 
   constructor(readonly folder: string) {
     const config = configOf(folder);
     this.#queriesDir = config?.queriesDir ?? '.';
     const compat = config?.compat === 'helix-2';
-    this.options = { compat, memo: new Memo(), ...(config && { limits: config.limits }) };
+    this.options = { compat, cache: new Memo(), ...(config && { limits: config.limits }) };
   }
 
   pathIn(file: string): string {
@@ -64,7 +64,7 @@ export class Project {
   setText(path: string, text: string | undefined): void {
     if (text === undefined) this.#open.delete(path);
     else this.#open.set(path, text.startsWith('\uFEFF') ? text.slice(1) : text);
-    this.forget();
+    this.clear();
   }
 
   get isOpen(): boolean {
@@ -72,10 +72,10 @@ export class Project {
   }
 
   /** Marks the project as changed. */
-  forget(): void {
+  clear(): void {
     this.#sources = undefined;
     this.#analysis = undefined;
-    this.#places.clear();
+    this.#positions.clear();
   }
 
   get sources(): readonly Source[] {
@@ -98,14 +98,14 @@ export class Project {
     return (this.#analysis ??= analyze(this.sources, this.options));
   }
 
-  places(path: string): TextPlaces {
-    let places = this.#places.get(path);
-    if (places === undefined) {
+  positions(path: string): TextPositions {
+    let positions = this.#positions.get(path);
+    if (positions === undefined) {
       const text = this.sources.find((source) => source.path === path)?.text ?? '';
-      places = new TextPlaces(text as string);
-      this.#places.set(path, places);
+      positions = new TextPositions(text as string);
+      this.#positions.set(path, positions);
     }
-    return places;
+    return positions;
   }
 }
 

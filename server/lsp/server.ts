@@ -6,7 +6,7 @@ import * as file from './file-answer.js';
 import { FrameReader, frameOf } from './frame.js';
 import * as name from './name-answer.js';
 import type { Position, Range } from './position.js';
-import { pathOf, type Place, Project, projectOf } from './project.js';
+import { pathOf, type DocumentFile, Project, projectOf } from './project.js';
 
 interface Params {
   textDocument?: { uri?: string; text?: string };
@@ -114,7 +114,7 @@ export class LanguageServer {
       case 'textDocument/didSave':
       case 'workspace/didChangeWatchedFiles':
         for (const project of this.#projects.values()) {
-          project.forget();
+          project.clear();
           this.#publish(project);
         }
         return;
@@ -123,13 +123,13 @@ export class LanguageServer {
   }
 
   #change(uri: string | undefined, text: string | undefined): void {
-    const place = this.#placeOf(uri);
-    if (place === undefined) return;
-    place.project.setText(place.path, text);
-    this.#publish(place.project);
+    const document = this.#documentOf(uri);
+    if (document === undefined) return;
+    document.project.setText(document.path, text);
+    this.#publish(document.project);
   }
 
-  #placeOf(uri: string | undefined): Place | undefined {
+  #documentOf(uri: string | undefined): DocumentFile | undefined {
     const path = uri === undefined ? undefined : pathOf(uri);
     if (path === undefined) return undefined;
     const folder = projectOf(path);
@@ -165,39 +165,41 @@ export class LanguageServer {
       case 'workspace/symbol':
         return file.workspaceSymbols(this.#projects.values(), params.query ?? '');
       default:
-        return method.startsWith('textDocument/') ? this.#ask(method, params) : undefined;
+        return method.startsWith('textDocument/')
+          ? this.#answerDocument(method, params)
+          : undefined;
     }
   }
 
-  #ask(method: string, params: Params): unknown {
-    const place = this.#placeOf(params.textDocument?.uri);
+  #answerDocument(method: string, params: Params): unknown {
+    const document = this.#documentOf(params.textDocument?.uri);
     const { position = { line: 0, character: 0 }, context = {} } = params;
-    if (place === undefined) return null;
+    if (document === undefined) return null;
     switch (method.slice('textDocument/'.length)) {
       case 'hover':
-        return name.hover(place, position);
+        return name.hover(document, position);
       case 'completion':
-        return name.completions(place, position);
+        return name.completions(document, position);
       case 'definition':
-        return name.definition(place, position);
+        return name.definition(document, position);
       case 'references':
-        return name.references(place, position, context.includeDeclaration !== false);
+        return name.references(document, position, context.includeDeclaration !== false);
       case 'prepareRename':
-        return name.prepareRename(place, position);
+        return name.prepareRename(document, position);
       case 'rename':
-        return name.rename(place, position, params.newName ?? '');
+        return name.rename(document, position, params.newName ?? '');
       case 'documentSymbol':
-        return file.documentSymbols(place);
+        return file.documentSymbols(document);
       case 'formatting':
-        return file.formatting(place);
+        return file.formatting(document);
       case 'foldingRange':
-        return file.folding(place);
+        return file.folding(document);
       case 'semanticTokens/full':
-        return file.semanticTokens(place);
+        return file.semanticTokens(document);
       case 'codeAction':
         return codeActions(params.textDocument!.uri!, context.diagnostics ?? []);
       case 'inlayHint':
-        return this.#inlayHints ? file.inlayHints(place) : [];
+        return this.#inlayHints ? file.inlayHints(document) : [];
       default:
         return undefined;
     }

@@ -10,7 +10,7 @@ const errorReply = { $ref: '#/components/responses/Error' };
 
 const json = (schema: JsonSchema): JsonSchema => ({ 'application/json': { schema } });
 
-interface Told {
+interface OperationOptions {
   method?: 'get' | 'post';
   summary: string;
   tag: string;
@@ -27,8 +27,18 @@ interface Told {
 }
 
 /** Returns one path. Its operation has a name that no query can have. */
-export function told(path: string, asked: Told): readonly [string, JsonSchema] {
-  const { method = 'get', summary, tag, asks = [], body, rows, gives = object, text, open } = asked;
+export function pathEntry(path: string, options: OperationOptions): readonly [string, JsonSchema] {
+  const {
+    method = 'get',
+    summary,
+    tag,
+    asks = [],
+    body,
+    rows,
+    gives = object,
+    text,
+    open,
+  } = options;
   const parameters = asks.map((name) => ({
     name: name.replace('!', ''),
     in: 'query',
@@ -58,36 +68,36 @@ const admin = 'administration';
 
 /** Paths for every key. */
 export const openPaths: Paths = [
-  told('/livez', { summary: 'Whether the process lives.', tag: health, open: true }),
-  told('/healthz', { summary: 'The same under another name.', tag: health, open: true }),
-  told('/readyz', { summary: 'Whether calls are answered.', tag: health, open: true }),
-  told('/version', { summary: 'Versions of server, interface and data format.', tag: about }),
-  told('/openapi.json', { summary: 'This document.', tag: about }),
-  told('/introspect', { summary: 'Schema and queries, in the form of HelixDB.', tag: about }),
+  pathEntry('/livez', { summary: 'Whether the process lives.', tag: health, open: true }),
+  pathEntry('/healthz', { summary: 'The same under another name.', tag: health, open: true }),
+  pathEntry('/readyz', { summary: 'Whether calls are answered.', tag: health, open: true }),
+  pathEntry('/version', { summary: 'Versions of server, interface and data format.', tag: about }),
+  pathEntry('/openapi.json', { summary: 'This document.', tag: about }),
+  pathEntry('/introspect', { summary: 'Schema and queries, in the form of HelixDB.', tag: about }),
 ];
 
 /** Paths for keys that may read the whole graph. */
 export const graphPaths: Paths = [
-  told('/nodes-by-label', {
+  pathEntry('/nodes-by-label', {
     summary: 'Nodes of a type.',
     tag: dashboard,
     asks: ['label!', 'limit'],
   }),
-  told('/nodes-edges', {
+  pathEntry('/nodes-edges', {
     summary: 'Some nodes and the edges between them.',
     tag: dashboard,
     asks: ['limit', 'node_label'],
   }),
-  told('/node-connections', {
+  pathEntry('/node-connections', {
     summary: 'What a node is connected with.',
     tag: dashboard,
     asks: ['node_id!'],
   }),
-  told('/node-details', { summary: 'One node.', tag: dashboard, asks: ['id!'] }),
+  pathEntry('/node-details', { summary: 'One node.', tag: dashboard, asks: ['id!'] }),
 ];
 
-const post = (path: string, summary: string, more: Partial<Told> = {}) =>
-  told(`/_admin/${path}`, { method: 'post', summary, tag: admin, ...more });
+const post = (path: string, summary: string, more: Partial<OperationOptions> = {}) =>
+  pathEntry(`/_admin/${path}`, { method: 'post', summary, tag: admin, ...more });
 
 const text = { type: 'string' };
 const flag = { type: 'boolean' };
@@ -109,9 +119,9 @@ const adHoc = {
 
 /** Paths for the role `admin`. */
 export const adminPaths: Paths = [
-  told('/metrics', { summary: 'Measurements, for Prometheus.', tag: admin, text: true }),
-  told('/slowlog', { summary: 'The last slow requests.', tag: admin, gives: list }),
-  told('/_admin/indexes', { summary: 'Every index in numbers.', tag: admin }),
+  pathEntry('/metrics', { summary: 'Measurements, for Prometheus.', tag: admin, text: true }),
+  pathEntry('/slowlog', { summary: 'The last slow requests.', tag: admin, gives: list }),
+  pathEntry('/_admin/indexes', { summary: 'Every index in numbers.', tag: admin }),
   post('reload', 'Reads the sources again.'),
   post('check', 'What sources are to the compiler and to the data; nothing is changed.', {
     body: { type: 'object', properties: { sources: { type: 'array', items: source } } },

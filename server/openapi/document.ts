@@ -9,7 +9,7 @@ import {
   type Program,
 } from '../../engine/internal.js';
 import { adminPaths, graphPaths, openPaths } from './built-in-paths.js';
-import { walkPaths } from './session-paths.js';
+import { sessionPaths } from './session-paths.js';
 
 export interface DocumentOptions {
   /** Title of the project. */
@@ -28,7 +28,8 @@ export interface DocumentOptions {
 
 /** Returns the options of the engine, without the filter of queries. */
 function aboutOf(program: Program, { sees, admin, ...about }: DocumentOptions) {
-  const graph = sees === undefined ? [...walkPaths(program, program.queries), ...graphPaths] : [];
+  const graph =
+    sees === undefined ? [...sessionPaths(program, program.queries), ...graphPaths] : [];
   const paths = [...graph, ...openPaths, ...(admin ? adminPaths : [])];
   return { ...about, types: sees === undefined, paths };
 }

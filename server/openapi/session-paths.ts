@@ -7,8 +7,8 @@ import {
   type Program,
   type Query,
 } from '../../engine/internal.js';
-import { type Paths, told } from './built-in-paths.js';
-import { walkForms } from './session-tools.js';
+import { type Paths, pathEntry } from './built-in-paths.js';
+import { toolForms } from './session-tools.js';
 
 const text: JsonSchema = { type: 'string' };
 const connection = { connection_id: text };
@@ -22,7 +22,7 @@ const within = (properties: JsonSchema, required: readonly string[] = []): JsonS
 });
 
 const step = (name: string, summary: string, body: JsonSchema, gives: JsonSchema) =>
-  told(`/mcp/${name}`, { method: 'post', summary, tag, body, gives });
+  pathEntry(`/mcp/${name}`, { method: 'post', summary, tag, body, gives });
 
 const items: JsonSchema = { type: 'array' };
 const answers = { first: {}, items, item: {}, reset: text } as const;
@@ -34,8 +34,8 @@ const answers = { first: {}, items, item: {}, reset: text } as const;
 const flat: ReadonlySet<string> = new Set(['collect', 'next', 'reset', 'group_by', 'aggregate_by']);
 
 /** `queries`: those that the caller sees. */
-export function walkPaths({ schema }: Program, queries: readonly Query[]): Paths {
-  const steps = [...walkForms(schema)].map(([name, form]) => {
+export function sessionPaths({ schema }: Program, queries: readonly Query[]): Paths {
+  const steps = [...toolForms(schema)].map(([name, form]) => {
     const { about, properties, required = [], answer } = form;
     const data = { type: 'object', properties, required };
     const body = flat.has(name) ? within(properties, required) : within({ data }, ['data']);
@@ -43,7 +43,7 @@ export function walkPaths({ schema }: Program, queries: readonly Query[]): Paths
   });
   const call = { type: 'object', properties: { tool_name: text, args: { type: 'object' } } };
   return [
-    told('/mcp', {
+    pathEntry('/mcp', {
       method: 'post',
       summary: 'The Model Context Protocol: one message of JSON-RPC 2.0.',
       tag,

@@ -6,7 +6,7 @@ import type { Schema } from '../../engine/internal.js';
 /** A JSON Schema. */
 type Property = Readonly<Record<string, unknown>>;
 
-export interface WalkForm {
+export interface ToolForm {
   about: string;
   properties: Readonly<Record<string, Property>>;
   required?: readonly string[];
@@ -21,7 +21,7 @@ const text = (description?: string): Property => ({
   ...(description !== undefined && { description }),
 });
 const hits: Property = { type: 'integer', minimum: 1, description: 'How many hits.' };
-const leastScore: Property = { type: 'number', description: 'Hits below it are left out.' };
+const minScore: Property = { type: 'number', description: 'Hits below it are left out.' };
 const flag = (description: string): Property => ({ type: 'boolean', description });
 const texts: Property = { type: 'array', items: { type: 'string' } };
 const namesMax = 200;
@@ -44,14 +44,14 @@ const filters: Property = {
 };
 
 /** Tools by name, in the order of their list. */
-export function walkForms(schema: Schema): Map<string, WalkForm> {
+export function toolForms(schema: Schema): Map<string, ToolForm> {
   return new Map([...walking(schema), ...searches(schema), ...reading]);
 }
 
-function walking(schema: Schema): [string, WalkForm][] {
+function walking(schema: Schema): [string, ToolForm][] {
   const edge = { edge_label: names(schema.edges) };
   const kind = { edge_type: { type: 'string', enum: ['node', 'vec'] } };
-  const step = (about: string, toNodes: boolean): WalkForm => ({
+  const step = (about: string, toNodes: boolean): ToolForm => ({
     about,
     properties: toNodes ? { ...edge, ...kind } : edge,
     required: ['edge_label'],
@@ -87,7 +87,7 @@ function walking(schema: Schema): [string, WalkForm][] {
   ];
 }
 
-function searches(schema: Schema): [string, WalkForm][] {
+function searches(schema: Schema): [string, ToolForm][] {
   const label = names([...schema.nodes, ...schema.vectors]);
   return [
     [
@@ -97,7 +97,7 @@ function searches(schema: Schema): [string, WalkForm][] {
         properties: {
           vector: { type: 'array', items: { type: 'number' } },
           k: hits,
-          min_score: leastScore,
+          min_score: minScore,
         },
         required: ['vector', 'k'],
         opens: true,
@@ -108,7 +108,7 @@ function searches(schema: Schema): [string, WalkForm][] {
       'search_vector_text',
       searching(
         'Ranks by meaning: what is nearest to a text.',
-        { label: names(schema.vectors), k: hits, min_score: leastScore },
+        { label: names(schema.vectors), k: hits, min_score: minScore },
         ['query', 'label'],
       ),
     ],
@@ -123,7 +123,7 @@ function searches(schema: Schema): [string, WalkForm][] {
   ];
 }
 
-const reading: [string, WalkForm][] = [
+const reading: [string, ToolForm][] = [
   [
     'collect',
     {
@@ -136,12 +136,12 @@ const reading: [string, WalkForm][] = [
   ['reset', { about: 'Empties the traversal.', properties: {}, answer: 'reset' }],
 ];
 
-function starting(what: string, properties: WalkForm['properties']): WalkForm {
+function starting(what: string, properties: ToolForm['properties']): ToolForm {
   const required = Object.keys(properties);
   return { about: `${what}, oldest first.`, properties, required, opens: true, answer: 'first' };
 }
 
-function grouping(about: string): WalkForm {
+function grouping(about: string): ToolForm {
   const drop = flag('Whether the traversal ends; false unless said.');
   const properties = { properties: texts, drop };
   return { about, properties, required: ['properties'], answer: 'items' };
@@ -149,9 +149,9 @@ function grouping(about: string): WalkForm {
 
 function searching(
   about: string,
-  more: WalkForm['properties'],
+  more: ToolForm['properties'],
   required: readonly string[],
-): WalkForm {
+): ToolForm {
   const properties = { query: text('What to look for.'), ...more };
   return { about, properties, required, opens: true, answer: 'items' };
 }

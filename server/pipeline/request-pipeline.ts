@@ -338,7 +338,7 @@ export class RequestPipeline extends RequestAnswerer implements Receiver {
   }
 
   protected writeLog(exchange: Exchange, request: EndedRequest, decision: LogDecision): void {
-    this.#servingOf(exchange).requestLog.tell(request, decision);
+    this.#servingOf(exchange).requestLog.write(request, decision);
   }
 
   protected onFinished(exchange: Exchange, ms: number, _: string, code?: ErrorCode): void {

@@ -6,16 +6,16 @@ import { counted } from '../terminal/format.js';
 
 /** One line for each reason why queries cannot embed. */
 export function modelWarnings(config: Config, { queries }: Program): string[] {
-  const byFault = new Map<string, Set<string>>();
+  const byReason = new Map<string, Set<string>>();
   for (const { name, model } of modelsOf(config, queries)) {
-    const fault = checkModel(model, config);
-    if (fault === undefined) continue;
-    byFault.set(fault, (byFault.get(fault) ?? new Set()).add(name));
+    const reason = checkModel(model, config);
+    if (reason === undefined) continue;
+    byReason.set(reason, (byReason.get(reason) ?? new Set()).add(name));
   }
-  return [...byFault].map(([fault, names]) => {
+  return [...byReason].map(([reason, names]) => {
     const some = [...names].slice(0, 3).join(', ') + (names.size > 3 ? ', …' : '');
     const who = counted(names.size, 'query', 'queries');
-    return `${who} (${some}) cannot embed: ${fault} Set embedding.model in trellis.toml ("hash" works offline).`;
+    return `${who} (${some}) cannot embed: ${reason} Set embedding.model in trellis.toml ("hash" works offline).`;
   });
 }
 
@@ -33,21 +33,21 @@ function modelsOf(config: Config, queries: Program['queries']) {
 export function credentialLine(config: Config, { queries }: Program): string | undefined {
   const { settings, cluster } = config;
   const lines = new Set<string>();
-  const tell = (host: string, name: string): void => {
+  const warn = (host: string, name: string): void => {
     lines.add(`${host} gets ${name} (${settings.get(name)?.source})`);
   };
   for (const { model } of modelsOf(config, queries)) {
     const to = modelDestination(model, config);
-    if (to !== undefined) tell(to.host, to.variable);
+    if (to !== undefined) warn(to.host, to.variable);
   }
   if (cluster.log !== '' && cluster.token_file !== '')
-    tell(logHost(cluster.log), 'cluster.token_file');
+    warn(logHost(cluster.log), 'cluster.token_file');
   return lines.size === 0 ? undefined : `credentials: ${[...lines].join('; ')}`;
 }
 
 /** The servers of a log, or the store. */
 function logHost(url: string): string {
-  const [place = '', query] = url.replace(/^\w+:\/\//, '').split('?', 2);
+  const [host = '', query] = url.replace(/^\w+:\/\//, '').split('?', 2);
   const endpoint = new URLSearchParams(query).get('endpoint');
-  return endpoint !== null && URL.canParse(endpoint) ? new URL(endpoint).host : place;
+  return endpoint !== null && URL.canParse(endpoint) ? new URL(endpoint).host : host;
 }

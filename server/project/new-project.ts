@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { excerpt, fail, nearestName } from '../../engine/internal.js';
 import { keySchemas } from '../config/config-schema.js';
-import { isThere } from '../folder/contained-path.js';
+import { exists } from '../folder/contained-path.js';
 import type { Command } from '../terminal/command.js';
 import { shownPath } from '../terminal/format.js';
 
@@ -49,9 +49,9 @@ export function makeProject(project: NewProject): { written: string[]; kept: str
     for (const [name, text] of files) {
       const path = join(folder, name);
       // A dangling link counts as existing.
-      const isKept = isThere(path);
-      if (!isKept) writeFileSync(path, text, { flag: 'wx' });
-      (isKept ? kept : written).push(name);
+      const isPresent = exists(path);
+      if (!isPresent) writeFileSync(path, text, { flag: 'wx' });
+      (isPresent ? kept : written).push(name);
     }
   } catch (error) {
     const what = `A project cannot be written to ${shownPath(folder)}: ${(error as NodeJS.ErrnoException).code}.`;
@@ -133,8 +133,8 @@ function configText(project: NewProject): string {
     current = section;
     if (key === 'embedding.model') lines.push(...aboutModel);
     const isChosen = chosen.has(key);
-    const standard = schema.auto ? 'auto' : schema.default;
-    const value = isChosen ? chosen.get(key) : standard;
+    const defaultValue = schema.auto ? 'auto' : schema.default;
+    const value = isChosen ? chosen.get(key) : defaultValue;
     const unit = schema.unit === 'milliseconds' ? '  # ms' : schema.unit ? '  # bytes' : '';
     lines.push(`${isChosen ? '' : '# '}${name ?? key} = ${JSON.stringify(value)}${unit}`);
   }

@@ -79,12 +79,12 @@ export function codeFrameOf(
 ): string {
   const source = sources.find(({ path }) => path === diagnostic.file);
   const file = source === undefined ? diagnostic.file : shownPath(join(projectDir, source.path));
-  const picture = printDiagnostic(
+  const codeFrame = printDiagnostic(
     { ...diagnostic, file },
     source === undefined ? '' : textOf(source),
   );
   const paint = painterFor(stream, processEnvironment);
-  return colourCodeFrame(paint, picture, diagnostic.severity === 'error');
+  return colourCodeFrame(paint, codeFrame, diagnostic.severity === 'error');
 }
 
 export const textOf = ({ text }: Source): string =>

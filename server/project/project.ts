@@ -34,7 +34,7 @@ export function readSources(projectDir: string, queriesDir: string): Source[] {
   const queries = join(projectDir, queriesDir);
   const realDir = realpathSync(projectDir);
   if (relative(projectDir, queries) !== '') {
-    const found = walk({ projectDir, realDir }, queries, new Set(), 0);
+    const found = collect({ projectDir, realDir }, queries, new Set(), 0);
     for (const path of found) paths.add(path);
   }
   return [...paths].sort(byPath).map((path) => readSource({ projectDir, realDir }, path));
@@ -52,7 +52,7 @@ function refuseOutside({ realDir }: Folder, real: string, path: string): void {
 
 const byPath = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function walk(project: Folder, folder: string, above: Set<string>, depth: number): string[] {
+function collect(project: Folder, folder: string, above: Set<string>, depth: number): string[] {
   const { projectDir } = project;
   const path = slashed(relative(projectDir, folder));
   let real: string;
@@ -67,7 +67,7 @@ function walk(project: Folder, folder: string, above: Set<string>, depth: number
   refuseOutside(project, real, path);
   const { files, folders } = listFolder(folder, path, projectDir);
   const within = new Set(above).add(real);
-  const deeper = folders.flatMap((inner) => walk(project, inner, within, depth + 1));
+  const deeper = folders.flatMap((inner) => collect(project, inner, within, depth + 1));
   return [...files, ...deeper];
 }
 

@@ -86,11 +86,11 @@ function lineError(
   }
   const { body = {} } = line;
   if (typeof body !== 'object' || body === null) return 'the body is no object';
-  const given = Object.keys(body);
+  const members = Object.keys(body);
   const { parameters } = query.plan;
-  const missing = parameters.find(({ name, optional }) => !optional && !given.includes(name));
+  const missing = parameters.find(({ name, optional }) => !optional && !members.includes(name));
   if (missing !== undefined) return `${line.query} needs \`${missing.name}\``;
-  const unknown = given.find((name) => parameters.every((one) => one.name !== name));
+  const unknown = members.find((name) => parameters.every((one) => one.name !== name));
   if (unknown === undefined || !strict) return undefined;
   return `${line.query} has no parameter \`${excerpt(unknown)}\``;
 }

@@ -36,11 +36,11 @@ export interface TypesFiles {
 }
 
 /** Where the types go. */
-export interface TypesPlace {
+export interface TypesTarget {
   /** Empty: `trellis.gen.ts`. */
   out: string;
   /** Whether the path is from the command line, not from the project. */
-  isGiven: boolean;
+  isExplicit: boolean;
 }
 
 /** Above this size editors are slow in a file. */
@@ -60,19 +60,19 @@ export function typesText(
 }
 
 /** As the configuration has it: of the project's own files, or from elsewhere. */
-export const configuredPlace = ({ types, settings }: Config): TypesPlace => {
+export const configuredTypesTarget = ({ types, settings }: Config): TypesTarget => {
   const { source, fromProject = false } = settings.get('types.out')!;
-  return { out: types.out, isGiven: source !== 'default' && !fromProject };
+  return { out: types.out, isExplicit: source !== 'default' && !fromProject };
 };
 
 /** In the project unless `out` says otherwise. Fails CONFIG_INVALID. */
 export function typesFiles(
   { projectDir }: Pick<Config, 'projectDir'>,
-  { out, isGiven }: TypesPlace,
+  { out, isExplicit }: TypesTarget,
   types: TypesConfig,
   { program, files, version }: { program: Program; files: number; version: string },
 ): TypesFiles {
-  const within = isGiven ? undefined : projectDir;
+  const within = isExplicit ? undefined : projectDir;
   const path = out === '' ? join(projectDir, 'trellis.gen.ts') : resolve(projectDir, out);
   const folder = path.replace(ending, '');
   if (!types.split) {
@@ -127,7 +127,7 @@ function generatedIn(folder: string): string[] {
 export function writeTypesFiles(made: TypesFiles, force = false): void {
   const { files, stale, isCurrent, folder, within } = made;
   if (isCurrent) return;
-  const rules: OwnFileRules = { within, force, isOurs: (text) => mark.test(text) };
+  const rules: OwnFileRules = { within, force, isGenerated: (text) => mark.test(text) };
   for (const { path, text } of files) {
     if (textAt(path) === text) continue;
     try {

@@ -95,11 +95,11 @@ function refuseWord(word: string, names: readonly string[]): never {
   return fail('CONFIG_INVALID', { what }, { hint: takesOf(names) });
 }
 
-function refuse(owner: string, given: string, names: readonly string[]): never {
-  const near = nearestName(given, names);
+function refuse(owner: string, name: string, names: readonly string[]): never {
+  const near = nearestName(name, names);
   const takes = takesOf(names);
   const hint = near === undefined ? takes : `Did you mean ${near}?`;
-  return fail('UNKNOWN_MEMBER', { owner, member: excerpt(given) }, { hint });
+  return fail('UNKNOWN_MEMBER', { owner, member: excerpt(name) }, { hint });
 }
 
 function jsonOf(text: string, type: ParameterType, optional: boolean): string {

@@ -13,7 +13,7 @@ import { databaseOptions } from '../config/database-options.js';
 import { explanationBody } from '../handlers/explain.js';
 import { createLog } from '../telemetry/log.js';
 import { failNoData, hasData } from '../command/support/data-at-rest.js';
-import { askBytes, isServed } from '../command/support/running-server.js';
+import { requestBytes, isServed } from '../command/support/running-server.js';
 
 export interface QueryRequest {
   /** Name of a stored query. */
@@ -23,7 +23,7 @@ export interface QueryRequest {
   /** JSON text. */
   parameters: string;
   write: boolean;
-  look?: 'explain' | 'profile';
+  mode?: 'explain' | 'profile';
 }
 
 export interface QueryRunner {
@@ -31,7 +31,7 @@ export interface QueryRunner {
    * Returns the reply, or fails with the TrellisError of the server. `onCancellable` receives a function that
    * cancels.
    */
-  ask(question: QueryRequest, onCancellable?: (cancel: () => void) => void): Promise<string>;
+  run(question: QueryRequest, onCancellable?: (cancel: () => void) => void): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -52,17 +52,17 @@ export async function openQueryRunner(
 class HttpQueryRunner implements QueryRunner {
   constructor(private readonly config: Config) {}
 
-  async ask(question: QueryRequest, onCancellable?: (cancel: () => void) => void): Promise<string> {
-    const { name, source, parameters, write, look } = question;
+  async run(question: QueryRequest, onCancellable?: (cancel: () => void) => void): Promise<string> {
+    const { name, source, parameters, write, mode } = question;
     const path =
-      name === undefined ? '_admin/query' : `${name}${look === undefined ? '' : `?${look}=1`}`;
-    const flags = [...(write ? ['write'] : []), ...(look === undefined ? [] : [look])];
+      name === undefined ? '_admin/query' : `${name}${mode === undefined ? '' : `?${mode}=1`}`;
+    const flags = [...(write ? ['write'] : []), ...(mode === undefined ? [] : [mode])];
     const members = [
       `"source":${JSON.stringify(source)},"parameters":${parameters}`,
       ...flags.map((flag) => `"${flag}":true`),
     ];
     const body = name === undefined ? `{${members.join(',')}}` : parameters;
-    const reply = await askBytes(this.config, path, body, onCancellable);
+    const reply = await requestBytes(this.config, path, body, onCancellable);
     return reply.toString();
   }
 
@@ -75,20 +75,20 @@ class EmbeddedQueryRunner implements QueryRunner {
     private readonly database: Database,
   ) {}
 
-  async ask(question: QueryRequest, onCancellable?: (cancel: () => void) => void): Promise<string> {
+  async run(question: QueryRequest, onCancellable?: (cancel: () => void) => void): Promise<string> {
     const { config, database } = this;
     const { limits } = config;
-    const { name, source, parameters, look } = question;
-    const options = { ...(onCancellable && { onCancellable }), profile: look === 'profile' };
+    const { name, source, parameters, mode } = question;
+    const options = { ...(onCancellable && { onCancellable }), profile: mode === 'profile' };
     const query =
       database.program.queries.find((each) => each.name === name) ??
       queryOf(source ?? '', database.program, limits);
-    if (look === 'explain') return textOf(explanationBody(database, query));
+    if (mode === 'explain') return textOf(explanationBody(database, query));
     const body = Buffer.from(parameters);
     if (name !== undefined) return textOf(await database.call(name, body, options));
     const strict = config.server.strict_members;
     const args = argumentsOf(query, scanBody(body, limits), { limits, strict });
-    const plan = look === 'profile' ? { ...query.plan, profile: true as const } : query.plan;
+    const plan = mode === 'profile' ? { ...query.plan, profile: true as const } : query.plan;
     return textOf((await database.run(plan, args, undefined, options)).body);
   }
 

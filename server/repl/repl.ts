@@ -24,7 +24,7 @@ export interface ReplOptions {
   program: Program;
   sources: readonly Source[];
   limits: Limits;
-  asker: QueryRunner;
+  runner: QueryRunner;
   /** Whether queries may write. */
   write: boolean;
   input: Readable;
@@ -79,14 +79,14 @@ export class Repl {
       });
       lines.on('SIGINT', () => this.interrupt());
       lines.on('line', (line) => {
-        last = last.then(() => this.#take(line)).then(() => this.#ask());
+        last = last.then(() => this.#take(line)).then(() => this.#prompt());
       });
       lines.on('close', () => void last.then(() => resolve(history)));
-      this.#ask();
+      this.#prompt();
     });
   }
 
-  #ask(): void {
+  #prompt(): void {
     if (this.#isLeft || !this.options.terminal) return;
     this.#lines.setPrompt(this.#text === '' ? '> ' : '. ');
     this.#lines.prompt();
@@ -97,7 +97,7 @@ export class Repl {
     if (this.#cancel !== undefined) return this.#cancel();
     this.#text = '';
     printLine('');
-    this.#ask();
+    this.#prompt();
   }
 
   async #take(line: string): Promise<void> {
@@ -107,7 +107,7 @@ export class Repl {
       const isEnd = line.trim() === '';
       this.#text += `${line}\n`;
       const text = this.#text.trim();
-      if (text !== '' && !isEnd && !isWhole(text)) return;
+      if (text !== '' && !isEnd && !isComplete(text)) return;
       this.#text = '';
       if (text !== '') await this.#answer(text);
     } catch (error) {
@@ -139,39 +139,39 @@ export class Repl {
     }
   }
 
-  async #answer(text: string, look?: 'explain' | 'profile'): Promise<void> {
-    const { program, limits, asker, write } = this.options;
+  async #answer(text: string, mode?: 'explain' | 'profile'): Promise<void> {
+    const { program, limits, runner, write } = this.options;
     const [name, ...words] = splitWords(text) ?? text.split(/\s+/);
     const isCall = words.length > 0 && words.every((word) => /^[A-Za-z]\w*=/.test(word));
     const understood = resolveQuery(isCall ? name! : text, program, limits);
     if (understood === undefined) return;
     const { query, source } = understood;
-    if (query.plan.writes && !write && look !== 'explain')
+    if (query.plan.writes && !write && mode !== 'explain')
       return printLine('This query writes data. Start the shell with --write.');
     const question: QueryRequest = {
       ...(source === undefined ? { name: query.name } : { source }),
       parameters: isCall ? argumentsText(query, words) : (this.#params ?? '{}'),
       write: query.plan.writes,
-      ...(look && { look }),
+      ...(mode && { mode }),
     };
     const form = this.#isJson ? 'json' : 'table';
     // After a cancellation the prompt returns immediately, without waiting for the reply.
-    const given = new Promise<void>((resolve) => {
+    const entered = new Promise<void>((resolve) => {
       let stop: (() => void) | undefined;
       this.#cancel = () => {
         stop?.();
         printLine('cancelled');
         resolve();
       };
-      const hear = (cancel: () => void): void => {
+      const onCancellable = (cancel: () => void): void => {
         stop = cancel;
       };
-      show(asker, question, query.plan, form, hear).then(resolve, (error: unknown) => {
+      show(runner, question, query.plan, form, onCancellable).then(resolve, (error: unknown) => {
         if (this.#cancel !== undefined) reportFailure(error);
         resolve();
       });
     });
-    await given;
+    await entered;
     this.#cancel = undefined;
   }
 
@@ -206,7 +206,7 @@ function objectText(text: string): string {
 }
 
 /** Whether a query is complete: no bracket is open, and a body has its RETURN. */
-function isWhole(text: string): boolean {
+function isComplete(text: string): boolean {
   const signs = text.replace(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, '""');
   let open = 0;
   for (const sign of signs.replace(/<-|=>/g, '')) {

@@ -7,18 +7,18 @@ import type { QueryRunner, QueryRequest } from './query-runner.js';
 import { printJson, readJson, type Value } from './lossless-json.js';
 
 export async function show(
-  asker: QueryRunner,
+  runner: QueryRunner,
   question: QueryRequest,
   plan: Plan,
   form: ResultFormat,
   onCancellable?: (cancel: () => void) => void,
 ): Promise<void> {
   const started = performance.now();
-  const reply = await asker.ask(question, onCancellable);
+  const reply = await runner.run(question, onCancellable);
   const ms = (performance.now() - started).toFixed(1);
   if (form === 'json') return printLine(reply);
-  if (question.look === 'explain') return printLine(explanationText(reply));
-  if (question.look === 'profile') {
+  if (question.mode === 'explain') return printLine(explanationText(reply));
+  if (question.mode === 'profile') {
     const { result } = readJson(reply) as { result: Value };
     const { profile } = JSON.parse(reply) as { profile: Explanation & { micros: number } };
     printRows(printJson(result), form);

@@ -55,7 +55,7 @@ export class Audit {
       as: null,
       tenant: of.tenant,
       peer: of.peer,
-      door: doorOf(of.path),
+      door: listenerOf(of.path),
       query: of.route,
       outcome: of.outcome,
       ...(of.rows !== undefined && { rows: of.rows }),
@@ -108,7 +108,7 @@ export class Audit {
   }
 }
 
-function doorOf(path: string): string {
+function listenerOf(path: string): string {
   if (path === '/mcp' || path.startsWith('/mcp/')) return 'mcp';
   return path.startsWith('/_explore') ? 'explorer' : 'http';
 }

@@ -1,6 +1,6 @@
 // Ensures that the output of commands arrives. Invariant: a command that waits here loses no output when the
 // process exits, and learns of any output that was lost.
-import { guardStandardError } from './standard-error.js';
+import { protectStandardError } from './standard-error.js';
 
 /**
  * Milliseconds to wait for stderr: a log that no process reads must not keep a server from ending.
@@ -8,15 +8,15 @@ import { guardStandardError } from './standard-error.js';
 const logMs = 1_000;
 
 /** The first error that kept output from arriving. */
-let fault: Error | undefined;
+let failure: Error | undefined;
 function note(error: Error): void {
   // A reader that closed its pipe, such as `head`, needs no more.
-  if ((error as NodeJS.ErrnoException).code !== 'EPIPE') fault ??= error;
+  if ((error as NodeJS.ErrnoException).code !== 'EPIPE') failure ??= error;
 }
 
 /** Records write errors of stdout from here on. Node's own console hides a full disk. */
 export function watchPrinting(): void {
-  guardStandardError();
+  protectStandardError();
   process.stdout.on('error', note);
   console.log = (text: string): void => {
     try {
@@ -42,5 +42,5 @@ export async function printed(): Promise<Error | undefined> {
   await taken(process.stdout);
   const late = new Promise<void>((resolve) => setTimeout(resolve, logMs));
   await Promise.race([taken(process.stderr), late]);
-  return fault;
+  return failure;
 }

@@ -22,10 +22,10 @@ export class RouteMetrics {
   bytesIn = 0;
   bytesOut = 0;
 
-  /** `elsewhere` returns what other threads have counted for a route so far. */
+  /** `onThreads` returns what other threads have counted for a route so far. */
   constructor(
     readonly label: string,
-    private readonly elsewhere: (label: string) => readonly RouteFigures[] = () => [],
+    private readonly onThreads: (label: string) => readonly RouteFigures[] = () => [],
   ) {}
 
   /** Counts for live pages. */
@@ -58,9 +58,9 @@ export class RouteMetrics {
 
   /** Returns the sum with the figures of other threads. */
   #sum(): RouteMetrics {
-    const others = this.elsewhere(this.label);
+    const others = this.onThreads(this.label);
     if (others.length === 0) return this;
-    const sum = new RouteMetrics(this.label, this.elsewhere);
+    const sum = new RouteMetrics(this.label, this.onThreads);
     for (const [status, count] of this.#statuses) sum.#statuses.set(status, count);
     sum.seconds.add(this.seconds);
     sum.#tally.addAll(this.#tally);
@@ -173,12 +173,12 @@ export class Metrics {
   route(label: string): RouteMetrics {
     let route = this.#routes.get(label);
     if (route === undefined) {
-      this.#routes.set(label, (route = new RouteMetrics(label, (name) => this.#elsewhere(name))));
+      this.#routes.set(label, (route = new RouteMetrics(label, (name) => this.#onThreads(name))));
     }
     return route;
   }
 
-  #elsewhere(label: string): RouteFigures[] {
+  #onThreads(label: string): RouteFigures[] {
     return [...this.#others].flatMap((other) => other.of(label) ?? []);
   }
 

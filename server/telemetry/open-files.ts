@@ -71,6 +71,6 @@ export function connectionsBelow(
 ): number {
   if (files === undefined) return wanted;
   const own = ownFiles + filesOfThread * threads * databases + filesOfDatabase * (databases - 1);
-  const least = Math.min(fewest, Math.floor(files / 4));
-  return Math.min(wanted, Math.max(least, files - own));
+  const min = Math.min(fewest, Math.floor(files / 4));
+  return Math.min(wanted, Math.max(min, files - own));
 }

@@ -3,11 +3,11 @@
 // values only if `log.parameters` is set.
 import { type ErrorCode, excerpt, wallMs } from '../../engine/internal.js';
 import type { Log } from './log.js';
-import { type SentValues, keptOf } from './logged-parameters.js';
+import { type SentValues, loggedPart } from './logged-parameters.js';
 import type { SlowLog } from './slow-log.js';
 
 /** A call that visits more elements than this is logged, even if it was fast. */
-const quietVisitsMax = 100_000;
+const plainVisitsMax = 100_000;
 
 interface Work {
   micros: number;
@@ -18,7 +18,7 @@ interface Work {
 /** The body of a request, and the credentials of the request. */
 export interface SentBody {
   body: Uint8Array;
-  given: readonly string[];
+  secrets: readonly string[];
 }
 
 /** Returns undefined for an empty body. */
@@ -27,7 +27,10 @@ export function sentBody(
   body: Uint8Array,
 ): SentBody | undefined {
   if (body.length === 0) return undefined;
-  return { body: keptOf(body), given: [apiKey, authorization.replace(/^bearer\s+/i, '').trim()] };
+  return {
+    body: loggedPart(body),
+    secrets: [apiKey, authorization.replace(/^bearer\s+/i, '').trim()],
+  };
 }
 
 /** A request that has ended. */
@@ -59,22 +62,22 @@ export interface LogThresholds {
   /** Requests slower than this are logged. */
   slowMs: number;
   /** Share of requests that get a log line, 0 to 1. */
-  accessShare: number;
+  sampleRate: number;
 }
 
 /**
  * Returns undefined for a request that is not logged. `broken` is true for an error of the server.
  */
 export function shouldLog(
-  { slowMs, accessShare }: LogThresholds,
+  { slowMs, sampleRate }: LogThresholds,
   ms: number,
   work: Work | undefined,
   code?: ErrorCode,
   broken = false,
 ): LogDecision | undefined {
   // Slow, cancelled, or fast in spite of much work.
-  const slow = ms >= slowMs || code === 'QUERY_TIMEOUT' || (work?.visits ?? 0) > quietVisitsMax;
-  const isChosen = broken || (accessShare > 0 && Math.random() < accessShare);
+  const slow = ms >= slowMs || code === 'QUERY_TIMEOUT' || (work?.visits ?? 0) > plainVisitsMax;
+  const isChosen = broken || (sampleRate > 0 && Math.random() < sampleRate);
   return slow || isChosen ? { slow, isChosen } : undefined;
 }
 
@@ -92,7 +95,7 @@ export class RequestLog {
     return this.values !== undefined;
   }
 
-  tell(request: EndedRequest, { slow, isChosen }: LogDecision): void {
+  write(request: EndedRequest, { slow, isChosen }: LogDecision): void {
     const { requestId, route, query, status, code, ms, work, keyId, traceparent } = request;
     const entry = {
       request_id: requestId,
@@ -106,7 +109,7 @@ export class RequestLog {
       visits: work?.visits,
       bytes_in: request.bytesIn,
       bytes_out: request.bytesOut,
-      values: request.sent && this.values?.print(request.sent.body, request.sent.given),
+      values: request.sent && this.values?.print(request.sent.body, request.sent.secrets),
     };
     if (slow) this.slowLog.add({ ts: new Date(wallMs()).toISOString(), ...entry });
     const suppressed = isChosen ? 0 : this.slowLog.takeLine(performance.now());

@@ -63,8 +63,8 @@ export class Tally {
 }
 
 /** Returns the middle of the step that contains the call of this rank, in microseconds. */
-function quantile(counts: Uint32Array, calls: number, share: number): number {
-  let left = Math.max(1, Math.ceil(calls * share));
+function quantile(counts: Uint32Array, calls: number, fraction: number): number {
+  let left = Math.max(1, Math.ceil(calls * fraction));
   let step = 0;
   while ((left -= counts[step]!) > 0) step++;
   return Math.round(2 ** ((step + 0.5) / stepsPerOctave) * 10) / 10;

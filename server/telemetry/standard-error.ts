@@ -47,7 +47,7 @@ function writeToReader(text: string): void {
 }
 
 /** From here on, no line on stderr can end the process. */
-export function guardStandardError(): void {
+export function protectStandardError(): void {
   const write = isFile() ? writeToFile : writeToReader;
   // The callback of the failed write has already counted the line.
   process.stderr.on('error', () => undefined);

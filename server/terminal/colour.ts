@@ -20,9 +20,9 @@ export function painterFor(stream: { isTTY?: boolean }, environment: Environment
 }
 
 /** Colors a diagnostic: its heading by severity, the carets, and the hint. */
-export function colourCodeFrame(paint: Paint, picture: string, isError: boolean): string {
+export function colourCodeFrame(paint: Paint, codeFrame: string, isError: boolean): string {
   const colour = isError ? 'red' : 'yellow';
-  return picture
+  return codeFrame
     .split('\n')
     .map((line, i) => {
       const head = i === 0 ? /^(.*:\d+:\d+) (\w+) (.*)$/.exec(line) : null;

@@ -46,18 +46,18 @@ function takesValue({ flags }: Command, flag: string): boolean {
 
 function wordsOf(
   command: Command,
-  given: readonly string[],
+  typed: readonly string[],
   commands: readonly string[],
   program: () => Program | undefined,
 ): readonly string[] {
   const { name, words = '' } = command;
   if (name === 'help') return commands;
   if (Object.hasOwn(choices, name)) return choices[name]!;
-  if (words.includes(' | ')) return given.length > 0 ? [] : words.split(' | ').map(firstWord);
+  if (words.includes(' | ')) return typed.length > 0 ? [] : words.split(' | ').map(firstWord);
   if (name === 'recall') return typesOf(program(), 'vector');
   if (!words.includes('QUERY')) return [];
   const queries = program()?.queries ?? [];
-  const query = queries.find((each) => given.includes(each.name));
+  const query = queries.find((each) => typed.includes(each.name));
   if (query === undefined) return queries.map((each) => each.name);
   return name === 'query' ? query.plan.parameters.map((parameter) => `${parameter.name}=`) : [];
 }

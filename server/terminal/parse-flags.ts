@@ -42,17 +42,17 @@ export function parseCommandLine(argv: readonly string[], command: Command): Com
 }
 
 /** Returns the name of a flag, also for its former name. Warns about the former name. */
-function currentName(given: string, known: Flags): string {
-  if (Object.hasOwn(known, given)) return given;
-  const renamed = Object.entries(known).find(([, { formerly }]) => formerly === given);
-  if (renamed === undefined) return given;
-  printErrorLine(`--${given} is called --${renamed[0]} now.`);
+function currentName(name: string, known: Flags): string {
+  if (Object.hasOwn(known, name)) return name;
+  const renamed = Object.entries(known).find(([, { formerly }]) => formerly === name);
+  if (renamed === undefined) return name;
+  printErrorLine(`--${name} is called --${renamed[0]} now.`);
   return renamed[0];
 }
 
-function refuseFlag(given: string, command: Command, known: readonly string[]): never {
-  const near = nearestName(given.replace(/^-+/, ''), known);
-  const what = `trellis ${command.name} takes no ${excerpt(given)}.`;
+function refuseFlag(name: string, command: Command, known: readonly string[]): never {
+  const near = nearestName(name.replace(/^-+/, ''), known);
+  const what = `trellis ${command.name} takes no ${excerpt(name)}.`;
   return fail(
     'CONFIG_INVALID',
     { what },

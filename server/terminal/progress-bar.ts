@@ -19,12 +19,12 @@ export class ProgressBar {
     const now = performance.now();
     if (!this.out.isTTY || now - this.#shownAt < redrawMs) return;
     this.#shownAt = now;
-    const share = Math.min(1, done / Math.max(1, this.total));
-    const full = Math.round(share * barWidth);
+    const fraction = Math.min(1, done / Math.max(1, this.total));
+    const full = Math.round(fraction * barWidth);
     const bar = '#'.repeat(full).padEnd(barWidth, '.');
     const rate = Math.round((rows * 1000) / Math.max(1, now - this.#startedAt));
-    const percent = String(Math.floor(share * 100)).padStart(3);
-    const left = share > 0 ? ((now - this.#startedAt) * (1 - share)) / share : 0;
+    const percent = String(Math.floor(fraction * 100)).padStart(3);
+    const left = fraction > 0 ? ((now - this.#startedAt) * (1 - fraction)) / fraction : 0;
     this.#draw(`[${bar}] ${percent} %  ${rows} rows  ${rate}/s  ${timeOf(left)} left`);
   }
 

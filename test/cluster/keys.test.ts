@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import {
   type KeyFile,
   changeKeyFile,
-  readWholeKeyFile,
+  readFullKeyFile,
   rewriteKeyFile,
   withKeys,
 } from '../../server/auth/key-file.js';
@@ -15,7 +15,7 @@ import type { KeyRecord } from '../../server/auth/key-record.js';
 import {
   type KeyChange,
   type SharedKeys,
-  adoptShared,
+  withSharedKeys,
   applyKeyChange,
   changeIn,
   isSameFile,
@@ -47,11 +47,11 @@ function walk(seed: number): { nodes: Node[]; list: SharedKeys; revoked: Set<str
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
   const lists: SharedKeys[] = [{ keys: [keyOf('first')], revoked: [] }];
   const nodes: Node[] = Array.from({ length: 3 }, () => {
-    return { file: adoptShared({ keys: [] }, lists[0]!), heard: 1, sent: [] };
+    return { file: withSharedKeys({ keys: [] }, lists[0]!), heard: 1, sent: [] };
   });
   const revoked = new Set<string>();
   const hear = (node: Node): void => {
-    if (node.heard < lists.length) node.file = adoptShared(node.file, lists[node.heard++]!);
+    if (node.heard < lists.length) node.file = withSharedKeys(node.file, lists[node.heard++]!);
   };
   const tell = (node: Node): void => {
     const change = changeIn(node.file);
@@ -120,8 +120,8 @@ test('K32 files that people change on several nodes become one list, without rev
 
 test('K32 a file without the list is replaced by it; a file with the list keeps newer keys', () => {
   const list = { keys: [keyOf('a')], revoked: ['old'] };
-  expect(idsOf(adoptShared({ keys: [keyOf('old'), keyOf('b')] }, list).keys)).toBe('a');
-  const changed = adoptShared({ keys: [keyOf('old'), keyOf('b')], shared: [], gone: [] }, list);
+  expect(idsOf(withSharedKeys({ keys: [keyOf('old'), keyOf('b')] }, list).keys)).toBe('a');
+  const changed = withSharedKeys({ keys: [keyOf('old'), keyOf('b')], shared: [], gone: [] }, list);
   expect([idsOf(changed.keys), idsOf(changed.shared!)]).toEqual(['a b', 'a']);
   expect(applyKeyChange(list, { set: [keyOf('a', 'other')], revoke: [] }).keys[0]!.name).toBe(
     'other',
@@ -133,10 +133,10 @@ test('K32 the file keeps what the cluster had, through commands and damage', () 
   try {
     const path = join(folder, 'keys.json');
     changeKeyFile(path, () => [keyOf('a'), keyOf('b')]);
-    expect(readWholeKeyFile(path).shared).toBeUndefined();
-    rewriteKeyFile(path, (file) => adoptShared(file, { keys: file.keys, revoked: [] }));
+    expect(readFullKeyFile(path).shared).toBeUndefined();
+    rewriteKeyFile(path, (file) => withSharedKeys(file, { keys: file.keys, revoked: [] }));
     changeKeyFile(path, (keys) => keys.filter(({ id }) => id !== 'a'));
-    const file = readWholeKeyFile(path);
+    const file = readFullKeyFile(path);
     expect([idsOf(file.keys), idsOf(file.shared!)]).toEqual(['b', 'a b']);
     expect(changeIn(file)).toEqual({ set: [], revoke: ['a'] });
   } finally {

@@ -80,9 +80,9 @@ test.each<[isSure: boolean, shown: Shown[], said: Said[], parts: number, string,
     const options = {
       timeoutMs: 210,
       clusterMetrics: new ClusterMetrics(),
-      onFault: (e: unknown) => void faults.push(e),
+      onError: (e: unknown) => void faults.push(e),
     };
-    const place = { ...before.position, isSure };
+    const place = { ...before.position, isVerified: isSure };
     expect([await appendEntry(log, entry, place, options), tries]).toEqual([outcome, sent]);
     const isFault = said.includes('fails') || shown.includes('other');
     expect(faults.length).toBe(isFault ? 1 : 0);

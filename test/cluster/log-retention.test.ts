@@ -51,13 +51,13 @@ test('K26 entries that a node or a backup needs stay while the node reports its 
     { node: 'slow', seq: 60 },
     { node: 'fast', seq: 890 },
   ]);
-  keeper.keepFrom([55, 70]);
+  keeper.setMarks([55, 70]);
   expect(await upTo(1210)).toBe(55);
   keeper.claim('slow', undefined, 1220);
   expect(await upTo(1220)).toBe(55);
-  keeper.keepFrom([70, 80]);
+  keeper.setMarks([70, 80]);
   expect(await upTo(1230)).toBe(70);
-  keeper.keepFrom([]);
+  keeper.setMarks([]);
   expect(await upTo(1240)).toBe(200);
   expect(await upTo(1900)).toBe(890);
   // Not heard of for too long: it is away, and the log goes on without it.
@@ -69,7 +69,7 @@ test('K26 too many bytes: the log names the nodes that lose entries', async () =
   const keeper = new LogRetention({ keepMs: 1000, keepBytes: 100 });
   keeper.claim('slow', 20, 0);
   keeper.claim('fast', 90, 0);
-  keeper.keepFrom([30]);
+  keeper.setMarks([30]);
   const due = await keeper.check(logOf(1, 101, 150), 100, 0);
   expect(due).toEqual({ upTo: 51, isFull: true, dropped: ['slow', 'a backup'] });
 });

@@ -122,12 +122,12 @@ test('K16 CT2 a log that lost its end: a node takes no token of the one for one 
           else told++;
           if (!isBefore || node.position.seq <= left.position.seq) continue;
           // It has learned what it has in common with the log.
-          words.shareEpochs(start(node)!.epoch);
+          words.publishEpochs(start(node)!.epoch);
           expect(words.hasApplied(token.position)).toBe(
             has(node, token) && token.position.epoch <= epoch,
           );
           apart++;
-          words.shareEpochs('all');
+          words.publishEpochs('all');
           expect(words.hasApplied(token.position)).toBe(has(node, token) || (fits && reaches));
         }
     }

@@ -3,7 +3,7 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { noProgress } from '../../engine/database/load/load-progress.js';
-import type { LoadedPiece } from '../../engine/database/load/load-piece.js';
+import type { LoadedChunk } from '../../engine/database/load/load-piece.js';
 import { LoadStream } from '../../engine/database/load/load-stream.js';
 import type { BulkLoad } from '../../engine/database/load/load-run.js';
 import { randomOf } from '../../bench/support/seeded-random.js';
@@ -21,29 +21,29 @@ class NotedLoad implements BulkLoad {
   readonly isOver = false;
   readonly heard: Heard[] = [];
   readonly replayed: Heard[] = [];
-  readonly committed: LoadedPiece[] = [];
+  readonly committed: LoadedChunk[] = [];
 
   readonly takenBack: number[] = [];
 
   constructor(
-    public pieces: readonly LoadedPiece[] = [],
+    public chunks: readonly LoadedChunk[] = [],
     readonly isMendable = false,
   ) {}
 
   prepare = (): Promise<void> => Promise.resolve();
 
-  replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece) {
+  replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedChunk) {
     this.replayed.push({ bytes, line: piece.from.line });
     return Promise.resolve({ rejects: [], bytes, retried: [] });
   }
 
   takeBack(from: number): Promise<void> {
     this.takenBack.push(from);
-    this.pieces = this.pieces.slice(0, from);
+    this.chunks = this.chunks.slice(0, from);
     return Promise.resolve();
   }
 
-  rows(bytes: Uint8Array, line: number, to: LoadedPiece['to']) {
+  rows(bytes: Uint8Array, line: number, to: LoadedChunk['to']) {
     this.heard.push({ bytes, line });
     const from = this.committed.at(-1)?.to ?? { offset: 0, line: 1 };
     this.committed.push({ from, to, firstId: 1, refused: [], checksum: crc32(bytes) });

@@ -101,7 +101,7 @@ describe('row reader', () => {
       for (let i = 0; i < 1500; i++) {
         const bytes = Buffer.from(line(random, seed * 10_000 + i).replaceAll('\n', ' '));
         // A reader that has just taken over a schema knows no shapes.
-        full.adopt(storage.catalog);
+        full.setCatalog(storage.catalog);
         const expected = full.read(bytes, 1, now);
         expect(quick.read(bytes, 1, now), bytes.toString()).toEqual(expected);
         accepted += expected.count;

@@ -101,7 +101,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     await listener.next();
     mkdirSync(join(mcp.folder, 'prompts'), { recursive: true });
     writeFileSync(join(mcp.folder, 'prompts', `${transport}.md`), 'Say hello.');
-    mcp.app.adoptPrompts();
+    mcp.app.reloadPrompts();
     expect((await listener.next()).method).toBe('notifications/prompts/list_changed');
   });
 

@@ -36,7 +36,7 @@ describe.each(['uws', 'node'] as const)('%s', (transport) => {
     );
     writeFileSync(join(folder, 'plain.md'), 'Say hello.');
     writeFileSync(join(folder, 'broken.md'), '---\ncolour: red\n---\nx');
-    mcp.app.adoptPrompts();
+    mcp.app.reloadPrompts();
     const { database } = mcp;
     const ada = database.addNode('Person', { name: 'Ada', born: 9007199254740993n });
     for (let i = 0; i < 20; i++)

@@ -125,7 +125,7 @@ export async function startMcp(
     port,
     reload: (source) => {
       database.program = programOf(source);
-      app.adoptProgram();
+      app.applyProgram();
     },
     ask: (method, params = {}, { headers = {}, key, legacy } = {}) => {
       const name =

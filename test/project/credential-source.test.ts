@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEmbedder } from '../../engine/embed/create-embedder.js';
 import { modelDestination } from '../../engine/embed/model-check.js';
 import { loadConfig } from '../../server/config/config.js';
-import { checkProjectPlaces } from '../../server/config/project-paths.js';
+import { checkProjectPaths } from '../../server/config/project-paths.js';
 import { makeFolder, writeProject } from '../support/project.js';
 import { EmbeddingStub } from '../support/server/embedding-stub.js';
 import { runCli, startServer } from '../support/server/server.js';
@@ -184,7 +184,7 @@ describe('the log of a cluster', () => {
   test.each(rows)('$kind: address in $log, credential in $token, a file $file', (row) => {
     const { project, env } = made(row);
     const config = loadConfig({ projectDir: project, flags: new Map(), environment: env });
-    const look = (): void => checkProjectPlaces(config);
+    const look = (): void => checkProjectPaths(config);
     const { log, token, file } = row;
     if (log === token && (token === 'environment' || file === 'inside')) look();
     else expect(look).toThrowError(/cluster\.(log is said|token_file is)/);

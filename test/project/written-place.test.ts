@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { historyIn, keep } from '../../server/command/project/repl.js';
+import { historyIn, saveHistory } from '../../server/command/project/repl.js';
 import { loadConfig } from '../../server/config/config.js';
 import { openLog } from '../../server/mcp/stdio/server-link.js';
 import { newBackupPath } from '../../server/lifecycle/backup-directory.js';
@@ -287,13 +287,13 @@ test('the history of the shell is kept in the project, and in no file after a li
     symlinkSync(isFolder ? home : join(home, '.bashrc'), join(project, link));
     const told = vi.spyOn(console, 'error').mockImplementation(() => undefined);
     expect(historyIn(project)).toEqual([]);
-    keep(project, ['one']);
+    saveHistory(project, ['one']);
     told.mockRestore();
     const target = isFolder ? 'shell-history' : '.bashrc';
     expect(readFileSync(join(home, target), 'utf8')).toBe(mine);
   }
   const { project } = places();
-  keep(project, ['one', 'two']);
+  saveHistory(project, ['one', 'two']);
   expect(historyIn(project)).toEqual(['one', 'two']);
 });
 

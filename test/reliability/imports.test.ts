@@ -263,7 +263,7 @@ describe('an import that begins and does not end', () => {
           .then(() => onEnd(), onEnd);
         return port1;
       },
-      order: () => Promise.resolve({ nodes: 0, edges: 0, vectors: 0, rejects: [] }),
+      execute: () => Promise.resolve({ nodes: 0, edges: 0, vectors: 0, rejects: [] }),
       embed: () => Promise.resolve([]),
       checkRoom: () => undefined,
     };

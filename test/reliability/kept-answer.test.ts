@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answerKey, order } from '../../engine/database/idempotency/stored-reply.js';
+import { answerKey, replyQueue } from '../../engine/database/idempotency/stored-reply.js';
 import { verifyStorage } from '../../engine/database/maintenance/verify.js';
 import type { EmbeddedDatabase, OpenOptions } from '../../engine/public.js';
 import { defaultLimits } from '../../engine/base/limits.js';
@@ -53,7 +53,7 @@ const count = async (): Promise<number> => (await db.call<{ n: number }>('count'
 async function inspect(path: string): Promise<{ faults: unknown[]; kept: number }> {
   const storage = openStorage(join(path, 'graph'), { limits: defaultLimits, mode: 'attach' });
   const faults = verifyStorage(storage);
-  const { first, next } = order.read(storage.env.derived.get(answerKey.order));
+  const { first, next } = replyQueue.read(storage.env.derived.get(answerKey.order));
   storage.close();
   return { faults, kept: next - first };
 }
@@ -180,9 +180,12 @@ test('verify knows what is wrong with them [I18]', async () => {
   const spoil: [RegExp, () => void][] = [
     [
       /0 is out of order/,
-      () => derived.put(answerKey.order, order.write({ first: 1, next: 2, bytes: 0 })),
+      () => derived.put(answerKey.order, replyQueue.write({ first: 1, next: 2, bytes: 0 })),
     ],
-    [/bytes/, () => derived.put(answerKey.order, order.write({ first: 0, next: 2, bytes: 1 }))],
+    [
+      /bytes/,
+      () => derived.put(answerKey.order, replyQueue.write({ first: 0, next: 2, bytes: 1 })),
+    ],
     [/0 is not what/, () => derived.put(numbered, new Uint8Array(32))],
     [/2 answers are kept, 1 stand/, () => derived.remove(numbered)],
   ];

@@ -124,7 +124,7 @@ async function play(
     );
     if (random.chance(5 / count)) {
       expected.push(number + 1);
-      all.push(link.order({ kind: 'snapshot' }).catch((error) => failures.push(error.data)));
+      all.push(link.execute({ kind: 'snapshot' }).catch((error) => failures.push(error.data)));
     }
     if (random.chance(3 / count)) await new Promise((resolve) => setImmediate(resolve));
     onStep?.();

@@ -1,13 +1,13 @@
 // `log.parameters`: what callers send is in the log and in /slowlog where the operator wants it, and only
 // there; credentials never are.
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { SentValues, keptOf } from '../../server/telemetry/logged-parameters.js';
+import { SentValues, loggedPart } from '../../server/telemetry/logged-parameters.js';
 import { type RunningApp, startApp, transports } from './running-app.js';
 
 const secret = 'planted-provider-key';
 const printed = (text: string, given: string[] = []): string => {
   const values = new SentValues([secret, secret.slice(0, 12), '']);
-  return values.print(keptOf(Buffer.from(text)), given);
+  return values.print(loggedPart(Buffer.from(text)), given);
 };
 
 describe('what is printed', () => {

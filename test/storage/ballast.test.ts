@@ -4,7 +4,7 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepBallast } from '../../engine/database/maintenance/ballast.js';
+import { maintainBallast } from '../../engine/database/maintenance/ballast.js';
 import { freshFolder } from './support/garden.js';
 
 const bytes = 3 * 1024 * 1024 + 17;
@@ -21,7 +21,7 @@ describe('ballast', () => {
 
   it('reserves its disk space after a while', async () => {
     const folder = freshFolder();
-    keepBallast(folder, bytes, 0);
+    maintainBallast(folder, bytes, 0);
     vi.advanceTimersByTime(delayMs - 1);
     await settle(folder);
     expect(readdirSync(folder)).toEqual([]);
@@ -37,9 +37,9 @@ describe('ballast', () => {
   it('keeps an existing file, and writes none that is not configured', async () => {
     const folder = freshFolder();
     writeFileSync(join(folder, 'ballast'), Buffer.alloc(bytes + 1));
-    keepBallast(folder, bytes, 0);
+    maintainBallast(folder, bytes, 0);
     const empty = freshFolder();
-    keepBallast(empty, 0, 0);
+    maintainBallast(empty, 0, 0);
     vi.advanceTimersByTime(delayMs);
     await settle(empty);
     expect(statSync(join(folder, 'ballast')).size).toBe(bytes + 1);
@@ -48,7 +48,7 @@ describe('ballast', () => {
 
   it('is not written if it would take space that must stay free', async () => {
     const folder = freshFolder();
-    keepBallast(folder, bytes, 2 ** 60);
+    maintainBallast(folder, bytes, 2 ** 60);
     vi.advanceTimersByTime(delayMs);
     await settle(folder);
     expect(readdirSync(folder)).toEqual([]);
@@ -56,9 +56,9 @@ describe('ballast', () => {
 
   it('is abandoned when the database closes, before and while it is written', async () => {
     const early = freshFolder();
-    keepBallast(early, bytes, 0).stop();
+    maintainBallast(early, bytes, 0).stop();
     const late = freshFolder();
-    const writing = keepBallast(late, bytes, 0);
+    const writing = maintainBallast(late, bytes, 0);
     vi.advanceTimersByTime(delayMs);
     writing.stop();
     await settle(late);

@@ -75,7 +75,7 @@ function pagesByTable(): Map<string, number[]> {
 describe('what can be read of a damaged file', () => {
   it('contains all rows of a sound file', () => {
     const { rows, account } = saved(good)!;
-    expect(account).toMatchObject({ count: all.size, lost: 0, isWhole: true });
+    expect(account).toMatchObject({ count: all.size, lost: 0, isComplete: true });
     expect(rows).toEqual(rowsOf(sound));
   });
 
@@ -96,7 +96,7 @@ describe('what can be read of a damaged file', () => {
         expect(strange, `seed ${seed}`).toEqual([]);
         expect(new Set(rows).size, `seed ${seed}`).toBe(account.count);
         const missing = all.size - rows.length;
-        if (missing > 0) expect(account.isWhole, `seed ${seed}`).toBe(false);
+        if (missing > 0) expect(account.isComplete, `seed ${seed}`).toBe(false);
         const isTold = account.lines.every(
           (line) => !/^(meta|tables|labels):|how many|headers/.test(line),
         );
@@ -116,7 +116,7 @@ describe('what can be read of a damaged file', () => {
     bytes.fill(0, root * pageSize, (root + 1) * pageSize);
     const { rows, account } = saved(bytes)!;
     expect(rows.length).toBe(all.size);
-    expect(account.isWhole).toBe(true);
+    expect(account.isComplete).toBe(true);
     expect(account.lines[0]).toContain(`records: page ${root}`);
   });
 

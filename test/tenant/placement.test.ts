@@ -45,7 +45,7 @@ async function handedTo(at: Member, role: string, says: object | undefined, stat
     },
   } as unknown as ClusterNode;
   const calls = {
-    ask: async (address: string) => {
+    request: async (address: string) => {
       asked.push(address);
       if (says === undefined) throw new Error('nobody is there');
       return { status, reason: '', header: () => '', body: Buffer.from(JSON.stringify(says)) };

@@ -12,7 +12,7 @@ import { databaseOptions } from '../../server/config/database-options.js';
 import { createLog } from '../../server/telemetry/log.js';
 import { HttpServer } from '../../server/lifecycle/http-server.js';
 import { ClusterNodeService } from '../../server/cluster/membership/cluster-node.js';
-import { CheckDesk } from '../../server/cluster/membership/consistency-check.js';
+import { ConsistencyChecks } from '../../server/cluster/membership/consistency-check.js';
 import { Roster } from '../../server/cluster/membership/known-nodes.js';
 import { ClusterSettings } from '../../server/cluster/membership/settings.js';
 import { databaseActions } from '../../server/lifecycle/database-actions.js';
@@ -81,7 +81,7 @@ export async function startTenants(
   const waysOf = (of: () => Database, part: ClusterNodeService | undefined) => ({
     proof: nodes?.proof,
     calls: part?.calls ?? calls,
-    checks: part?.checks ?? new CheckDesk({ calls, log, members: [] }),
+    checks: part?.checks ?? new ConsistencyChecks({ calls, log, members: [] }),
     roster: part?.roster ?? new Roster({}, calls),
     settings: new ClusterSettings(() => of().cluster),
   });

@@ -10,14 +10,14 @@ import {
 } from '../../engine/internal.js';
 import type { Query } from '../../engine/plan/plan.js';
 import { shardReplicas } from '../../server/cluster/shard/shard-replicas.js';
-import type { NodeAnswer, NodeClient, PassedCall } from '../../server/cluster/node-client.js';
+import type { NodeAnswer, NodeClient, ForwardedCall } from '../../server/cluster/node-client.js';
 
 interface Given {
   role?: string;
   leader?: string;
   vouches?: boolean;
   /** What that address answers: undefined where it cannot be reached. */
-  says?: (address: string, asked: PassedCall) => Partial<NodeAnswer> | undefined;
+  says?: (address: string, asked: ForwardedCall) => Partial<NodeAnswer> | undefined;
   here?: () => Uint8Array | Promise<Uint8Array>;
   waitMs?: number;
   /** How far this node is. */
@@ -28,7 +28,7 @@ interface Given {
 
 function placesOf(given: Given) {
   const { role = 'follower', leader, vouches = true, says, here, waitMs = 50, seq = 7 } = given;
-  const asked: [address: string, PassedCall][] = [];
+  const asked: [address: string, ForwardedCall][] = [];
   const local: CallOptions[] = [];
   const waited: unknown[] = [];
   let answered: { epoch: number; seq: number } | undefined;
@@ -64,8 +64,8 @@ function placesOf(given: Given) {
   };
   const calls = {
     vouches,
-    ask: async () => ({ status: 200, body: Buffer.from('{"position":"2.30"}') }),
-    forward: async (address: string, one: PassedCall) => {
+    request: async () => ({ status: 200, body: Buffer.from('{"position":"2.30"}') }),
+    forward: async (address: string, one: ForwardedCall) => {
       asked.push([address, one]);
       const told = says?.(address, one);
       if (told === undefined) return undefined;
@@ -143,7 +143,7 @@ it('K47 a write goes to the leader of the shard, and is visible here when it is 
   const once = { scope: 'key', key: 'k' };
   expect(textOf(await places[0]!.call('write', body, { once, budgetMs: 5.5 }))).toBe('"c:1"');
   expect(waited).toEqual([{ epoch: 3, seq: 9 }]);
-  const [[address, { headers }]] = asked as [[string, PassedCall]];
+  const [[address, { headers }]] = asked as [[string, ForwardedCall]];
   expect([address, headers['X-Request-Timeout-Ms']]).toEqual(['c:1', '6']);
   // Under the name that the leader itself keeps such an answer by.
   const leading = placesOf({ role: 'leader' });

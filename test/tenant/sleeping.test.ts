@@ -36,7 +36,7 @@ it.each(cases)('a reload while it is %s (fault: %s) is not forgotten', async (mo
     acquireSlot: async () => {
       if (fault === 'OVERLOADED') fail();
     },
-    left: () => undefined,
+    onSlotFree: () => undefined,
     onProgram: () => undefined,
     warn: () => undefined,
   });

@@ -54,9 +54,9 @@ export function encodeEntry(
   const messages: Uint8Array<ArrayBuffer>[] = [];
   const size = signer === undefined ? headBytes : signedHeadBytes;
   for (let part = 0; part < count; part++) {
-    const piece = body.subarray(part * partBytes, (part + 1) * partBytes);
-    const message = new Uint8Array(size + piece.length);
-    message.set(piece, size);
+    const partBody = body.subarray(part * partBytes, (part + 1) * partBytes);
+    const message = new Uint8Array(size + partBody.length);
+    message.set(partBody, size);
     writeHead(message, {
       kind: source.kind,
       flags: source.deflate ? deflatedFlag : 0,
@@ -67,7 +67,7 @@ export function encodeEntry(
       id: source.id,
       chain: 0n,
       time: source.time,
-      crc: crc32(piece),
+      crc: crc32(partBody),
       ...(signer && { key: signer.id }),
     });
     messages.push(message);

@@ -54,7 +54,7 @@ export class ClusterMetrics {
   }
 
   /** Records the range and size of the log. */
-  kept({ first, bytes }: { first: number; bytes: number }): void {
+  logStatus({ first, bytes }: { first: number; bytes: number }): void {
     this.#cells[cellNames.indexOf('logFirst')] = first;
     this.#cells[cellNames.indexOf('logBytes')] = bytes;
   }

@@ -7,7 +7,7 @@ import type { Position } from '../entry/chain.js';
 import type { ClusterPosition } from '../node.js';
 
 /** Maximum length of the list: the first epoch of the log and the newest ones. */
-export const epochsKept = 16;
+export const epochsMax = 16;
 
 /** Returns true if `a` is before `b`. A new log of the same data starts at sequence 0 under a later epoch. */
 export const isBehind = (a: ClusterPosition, b: ClusterPosition): boolean =>
@@ -22,7 +22,7 @@ export function withEpoch(epochs: readonly Position[], start: Position): readonl
   if (newest !== undefined && newest.epoch >= start.epoch) return epochs;
   const { epoch, seq, chain } = start;
   const all = [...epochs, { epoch, seq, chain }];
-  return all.length > epochsKept ? [all[0]!, ...all.slice(1 - epochsKept)] : all;
+  return all.length > epochsMax ? [all[0]!, ...all.slice(1 - epochsMax)] : all;
 }
 
 /**

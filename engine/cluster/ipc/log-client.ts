@@ -55,7 +55,7 @@ interface Ahead {
   before: Pick<LogClient, 'position' | 'needsTableCheck'>;
 }
 
-const asideHint =
+const setAsideHint =
   'The disk of this node is full: the write is in the log, and is done here as soon as there is room.';
 
 /**
@@ -100,10 +100,10 @@ export class LogClient implements Replication {
     this.position = readPosition(stored, this.setup.restoreEpoch);
     this.words.durable = this.position.seq;
     this.words.reach(this.position);
-    this.tell({ kind: 'ready', position: this.position });
+    this.send({ kind: 'ready', position: this.position });
   }
 
-  tell(message: WriterToLog, transfer: ArrayBuffer[] = []): void {
+  send(message: WriterToLog, transfer: ArrayBuffer[] = []): void {
     this.setup.port.postMessage(message, transfer);
   }
 
@@ -173,7 +173,7 @@ export class LogClient implements Replication {
     this.resign();
     this.onSetAside?.({ kind: ahead.kind, body, time: wallMs(), position });
     const args = { ms: Math.round(performance.now() - ahead.startedAt) };
-    return new TrellisError({ code: 'OUTCOME_UNKNOWN', args, hint: asideHint });
+    return new TrellisError({ code: 'OUTCOME_UNKNOWN', args, hint: setAsideHint });
   }
 
   ended(): void {
@@ -226,8 +226,8 @@ export class LogClient implements Replication {
     const { kind: entryKind, timeoutMs } = this.#options;
     const { epoch } = this.position;
     this.words.expectAppend();
-    const order = { kind: 'append' as const, entryKind, epoch, body, timeoutMs };
-    this.tell(order, [body.buffer]);
+    const message = { kind: 'append' as const, entryKind, epoch, body, timeoutMs };
+    this.send(message, [body.buffer]);
     const { state, appended: entry } = this.words.waitForAppend(this.onSlice);
     if (state === appendState.ok) {
       this.position = { ...this.position, ...entry };

@@ -23,7 +23,7 @@
 // the times of contact and the shared epochs. The writer thread writes the position and the epochs.
 import type { Position } from '../entry/chain.js';
 import type { ClusterPosition, ClusterRole } from '../node.js';
-import { epochsKept, isAt } from './epochs.js';
+import { epochsMax, isAt } from './epochs.js';
 
 export const appendState = {
   idle: 0,
@@ -40,7 +40,7 @@ const roles: readonly ClusterRole[] = ['joining', 'follower', 'leader', 'lost'];
 
 const allEpochs = 2 ** 31 - 1;
 const epochsAt = 12;
-const bytes = 8 * (epochsAt + 3 * epochsKept);
+const bytes = 8 * (epochsAt + 3 * epochsMax);
 
 /**
  * Milliseconds of one slice of the wait for an append. Between two slices, the writer reports that it is
@@ -73,7 +73,7 @@ function makeWords(): SharedArrayBuffer {
 export class ClusterState {
   readonly #words: Int32Array;
   readonly #numbers: BigInt64Array;
-  readonly #times: Float64Array;
+  readonly #doubles: Float64Array;
 
   /** Epochs in the shared memory, for the thread that writes them. */
   #epochs: readonly Position[] = [];
@@ -81,7 +81,7 @@ export class ClusterState {
   constructor(readonly buffer: SharedArrayBuffer = makeWords()) {
     this.#words = new Int32Array(buffer);
     this.#numbers = new BigInt64Array(buffer);
-    this.#times = new Float64Array(buffer);
+    this.#doubles = new Float64Array(buffer);
   }
 
   get role(): ClusterRole {
@@ -98,7 +98,7 @@ export class ClusterState {
   }
 
   /** Reads values that belong together. Repeats the read when they changed meanwhile. */
-  #whole<T>(read: () => T): T {
+  #readConsistent<T>(read: () => T): T {
     for (;;) {
       const version = Atomics.load(this.#words, 18);
       const result = read();
@@ -111,7 +111,7 @@ export class ClusterState {
    * log.
    */
   get position(): ClusterPosition {
-    return this.#whole(() => ({ epoch: this.epoch, seq: this.seq }));
+    return this.#readConsistent(() => ({ epoch: this.epoch, seq: this.seq }));
   }
 
   get seq(): number {
@@ -120,7 +120,7 @@ export class ClusterState {
 
   /** Oldest first. */
   get epochs(): Position[] {
-    return this.#whole(() => this.#readEpochs());
+    return this.#readConsistent(() => this.#readEpochs());
   }
 
   #readEpochs(): Position[] {
@@ -139,14 +139,14 @@ export class ClusterState {
    */
   hasApplied(token: ClusterPosition): boolean {
     if (token.epoch > Atomics.load(this.#words, 20)) return false;
-    return this.#whole(() => isAt(this.seq, this.#readEpochs(), token));
+    return this.#readConsistent(() => isAt(this.seq, this.#readEpochs(), token));
   }
 
   /**
    * Records that the log was replaced: up to this epoch both logs are the same. Undefined means that no
    * common epoch is known.
    */
-  shareEpochs(upTo: number | 'all' | undefined): void {
+  publishEpochs(upTo: number | 'all' | undefined): void {
     Atomics.store(this.#words, 20, upTo === 'all' ? allEpochs : (upTo ?? -1));
   }
 
@@ -246,27 +246,27 @@ export class ClusterState {
   }
 
   /** Time of the last sign of life of the log, on the shared clock (base/clock.ts); 0 means never. */
-  get heardAt(): number {
-    return this.#times[6]!;
+  get contactAt(): number {
+    return this.#doubles[6]!;
   }
 
-  set heardAt(ms: number) {
-    this.#times[6] = ms;
+  set contactAt(ms: number) {
+    this.#doubles[6] = ms;
   }
 
   get caughtUpAt(): number {
-    return this.#times[7]!;
+    return this.#doubles[7]!;
   }
 
   set caughtUpAt(ms: number) {
-    this.#times[7] = ms;
+    this.#doubles[7] = ms;
   }
 
   get leaderTime(): number {
-    return this.#times[8]!;
+    return this.#doubles[8]!;
   }
 
   set leaderTime(ms: number) {
-    this.#times[8] = ms;
+    this.#doubles[8] = ms;
   }
 }

@@ -34,7 +34,7 @@ export class StreamReader {
   #expected: number;
   #messages: ConsumerMessages | undefined;
   #closed = false;
-  #fault: unknown;
+  #error: unknown;
   #checkTimer: NodeJS.Timeout | undefined;
   #received = 0;
   /** True while the reader of the log is slower than the log. */
@@ -61,7 +61,7 @@ export class StreamReader {
     this.#scheduleCheck();
     try {
       while (!this.#closed) yield* this.#consume();
-      if (this.#fault !== undefined) throw this.#fault;
+      if (this.#error !== undefined) throw this.#error;
     } finally {
       this.close();
     }
@@ -141,7 +141,7 @@ export class StreamReader {
         if (this.#received === before && !this.#isHanding) await this.#judge();
         else if (this.#received !== before) this.#lossDetector.observe(undefined);
       } catch (error) {
-        this.#fault = error;
+        this.#error = error;
         this.close();
       }
       if (!this.#closed) this.#scheduleCheck();

@@ -65,18 +65,18 @@ async function overNats(connection: NatsConnection): Promise<Answer[]> {
 
 /** Reads a response as text. Fails when it is larger than any server report. */
 async function boundedText(reply: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of reply.body ?? []) {
-    size += piece.length;
+  for await (const chunk of reply.body ?? []) {
+    size += chunk.length;
     if (size > reportBytesMax) throw new RangeError('a report is too long');
-    pieces.push(piece);
+    chunks.push(chunk);
   }
-  return Buffer.concat(pieces).toString('utf8');
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 async function byMonitor(monitors: readonly string[]): Promise<Answer[]> {
-  const asked = monitors.map(async (monitor) => {
+  const requests = monitors.map(async (monitor) => {
     try {
       const at = `${monitor.replace(/\/$/, '')}/jsz?config=true`;
       const signal = AbortSignal.timeout(5 * waitMs);
@@ -87,5 +87,5 @@ async function byMonitor(monitors: readonly string[]): Promise<Answer[]> {
       return [];
     }
   });
-  return (await Promise.all(asked)).flat();
+  return (await Promise.all(requests)).flat();
 }

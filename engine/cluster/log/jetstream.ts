@@ -21,11 +21,11 @@ import { LossDetector } from './loss-detector.js';
 import type { LogDriver, LogAddress } from './replicated-log.js';
 
 const streamOf = ({ name }: LogAddress): string => `TRELLIS_${name}`;
-const askMs = 5_000;
+const requestTimeoutMs = 5_000;
 const againMs = 500;
 
 const managerOf = (connection: NatsConnection): Promise<JetStreamManager> =>
-  jetstreamManager(connection, { timeout: askMs, checkAPI: false });
+  jetstreamManager(connection, { timeout: requestTimeoutMs, checkAPI: false });
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -95,7 +95,7 @@ export const driver: LogDriver = {
       }
       checkForm(config, address);
       const subject = config.subjects[0]!;
-      const client = jetstream(connection, { timeout: askMs });
+      const client = jetstream(connection, { timeout: requestTimeoutMs });
       // The limit of the servers includes headers.
       const max = Math.min(messageBytes, connection.info?.max_payload ?? messageBytes) - 1024;
       const name = { stream: streamOf(address), subject };

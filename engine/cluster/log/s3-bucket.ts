@@ -33,7 +33,7 @@ const nameBytesMax = 4 * 1024;
 
 export interface Listed {
   keys: { key: string; size: number }[];
-  isWhole: boolean;
+  isComplete: boolean;
 }
 
 export class Bucket {
@@ -78,13 +78,13 @@ export class Bucket {
 
   /** Lists at most `max` names below `prefix`, in order, beginning after `after`. */
   async list(prefix: string, after: string, max: number): Promise<Listed | undefined> {
-    const whole = this.address.prefix + prefix;
+    const fullPrefix = this.address.prefix + prefix;
     const query: Record<string, string> = {
       'list-type': '2',
       'max-keys': String(max),
-      prefix: whole,
+      prefix: fullPrefix,
     };
-    if (after !== '') query['start-after'] = whole + after;
+    if (after !== '') query['start-after'] = fullPrefix + after;
     const reply = await this.#request('GET', undefined, {
       query,
       max: textBytesMax + max * nameBytesMax,
@@ -92,10 +92,10 @@ export class Bucket {
     if (reply?.status !== 200 || reply.isTruncated) return undefined;
     const text = reply.body.toString('utf8');
     const keys = [...text.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, entry]) => ({
-      key: (/<Key>(.*?)<\/Key>/.exec(entry!)?.[1] ?? '').slice(whole.length),
+      key: (/<Key>(.*?)<\/Key>/.exec(entry!)?.[1] ?? '').slice(fullPrefix.length),
       size: Number(/<Size>(\d+)<\/Size>/.exec(entry!)?.[1] ?? 0),
     }));
-    return { keys, isWhole: !text.includes('<IsTruncated>true') };
+    return { keys, isComplete: !text.includes('<IsTruncated>true') };
   }
 
   async remove(key: string): Promise<boolean> {
@@ -138,18 +138,18 @@ export class Bucket {
     };
     return new Promise((resolve) => {
       const call = (this.#isTls ? tlsRequest : plainRequest)(options, (reply) => {
-        const pieces: Buffer[] = [];
+        const chunks: Buffer[] = [];
         let size = 0;
         const end = (): void =>
           resolve({
             status: reply.statusCode ?? 0,
             header: (name) => reply.headers[name]?.toString(),
-            body: Buffer.concat(pieces).subarray(0, max),
+            body: Buffer.concat(chunks).subarray(0, max),
             isTruncated: size > max,
           });
-        reply.on('data', (piece: Buffer) => {
-          pieces.push(piece);
-          size += piece.length;
+        reply.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          size += chunk.length;
           if (size <= max) return;
           end();
           call.destroy();

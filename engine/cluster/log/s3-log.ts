@@ -56,8 +56,8 @@ export class S3Log implements ReplicatedLog {
     const isNew = await this.bucket.create(this.#message(seq), bytes, id);
     if (isNew === undefined) return 'unknown';
     // The content decides whose message it is, because any client can use any id.
-    const there = isNew ? bytes : await this.bucket.get(this.#message(seq), messageBytes);
-    if (there === undefined || there === null) return 'unknown';
+    const stored = isNew ? bytes : await this.bucket.get(this.#message(seq), messageBytes);
+    if (stored === undefined || stored === null) return 'unknown';
     const boundary = await this.#boundary();
     if (boundary === undefined) return 'unknown';
     if (seq < boundary) {
@@ -66,31 +66,31 @@ export class S3Log implements ReplicatedLog {
       return 'unknown';
     }
     this.#known = Math.max(this.#known, seq);
-    return Buffer.compare(there, bytes) === 0 ? 'ok' : 'behind';
+    return Buffer.compare(stored, bytes) === 0 ? 'ok' : 'behind';
   }
 
   async *read(from: number, onContact: OnContact): AsyncGenerator<Logged> {
     await this.#expectEnd(from, onContact);
-    let quiet = 0;
+    let emptyReads = 0;
     for (let expected = from; !this.#isClosed; ) {
-      const count = quiet === 0 ? ahead : 1;
-      const asked = Array.from({ length: count }, (_, i) =>
+      const count = emptyReads === 0 ? ahead : 1;
+      const requests = Array.from({ length: count }, (_, i) =>
         this.bucket.get(this.#message(expected + i), messageBytes),
       );
-      const answers = await Promise.all(asked);
+      const answers = await Promise.all(requests);
       const missing = answers.findIndex((bytes) => bytes === null || bytes === undefined);
       const batch = answers.slice(0, missing < 0 ? count : missing) as Buffer[];
       if (batch.length > 0) {
-        await this.#proveKept(expected);
+        await this.#verifyRetained(expected);
         onContact(true);
         for (const bytes of batch) {
           yield { seq: expected++, bytes: new Uint8Array(bytes) };
           if (this.#isClosed) return;
         }
       } else if (answers[0] === null) onContact();
-      quiet = missing < 0 ? 0 : quiet + 1;
+      emptyReads = missing < 0 ? 0 : emptyReads + 1;
       if (missing < 0) continue;
-      if (quiet % pollsPerCheck === 0) await this.#explainSilence(expected);
+      if (emptyReads % pollsPerCheck === 0) await this.#explainSilence(expected);
       await until(performance.now() + this.pollMs);
     }
   }
@@ -111,7 +111,7 @@ export class S3Log implements ReplicatedLog {
   }
 
   /** Verifies that the messages read at `seq` and after it are the first ones stored there. */
-  async #proveKept(seq: number): Promise<void> {
+  async #verifyRetained(seq: number): Promise<void> {
     while (!this.#isClosed) {
       const boundary = await this.#boundary();
       if (boundary !== undefined) {
@@ -127,7 +127,7 @@ export class S3Log implements ReplicatedLog {
     const beyond = await this.bucket.list(folder, nameOf(expected), 1);
     const found = beyond?.keys[0]?.key;
     if (found !== undefined && (await this.bucket.idOf(this.#message(expected))) === null) {
-      await this.#proveKept(expected);
+      await this.#verifyRetained(expected);
       fail('LOG_LOST', { what: `message ${Number(found)} follows message ${expected - 1}` });
     }
     const isShort = (await this.bucket.idOf(this.#message(expected - 1))) === null;
@@ -153,18 +153,18 @@ export class S3Log implements ReplicatedLog {
 
   async last(): Promise<number> {
     const boundary = (await this.#boundary()) ?? unavailable();
-    const isThere = async (seq: number): Promise<boolean> =>
+    const exists = async (seq: number): Promise<boolean> =>
       ((await this.bucket.idOf(this.#message(seq))) ?? null) !== null;
     let low = Math.max(this.#known, boundary - 1);
     let step = 1;
     // Messages have no gaps: double the step beyond the end, then halve it.
-    while (await isThere(low + step)) {
+    while (await exists(low + step)) {
       low += step;
       step *= 2;
     }
     for (let high = low + step; high - low > 1; ) {
       const middle = Math.floor((low + high) / 2);
-      if (await isThere(middle)) low = middle;
+      if (await exists(middle)) low = middle;
       else high = middle;
     }
     this.#known = Math.max(this.#known, low);
@@ -180,7 +180,7 @@ export class S3Log implements ReplicatedLog {
     const page = await this.bucket.list(`${this.making}/log/`, nameOf(first - 1), listMax);
     if (page === undefined) return unavailable();
     const sum = page.keys.reduce((total, { size }) => total + size, 0);
-    return page.isWhole ? sum : Math.round((sum / page.keys.length) * (last - first + 1));
+    return page.isComplete ? sum : Math.round((sum / page.keys.length) * (last - first + 1));
   }
 
   async trim(upTo: number): Promise<void> {

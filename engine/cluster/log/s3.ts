@@ -22,16 +22,16 @@ export function s3Address({ url, name }: LogAddress): PolledS3Address {
   const options = new URLSearchParams(match?.[3] ?? '');
   const unknown = [...options.keys()].find((key) => !['region', 'endpoint', 'poll'].includes(key));
   const region = options.get('region') ?? 'us-east-1';
-  const given = options.get('endpoint');
+  const endpoint = options.get('endpoint');
   const pollMs = Number(options.get('poll') ?? defaultPollMs);
-  const place = given ?? `https://${match?.[1]}.s3.${region}.amazonaws.com`;
-  if (match === null || unknown !== undefined || !(pollMs >= 1) || !URL.canParse(place))
+  const address = endpoint ?? `https://${match?.[1]}.s3.${region}.amazonaws.com`;
+  if (match === null || unknown !== undefined || !(pollMs >= 1) || !URL.canParse(address))
     fail('CONFIG_INVALID', {
       what: '`cluster.log` must be `s3://bucket/prefix`, and may end in `?region=…&endpoint=http://…&poll=100`',
     });
   return {
-    endpoint: new URL(place),
-    bucketPath: given === null ? '' : `/${match[1]}`,
+    endpoint: new URL(address),
+    bucketPath: endpoint === null ? '' : `/${match[1]}`,
     prefix: `${match[2] ? `${match[2]}/` : ''}${name}/`,
     region,
     pollMs,

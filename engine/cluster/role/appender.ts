@@ -21,7 +21,7 @@ export interface PreviousEntry {
   /** Chain of the entry to which the message belongs. */
   chain: bigint;
   /** True if the log had the message recently enough that no other node can have led since. */
-  isSure: boolean;
+  isVerified: boolean;
 }
 
 const againMs = 100;
@@ -45,7 +45,7 @@ interface AppendOptions {
   timeoutMs: number;
   clusterMetrics: ClusterMetrics;
   /** Called with the error when the log can no longer be appended to. */
-  onFault: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
 /** Appends the entry after `before`, with repeats until `timeoutMs` have passed. */
@@ -53,7 +53,7 @@ export async function appendEntry(
   log: Pick<ReplicatedLog, 'append' | 'at'>,
   { parts, position }: SealedEntry,
   before: PreviousEntry,
-  { timeoutMs, clusterMetrics, onFault }: AppendOptions,
+  { timeoutMs, clusterMetrics, onError }: AppendOptions,
 ): Promise<Outcome> {
   const started = performance.now();
   const end = started + timeoutMs;
@@ -61,7 +61,7 @@ export async function appendEntry(
   let isSent = false;
   for (const { bytes, id } of parts) {
     for (;;) {
-      const outcome = await appendOnce(log, bytes, previous, id).catch(onFault);
+      const outcome = await appendOnce(log, bytes, previous, id).catch(onError);
       if (outcome === 'ok') break;
       if (outcome === undefined) return isSent ? 'unknown' : 'lost';
       if (outcome === 'behind') return 'behind';
@@ -71,12 +71,12 @@ export async function appendEntry(
       isSent ||= outcome === 'unknown';
       if (outcome === 'unknown') clusterMetrics.add('unknown');
       // While the log does not respond, it may be replaced by another one.
-      previous.isSure = false;
+      previous.isVerified = false;
       // The driver waits before it returns `unknown`, so this loop does not spin.
       if (performance.now() >= end) return isSent ? 'unknown' : 'held';
     }
     isSent = true;
-    Object.assign(previous, { seq: previous.seq + 1, chain: position.chain, isSure: true });
+    Object.assign(previous, { seq: previous.seq + 1, chain: position.chain, isVerified: true });
     clusterMetrics.add('bytes', bytes.length);
   }
   clusterMetrics.observe('cluster_append_seconds', (performance.now() - started) / 1000);
@@ -90,8 +90,8 @@ async function appendOnce(
   before: PreviousEntry,
   id: string,
 ): Promise<Outcome> {
-  const { seq, isSure } = before;
-  if (!isSure && seq > 0 && !(await hasEntry(log, before))) {
+  const { seq, isVerified } = before;
+  if (!isVerified && seq > 0 && !(await hasEntry(log, before))) {
     await pause(againMs);
     return 'held';
   }

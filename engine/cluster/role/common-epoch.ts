@@ -21,20 +21,20 @@ export async function commonEpoch(
   epochs: readonly Position[],
 ): Promise<number | 'all' | undefined> {
   for (let left = tries; left > 0; left--) {
-    if (await isGone(log)) return 'all';
+    if (await isDeleted(log)) return 'all';
     for (const { epoch, seq, chain } of [...epochs].reverse())
-      if (seq > 0 && (await isHeld(log, { seq, chain }))) return epoch;
+      if (seq > 0 && (await isShared(log, { seq, chain }))) return epoch;
     if (left > 1) await pause(againMs);
   }
   return undefined;
 }
 
-const isHeld = (
+const isShared = (
   log: Pick<ReplicatedLog, 'at'>,
   start: Pick<Position, 'seq' | 'chain'>,
 ): Promise<boolean> => hasEntry(log, start).catch(() => false);
 
-async function isGone(log: Pick<ReplicatedLog, 'last'>): Promise<boolean> {
+async function isDeleted(log: Pick<ReplicatedLog, 'last'>): Promise<boolean> {
   try {
     return (await log.last()) === 0;
   } catch (error) {

@@ -25,6 +25,6 @@ export interface ElectionEvents {
    * node.
    */
   onProgress: (contactAt: number, isCaughtUp: boolean) => void;
-  onFault: (error: ErrorData) => void;
+  onError: (error: ErrorData) => void;
   log: (level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>) => void;
 }

@@ -146,7 +146,7 @@ export class ElectionState {
     const wasLeading = this.#role === 'leader';
     // A node that has left must not forward writes.
     if (wasLeading || data.code === 'NODE_LEFT') this.#leader = undefined;
-    this.events.onFault(data);
+    this.events.onError(data);
     this.#become('lost', 'fault');
     if (wasLeading) this.events.onFollow();
     const reason = errorMessage(data);
@@ -204,8 +204,8 @@ export class ElectionState {
     this.#isProving = true;
     const reading = this.#reading;
     try {
-      const isThere = await hasEntry(this.log, this.#head);
-      if (reading !== this.#reading || !isThere) return;
+      const hasHead = await hasEntry(this.log, this.#head);
+      if (reading !== this.#reading || !hasHead) return;
       this.#isProven = true;
       this.#provenAt = sharedMs();
       onContact(this.#hasMore);
@@ -221,8 +221,8 @@ export class ElectionState {
    * verifies that message, because another node may have led meanwhile, on a log that had lost it.
    */
   #before(previous: { seq: number; chain: bigint }): PreviousEntry {
-    const isSure = sharedMs() - this.#provenAt < this.options.leaseMs / 2;
-    return { seq: previous.seq, chain: previous.chain, isSure };
+    const isVerified = sharedMs() - this.#provenAt < this.options.leaseMs / 2;
+    return { seq: previous.seq, chain: previous.chain, isVerified };
   }
 
   async #drained(): Promise<void> {
@@ -364,16 +364,16 @@ export class ElectionState {
 
   #send(sealed: SealedEntry, before: PreviousEntry, timeoutMs: number): Promise<Outcome> {
     const { clusterMetrics } = this;
-    const onFault = (error: unknown): void => this.fail(error);
-    return appendEntry(this.log, sealed, before, { timeoutMs, clusterMetrics, onFault });
+    const onError = (error: unknown): void => this.fail(error);
+    return appendEntry(this.log, sealed, before, { timeoutMs, clusterMetrics, onError });
   }
 
   /** Runs one append at a time. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     this.#queued++;
-    const turn = this.#tail.then(work).finally(() => this.#queued--);
-    this.#tail = turn.catch(() => undefined);
-    return turn;
+    const result = this.#tail.then(work).finally(() => this.#queued--);
+    this.#tail = result.catch(() => undefined);
+    return result;
   }
 
   /**

@@ -18,9 +18,9 @@ interface Due {
 }
 
 /** Checks per `keepMs`. */
-const checksPerKeep = 16;
+const checksPerRetention = 16;
 /** Share of `keepBytes` that is left after the log exceeded it. */
-const shareLeft = 0.75;
+const targetShare = 0.75;
 
 export class LogRetention {
   /** Sequences that the disk had reached, with their times, oldest first. */
@@ -39,7 +39,7 @@ export class LogRetention {
 
   /** Milliseconds between two checks. */
   get everyMs(): number {
-    return Math.min(60_000, Math.max(250, this.options.keepMs / checksPerKeep));
+    return Math.min(60_000, Math.max(250, this.options.keepMs / checksPerRetention));
   }
 
   /** Clears the state, because another node leads and decides about retention. */
@@ -66,7 +66,7 @@ export class LogRetention {
   }
 
   /** Sets the positions at which backups of the data were taken. */
-  keepFrom(marks: readonly number[]): void {
+  setMarks(marks: readonly number[]): void {
     this.#marks = marks;
   }
 
@@ -93,8 +93,8 @@ export class LogRetention {
     this.seen = { first, bytes };
     const isFull = bytes > keepBytes;
     if (isFull) {
-      const share = (bytes - shareLeft * keepBytes) / bytes;
-      upTo = Math.max(upTo, first + Math.floor((last - first) * share));
+      const excess = (bytes - targetShare * keepBytes) / bytes;
+      upTo = Math.max(upTo, first + Math.floor((last - first) * excess));
     }
     upTo = Math.min(upTo, durable);
     if (upTo <= first) return undefined;

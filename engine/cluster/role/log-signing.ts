@@ -16,7 +16,7 @@ const slackMs = 1_000;
 
 export class LogSigning {
   #ledSince = Number.POSITIVE_INFINITY;
-  #said = '';
+  #reported = '';
 
   constructor(
     private readonly keys: EntryKeys,
@@ -39,7 +39,7 @@ export class LogSigning {
     if (!this.keys.replaces(newest, since)) return;
     if (now - this.#ledSince < checksToWait * this.retention.everyMs + slackMs) return;
     const unknowing = this.retention.withoutKey(newest, now);
-    this.#say(unknowing, log);
+    this.#report(unknowing, log);
     const key = this.keys.ids.findLast((id) => this.retention.withoutKey(id, now).length === 0);
     if (key === undefined || !this.keys.replaces(key, since)) return;
     // If the lead is lost here, the next leader checks again.
@@ -49,10 +49,10 @@ export class LogSigning {
     log('info', message, { key: printKey(key), position: `${at.epoch}.${at.seq}` });
   }
 
-  #say(nodes: readonly string[], log: ElectionEvents['log']): void {
+  #report(nodes: readonly string[], log: ElectionEvents['log']): void {
     const names = nodes.join(', ');
-    if (names === this.#said) return;
-    this.#said = names;
+    if (names === this.#reported) return;
+    this.#reported = names;
     if (names === '') return;
     const message =
       'entries are not signed by the newest key of `cluster.secret_file` yet: these nodes do not know it';

@@ -71,7 +71,7 @@ class LogThread {
     this.#retention = new LogRetention(setup.keep);
     this.#keys = EntryKeys.of(setup.secrets, setup.address.name);
     this.#signing = this.#keys && new LogSigning(this.#keys, this.#retention);
-    this.#keeping = setInterval(() => void this.#keep(), this.#retention.everyMs);
+    this.#keeping = setInterval(() => void this.#runRetention(), this.#retention.everyMs);
     setup.writer.on('message', (message: WriterToLog) => this.#onWriterMessage(message));
     server.on('message', (message: ServerToLog) => void this.#onServerMessage(message));
   }
@@ -102,12 +102,12 @@ class LogThread {
   }
 
   async #open(position: NotedPosition): Promise<void> {
-    const { address: place } = this.setup;
+    const { address } = this.setup;
     let isReported = false;
     while (!this.#isClosed) {
       try {
-        const driver = await driverOf(place.url);
-        this.#log = await driver.open(place);
+        const driver = await driverOf(address.url);
+        this.#log = await driver.open(address);
         break;
       } catch (error) {
         const { error: data } = toErrorData(error);
@@ -128,7 +128,7 @@ class LogThread {
       onLead: (position) => {
         this.#signing?.begin(sharedMs());
         this.#sendToWriter({ kind: 'lead', position });
-        setImmediate(() => void this.#keep());
+        setImmediate(() => void this.#runRetention());
       },
       onFollow: () => this.#sendToWriter({ kind: 'follow' }),
       onChange: (change) => {
@@ -137,10 +137,10 @@ class LogThread {
         this.#send({ kind: 'change', change });
       },
       onProgress: (contactAt, isCaughtUp) => {
-        this.#words.heardAt = contactAt;
+        this.#words.contactAt = contactAt;
         if (isCaughtUp) this.#words.caughtUpAt = contactAt;
       },
-      onFault: (error) => {
+      onError: (error) => {
         if (isOfAnother.has(error.code)) void this.#compareEpochs(log);
         this.#send({ kind: 'fault', error });
       },
@@ -155,8 +155,8 @@ class LogThread {
    * Later epochs of the log may have the same numbers, but tokens of those epochs do not refer to these data.
    */
   async #compareEpochs(log: ReplicatedLog): Promise<void> {
-    this.#words.shareEpochs(undefined);
-    this.#words.shareEpochs(await commonEpoch(log, this.#words.epochs));
+    this.#words.publishEpochs(undefined);
+    this.#words.publishEpochs(await commonEpoch(log, this.#words.epochs));
   }
 
   #pass({ kind, body, time, position }: Entry): void {
@@ -175,8 +175,8 @@ class LogThread {
     this.#send({ kind: 'fault', error: data });
   }
 
-  async #append(order: WriterToLog & { kind: 'append' }): Promise<void> {
-    const { entryKind, epoch, body, timeoutMs } = order;
+  async #append(request: WriterToLog & { kind: 'append' }): Promise<void> {
+    const { entryKind, epoch, body, timeoutMs } = request;
     let state: number = appendState.behind;
     try {
       const at = await this.#election?.append(entryKind, body, { epoch, timeoutMs });
@@ -191,7 +191,7 @@ class LogThread {
   async #onServerMessage(message: ServerToLog): Promise<void> {
     if (message.kind === 'close') return this.#close();
     if (message.kind === 'fail') return this.#fail(new TrellisError(message.error));
-    if (message.kind === 'keepFrom') return this.#retention.keepFrom(message.marks);
+    if (message.kind === 'keepFrom') return this.#retention.setMarks(message.marks);
     if (message.kind === 'claim')
       return this.#retention.claim(message.node, message.seq, sharedMs(), message.keys);
     const { id } = message;
@@ -202,19 +202,19 @@ class LogThread {
     }
   }
 
-  async #execute(ask: LogRequest): Promise<ClusterPosition | LogProbe> {
+  async #execute(request: LogRequest): Promise<ClusterPosition | LogProbe> {
     const [election, log] = [this.#election, this.#log];
     if (election === undefined || log === undefined)
       fail('LOG_UNAVAILABLE', { what: 'it was not reached yet' });
-    switch (ask.what) {
+    switch (request.what) {
       case 'beat':
         return plain(await election.beat());
       case 'leave':
         return plain(await election.leave());
       case 'handOver':
-        return plain(await election.handOver(ask.to));
+        return plain(await election.handOver(request.to));
       case 'trim':
-        return this.#trim(election, log, ask.upTo);
+        return this.#trim(election, log, request.upTo);
       case 'look': {
         const [first, last, bytes] = await Promise.all([log.first(), log.last(), log.size()]);
         return { first, last, bytes, claims: this.#retention.claims(sharedMs()) };
@@ -234,16 +234,16 @@ class LogThread {
   }
 
   /** Deletes entries that are no longer needed. */
-  async #keep(): Promise<void> {
-    await this.#forgetSome();
-    this.#clusterMetrics.kept(this.#retention.seen);
+  async #runRetention(): Promise<void> {
+    await this.#trimOld();
+    this.#clusterMetrics.logStatus(this.#retention.seen);
     if (this.#election?.role !== 'leader') return;
     await this.#signing?.check(this.#election, sharedMs(), (level, message, fields) =>
       this.#send({ kind: 'log', level, message, fields }),
     );
   }
 
-  async #forgetSome(): Promise<void> {
+  async #trimOld(): Promise<void> {
     const [election, log] = [this.#election, this.#log];
     if (election?.role !== 'leader' || log === undefined) return this.#retention.reset();
     try {

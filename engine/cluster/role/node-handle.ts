@@ -36,7 +36,7 @@ type Logger = (
 /** Functions of the database that the node calls. */
 interface NodeData {
   /** Leader only: appends an entry with these settings. */
-  tell: (settings: Uint8Array) => Promise<ClusterPosition>;
+  sendSettings: (settings: Uint8Array) => Promise<ClusterPosition>;
   /** Leader only: makes all nodes compare their tables. */
   check: () => Promise<Omit<Compared, 'other'>>;
   settings: () => Uint8Array | undefined;
@@ -138,7 +138,7 @@ export class NodeHandle implements ClusterNode {
   }
 
   get silenceMs(): number {
-    return Math.max(0, sharedMs() - (this.words.heardAt || this.#openedAt));
+    return Math.max(0, sharedMs() - (this.words.contactAt || this.#openedAt));
   }
 
   get fault(): ErrorData | undefined {
@@ -207,11 +207,11 @@ export class NodeHandle implements ClusterNode {
     this.#leader ??= reachable(leader);
   }
 
-  #request(ask: LogRequest): Promise<ClusterPosition | LogProbe> {
+  #request(request: LogRequest): Promise<ClusterPosition | LogProbe> {
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId;
       this.#waiting.set(id, { resolve, reject });
-      this.#worker.postMessage({ kind: 'ask', id, ask } satisfies ServerToLog);
+      this.#worker.postMessage({ kind: 'ask', id, ask: request } satisfies ServerToLog);
     });
   }
 
@@ -272,7 +272,7 @@ export class NodeHandle implements ClusterNode {
 
   /** Callbacks of the database, set when it is open. */
   data: NodeData = {
-    tell: () => Promise.resolve(this.position),
+    sendSettings: () => Promise.resolve(this.position),
     check: () => Promise.resolve({ check: '', position: this.position }),
     settings: () => undefined,
   };
@@ -304,7 +304,7 @@ export class NodeHandle implements ClusterNode {
 
   async setSettings(settings: Uint8Array): Promise<ClusterPosition> {
     this.#checkLeads();
-    return this.data.tell(settings);
+    return this.data.sendSettings(settings);
   }
 
   get durable(): ClusterPosition {

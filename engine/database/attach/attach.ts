@@ -39,8 +39,8 @@ export async function attach<Q = AnyQueries>(attachment: Attachment): Promise<At
 }
 
 async function attachTo(attachment: Attachment): Promise<AttachedDatabase> {
-  const given: Partial<Attachment> | undefined = attachment ?? undefined;
-  if (!(given?.port instanceof MessagePort) || !(given.control instanceof SharedArrayBuffer)) {
+  const input: Partial<Attachment> | undefined = attachment ?? undefined;
+  if (!(input?.port instanceof MessagePort) || !(input.control instanceof SharedArrayBuffer)) {
     const got = excerpt(String(attachment));
     fail('PARAM_TYPE', { param: 'attachment', type: 'what `attachment()` gives', got });
   }

@@ -11,7 +11,7 @@ import { emptySchema, type Schema } from '../../base/schema.js';
 import type { ReplyType } from '../../plan/output-type.js';
 import type { Query } from '../../plan/plan.js';
 import type { CallOptions } from '../call/options.js';
-import { unpackInTurns } from '../call/serialized-program.js';
+import { unpackInSlices } from '../call/serialized-program.js';
 import { decodeCall, run } from '../call/run-request.js';
 import { InlineReads } from '../lane/inline-reads.js';
 import type { InlineTurns } from '../call/inline-turns.js';
@@ -82,7 +82,7 @@ export class AttachedReader {
   async #configure(message: ConfigureLane): Promise<void> {
     this.#latest = message;
     this.#thread.configure(message);
-    const { queries, schema: declared } = await unpackInTurns(message.program);
+    const { queries, schema: declared } = await unpackInSlices(message.program);
     if (this.#latest !== message || this.#isClosed) return;
     const { generation, schema } = message;
     this.#declared = declared;

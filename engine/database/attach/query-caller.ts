@@ -56,7 +56,7 @@ interface TypedCalls<Q> {
   /** Returns the reply of a query by its name, with the generated types. */
   call<N extends keyof Q & string>(
     name: N,
-    ...given: ArgumentsInput<ParamsOf<Q[N]>>
+    ...args: ArgumentsInput<ParamsOf<Q[N]>>
   ): Promise<ResultOf<Q[N]>>;
   /** For generated functions. */
   call<T>(name: string, params: object | undefined, options: { shape: AnswerShape }): Promise<T>;
@@ -91,7 +91,7 @@ export interface CallsOptions extends AnswerOptions {
 }
 
 export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
-  const { send, replyOf, program, int64: standard } = options;
+  const { send, replyOf, program, int64: defaultInt64 } = options;
   const callBytes: ByteCalls['callBytes'] = (name, args) => {
     try {
       if (typeof name !== 'string') refuseArgument('name', 'String', name);
@@ -100,7 +100,7 @@ export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
       return throwAtCaller(error, callBytes);
     }
   };
-  const placesOf = (name: string, int64: 'bigint' | 'string'): DecodePath => {
+  const replyPath = (name: string, int64: 'bigint' | 'string'): DecodePath => {
     const found = replyOf(name);
     return found === undefined
       ? 0
@@ -109,7 +109,7 @@ export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
   const call = async <T>(
     name: string,
     args?: Arguments,
-    { shape, int64 = standard }: CallOptions = {},
+    { shape, int64 = defaultInt64 }: CallOptions = {},
   ): Promise<T> => {
     try {
       if (int64 !== undefined && int64 !== 'bigint' && int64 !== 'string') {
@@ -118,7 +118,7 @@ export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
       const text = decoder.decode(await callBytes(name, args));
       if (shape?.decode !== undefined) return shape.decode(text) as T;
       if (int64 === undefined) return JSON.parse(text) as T;
-      return decodeReply(text, placesOf(name, int64)) as T;
+      return decodeReply(text, replyPath(name, int64)) as T;
     } catch (error) {
       return throwAtCaller(error, call);
     }
@@ -127,8 +127,8 @@ export function callsOf(options: CallsOptions): ByteCalls & AnyCalls {
   return { call, callBytes, checkTypes, relies: checkTypes };
 }
 
-function refuseArgument(param: string, type: string, given: unknown): never {
-  return fail('PARAM_TYPE', { param, type, got: excerpt(String(given)) });
+function refuseArgument(param: string, type: string, value: unknown): never {
+  return fail('PARAM_TYPE', { param, type, got: excerpt(String(value)) });
 }
 
 const encoder = new TextEncoder();

@@ -15,8 +15,8 @@ export function warnOfTypeDrift(
   const names = changes(computeContract(program));
   if (names.length === 0) return;
   const more = names.length > namesMax ? ` and ${names.length - namesMax} more` : '';
-  const told = `${names.slice(0, namesMax).join(', ')}${more}`;
-  process.emitWarning(`The generated types are not those of the sources: ${told}.`, {
+  const listed = `${names.slice(0, namesMax).join(', ')}${more}`;
+  process.emitWarning(`The generated types are not those of the sources: ${listed}.`, {
     type: 'TrellisWarning',
     detail: 'Write them again with `trellis types`.',
   });

@@ -145,7 +145,7 @@ export interface Threads {
 }
 
 /** Next action: send an item, or wait for a caller that may call again. */
-export type Turn<T> = { item: T } | { waitMs: number } | undefined;
+export type NextItem<T> = { item: T } | { waitMs: number } | undefined;
 
 export class FairQueue<T extends Queued> {
   readonly #accounts = new Map<string, Account<T>>();
@@ -288,7 +288,7 @@ export class FairQueue<T extends Queued> {
    * Returns the next action. The caller of `next` must send or drop a returned item. With `before`, only
    * items pushed before the counter reached that number are returned, in order of arrival.
    */
-  next(now: number, threads: Threads, before = Number.POSITIVE_INFINITY): Turn<T> {
+  next(now: number, threads: Threads, before = Number.POSITIVE_INFINITY): NextItem<T> {
     if (this.length === 0) return undefined;
     this.#dropIdle(now);
     if (before < Number.POSITIVE_INFINITY) return this.#firstBefore(before);
@@ -296,20 +296,22 @@ export class FairQueue<T extends Queued> {
     if (second === undefined) first!.credit = 0;
     const only = second === undefined ? first : undefined;
     if (only === undefined) return this.#choose(now, threads);
-    return this.#isHeld(only.waiting.first!) ? undefined : { item: this.#take(only) };
+    return this.#isThrottled(only.waiting.first!) ? undefined : { item: this.#take(only) };
   }
 
-  #firstBefore(before: number): Turn<T> {
+  #firstBefore(before: number): NextItem<T> {
     let first: Account<T> | undefined;
     let arrival = before;
     for (const account of this.#present) {
       const at = account.waiting.first?.arrival ?? before;
       if (at < arrival) [first, arrival] = [account, at];
     }
-    return first && !this.#isHeld(first.waiting.first!) ? { item: this.#take(first) } : undefined;
+    return first && !this.#isThrottled(first.waiting.first!)
+      ? { item: this.#take(first) }
+      : undefined;
   }
 
-  #isHeld(item: T): boolean {
+  #isThrottled(item: T): boolean {
     return this.holds?.(item) === true;
   }
 
@@ -320,8 +322,8 @@ export class FairQueue<T extends Queued> {
     return item;
   }
 
-  #choose(now: number, { count, idle }: Threads): Turn<T> {
-    const account = this.#mostDue(Math.max(1, count >> 1));
+  #choose(now: number, { count, idle }: Threads): NextItem<T> {
+    const account = this.#longestWaiting(Math.max(1, count >> 1));
     if (account === undefined) return undefined;
     if (account.credit > 0) return { item: this.#take(account) };
     const rounds = Math.floor(-account.credit / quantum) + 1;
@@ -343,26 +345,26 @@ export class FairQueue<T extends Queued> {
    */
   #expectedWait(now: number, grant: number, max: number, isOneThread: boolean): number {
     let waitMs = 0;
-    for (const { credit, flying, movedAt, lingerMs: there, waiting } of this.#present) {
+    for (const { credit, flying, movedAt, lingerMs: ownMs, waiting } of this.#present) {
       const due = credit + grant;
       if (due <= 0 || waiting.length > 0) continue;
       // An item that is out uses credit. With one thread, it returns first in any case.
       const away = isOneThread ? awayMsMax : due / 1000;
-      const until = flying > 0 ? away : Math.min(there, max);
+      const until = flying > 0 ? away : Math.min(ownMs, max);
       waitMs = Math.max(waitMs, movedAt + until - now);
     }
     return waitMs;
   }
 
   /** Returns the caller that may send and has used least. */
-  #mostDue(share: number): Account<T> | undefined {
+  #longestWaiting(share: number): Account<T> | undefined {
     let account: Account<T> | undefined;
     const oldest = this.#hasCommands ? this.#oldest() : 0;
     for (const one of this.#present) {
       const { first } = one.waiting;
       if (first === undefined || !mayLeave(one, first, share)) continue;
       if (first.isCommand && first.arrival !== oldest) continue;
-      if (this.#isHeld(first)) continue;
+      if (this.#isThrottled(first)) continue;
       if (account === undefined || one.credit > account.credit) account = one;
     }
     return account;

@@ -26,12 +26,12 @@ interface Packed extends Record<Column, unknown[]> {
 export function serializeSignatures(program: Program): Uint8Array {
   const { schema, queries } = buildSignatures(program);
   const plans = [...new Set(queries.map(({ plan }) => plan))];
-  const places = new Map(plans.map((plan, at) => [plan, at]));
+  const indexes = new Map(plans.map((plan, at) => [plan, at]));
   const column = (name: Column): unknown[] => queries.map((query) => query[name]);
   const packed: Packed = {
     schema: pack(schema),
     plans: pack(plans),
-    plan: queries.map(({ plan }) => places.get(plan)!),
+    plan: queries.map(({ plan }) => indexes.get(plan)!),
     name: column('name'),
     doc: column('doc'),
     file: column('file'),

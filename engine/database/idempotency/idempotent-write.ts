@@ -10,11 +10,11 @@ import type { ExecutionResult } from '../../exec/runtime/execute.js';
 import type { DerivedStore } from '../../storage/table/deferred-work.js';
 import {
   type StoredReply,
-  type Order,
+  type ReplyQueue,
   answerKey,
   storedReply,
-  order,
-  place,
+  replyQueue,
+  replyEntry,
 } from './stored-reply.js';
 import { type IdempotencyKey, nameOf, requestOf } from './idempotency-key.js';
 
@@ -23,7 +23,7 @@ export type ReplyLimits = Pick<
   'idempotency_keys' | 'idempotency_bytes' | 'idempotency_ttl'
 >;
 
-const goneAtOnce = 2;
+const expiredPerWrite = 2;
 
 /**
  * Returns the result of `work`, or the stored reply of the first run. Fails IDEMPOTENCY_MISMATCH for a key of
@@ -45,13 +45,13 @@ export function runIdempotent(
     return { body: former.body };
   }
   const result = work();
-  const state = order.read(store.getDerived(answerKey.order));
+  const state = replyQueue.read(store.getDerived(answerKey.order));
   if (former !== undefined) remove(store, state, name, former);
-  keep(store, state, name, { number: state.next, when: now.ms, request, body: result.body });
-  for (let i = 0; i < goneAtOnce && state.first < state.next - 1; i++) {
+  storeReply(store, state, name, { number: state.next, when: now.ms, request, body: result.body });
+  for (let i = 0; i < expiredPerWrite && state.first < state.next - 1; i++) {
     if (!removeFirst(store, state, now)) break;
   }
-  store.putDerived(answerKey.order, order.write(state));
+  store.putDerived(answerKey.order, replyQueue.write(state));
   return result;
 }
 
@@ -72,9 +72,9 @@ export function reserveKey(
   const former = found && storedReply.read(found);
   if (former === undefined || Buffer.compare(former.request, requestOf(key, body)) !== 0)
     return nothing;
-  const state = order.read(store.getDerived(answerKey.order));
+  const state = replyQueue.read(store.getDerived(answerKey.order));
   remove(store, state, name, former);
-  store.putDerived(answerKey.order, order.write(state));
+  store.putDerived(answerKey.order, replyQueue.write(state));
   return nothing;
 }
 
@@ -82,12 +82,17 @@ export function reserveKey(
 const isOver = ({ when }: { when: number }, { ms, limits }: { ms: number; limits: ReplyLimits }) =>
   ms - when >= limits.idempotency_ttl;
 
-function keep(store: DerivedStore, state: Order, name: Uint8Array, answer: StoredReply): void {
+function storeReply(
+  store: DerivedStore,
+  state: ReplyQueue,
+  name: Uint8Array,
+  answer: StoredReply,
+): void {
   const bytes = answer.body.length;
   store.putDerived(answerKey.named(name), storedReply.write(answer));
   store.putDerived(
     answerKey.numbered(answer.number),
-    place.write({ name, when: answer.when, bytes }),
+    replyEntry.write({ name, when: answer.when, bytes }),
   );
   state.next++;
   state.bytes += bytes;
@@ -95,7 +100,7 @@ function keep(store: DerivedStore, state: Order, name: Uint8Array, answer: Store
 
 function remove(
   store: DerivedStore,
-  state: Order,
+  state: ReplyQueue,
   name: Uint8Array,
   { number, body }: { number: number; body: { length: number } },
 ): void {
@@ -107,14 +112,14 @@ function remove(
 /** Deletes the oldest reply. Returns false when it must stay. */
 function removeFirst(
   store: DerivedStore,
-  state: Order,
+  state: ReplyQueue,
   now: { ms: number; limits: ReplyLimits },
 ): boolean {
   const { idempotency_keys, idempotency_bytes } = now.limits;
   const found = store.getDerived(answerKey.numbered(state.first));
   // When an expired reply was replaced, its old number has no reply.
   if (found !== undefined) {
-    const { name, when, bytes } = place.read(found);
+    const { name, when, bytes } = replyEntry.read(found);
     const isMany = state.next - state.first > idempotency_keys || state.bytes > idempotency_bytes;
     if (!isMany && !isOver({ when }, now)) return false;
     remove(store, state, name, { number: state.first, body: { length: bytes } });

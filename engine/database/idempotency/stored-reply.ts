@@ -15,13 +15,13 @@ export interface StoredReply {
   body: Uint8Array;
 }
 
-interface Place {
+interface ReplyEntry {
   name: Uint8Array;
   when: number;
   bytes: number;
 }
 
-export interface Order {
+export interface ReplyQueue {
   /** No lower number is listed. */
   first: number;
   next: number;
@@ -65,30 +65,30 @@ export const storedReply = {
   }),
 } as const;
 
-export const place = {
-  write({ name, when, bytes }: Place): Uint8Array {
+export const replyEntry = {
+  write({ name, when, bytes }: ReplyEntry): Uint8Array {
     const value = new Uint8Array(32);
     value.set(name);
     floats(value).setFloat64(16, when, true);
     floats(value).setFloat64(24, bytes, true);
     return value;
   },
-  read: (value: Uint8Array): Place => ({
+  read: (value: Uint8Array): ReplyEntry => ({
     name: value.slice(0, digestBytes),
     when: floats(value).getFloat64(16, true),
     bytes: floats(value).getFloat64(24, true),
   }),
 } as const;
 
-export const order = {
-  write({ first, next, bytes }: Order): Uint8Array {
+export const replyQueue = {
+  write({ first, next, bytes }: ReplyQueue): Uint8Array {
     const value = new Uint8Array(24);
     floats(value).setFloat64(0, first, true);
     floats(value).setFloat64(8, next, true);
     floats(value).setFloat64(16, bytes, true);
     return value;
   },
-  read(value: Uint8Array | undefined): Order {
+  read(value: Uint8Array | undefined): ReplyQueue {
     if (value === undefined) return { first: 0, next: 0, bytes: 0 };
     const [first, next, bytes] = [0, 8, 16].map((at) => floats(value).getFloat64(at, true));
     return { first: first!, next: next!, bytes: bytes! };

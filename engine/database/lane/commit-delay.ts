@@ -19,7 +19,7 @@ const groupBytes = 4 * 1024 * 1024;
 export function takeGroup(waiting: QueuedWrite[]): QueuedWrite[] {
   const first = waiting[0];
   if (first !== undefined && isLong(first)) {
-    if (first.hasYielded || !letOthersPass(waiting)) return waiting.splice(0, 1);
+    if (first.hasYielded || !moveShortFirst(waiting)) return waiting.splice(0, 1);
     first.hasYielded = true;
   }
   let count = 0;
@@ -39,13 +39,13 @@ export function takeGroup(waiting: QueuedWrite[]): QueuedWrite[] {
  * Moves the writes to the front that are not long and whose caller has no long write before them. Returns
  * false when there are none.
  */
-function letOthersPass(waiting: QueuedWrite[]): boolean {
+function moveShortFirst(waiting: QueuedWrite[]): boolean {
   const passing: QueuedWrite[] = [];
   const staying: QueuedWrite[] = [];
-  const held = new Set<number>();
+  const longCallers = new Set<number>();
   for (const one of waiting) {
-    const stays = isLong(one) || held.has(one.caller);
-    if (stays) held.add(one.caller);
+    const stays = isLong(one) || longCallers.has(one.caller);
+    if (stays) longCallers.add(one.caller);
     (stays ? staying : passing).push(one);
   }
   if (passing.length === 0) return false;
@@ -68,7 +68,7 @@ export function leftBehind(group: QueuedWrite[], outcomes: readonly Outcome[]): 
 const isLong = ({ expected }: QueuedWrite): boolean => expected >= longMicros;
 
 /** Maximum wait as a share of the time of the last group, and in milliseconds. */
-const share = 1 / 4;
+const waitShare = 1 / 4;
 const maxMs = 5;
 /** With fewer answered callers, a timer does not pay off. */
 const minAnswered = 4;
@@ -92,11 +92,11 @@ export class CommitDelay {
   answered(count: number, ms: number, left: number): void {
     if (this.#isTried) this.#judge(count);
     this.#isTried = false;
-    const isWorth = count >= minAnswered && left + count <= groupRequests && this.#skip === 0;
+    const mayWait = count >= minAnswered && left + count <= groupRequests && this.#skip === 0;
     if (this.#skip > 0) this.#skip--;
-    this.#answered = isWorth ? count : 0;
+    this.#answered = mayWait ? count : 0;
     this.#left = left;
-    this.#endsAt = performance.now() + Math.min(maxMs, ms * share);
+    this.#endsAt = performance.now() + Math.min(maxMs, ms * waitShare);
   }
 
   /** After a wait: did at least half of the answered callers call again? */
@@ -110,7 +110,7 @@ export class CommitDelay {
   }
 
   /** Returns true if the next group waits for more writes. `begin` is called at the end of the wait. */
-  holds(waiting: number, begin: () => void): boolean {
+  waits(waiting: number, begin: () => void): boolean {
     const ms = this.#endsAt - performance.now();
     if (waiting < this.#left + this.#answered && ms > 0) {
       this.#isTried = true;
@@ -127,7 +127,7 @@ export class CommitDelay {
   }
 
   /** Returns true if a waiting group is complete. */
-  isWhole(waiting: number): boolean {
+  isComplete(waiting: number): boolean {
     return this.#timer !== undefined && waiting >= this.#left + this.#answered;
   }
 }

@@ -14,10 +14,10 @@ export class Deadlines {
 
   watch(call: Call): void {
     this.#calls.add(call);
-    this.#looking ??= setInterval(() => this.#look(), checkMs).unref();
+    this.#looking ??= setInterval(() => this.#check(), checkMs).unref();
   }
 
-  #look(): void {
+  #check(): void {
     const now = performance.now();
     for (const call of this.#calls) {
       const isLate = !call.settled && now > call.deadline;

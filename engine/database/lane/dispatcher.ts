@@ -139,7 +139,7 @@ export class Dispatcher {
           this.#shortage = undefined;
           this.#starting.delete(lane);
           this.#lanes.push(lane);
-          lane.release();
+          lane.unref();
           this.options.onReady?.();
         }
         this.#feed();
@@ -165,8 +165,8 @@ export class Dispatcher {
     if ((failures & (failures - 1)) === 0) this.options.onRestart(error?.message ?? 'ended');
     if (failures > 0) {
       this.#replacing++;
-      const most = isShort ? shortPauseMsMax : pauseMsMax;
-      await pause(Math.min(pauseMs * 2 ** failures, most));
+      const pauseMax = isShort ? shortPauseMsMax : pauseMsMax;
+      await pause(Math.min(pauseMs * 2 ** failures, pauseMax));
       this.#replacing--;
     }
     if (!this.#closing) this.#startLane(failures);
@@ -213,15 +213,15 @@ export class Dispatcher {
   }
 
   #feed(): void {
-    this.#holdNoMore();
+    this.#stopWaiting();
     while (this.#queue.length > 0) {
       const lane = this.#idlest();
       if (!lane) return;
       const now = performance.now();
-      const turn = this.#queue.next(now, { count: this.options.count, idle: this.#idle() });
-      if (turn === undefined) return;
-      if ('waitMs' in turn) return this.#hold(turn.waitMs, now);
-      const call = turn.item;
+      const next = this.#queue.next(now, { count: this.options.count, idle: this.#idle() });
+      if (next === undefined) return;
+      if ('waitMs' in next) return this.#waitForCaller(next.waitMs, now);
+      const call = next.item;
       if (call.settled) continue;
       if (now > call.deadline) timeOut(call);
       else {
@@ -238,11 +238,11 @@ export class Dispatcher {
   }
 
   /** Waits for a caller that is likely to call again. */
-  #hold(ms: number, since: number): void {
+  #waitForCaller(ms: number, since: number): void {
     this.#holding = { timer: setTimeout(() => this.#feed(), ms), since };
   }
 
-  #holdNoMore(): void {
+  #stopWaiting(): void {
     if (this.#holding === undefined) return;
     clearTimeout(this.#holding.timer);
     if (this.#idle() > 0) this.#queue.waited(performance.now() - this.#holding.since);

@@ -90,8 +90,8 @@ export class GroupCommit {
       if (isShortage(error) && this.parts.fence.closedBecause === undefined)
         return this.#runDeletes(group, error);
       // The commit failed before its commit point, for lack of something that the next commit may find.
-      const isWhole = this.parts.fence.closedBecause === undefined;
-      if (isWhole && findShortage(error) !== undefined) return failAll(group, error);
+      const isOpen = this.parts.fence.closedBecause === undefined;
+      if (isOpen && findShortage(error) !== undefined) return failAll(group, error);
       if (!isOfSome(error)) {
         this.parts.fence.failed(error);
         return this.#refuse(group);

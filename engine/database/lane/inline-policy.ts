@@ -8,8 +8,8 @@ import type { CostClass } from '../../plan/plan.js';
  * lane (6 to 11 us of processor time, 64 clients) gains nothing there. A longer query runs inline only while
  * few calls wait, so that the lanes share the work and the main thread keeps up with the sockets.
  */
-const turnBudgetMicros = 150;
-const cheapTurnBudgetMicros = 1000;
+const tickBudgetMicros = 150;
+const cheapTickBudgetMicros = 1000;
 const cheapMicrosMax = 20;
 /**
  * With this few lanes, no processor is available to them that this thread could not use as well. Then every
@@ -81,7 +81,7 @@ export class InlinePolicy {
     if (cost !== 'A' || bytes > inlineBytesMax) return false;
     const hasFew = this.max <= fewLanes;
     const isCheap = hasFew || average <= cheapMicrosMax;
-    const budget = isCheap ? cheapTurnBudgetMicros : turnBudgetMicros;
+    const budget = isCheap ? cheapTickBudgetMicros : tickBudgetMicros;
     return this.#spent < budget && average <= (hasFew ? singleMicrosMax : inlineMicrosMax);
   }
 

@@ -50,11 +50,11 @@ export class Lane<To extends ToReader | ToWriter, From extends FromReader | From
   }
 
   /** Keeps the process alive until `unref`. */
-  hold(): void {
+  ref(): void {
     if (this.#reasons++ === 0) this.port.ref();
   }
 
-  release(): void {
+  unref(): void {
     if (--this.#reasons === 0) this.port.unref();
   }
 
@@ -85,7 +85,7 @@ export class Lane<To extends ToReader | ToWriter, From extends FromReader | From
     const slot = this.slots.take();
     call.slot = slot;
     this.#flying.set(slot, call);
-    this.hold();
+    this.ref();
     this.load += costUnits[call.cost];
     if (this.#pending.push(call) === 1) setImmediate(() => this.#flush());
   }
@@ -143,7 +143,7 @@ export class Lane<To extends ToReader | ToWriter, From extends FromReader | From
     const call = this.#flying.get(slot);
     assert(call, 'a reply names a call in flight');
     this.#flying.delete(slot);
-    this.release();
+    this.unref();
     this.slots.give(slot);
     call.slot = -1;
     this.load -= costUnits[call.cost];

@@ -7,13 +7,13 @@ import type { Limits } from '../../base/limits.js';
 import type { ShardIndex } from '../../base/id.js';
 import type { MessagePort } from 'node:worker_threads';
 import type { ClusterPosition } from '../../cluster/node.js';
-import type { CheckMark, ClusterOrder } from '../replication/check-mark.js';
+import type { CheckMark, ClusterCommand } from '../replication/check-mark.js';
 import type { ErrorData } from '../../base/errors.js';
 import type { PackedProgram } from '../call/serialized-program.js';
 import type { IndexHandle } from '../../vector/index.js';
 import type { Batch, RequestExtra } from './message-batch.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
-import type { LoadOrder } from '../load/load-writer.js';
+import type { LoadCommand } from '../load/load-writer.js';
 
 /** Configures a lane to run plans. Sent before its first batch and after every reload. */
 export interface ConfigureLane {
@@ -68,10 +68,10 @@ export type ToReader =
 export type ToWriter =
   | Batch<RequestExtra>
   | Reload
-  | (ClusterOrder & { id: number })
+  | (ClusterCommand & { id: number })
   /** `program` is packed. The change is executed and undone. */
   | { kind: 'preview'; id: number; program: unknown }
-  | { kind: 'load'; id: number; order: LoadOrder }
+  | { kind: 'load'; id: number; command: LoadCommand }
   | { kind: 'snapshot'; id: number }
   /** Releases the data file permanently (reopen-after-failure.ts). */
   | { kind: 'release'; id: number }

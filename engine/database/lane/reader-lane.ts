@@ -24,7 +24,7 @@ import type { Plan } from '../../plan/plan.js';
 /**
  * Milliseconds without a request after which a lane helps to build, and milliseconds of each slice of help.
  */
-const quietMs = 20;
+const idleMs = 20;
 const helpMs = 2;
 
 export interface ReaderSetup extends ReadingSetup {
@@ -98,11 +98,11 @@ class ReaderLane {
     this.#helping.add(label);
     const index = this.#thread.indexes.of(label);
     const step = (): void => {
-      const isQuiet = performance.now() - this.#lastBatchAt >= quietMs;
-      const goesOn = !this.#closed && (isQuiet ? index.helpBuild(helpMs) : index.isBuilding);
+      const isIdle = performance.now() - this.#lastBatchAt >= idleMs;
+      const goesOn = !this.#closed && (isIdle ? index.helpBuild(helpMs) : index.isBuilding);
       if (!goesOn) this.#helping.delete(label);
-      else if (isQuiet) setImmediate(step);
-      else setTimeout(step, quietMs);
+      else if (isIdle) setImmediate(step);
+      else setTimeout(step, idleMs);
     };
     step();
   }

@@ -28,12 +28,12 @@ const idleMs = 1_000;
 const writingMs = 10_000;
 
 interface ThreadData {
-  trellisExitHold: SharedArrayBuffer;
+  trellisExitCounts: SharedArrayBuffer;
 }
 
 /** Set on threads that were started with `threadData`. Other threads need no protection. */
-const given = (workerData as Partial<ThreadData> | null)?.trellisExitHold;
-const own = given instanceof SharedArrayBuffer ? new Int32Array(given) : undefined;
+const input = (workerData as Partial<ThreadData> | null)?.trellisExitCounts;
+const own = input instanceof SharedArrayBuffer ? new Int32Array(input) : undefined;
 
 function enter(count: number): void {
   if (own === undefined) return;
@@ -78,7 +78,7 @@ export function threadData(): ThreadData {
     words = new Int32Array(new SharedArrayBuffer(12));
     process.on('exit', () => waitForThreads(words!));
   }
-  return { trellisExitHold: words.buffer };
+  return { trellisExitCounts: words.buffer };
 }
 
 /** Registers threads to stop before the process ends. Returns a function that removes them. */
@@ -116,10 +116,10 @@ function waitForIdle(words: Int32Array): void {
 function waitForNone(words: Int32Array, count: number, ms: number): boolean {
   const end = performance.now() + ms;
   for (;;) {
-    const held = Atomics.load(words, count);
-    if (held <= 0) return true;
+    const running = Atomics.load(words, count);
+    if (running <= 0) return true;
     const left = end - performance.now();
     if (left <= 0) return false;
-    Atomics.wait(words, count, held, left);
+    Atomics.wait(words, count, running, left);
   }
 }

@@ -23,7 +23,7 @@ import type { WriterSetup } from './message.js';
 /** Called when a thread has ended: with an error, or without one when it was closed. */
 export type OnEnd = (error?: Error) => void;
 
-/** Called when the writer has ended. `fault` is set when the lane could not open. */
+/** Called when the writer has ended. `error` is set when the lane could not open. */
 export type OnWriterEnd = (error?: Error, laneError?: LaneError) => void;
 
 const entry = new URL('./worker.cjs', import.meta.url).href;
@@ -132,13 +132,13 @@ export class ThreadPool {
   ): MessagePort {
     const { port1, port2 } = new MessageChannel();
     const task = { ...setup, port: port2 };
-    this.#hear(thread.run(task, { transferList: [port2, ...more] }), onEnd);
+    this.#watch(thread.run(task, { transferList: [port2, ...more] }), onEnd);
     return port1;
   }
 
-  #hear(lane: Promise<unknown>, onEnd: OnWriterEnd): void {
+  #watch(lane: Promise<unknown>, onEnd: OnWriterEnd): void {
     const task = lane.then(
-      (fault) => onEnd(undefined, fault as LaneError | undefined),
+      (error) => onEnd(undefined, error as LaneError | undefined),
       (error: Error) => onEnd(error),
     );
     this.#track(task);
@@ -146,8 +146,8 @@ export class ThreadPool {
 
   #track(task: Promise<unknown>): void {
     this.#tasks.add(task);
-    const forget = () => this.#tasks.delete(task);
-    task.then(forget, forget);
+    const remove = () => this.#tasks.delete(task);
+    task.then(remove, remove);
   }
 
   async #settled(): Promise<void> {

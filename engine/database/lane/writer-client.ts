@@ -15,9 +15,9 @@ import { Deadlines } from './deadlines.js';
 import { Lane } from './lane.js';
 import { buffersOf } from '../load/row/batch-buffers.js';
 import type { ClusterPosition } from '../../cluster/node.js';
-import type { CheckMark, ClusterOrder } from '../replication/check-mark.js';
+import type { CheckMark, ClusterCommand } from '../replication/check-mark.js';
 import { LongWrites } from './long-writes.js';
-import type { LoadOrder } from '../load/load-writer.js';
+import type { LoadCommand } from '../load/load-writer.js';
 import type { AddIndex, FromWriter, ToWriter } from './message.js';
 import type { SnapshotInfo } from '../vectors/vector-snapshot.js';
 import type { ThreadPool } from './thread-pool.js';
@@ -44,7 +44,7 @@ export interface WriterEvents {
   /** Cluster only. Called when the log has such a mark at this position. */
   onMark: (mark: CheckMark, position: ClusterPosition) => void;
   /** Cluster only. Called when the log can no longer be applied. */
-  onClusterFault: (error: ErrorData) => void;
+  onClusterError: (error: ErrorData) => void;
   /** Cluster only. Returns why this node refuses writes now, or undefined. */
   refusal: () => ErrorData | undefined;
   /**
@@ -60,11 +60,11 @@ export interface WriterEvents {
 
 type WriterCommand =
   | { kind: 'reload'; program: PackedProgram; generation: number; sources?: Uint8Array | undefined }
-  | ClusterOrder
+  | ClusterCommand
   | { kind: 'preview'; program: unknown }
   | { kind: 'snapshot' }
   | { kind: 'release' }
-  | { kind: 'load'; order: LoadOrder }
+  | { kind: 'load'; command: LoadCommand }
   | { kind: 'close'; snapshot: boolean };
 
 interface QueuedCommand {
@@ -74,7 +74,7 @@ interface QueuedCommand {
   resolve: (result?: unknown) => void;
   reject: (error: TrellisError) => void;
   /** For a chunk of a load. */
-  turn?: QueuedChunk;
+  chunk?: QueuedChunk;
 }
 
 /** A chunk of a bulk load. It takes its turn among the writes, after those that came before it. */
@@ -158,7 +158,7 @@ export class WriterClient {
         },
         onMessage: (message) => {
           if (message.kind === 'ready') {
-            this.#lane!.release();
+            this.#lane!.unref();
             resolve();
           }
           this.#receive(message);
@@ -190,7 +190,7 @@ export class WriterClient {
       case 'mark':
         return this.events.onMark(message.mark, message.position);
       case 'clusterFault':
-        return this.events.onClusterFault(message.error);
+        return this.events.onClusterError(message.error);
       case 'log':
         return this.events.log(message.level, message.message, message.fields);
       case 'done':
@@ -207,8 +207,8 @@ export class WriterClient {
 
   #fulfil(id: number, error: TrellisError | undefined, result?: unknown): void {
     const queuedCommand = this.#commands.get(id);
-    if (this.#commands.delete(id)) this.#lane!.release();
-    if (queuedCommand?.turn !== undefined) this.#back(queuedCommand.turn);
+    if (this.#commands.delete(id)) this.#lane!.unref();
+    if (queuedCommand?.chunk !== undefined) this.#returnChunk(queuedCommand.chunk);
     if (error) queuedCommand?.reject(error);
     else queuedCommand?.resolve(result);
     if (queuedCommand?.command.kind !== 'close') return;
@@ -221,9 +221,9 @@ export class WriterClient {
    * Records that a chunk of a load is done. Its time counts from when it was sent, or from the end of the
    * work before it.
    */
-  #back(turn: QueuedChunk): void {
+  #returnChunk(chunk: QueuedChunk): void {
     const now = performance.now();
-    this.#queue.back(turn, now, (now - Math.max(this.#doneAt, turn.sentAt)) * 1000);
+    this.#queue.back(chunk, now, (now - Math.max(this.#doneAt, chunk.sentAt)) * 1000);
     this.#doneAt = now;
   }
 
@@ -267,7 +267,7 @@ export class WriterClient {
    * callers.
    */
   #feed(): void {
-    this.#holdNoMore();
+    this.#stopWaiting();
     const lane = this.#lane!;
     for (;;) {
       const queuedCommand = this.#due[0];
@@ -279,13 +279,13 @@ export class WriterClient {
       if (this.#queue.length === 0 || lane.inFlight >= flightMax) return;
       const now = performance.now();
       if (queuedCommand === undefined && lane.inFlight >= handCalls && this.#hasEnough(now)) return;
-      const turn = this.#queue.next(now, threads, queuedCommand?.after);
-      if (turn === undefined) return;
-      if ('waitMs' in turn) {
-        this.#holding = { timer: setTimeout(() => this.#feed(), turn.waitMs), since: now };
+      const next = this.#queue.next(now, threads, queuedCommand?.after);
+      if (next === undefined) return;
+      if ('waitMs' in next) {
+        this.#holding = { timer: setTimeout(() => this.#feed(), next.waitMs), since: now };
         return;
       }
-      if (!turn.item.settled) this.#go(turn.item, now);
+      if (!next.item.settled) this.#go(next.item, now);
     }
   }
 
@@ -309,7 +309,7 @@ export class WriterClient {
     }
   }
 
-  #holdNoMore(): void {
+  #stopWaiting(): void {
     if (this.#holding === undefined) return;
     clearTimeout(this.#holding.timer);
     this.#queue.waited(performance.now() - this.#holding.since);
@@ -321,17 +321,17 @@ export class WriterClient {
     const id = ++this.#lastId;
     this.#commands.set(id, queuedCommand);
     const batch =
-      command.kind === 'load' && 'batch' in command.order ? command.order.batch : undefined;
+      command.kind === 'load' && 'batch' in command.command ? command.command.batch : undefined;
     this.#lane!.post({ ...command, id }, batch && buffersOf(batch));
   }
 
   /** Sends a command. Resolves with its result when it is done. */
-  async order(command: WriterCommand): Promise<unknown> {
+  async execute(command: WriterCommand): Promise<unknown> {
     if (this.#ended && command.kind === 'close') return undefined;
     if (this.#ended) fail('READ_ONLY', { reason: this.readOnlyReason ?? 'the writer has ended' });
     if (this.#closing) fail('SHUTTING_DOWN');
     if (command.kind === 'close') this.#closing = true;
-    this.#lane!.hold();
+    this.#lane!.ref();
     return new Promise((resolve, reject) => {
       const queuedCommand = { command, after: this.#queue.came, resolve, reject };
       if (command.kind === 'load') this.#queueLoad(queuedCommand);
@@ -342,11 +342,11 @@ export class WriterClient {
 
   #queueLoad(queuedCommand: QueuedCommand): void {
     const { reject } = queuedCommand;
-    const turn: QueuedChunk = {
+    const chunk: QueuedChunk = {
       ...{ queuedCommand, reject, caller: loader, body: noBytes, cost: 'C' },
       ...{ settled: false, isCommand: true, sentAt: 0 },
     };
-    queuedCommand.turn = turn;
-    this.#queue.push(turn, performance.now());
+    queuedCommand.chunk = chunk;
+    this.#queue.push(chunk, performance.now());
   }
 }

@@ -31,7 +31,7 @@ import {
 import { CommitDelay, leftBehind, takeGroup } from './commit-delay.js';
 import { transactionHold } from './safe-exit.js';
 import { GroupCommit, type QueuedWrite, workOf } from './group-commit.js';
-import { type LoadOrder, LoadWriter } from '../load/load-writer.js';
+import { type LoadCommand, LoadWriter } from '../load/load-writer.js';
 import type { FromWriter, ToWriter } from './message.js';
 import type { LaneError } from './message.js';
 import { unpack } from '../call/serialize-plan.js';
@@ -81,7 +81,7 @@ class WriterLane {
   readonly #commits: GroupCommit;
   #waiting: QueuedWrite[] = [];
   /** Commands that arrived while a group was drained, with the messages after them. */
-  #held: ToWriter[] = [];
+  #waitingCommands: ToWriter[] = [];
   readonly #commitDelay: CommitDelay | undefined;
   #scheduled = false;
   #isReleased = false;
@@ -179,7 +179,7 @@ class WriterLane {
     watchDiskSpace(this.#storage, this.#port);
     this.#port.on('message', (message: ToWriter) => this.#receive(message));
     this.#send({ kind: 'ready', indexes: this.#vectors.handles() });
-    this.#keepUp();
+    this.#runMaintenance();
     if (cluster && this.#logClient) this.#follow(cluster.port, this.#logClient);
   }
 
@@ -195,7 +195,7 @@ class WriterLane {
       loads: this.#loads,
       onSources: (sources) => this.#send({ kind: 'sources', sources }),
       onMark: (mark, position) => this.#send({ kind: 'mark', mark, position }),
-      onFault: (error, stack) => {
+      onError: (error, stack) => {
         this.#send({ kind: 'clusterFault', error });
         if (stack !== undefined) this.#log('error', 'an entry cannot be applied', { stack });
       },
@@ -206,8 +206,8 @@ class WriterLane {
 
   /** Changes the data to the program's schema, and builds or drops the keyword index as configured. */
   #openSchema(program: Declarations, text: TextIndex | undefined): void {
-    const isGiven = this.#fence.closedBecause !== undefined || this.#logClient !== undefined;
-    if (isGiven) return fitSchema(this.#storage, program, text, this.setup);
+    const isPreset = this.#fence.closedBecause !== undefined || this.#logClient !== undefined;
+    if (isPreset) return fitSchema(this.#storage, program, text, this.setup);
     const { listedAtOpen: edges } = this.#storage;
     const cutOff = 'listed the edges of an import that was cut off';
     if (edges > 0) this.#log('info', cutOff, { edges });
@@ -223,7 +223,7 @@ class WriterLane {
   }
 
   #receive(message: ToWriter): void {
-    if (this.#held.length > 0) this.#held.push(message);
+    if (this.#waitingCommands.length > 0) this.#waitingCommands.push(message);
     else this.#execute(message);
   }
 
@@ -244,7 +244,7 @@ class WriterLane {
       case 'snapshot':
         return this.#answerSnapshot(message.id);
       case 'load':
-        return this.#answer(message.id, () => this.#load(message.order));
+        return this.#answer(message.id, () => this.#load(message.command));
       case 'release':
         return this.#release(message.id);
       case 'close':
@@ -273,7 +273,7 @@ class WriterLane {
 
   /** Runs one group per event-loop turn, because LMDB needs the event loop between groups. */
   #schedule(): void {
-    if (this.#scheduled && this.#commitDelay?.isWhole(this.#waiting.length))
+    if (this.#scheduled && this.#commitDelay?.isComplete(this.#waiting.length))
       return this.#runGroup();
     if (this.#scheduled || this.#waiting.length === 0) return;
     this.#scheduled = true;
@@ -282,7 +282,7 @@ class WriterLane {
 
   #runGroup(): void {
     this.#drainPort();
-    if (this.#commitDelay?.holds(this.#waiting.length, () => this.#runGroup())) return;
+    if (this.#commitDelay?.waits(this.#waiting.length, () => this.#runGroup())) return;
     this.#scheduled = false;
     this.#commitGroup(takeGroup(this.#waiting));
     this.#schedule();
@@ -291,20 +291,20 @@ class WriterLane {
 
   /** Writes that arrived during the last commit join the next group. */
   #drainPort(): void {
-    while (this.#held.length === 0) {
+    while (this.#waitingCommands.length === 0) {
       const received = receiveMessageOnPort(this.#port) as { message: ToWriter } | undefined;
       if (!received) return;
       if (isBatch(received.message)) this.#accept(received.message);
       else {
         // A command waits for the writes that came before it, and later messages wait for the command.
-        this.#held.push(received.message);
-        setImmediate(() => this.#executeHeld());
+        this.#waitingCommands.push(received.message);
+        setImmediate(() => this.#executeWaiting());
       }
     }
   }
 
-  #executeHeld(): void {
-    for (const message of this.#held.splice(0)) this.#execute(message);
+  #executeWaiting(): void {
+    for (const message of this.#waitingCommands.splice(0)) this.#execute(message);
   }
 
   #commitGroup(group: QueuedWrite[]): void {
@@ -363,10 +363,10 @@ class WriterLane {
     const queries = new PackedQueries(message.program);
     failpoint('midReload');
     const { text } = this.#services;
-    const adopt = (): void =>
+    const apply = (): void =>
       this.#queries.add(message.generation, queries, this.#control.schema());
     if (this.#follower && message.sources === undefined) {
-      this.#follower.applySchema(program, text, adopt);
+      this.#follower.applySchema(program, text, apply);
       return this.#control.schema();
     }
     const { sources } = message;
@@ -374,7 +374,7 @@ class WriterLane {
     asSchemaEntry(this.#logClient, { nowMs, sources }, () =>
       changeSchema(this.#storage, this.#vectors, program, text, nowMs, this.#control, sources),
     );
-    adopt();
+    apply();
     this.#control.publishCommit();
     this.#logClient?.publish();
     // Append the table hashes before the next write, so that all nodes can verify that they made the same
@@ -383,16 +383,16 @@ class WriterLane {
     return this.#control.schema();
   }
 
-  #load(order: LoadOrder): unknown {
+  #load(command: LoadCommand): unknown {
     try {
-      const work = () => this.#loads.execute(order, wallMs());
+      const work = () => this.#loads.execute(command, wallMs());
       const options = { timeoutMs: loadTimeoutMs };
       const result =
         this.#logClient === undefined ? work() : this.#logClient.withAppendOptions(options, work);
       this.#writerMetrics.set('applied_seq', this.#storage.committedSeq());
       this.#control.publishCommit();
       this.#logClient?.publish();
-      this.#keepUp();
+      this.#runMaintenance();
       return result;
     } catch (error) {
       this.#fence.failedBefore(error);
@@ -435,15 +435,15 @@ class WriterLane {
   #maintain(): void {
     if (this.#fence.closedBecause !== undefined || this.#storage.env.room.isFull) return;
     if (!this.#scheduled) this.#snapshotIfDue();
-    this.#keepUp();
+    this.#runMaintenance();
   }
 
-  #keepUp(): void {
+  #runMaintenance(): void {
     if (this.#fence.closedBecause !== undefined || this.#storage.env.room.isFull) return;
     this.#keeping ??= setTimeout(() => {
       this.#keeping = undefined;
       const isMore = this.#vectors.maintain(upkeepMs);
-      if (this.#repack() || isMore) this.#keepUp();
+      if (this.#repack() || isMore) this.#runMaintenance();
     }, upkeepPauseMs).unref();
   }
 

@@ -4,7 +4,7 @@
 import type { LoadView } from '../../storage/view/load-view.js';
 import { getWord, putWord } from '../../storage/table/little-endian.js';
 import { type LoadedFile, packFiles } from './load-files.js';
-import { digestOf, endKey, filesKey, pieceKey, progressKey, undoRange } from './load-key.js';
+import { digestOf, endKey, filesKey, chunkKey, progressKey, undoRange } from './load-key.js';
 import {
   type LoadCounts,
   type LoadEnd,
@@ -12,11 +12,11 @@ import {
   type LoadProgress,
   readProgress,
 } from './load-progress.js';
-import { type LoadedPiece, packRejects } from './load-piece.js';
+import { type LoadedChunk, packRejects } from './load-piece.js';
 import type { BatchResult } from './row/row-batch.js';
 
 /** Number of finished loads that are still known by their names. */
-const namesKept = 4096;
+const namesMax = 4096;
 
 const encoder = new TextEncoder();
 
@@ -24,7 +24,7 @@ const encoder = new TextEncoder();
  * Records a chunk that ends at `to`, in its transaction. `rejected` is the number of rows that the reading
  * thread refused.
  */
-export function notePiece(
+export function storeChunk(
   view: LoadView,
   name: string,
   to: LoadPosition,
@@ -35,13 +35,13 @@ export function notePiece(
   const { offset, line } = former;
   const { firstId, refused, held, rejects, nodes, edges, vectors, updated } = result;
   const counts = { nodes, edges, vectors, updated, rejected: rejects.length + read.rejected };
-  const piece: LoadedPiece = {
+  const loaded: LoadedChunk = {
     ...{ from: { offset, line }, to, firstId, made: read.made, counts, refused },
     checksum: read.checksum,
     ...(held.length > 0 && { held }),
     ...(rejects.length > 0 && { rejects: packRejects(rejects) }),
   };
-  put(view, pieceKey(digestOf(name), former.pieces), piece);
+  put(view, chunkKey(digestOf(name), former.pieces), loaded);
   put(view, progressKey(digestOf(name)), changed(former, to, counts, 1));
 }
 
@@ -64,22 +64,22 @@ function changed(
 }
 
 /** Replaces the record of a chunk that is partly rolled back. */
-export const rewritePiece = (
+export const rewriteChunk = (
   view: LoadView,
   name: string,
   chunk: number,
-  piece: LoadedPiece,
-): void => put(view, pieceKey(digestOf(name), chunk), piece);
+  loaded: LoadedChunk,
+): void => put(view, chunkKey(digestOf(name), chunk), loaded);
 
 /** Removes the record of the last chunk after its rollback. The load now ends before it. */
-export function forgetPiece(
+export function deleteChunk(
   view: LoadView,
   name: string,
   chunk: number,
-  { from, counts }: LoadedPiece,
+  { from, counts }: LoadedChunk,
 ): void {
   const digest = digestOf(name);
-  view.deleteDerived(pieceKey(digest, chunk));
+  view.deleteDerived(chunkKey(digest, chunk));
   put(view, progressKey(digest), changed(readProgress(view, name), from, counts!, -1));
 }
 
@@ -88,12 +88,12 @@ export const noteFiles = (view: LoadView, name: string, files: readonly LoadedFi
   view.putDerived(filesKey(digestOf(name)), packFiles(files));
 
 /** Continues a started or finished load under another name. The former name no longer exists. */
-export function adoptLoad(view: LoadView, former: Uint8Array, name: string): void {
+export function takeOverLoad(view: LoadView, former: Uint8Array, name: string): void {
   const { end: _, ...progress } = readProgress(view, former);
   const digest = digestOf(name);
-  for (let piece = 0; piece < progress.pieces; piece++) {
-    const value = view.getDerived(pieceKey(former, piece));
-    if (value) view.putDerived(pieceKey(digest, piece), value);
+  for (let chunk = 0; chunk < progress.pieces; chunk++) {
+    const value = view.getDerived(chunkKey(former, chunk));
+    if (value) view.putDerived(chunkKey(digest, chunk), value);
   }
   for (const { key, value } of [...view.scanDerived(...undoRange(former))]) {
     const own = key.slice();
@@ -102,7 +102,7 @@ export function adoptLoad(view: LoadView, former: Uint8Array, name: string): voi
     view.deleteDerived(key);
   }
   put(view, progressKey(digest), progress);
-  forget(view, former);
+  deleteProgress(view, former);
 }
 
 function put(view: LoadView, key: Uint8Array, value: object): void {
@@ -114,9 +114,9 @@ export function noteEnd(view: LoadView, name: string, end: LoadEnd): void {
   put(view, progressKey(digestOf(name)), { ...readProgress(view, name), end });
   const count = view.getDerived(endKey());
   const ended = count === undefined ? 0 : getWord(count, 0);
-  const slot = endKey(ended % namesKept);
+  const slot = endKey(ended % namesMax);
   const oldest = view.getDerived(slot);
-  if (oldest !== undefined) forget(view, oldest);
+  if (oldest !== undefined) deleteProgress(view, oldest);
   view.putDerived(slot, digestOf(name));
   const next = new Uint8Array(4);
   putWord(next, 0, (ended + 1) >>> 0);
@@ -124,11 +124,12 @@ export function noteEnd(view: LoadView, name: string, end: LoadEnd): void {
 }
 
 /** Deletes the records of a load that no client will ask for again. */
-export const forgetLoad = (view: LoadView, name: string): void => forget(view, digestOf(name));
+export const deleteLoad = (view: LoadView, name: string): void =>
+  deleteProgress(view, digestOf(name));
 
-function forget(view: LoadView, digest: Uint8Array): void {
-  const { pieces } = readProgress(view, digest);
-  for (let piece = 0; piece < pieces; piece++) view.deleteDerived(pieceKey(digest, piece));
+function deleteProgress(view: LoadView, digest: Uint8Array): void {
+  const { pieces: count } = readProgress(view, digest);
+  for (let chunk = 0; chunk < count; chunk++) view.deleteDerived(chunkKey(digest, chunk));
   for (const { key } of [...view.scanDerived(...undoRange(digest))]) view.deleteDerived(key);
   view.deleteDerived(filesKey(digest));
   view.deleteDerived(progressKey(digest));

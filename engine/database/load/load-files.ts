@@ -5,7 +5,7 @@ import { fail } from '../../base/errors.js';
 import type { ReadView } from '../../storage/table/view-types.js';
 import { filesKey } from './load-key.js';
 import { type LoadProgress, readProgress } from './load-progress.js';
-import { readPieces } from './load-piece.js';
+import { readChunks } from './load-piece.js';
 
 /** Properties of a file besides its bytes. */
 export interface LoadedFile {
@@ -51,27 +51,27 @@ export function formerOf(
     const { pieces, end, nodes, edges, vectors } = progress;
     if (pieces === 0 || nodes + edges + vectors === 0) continue;
     const like = common.filter((file) => byName.get(file.name)!.some((one) => isLike(file, one)));
-    const isWhole = common.length === known.length && known.length === files.length;
+    const isComplete = common.length === known.length && known.length === files.length;
     const [{ name }] = common as [LoadedFile];
     if (end === undefined) {
-      if (isWhole && (replace || like.length === common.length)) return { digest, progress };
-      return isWhole ? refuse(name, 'begun', progress) : refuseOthers(known, name);
+      if (isComplete && (replace || like.length === common.length)) return { digest, progress };
+      return isComplete ? refuse(name, 'begun', progress) : refuseOthers(known, name);
     }
     const changed = like.find(({ isUpsert }) => !isUpsert);
-    if (changed === undefined || !isThere(view, digest)) continue;
+    if (changed === undefined || !exists(view, digest)) continue;
     if (!replace) return refuse(changed.name, 'loaded', progress);
-    return isWhole ? { digest, progress } : refuseOthers(known, changed.name);
+    return isComplete ? { digest, progress } : refuseOthers(known, changed.name);
   }
   return undefined;
 }
 
 /** Number of elements of a chunk to look for. */
-const looks = 16;
+const triesMax = 16;
 
 /** Returns true if any element that the load created still exists. */
-function isThere(view: View, digest: Uint8Array): boolean {
-  return readPieces(view, digest).some(({ firstId, made = 0 }) => {
-    const step = Math.max(1, Math.floor(made / looks));
+function exists(view: View, digest: Uint8Array): boolean {
+  return readChunks(view, digest).some(({ firstId, made = 0 }) => {
+    const step = Math.max(1, Math.floor(made / triesMax));
     for (let id = firstId; id < firstId + made; id += step) {
       if (view.recordShared(id) !== undefined) return true;
     }

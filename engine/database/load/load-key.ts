@@ -15,8 +15,8 @@ export const digestOf = (name: string): Uint8Array =>
 
 export const progressKey = (digest: Uint8Array): Uint8Array => keyOf(0x6c, digest);
 
-export const pieceKey = (digest: Uint8Array, piece: number): Uint8Array =>
-  keyOf(0x6d, digest, piece);
+export const chunkKey = (digest: Uint8Array, chunk: number): Uint8Array =>
+  keyOf(0x6d, digest, chunk);
 
 /** Key of the number of finished named loads; with a slot, key of one of them. */
 export function endKey(slot?: number): Uint8Array {
@@ -32,26 +32,26 @@ export function filesKey(digest?: Uint8Array, isEnd = false): Uint8Array {
   return digest === undefined ? Uint8Array.of(0xff, isEnd ? 0x70 : 0x6f) : keyOf(0x6f, digest);
 }
 
-export function undoKey(digest: Uint8Array, piece: number, change: number): Uint8Array {
+export function undoKey(digest: Uint8Array, chunk: number, change: number): Uint8Array {
   const key = new Uint8Array(26);
-  key.set(keyOf(0x75, digest, piece));
+  key.set(keyOf(0x75, digest, chunk));
   new DataView(key.buffer).setUint32(22, change);
   return key;
 }
 
 /** Range of the undo records of one chunk, or of the whole load. */
-export function undoRange(digest: Uint8Array, piece?: number): [Uint8Array, Uint8Array] {
-  const [first, last] = [piece ?? 0, piece ?? 0xffff_ffff];
+export function undoRange(digest: Uint8Array, chunk?: number): [Uint8Array, Uint8Array] {
+  const [first, last] = [chunk ?? 0, chunk ?? 0xffff_ffff];
   const end = new Uint8Array(27);
   end.set(undoKey(digest, last, 0xffff_ffff));
   return [undoKey(digest, first, 0), end];
 }
 
-function keyOf(tag: number, digest: Uint8Array, piece?: number): Uint8Array {
-  const key = new Uint8Array(piece === undefined ? 18 : 22);
+function keyOf(tag: number, digest: Uint8Array, chunk?: number): Uint8Array {
+  const key = new Uint8Array(chunk === undefined ? 18 : 22);
   key[0] = 0xff;
   key[1] = tag;
   key.set(digest, 2);
-  if (piece !== undefined) new DataView(key.buffer).setUint32(18, piece);
+  if (chunk !== undefined) new DataView(key.buffer).setUint32(18, chunk);
   return key;
 }

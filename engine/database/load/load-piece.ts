@@ -2,14 +2,14 @@
 // the elements of names again, reports the refused rows again, and can be rolled back.
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { ReadView } from '../../storage/table/view-types.js';
-import { digestOf, pieceKey } from './load-key.js';
+import { digestOf, chunkKey } from './load-key.js';
 import { type LoadCounts, type LoadPosition, readNote, readProgress } from './load-progress.js';
 import type { Reject } from './row/row-batch.js';
 
 type Derived = Pick<ReadView, 'getDerived'>;
 
 /** Record of a committed chunk and of the result of its rows. */
-export interface LoadedPiece {
+export interface LoadedChunk {
   from: LoadPosition;
   to: LoadPosition;
   firstId: number;
@@ -35,21 +35,21 @@ export const packRejects = (rejects: readonly Reject[]): string =>
   deflateRawSync(JSON.stringify(rejects), { level: 1 }).toString('base64');
 
 /** Returns the rows of a chunk that the writer refused. */
-export function rejectsOf({ rejects }: LoadedPiece): Reject[] {
+export function rejectsOf({ rejects }: LoadedChunk): Reject[] {
   if (rejects === undefined) return [];
   return JSON.parse(inflateRawSync(Buffer.from(rejects, 'base64')).toString()) as Reject[];
 }
 
 /** Returns the committed chunks of a load, in order. */
-export function readPieces(view: Derived, name: string | Uint8Array): LoadedPiece[] {
-  const pieces: LoadedPiece[] = [];
+export function readChunks(view: Derived, name: string | Uint8Array): LoadedChunk[] {
+  const chunks: LoadedChunk[] = [];
   const digest = typeof name === 'string' ? digestOf(name) : name;
   const { pieces: count } = readProgress(view, digest);
-  for (let piece = 0; piece < count; piece++) {
-    pieces.push(readNote<LoadedPiece>(view, pieceKey(digest, piece))!);
+  for (let index = 0; index < count; index++) {
+    chunks.push(readNote<LoadedChunk>(view, chunkKey(digest, index))!);
   }
-  return pieces;
+  return chunks;
 }
 
-export const readPiece = (view: Derived, name: string, chunk: number): LoadedPiece | undefined =>
-  readNote<LoadedPiece>(view, pieceKey(digestOf(name), chunk));
+export const readChunk = (view: Derived, name: string, chunk: number): LoadedChunk | undefined =>
+  readNote<LoadedChunk>(view, chunkKey(digestOf(name), chunk));

@@ -10,7 +10,7 @@ import { type LoadedFile, formerOf } from './load-files.js';
 import { digestOf } from './load-key.js';
 import { type BulkLoad, type LoadHooks, LoadRun, loadOverError } from './load-run.js';
 import { readProgress } from './load-progress.js';
-import { readPieces } from './load-piece.js';
+import { readChunks } from './load-piece.js';
 
 /** Maximum number of parallel loads. Each has a thread. */
 const loadsMax = 4;
@@ -48,7 +48,7 @@ function unfinished(view: ReadView, name: string): string {
 export class LoadRegistry {
   readonly #open = new Map<string, LoadRun>();
   #unnamed = 0;
-  #underway = 0;
+  #running = 0;
   #schema = 0;
   #isClosed = false;
   #changes: Promise<void> = Promise.resolve();
@@ -64,12 +64,12 @@ export class LoadRegistry {
    * SHARE_EXCEEDED.
    */
   begin(
-    { name, again = false, isExclusive = false, isStrict = false, ...given }: LoadName,
+    { name, again = false, isExclusive = false, isStrict = false, ...options }: LoadName,
     view: ReadView,
     hooks: Omit<LoadHooks, 'admit' | 'leave' | 'over'>,
   ): BulkLoad {
     if (this.#isClosed) fail('SHUTTING_DOWN');
-    const { files, replace = false, holder } = given;
+    const { files, replace = false, holder } = options;
     const known = name !== undefined && again ? unfinished(view, name) : name;
     const key = known ?? `unnamed ${++this.#unnamed} ${wallMs()}`;
     const progress = readProgress(view, key);
@@ -78,9 +78,9 @@ export class LoadRegistry {
     if (former) this.#endFormer(former.digest);
     this.#makeRoom(key, holder);
     const run: LoadRun = new LoadRun(
-      { name: key, isKept: name !== undefined, isExclusive, isStrict, files, former, holder },
+      { name: key, isNamed: name !== undefined, isExclusive, isStrict, files, former, holder },
       former?.progress ?? progress,
-      readPieces(view, former?.digest ?? key),
+      readChunks(view, former?.digest ?? key),
       {
         ...hooks,
         admit: () => this.#admit(),
@@ -108,7 +108,7 @@ export class LoadRegistry {
   /** Makes sure that a slot is free and the name is not in use. Fails OVERLOADED. */
   #makeRoom(name: string, holder: string | undefined): void {
     const namesake = this.#open.get(name);
-    if (namesake === undefined) this.#keepShare(holder);
+    if (namesake === undefined) this.#checkShare(holder);
     const open = [...this.#open.values()].sort((a, b) => b.idleMs - a.idleMs);
     if (!namesake && open.length < loadsMax) return;
     const idlest = namesake ?? open[0]!;
@@ -120,7 +120,7 @@ export class LoadRegistry {
    * A caller gets one load while others load. Alone, it gets all slots but one, which stays free for
    * others. An idle load of the same caller gives its slot to the new one.
    */
-  #keepShare(holder: string | undefined): void {
+  #checkShare(holder: string | undefined): void {
     if (holder === undefined) return;
     const open = [...this.#open.values()];
     const mine = open.filter((run) => run.holder === holder).sort((a, b) => b.idleMs - a.idleMs);
@@ -135,12 +135,12 @@ export class LoadRegistry {
 
   async #admit(): Promise<number> {
     while (this.#barrier) await this.#barrier;
-    this.#underway++;
+    this.#running++;
     return this.#schema;
   }
 
   #leave(): void {
-    if (--this.#underway === 0) this.#onIdle?.();
+    if (--this.#running === 0) this.#onIdle?.();
   }
 
   /** Runs `change` while no chunk and no other change is running. */
@@ -154,7 +154,7 @@ export class LoadRegistry {
     let open!: () => void;
     this.#barrier = new Promise((resolve) => (open = resolve));
     try {
-      if (this.#underway > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+      if (this.#running > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
       await change();
       this.#schema++;
     } finally {

@@ -9,9 +9,9 @@ import type { LoadView } from '../../storage/view/load-view.js';
 import { getWord, putWord } from '../../storage/table/little-endian.js';
 import type { TextIndex } from '../../text/text-index-types.js';
 import { digestOf, undoKey, undoRange } from './load-key.js';
-import { forgetPiece, rewritePiece } from './load-checkpoint.js';
+import { deleteChunk, rewriteChunk } from './load-checkpoint.js';
 import type { Label, PropertyValues } from '../../storage/table/view-types.js';
-import { readPiece } from './load-piece.js';
+import { readChunk } from './load-piece.js';
 
 /** Elements that one transaction removes, together with the edges of nodes. */
 const elementsAtOnce = 20_000;
@@ -26,11 +26,11 @@ export interface FormerElement {
   vector?: Float64Array | undefined;
 }
 
-/** Records what the rows of chunk `piece` have changed, in its transaction. */
+/** Records what the rows of chunk `chunk` have changed, in its transaction. */
 export function noteFormer(
   view: LoadView,
   name: string,
-  piece: number,
+  chunk: number,
   former: readonly FormerElement[],
 ): void {
   const digest = digestOf(name);
@@ -41,7 +41,7 @@ export function noteFormer(
     putWord(value, 4, record.length);
     value.set(record, 8);
     value.set(numbers, 8 + record.length);
-    view.putDerived(undoKey(digest, piece, at), value);
+    view.putDerived(undoKey(digest, chunk, at), value);
   });
 }
 
@@ -51,13 +51,13 @@ export function takeBackPart(
   { name, chunk }: { name: string; chunk: number },
   text: TextIndex | undefined,
 ): boolean {
-  const piece = readPiece(view, name, chunk);
-  if (piece === undefined) return false;
-  const { made = 0, firstId } = piece;
+  const loaded = readChunk(view, name, chunk);
+  if (loaded === undefined) return false;
+  const { made = 0, firstId } = loaded;
   if (made > 0) {
     const first = firstId + Math.max(0, made - elementsAtOnce);
     removeElements(view, first, firstId + made, text);
-    rewritePiece(view, name, chunk, { ...piece, made: first - firstId, isLeaving: true });
+    rewriteChunk(view, name, chunk, { ...loaded, made: first - firstId, isLeaving: true });
     return true;
   }
   const digest = digestOf(name);
@@ -70,10 +70,10 @@ export function takeBackPart(
     count++;
   }
   if (count === changesAtOnce) {
-    rewritePiece(view, name, chunk, { ...piece, isLeaving: true });
+    rewriteChunk(view, name, chunk, { ...loaded, isLeaving: true });
     return true;
   }
-  forgetPiece(view, name, chunk, piece);
+  deleteChunk(view, name, chunk, loaded);
   return false;
 }
 

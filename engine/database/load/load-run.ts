@@ -12,18 +12,18 @@ import {
   excerpt,
   fail,
 } from '../../base/errors.js';
-import type { LoadOrder } from './load-writer.js';
+import type { LoadCommand } from './load-writer.js';
 import type { FormerLoad, LoadedFile } from './load-files.js';
 import type { LoadEnd, LoadPosition, LoadProgress } from './load-progress.js';
-import { type LoadedPiece, rejectsOf } from './load-piece.js';
-import type { FromLoader, ReadPiece, ToLoader } from './row-reader-thread.js';
+import { type LoadedChunk, rejectsOf } from './load-piece.js';
+import type { FromLoader, ReadChunk, ToLoader } from './row-reader-thread.js';
 import type { BatchResult, Reject, RetriedRow, RowBatch, RowText } from './row/row-batch.js';
 
 /** Refused rows of a chunk that was committed before. */
-export type ReplayedPiece = Pick<PieceResult, 'rejects' | 'bytes' | 'retried'>;
+export type ReplayedChunk = Pick<ChunkResult, 'rejects' | 'bytes' | 'retried'>;
 
 /** Result of one chunk. */
-export interface PieceResult {
+export interface ChunkResult {
   nodes: number;
   edges: number;
   vectors: number;
@@ -42,14 +42,14 @@ export interface BulkLoad {
   /** What was loaded under this name before. The next chunk begins there, unless the load has finished. */
   readonly progress: LoadProgress;
   /** Committed chunks. Before anything else is loaded, `replay` must read the rows of each again. */
-  readonly pieces: readonly LoadedPiece[];
+  readonly chunks: readonly LoadedChunk[];
   /** True if the load is over: finished, failed, or ended in favor of another load. */
   readonly isOver: boolean;
   /**
    * Reads the rows of a committed chunk again. It transfers the whole buffer of the bytes, as `rows` does.
    * Fails when the bytes differ.
    */
-  replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<ReplayedPiece>;
+  replay(bytes: Uint8Array<ArrayBuffer>, chunk: LoadedChunk): Promise<ReplayedChunk>;
   /** Must be awaited first. It takes over the load that this one continues. */
   prepare(): Promise<void>;
   /** Rolls back committed chunks, from this one on. Only before anything else is loaded. */
@@ -63,7 +63,7 @@ export interface BulkLoad {
     line: number,
     to: LoadPosition,
     end?: LoadEnd,
-  ): Promise<PieceResult>;
+  ): Promise<ChunkResult>;
   /** Finishes the load, unless the last rows did, and drops its names. */
   finish(end?: LoadEnd): Promise<void>;
   /** Fails when nothing can be written, so that the caller need not collect rows for a chunk first. */
@@ -75,7 +75,7 @@ export interface BulkLoad {
 export interface LoadHooks {
   /** Starts the thread that reads rows. `onEnd` is called when it has ended. */
   start: (onEnd: (error?: Error) => void) => MessagePort;
-  order: (order: LoadOrder) => Promise<unknown>;
+  execute: (command: LoadCommand) => Promise<unknown>;
   embed: (texts: readonly RowText[]) => Promise<(Float64Array | ErrorData)[]>;
   /** Resolves with the schema version when chunks may be read. */
   admit: () => Promise<number>;
@@ -96,7 +96,7 @@ export function loadOverError(name: string): ErrorData {
 /** What is known of a load when it begins. */
 interface KnownLoad {
   name: string;
-  isKept: boolean;
+  isNamed: boolean;
   isExclusive: boolean;
   isStrict: boolean;
   files: readonly LoadedFile[] | undefined;
@@ -107,7 +107,7 @@ interface KnownLoad {
 }
 
 interface Waiting {
-  resolve: (read: ReadPiece) => void;
+  resolve: (read: ReadChunk) => void;
   reject: (error: TrellisError) => void;
 }
 
@@ -119,7 +119,7 @@ export class LoadRun implements BulkLoad {
   /** The chunk that is with the writer. */
   #writing: Promise<unknown> = Promise.resolve();
   readonly #waiting = new Map<number, Waiting>();
-  #underway = 0;
+  #running = 0;
   #lastAt = performance.now();
   #isFinished = false;
   /** Number of the next chunk. */
@@ -130,11 +130,11 @@ export class LoadRun implements BulkLoad {
   constructor(
     private readonly known: KnownLoad,
     public progress: LoadProgress,
-    public pieces: readonly LoadedPiece[],
+    public chunks: readonly LoadedChunk[],
     private readonly hooks: LoadHooks,
   ) {
     this.name = excerpt(known.name);
-    this.#nextChunk = pieces.length;
+    this.#nextChunk = chunks.length;
     if (known.former === undefined) return;
     const { end: _, ...rest } = progress;
     this.progress = rest;
@@ -154,7 +154,7 @@ export class LoadRun implements BulkLoad {
 
   /** Milliseconds since the last request of the caller. */
   get idleMs(): number {
-    return this.#underway > 0 ? 0 : performance.now() - this.#lastAt;
+    return this.#running > 0 ? 0 : performance.now() - this.#lastAt;
   }
 
   checkRoom(): void {
@@ -163,28 +163,28 @@ export class LoadRun implements BulkLoad {
 
   async prepare(): Promise<void> {
     const { former, name, files } = this.known;
-    const last = this.pieces.at(-1);
+    const last = this.chunks.at(-1);
     // The last chunk of a finished load contains the rows that were deferred until then.
     const isOpen = last?.isLeaving === true || former?.progress.end !== undefined;
     if (former === undefined && !isOpen) return;
-    await this.#piece(async () => {
+    await this.#runChunk(async () => {
       if (former) {
-        await this.hooks.order({ step: 'adopt', former: former.digest, name, files: files! });
+        await this.hooks.execute({ step: 'adopt', former: former.digest, name, files: files! });
       }
-      if (isOpen) await this.#takeBack(this.pieces.length - 1);
+      if (isOpen) await this.#takeBack(this.chunks.length - 1);
     });
   }
 
   takeBack(from: number): Promise<void> {
-    return this.#piece(() => this.#takeBack(from));
+    return this.#runChunk(() => this.#takeBack(from));
   }
 
   async #takeBack(from: number): Promise<void> {
     const { name } = this.known;
     for (let chunk = this.#nextChunk - 1; chunk >= from; chunk--) {
-      const { made, counts, from: start } = this.pieces[chunk]!;
+      const { made, counts, from: start } = this.chunks[chunk]!;
       if (made === undefined || counts === undefined) this.#failOlder();
-      while (await this.hooks.order({ step: 'takeBack', name, chunk })) this.#checkOpen();
+      while (await this.hooks.execute({ step: 'takeBack', name, chunk })) this.#checkOpen();
       const { nodes, edges, vectors, rejected, updated } = this.progress;
       this.progress = {
         ...start,
@@ -195,7 +195,7 @@ export class LoadRun implements BulkLoad {
         rejected: rejected - counts.rejected,
         pieces: chunk,
       };
-      this.pieces = this.pieces.slice(0, chunk);
+      this.chunks = this.chunks.slice(0, chunk);
       this.#nextChunk = chunk;
     }
   }
@@ -205,26 +205,26 @@ export class LoadRun implements BulkLoad {
     fail('IMPORT_KNOWN', { file: this.name, what: `its rows cannot be taken back: ${what}` });
   }
 
-  replay(bytes: Uint8Array<ArrayBuffer>, piece: LoadedPiece): Promise<ReplayedPiece> {
-    return this.#piece(async (schema) => {
+  replay(bytes: Uint8Array<ArrayBuffer>, chunk: LoadedChunk): Promise<ReplayedChunk> {
+    return this.#runChunk(async (schema) => {
       const { end } = this.progress;
-      if (end) this.#checkSame(crc32(bytes), piece);
+      if (end) this.#checkSame(crc32(bytes), chunk);
       // A finished load only needs to report the refused rows.
       if (end && this.progress.rejected === 0) return { rejects: [], bytes, retried: [] };
-      const isLast = end !== undefined && piece === this.pieces.at(-1);
-      const read = await this.#read(bytes, piece.from.line, schema, isLast);
-      this.#checkSame(read.checksum, piece);
+      const isLast = end !== undefined && chunk === this.chunks.at(-1);
+      const read = await this.#read(bytes, chunk.from.line, schema, isLast);
+      this.#checkSame(read.checksum, chunk);
       const { batch } = read;
       const { name } = this.known;
-      if (!end) await this.hooks.order({ step: 'replay', name, batch, piece });
-      const rejects = [...batch.rejects, ...rejectsOf(piece)].sort((a, b) => a.line - b.line);
+      if (!end) await this.hooks.execute({ step: 'replay', name, batch, chunk });
+      const rejects = [...batch.rejects, ...rejectsOf(chunk)].sort((a, b) => a.line - b.line);
       if (this.known.isStrict && !end && rejects.length > 0) await this.#refuse(rejects);
       return { rejects, bytes: read.bytes, retried: batch.retried };
     });
   }
 
-  #checkSame(sum: number, piece: LoadedPiece): void {
-    if (sum !== piece.checksum) this.#failOther();
+  #checkSame(sum: number, chunk: LoadedChunk): void {
+    if (sum !== chunk.checksum) this.#failOther();
   }
 
   #failOther(): never {
@@ -237,8 +237,8 @@ export class LoadRun implements BulkLoad {
     line: number,
     to: LoadPosition,
     end?: LoadEnd,
-  ): Promise<PieceResult> {
-    return this.#piece((schema) => {
+  ): Promise<ChunkResult> {
+    return this.#runChunk((schema) => {
       if (this.progress.end) this.#failOther();
       const former = this.#writing;
       const writing = this.#write(this.#read(bytes, line, schema, !!end), former, to, end);
@@ -248,8 +248,8 @@ export class LoadRun implements BulkLoad {
   }
 
   /** Runs one operation under one schema. A failure ends the load. */
-  async #piece<T>(work: (schema: number) => Promise<T>): Promise<T> {
-    this.#underway++;
+  async #runChunk<T>(work: (schema: number) => Promise<T>): Promise<T> {
+    this.#running++;
     try {
       this.#checkOpen();
       const schema = await this.hooks.admit();
@@ -264,7 +264,7 @@ export class LoadRun implements BulkLoad {
       this.abandon(data);
       throw error;
     } finally {
-      this.#underway--;
+      this.#running--;
       this.#lastAt = performance.now();
     }
   }
@@ -274,40 +274,42 @@ export class LoadRun implements BulkLoad {
   }
 
   async #write(
-    reading: Promise<ReadPiece>,
+    reading: Promise<ReadChunk>,
     former: Promise<unknown>,
     to: LoadPosition,
     end: LoadEnd | undefined,
-  ): Promise<PieceResult> {
+  ): Promise<ChunkResult> {
     const { batch, checksum, bytes } = await reading;
     if (batch.texts.length > 0) batch.embedded = await this.hooks.embed(batch.texts);
     await former;
     this.#checkOpen();
     this.hooks.checkRoom();
     if (this.known.isStrict && batch.rejects.length > 0) await this.#refuse(batch.rejects);
-    const result = (await this.hooks.order(this.#orderOf(batch, checksum, to, end))) as BatchResult;
+    const result = (await this.hooks.execute(
+      this.#rowsCommand(batch, checksum, to, end),
+    )) as BatchResult;
     const { retried } = batch;
     if (this.known.isStrict && result.rejects.length > 0) await this.#refuse(result.rejects);
     const { nodes, edges, vectors, updated } = result;
-    const { isKept, isStrict } = this.known;
-    this.#isFinished ||= isKept && !isStrict && end !== undefined;
+    const { isNamed, isStrict } = this.known;
+    this.#isFinished ||= isNamed && !isStrict && end !== undefined;
     const rejects = [...batch.rejects, ...result.rejects].sort((a, b) => a.line - b.line);
     return { nodes, edges, vectors, updated, rejects, bytes, retried };
   }
 
-  #orderOf(
+  #rowsCommand(
     batch: RowBatch,
     checksum: number,
     to: LoadPosition,
     end: LoadEnd | undefined,
-  ): LoadOrder {
-    const { name, isKept, isExclusive, isStrict, files } = this.known;
+  ): LoadCommand {
+    const { name, isNamed, isExclusive, isStrict, files } = this.known;
     const chunk = this.#nextChunk++;
     return {
       ...{ step: 'rows', name, batch, checksum, to, isExclusive, isStrict, chunk },
-      ...(chunk === 0 && isKept && { files }),
+      ...(chunk === 0 && isNamed && { files }),
       // Rows at the end of a strict load may be refused, so the load finishes only when none was.
-      ...(isKept && end && !isStrict && { end }),
+      ...(isNamed && end && !isStrict && { end }),
     };
   }
 
@@ -315,19 +317,19 @@ export class LoadRun implements BulkLoad {
   async #refuse(rejects: readonly Reject[]): Promise<never> {
     const { line, error } = rejects.reduce((a, b) => (b.line < a.line ? b : a));
     const { name } = this.known;
-    if (this.pieces.some(({ made }) => made === undefined)) this.#failOlder();
+    if (this.chunks.some(({ made }) => made === undefined)) this.#failOlder();
     // Rows of an earlier attempt that was not strict: the former values of their elements were not recorded.
-    const kept = this.pieces.reduce((sum, { counts }) => sum + (counts?.updated ?? 0), 0);
+    const updatedBefore = this.chunks.reduce((sum, { counts }) => sum + (counts?.updated ?? 0), 0);
     while (this.#nextChunk > 0) {
       const chunk = this.#nextChunk - 1;
-      while (await this.hooks.order({ step: 'takeBack', name, chunk })) this.#checkOpen();
+      while (await this.hooks.execute({ step: 'takeBack', name, chunk })) this.#checkOpen();
       this.#nextChunk = chunk;
     }
-    await this.hooks.order({ step: 'forget', name });
+    await this.hooks.execute({ step: 'forget', name });
     const left =
-      kept === 0
+      updatedBefore === 0
         ? 'Nothing of the import is in the data.'
-        : `${kept} elements that an earlier attempt changed keep their new values.`;
+        : `${updatedBefore} elements that an earlier attempt changed keep their new values.`;
     const reason = new TrellisError(error).message.replace(/\.$/, '');
     return fail('ROW_REFUSED', { line, reason, left });
   }
@@ -337,7 +339,7 @@ export class LoadRun implements BulkLoad {
     line: number,
     schema: number,
     isLast: boolean,
-  ): Promise<ReadPiece> {
+  ): Promise<ReadChunk> {
     const id = ++this.#lastId;
     const refresh = schema !== this.#schema;
     const message: ToLoader = { kind: 'rows', id, bytes, line, refresh, isLast };
@@ -362,19 +364,21 @@ export class LoadRun implements BulkLoad {
 
   async finish(end: LoadEnd = {}): Promise<void> {
     await this.#writing;
-    const { name, isKept, isExclusive, isStrict, files } = this.known;
+    const { name, isNamed, isExclusive, isStrict, files } = this.known;
     const isNoted = this.#isFinished || this.progress.end !== undefined;
     if (!isNoted) {
-      await this.#piece(() =>
-        this.hooks.order(isKept ? { step: 'finish', name, end, files } : { step: 'forget', name }),
+      await this.#runChunk(() =>
+        this.hooks.execute(
+          isNamed ? { step: 'finish', name, end, files } : { step: 'forget', name },
+        ),
       );
     }
-    if (isStrict && isKept) {
-      await this.#piece(async () => {
-        while (await this.hooks.order({ step: 'dropUndo', name })) this.#checkOpen();
+    if (isStrict && isNamed) {
+      await this.#runChunk(async () => {
+        while (await this.hooks.execute({ step: 'dropUndo', name })) this.#checkOpen();
       });
     }
-    if (isExclusive) await this.#piece(() => this.hooks.order({ step: 'settle' }));
+    if (isExclusive) await this.#runChunk(() => this.hooks.execute({ step: 'settle' }));
     this.abandon(loadOverError(this.name));
   }
 
@@ -394,6 +398,6 @@ export class LoadRun implements BulkLoad {
     this.#port.postMessage({ kind: 'close' } satisfies ToLoader);
     this.#port.unref();
     // Makes the writer drop the names. If the writer has ended, there are none.
-    this.hooks.order({ step: 'drop', name: this.known.name }).catch(() => undefined);
+    this.hooks.execute({ step: 'drop', name: this.known.name }).catch(() => undefined);
   }
 }

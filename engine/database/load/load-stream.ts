@@ -4,7 +4,7 @@
 import { crc32 } from 'node:zlib';
 import { fail } from '../../base/errors.js';
 import type { LoadEnd, LoadPosition, StreamPart } from './load-progress.js';
-import type { BulkLoad, ReplayedPiece } from './load-run.js';
+import type { BulkLoad, ReplayedChunk } from './load-run.js';
 import type { Reject } from './row/row-batch.js';
 
 /** A row that was not loaded, with its text. */
@@ -24,7 +24,7 @@ export interface LoadFeedEvents {
  * million random edges take 17 s of CPU with 8 MiB, 15.2 s with 16 MiB, 14.9 s with 32 MiB. Other writes wait
  * for at most one chunk.
  */
-const pieceBytes = 16 * 1024 * 1024;
+const chunkBytesMax = 16 * 1024 * 1024;
 
 /**
  * The first chunks are short, so that the writer starts early. Each chunk is read while the one before it is
@@ -36,7 +36,7 @@ const growth = 1.5;
 /** Maximum bytes of a row. No element is that long in JSON: a longer row means a stream without line ends. */
 const rowBytesMax = 256 * 1024 * 1024;
 
-const underwayMax = 3;
+const runningMax = 3;
 const textMax = 64 * 1024;
 
 export class LoadStream {
@@ -48,18 +48,18 @@ export class LoadStream {
   rejected = 0;
   /** Number of the line up to which everything is done. */
   doneLine = 1;
-  readonly isHeard = true;
+  readonly hasListener = true;
   /** Bytes that do not form a chunk yet. */
   #rest: Uint8Array[] = [];
   #restBytes = 0;
-  #pieceBytes = firstBytes;
+  #chunkBytes = firstBytes;
   #offset = 0;
   #line = 1;
   #replayed = 0;
   #ready: Promise<void> | undefined;
   /** Leading blocks of the rest that contain no line end, and their bytes. */
   #searched = { blocks: 0, bytes: 0 };
-  readonly #underway: Promise<void>[] = [];
+  readonly #running: Promise<void>[] = [];
 
   constructor(
     private readonly load: BulkLoad,
@@ -88,7 +88,8 @@ export class LoadStream {
     await (this.#ready ??= this.load.prepare());
     this.#rest.push(bytes);
     this.#restBytes += bytes.length;
-    for (let size = this.#nextSize(); size > 0; size = this.#nextSize()) await this.#piece(size);
+    for (let size = this.#nextSize(); size > 0; size = this.#nextSize())
+      await this.#sendChunk(size);
   }
 
   /**
@@ -97,17 +98,18 @@ export class LoadStream {
    */
   async end(part?: StreamPart): Promise<void> {
     await (this.#ready ??= this.load.prepare());
-    for (let size = this.#nextSize(); size > 0; size = this.#nextSize()) await this.#piece(size);
+    for (let size = this.#nextSize(); size > 0; size = this.#nextSize())
+      await this.#sendChunk(size);
     // A stream that ends within the committed part is a different stream; reading it again reports that. The
     // last chunk of a new stream, even an empty one, contains the deferred rows.
-    if (this.load.isMendable && this.#replayed < this.load.pieces.length) {
+    if (this.load.isMendable && this.#replayed < this.load.chunks.length) {
       await this.load.takeBack(this.#replayed);
     }
-    const { progress, pieces } = this.load;
-    const isShort = this.#replayed < pieces.length;
+    const { progress, chunks } = this.load;
+    const isShort = this.#replayed < chunks.length;
     const isNew = progress.end === undefined && !isShort;
-    if (isNew || isShort || this.#restBytes > 0) await this.#piece(this.#restBytes, { part });
-    await Promise.all(this.#underway.splice(0));
+    if (isNew || isShort || this.#restBytes > 0) await this.#sendChunk(this.#restBytes, { part });
+    await Promise.all(this.#running.splice(0));
     if (progress.end === undefined) return;
     ({
       nodes: this.nodes,
@@ -120,13 +122,13 @@ export class LoadStream {
 
   /** Returns the bytes of the next chunk, or 0 while there is none. */
   #nextSize(): number {
-    const committed = this.load.pieces[this.#replayed];
+    const committed = this.load.chunks[this.#replayed];
     if (committed !== undefined) {
       const size = committed.to.offset - this.#offset;
       return size <= this.#restBytes ? size : 0;
     }
-    if (this.#restBytes < this.#pieceBytes) return 0;
-    const end = lineEnd(this.#rest, this.#pieceBytes, this.#searched);
+    if (this.#restBytes < this.#chunkBytes) return 0;
+    const end = lineEnd(this.#rest, this.#chunkBytes, this.#searched);
     if (end === 0) this.#searched = { blocks: this.#rest.length, bytes: this.#restBytes };
     if (end === 0 && this.#restBytes > rowBytesMax) {
       fail('VALUE_TOO_LARGE', {
@@ -161,10 +163,10 @@ export class LoadStream {
     return bytes;
   }
 
-  async #piece(size: number, end?: LoadEnd): Promise<void> {
+  async #sendChunk(size: number, end?: LoadEnd): Promise<void> {
     const bytes = this.#take(size);
     const line = this.#line;
-    const committed = this.load.pieces[this.#replayed];
+    const committed = this.load.chunks[this.#replayed];
     // The rows differ from the committed ones: from here on, load everything as it is now.
     if (committed && this.load.isMendable && crc32(bytes) !== committed.checksum) {
       await this.load.takeBack(this.#replayed);
@@ -182,7 +184,7 @@ export class LoadStream {
       this.#done(to);
       return;
     }
-    this.#pieceBytes = Math.min(pieceBytes, Math.ceil(this.#pieceBytes * growth));
+    this.#chunkBytes = Math.min(chunkBytesMax, Math.ceil(this.#chunkBytes * growth));
     const work = this.load.rows(bytes, line, to, end).then((result) => {
       this.nodes += result.nodes;
       this.edges += result.edges;
@@ -192,8 +194,8 @@ export class LoadStream {
       this.#done(to);
     });
     work.catch(() => undefined);
-    this.#underway.push(work);
-    if (this.#underway.length >= underwayMax) await this.#underway.shift();
+    this.#running.push(work);
+    if (this.#running.length >= runningMax) await this.#running.shift();
   }
 
   #done({ offset, line }: LoadPosition): void {
@@ -201,7 +203,7 @@ export class LoadStream {
     this.events.onDone?.(offset);
   }
 
-  #refused(result: ReplayedPiece, line: number): void {
+  #refused(result: ReplayedChunk, line: number): void {
     this.rejected += result.rejects.length;
     if (result.rejects.length > 0) this.events.onRejects?.(withTexts(result, line));
   }
@@ -240,7 +242,7 @@ function countLines(bytes: Buffer): number {
  * Adds the text to each row. Rows of this chunk are in its bytes; the text of a deferred row is stored with
  * the row.
  */
-function withTexts({ bytes, rejects, retried }: ReplayedPiece, first: number): RejectedRow[] {
+function withTexts({ bytes, rejects, retried }: ReplayedChunk, first: number): RejectedRow[] {
   const earlier = new Map(retried.map(({ line, text }) => [line, text]));
   let line = first;
   let start = 0;

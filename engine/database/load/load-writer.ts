@@ -6,16 +6,16 @@ import type { VectorChange } from '../../storage/table/view-types.js';
 import type { LoadView } from '../../storage/view/load-view.js';
 import type { TextIndex } from '../../text/text-index-types.js';
 import type { LoadedFile } from './load-files.js';
-import { adoptLoad, forgetLoad, noteEnd, noteFiles, notePiece } from './load-checkpoint.js';
+import { takeOverLoad, deleteLoad, noteEnd, noteFiles, storeChunk } from './load-checkpoint.js';
 import type { LoadEnd, LoadPosition } from './load-progress.js';
-import type { LoadedPiece } from './load-piece.js';
+import type { LoadedChunk } from './load-piece.js';
 import { dropUndo, noteFormer, takeBackPart } from './load-rollback.js';
 import { NameIds } from './name-ids.js';
 import { type BatchResult, type RowBatch, rowWords } from './row/row-batch.js';
 import { RowWriter } from './row-writer.js';
 
 /** A command of a load to the writer. */
-export type LoadOrder =
+export type LoadCommand =
   | {
       step: 'rows';
       name: string;
@@ -34,7 +34,7 @@ export type LoadOrder =
       end?: LoadEnd;
     }
   /** Rows that were committed before. Only their names are needed. */
-  | { step: 'replay'; name: string; batch: RowBatch; piece: LoadedPiece }
+  | { step: 'replay'; name: string; batch: RowBatch; chunk: LoadedChunk }
   | { step: 'finish'; name: string; end: LoadEnd; files?: readonly LoadedFile[] | undefined }
   /** Continues a load of another name, which then no longer exists. */
   | { step: 'adopt'; former: Uint8Array; name: string; files: readonly LoadedFile[] }
@@ -73,45 +73,45 @@ export class LoadWriter {
   }
 
   /** Drops all names after a write by another node. Loads that continue must replay their rows. */
-  forget(): void {
+  closeLoads(): void {
     this.#names.clear();
   }
 
-  execute(order: LoadOrder, nowMs: number): BatchResult | boolean | undefined {
-    switch (order.step) {
+  execute(command: LoadCommand, nowMs: number): BatchResult | boolean | undefined {
+    switch (command.step) {
       case 'rows':
-        return this.#write(order, nowMs);
+        return this.#write(command, nowMs);
       case 'replay':
-        this.#replay(this.#namesOf(order.name), order.batch, order.piece);
+        this.#replay(this.#namesOf(command.name), command.batch, command.chunk);
         return undefined;
       case 'finish':
-        this.#names.delete(order.name);
+        this.#names.delete(command.name);
         this.storage.load(nowMs, (view) => {
-          if (order.files) noteFiles(view, order.name, order.files);
-          noteEnd(view, order.name, order.end);
+          if (command.files) noteFiles(view, command.name, command.files);
+          noteEnd(view, command.name, command.end);
         });
         return undefined;
       case 'adopt':
         this.storage.load(nowMs, (view) => {
-          adoptLoad(view, order.former, order.name);
-          noteFiles(view, order.name, order.files);
+          takeOverLoad(view, command.former, command.name);
+          noteFiles(view, command.name, command.files);
         });
         failpoint('adoptLoad');
         return undefined;
       case 'takeBack':
-        return this.#takeBack(order, nowMs);
+        return this.#takeBack(command, nowMs);
       case 'dropUndo':
-        return this.storage.load(nowMs, (view) => dropUndo(view, order.name, undoAtOnce)).result;
+        return this.storage.load(nowMs, (view) => dropUndo(view, command.name, undoAtOnce)).result;
       case 'settle':
         this.storage.flushAdjacency();
         this.events.settle();
         return undefined;
       case 'forget':
-        this.#names.delete(order.name);
-        this.storage.load(nowMs, (view) => forgetLoad(view, order.name));
+        this.#names.delete(command.name);
+        this.storage.load(nowMs, (view) => deleteLoad(view, command.name));
         return undefined;
       case 'drop':
-        this.#names.delete(order.name);
+        this.#names.delete(command.name);
         this.storage.flushAdjacency();
         return undefined;
     }
@@ -123,15 +123,15 @@ export class LoadWriter {
     return names;
   }
 
-  #write(order: LoadOrder & { step: 'rows' }, nowMs: number): BatchResult {
-    const { name, batch, checksum, to, end, isExclusive, isStrict, chunk, files } = order;
+  #write(command: LoadCommand & { step: 'rows' }, nowMs: number): BatchResult {
+    const { name, batch, checksum, to, end, isExclusive, isStrict, chunk, files } = command;
     this.storage.env.room.need(batch.bytes.length);
     const work = (view: LoadView): BatchResult => {
       const writer = new RowWriter(view, batch, this.#namesOf(name), this.text, isStrict);
       const written = writer.write();
       this.events.reserve(view.changes);
       const made = view.nextId - written.firstId;
-      notePiece(view, name, to, written, { rejected: batch.rejects.length, checksum, made });
+      storeChunk(view, name, to, written, { rejected: batch.rejects.length, checksum, made });
       if (isStrict) noteFormer(view, name, chunk, writer.former);
       if (files) noteFiles(view, name, files);
       if (end) noteEnd(view, name, end);
@@ -143,12 +143,12 @@ export class LoadWriter {
     return result;
   }
 
-  #takeBack(order: LoadOrder & { step: 'takeBack' }, nowMs: number): boolean {
+  #takeBack(command: LoadCommand & { step: 'takeBack' }, nowMs: number): boolean {
     // Edges that are listed later could not be removed.
     this.storage.flushAdjacency();
     this.invalidateNames();
     const work = (view: LoadView): boolean => {
-      const left = takeBackPart(view, order, this.text);
+      const left = takeBackPart(view, command, this.text);
       this.events.reserve(view.changes);
       return left;
     };
@@ -158,18 +158,18 @@ export class LoadWriter {
     return result;
   }
 
-  #replay(names: NameIds, { count, heads, bytes }: RowBatch, piece: LoadedPiece): void {
+  #replay(names: NameIds, { count, heads, bytes }: RowBatch, chunk: LoadedChunk): void {
     // The uuids of these elements are not known here, so endpoints are read from the store.
     names.isTrusted = false;
-    const refused = new Set(piece.refused);
-    let id = piece.firstId;
+    const refused = new Set(chunk.refused);
+    let id = chunk.firstId;
     for (let row = 0; row < count; row++) {
       if (refused.has(row)) continue;
       const head = row * rowWords;
       if (heads[head + 1] !== 0) names.set(heads[head + 1]!, id, heads[head]!, bytes, 0);
       id++;
     }
-    const { held = [] } = piece;
+    const { held = [] } = chunk;
     for (let at = 0; at < held.length; at += 2) names.set(held[at]!, held[at + 1]!, 0, bytes, 0);
   }
 }

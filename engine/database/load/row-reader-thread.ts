@@ -34,7 +34,7 @@ export type ToLoader =
   | { kind: 'close' };
 
 /** A chunk that was read, and its bytes. */
-export interface ReadPiece {
+export interface ReadChunk {
   batch: RowBatch;
   checksum: number;
   bytes: Uint8Array<ArrayBuffer>;
@@ -42,7 +42,7 @@ export interface ReadPiece {
 
 export interface FromLoader {
   id: number;
-  read?: ReadPiece;
+  read?: ReadChunk;
   error?: ErrorData;
   stack?: string;
 }
@@ -64,7 +64,7 @@ export function serveLoad(setup: LoaderSetup): Promise<void> {
       try {
         if (message.refresh) {
           storage.reloadCatalog();
-          reader.adopt(storage.catalog);
+          reader.setCatalog(storage.catalog);
         }
         const { bytes, line, isLast } = message;
         const batch = reader.read(bytes, line, instantFromMicros(wallMs() * 1000), isLast);

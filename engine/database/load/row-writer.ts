@@ -18,7 +18,7 @@ import type { NameIds } from './name-ids.js';
 import { type BatchResult, type RowBatch, entryWords, keyBase, rowWords } from './row/row-batch.js';
 
 /** Indexes into the lists of a batch that advance with its rows. */
-interface Places {
+interface Offsets {
   entry: number;
   vector: number;
   own: number;
@@ -36,7 +36,7 @@ interface NewDocument {
 export class RowWriter {
   /** Ids by row; 0 for refused rows. */
   #ids = new Uint32Array(0);
-  readonly #places: Places = { entry: 0, vector: 0, own: 0, upsert: 0 };
+  readonly #offsets: Offsets = { entry: 0, vector: 0, own: 0, upsert: 0 };
   readonly #documents: NewDocument[] = [];
   /** Elements before a row changed them, if the load needs them for a rollback. */
   readonly former: FormerElement[] = [];
@@ -74,7 +74,7 @@ export class RowWriter {
       const label = view.catalog.label(heads[head]!);
       try {
         const name = heads[head + 1]!;
-        const former = batch.upserts[this.#places.upsert] === row ? this.#holder() : 0;
+        const former = batch.upserts[this.#offsets.upsert] === row ? this.#holder() : 0;
         if (former === 0) {
           const id = this.#row(row, head, label);
           this.#ids[row] = id;
@@ -113,9 +113,9 @@ export class RowWriter {
    */
   #holder(): number {
     const { upserts, entries, bytes } = this.batch;
-    const row = upserts[this.#places.upsert]!;
-    const index = upserts[this.#places.upsert + 1]!;
-    for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
+    const row = upserts[this.#offsets.upsert]!;
+    const index = upserts[this.#offsets.upsert + 1]!;
+    for (let at = this.#offsets.entry; entries[at] === row; at += entryWords) {
       if (entries[at + 1] !== index) continue;
       return this.view.holder(bytes.subarray(entries[at + 2]!, entries[at + 3]!));
     }
@@ -126,11 +126,11 @@ export class RowWriter {
   #change(row: number, head: number, label: Label, id: number): Uint8Array {
     const { view, batch } = this;
     const { heads, upserts, entries, bytes, ownRows } = batch;
-    const own = ownRows[this.#places.own] === row ? this.#uuidOfRow() : undefined;
+    const own = ownRows[this.#offsets.own] === row ? this.#uuidOfRow() : undefined;
     if (own && view.idOf(own) !== id) {
       fail('UNIQUE_VIOLATION', { type: label.name, property: 'id' });
     }
-    for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
+    for (let at = this.#offsets.entry; entries[at] === row; at += entryWords) {
       const property = label.properties[entries[at + 1]!]!;
       if (property.index !== 'unique') continue;
       const holder = view.holder(bytes.subarray(entries[at + 2]!, entries[at + 3]!));
@@ -147,12 +147,12 @@ export class RowWriter {
       this.former.push({ id, record: former.slice(), vector: own });
     }
     const next = bytes.subarray(heads[head + 4]!, heads[head + 5]!);
-    const start = this.#places.upsert + 3;
-    const given = new Set(upserts.subarray(start, start + upserts[start - 1]!));
+    const start = this.#offsets.upsert + 3;
+    const updated = new Set(upserts.subarray(start, start + upserts[start - 1]!));
     const values = new Map(
       label.properties.map((property, index) => [
         property.name,
-        decodeProperty(given.has(index) ? next : former, property) as Scalar | ScalarList,
+        decodeProperty(updated.has(index) ? next : former, property) as Scalar | ScalarList,
       ]),
     );
     view.change(id, values);
@@ -168,7 +168,7 @@ export class RowWriter {
     const { batch, view } = this;
     const { heads } = batch;
     this.#record.start = heads[head + 4]! >>> 0;
-    const own = batch.ownRows[this.#places.own] === row ? this.#ownId() : undefined;
+    const own = batch.ownRows[this.#offsets.own] === row ? this.#ownId() : undefined;
     let from = 0;
     let to = 0;
     if (label.kind === 'edge') {
@@ -183,7 +183,7 @@ export class RowWriter {
     this.#claimValues(row, label);
     const id = view.create(label, this.#record, heads[head + 5]! >>> 0, own);
     const { entries, bytes } = batch;
-    for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
+    for (let at = this.#offsets.entry; entries[at] === row; at += entryWords) {
       if (label.properties[entries[at + 1]!]!.index === 'unique') continue;
       view.addEntry(bytes.subarray(entries[at + 2]!, entries[at + 3]!), id);
     }
@@ -193,7 +193,7 @@ export class RowWriter {
   }
 
   #uuidOfRow(): Uint8Array {
-    const at = this.#places.own * 16;
+    const at = this.#offsets.own * 16;
     return this.batch.ownIds.subarray(at, at + 16);
   }
 
@@ -218,7 +218,7 @@ export class RowWriter {
       fillEnd(this.#record, end, id, uuid);
       return id;
     }
-    const id = name > 0 ? names.get(name) : this.#givenEnd(name);
+    const id = name > 0 ? names.get(name) : this.#upsertEnd(name);
     const found = id === 0 ? undefined : view.recordShared(id);
     if (found === undefined) {
       const what = name > 0 ? 'the row it names is gone' : printEnd(batch, name);
@@ -232,7 +232,7 @@ export class RowWriter {
   }
 
   /** Returns the dense id of an endpoint that is named by its own id or by a value. */
-  #givenEnd(name: number): number {
+  #upsertEnd(name: number): number {
     const { batch, view } = this;
     if (name > -keyBase) return view.idOf(batch.ends.subarray(~name * 16, ~name * 16 + 16));
     const key = -keyBase - name;
@@ -252,9 +252,9 @@ export class RowWriter {
     const key = (at: number): Uint8Array => bytes.subarray(entries[at + 2]!, entries[at + 3]!);
     const isUnique = (at: number): boolean =>
       label.properties[entries[at + 1]!]!.index === 'unique';
-    for (let at = this.#places.entry; entries[at] === row; at += entryWords) {
+    for (let at = this.#offsets.entry; entries[at] === row; at += entryWords) {
       if (!isUnique(at) || this.view.claim(key(at))) continue;
-      for (let done = this.#places.entry; done < at; done += entryWords) {
+      for (let done = this.#offsets.entry; done < at; done += entryWords) {
         if (isUnique(done)) this.view.disclaim(key(done));
       }
       const property = label.properties[entries[at + 1]!]!;
@@ -264,7 +264,7 @@ export class RowWriter {
 
   #vector(): Float64Array {
     const { vectorHeads, vectors, embedded } = this.batch;
-    const at = this.#places.vector;
+    const at = this.#offsets.vector;
     const start = vectorHeads[at + 1]!;
     if (start >= 0) return vectors.subarray(start, start + vectorHeads[at + 2]!);
     const made = embedded[~start]!;
@@ -275,11 +275,11 @@ export class RowWriter {
   /** Advances the indexes to the next row. */
   #passRow(row: number): void {
     const { entries, vectorHeads, ownRows, upserts } = this.batch;
-    const places = this.#places;
-    while (entries[places.entry] === row) places.entry += entryWords;
-    if (vectorHeads[places.vector] === row) places.vector += 3;
-    if (ownRows[places.own] === row) places.own++;
-    if (upserts[places.upsert] === row) places.upsert += 3 + upserts[places.upsert + 2]!;
+    const offsets = this.#offsets;
+    while (entries[offsets.entry] === row) offsets.entry += entryWords;
+    if (vectorHeads[offsets.vector] === row) offsets.vector += 3;
+    if (ownRows[offsets.own] === row) offsets.own++;
+    if (upserts[offsets.upsert] === row) offsets.upsert += 3 + upserts[offsets.upsert + 2]!;
   }
 }
 

@@ -36,10 +36,10 @@ export async function probe(
 ): Promise<RemainingCheck | undefined> {
   const graph = join(dataDir, 'graph');
   const sums = directory.takeSums();
-  const judge = (faults: DataErrors): void => {
-    for (const what of faults.rows) log('error', 'a row fails its checksum', { what });
-    for (const what of faults.broken) log('error', 'the data file is damaged', { what });
-    failIfDamaged(faults);
+  const judge = (damage: DataErrors): void => {
+    for (const what of damage.rows) log('error', 'a row fails its checksum', { what });
+    for (const what of damage.broken) log('error', 'the data file is damaged', { what });
+    failIfDamaged(damage);
   };
   const { size } = statSync(join(graph, 'data.mdb'));
   if (size <= (sums === undefined ? readFirstBytes : summedFirstBytes)) {

@@ -164,8 +164,8 @@ async function checkBackup(from: string): Promise<Backup> {
     }
   }
   const { rows, broken } = await probeData(join(from, 'graph'));
-  const [fault] = [...broken, ...rows];
-  if (fault !== undefined) fail('DATA_CORRUPT', { what: `the backup: ${fault}` });
+  const [error] = [...broken, ...rows];
+  if (error !== undefined) fail('DATA_CORRUPT', { what: `the backup: ${error}` });
   return { bytes: files.reduce((sum, file) => sum + file.bytes, 0) };
 }
 
@@ -177,8 +177,8 @@ function filesIn(note: Uint8Array): BackupNote['files'] | undefined {
   } catch {
     return undefined;
   }
-  const given: unknown = content?.files;
-  const files = Array.isArray(given) ? (given as (BackupNote['files'][number] | null)[]) : [];
+  const listed: unknown = content?.files;
+  const files = Array.isArray(listed) ? (listed as (BackupNote['files'][number] | null)[]) : [];
   const own = copied.map((path) => files.find((file) => file?.path === path));
   return own.some((file) => file === undefined) ? undefined : (own as BackupNote['files']);
 }

@@ -12,7 +12,7 @@ const delayMs = 10_000;
 const blockBytes = 1024 * 1024;
 
 /** Creates the file when it is missing. The returned function stops the creation. */
-export function keepBallast(
+export function maintainBallast(
   dataDir: string,
   bytes: number,
   minFreeBytes: number,

@@ -10,7 +10,7 @@ import type { Plan } from '../../plan/plan.js';
 import type { Usage } from '../../storage/table/env.js';
 import { fileIdentity } from '../../storage/lock/file-identity.js';
 import { isLoss, lostReason } from '../../storage/lock/write-fence.js';
-import { keepBallast } from './ballast.js';
+import { maintainBallast } from './ballast.js';
 import { keepWorkingDirectory } from '../../system/working-directory.js';
 import type { DatabaseOptions } from '../call/options.js';
 import type { DatabaseSample } from '../metrics/definitions.js';
@@ -58,11 +58,11 @@ export class DiskMonitor {
   /** Resolves when the free space is known, because the first write is already checked. */
   async start(): Promise<void> {
     this.#isSame = fileIdentity(this.#file);
-    await this.#look();
-    this.#timer = setInterval(() => void this.#look(), pollMs);
+    await this.#check();
+    this.#timer = setInterval(() => void this.#check(), pollMs);
     this.#timer.unref();
     const { dataDir, ballastBytes = 0, minFreeBytes, readOnly } = this.bounds;
-    if (!readOnly) this.#ballast = keepBallast(dataDir, ballastBytes, minFreeBytes);
+    if (!readOnly) this.#ballast = maintainBallast(dataDir, ballastBytes, minFreeBytes);
   }
 
   stop(): void {
@@ -88,10 +88,10 @@ export class DiskMonitor {
     return isLoss(reason);
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     // The writer and the readers also start threads, and cannot restore the working directory themselves.
     keepWorkingDirectory();
-    if (this.#isGone()) this.lose(lostReason);
+    if (this.#isReplaced()) this.lose(lostReason);
     const space = await statfs(this.bounds.dataDir).catch(() => undefined);
     if (space) this.#freeBytes = space.bavail * space.bsize;
   }
@@ -100,7 +100,7 @@ export class DiskMonitor {
    * A check that fails for another reason decides nothing. The writer checks the file itself before each
    * commit.
    */
-  #isGone(): boolean {
+  #isReplaced(): boolean {
     try {
       return !this.#isSame();
     } catch {
@@ -119,7 +119,7 @@ export class DiskMonitor {
   ): void {
     const { log } = this.bounds;
     this.#full = full;
-    void this.#look();
+    void this.#check();
     if (errno !== undefined) queryMetrics.failedCommit(errno);
     if (full === undefined) return log('info', 'the disk has room again: writes go on');
     log('warn', 'the disk is full: what adds data is refused until it has room', { ...full.args });

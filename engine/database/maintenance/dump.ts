@@ -81,8 +81,8 @@ export function* dumpRows(source: RowSource, options: DumpOptions = {}): Generat
     if (writer.length >= blockBytes) yield flush();
   }
   // A page that lost elements is detected by their number.
-  const isWhole = options.onDamage !== undefined || total === undefined || count === total;
-  checkIntegrity(isWhole, `${count} elements can be read of ${total}`);
+  const isComplete = options.onDamage !== undefined || total === undefined || count === total;
+  checkIntegrity(isComplete, `${count} elements can be read of ${total}`);
   yield flush();
   const sha256 = hash.digest('hex');
   yield Buffer.from(`${JSON.stringify({ trellis_dump_end: { count, sha256 } })}\n`);

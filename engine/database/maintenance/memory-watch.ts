@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 
 /** Share of the limit. The rest is for running work. */
-const share = 0.9;
+const maxShare = 0.9;
 /** Milliseconds for which a measurement is valid. It takes about 20 us. */
 const freshMs = 50;
 
@@ -36,7 +36,7 @@ export class MemoryWatch {
     const now = performance.now();
     if (now - this.#at >= freshMs) {
       this.#at = now;
-      this.#isShort = (this.read() ?? 0) > this.max * share;
+      this.#isShort = (this.read() ?? 0) > this.max * maxShare;
     }
     return this.#isShort;
   }

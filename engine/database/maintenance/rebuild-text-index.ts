@@ -1,6 +1,6 @@
 // Builds or drops the keyword index of a whole database: at a start whose configuration differs from that of
 // the index, and for `verify --repair-derived`.
-// Invariant: the mark `kept` exists only together with the postings of every document, and records the rules
+// Invariant: the record under `rulesKey` exists only together with the postings of every document, and records the rules
 // that made them. Postings without the mark are invalid.
 import type { Limits } from '../../base/limits.js';
 import type { FullCatalog } from '../../storage/catalog/catalog.js';
@@ -15,7 +15,7 @@ import { textRange } from '../../text/text-key.js';
 const keysPerRead = 4096;
 
 /** A key next to the kinds of text-key.ts. */
-const keptKey = Uint8Array.of(...textRange()[0], 4);
+const rulesKey = Uint8Array.of(...textRange()[0], 4);
 
 export interface TextRules {
   limits: Limits;
@@ -23,7 +23,7 @@ export interface TextRules {
 }
 
 /** Rules that decide the postings of a text. When they change, the index is rebuilt. */
-interface KeptRules {
+interface StoredRules {
   /** Version of the analyzer. It increases when the analyzer treats any text differently. */
   analyzer: number;
   documentTerms: number;
@@ -37,15 +37,15 @@ const decoder = new TextDecoder();
 /**
  * Rules of an index made by an early version, whose mark does not record them. They match no current rules.
  */
-const unknownRules: KeptRules = { analyzer: 0, documentTerms: 0 };
+const unknownRules: StoredRules = { analyzer: 0, documentTerms: 0 };
 
 /** Returns the rules of the keyword index in the data, or undefined without an index. */
-export function keptRules({ env }: Storage): KeptRules | undefined {
+export function storedRules({ env }: Storage): StoredRules | undefined {
   env.refresh();
-  const mark = env.derived.get(keptKey);
+  const mark = env.derived.get(rulesKey);
   if (mark === undefined) return undefined;
   try {
-    return JSON.parse(decoder.decode(mark)) as KeptRules;
+    return JSON.parse(decoder.decode(mark)) as StoredRules;
   } catch {
     return unknownRules;
   }
@@ -54,12 +54,12 @@ export function keptRules({ env }: Storage): KeptRules | undefined {
 /**
  * Returns true if this version analyzes texts in the same way. Otherwise the next start rebuilds the index.
  */
-export const isCurrent = (rules: KeptRules): boolean => rules.analyzer === analyzer;
+export const isCurrent = (rules: StoredRules): boolean => rules.analyzer === analyzer;
 
 /** Returns true if the keyword index contains every document, by these rules. */
 export function keepsTexts(storage: Storage, { limits }: TextRules): boolean {
-  const kept = keptRules(storage);
-  return kept?.analyzer === analyzer && kept.documentTerms === limits.document_terms;
+  const stored = storedRules(storage);
+  return stored?.analyzer === analyzer && stored.documentTerms === limits.document_terms;
 }
 
 /** Drops the keyword index of a database that does not maintain one. */
@@ -89,8 +89,8 @@ export function makeTexts(storage: Storage, view: LoadView, rules: TextRules): n
   for (const label of (storage.catalog as FullCatalog).allLabels()) {
     if (label.kind !== 'edge') documents += addTexts(view, label, rules.limits);
   }
-  const kept: KeptRules = { analyzer, documentTerms: rules.limits.document_terms };
-  derived.put(keptKey, encoder.encode(JSON.stringify(kept)));
+  const stored: StoredRules = { analyzer, documentTerms: rules.limits.document_terms };
+  derived.put(rulesKey, encoder.encode(JSON.stringify(stored)));
   return documents;
 }
 

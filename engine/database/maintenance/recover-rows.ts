@@ -20,10 +20,10 @@ export interface Salvaged {
   /** One line per damaged page and lost element, then one per type. */
   lines: string[];
   /** True if nothing is lost, and every total is known. */
-  isWhole: boolean;
+  isComplete: boolean;
 }
 
-interface Place {
+interface RecordLocation {
   at: number;
   size: number;
 }
@@ -50,8 +50,8 @@ export function salvage(dataFile: string, write: (block: Uint8Array) => void): S
 }
 
 class Salvage {
-  readonly #records = new Map<number, Place>();
-  readonly #vectors = new Map<number, Place>();
+  readonly #records = new Map<number, RecordLocation>();
+  readonly #vectors = new Map<number, RecordLocation>();
   readonly #types = new Map<number, Type>();
   readonly #written = new Set<number>();
 
@@ -110,10 +110,10 @@ class Salvage {
 
   #collect(): void {
     const into =
-      (places: Map<number, Place>) =>
+      (locations: Map<number, RecordLocation>) =>
       (key: Buffer, { length }: Buffer, at: number): void => {
         const id = key.readUInt32BE(0);
-        if (!places.has(id)) places.set(id, { at, size: length });
+        if (!locations.has(id)) locations.set(id, { at, size: length });
       };
     this.rows.each('records', into(this.#records));
     this.rows.each('vectors', into(this.#vectors));
@@ -123,8 +123,8 @@ class Salvage {
     });
   }
 
-  #read(place: Place | undefined): Uint8Array | undefined {
-    return place && this.rows.bytes(place.at, place.size);
+  #read(location: RecordLocation | undefined): Uint8Array | undefined {
+    return location && this.rows.bytes(location.at, location.size);
   }
 
   #account(): Salvaged {
@@ -134,17 +134,17 @@ class Salvage {
     }
     const lines = this.rows.damages.slice(0, linesMax);
     lines.push(...this.#lostLines(lost));
-    let isWhole = this.rows.isNewest && lost.size === 0;
+    let isComplete = this.rows.isNewest && lost.size === 0;
     let missing = 0;
     for (const { name, found, total, listed } of this.#types.values()) {
-      const gone = Math.max(0, (total ?? listed.length) - found);
-      missing += gone;
-      isWhole &&= found === total;
+      const uncounted = Math.max(0, (total ?? listed.length) - found);
+      missing += uncounted;
+      isComplete &&= found === total;
       if (total === 0 && found === 0) continue;
       const of = total === undefined ? ', how many there were is lost' : ` of ${total}`;
-      lines.push(`${name}: ${found}${of}${gone > 0 ? `, ${gone} lost` : ''}`);
+      lines.push(`${name}: ${found}${of}${uncounted > 0 ? `, ${uncounted} lost` : ''}`);
     }
-    return { count: this.#written.size, lost: missing, lines, isWhole };
+    return { count: this.#written.size, lost: missing, lines, isComplete };
   }
 
   /** Returns the lost elements, by uuid where it is known. */

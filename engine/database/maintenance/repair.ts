@@ -58,8 +58,8 @@ export function rebuildData(dbUuid: string, options: RebuildOptions): void {
   rmSync(fresh, { recursive: true, force: true });
   try {
     mkdirSync(fresh, { mode: 0o700 });
-    const { isWhole, lost } = loadRows(join(graph, 'data.mdb'), fresh, dbUuid, options);
-    if (!isWhole) {
+    const { isComplete, lost } = loadRows(join(graph, 'data.mdb'), fresh, dbUuid, options);
+    if (!isComplete) {
       const hint =
         'Write what is left to a file with `trellis verify --salvage`, then `trellis load` it.';
       fail('DATA_CORRUPT', { what: `rows are lost, ${lost} at least` }, { hint });
@@ -89,7 +89,7 @@ function loadRows(
     });
     const reader = new DumpReader(storage, { limits, textEnabled });
     const salvaged = salvage(from, (block) => reader.write(block));
-    if (salvaged.isWhole) reader.end();
+    if (salvaged.isComplete) reader.end();
     return salvaged;
   } finally {
     storage.close();

@@ -15,7 +15,7 @@ import { RowReader } from '../load/row/row-reader.js';
 import { RowWriter } from '../load/row-writer.js';
 import { addMissingTexts } from './rebuild-text-index.js';
 
-const pieceBytes = 8 * 1024 * 1024;
+const chunkBytes = 8 * 1024 * 1024;
 const newline = 10;
 
 export interface DumpReaderOptions {
@@ -57,7 +57,7 @@ export class DumpReader {
   count = 0;
   readonly #sum = new DumpSum();
   /** An error that is not a refused row: a defect, or the result of a damaged catalog or row. */
-  #fault: unknown;
+  #error: unknown;
   #rest: Uint8Array = new Uint8Array(0);
   #reader: RowReader | undefined;
   #line = 1;
@@ -78,14 +78,14 @@ export class DumpReader {
   /** Ends the dump. Fails DATA_CORRUPT when the last line is missing or does not match. */
   end(): void {
     this.#attempt(() => this.#load(this.#rest.lastIndexOf(newline) + 1));
-    const isWhole = this.#sum.holds();
-    if (this.#fault !== undefined && isWhole) throw this.#fault;
+    const isComplete = this.#sum.holds();
+    if (this.#error !== undefined && isComplete) throw this.#error;
     const end = this.#end;
-    if (this.#fault === undefined && (end === undefined || this.#rest.length > 0))
+    if (this.#error === undefined && (end === undefined || this.#rest.length > 0))
       this.#refuse('its last line is missing');
     if (end !== undefined && end.count !== this.count)
       this.#refuse(`it has ${this.count} elements, not ${end.count}`);
-    if (!isWhole) this.#refuse('its checksum does not match');
+    if (!isComplete) this.#refuse('its checksum does not match');
     this.storage.flushAdjacency();
     this.storage.reloadCatalog();
     addMissingTexts(this.storage, this.options);
@@ -93,19 +93,19 @@ export class DumpReader {
 
   /** Only the end shows whether an error comes from a damaged dump. Until then, the rest is only read. */
   #attempt(work: () => void): void {
-    if (this.#fault !== undefined) return;
+    if (this.#error !== undefined) return;
     try {
       work();
     } catch (error) {
       if (error instanceof TrellisError) throw error;
-      this.#fault = error;
+      this.#error = error;
     }
   }
 
   #take(bytes: Uint8Array): void {
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     if (this.#reader === undefined) this.#open();
-    if (this.#rest.length >= pieceBytes) this.#load(this.#rest.lastIndexOf(newline) + 1);
+    if (this.#rest.length >= chunkBytes) this.#load(this.#rest.lastIndexOf(newline) + 1);
   }
 
   #open(): void {
@@ -113,8 +113,8 @@ export class DumpReader {
     if (size === 0) return;
     const head = this.#parse(this.#rest.subarray(0, size));
     if (head.trellis_dump !== dumpVersion) this.#refuse('its first line is not that of a dump');
-    const fault = findCatalogError(head.catalog);
-    if (fault !== undefined) this.#refuse(`line 1: ${fault}`);
+    const error = findCatalogError(head.catalog);
+    if (error !== undefined) this.#refuse(`line 1: ${error}`);
     this.storage.useCatalog(head.catalog as StoredCatalog);
     // The keyword index is built at the end, from the declared types, which here are all types.
     this.#reader = new RowReader(this.storage.catalog, {

@@ -10,7 +10,7 @@ import type { Label, ReadView } from '../../storage/table/view-types.js';
 import { checkReplies } from '../idempotency/check-replies.js';
 import { type TextDocument, checkTextIndex, checkTextKeys } from '../../text/check.js';
 import { checkSnapshots } from '../vectors/check-snapshots.js';
-import { isCurrent, keptRules } from './rebuild-text-index.js';
+import { isCurrent, storedRules } from './rebuild-text-index.js';
 
 /** Invariants of data that `--repair-derived` can rebuild from the rows. */
 export const derivedInvariants: ReadonlySet<string> = new Set([
@@ -42,18 +42,18 @@ export function verifyStorage(storage: Storage, options: VerifyOptions = {}): Vi
 }
 
 function checkTexts(storage: Storage): string[] {
-  const kept = keptRules(storage);
+  const stored = storedRules(storage);
   const view = storage.reader();
   const labels = (storage.catalog as FullCatalog).allLabels().filter(({ kind }) => kind !== 'edge');
-  const faults = checkTextKeys(view, new Set(labels.map(({ id }) => id)));
+  const violations = checkTextKeys(view, new Set(labels.map(({ id }) => id)));
   // Postings of another analyzer cannot be recounted.
-  if (kept && !isCurrent(kept)) return faults;
-  const rules = { document_terms: kept?.documentTerms ?? 0 };
+  if (stored && !isCurrent(stored)) return violations;
+  const rules = { document_terms: stored?.documentTerms ?? 0 };
   for (const label of labels) {
-    const documents = kept ? documentsOf(view, label) : [];
-    faults.push(...checkTextIndex(view, label.id, documents, rules));
+    const documents = stored ? documentsOf(view, label) : [];
+    violations.push(...checkTextIndex(view, label.id, documents, rules));
   }
-  return faults;
+  return violations;
 }
 
 function* documentsOf(view: ReadView, label: Label): Generator<TextDocument> {

@@ -37,7 +37,7 @@ export class QueryMetrics {
   cancelled = 0;
 
   /** Switches to the queries of a new program. */
-  adopt(names: readonly string[]): void {
+  setQueries(names: readonly string[]): void {
     this.#byIndex = names.map((name) => {
       const known = this.#byName.get(name) ?? new QueryTotals();
       this.#byName.set(name, known);
@@ -63,7 +63,7 @@ export class QueryMetrics {
   }
 
   /** Number of reads that other threads ran themselves. */
-  get readsElsewhere(): number {
+  get readsOnThreads(): number {
     let sum = this.#otherReads;
     for (const other of this.#others) sum += other.reads;
     return sum;

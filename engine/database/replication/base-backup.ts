@@ -69,11 +69,11 @@ async function linkOrCopy(from: string, to: string): Promise<boolean> {
 }
 
 /** Folder for a copy while it is being fetched into a data directory. */
-export const copyPlaceIn = (dataDir: string): string => join(dataDir, 'joining');
+export const copyFolderIn = (dataDir: string): string => join(dataDir, 'joining');
 
 /** Returns true if a directory has neither data nor an unfinished restore. */
 export function needsNodeCopy(dataDir: string): boolean {
-  const isHalf = existsSync(join(dataDir, 'RESTORING')) && existsSync(copyPlaceIn(dataDir));
+  const isHalf = existsSync(join(dataDir, 'RESTORING')) && existsSync(copyFolderIn(dataDir));
   return (
     isHalf ||
     !['MANIFEST.json', 'RESTORING', 'graph'].some((name) => existsSync(join(dataDir, name)))
@@ -85,14 +85,14 @@ export function needsNodeCopy(dataDir: string): boolean {
  * the old data; if undefined, they are deleted. Fails DATA_CORRUPT.
  */
 export async function installNodeCopy(dataDir: string, keepAs: string | undefined): Promise<void> {
-  const copy = copyPlaceIn(dataDir);
+  const copy = copyFolderIn(dataDir);
   failIfDamaged(await probeData(join(copy, 'graph')));
   markUnfinished(dataDir);
   if (keepAs !== undefined) makeFolder(keepAs);
   for (const name of ['graph', 'vec', 'MANIFEST.json']) {
-    const place = join(dataDir, name);
-    if (keepAs !== undefined && existsSync(place)) renameSync(place, freeName(join(keepAs, name)));
-    rmSync(place, { recursive: true, force: true });
+    const path = join(dataDir, name);
+    if (keepAs !== undefined && existsSync(path)) renameSync(path, freeName(join(keepAs, name)));
+    rmSync(path, { recursive: true, force: true });
   }
   for (const name of ['graph', 'vec', 'MANIFEST.json']) {
     if (!existsSync(join(copy, name))) continue;

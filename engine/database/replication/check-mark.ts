@@ -15,7 +15,7 @@ export interface CheckMark {
 }
 
 /** Commands to the writer of a cluster node. */
-export type ClusterOrder =
+export type ClusterCommand =
   /** Leader only: appends these settings for all nodes. */
   | { kind: 'tell'; settings: Uint8Array }
   /** Leader only: appends a mark and takes a snapshot at it (pinned-snapshot.ts). */

@@ -16,14 +16,14 @@ import type { Storage } from '../../storage/open-storage.js';
 import { metaKey } from '../../storage/table/meta.js';
 import type { DatabaseOptions } from '../call/options.js';
 import { programCompiler } from '../schema/compiler.js';
-import type { CheckMark, ClusterOrder } from './check-mark.js';
-import { Comparison, type ComparisonWays } from './comparison.js';
+import type { CheckMark, ClusterCommand } from './check-mark.js';
+import { Comparison, type ComparisonOptions } from './comparison.js';
 import { checkVectors, packSources, programBy, programOf } from './source-archive.js';
 
-interface WriterWays {
-  order: (order: ClusterOrder) => Promise<unknown>;
+interface WriterClients {
+  execute: (execute: ClusterCommand) => Promise<unknown>;
   /** See ComparisonWays. */
-  read: ComparisonWays['read'];
+  read: ComparisonOptions['read'];
 }
 
 export class ClusterCoordinator {
@@ -57,14 +57,15 @@ export class ClusterCoordinator {
   #comparison: Comparison | undefined;
 
   /** Connects the writer when it is ready. */
-  attach({ order, read }: WriterWays): void {
+  attach({ execute, read }: WriterClients): void {
     const { env } = this.storage;
-    const tell = async (settings: Uint8Array) =>
-      (await order({ kind: 'tell', settings })) as ClusterPosition;
+    const sendSettings = async (settings: Uint8Array) =>
+      (await execute({ kind: 'tell', settings })) as ClusterPosition;
     this.#comparison = new Comparison({
       read,
-      mark: async (mark, words) => (await order({ kind: 'mark', mark, words })) as ClusterPosition,
-      pass: (words) => order({ kind: 'pass', words }),
+      mark: async (mark, words) =>
+        (await execute({ kind: 'mark', mark, words })) as ClusterPosition,
+      pass: (words) => execute({ kind: 'pass', words }),
       clusterMetrics: this.node.clusterMetrics,
       onCompared: (result) => this.node.compared(result),
       onDiverged: (error) => this.node.fail(error),
@@ -74,12 +75,12 @@ export class ClusterCoordinator {
       env.refresh();
       return env.meta.get(metaKey.settings);
     };
-    this.node.data = { tell, check, settings };
+    this.node.data = { sendSettings, check, settings };
   }
 
   /** Called when the log has such a mark at this position. */
-  hear(mark: CheckMark, position: ClusterPosition): void {
-    this.#comparison?.hear(mark, position).catch((error: unknown) => {
+  onMark(mark: CheckMark, position: ClusterPosition): void {
+    this.#comparison?.onMark(mark, position).catch((error: unknown) => {
       const reason = errorMessage(toErrorData(error).error);
       this.options.log('warn', 'the tables were not compared', { reason });
     });
@@ -104,7 +105,7 @@ export class ClusterCoordinator {
   }
 
   /** A log entry waits for the program of these sources. Compiles them, then swaps the program in turn. */
-  async adopt(packed: Uint8Array, swap: (program: Program) => Promise<void>): Promise<void> {
+  async applySources(packed: Uint8Array, swap: (program: Program) => Promise<void>): Promise<void> {
     try {
       const program = await programBy(packed, this.options.limits, (sources, rules) =>
         programCompiler.compile(sources, { ...rules, limits: this.options.limits }),

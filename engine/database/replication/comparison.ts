@@ -11,7 +11,7 @@ import type { CheckMark } from './check-mark.js';
 import { giveUp, snapshotWords, untilReady } from './pinned-snapshot.js';
 import type { TableHashes } from './table-check.js';
 
-export interface ComparisonWays {
+export interface ComparisonOptions {
   /**
    * Hashes the tables of the snapshot that this shared memory describes, on a separate thread. Resolves with
    * undefined when the snapshot was given up.
@@ -39,16 +39,16 @@ export class Comparison {
   #own: Reading | undefined;
   #isReading = false;
 
-  constructor(private readonly ways: ComparisonWays) {}
+  constructor(private readonly options: ComparisonOptions) {}
 
   /**
    * Leader only: runs a comparison, one after another. Resolves when the second mark is in the log. Fails as
    * writes do.
    */
   lead(): Promise<Omit<Compared, 'other'>> {
-    const turn = this.#last.then(() => this.#lead());
-    this.#last = turn.then(undefined, () => undefined);
-    return turn;
+    const result = this.#last.then(() => this.#lead());
+    this.#last = result.then(undefined, () => undefined);
+    return result;
   }
 
   async #lead(): Promise<Omit<Compared, 'other'>> {
@@ -58,7 +58,7 @@ export class Comparison {
     let position: ClusterPosition;
     try {
       await untilReady(words, reading);
-      position = await this.ways.mark({ check }, words);
+      position = await this.options.mark({ check }, words);
     } catch (error) {
       giveUp(words);
       await reading.catch(() => undefined);
@@ -68,16 +68,16 @@ export class Comparison {
     const tables = await reading;
     if (tables === undefined)
       throw new TrellisError({ code: 'OVERLOADED', args: { queue: 'The comparison of tables' } });
-    await this.ways.mark({ check, tables });
+    await this.options.mark({ check, tables });
     const result = { check, position };
-    this.ways.onCompared({ ...result, other: [] });
+    this.options.onCompared({ ...result, other: [] });
     return result;
   }
 
   async #read(words: SharedArrayBuffer): Promise<TableHashes | undefined> {
     this.#isReading = true;
     try {
-      return await this.ways.read(words);
+      return await this.options.read(words);
     } finally {
       this.#isReading = false;
     }
@@ -86,7 +86,7 @@ export class Comparison {
   /**
    * Follower only: the writer has met this mark. It waits there for `pass`, unless the mark contains hashes.
    */
-  async hear(mark: CheckMark, position: ClusterPosition): Promise<void> {
+  async onMark(mark: CheckMark, position: ClusterPosition): Promise<void> {
     const { check, tables } = mark;
     if (tables === undefined) await this.#begin(check, position);
     else await this.#compare(check, tables);
@@ -95,7 +95,7 @@ export class Comparison {
   async #begin(check: string, position: ClusterPosition): Promise<void> {
     this.#own = undefined;
     // Otherwise the writer would have to wait until the tables of the earlier mark are read.
-    if (this.#isReading) return void (await this.ways.pass());
+    if (this.#isReading) return void (await this.options.pass());
     const words = snapshotWords();
     const reading = this.#read(words);
     // The caller of `lead` receives the error.
@@ -105,17 +105,17 @@ export class Comparison {
       words,
       reading.catch(() => undefined),
     );
-    await this.ways.pass(words);
+    await this.options.pass(words);
     giveUp(words);
   }
 
   async #compare(check: string, theirs: TableHashes): Promise<void> {
     const own = this.#own;
     if (own?.check !== check) return;
-    const ours = await own.tables;
-    if (ours === undefined) return;
-    const other = tableNames.filter((name) => ours[name] !== theirs[name]);
-    const { clusterMetrics, onCompared, onDiverged } = this.ways;
+    const hashes = await own.tables;
+    if (hashes === undefined) return;
+    const other = tableNames.filter((name) => hashes[name] !== theirs[name]);
+    const { clusterMetrics, onCompared, onDiverged } = this.options;
     clusterMetrics.add(other.length === 0 ? 'equal' : 'diverged');
     onCompared({ check, position: own.position, other });
     if (other.length === 0) return;

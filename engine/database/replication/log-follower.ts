@@ -26,7 +26,7 @@ import type { LoadWriter } from '../load/load-writer.js';
 import type { WriterMetrics } from '../metrics/writer-metrics.js';
 import type { VectorStore } from '../vectors/vector-store.js';
 import { sourcesIn } from './source-archive.js';
-import { type CheckMark, type ClusterOrder, appendMark, checkMarkOf } from './check-mark.js';
+import { type CheckMark, type ClusterCommand, appendMark, checkMarkOf } from './check-mark.js';
 import { takeSnapshot } from './pinned-snapshot.js';
 import { compareTables, appendSettings, appendTableHashes } from './table-check.js';
 
@@ -45,7 +45,7 @@ export interface FollowParts {
    */
   onMark: (mark: CheckMark, position: ClusterPosition) => void;
   /** Called when this node must leave the cluster. */
-  onFault: (error: ErrorData, stack: string | undefined) => void;
+  onError: (error: ErrorData, stack: string | undefined) => void;
   /** Called when something was applied. */
   onApplied: () => void;
 }
@@ -63,7 +63,7 @@ const againMs = 250;
 export class LogFollower {
   #waiting: LoggedEntry[] = [];
   /** The entry that waits for its program. */
-  #held: LoggedEntry | undefined;
+  #waitingEntry: LoggedEntry | undefined;
   /** A mark at which a snapshot is to be taken before later entries are applied. */
   #mark: LoggedEntry | undefined;
   /** Timer while the next entry waits for space. */
@@ -76,7 +76,7 @@ export class LogFollower {
     parts.log.onSetAside = (entry) => {
       this.#queue(entry);
       this.#postpone();
-      parts.log.tell({ kind: 'resign' });
+      parts.log.send({ kind: 'resign' });
     };
   }
 
@@ -97,14 +97,14 @@ export class LogFollower {
       case 'follow':
         // The log thread does not receive each commit of the leader.
         this.parts.log.resign();
-        return this.parts.log.tell({ kind: 'applied', seq: this.parts.log.position.seq });
+        return this.parts.log.send({ kind: 'applied', seq: this.parts.log.position.seq });
       default:
         return unreachable(message);
     }
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#isOver || this.#isHeld) return;
+    if (this.#isScheduled || this.#isOver || this.#isWaiting) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
@@ -145,16 +145,18 @@ export class LogFollower {
     this.#isOver = true;
     const { error: data, stack } = toErrorData(error);
     this.parts.log.resign();
-    this.parts.log.tell({ kind: 'failed', error: data });
-    this.parts.onFault(data, stack);
+    this.parts.log.send({ kind: 'failed', error: data });
+    this.parts.onError(data, stack);
   }
 
-  get #isHeld(): boolean {
-    return this.#held !== undefined || this.#mark !== undefined || this.#again !== undefined;
+  get #isWaiting(): boolean {
+    return (
+      this.#waitingEntry !== undefined || this.#mark !== undefined || this.#again !== undefined
+    );
   }
 
   #applySome(): void {
-    if (this.#isHeld) return;
+    if (this.#isWaiting) return;
     const [first] = this.#waiting;
     if (first === undefined) return;
     const mark = first.kind === entryKind.mark ? checkMarkOf(first.body) : undefined;
@@ -172,7 +174,7 @@ export class LogFollower {
       if (sources !== undefined) {
         const isFull = this.parts.storage.env.room.shortage(first.body.length) !== undefined;
         if (isFull) return this.#postpone();
-        this.#held = this.#waiting.shift()!;
+        this.#waitingEntry = this.#waiting.shift()!;
         return this.parts.onSources(sources);
       }
     }
@@ -218,7 +220,7 @@ export class LogFollower {
       log.clusterMetrics.observe('cluster_apply_group_size', changed.length);
     } else this.#pass(entries, position);
     log.words.leaderTime = entries.at(-1)!.time;
-    log.tell({ kind: 'applied', seq: position.seq });
+    log.send({ kind: 'applied', seq: position.seq });
     this.parts.onApplied();
   }
 
@@ -283,16 +285,16 @@ export class LogFollower {
   }
 
   /** Executes a command between two commits, and returns its result. */
-  execute(order: ClusterOrder): unknown {
+  execute(command: ClusterCommand): unknown {
     const { storage, log } = this.parts;
-    switch (order.kind) {
+    switch (command.kind) {
       case 'tell':
-        return appendSettings(storage, log, order);
+        return appendSettings(storage, log, command);
       case 'pass':
-        return this.#continue(order.words);
+        return this.#continue(command.words);
       case 'mark': {
-        const position = appendMark(log, order.mark);
-        if (order.words !== undefined) takeSnapshot(order.words);
+        const position = appendMark(log, command.mark);
+        if (command.words !== undefined) takeSnapshot(command.words);
         return position;
       }
     }
@@ -308,11 +310,11 @@ export class LogFollower {
     this.#schedule();
   }
 
-  /** Applies the program for which an entry waits. `adopt` makes it the program of this thread. */
-  applySchema(program: Declarations, text: TextIndex | undefined, adopt: () => void): void {
-    const entry = this.#held;
-    if (entry === undefined) return adopt();
-    this.#held = undefined;
+  /** Applies the program for which an entry waits. `applyProgram` makes it the program of this thread. */
+  applySchema(program: Declarations, text: TextIndex | undefined, applyProgram: () => void): void {
+    const entry = this.#waitingEntry;
+    if (entry === undefined) return applyProgram();
+    this.#waitingEntry = undefined;
     const { storage, log, vectors, control, writerMetrics, loads } = this.parts;
     const position = this.#positionAfter([entry]);
     control.bumpSchemaVersion(1);
@@ -332,11 +334,11 @@ export class LogFollower {
     control.bumpSchemaVersion(1);
     loads.invalidateNames();
     vectors.follow();
-    adopt();
+    applyProgram();
     writerMetrics.set('applied_seq', storage.committedSeq());
     control.publishCommit();
     log.reach(position, true);
-    log.tell({ kind: 'applied', seq: position.seq });
+    log.send({ kind: 'applied', seq: position.seq });
     this.#schedule();
   }
 
@@ -356,10 +358,10 @@ export class LogFollower {
   /** This node leads now. Caches for writes are out of date. */
   #lead(position: NotedPosition): void {
     this.#guarded(() => {
-      while (this.#waiting.length > 0 && !this.#isHeld) this.#applySome();
-      if (this.#waiting.length > 0) return this.parts.log.tell({ kind: 'resign' });
+      while (this.#waiting.length > 0 && !this.#isWaiting) this.#applySome();
+      if (this.#waiting.length > 0) return this.parts.log.send({ kind: 'resign' });
       this.parts.storage.invalidateWriter();
-      this.parts.loads.forget();
+      this.parts.loads.closeLoads();
       this.parts.log.lead(position);
       // The former leader ended before it could append the table check.
       if (this.parts.log.needsTableCheck) appendTableHashes(this.parts.storage, this.parts.log);

@@ -6,7 +6,7 @@
 //
 //   i32  0   see `state`
 import { openEnv } from '../../storage/table/env.js';
-import { type TableHashes, hashHeld } from './table-check.js';
+import { type TableHashes, hashPinned } from './table-check.js';
 
 const state = {
   /** The reading thread is still opening the file. */
@@ -48,7 +48,7 @@ export function hashSnapshot(
     const release = env.keep();
     if (Atomics.compareExchange(words, 0, state.take, state.taken) !== state.take) return undefined;
     Atomics.notify(words, 0);
-    const hashes = hashHeld(env);
+    const hashes = hashPinned(env);
     release();
     return hashes;
   } finally {

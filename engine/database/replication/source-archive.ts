@@ -20,12 +20,12 @@ type VectorOptions = DatabaseOptions['vectors'];
 /** Vector options that influence data and results, by type; `*` for all others. */
 type VectorForms = Record<string, Record<string, unknown>>;
 
-function formsOf({ default: standard, types }: VectorOptions): VectorForms {
+function formsOf({ default: defaults, types }: VectorOptions): VectorForms {
   const forms = Object.entries(types).map(([type, { metric, dimensions, store }]) => {
     const form = { metric, dimensions, store };
     return [type, form] as const;
   });
-  const others = ['*', { metric: standard.metric }] as const;
+  const others = ['*', { metric: defaults.metric }] as const;
   return JSON.parse(JSON.stringify(Object.fromEntries([...forms, others].sort(byName))));
 }
 
@@ -35,15 +35,15 @@ const byName = ([one]: readonly [string, unknown], [other]: readonly [string, un
 /** Checks that a node has the vector options with which its cluster was created. Fails CONFIG_INVALID. */
 export function checkVectors(packed: Uint8Array, vectors: VectorOptions): void {
   const { vectors: theirs = formsOf(vectors), scattered = [] } = unpackSources(packed);
-  const ours = formsOf(vectors);
-  for (const type of new Set([...Object.keys(theirs), ...Object.keys(ours)])) {
+  const local = formsOf(vectors);
+  for (const type of new Set([...Object.keys(theirs), ...Object.keys(local)])) {
     for (const key of ['metric', 'dimensions', 'store']) {
-      const [here, there] = [ours, theirs].map((forms) => forms[type]?.[key]);
-      if (here === there) continue;
+      const [localForm, leaderForm] = [local, theirs].map((forms) => forms[type]?.[key]);
+      if (localForm === leaderForm) continue;
       // The cluster was created by a build without this option. The data are checked when they are opened.
-      if (key === 'dimensions' && there === undefined && scattered.includes(type)) continue;
+      if (key === 'dimensions' && leaderForm === undefined && scattered.includes(type)) continue;
       const name = type === '*' ? `vectors.${key}` : `vectors.${type}.${key}`;
-      const what = `\`${name}\` is ${here ?? 'not set'} here and ${there ?? 'not set'} in the cluster.`;
+      const what = `\`${name}\` is ${localForm ?? 'not set'} here and ${leaderForm ?? 'not set'} in the cluster.`;
       fail('CONFIG_INVALID', { what }, { hint: 'All nodes of a cluster have the same.' });
     }
   }
@@ -83,7 +83,7 @@ export function programOf(packed: Uint8Array, limits: Limits): Program {
 export async function programBy(
   packed: Uint8Array,
   limits: Limits,
-  compiled: (...given: Parameters<typeof compile>) => Promise<Compilation>,
+  compiled: (...args: Parameters<typeof compile>) => Promise<Compilation>,
 ): Promise<Program> {
   const archive = unpackSources(packed);
   return partOf(archive, await compiled(archive.sources, rulesOf(archive, limits)));
@@ -104,8 +104,10 @@ function partOf(
     if (shard !== undefined) return shardProgram(program, shard);
     return scattered === undefined ? program : mainProgram(program, new Set(scattered));
   }
-  const fault = diagnostics.find(({ severity }) => severity === 'error');
-  return fail('SCHEMA_AHEAD', { what: fault ? `${fault.file}: ${fault.code}` : 'no program' });
+  const diagnostic = diagnostics.find(({ severity }) => severity === 'error');
+  return fail('SCHEMA_AHEAD', {
+    what: diagnostic ? `${diagnostic.file}: ${diagnostic.code}` : 'no program',
+  });
 }
 
 /** Fails SCHEMA_AHEAD. */

@@ -29,11 +29,11 @@ const rowsPerRead = 1000;
  */
 export function hashTables(env: Env): TableHashes {
   env.refresh();
-  return hashHeld(env);
+  return hashPinned(env);
 }
 
 /** Hashes the snapshot that this thread has open. */
-export function hashHeld(env: Env): TableHashes {
+export function hashPinned(env: Env): TableHashes {
   const hashes: TableHashes = {};
   for (const name of tableNames) {
     if (name !== 'vlog') hashes[name] = hashOf(env[name] as Table<unknown>, localIn[name]);
@@ -79,7 +79,7 @@ export function appendSettings(
 /** Compares this node's tables with the hashes in a check entry. Fails DIVERGED. */
 export function compareTables({ env }: Storage, body: Uint8Array): void {
   const theirs = JSON.parse(Buffer.from(body).toString()) as TableHashes;
-  const ours = hashTables(env);
-  const other = tableNames.filter((name) => ours[name] !== theirs[name]);
+  const local = hashTables(env);
+  const other = tableNames.filter((name) => local[name] !== theirs[name]);
   if (other.length > 0) fail('DIVERGED', { tables: other.join(', ') });
 }

@@ -73,7 +73,7 @@ export class ScatterGather {
   ): Promise<Uint8Array> {
     const { merge, plan: own } = scatter!;
     if (merge.kind === 'one') {
-      const at = this.#placeOf(merge.id, body, options, shards.length);
+      const at = this.#decodePath(merge.id, body, options, shards.length);
       if (!plan.writes) return this.#callShard(shards[at]!, name, body, options);
       const write = () => this.#callShard(shards[at]!.slice(0, 1), name, body, options);
       return options.once === undefined ? write() : this.#once(name, body, options, write);
@@ -89,9 +89,9 @@ export class ScatterGather {
     body: Uint8Array,
     options: CallOptions,
   ): Promise<Uint8Array[]> {
-    const whole = await this.#withMade(merge, body, options);
+    const gathered = await this.#withMade(merge, body, options);
     checkAgreed(shards, name, plan);
-    const bodies = await this.#all(shards, name, whole, options);
+    const bodies = await this.#all(shards, name, gathered, options);
     // Another program may have reached one of them meanwhile.
     checkAgreed(shards, name, plan);
     return bodies;
@@ -111,7 +111,7 @@ export class ScatterGather {
     const key = `${once.scope} ${once.key}`;
     const claim = async (how: Claim): Promise<unknown> =>
       this.options.claim(name, body, { ...options, once: { ...once, claim: how } });
-    const turn = (this.#keys.get(key) ?? Promise.resolve()).then(async () => {
+    const result = (this.#keys.get(key) ?? Promise.resolve()).then(async () => {
       await claim('take');
       try {
         return await write();
@@ -121,12 +121,12 @@ export class ScatterGather {
         throw error;
       }
     });
-    const over = turn.catch(() => undefined);
+    const over = result.catch(() => undefined);
     this.#keys.set(key, over);
     void over.finally(() => {
       if (this.#keys.get(key) === over) this.#keys.delete(key);
     });
-    return turn;
+    return result;
   }
 
   /**
@@ -141,14 +141,14 @@ export class ScatterGather {
     if (texts.length === 0 && moment === undefined) return body;
     const { limits, embed } = this.options;
     const view = body.length === 0 ? undefined : scanBody(body, limits);
-    const given = texts.flatMap(({ vector, type, parameter, text }) => {
+    const requests = texts.flatMap(({ vector, type, parameter, text }) => {
       const found = parameter === undefined ? undefined : view?.member(parameter);
       const isAbsent = found === undefined || found.kind === 'null';
       const wanted = found?.kind === 'string' ? found.text() : isAbsent ? text : undefined;
       return wanted === undefined ? [] : [{ vector, type, text: wanted }];
     });
-    const embedded = [...new Set(given.map(({ type }) => type))].map(async (type) => {
-      const mine = given.filter((one) => one.type === type);
+    const embedded = [...new Set(requests.map(({ type }) => type))].map(async (type) => {
+      const mine = requests.filter((one) => one.type === type);
       const wanted = mine.map(({ text }) => text);
       const vectors = await embed(model, type, wanted, budgetMs ?? limits.query_time);
       return mine.map(({ vector }, i) => `"${vector}":[${vectors[i]!.join()}]`);
@@ -167,7 +167,7 @@ export class ScatterGather {
    * Returns the shard of an id. For a new element, returns any shard, but always the same for a repeated
    * write.
    */
-  #placeOf(
+  #decodePath(
     parameter: string | undefined,
     body: Uint8Array,
     { once }: CallOptions,
@@ -177,9 +177,9 @@ export class ScatterGather {
       if (once === undefined) return this.#next++ % of;
       return computeShard(Buffer.from(`${once.scope} ${once.key}`.padEnd(16)), of);
     }
-    const given =
+    const requests =
       body.length === 0 ? undefined : scanBody(body, this.options.limits).member(parameter);
-    const id = given?.kind === 'string' ? parseUuid(given.text()) : undefined;
+    const id = requests?.kind === 'string' ? parseUuid(requests.text()) : undefined;
     // An invalid id is refused by any shard.
     return id === undefined ? 0 : computeShard(id, of);
   }
@@ -205,7 +205,7 @@ export class ScatterGather {
     const bodies: Uint8Array[] = [];
     for (const one of settled) {
       if (one.status === 'fulfilled') bodies.push(one.value);
-      else if (isFault(one.reason)) throw one.reason;
+      else if (isDefect(one.reason)) throw one.reason;
     }
     options.onShards?.(bodies.length, shards.length);
     if (bodies.length === shards.length) return bodies;
@@ -224,7 +224,7 @@ export class ScatterGather {
   ): Promise<Uint8Array> {
     const { hedgeMs } = this.options;
     return new Promise((resolve, reject) => {
-      let asked = 0;
+      let requested = 0;
       let failed = 0;
       let timer: NodeJS.Timeout | undefined;
       const cancels: (() => void)[] = [];
@@ -235,9 +235,9 @@ export class ScatterGather {
       const more = { ...options, onCancellable: (cancel: () => void) => cancels.push(cancel) };
       const next = (): void => {
         clearTimeout(timer);
-        const replica = shard[asked++];
+        const replica = shard[requested++];
         if (replica === undefined) return;
-        if (asked < shard.length) timer = setTimeout(next, hedgeMs);
+        if (requested < shard.length) timer = setTimeout(next, hedgeMs);
         Promise.resolve()
           .then(() => replica.call(name, body, more))
           .then(
@@ -245,13 +245,13 @@ export class ScatterGather {
               clearTimeout(timer);
               resolve(answer);
               // The calls to the other replicas are no longer needed.
-              if (asked > 1) cancelAll();
+              if (requested > 1) cancelAll();
             },
             (error: unknown) => {
-              if (isFault(error) || ++failed === shard.length) {
+              if (isDefect(error) || ++failed === shard.length) {
                 clearTimeout(timer);
                 reject(error);
-              } else if (asked < shard.length) next();
+              } else if (requested < shard.length) next();
             },
           );
       };
@@ -265,11 +265,11 @@ const isRefusal = (error: unknown): boolean =>
   error instanceof TrellisError && !isRetryable(error.code) && error.code !== 'INTERNAL';
 
 /** Returns true if another replica would not help: the request itself is refused, or there is a defect. */
-function isFault(error: unknown): boolean {
-  return !(error instanceof TrellisError) || !elsewhere.has(error.code);
+function isDefect(error: unknown): boolean {
+  return !(error instanceof TrellisError) || !otherNodeErrors.has(error.code);
 }
 
-const elsewhere: ReadonlySet<string> = new Set([
+const otherNodeErrors: ReadonlySet<string> = new Set([
   'OVERLOADED',
   'NOT_READY',
   'SHUTTING_DOWN',

@@ -16,7 +16,7 @@ interface Hit {
   id: string;
   score: number;
   /** Sort key, ascending. */
-  order: number;
+  sortKey: number;
 }
 
 const textOf = ({ text }: { text: Buffer }, [start, end]: Span): string =>
@@ -37,16 +37,17 @@ export function mergeReplies(
     const [first] = replies;
     if (member.kind === 'hits')
       return Buffer.concat([Buffer.from(`${key}[`), ...hits(member, index, replies), close]);
-    return Buffer.concat([Buffer.from(key), piece(first!, first!.members.get(String(index))!)]);
+    return Buffer.concat([Buffer.from(key), spanOf(first!, first!.members.get(String(index))!)]);
   });
   return Buffer.concat([Buffer.from('{'), ...joined(printed), Buffer.from('}')]);
 }
 
 const close = Buffer.from(']');
 const comma = Buffer.from(',');
-const joined = (pieces: readonly Buffer[]): Buffer[] =>
-  pieces.flatMap((piece, i) => (i === 0 ? [piece] : [comma, piece]));
-const piece = ({ text }: { text: Buffer }, [start, end]: Span): Buffer => text.subarray(start, end);
+const joined = (parts: readonly Buffer[]): Buffer[] =>
+  parts.flatMap((part, i) => (i === 0 ? [part] : [comma, part]));
+const spanOf = ({ text }: { text: Buffer }, [start, end]: Span): Buffer =>
+  text.subarray(start, end);
 
 function hits(
   { lists, rank, parts }: MergedMember & { kind: 'hits' },
@@ -59,21 +60,21 @@ function hits(
   const scores = rank === 'rerank' ? numberAt(replies[0]!, `${index}.n`) : 0;
   return joined(
     last.map((hit, i) => {
-      if (parts === undefined) return piece(hit, hit.members.get('v')!);
+      if (parts === undefined) return spanOf(hit, hit.members.get('v')!);
       return compose(hit, parts, rank === 'rerank' ? 1 / (scores + i + 1) : hit.score);
     }),
   );
 }
 
 /** Returns the best hits of all shards that satisfy the conditions. */
-function nearest(replies: readonly Reply[], place: string, at: number): Hit[] {
-  const k = numberAt(replies[0]!, `${place}.k${at}`);
+function nearest(replies: readonly Reply[], member: string, at: number): Hit[] {
+  const k = numberAt(replies[0]!, `${member}.k${at}`);
   const all = replies.flatMap((reply) =>
-    itemsOf(reply.text, reply.members.get(`${place}.l${at}`)!).map((span) =>
+    itemsOf(reply.text, reply.members.get(`${member}.l${at}`)!).map((span) =>
       hitAt(reply.text, span),
     ),
   );
-  all.sort((a, b) => a.order - b.order || (a.id < b.id ? -1 : 1));
+  all.sort((a, b) => a.sortKey - b.sortKey || (a.id < b.id ? -1 : 1));
   return all.slice(0, k).filter((hit) => {
     const holds = hit.members.get('w');
     return holds === undefined || textOf(hit, holds) === 'true';
@@ -84,24 +85,25 @@ function hitAt(text: Buffer, span: Span): Hit {
   const members = membersOf(text, span);
   const reply = { text, members };
   const score = numberAt(reply, 's');
-  const order = members.has('d') ? numberAt(reply, 'd') : -score;
-  return { text, members, id: textOf(reply, members.get('i')!), score, order };
+  const sortKey = members.has('d') ? numberAt(reply, 'd') : -score;
+  return { text, members, id: textOf(reply, members.get('i')!), score, sortKey };
 }
 
 /** Fuses several lists like `RerankRRF`: every list adds weight / (k + rank) to its hits. */
 function fuse(lists: readonly Hit[][], index: number, reply: Reply): Hit[] {
   const k = numberAt(reply, `${index}.n`);
-  const given = reply.members.get(`${index}.w`);
-  const weights = given && itemsOf(reply.text, given).map((span) => Number(textOf(reply, span)));
+  const weightBytes = reply.members.get(`${index}.w`);
+  const weights =
+    weightBytes && itemsOf(reply.text, weightBytes).map((span) => Number(textOf(reply, span)));
   const entries = new Map<string, Hit>();
   for (const [i, list] of lists.entries()) {
     const weight = weights?.[i] ?? 1;
     if (weight === 0) continue;
     for (const [rank, hit] of list.entries()) {
-      const share = weight / (k + rank + 1);
+      const score = weight / (k + rank + 1);
       const entry = entries.get(hit.id);
-      if (entry === undefined) entries.set(hit.id, { ...hit, score: share });
-      else entry.score += share;
+      if (entry === undefined) entries.set(hit.id, { ...hit, score: score });
+      else entry.score += score;
     }
   }
   const hits = [...entries.values()];
@@ -117,7 +119,7 @@ function compose(
   score: number,
 ): Buffer {
   const printed = parts.map(({ name, isScore }, i) => {
-    const value = isScore ? Buffer.from(String(score)) : piece(hit, hit.members.get(`p${i}`)!);
+    const value = isScore ? Buffer.from(String(score)) : spanOf(hit, hit.members.get(`p${i}`)!);
     return Buffer.concat([Buffer.from(`${JSON.stringify(name)}:`), value]);
   });
   return Buffer.concat([Buffer.from('{'), ...joined(printed), Buffer.from('}')]);

@@ -38,8 +38,8 @@ function digestOf(plan: Plan): string {
 }
 
 function isAgreed(shards: readonly Shard[], name: string, plan: Plan): boolean {
-  return shards.every((places) =>
-    places.every(({ program }) => {
+  return shards.every((replicas) =>
+    replicas.every(({ program }) => {
       if (program === undefined) return true;
       const own = planOf(program, name);
       return own === plan || (own !== undefined && digestOf(own) === digestOf(plan));

@@ -8,7 +8,7 @@ import type { AdHocCompilation } from '../../lang/compile-ad-hoc.js';
 import { type Compilation, compile, type Source } from '../../lang/compile.js';
 import type { Program } from '../../plan/program.js';
 import { unpack } from '../call/serialize-plan.js';
-import { headOf, packProgram, unpackInTurns } from '../call/serialized-program.js';
+import { headOf, packProgram, unpackInSlices } from '../call/serialized-program.js';
 import type { AdHocReport, AdHocTask, CompileReport, CompileTask, Task } from './compile-task.js';
 import { type DocumentReport, type DocumentTask, documentOf } from './openapi-task.js';
 
@@ -39,7 +39,7 @@ export class Compiler {
   async compile(sources: readonly Source[], options: Options): Promise<Compilation> {
     if (sizeOf(sources) <= smallBytes) return compile(sources, options);
     const { program, diagnostics } = await this.#run({ sources, options, headOnly: false });
-    return { program: program && (await unpackInTurns(program)), diagnostics };
+    return { program: program && (await unpackInSlices(program)), diagnostics };
   }
 
   /** Compiles without the queries. */

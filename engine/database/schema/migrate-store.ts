@@ -25,8 +25,8 @@ export function openSchema(
   nowMs: number,
 ): number {
   if (text === undefined) dropTexts(storage);
-  const kept = keepsTexts(storage, rules);
-  storage.applySchema(declarations, { text: kept ? text : undefined, nowMs });
+  const stored = keepsTexts(storage, rules);
+  storage.applySchema(declarations, { text: stored ? text : undefined, nowMs });
   return addMissingTexts(storage, rules);
 }
 

@@ -24,20 +24,20 @@ const namedMax = 10;
 export function checkSnapshots(env: Env, folder: string, dbUuid: string): Violation[] {
   if (!existsSync(folder)) return [];
   const files = readdirSync(folder).filter((file) => file.endsWith('.snap'));
-  const faults: Violation[] = [];
+  const violations: Violation[] = [];
   for (const { id, kind, name } of readCatalog(env.meta).labels) {
     if (kind !== 'vector') continue;
     for (const file of files) {
       const match = /^(.*)\.(\d+)\.snap$/.exec(file);
       if (match?.[1] !== name) continue;
       const seq = Number(match[2]);
-      faults.push(...checkFile(env, { folder, file, seq }, { id, name }, dbUuid));
+      violations.push(...checkFile(env, { folder, file, seq }, { id, name }, dbUuid));
     }
   }
-  return faults;
+  return violations;
 }
 
-interface Place {
+interface SnapshotFile {
   folder: string;
   file: string;
   seq: number;
@@ -45,7 +45,7 @@ interface Place {
 
 function checkFile(
   env: Env,
-  { folder, file, seq }: Place,
+  { folder, file, seq }: SnapshotFile,
   label: { id: number; name: string },
   dbUuid: string,
 ): Violation[] {
@@ -65,34 +65,34 @@ function checkFile(
     return [{ invariant: 'I13', what: `snapshot ${file}: ${read.reason}` }];
   }
   const reach = Math.max(seq, notedReach(env, label.id, file));
-  const faults = reach < readTrimmed(env.meta) ? [] : compare(env, label, read.index, reach);
+  const violations = reach < readTrimmed(env.meta) ? [] : compare(env, label, read.index, reach);
   read.index.close();
-  return faults.map((what) => ({ invariant: 'I10', what: `snapshot ${file} ${what}` }));
+  return violations.map((what) => ({ invariant: 'I10', what: `snapshot ${file} ${what}` }));
 }
 
 function compare(env: Env, label: { id: number }, index: SharedIndex, reach: number): string[] {
-  const held = new Set(idsIn(index));
-  const older = new Set(held);
+  const ids = new Set(idsIn(index));
+  const older = new Set(ids);
   for (const { change } of replayLog(env, reach)) {
     older.delete(change.id);
     if (change.label !== label.id) continue;
-    if (change.kind === 'put') held.add(change.id);
-    else held.delete(change.id);
+    if (change.kind === 'put') ids.add(change.id);
+    else ids.delete(change.id);
   }
   const rows = [...scanList(env.labels, label.id)].flatMap((ids) => [...ids]);
-  const missing = rows.filter((id) => !held.has(id));
+  const missing = rows.filter((id) => !ids.has(id));
   const listed = new Set(rows);
-  const extra = [...held].filter((id) => !listed.has(id));
-  const faults: string[] = [];
+  const extra = [...ids].filter((id) => !listed.has(id));
+  const violations: string[] = [];
   const name = (ids: number[]) => ids.slice(0, namedMax).join(', ');
-  if (missing.length > 0) faults.push(`lacks ${missing.length} vectors: ${name(missing)}`);
-  if (extra.length > 0) faults.push(`holds ${extra.length} that are gone: ${name(extra)}`);
+  if (missing.length > 0) violations.push(`lacks ${missing.length} vectors: ${name(missing)}`);
+  if (extra.length > 0) violations.push(`holds ${extra.length} that are gone: ${name(extra)}`);
   const step = Math.max(1, Math.ceil(rows.length / comparedMax));
   const other = rows.filter((id, i) => {
     if (i % step !== 0 || !older.has(id)) return false;
     const vector = readVector(env.vectors, id);
     return vector?.length === index.dimension && !holdsVector(index, id, vector);
   });
-  if (other.length > 0) faults.push(`holds other numbers than the rows: ${name(other)}`);
-  return faults;
+  if (other.length > 0) violations.push(`holds other numbers than the rows: ${name(other)}`);
+  return violations;
 }

@@ -59,9 +59,9 @@ export async function measureRecall(
     const started = performance.now();
     const candidates = searchWithMargin(index, sample.vector, k + 1, {});
     micros += (performance.now() - started) * 1000;
-    const least = sample.nearest.filter(Number.isFinite);
-    wanted += least.length;
-    found += hitsOf(index, view(), sample, candidates.ids.subarray(0, candidates.count), least);
+    const minima = sample.nearest.filter(Number.isFinite);
+    wanted += minima.length;
+    found += hitsOf(index, view(), sample, candidates.ids.subarray(0, candidates.count), minima);
   }
   return {
     type: label.name,
@@ -103,17 +103,17 @@ function hitsOf(
   view: ReadView,
   sample: Sample,
   ids: Uint32Array,
-  least: Float64Array,
+  minima: Float64Array,
 ): number {
-  if (least.length === 0) return 0;
-  const last = least.at(-1)!;
+  if (minima.length === 0) return 0;
+  const last = minima.at(-1)!;
   const limit = last + Math.abs(last) * 1e-9 + 1e-12;
   let hits = 0;
   for (const id of ids) {
     const vector = id === sample.id ? undefined : view.vector(id);
     if (vector && distanceOf(index, sample, vector) <= limit) hits++;
   }
-  return Math.min(hits, least.length);
+  return Math.min(hits, minima.length);
 }
 
 /** Yields to other work after every slice. */

@@ -38,7 +38,7 @@ export class WriterLatch {
 
   constructor(
     buffer: SharedArrayBuffer,
-    private readonly patienceMs = deadMs,
+    private readonly timeoutMs = deadMs,
   ) {
     this.#words = new Int32Array(buffer);
     this.#seq = new Float64Array(buffer);
@@ -53,7 +53,7 @@ export class WriterLatch {
       const seen = Atomics.load(words, ticks);
       if (seen !== alive) since = performance.now();
       alive = seen;
-      if (performance.now() - since < this.patienceMs) continue;
+      if (performance.now() - since < this.timeoutMs) continue;
       this.giveUp();
       Atomics.store(words, wanted, 0);
       Atomics.compareExchange(words, holder, comparing, free);

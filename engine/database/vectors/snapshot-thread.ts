@@ -33,7 +33,7 @@ const entry = new URL('./snapshot-worker.js', import.meta.url);
 const helpersMax = 3;
 
 /** Large snapshots are read in parallel, with one thread for each remaining processor. */
-export const shareOut = { fromPages: 2 ** 16, start: startHelpers };
+export const helperThreads = { fromPages: 2 ** 16, start: startHelpers };
 
 function startHelpers(share: PageShare): void {
   const helpers = Math.min(helpersMax, availableParallelism() - 1);

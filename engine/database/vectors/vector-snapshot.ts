@@ -51,7 +51,7 @@ const trimmedAtOnce = 2_000;
 /** Number of attempts. A snapshot starts again when its index got a segment meanwhile. */
 const attemptsMax = 3;
 
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export class VectorSnapshots {
   /** Changes since the last round began. */
@@ -90,7 +90,7 @@ export class VectorSnapshots {
   }
 
   /** Records a snapshot that was loaded. It contains every change of its type up to `seq`. */
-  adopt(label: Label, file: string, seq: number): void {
+  setSnapshot(label: Label, file: string, seq: number): void {
     const { size, mtimeMs } = statSync(join(this.rules.folder, file));
     this.#newest.set(label.id, { file, seq });
     this.events.onSnapshot({ label: label.id, file, seq, bytes: size, writtenAt: mtimeMs });
@@ -126,7 +126,7 @@ export class VectorSnapshots {
   }
 
   /** Drops what is known of a type's snapshots, because its index was renamed or rebuilt. */
-  forget(label: number): void {
+  removeLabel(label: number): void {
     this.#newest.delete(label);
     this.#changedAt.set(label, this.storage.committedSeq());
   }
@@ -137,8 +137,8 @@ export class VectorSnapshots {
     const { labels } = readCatalog(this.storage.env.meta);
     const names = labels.flatMap(({ kind, name }) => (kind === 'vector' ? [name] : []));
     for (const file of this.#names) {
-      const isOurs = names.some((name) => file.startsWith(`${name}.`));
-      if (file.endsWith('.snap') && !isOurs) this.remove(file);
+      const isSnapshot = names.some((name) => file.startsWith(`${name}.`));
+      if (file.endsWith('.snap') && !isSnapshot) this.remove(file);
     }
   }
 
@@ -184,7 +184,7 @@ export class VectorSnapshots {
     for (const { label, index } of this.#due()) {
       if (this.#closed) return;
       await this.#inBackground(label, index);
-      await nextTurn();
+      await nextTick();
     }
     if (this.#closed) return;
     const { needed, old } = this.#settle();
@@ -192,7 +192,7 @@ export class VectorSnapshots {
     while (!this.#closed && this.storage.oldestLoggedSeq() <= needed) {
       const last = Math.min(needed, this.storage.oldestLoggedSeq() - 1 + trimmedAtOnce);
       this.storage.trimLog(last);
-      await nextTurn();
+      await nextTick();
     }
     failpoint('W16');
   }

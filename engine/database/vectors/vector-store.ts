@@ -20,7 +20,7 @@ import {
 import { readSnapshot } from '../../vector/snapshot.js';
 import type { RebuildReason } from '../metrics/writer-metrics.js';
 import { readReach } from './snapshot-position.js';
-import { shareOut } from './snapshot-thread.js';
+import { helperThreads } from './snapshot-thread.js';
 import { type BuildEvents, idsOf, progressLog, runOfPuts } from './vector-build.js';
 import { type SnapshotEvents, VectorSnapshots } from './vector-snapshot.js';
 
@@ -138,8 +138,8 @@ class Store implements VectorStore {
     const from = new Map<number, number>();
     const missing = new Map<number, RebuildReason>();
     for (const label of labels) {
-      const isThere = this.snapshots.files(label).length > 0;
-      missing.set(label.id, isThere ? 'snapshot_refused' : 'no_snapshot');
+      const hasSnapshot = this.snapshots.files(label).length > 0;
+      missing.set(label.id, hasSnapshot ? 'snapshot_refused' : 'no_snapshot');
       const loaded = this.#hasRoomFor(label) ? this.#load(label) : undefined;
       this.indexes.set(label.id, loaded?.index ?? this.#create(label));
       if (loaded) from.set(label.id, loaded.seq);
@@ -183,11 +183,11 @@ class Store implements VectorStore {
           dimension: this.storage.reader().dimension(label.id),
           seq,
           hooks: this.#hooksOf(label),
-          shareOut,
+          shareOut: helperThreads,
         });
         if (read.index) {
           const reach = Math.max(seq, readReach(this.storage, label, file));
-          this.snapshots.adopt(label, file, reach);
+          this.snapshots.setSnapshot(label, file, reach);
           const { bytes } = read.index;
           const ms = Math.round(performance.now() - started);
           this.events.log('info', 'vector snapshot loaded', { type: label.name, seq, bytes, ms });
@@ -201,7 +201,7 @@ class Store implements VectorStore {
   }
 
   #rebuild(label: Label, reason: RebuildReason): void {
-    this.snapshots.forget(label.id);
+    this.snapshots.removeLabel(label.id);
     if (!this.#hasRoomFor(label)) return this.#disable(label.id);
     const view = this.storage.reader();
     const total = view.count(label.id);
@@ -276,7 +276,7 @@ class Store implements VectorStore {
     const index = this.#create(label);
     index.disable();
     this.indexes.set(id, index);
-    this.snapshots.forget(id);
+    this.snapshots.removeLabel(id);
     this.#needsMaintenance.delete(id);
     this.events.onIndex(id, index.handle());
   }
@@ -378,9 +378,9 @@ class Store implements VectorStore {
     for (const id of this.indexes.keys()) if (!declared.has(id)) this.#drop(id);
     const from = new Map<number, number>();
     for (const label of labels) {
-      const isKept = this.#keep(label);
-      from.set(label.id, isKept ? seq : this.storage.committedSeq());
-      if (isKept) continue;
+      const isRetained = this.#retain(label);
+      from.set(label.id, isRetained ? seq : this.storage.committedSeq());
+      if (isRetained) continue;
       this.indexes.get(label.id)?.close();
       this.indexes.set(label.id, this.#create(label));
       // A type that returns finds its vectors unchanged.
@@ -394,11 +394,11 @@ class Store implements VectorStore {
     this.indexes.get(id)!.close();
     this.indexes.delete(id);
     this.#needsMaintenance.delete(id);
-    this.snapshots.forget(id);
+    this.snapshots.removeLabel(id);
   }
 
   /** Returns true if an index matches the options of its type's current name. Otherwise it is rebuilt. */
-  #keep(label: Label): boolean {
+  #retain(label: Label): boolean {
     const index = this.indexes.get(label.id);
     if (index === undefined) return false;
     const { dimension } = index;
@@ -407,7 +407,7 @@ class Store implements VectorStore {
     if (index.name === label.name) return true;
     const options = this.#optionsOf(label);
     if (!isSameBuild(index.options, options)) return false;
-    this.snapshots.forget(label.id);
+    this.snapshots.removeLabel(label.id);
     const renamed = renamedIndex(index, label.name, options, this.#hooksOf(label));
     this.indexes.set(label.id, renamed);
     return true;

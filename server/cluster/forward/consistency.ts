@@ -32,7 +32,7 @@ export interface ConsistencyOptions extends ForwardOptions {
   members?: readonly ClusterLeader[];
   database: () => Database;
   /** Whether the positions of all shards here fit into a header. */
-  tellsShards: boolean;
+  reportsShards: boolean;
   proof: NodeProof | undefined;
 }
 
@@ -47,7 +47,7 @@ export type CallOnLeader = (
 export class Consistency {
   readonly #freshness: Freshness;
   /** Addresses by node name. */
-  readonly #places = new Map<string, string>();
+  readonly #addresses = new Map<string, string>();
 
   constructor(private readonly options: ConsistencyOptions) {
     this.#freshness = new Freshness(options);
@@ -57,8 +57,8 @@ export class Consistency {
     node.onChange(({ leader }) => this.#note(leader));
   }
 
-  #note(place: ClusterLeader | undefined): void {
-    if (place?.address) this.#places.set(place.node, place.address);
+  #note(leader: ClusterLeader | undefined): void {
+    if (leader?.address) this.#addresses.set(leader.node, leader.address);
   }
 
   /**
@@ -67,7 +67,7 @@ export class Consistency {
    * request was already forwarded.
    */
   sendTo(name: string, exchange: Exchange, body: Uint8Array): Promise<Result> | undefined {
-    const address = this.#places.get(name);
+    const address = this.#addresses.get(name);
     if (address === undefined || exchange.forwardedProgram !== '') return undefined;
     return forwardToNode(this.options, { node: name, address }, exchange, body);
   }
@@ -114,10 +114,10 @@ export class Consistency {
     const { query } = endpoint;
     if (query === undefined)
       return endpoint.reads === true ? this.fresh(exchange)?.then(answer) : undefined;
-    const { node, read, tellsShards } = this.options;
+    const { node, read, reportsShards } = this.options;
     checkProgram(node, exchange);
     const mode = exchange.consistency || read;
-    const shards = endpoint.sharded ? new ShardReads(exchange, mode, tellsShards) : undefined;
+    const shards = endpoint.sharded ? new ShardReads(exchange, mode, reportsShards) : undefined;
     exchange.shards = shards;
     const call = () =>
       this.#callOf(
@@ -135,10 +135,10 @@ export class Consistency {
       after: () => (shards === undefined ? parsePosition(exchange.after) : shards.main),
       key: () => keyOf(exchange),
     });
-    const isHeld = endpoint.writes && !endpoint.sessionCall && !isOfShard(exchange, endpoint);
-    if (!isHeld) return wait?.then(answer);
-    const held = () => answerOrForward(this.options, exchange, call, answer);
-    return wait === undefined ? held() : wait.then(held);
+    const isLeaderOnly = endpoint.writes && !endpoint.sessionCall && !isOfShard(exchange, endpoint);
+    if (!isLeaderOnly) return wait?.then(answer);
+    const forwarded = () => answerOrForward(this.options, exchange, call, answer);
+    return wait === undefined ? forwarded() : wait.then(forwarded);
   }
 
   /**
@@ -154,12 +154,12 @@ export class Consistency {
   /** Lets the leader answer a leader-only request. `answer` runs if this node is the leader. */
   onLeader(
     exchange: Exchange,
-    asked: Forwarded,
+    call: Forwarded,
     answer: () => Result | Promise<Result>,
   ): Promise<Result> {
     if (isAnsweredHere(this.options.node, exchange))
-      return answerOrForward(this.options, exchange, () => asked, answer);
-    return forwardToLeader(this.options, exchange, asked);
+      return answerOrForward(this.options, exchange, () => call, answer);
+    return forwardToLeader(this.options, exchange, call);
   }
 
   /**
@@ -174,8 +174,8 @@ export class Consistency {
   ): Promise<Uint8Array> | undefined {
     if (isAnsweredHere(this.options.node, exchange)) return undefined;
     const call = { ...this.#callOf(query, body, budgetMs), target: `/${query}` };
-    return forwardToLeader(this.options, exchange, call).then(({ status, body: told }) =>
-      goodBody(status.startsWith('200'), Buffer.from(told)),
+    return forwardToLeader(this.options, exchange, call).then(({ status, body: reply }) =>
+      goodBody(status.startsWith('200'), Buffer.from(reply)),
     );
   }
 }

@@ -11,25 +11,25 @@ import {
 import type { Exchange } from '../../http/exchange.js';
 import { jsonHeaders } from '../../http/header-list.js';
 import type { ClusterCounts } from '../cluster-counts.js';
-import { embeddedHere, type Forwarded } from './precomputed-embeddings.js';
+import { embedLocally, type Forwarded } from './precomputed-embeddings.js';
 import { codeOf, type NodeAnswer, type NodeClient, targetOf } from '../node-client.js';
 import type { Endpoint, Reply, Result } from '../../pipeline/router.js';
-import { keptWaiting } from '../read/read-consistency.js';
+import { ignoreTimeout } from '../read/read-consistency.js';
 import { isOfShard } from '../../pipeline/idempotency-key.js';
 import { hasPaused } from '../../pipeline/pause-detector.js';
 import { noteShard, parseRemotePositions } from '../read/consistency-token.js';
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
  * Fails QUERY_TIMEOUT if the client hung up while this process was paused (pause-detector.ts). The end of a
  * connection arrives after its request: the event loop reads it in the next turns, if a listener is set. From
  * then on, a client that has ended its side counts as disconnected.
  */
-async function checkIsThere(exchange: Exchange): Promise<void> {
-  await turn();
+async function checkConnected(exchange: Exchange): Promise<void> {
+  await nextTick();
   exchange.allowDisconnect();
-  for (let turns = 0; turns < 2; turns++) await turn();
+  for (let ticks = 0; ticks < 2; ticks++) await nextTick();
   if (exchange.settled) fail('QUERY_TIMEOUT', { ms: 0 });
 }
 
@@ -85,15 +85,15 @@ export function checkProgram({ program }: ClusterNode, { forwardedProgram }: Exc
 export async function answerOrForward(
   options: ForwardOptions,
   exchange: Exchange,
-  asked: () => Forwarded,
+  forwarded: () => Forwarded,
   answer: () => Result | Promise<Result>,
 ): Promise<Result> {
   try {
     return await answer();
   } catch (error) {
-    const isKept = exchange.forwardedProgram !== '' || !(error instanceof TrellisError);
-    if (isKept || !isNobodys(error.code)) throw error;
-    return forwardToLeader(options, exchange, asked());
+    const isFinal = exchange.forwardedProgram !== '' || !(error instanceof TrellisError);
+    if (isFinal || !isNobodys(error.code)) throw error;
+    return forwardToLeader(options, exchange, forwarded());
   }
 }
 
@@ -107,11 +107,11 @@ export async function forwardToLeader(
   { body, target = targetOf(exchange), embed, budgetMs = 0 }: Forwarded,
 ): Promise<Reply> {
   const { counts, calls, bodyMax } = options;
-  if (hasPaused()) await checkIsThere(exchange);
-  const made = calls.vouches ? await embeddedHere(embed, exchange, budgetMs) : undefined;
+  if (hasPaused()) await checkConnected(exchange);
+  const made = calls.vouches ? await embedLocally(embed, exchange, budgetMs) : undefined;
   const embeddings = made && body.length + made.length <= bodyMax ? made : undefined;
   try {
-    const reply = await askLeader(options, { exchange, body, target, embeddings });
+    const reply = await callLeader(options, { exchange, body, target, embeddings });
     counts.forwarded(reply.status.startsWith('2') ? 'done' : 'refused');
     return reply;
   } catch (error) {
@@ -121,18 +121,18 @@ export async function forwardToLeader(
   }
 }
 
-async function askLeader(options: ForwardOptions, asked: Asked): Promise<Reply> {
+async function callLeader(options: ForwardOptions, target: LeaderCall): Promise<Reply> {
   const { node, waitMs } = options;
-  const { exchange } = asked;
-  const patience = Math.min(waitMs, leftOf(exchange) ?? waitMs);
-  for (const end = performance.now() + patience; ; await pause(betweenMs)) {
+  const { exchange } = target;
+  const timeoutMs = Math.min(waitMs, leftOf(exchange) ?? waitMs);
+  for (const end = performance.now() + timeoutMs; ; await pause(betweenMs)) {
     const left = end - performance.now();
     if (node.fault && isNone.has(node.fault.code)) throw new TrellisError(node.fault);
     const leader = node.leader ?? (await node.waitForLeader(Math.max(0, left)));
     if (leader === undefined)
       throw new TrellisError(node.refusal ?? { code: 'NO_LEADER', args: {} });
     const isLast = left <= betweenMs || exchange.settled;
-    const answer = await askNode(options, leader, asked);
+    const answer = await callNode(options, leader, target);
     if (answer === undefined) {
       if (isLast) fail('NOT_LEADER', { node: leader.node, address: leader.address });
       continue;
@@ -144,7 +144,7 @@ async function askLeader(options: ForwardOptions, asked: Asked): Promise<Reply> 
     // This node usually applies the write within moments. If it does not, the write still stands, and later
     // reads wait for it. The value is read one time, because another thread may change it between two reads.
     const { owed } = node;
-    if (owed !== undefined) await node.waitFor(owed, waitMs).catch(keptWaiting);
+    if (owed !== undefined) await node.waitFor(owed, waitMs).catch(ignoreTimeout);
     return reply;
   }
 }
@@ -155,7 +155,7 @@ async function askLeader(options: ForwardOptions, asked: Asked): Promise<Reply> 
  */
 export async function forwardToNode(
   options: ForwardOptions,
-  place: ClusterLeader,
+  leader: ClusterLeader,
   exchange: Exchange,
   body: Uint8Array,
 ): Promise<Reply> {
@@ -165,12 +165,12 @@ export async function forwardToNode(
     ...(consistency !== '' && { 'Trellis-Consistency': consistency }),
     ...(after !== '' && { 'Trellis-After': after }),
   };
-  const answer = await askNode(options, place, { exchange, body, target, asFresh });
-  if (answer === undefined) return fail('SESSION_ELSEWHERE', { node: place.node });
+  const answer = await callNode(options, leader, { exchange, body, target, asFresh });
+  if (answer === undefined) return fail('SESSION_ELSEWHERE', { node: leader.node });
   return replyOf(answer, exchange, options.node);
 }
 
-interface Asked {
+interface LeaderCall {
   exchange: Exchange;
   body: Uint8Array;
   /** Path and query string. */
@@ -181,10 +181,10 @@ interface Asked {
 }
 
 /** Sends the request with `NodeClient.forward`. */
-function askNode(
+function callNode(
   { calls, node }: ForwardOptions,
   { address }: ClusterLeader,
-  { exchange, body, target, embeddings, asFresh }: Asked,
+  { exchange, body, target, embeddings, asFresh }: LeaderCall,
 ): Promise<NodeAnswer | undefined> {
   const headers: Record<string, string> = { ...headersOf(exchange, node), ...asFresh };
   // A rephrased request has another body than the client's and does not repeat it, so it lacks these headers.
@@ -204,10 +204,10 @@ function replyOf(
   exchange: Exchange,
   node: ClusterNode,
 ): Reply {
-  const told = parseRemotePositions(header('trellis-position'));
-  if (told === undefined)
+  const positions = parseRemotePositions(header('trellis-position'));
+  if (positions === undefined)
     return fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - exchange.startedAt) });
-  const { main, shards } = told;
+  const { main, shards } = positions;
   exchange.answeredAt = main;
   if (main !== undefined) node.noteAnswered(main);
   for (const [shard, at] of shards) noteShard(exchange, shard, at);

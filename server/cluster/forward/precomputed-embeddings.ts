@@ -33,7 +33,7 @@ const own: ReadonlySet<string> = new Set([
  * Embeds on this node if it can. A node with another program or without a provider leaves it to the leader.
  * The leader gets the rest of `budgetMs`. Fails as embedding does.
  */
-export async function embeddedHere(
+export async function embedLocally(
   embed: Embed | undefined,
   exchange: Exchange,
   budgetMs: number,

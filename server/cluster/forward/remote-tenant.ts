@@ -11,7 +11,7 @@ import type { DatabaseRequestHandler } from '../../pipeline/request-pipeline.js'
 import type { Endpoint, Reply } from '../../pipeline/router.js';
 import { type Member, ranked } from '../placement.js';
 
-export interface ElsewhereOptions {
+export interface RemoteTenantOptions {
   main: DatabaseRequestHandler;
   tenant: string;
   /** All members except this node. */
@@ -26,7 +26,7 @@ const roundMs = 50;
 /** Errors that say that nothing was done, and that another member may do it. */
 const goesOn: ReadonlySet<string> = new Set(['TENANT_UNKNOWN', 'NOT_LEADER', 'NO_LEADER']);
 
-export function tenantElsewhere(options: ElsewhereOptions): DatabaseRequestHandler {
+export function tenantOnOtherNode(options: RemoteTenantOptions): DatabaseRequestHandler {
   const { main, tenant } = options;
   const post: Endpoint = {
     metrics: main.metrics.route('other'),
@@ -36,7 +36,7 @@ export function tenantElsewhere(options: ElsewhereOptions): DatabaseRequestHandl
     availableDuringStartup: false,
     ndjson: true,
     budgetMs: 0,
-    handle: (exchange, body) => askMembers(options, exchange, body),
+    handle: (exchange, body) => callMembers(options, exchange, body),
   };
   return {
     tenant,
@@ -57,8 +57,8 @@ export function tenantElsewhere(options: ElsewhereOptions): DatabaseRequestHandl
  * Asks the members one after another. Fails TENANT_UNKNOWN if no member has the tenant, else with the error
  * of the last one.
  */
-async function askMembers(
-  { tenant, members, calls, waitMs }: ElsewhereOptions,
+async function callMembers(
+  { tenant, members, calls, waitMs }: RemoteTenantOptions,
   exchange: Exchange,
   body: Uint8Array,
 ): Promise<Reply> {

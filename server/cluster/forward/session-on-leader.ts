@@ -15,11 +15,11 @@ import { rawText } from '../../mcp/message/json-rpc.js';
  */
 export function queryBody({ plan }: Query, view: JsonView, body: Uint8Array): Uint8Array {
   const data = view.member('data');
-  const places = data?.kind === 'object' ? [data, view] : [view];
+  const bodies = data?.kind === 'object' ? [data, view] : [view];
   const members = plan.parameters.flatMap(({ name }) => {
-    const place = places.find((one) => one.member(name) !== undefined);
-    if (place === undefined) return [];
-    return [`${JSON.stringify(name)}:${rawText(place.member(name)!, body)}`];
+    const source = bodies.find((one) => one.member(name) !== undefined);
+    if (source === undefined) return [];
+    return [`${JSON.stringify(name)}:${rawText(source.member(name)!, body)}`];
   });
   return Buffer.from(`{${members.join(',')}}`);
 }

@@ -15,7 +15,7 @@ export class ShardReads implements ShardReading {
   constructor(
     private readonly exchange: Exchange,
     mode: string,
-    private readonly isTold: boolean,
+    private readonly isReported: boolean,
   ) {
     this.mode = mode;
     const { main, shards } = parsePositions(exchange.after);
@@ -32,6 +32,6 @@ export class ShardReads implements ShardReading {
   }
 
   answered(shard: string, at: ClusterPosition): void {
-    if (this.isTold) noteShard(this.exchange, shard, at);
+    if (this.isReported) noteShard(this.exchange, shard, at);
   }
 }

@@ -4,20 +4,20 @@ import { type ClusterNode, TrellisError } from '../../../engine/internal.js';
 import type { NodeClient } from '../node-client.js';
 import { parseRemoteJson } from '../../http/remote-error.js';
 
-const tellMs = 10_000;
+const timeoutMs = 10_000;
 
 /**
- * Runs `here` if this node leads. Fails NO_LEADER, with connection errors, or with the leader's error.
+ * Runs `locally` if this node leads. Fails NO_LEADER, with connection errors, or with the leader's error.
  */
-export async function askLeader(
+export async function sendToLeader(
   { node, calls }: { node: ClusterNode; calls: NodeClient },
   path: string,
   body: object,
-  here: () => Promise<void>,
+  locally: () => Promise<void>,
 ): Promise<void> {
-  if (node.role === 'leader') return here();
+  if (node.role === 'leader') return locally();
   const { leader } = node;
   if (leader === undefined) throw new TrellisError({ code: 'NO_LEADER', args: {} });
-  const answer = await calls.ask(leader.address, `/_admin/${path}`, body, tellMs);
+  const answer = await calls.request(leader.address, `/_admin/${path}`, body, timeoutMs);
   parseRemoteJson(answer.status === 200, answer.body);
 }

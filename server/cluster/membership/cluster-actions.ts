@@ -17,8 +17,8 @@ export interface ClusterActionsOptions {
 }
 
 /** Returns a whole number out of the parameters, or 0, which fits no file. */
-const numberOf = (asked: URLSearchParams, name: string): number => {
-  const value = asked.get(name) ?? '';
+const numberOf = (params: URLSearchParams, name: string): number => {
+  const value = params.get(name) ?? '';
   return /^\d{1,15}$/.test(value) ? Number(value) : 0;
 };
 
@@ -34,15 +34,15 @@ export function clusterActions(options: ClusterActionsOptions): [string, Action]
     [
       'cluster-status',
       async () => {
-        const place = node();
-        const log = await place.look().catch(() => null);
-        return { ...clusterStatus(place), name: place.name, log, ...options.known(place) };
+        const cluster = node();
+        const log = await cluster.look().catch(() => null);
+        return { ...clusterStatus(cluster), name: cluster.name, log, ...options.known(cluster) };
       },
     ],
     [
       'cluster-step-down',
-      async (asked) => {
-        const to = asked.get('to') ?? '';
+      async (params) => {
+        const to = params.get('to') ?? '';
         // The next leader announces its own address.
         const next = to === '' ? undefined : { node: to, address: '' };
         return { position: printPosition(await node().stepDown(next)) };
@@ -60,14 +60,14 @@ export function clusterActions(options: ClusterActionsOptions): [string, Action]
     ['cluster-beat', async () => ({ position: printPosition(await node().readBarrier(waitMs)) })],
     [
       'cluster-piece',
-      (asked) =>
-        copies.piece(
-          asked.get('copy') ?? '',
-          asked.get('path') ?? '',
-          numberOf(asked, 'from'),
-          numberOf(asked, 'bytes'),
+      (params) =>
+        copies.readChunk(
+          params.get('copy') ?? '',
+          params.get('path') ?? '',
+          numberOf(params, 'from'),
+          numberOf(params, 'bytes'),
         ),
     ],
-    ['cluster-copied', (asked) => copies.end(asked.get('copy') ?? '')],
+    ['cluster-copied', (params) => copies.end(params.get('copy') ?? '')],
   ];
 }

@@ -18,15 +18,15 @@ import type { Log } from '../../telemetry/log.js';
 import { NodeClient } from '../node-client.js';
 import { readMembers } from '../placement.js';
 import { alikeOf } from './settings-fingerprint.js';
-import { CheckDesk } from './consistency-check.js';
+import { ConsistencyChecks } from './consistency-check.js';
 import { fetchCopy, joinEmpty } from './join.js';
 import { Roster } from './known-nodes.js';
-import { Membership, checkMember, forgetLeft } from './membership.js';
+import { Membership, checkMember, removeLeftFile } from './membership.js';
 
 /** Errors that a newer copy of the data repairs. */
 const mended: ReadonlySet<string> = new Set(['LOG_TRUNCATED', 'DIVERGED']);
 
-const tellAgainMs = 60_000;
+const warnIntervalMs = 60_000;
 
 /**
  * Returns the name and addresses of this node: the advertised one, and those in `cluster.members`.
@@ -46,13 +46,13 @@ export interface Wanted {
 export class ClusterNodeService {
   readonly proof: NodeProof | undefined;
   readonly calls: NodeClient;
-  readonly checks: CheckDesk;
+  readonly checks: ConsistencyChecks;
   readonly roster: Roster;
   /** Undefined outside a cluster. */
   readonly #options: ClusterOptions | undefined;
   readonly #membership: Membership;
   #node: ClusterNode | undefined;
-  readonly #told = new Map<string, number>();
+  readonly #warnedAt = new Map<string, number>();
 
   /** Fails CONFIG_INVALID. */
   constructor(
@@ -76,12 +76,12 @@ export class ClusterNodeService {
       tenant: config.tenant,
       answerMax: limits.result_bytes,
       onlyLocal: this.#options !== undefined && secrets === undefined,
-      onUnproved: (address, why) => this.#tellUnproved(address, why),
+      onUnproved: (address, why) => this.#warnUnproved(address, why),
       ...(ca !== undefined && { ca }),
     });
     const { dataDir } = config;
     const members = readMembers(cluster.members).map(({ node }) => node);
-    this.checks = new CheckDesk({ calls: this.calls, log, members });
+    this.checks = new ConsistencyChecks({ calls: this.calls, log, members });
     const { calls } = this;
     this.roster = new Roster(alikeOf(config), calls);
     this.#membership = new Membership({
@@ -92,10 +92,10 @@ export class ClusterNodeService {
   }
 
   /** Logs an untrusted address, at most once a minute each, because it is tried repeatedly. */
-  #tellUnproved(address: string, reason: string): void {
+  #warnUnproved(address: string, reason: string): void {
     const now = performance.now();
-    if (now - (this.#told.get(address) ?? Number.NEGATIVE_INFINITY) < tellAgainMs) return;
-    this.#told.set(address, now);
+    if (now - (this.#warnedAt.get(address) ?? Number.NEGATIVE_INFINITY) < warnIntervalMs) return;
+    this.#warnedAt.set(address, now);
     this.log('error', 'cluster address not trusted: nothing is sent to it', { address, reason });
   }
 
@@ -105,7 +105,7 @@ export class ClusterNodeService {
   async prepare(wanted: Wanted): Promise<void> {
     const { dataDir } = this.config;
     const cluster = this.#options;
-    if (cluster === undefined) return forgetLeft(dataDir);
+    if (cluster === undefined) return removeLeftFile(dataDir);
     checkMember(dataDir, cluster.node);
     await joinEmpty({ ...this.#joining(cluster), ...wanted });
   }
@@ -131,16 +131,16 @@ export class ClusterNodeService {
     if (node === undefined) return;
     this.begin(database);
     let isBegun = false;
-    const look = (): void => {
+    const check = (): void => {
       const code = node.role === 'lost' ? node.fault?.code : undefined;
       if (isBegun || code === undefined || !mended.has(code)) return;
       isBegun = true;
-      void this.#refetch(node, wanted).then((isThere) => {
-        if (isThere) onMended(code === 'DIVERGED' ? this.#evidenceOf(node) : undefined);
+      void this.#refetch(node, wanted).then((isFetched) => {
+        if (isFetched) onMended(code === 'DIVERGED' ? this.#evidenceOf(node) : undefined);
       });
     };
-    node.onChange(look);
-    look();
+    node.onChange(check);
+    check();
   }
 
   async #refetch(node: ClusterNode, wanted: Wanted): Promise<boolean> {

@@ -10,7 +10,7 @@ import {
 } from '../../../engine/internal.js';
 import type { Log } from '../../telemetry/log.js';
 import type { NodeClient } from '../node-client.js';
-import { askLeader } from './ask-leader.js';
+import { sendToLeader } from './ask-leader.js';
 
 export interface CheckedNode {
   node: string;
@@ -26,7 +26,7 @@ export interface CheckResult {
   nodes: CheckedNode[];
 }
 
-export interface CheckDeskOptions {
+export interface ConsistencyCheckOptions {
   calls: NodeClient;
   log: Log;
   /** Configured node names. The leader adds the nodes that have contacted it. */
@@ -39,23 +39,23 @@ export interface CheckDeskOptions {
 
 const pollIntervalMs = 20;
 /** Number of comparisons whose reports are kept. */
-const keptMax = 8;
+const reportsMax = 8;
 
-export class CheckDesk {
+export class ConsistencyChecks {
   /** Differing tables by comparison and node, oldest comparison first. An empty text means none. */
-  readonly #told = new Map<string, Map<string, string>>();
-  #unhear = (): void => {};
+  readonly #reports = new Map<string, Map<string, string>>();
+  #stopListening = (): void => {};
 
-  constructor(private readonly options: CheckDeskOptions) {}
+  constructor(private readonly options: ConsistencyCheckOptions) {}
 
   /** Reports the results of this node to the leader from now on. */
   attach(node: ClusterNode): void {
     this.close();
     const { calls, log } = this.options;
-    this.#unhear = node.onCompared(({ check, other }) => {
-      const told = { check, node: node.node, tables: other.join(', ') };
-      const here = async (): Promise<void> => this.note(check, node.node, told.tables);
-      askLeader({ node, calls }, 'cluster-checked', told, here).catch((error: unknown) => {
+    this.#stopListening = node.onCompared(({ check, other }) => {
+      const report = { check, node: node.node, tables: other.join(', ') };
+      const locally = async (): Promise<void> => this.note(check, node.node, report.tables);
+      sendToLeader({ node, calls }, 'cluster-checked', report, locally).catch((error: unknown) => {
         const reason = error instanceof TrellisError ? errorMessage(error.data) : String(error);
         log('warn', 'comparison result not sent to the leader yet', { reason });
       });
@@ -63,10 +63,10 @@ export class CheckDesk {
   }
 
   note(check: string, node: string, tables: string): void {
-    const told = this.#told.get(check) ?? new Map<string, string>();
-    this.#told.set(check, told.set(node, tables));
-    const [oldest] = this.#told.keys();
-    if (this.#told.size > keptMax) this.#told.delete(oldest!);
+    const nodes = this.#reports.get(check) ?? new Map<string, string>();
+    this.#reports.set(check, nodes.set(node, tables));
+    const [oldest] = this.#reports.keys();
+    if (this.#reports.size > reportsMax) this.#reports.delete(oldest!);
   }
 
   /**
@@ -76,21 +76,23 @@ export class CheckDesk {
     const { members, waitMs = 10_000 } = this.options;
     const begun = performance.now();
     const [{ check, position }, { claims }] = await Promise.all([node.check(), node.look()]);
-    const heard = claims.map((claim) => claim.node);
-    const known = new Set([node.node, ...members, ...heard].filter((name) => !left.includes(name)));
+    const claimed = claims.map((claim) => claim.node);
+    const known = new Set(
+      [node.node, ...members, ...claimed].filter((name) => !left.includes(name)),
+    );
     // Another machine may be slower than this one.
     const end = performance.now() + waitMs + 2 * (performance.now() - begun);
-    const told = (): ReadonlyMap<string, string> => this.#told.get(check) ?? new Map();
-    while ([...known].some((name) => !told().has(name)) && performance.now() < end)
+    const reported = (): ReadonlyMap<string, string> => this.#reports.get(check) ?? new Map();
+    while ([...known].some((name) => !reported().has(name)) && performance.now() < end)
       await pause(pollIntervalMs);
-    const names = [...new Set([...known, ...told().keys()])].sort();
-    const nodes = names.map((name) => resultOf(name, told().get(name)));
+    const names = [...new Set([...known, ...reported().keys()])].sort();
+    const nodes = names.map((name) => resultOf(name, reported().get(name)));
     const equal = nodes.every(({ result }) => result === 'equal');
     return { position: printPosition(position), equal, nodes };
   }
 
   close(): void {
-    this.#unhear();
+    this.#stopListening();
   }
 }
 

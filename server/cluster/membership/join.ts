@@ -39,16 +39,16 @@ export interface JoinOptions {
   joins?: boolean;
 }
 
-const pieceBytes = 4 * 1024 * 1024;
+const chunkBytes = 4 * 1024 * 1024;
 /** Maximum bytes of the file list of a copy. */
 const copyListMax = 64 * 1024 * 1024;
-const piecesMs = 30_000;
+const chunkTimeoutMs = 30_000;
 /** Maximum bytes of an error response. */
 const refusalMax = 64 * 1024;
 /** Making a copy takes as long as reading the data. */
 const copyMs = 3_600_000;
 const retryMs = 500;
-const hearMs = 10_000;
+const pollIntervalMs = 10_000;
 const triesMax = 5;
 
 /**
@@ -82,11 +82,11 @@ export async function fetchCopy(
   dbUuid: string | undefined,
 ): Promise<boolean> {
   const { cluster, log, isOver, roster } = options;
-  let told = '';
+  let reported = '';
   while (!isOver()) {
     let reason = 'nobody leads';
     try {
-      const leader = await hearLeader(cluster, dbUuid, hearMs);
+      const leader = await hearLeader(cluster, dbUuid, pollIntervalMs);
       if (leader?.node === cluster.node) {
         await checkIsFree(leader, roster);
         reason = `this node is the last that has led, and its data are gone: another has to lead`;
@@ -99,8 +99,8 @@ export async function fetchCopy(
       if (isFinal(error)) throw error;
       reason = error instanceof TrellisError ? errorMessage(error.data) : String(error);
     }
-    if (reason !== told) log('warn', 'waiting for the data of another node', { reason });
-    told = reason;
+    if (reason !== reported) log('warn', 'waiting for the data of another node', { reason });
+    reported = reason;
     await pause(retryMs);
   }
   return false;
@@ -129,29 +129,29 @@ const isFinal = (error: unknown): boolean =>
 
 async function fetchFrom(address: string, options: JoinOptions): Promise<void> {
   const { calls, dataDir, onProgress, cluster, roster, joins = false } = options;
-  const asked = { ...roster.selfOf(cluster.node, cluster.advertise), joins };
-  const most = copyListMax;
-  const begun = await calls.ask(address, '/_admin/cluster-copy', asked, copyMs, { most });
-  const told = parseRemoteJson(begun.status === 200, begun.body) as {
+  const request = { ...roster.selfOf(cluster.node, cluster.advertise), joins };
+  const max = copyListMax;
+  const begun = await calls.request(address, '/_admin/cluster-copy', request, copyMs, { max });
+  const list = parseRemoteJson(begun.status === 200, begun.body) as {
     copy: string;
     files: CopiedFile[];
   };
-  const { copy, files } = told;
-  const place = copyPlaceIn(dataDir);
-  mkdirSync(place, { recursive: true, mode: 0o700 });
+  const { copy, files } = list;
+  const folder = copyPlaceIn(dataDir);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   // The folder itself stays, because a mark in the data directory refers to it.
-  for (const name of readdirSync(place))
-    rmSync(join(place, name), { recursive: true, force: true });
+  for (const name of readdirSync(folder))
+    rmSync(join(folder, name), { recursive: true, force: true });
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
   let done = 0;
   for (const file of files) {
     if (!isCopiedPath(file.path)) fail('DATA_CORRUPT', { what: 'a copy names other files' });
-    await fetchFile({ ...file, copy, address }, place, options, (bytes) => {
+    await fetchFile({ ...file, copy, address }, folder, options, (bytes) => {
       done += bytes;
       onProgress((100 * done) / Math.max(1, total));
     });
   }
-  await calls.ask(address, `/_admin/cluster-copied?copy=${copy}`, {}, piecesMs);
+  await calls.request(address, `/_admin/cluster-copied?copy=${copy}`, {}, chunkTimeoutMs);
 }
 
 interface WantedFile extends CopiedFile {
@@ -161,22 +161,22 @@ interface WantedFile extends CopiedFile {
 
 async function fetchFile(
   { copy, address, path, bytes }: WantedFile,
-  place: string,
+  folder: string,
   { calls, isOver }: JoinOptions,
-  onPiece: (bytes: number) => void,
+  onChunk: (bytes: number) => void,
 ): Promise<void> {
-  const target = join(place, path);
+  const target = join(folder, path);
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
   const descriptor = openSync(target, 'w', 0o600);
   try {
     for (let from = 0; from < bytes && !isOver(); ) {
-      const size = Math.min(pieceBytes, bytes - from);
-      const asked = new URLSearchParams({ copy, path, from: String(from), bytes: String(size) });
-      const piece = await fetchPiece(address, `/_admin/cluster-piece?${asked}`, calls, size);
+      const size = Math.min(chunkBytes, bytes - from);
+      const params = new URLSearchParams({ copy, path, from: String(from), bytes: String(size) });
+      const chunk = await fetchChunk(address, `/_admin/cluster-piece?${params}`, calls, size);
       // On a disk that fills up, a part of the piece is written. The loop requests the rest again.
-      const written = writeSync(descriptor, piece, 0, piece.length, from);
+      const written = writeSync(descriptor, chunk, 0, chunk.length, from);
       from += written;
-      onPiece(written);
+      onChunk(written);
     }
     fsyncSync(descriptor);
   } finally {
@@ -185,7 +185,7 @@ async function fetchFile(
 }
 
 /** Fetches one piece. Fails DATA_CORRUPT if it arrives damaged `triesMax` times. */
-async function fetchPiece(
+async function fetchChunk(
   address: string,
   path: string,
   calls: NodeClient,
@@ -195,12 +195,12 @@ async function fetchPiece(
   for (let tries = 0; tries < triesMax; tries++) {
     if (tries > 0) await pause(retryMs);
     try {
-      const most = size + 4 + refusalMax;
-      const { status, body } = await calls.ask(address, path, {}, piecesMs, { most });
+      const max = size + 4 + refusalMax;
+      const { status, body } = await calls.request(address, path, {}, chunkTimeoutMs, { max });
       if (status !== 200) throw parseRemoteError(body);
-      const piece = body.subarray(4);
-      if (piece.length > 0 && piece.length <= size && crc32(piece) === body.readUInt32LE(0))
-        return piece;
+      const chunk = body.subarray(4);
+      if (chunk.length > 0 && chunk.length <= size && crc32(chunk) === body.readUInt32LE(0))
+        return chunk;
       failure = new TrellisError({ code: 'DATA_CORRUPT', args: { what: `a piece of ${path}` } });
     } catch (error) {
       if (error instanceof TrellisError) throw error;

@@ -8,11 +8,11 @@ import {
   TrellisError,
   errorMessage,
 } from '../../../engine/internal.js';
-import { type KeyFile, readWholeKeyFile, rewriteKeyFile } from '../../auth/key-file.js';
-import { adoptShared, changeIn, isSameFile } from './shared-keys.js';
+import { type KeyFile, readFullKeyFile, rewriteKeyFile } from '../../auth/key-file.js';
+import { withSharedKeys, changeIn, isSameFile } from './shared-keys.js';
 import type { Log } from '../../telemetry/log.js';
 import type { NodeClient } from '../node-client.js';
-import { askLeader } from './ask-leader.js';
+import { sendToLeader } from './ask-leader.js';
 import { type ClusterSettings, readSettings } from './settings.js';
 
 export interface ClusterKeysOptions {
@@ -29,8 +29,8 @@ const pollIntervalMs = 500;
 export class ClusterKeys {
   #node: ClusterNode | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #telling: Promise<void> | undefined;
-  #told = '';
+  #sending: Promise<void> | undefined;
+  #sent = '';
 
   constructor(private readonly options: ClusterKeysOptions) {}
 
@@ -39,19 +39,19 @@ export class ClusterKeys {
     this.close();
     if (cluster === undefined) return;
     this.#node = cluster;
-    this.#look();
-    this.#timer = setInterval(() => this.#look(), pollIntervalMs).unref();
+    this.#check();
+    this.#timer = setInterval(() => this.#check(), pollIntervalMs).unref();
   }
 
-  #look(): void {
+  #check(): void {
     try {
-      const change = changeIn(this.#adopt(this.#node!));
-      if (change === undefined || this.#telling !== undefined) return;
-      this.#telling = this.#tell(this.#node!, change)
+      const change = changeIn(this.#applyShared(this.#node!));
+      if (change === undefined || this.#sending !== undefined) return;
+      this.#sending = this.#send(this.#node!, change)
         .then(() => this.#note(''))
         .catch((error: unknown) => this.#note(reasonOf(error)))
         .finally(() => {
-          this.#telling = undefined;
+          this.#sending = undefined;
         });
     } catch (error) {
       this.#note(reasonOf(error));
@@ -59,37 +59,37 @@ export class ClusterKeys {
   }
 
   /** Updates the file from the log. Returns the new contents. */
-  #adopt(node: ClusterNode): KeyFile {
+  #applyShared(node: ClusterNode): KeyFile {
     const { path, log, onKeys } = this.options;
     const { keys: list } = readSettings(node);
-    const file = readWholeKeyFile(path);
+    const file = readFullKeyFile(path);
     if (list === undefined && (file.shared !== undefined || !existsSync(path))) return file;
-    const adopted = (given: KeyFile): KeyFile =>
-      list === undefined ? { ...given, shared: [], gone: [] } : adoptShared(given, list);
-    if (isSameFile(file, adopted(file))) return file;
-    let kept: KeyFile = file;
-    rewriteKeyFile(path, (given) => {
-      kept = adopted(given);
-      return kept;
+    const withShared = (source: KeyFile): KeyFile =>
+      list === undefined ? { ...source, shared: [], gone: [] } : withSharedKeys(source, list);
+    if (isSameFile(file, withShared(file))) return file;
+    let stored: KeyFile = file;
+    rewriteKeyFile(path, (current) => {
+      stored = withShared(current);
+      return stored;
     });
-    const ids = new Set(kept.keys.map(({ id }) => id));
+    const ids = new Set(stored.keys.map(({ id }) => id));
     const gone = file.keys.map(({ id }) => id).filter((id) => !ids.has(id));
     log('info', 'key file updated from the cluster', { gone: gone.join(' ') });
     onKeys();
-    return kept;
+    return stored;
   }
 
-  async #tell(node: ClusterNode, change: NonNullable<ReturnType<typeof changeIn>>): Promise<void> {
+  async #send(node: ClusterNode, change: NonNullable<ReturnType<typeof changeIn>>): Promise<void> {
     const { settings, calls } = this.options;
-    const here = (): Promise<void> => settings.changeKeys(change);
-    await askLeader({ node, calls }, 'cluster-keys', change, here);
+    const locally = (): Promise<void> => settings.changeKeys(change);
+    await sendToLeader({ node, calls }, 'cluster-keys', change, locally);
   }
 
   /** Logs one time why the other nodes lack the changes of this node. */
   #note(reason: string): void {
-    if (reason !== '' && reason !== this.#told)
+    if (reason !== '' && reason !== this.#sent)
       this.options.log('warn', 'key change not sent to the leader yet', { reason });
-    this.#told = reason;
+    this.#sent = reason;
   }
 
   close(): void {

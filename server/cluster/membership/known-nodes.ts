@@ -17,7 +17,7 @@ export interface Self {
   alike: Alike;
 }
 
-const askMs = 2_000;
+const requestTimeoutMs = 2_000;
 
 export class Roster {
   readonly boot = randomUUID();
@@ -26,7 +26,7 @@ export class Roster {
   constructor(
     /** Shared settings of this node. */
     private readonly alike: Alike,
-    private readonly calls: Pick<NodeClient, 'ask'>,
+    private readonly calls: Pick<NodeClient, 'request'>,
   ) {}
 
   /** Returns the identity of this process under that name. */
@@ -42,7 +42,7 @@ export class Roster {
     if (node === leader.node && boot !== this.boot)
       fail('NODE_NAME_TAKEN', { node, address: leader.address });
     const known = this.#known.get(node);
-    if (known !== undefined && known.boot !== boot && (await this.#isThere(known)))
+    if (known !== undefined && known.boot !== boot && (await this.#isReachable(known)))
       fail('NODE_NAME_TAKEN', { node, address: known.address });
     this.#known.set(node, { address, boot });
   }
@@ -54,16 +54,21 @@ export class Roster {
   }
 
   /** Returns true if the same process answers at the address. */
-  async #isThere({ address, boot }: Pick<Self, 'address' | 'boot'>): Promise<boolean> {
+  async #isReachable({ address, boot }: Pick<Self, 'address' | 'boot'>): Promise<boolean> {
     return (await this.bootAt(address)) === boot;
   }
 
   /** Returns the process id of the node that answers at the address, or undefined if none does. */
   async bootAt(address: string): Promise<string | undefined> {
     try {
-      const { status, body } = await this.calls.ask(address, '/_admin/cluster-self', {}, askMs);
-      const told = parseRemoteJson(status === 200, body) as { boot?: unknown } | null;
-      return typeof told?.boot === 'string' ? told.boot : undefined;
+      const { status, body } = await this.calls.request(
+        address,
+        '/_admin/cluster-self',
+        {},
+        requestTimeoutMs,
+      );
+      const answer = parseRemoteJson(status === 200, body) as { boot?: unknown } | null;
+      return typeof answer?.boot === 'string' ? answer.boot : undefined;
     } catch {
       return undefined;
     }

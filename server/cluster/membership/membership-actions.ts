@@ -10,7 +10,7 @@ import {
 } from '../../../engine/internal.js';
 import type { Action } from '../../handlers/admin-handler.js';
 import type { NodeCopies } from './node-copies.js';
-import type { CheckDesk } from './consistency-check.js';
+import type { ConsistencyChecks } from './consistency-check.js';
 import type { Roster, Self } from './known-nodes.js';
 import { type ClusterSettings, readSettings } from './settings.js';
 
@@ -18,7 +18,7 @@ export interface MembershipActionsOptions {
   node: () => ClusterNode | undefined;
   settings: ClusterSettings;
   copies: NodeCopies;
-  checks: CheckDesk;
+  checks: ConsistencyChecks;
   roster: Roster;
   /** Address at which the other nodes reach this one. */
   address: string;
@@ -27,15 +27,15 @@ export interface MembershipActionsOptions {
 
 const nameMax = 300;
 /** Maximum number of secrets that a node may report. Real nodes have fewer. */
-const keysMost = 100;
+const keysMax = 100;
 
 export function membershipActions(options: MembershipActionsOptions): [string, Action][] {
   const { settings, copies, checks, roster, limits, address, node: nodeOf } = options;
   const node = (): ClusterNode => nodeOf() ?? fail('FEATURE_DISABLED', { feature: 'A cluster' });
   const hasLeft = (name: string): boolean => (readSettings(node()).left ?? []).includes(name);
   return [
-    ['cluster-leave', (asked) => settings.leave(nameIn(asked, 'node'))],
-    ['cluster-forget', (asked) => settings.unmark(nameIn(asked, 'backup'))],
+    ['cluster-leave', (params) => settings.leave(nameIn(params, 'node'))],
+    ['cluster-forget', (params) => settings.unmark(nameIn(params, 'backup'))],
     [
       'cluster-mark',
       (_, body) => {
@@ -86,8 +86,8 @@ export function membershipActions(options: MembershipActionsOptions): [string, A
   ];
 }
 
-function nameIn(asked: URLSearchParams, param: string): string {
-  const name = asked.get(param) ?? '';
+function nameIn(params: URLSearchParams, param: string): string {
+  const name = params.get(param) ?? '';
   if (name === '') fail('PARAM_MISSING', { owner: 'cluster', param, type: 'String' });
   if (name.length > nameMax)
     fail('PARAM_VALUE', { param, allowed: `of at most ${nameMax} characters`, got: excerpt(name) });
@@ -98,8 +98,8 @@ function nameIn(asked: URLSearchParams, param: string): string {
 function keysIn(view: JsonView): number[] {
   const list = view.member('keys');
   if (list?.kind !== 'array') return [];
-  const most = Math.min(list.length, keysMost);
-  return Array.from({ length: most }, (_, i) => list.at(i)).flatMap((value) =>
+  const max = Math.min(list.length, keysMax);
+  return Array.from({ length: max }, (_, i) => list.at(i)).flatMap((value) =>
     value.kind === 'number' && value.integral ? [Number(value.token())] : [],
   );
 }
@@ -118,9 +118,9 @@ function numberOf(view: JsonView, param: string): number {
 
 /** Returns the identity in a request, or undefined for a version that does not report it. */
 function selfIn(view: JsonView): Self | undefined {
-  const given = view.member('alike');
-  if (given?.kind !== 'object') return undefined;
-  const alike = Object.fromEntries(given.names().map((key) => [key, textOf(given, key)]));
+  const alikeView = view.member('alike');
+  if (alikeView?.kind !== 'object') return undefined;
+  const alike = Object.fromEntries(alikeView.names().map((key) => [key, textOf(alikeView, key)]));
   const [node, address, boot] = ['node', 'address', 'boot'].map((name) => textOf(view, name));
   return { node: node!, address: address!, boot: boot!, alike };
 }

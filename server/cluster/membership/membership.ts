@@ -14,7 +14,7 @@ import {
 } from '../../../engine/internal.js';
 import type { Log } from '../../telemetry/log.js';
 import type { NodeClient } from '../node-client.js';
-import { askLeader } from './ask-leader.js';
+import { sendToLeader } from './ask-leader.js';
 import type { Roster } from './known-nodes.js';
 import { marksOf, readSettings } from './settings.js';
 
@@ -34,7 +34,7 @@ const claimMaxMs = 60_000;
 /** Milliseconds until a refused node tries again. */
 const againMs = 5_000;
 /** Number of reports within `keepMs`. */
-const claimsPerKeep = 16;
+const claimsPerRetention = 16;
 
 /** Returns the path of the file that holds the name of a node that has left. */
 const leftIn = (dataDir: string): string => join(dataDir, 'LEFT');
@@ -46,7 +46,7 @@ export function checkMember(dataDir: string, node: string): void {
 }
 
 /** Removes the mark of a left node: the data belong to a member, or to no cluster. */
-export function forgetLeft(dataDir: string): void {
+export function removeLeftFile(dataDir: string): void {
   if (existsSync(leftIn(dataDir))) rmSync(leftIn(dataDir));
 }
 
@@ -54,8 +54,8 @@ export class Membership {
   #node: ClusterNode | undefined;
   #timer: NodeJS.Timeout | undefined;
   #unhear = (): void => {};
-  #isTelling = false;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #isSending = false;
+  #sentAt = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: MembershipOptions) {}
 
@@ -66,16 +66,16 @@ export class Membership {
     let { leader: before } = node;
     this.#unhear = node.onChange(({ leader }) => {
       // A new leader may not know this node, or may have other settings.
-      if (leader?.node !== before?.node) this.#toldAt = Number.NEGATIVE_INFINITY;
+      if (leader?.node !== before?.node) this.#sentAt = Number.NEGATIVE_INFINITY;
       before = leader;
       // Until this node has reported to the leader, another process may take its name.
       this.#claim(node);
     });
-    this.#look();
-    this.#timer = setInterval(() => this.#look(), pollIntervalMs).unref();
+    this.#check();
+    this.#timer = setInterval(() => this.#check(), pollIntervalMs).unref();
   }
 
-  #look(): void {
+  #check(): void {
     const node = this.#node!;
     if (node.role === 'lost') return;
     // The other nodes are compared with the leader, so the leader itself cannot differ.
@@ -103,23 +103,23 @@ export class Membership {
   #claim(node: ClusterNode): void {
     const { calls, keepMs, roster, address } = this.options;
     const now = performance.now();
-    const leastMs = node.fault?.code === 'NODE_DIFFERS' ? againMs : claimMaxMs;
-    const everyMs = Math.min(leastMs, keepMs / claimsPerKeep);
-    if (node.role !== 'follower' || this.#isTelling || now - this.#toldAt < everyMs) return;
-    this.#isTelling = true;
+    const minIntervalMs = node.fault?.code === 'NODE_DIFFERS' ? againMs : claimMaxMs;
+    const everyMs = Math.min(minIntervalMs, keepMs / claimsPerRetention);
+    if (node.role !== 'follower' || this.#isSending || now - this.#sentAt < everyMs) return;
+    this.#isSending = true;
     const claim = {
       ...roster.selfOf(node.node, address),
       seq: node.durable.seq,
       keys: node.keys,
     };
-    askLeader({ node, calls }, 'cluster-claim', claim, () => Promise.resolve())
+    sendToLeader({ node, calls }, 'cluster-claim', claim, () => Promise.resolve())
       .then(
         () => this.#differ(undefined),
         (error: unknown) => this.#refused(error),
       )
       .finally(() => {
-        this.#isTelling = false;
-        this.#toldAt = performance.now();
+        this.#isSending = false;
+        this.#sentAt = performance.now();
       });
   }
 
@@ -136,13 +136,13 @@ export class Membership {
    * Sets or clears the error NODE_DIFFERS. The node still follows, and may lead if no other node does,
    * because a change of settings reaches one node after another.
    */
-  #differ(fault: ErrorData | undefined): void {
+  #differ(error: ErrorData | undefined): void {
     const node = this.#node!;
     const { fault: before } = node;
     if (before !== undefined && before.code !== 'NODE_DIFFERS') return;
-    if (before === fault || (before && fault && errorMessage(before) === errorMessage(fault)))
+    if (before === error || (before && error && errorMessage(before) === errorMessage(error)))
       return;
-    node.setFault(fault);
+    node.setFault(error);
   }
 
   close(): void {

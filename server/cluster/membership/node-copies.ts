@@ -19,7 +19,7 @@ export interface NodeCopiesOptions {
   dataDir: string;
 }
 
-interface Given {
+interface RunningCopy {
   folder: string;
   files: readonly CopiedFile[];
   expiry: NodeJS.Timeout;
@@ -29,17 +29,17 @@ interface Given {
 const copiesMax = 4;
 const idleMs = 120_000;
 /** Maximum bytes of a piece. The thread that takes connections reads and checksums it. */
-const pieceMax = 1024 * 1024;
+const chunkMax = 1024 * 1024;
 
 export class NodeCopies {
-  readonly #given = new Map<string, Given>();
+  readonly #copies = new Map<string, RunningCopy>();
   #beginning = 0;
   /** Resolves when the copies of earlier processes are removed. */
   #cleared: Promise<void> | undefined;
 
   constructor(private readonly options: NodeCopiesOptions) {}
 
-  get #place(): string {
+  get #folder(): string {
     return join(this.options.dataDir, 'copies');
   }
 
@@ -47,15 +47,15 @@ export class NodeCopies {
   async begin(): Promise<{ copy: string; files: readonly CopiedFile[] }> {
     const database = this.options.database();
     if (database?.cluster === undefined) fail('FEATURE_DISABLED', { feature: 'A cluster' });
-    if (this.#given.size + this.#beginning >= copiesMax)
+    if (this.#copies.size + this.#beginning >= copiesMax)
       fail('OVERLOADED', { queue: 'The list of copies for other nodes' });
     const copy = randomUUID();
-    const folder = join(this.#place, copy);
+    const folder = join(this.#folder, copy);
     this.#beginning++;
     try {
       await this.#clear();
       const files = await makeNodeCopy((to) => database!.backUp(to), this.options.dataDir, folder);
-      this.#given.set(copy, { folder, files, expiry: this.#expiryOf(copy) });
+      this.#copies.set(copy, { folder, files, expiry: this.#expiryOf(copy) });
       return { copy, files };
     } finally {
       this.#beginning--;
@@ -64,7 +64,7 @@ export class NodeCopies {
 
   async #clear(): Promise<void> {
     try {
-      await (this.#cleared ??= removeLargeFolder(this.#place));
+      await (this.#cleared ??= removeLargeFolder(this.#folder));
     } catch (error) {
       this.#cleared = undefined;
       throw error;
@@ -79,15 +79,15 @@ export class NodeCopies {
   /**
    * Returns a piece of a file: its CRC32 (u32, little-endian), then its bytes. Fails NOT_FOUND, PARAM_RANGE.
    */
-  piece(copy: string, path: string, from: number, bytes: number): Uint8Array {
-    const given = this.#given.get(copy);
-    const file = given?.files.find((one) => one.path === path);
-    if (given === undefined || file === undefined)
+  readChunk(copy: string, path: string, from: number, bytes: number): Uint8Array {
+    const running = this.#copies.get(copy);
+    const file = running?.files.find((one) => one.path === path);
+    if (running === undefined || file === undefined)
       return fail('NOT_FOUND', { name: excerpt(`${copy} ${path}`), kind: 'copy' });
-    given.expiry.refresh();
-    const size = Math.min(bytes, pieceMax, file.bytes - from);
+    running.expiry.refresh();
+    const size = Math.min(bytes, chunkMax, file.bytes - from);
     const reply = Buffer.alloc(4 + Math.max(0, size));
-    const descriptor = openSync(join(given.folder, path), 'r');
+    const descriptor = openSync(join(running.folder, path), 'r');
     try {
       readSync(descriptor, reply, 4, reply.length - 4, from);
     } finally {
@@ -98,10 +98,10 @@ export class NodeCopies {
   }
 
   async end(copy: string): Promise<void> {
-    const given = this.#given.get(copy);
-    if (given === undefined) return;
-    clearTimeout(given.expiry);
-    this.#given.delete(copy);
-    await removeLargeFolder(given.folder);
+    const running = this.#copies.get(copy);
+    if (running === undefined) return;
+    clearTimeout(running.expiry);
+    this.#copies.delete(copy);
+    await removeLargeFolder(running.folder);
   }
 }

@@ -46,12 +46,12 @@ const mayLack = (key: string): boolean => !(ofVectors.test(key) || key.startsWit
 /**
  * Describes the first difference, from the view of the asking node. Returns undefined if there is none.
  */
-export function differenceOf(ours: Alike, theirs: Alike): string | undefined {
-  for (const key of [...new Set([...Object.keys(ours), ...Object.keys(theirs)])].sort()) {
-    const [here, there] = [ours[key], theirs[key]];
-    if (here === there) continue;
-    if ((here === undefined || there === undefined) && mayLack(key)) continue;
-    return `\`${currentKey(key)}\` is ${there ?? 'not set'} here and ${here ?? 'not set'} on the leader`;
+export function differenceOf(local: Alike, theirs: Alike): string | undefined {
+  for (const key of [...new Set([...Object.keys(local), ...Object.keys(theirs)])].sort()) {
+    const [localValue, remoteValue] = [local[key], theirs[key]];
+    if (localValue === remoteValue) continue;
+    if ((localValue === undefined || remoteValue === undefined) && mayLack(key)) continue;
+    return `\`${currentKey(key)}\` is ${remoteValue ?? 'not set'} here and ${localValue ?? 'not set'} on the leader`;
   }
   return undefined;
 }

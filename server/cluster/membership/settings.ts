@@ -102,7 +102,7 @@ export class ClusterSettings {
   }
 
   #change(change: (settings: Settings, node: ClusterNode) => Settings): Promise<void> {
-    const turn = this.#last.then(async () => {
+    const result = this.#last.then(async () => {
       const node = this.node() ?? fail('FEATURE_DISABLED', { feature: 'A cluster' });
       // Read a single time, because another thread may make this node the leader between two reads.
       const { refusal } = node;
@@ -111,7 +111,7 @@ export class ClusterSettings {
       const changed = change(settings, node);
       if (changed !== settings) await node.setSettings(packSettings(changed));
     });
-    this.#last = turn.catch(() => undefined);
-    return turn;
+    this.#last = result.catch(() => undefined);
+    return result;
   }
 }

@@ -37,11 +37,11 @@ export function changeIn({ keys, shared = [], gone = [] }: KeyFile): KeyChange |
 
 /** Reads a change that another node sent. Fails PARAM_TYPE. */
 export function readKeyChange(body: Uint8Array): KeyChange {
-  let given: Partial<KeyChange> | null = null;
+  let input: Partial<KeyChange> | null = null;
   try {
-    given = JSON.parse(Buffer.from(body).toString());
+    input = JSON.parse(Buffer.from(body).toString());
   } catch {}
-  const { set, revoke } = given ?? {};
+  const { set, revoke } = input ?? {};
   const areIds = Array.isArray(revoke) && revoke.every((id) => typeof id === 'string');
   if (areIds && areKeyRecords(set)) return { set, revoke };
   return fail('PARAM_TYPE', {
@@ -58,8 +58,8 @@ export function applyKeyChange(list: SharedKeys, { set, revoke }: KeyChange): Sh
   const gone = new Set(revoked);
   const keys = new Map(list.keys.map((key) => [key.id, key]));
   for (const key of set) keys.set(key.id, key);
-  const kept = [...keys.values()].filter(({ id }) => !gone.has(id));
-  const next = { keys: kept, revoked: revoked.slice(-revokedMax) };
+  const valid = [...keys.values()].filter(({ id }) => !gone.has(id));
+  const next = { keys: valid, revoked: revoked.slice(-revokedMax) };
   return isSame(next, list) ? list : next;
 }
 
@@ -67,7 +67,7 @@ export function applyKeyChange(list: SharedKeys, { set, revoke }: KeyChange): Sh
  * Returns a file with the current list. Edits of the file since its last update stay. A file that was never
  * written from a list is replaced, because its keys may have been revoked long ago.
  */
-export function adoptShared(file: KeyFile, list: SharedKeys): KeyFile {
+export function withSharedKeys(file: KeyFile, list: SharedKeys): KeyFile {
   const change = file.shared && changeIn(file);
   const { keys } = change ? applyKeyChange(list, change) : list;
   const known = new Set(list.revoked);

@@ -18,7 +18,7 @@ export interface FreshnessOptions extends LeaderQuestions {
   counts?: ClusterCounts;
 }
 
-export interface Asked {
+export interface FreshnessRequest {
   mode: string;
   /** Returns the position of the request under `session`, if it has one. */
   after: () => ClusterPosition | undefined;
@@ -30,7 +30,7 @@ export interface Asked {
  * Ignores REPLICA_BEHIND after a forwarded write: the node keeps the owed position, and later reads wait for
  * it (ClusterNode.noteAnswered).
  */
-export const keptWaiting = (error: unknown): void => {
+export const ignoreTimeout = (error: unknown): void => {
   if (!(error instanceof TrellisError) || error.code !== 'REPLICA_BEHIND') throw error;
 };
 
@@ -44,7 +44,7 @@ export class Freshness {
   /**
    * Returns undefined if the node is fresh enough. Fails REPLICA_BEHIND, NO_LEADER, NOT_LEADER, PARAM_VALUE.
    */
-  whenFresh({ mode, after, key }: Asked): Promise<unknown> | undefined {
+  whenFresh({ mode, after, key }: FreshnessRequest): Promise<unknown> | undefined {
     const { node } = this.options;
     const lag = /^max-lag=(\d{1,9})$/.exec(mode);
     if (lag !== null) {
@@ -58,7 +58,7 @@ export class Freshness {
       case 'session':
         return this.#whenSeen('session', [after(), node.owed]);
       case 'strong':
-        return this.#counted('strong', this.#strong(key));
+        return this.#counted('strong', this.#readBarrier(key));
       default: {
         const allowed = 'local, session, strong or max-lag=MILLISECONDS';
         return fail('PARAM_VALUE', { param: 'Trellis-Consistency', allowed, got: excerpt(mode) });
@@ -78,15 +78,15 @@ export class Freshness {
     return this.#counted(mode, Promise.all(unseen.map((at) => node.waitFor(at, waitMs))));
   }
 
-  #strong(key: Asked['key']): Promise<unknown> {
+  #readBarrier(key: FreshnessRequest['key']): Promise<unknown> {
     const { node, waitMs } = this.options;
     if (node.role === 'leader') return node.readBarrier(waitMs);
-    return this.#leaders.ask(key()).then((at) => node.waitFor(at, waitMs));
+    return this.#leaders.request(key()).then((at) => node.waitFor(at, waitMs));
   }
 
-  #checkLag(wanted: string, most: number): undefined {
+  #checkLag(wanted: string, maxLag: number): undefined {
     const { lagMs, silenceMs, position, role, hasCaughtUp } = this.options.node;
-    if (role !== 'joining' && hasCaughtUp && Math.max(lagMs, silenceMs) <= most) return undefined;
+    if (role !== 'joining' && hasCaughtUp && Math.max(lagMs, silenceMs) <= maxLag) return undefined;
     this.options.counts?.waited('max-lag', 'behind');
     return fail('REPLICA_BEHIND', { position: printPosition(position), wanted });
   }

@@ -17,7 +17,7 @@ export interface LeaderQuestions {
   node: ClusterNode;
   /** Longest wait in milliseconds for a leader, and for its answer. */
   waitMs: number;
-  calls: Pick<NodeClient, 'ask'>;
+  calls: Pick<NodeClient, 'request'>;
 }
 
 export class LeaderPosition {
@@ -30,31 +30,31 @@ export class LeaderPosition {
    * Returns the leader's position. `key` is the key of one waiting caller, for nodes without a common secret.
    * Fails NO_LEADER, NOT_LEADER.
    */
-  ask(key: Record<string, string>): Promise<ClusterPosition> {
-    this.#next ??= this.#askNext(key);
+  request(key: Record<string, string>): Promise<ClusterPosition> {
+    this.#next ??= this.#requestNext(key);
     return this.#next;
   }
 
-  async #askNext(key: Record<string, string>): Promise<ClusterPosition> {
+  async #requestNext(key: Record<string, string>): Promise<ClusterPosition> {
     // A running request was sent before these reads arrived, so they wait for the next one.
     await this.#asking?.catch(() => undefined);
     this.#asking = this.#next;
     this.#next = undefined;
-    return this.#ask(key);
+    return this.#fetch(key);
   }
 
-  async #ask(key: Record<string, string>): Promise<ClusterPosition> {
+  async #fetch(key: Record<string, string>): Promise<ClusterPosition> {
     const { node, waitMs, calls } = this.options;
     const leader = node.leader ?? (await node.waitForLeader(waitMs));
     if (leader === undefined)
       throw new TrellisError(node.refusal ?? { code: 'NO_LEADER', args: {} });
     const answer = await calls
-      .ask(leader.address, path, {}, waitMs, { more: key })
+      .request(leader.address, path, {}, waitMs, { more: key })
       .catch(() => undefined);
     if (answer === undefined) return fail('NOT_LEADER', { ...leader });
-    const told = parseRemoteJson(answer.status === 200, answer.body) as {
+    const position = parseRemoteJson(answer.status === 200, answer.body) as {
       position?: unknown;
     } | null;
-    return parseRemotePositions(String(told?.position ?? ''))?.main ?? fail('NO_LEADER');
+    return parseRemotePositions(String(position?.position ?? ''))?.main ?? fail('NO_LEADER');
   }
 }

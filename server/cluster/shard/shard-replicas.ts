@@ -15,7 +15,7 @@ import {
   printPosition,
 } from '../../../engine/internal.js';
 import { type NodeClient, goodBody } from '../node-client.js';
-import { Freshness, keptWaiting } from '../read/read-consistency.js';
+import { Freshness, ignoreTimeout } from '../read/read-consistency.js';
 import { furthest, parseRemotePositions } from '../read/consistency-token.js';
 import type { Member } from '../placement.js';
 
@@ -33,7 +33,7 @@ export interface ShardReplicaOptions {
 /** Milliseconds between two attempts during a leader change. */
 const betweenMs = 20;
 
-const isNobodys = (code: string): boolean => code === 'NO_LEADER' || code === 'NOT_LEADER';
+const hasNoLeader = (code: string): boolean => code === 'NO_LEADER' || code === 'NOT_LEADER';
 
 const writes = new WeakMap<Program, ReadonlySet<string>>();
 
@@ -50,10 +50,10 @@ function writesOf(program: Program): ReadonlySet<string> {
  * Returns the replicas of a shard. Without `cluster.secret_file` nodes cannot prove their identity, so this
  * node is the only replica.
  */
-export function shardReplicas(ways: ShardReplicaOptions): Shard {
-  const { database, others, calls } = ways;
-  const reading = new ShardRead(ways);
-  const here = {
+export function shardReplicas(parts: ShardReplicaOptions): Shard {
+  const { database, others, calls } = parts;
+  const reading = new ShardRead(parts);
+  const local = {
     get program() {
       return database.program;
     },
@@ -61,16 +61,16 @@ export function shardReplicas(ways: ShardReplicaOptions): Shard {
       const { cluster } = database;
       if (cluster === undefined) return database.call(name, body, options);
       if (writesOf(database.program).has(name))
-        return new ShardWrite(ways, cluster).call(name, body, sameEverywhere(options));
-      return reading.here(cluster, name, body, options);
+        return new ShardWrite(parts, cluster).call(name, body, sameEverywhere(options));
+      return reading.readLocal(cluster, name, body, options);
     },
   };
-  if (!calls.vouches) return [here];
-  const there = others.map(({ address }) => ({
+  if (!calls.vouches) return [local];
+  const remote = others.map(({ address }) => ({
     call: (name: string, body: Uint8Array, options: CallOptions) =>
-      reading.there(address, name, body, options),
+      reading.readRemote(address, name, body, options),
   }));
-  return [here, ...there];
+  return [local, ...remote];
 }
 
 /**
@@ -87,18 +87,18 @@ function sameEverywhere(options: CallOptions): CallOptions {
 /** One write. This node runs it if it leads the shard, else the leader does. */
 class ShardWrite {
   constructor(
-    private readonly ways: ShardReplicaOptions,
+    private readonly parts: ShardReplicaOptions,
     private readonly node: ClusterNode,
   ) {}
 
   async call(name: string, body: Uint8Array, options: CallOptions): Promise<Uint8Array> {
-    const { waitMs, calls } = this.ways;
+    const { waitMs, calls } = this.parts;
     for (const end = performance.now() + waitMs; ; await pause(betweenMs)) {
       const left = end - performance.now();
       try {
         if (this.node.role === 'leader' || !calls.vouches) {
-          const done = await this.ways.database.call(name, body, options);
-          options.shards?.answered(this.ways.name, this.node.position);
+          const done = await this.parts.database.call(name, body, options);
+          options.shards?.answered(this.parts.name, this.node.position);
           return done;
         }
         const done = await this.#byLeader(name, body, options, left);
@@ -106,7 +106,7 @@ class ShardWrite {
         if (left <= betweenMs) fail('NO_LEADER');
       } catch (error) {
         const isOver = left <= betweenMs || !calls.vouches || !(error instanceof TrellisError);
-        if (isOver || !isNobodys(error.code)) throw error;
+        if (isOver || !hasNoLeader(error.code)) throw error;
       }
     }
   }
@@ -118,7 +118,7 @@ class ShardWrite {
     { once, budgetMs, shards }: CallOptions,
     left: number,
   ): Promise<Uint8Array | undefined> {
-    const { calls, waitMs } = this.ways;
+    const { calls, waitMs } = this.parts;
     const leader = this.node.leader ?? (await this.node.waitForLeader(Math.max(0, left)));
     if (leader === undefined || leader.node === this.node.node) return undefined;
     const headers = {
@@ -126,20 +126,20 @@ class ShardWrite {
       ...timeOf(budgetMs),
       ...(once && { 'Idempotency-Key': once.key }),
     };
-    const asked = { path: `/${name}`, headers, body, asNode: true };
+    const call = { path: `/${name}`, headers, body, asNode: true };
     const started = performance.now();
-    const answer = await calls.forward(leader.address, asked);
+    const answer = await calls.forward(leader.address, call);
     if (answer === undefined) return undefined;
     const done = goodBody(answer.status === 200, answer.body);
-    const told = parseRemotePositions(answer.header('trellis-position'));
-    if (told === undefined)
+    const positions = parseRemotePositions(answer.header('trellis-position'));
+    if (positions === undefined)
       return fail('OUTCOME_UNKNOWN', { ms: Math.round(performance.now() - started) });
     // Later reads here are not older than this write.
-    const at = told.main;
+    const at = positions.main;
     if (at !== undefined) {
-      shards?.answered(this.ways.name, at);
+      shards?.answered(this.parts.name, at);
       this.node.noteAnswered(at);
-      await this.node.waitFor(at, waitMs).catch(keptWaiting);
+      await this.node.waitFor(at, waitMs).catch(ignoreTimeout);
     }
     return done;
   }
@@ -149,9 +149,9 @@ class ShardWrite {
 class ShardRead {
   #freshness: { node: ClusterNode; of: Freshness } | undefined;
 
-  constructor(private readonly ways: ShardReplicaOptions) {}
+  constructor(private readonly parts: ShardReplicaOptions) {}
 
-  async here(
+  async readLocal(
     node: ClusterNode,
     name: string,
     body: Uint8Array,
@@ -159,16 +159,16 @@ class ShardRead {
   ): Promise<Uint8Array> {
     const { shards } = options;
     const mode = shards?.mode ?? 'session';
-    const after = () => shards?.after(this.ways.name);
+    const after = () => shards?.after(this.parts.name);
     await this.#of(node).whenFresh({ mode, after, key: () => shards?.key ?? {} });
-    const answer = await this.ways.database.call(name, body, options);
-    shards?.answered(this.ways.name, node.position);
+    const answer = await this.parts.database.call(name, body, options);
+    shards?.answered(this.parts.name, node.position);
     return answer;
   }
 
   #of(node: ClusterNode): Freshness {
     if (this.#freshness?.node !== node) {
-      const { waitMs, calls } = this.ways;
+      const { waitMs, calls } = this.parts;
       this.#freshness = { node, of: new Freshness({ node, waitMs, calls }) };
     }
     return this.#freshness.of;
@@ -178,27 +178,30 @@ class ShardRead {
    * Fails SHARD_MISSING if the node cannot be reached or refuses. Fails with the node's error if the request
    * itself is wrong.
    */
-  async there(
+  async readRemote(
     address: string,
     name: string,
     body: Uint8Array,
     { budgetMs, shards }: CallOptions,
   ): Promise<Uint8Array> {
-    const { database, calls } = this.ways;
+    const { database, calls } = this.parts;
     const { cluster: node } = database;
     const headers = {
       ...timeOf(budgetMs),
       ...(node && { 'Trellis-Passed-On': node.program, ...this.#asFresh(node, shards) }),
     };
-    const asked = { path: `/${name}`, headers, body, asNode: true };
-    const answer = await calls.forward(address, asked).catch(() => undefined);
+    const call = { path: `/${name}`, headers, body, asNode: true };
+    const answer = await calls.forward(address, call).catch(() => undefined);
     // An error that concerns only that node is no answer. This node may have one soon.
-    const isTold = answer?.status === 200 || answer?.status === 400;
-    const told = isTold ? parseRemotePositions(answer.header('trellis-position')) : undefined;
-    if (!isTold || told === undefined) return fail('SHARD_MISSING', { answered: 0, shards: 1 });
-    const at = told.main;
+    const isAnswered = answer?.status === 200 || answer?.status === 400;
+    const positions = isAnswered
+      ? parseRemotePositions(answer.header('trellis-position'))
+      : undefined;
+    if (!isAnswered || positions === undefined)
+      return fail('SHARD_MISSING', { answered: 0, shards: 1 });
+    const at = positions.main;
     if (at !== undefined) {
-      shards?.answered(this.ways.name, at);
+      shards?.answered(this.parts.name, at);
       node?.noteAnswered(at);
     }
     return goodBody(answer.status === 200, answer.body);
@@ -208,7 +211,7 @@ class ShardRead {
   #asFresh(node: ClusterNode, shards: CallOptions['shards']): Record<string, string> {
     const { mode = 'session' } = shards ?? {};
     if (mode !== 'local' && mode !== 'session') return { 'Trellis-Consistency': mode };
-    const after = mode === 'session' ? shards?.after(this.ways.name) : undefined;
+    const after = mode === 'session' ? shards?.after(this.parts.name) : undefined;
     return {
       'Trellis-Consistency': 'session',
       'Trellis-After': printPosition(furthest(after, node.owed ?? node.position)),

@@ -4,7 +4,7 @@ import { backUp } from '../../../engine/internal.js';
 import { backupName, backupPath } from '../../lifecycle/backup-directory.js';
 import { withStorage } from '../support/data-at-rest.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
-import { askServer, isLocked } from '../support/running-server.js';
+import { callServer, isLocked } from '../support/running-server.js';
 import { configFromArguments } from '../support/cli-config.js';
 import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
 import { shownPath } from '../../terminal/format.js';
@@ -28,7 +28,7 @@ export const backup: Command = {
       await withStorage(config, (storage) => backUp(storage.env, config.dataDir, path));
     } catch (error) {
       if (!isLocked(error)) throw error;
-      const { position, kept } = (await askServer(config, 'backup', { name: path })) as Made;
+      const { position, kept } = (await callServer(config, 'backup', { name: path })) as Made;
       printLine(`backup ${shownPath(path)}${position === undefined ? '' : ` at ${position}`}`);
       if (kept === false) printErrorLine('the log of the cluster is not kept for it');
       return exitCodes.ok;

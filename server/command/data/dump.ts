@@ -8,7 +8,7 @@ import { backupName, backupPath } from '../../lifecycle/backup-directory.js';
 import { withStorage } from '../support/data-at-rest.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
 import { type WriteBlock, writeNewFile } from '../support/new-file.js';
-import { askServer, isLocked } from '../support/running-server.js';
+import { callServer, isLocked } from '../support/running-server.js';
 import { configFromArguments } from '../support/cli-config.js';
 import { type Command, keyFlag, projectFlags } from '../../terminal/command.js';
 import { shownPath } from '../../terminal/format.js';
@@ -45,7 +45,7 @@ async function dumpInto(write: WriteBlock, config: Config): Promise<void> {
 /** Dumps a backup of one commit, so that no reader holds pages of the server. Always removes the backup. */
 async function dumpServed(write: WriteBlock, config: Config): Promise<void> {
   const path = backupPath(config, `dump-${backupName()}`);
-  await askServer(config, 'backup', { name: path });
+  await callServer(config, 'backup', { name: path });
   try {
     const storage = openStorage(join(path, 'graph'), { limits: config.limits, mode: 'attach' });
     try {

@@ -101,10 +101,7 @@ async function importCommand(line: CommandLine): Promise<number> {
   const map = mapping === undefined ? undefined : readMap(mapping);
   const files = findFiles({ words, flags: settingsOf(flags), map }, program.schema);
   const source = new ImportSource(files, program.schema);
-  const rejects = new RejectFile(
-    flags.get('rejects') ?? rejectsBeside(words[0] ?? mapping!),
-    source,
-  );
+  const rejects = new RejectFile(flags.get('rejects') ?? rejectsPath(words[0] ?? mapping!), source);
   const started = performance.now();
   source.checkHeaders();
   const has = (flag: string): boolean => line.switches.has(flag);
@@ -113,7 +110,7 @@ async function importCommand(line: CommandLine): Promise<number> {
     fail('CONFIG_INVALID', { what: '--reimport and --replace cannot be used together.' });
   const job: Job = { line, config, program, files, source, rejects, ...how };
   try {
-    const target = await (flags.has('url') ? importThere(job) : importHere(job));
+    const target = await (flags.has('url') ? importRemotely(job) : importLocally(job));
     report(target, rejects, (performance.now() - started) / 1000);
     return target.rejected === 0 ? exitCodes.ok : exitCodes.diagnostics;
   } catch (error) {
@@ -131,11 +128,11 @@ class Stopped extends Error {
 /** Adds to an error what is in the data. */
 function failed({ target, source }: Job, error: unknown): number {
   if (error instanceof TrellisError && error.code === 'ROW_REFUSED') {
-    const { path, line } = source.placeOf(Number(error.data.args!.line));
+    const { path, line } = source.locationOf(Number(error.data.args!.line));
     const args = { ...error.data.args, line: `${shownPath(path)}:${line}` };
     throw new TrellisError({ ...error.data, args });
   }
-  if (!target?.isHeard) throw error;
+  if (!target?.hasListener) throw error;
   const left = leftAt(target, source);
   if (error instanceof TrellisError) {
     const hint = errorHint(error.data) ?? '';
@@ -155,7 +152,7 @@ function leftAt(target: ImportTarget, source: ImportSource): string {
     const unheard = 'of what was sent last the server has not answered';
     return `${counted(rows, 'row')} of these files ${are} in the data; ${unheard}. ${again}`;
   }
-  const { path, line } = source.placeOf(doneLine);
+  const { path, line } = source.locationOf(doneLine);
   const from = `what follows from ${shownPath(path)}:${line} on is not`;
   return `${counted(rows, 'row')} of these files ${are} in the data; ${from}. ${again}`;
 }
@@ -169,16 +166,16 @@ function settingsOf(flags: ReadonlyMap<string, string>): FileSettings {
   const types = typeFlags.filter((name) => flags.has(name)).map((name) => `--${name}`);
   if (types.length > 1)
     fail('CONFIG_INVALID', { what: `${types.join(' and ')} exclude each other.` });
-  const given: Record<string, string> = {};
+  const columns: Record<string, string> = {};
   for (const name of [...settingFlags, ...keyFlags]) {
     const value = flags.get(name);
-    if (value !== undefined) given[name.replace('-', '_')] = value;
+    if (value !== undefined) columns[name.replace('-', '_')] = value;
   }
-  return given;
+  return columns;
 }
 
 /** `TYPE=FILE` names the same file as `FILE`. */
-function rejectsBeside(word: string): string {
+function rejectsPath(word: string): string {
   const path = existsSync(word) ? word : word.replace(/^\w+=/, '');
   const rejects = `${path.replace(/[/\\]+$/, '')}.rejects.ndjson`;
   // The user who created the data folder could have put a link there to any file.
@@ -189,7 +186,7 @@ function rejectsBeside(word: string): string {
   return rejects;
 }
 
-async function importHere(job: Job): Promise<ImportTarget> {
+async function importLocally(job: Job): Promise<ImportTarget> {
   const { config, program, files, rejects, again, replace, strict: isStrict } = job;
   const log = createLog({ level: 'warn', format: 'text' });
   const database = await openDatabase(databaseOptions(config, program, log)).catch((error) => {
@@ -216,13 +213,13 @@ async function importHere(job: Job): Promise<ImportTarget> {
 
 /** Adds the address of the running server to the hint: it accepts the same rows. */
 function withUrl(error: TrellisError, config: Config): TrellisError {
-  const place = findServer(config);
-  const isAtPort = typeof place === 'object' && place.socketPath === undefined;
+  const server = findServer(config);
+  const isAtPort = typeof server === 'object' && server.socketPath === undefined;
   if (!isAtPort) return error;
-  return new TrellisError({ ...error.data, hint: `Load into its server: --url ${place.origin}` });
+  return new TrellisError({ ...error.data, hint: `Load into its server: --url ${server.origin}` });
 }
 
-async function importThere(job: Job): Promise<ImportTarget> {
+async function importRemotely(job: Job): Promise<ImportTarget> {
   const { line, config, files, rejects, again, strict, replace } = job;
   const key = line.flags.get('key') ?? shownKey(config.auth.api_key);
   const url = line.flags.get('url')!;
@@ -257,7 +254,7 @@ async function pump({ files, source }: Job, target: ImportTarget): Promise<void>
   }
 }
 
-function tellRejects(rejects: RejectFile, count: number): void {
+function printRejects(rejects: RejectFile, count: number): void {
   printLine(`${counted(count, 'row was', 'rows were')} refused: see ${rejects.path}`);
   for (const line of rejects.summary(count)) printLine(line);
 }
@@ -269,7 +266,7 @@ function report(target: ImportTarget, rejects: RejectFile, seconds: number): voi
   if (repeated) {
     printLine(`these files were imported before: ${parts.join(', ')}; nothing was loaded again`);
     printLine('add --reimport to import them again');
-    if (rejected > 0) tellRejects(rejects, rejected);
+    if (rejected > 0) printRejects(rejects, rejected);
     return;
   }
   rejects.end();
@@ -277,7 +274,7 @@ function report(target: ImportTarget, rejects: RejectFile, seconds: number): voi
   printLine(`imported ${parts.join(', ')}${before} in ${seconds.toFixed(1)} s, ${rate} rows/s`);
   if (updated > 0) printLine(`${updated} of them were there and have new values`);
   const rows = nodes + edges + vectors + resumed;
-  if (rejected > 0) tellRejects(rejects, rejected);
+  if (rejected > 0) printRejects(rejects, rejected);
   const are = rows === 1 ? 'is' : 'are';
   const refused = rejected === 0 ? '' : `; ${rejected} ${rejected === 1 ? 'is' : 'are'} not`;
   printLine(`${counted(rows, 'row')} ${are} in the data${refused}`);

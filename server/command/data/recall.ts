@@ -11,7 +11,7 @@ import { type Command, type CommandLine, keyFlag, projectFlags } from '../../ter
 import { counted } from '../../terminal/format.js';
 import { recallBody } from '../../handlers/indexes.js';
 import { failNoData, hasData } from '../support/data-at-rest.js';
-import { askServer, isServed } from '../support/running-server.js';
+import { callServer, isServed } from '../support/running-server.js';
 
 export const recall: Command = {
   name: 'recall',
@@ -29,20 +29,20 @@ export const recall: Command = {
 async function measure(line: CommandLine): Promise<number> {
   const { words, flags } = line;
   const config = configFromArguments(line);
-  const asked = new URLSearchParams();
-  if (words[0] !== undefined) asked.set('type', words[0]);
+  const params = new URLSearchParams();
+  if (words[0] !== undefined) params.set('type', words[0]);
   for (const name of ['samples', 'k']) {
     const text = flags.get(name);
-    if (text !== undefined) asked.set(name, text);
+    if (text !== undefined) params.set(name, text);
   }
   const body = isServed(config)
-    ? ((await askServer(config, `recall?${asked}`, {})) as RecallBody)
-    : await here(config, asked);
+    ? ((await callServer(config, `recall?${params}`, {})) as RecallBody)
+    : await recallLocally(config, params);
   for (const { type, vectors, samples, k, recall: found, search_micros: micros } of body.recall) {
-    const share = (found * 100).toFixed(2);
+    const percent = (found * 100).toFixed(2);
     const from = `${counted(samples, 'sample')} of ${counted(vectors, 'vector')}`;
     printLine(
-      `${type}: recall@${k} ${share} % (${from}, ` + `${Math.round(micros)} us per search)`,
+      `${type}: recall@${k} ${percent} % (${from}, ` + `${Math.round(micros)} us per search)`,
     );
   }
   if (body.recall.length === 0) printLine('There are no vector types.');
@@ -53,14 +53,14 @@ interface RecallBody {
   recall: (Omit<Recall, 'searchMicros'> & { search_micros: number })[];
 }
 
-async function here(config: Config, asked: URLSearchParams): Promise<RecallBody> {
+async function recallLocally(config: Config, params: URLSearchParams): Promise<RecallBody> {
   const { program } = loadProgram(programOptions(config));
   if (program === undefined) return fail('SOURCE_INVALID', { what: 'The sources have errors.' });
   if (!hasData(config.dataDir)) failNoData(config.dataDir);
   const log = createLog({ level: 'warn', format: 'text' });
   const database = await openDatabase(databaseOptions(config, program, log));
   try {
-    return (await recallBody(database, asked)) as RecallBody;
+    return (await recallBody(database, params)) as RecallBody;
   } finally {
     await database.close({ snapshot: false });
   }

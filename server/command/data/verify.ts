@@ -69,7 +69,7 @@ async function verifyData(line: CommandLine): Promise<number> {
       ? verifyInChild(directory)
       : line.switches.has('live')
         ? live(directory)
-        : here(directory, deep);
+        : verifyHere(directory, deep);
   if (line.switches.has('json')) printLine(JSON.stringify(report));
   else printReport(report);
   return codeOf(report.violations);
@@ -124,7 +124,7 @@ async function salvageInto(directory: string, file: string): Promise<number> {
     `${shownPath(file)}: ${counted(saved.count, 'element')} that could be read; ` +
       `${counted(saved.lost, 'element')} could not`,
   );
-  return saved.isWhole ? endCodes.clean : endCodes.primary;
+  return saved.isComplete ? endCodes.clean : endCodes.primary;
 }
 
 function codeOf(violations: readonly Violation[]): number {
@@ -134,7 +134,7 @@ function codeOf(violations: readonly Violation[]): number {
     : endCodes.primary;
 }
 
-function here(directory: string, deep: boolean): Report {
+function verifyHere(directory: string, deep: boolean): Report {
   try {
     const opened = openDataDirectory(directory, { readOnly: true });
     try {

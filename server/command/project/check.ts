@@ -18,7 +18,7 @@ import type { Config } from '../../config/config.js';
 import { hasData } from '../support/data-at-rest.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
 import { printErrorLine, printLine } from '../../telemetry/log.js';
-import { askServer, isServed } from '../support/running-server.js';
+import { callServer, isServed } from '../support/running-server.js';
 import {
   type CheckReport,
   type DataReport,
@@ -67,9 +67,10 @@ async function checkProject(
     const loaded = config();
     const compiled = loadProgram(programOptions(loaded), slow);
     const { program, diagnostics, sources } = compiled;
-    const asked = isServed(loaded);
+    const isRunning = isServed(loaded);
     const data =
-      program && (await (asked ? servedPreview(loaded, sources) : storedPreview(loaded, program)));
+      program &&
+      (await (isRunning ? servedPreview(loaded, sources) : storedPreview(loaded, program)));
     const strict = loaded.server.strict_members;
     const seed = program === undefined ? [] : checkSeed(loaded.projectDir, program, { strict });
     if (json) printLine(printJson(diagnostics, seed, data));
@@ -81,7 +82,7 @@ async function checkProject(
     const found = countErrors(diagnostics);
     const errors = found + seed.length;
     if (!json) {
-      if (data !== undefined) for (const line of dataLines(data, asked)) printLine(line);
+      if (data !== undefined) for (const line of dataLines(data, isRunning)) printLine(line);
       printLine(summary(sources.length, errors, diagnostics.length - found));
     }
     if (errors > 0) {
@@ -125,8 +126,8 @@ function storedPreview({ dataDir, limits }: Config, program: Program): DataRepor
 /** Lets the running server preview the schema. */
 async function servedPreview(config: Config, sources: readonly Source[]): Promise<DataReport> {
   try {
-    const given = sources.map((source) => ({ path: source.path, text: textOf(source) }));
-    const { data } = (await askServer(config, 'check', { sources: given })) as CheckReport;
+    const texts = sources.map((source) => ({ path: source.path, text: textOf(source) }));
+    const { data } = (await callServer(config, 'check', { sources: texts })) as CheckReport;
     const message = 'The server, which is configured differently, finds errors in the sources.';
     return data ?? { status: 'unknown', code: 'SOURCE_INVALID', message };
   } catch (error) {

@@ -11,7 +11,7 @@ import { type Command, projectFlags } from '../../terminal/command.js';
 import { shownPath } from '../../terminal/format.js';
 
 /** Beginning of a document. */
-const ours = /^\{\s*"openapi": "3\./;
+const isGenerated = /^\{\s*"openapi": "3\./;
 
 export const openapi: Command = {
   name: 'openapi',
@@ -35,7 +35,10 @@ export const openapi: Command = {
     if (out === undefined || out === '-') printLine(text);
     else {
       const force = line.switches.has('force');
-      writeOwnFile(resolve(out), `${text}\n`, { isOurs: (old) => ours.test(old), force });
+      writeOwnFile(resolve(out), `${text}\n`, {
+        isGenerated: (old) => isGenerated.test(old),
+        force,
+      });
       printLine(shownPath(resolve(out)));
     }
     return exitCodes.ok;

@@ -37,9 +37,9 @@ async function runQuery(line: CommandLine): Promise<number> {
     const { project, text, words } = wordsOf(line.words);
     const config = configFromArguments(line, project);
     const { program } = requireProgram(config);
-    const asked = resolveQuery(text, program, config.limits);
-    if (asked === undefined) return exitCodes.source;
-    return await answer(line, config, program, { ...asked, words });
+    const resolved = resolveQuery(text, program, config.limits);
+    if (resolved === undefined) return exitCodes.source;
+    return await answer(line, config, program, { ...resolved, words });
   } catch (error) {
     // Errors that HTTP reports as 4xx are not internal errors here.
     if (!(error instanceof TrellisError) || error.code === 'INTERNAL') throw error;
@@ -50,8 +50,8 @@ async function runQuery(line: CommandLine): Promise<number> {
 }
 
 /** Splits the words: a folder as the first word is the project, and `-` reads the query from stdin. */
-function wordsOf(given: readonly string[]): { project?: string; text: string; words: string[] } {
-  const [first, ...rest] = given as [string, ...string[]];
+function wordsOf(texts: readonly string[]): { project?: string; text: string; words: string[] } {
+  const [first, ...rest] = texts as [string, ...string[]];
   if (rest.length === 0) refuseFolder(query, first);
   const hasProject =
     rest[0] !== undefined &&
@@ -74,23 +74,23 @@ async function answer(
   if (write && !switches.has('write') && !switches.has('explain')) {
     fail('CONFIG_INVALID', { what: 'This query writes data.' }, { hint: 'Add --write to run it.' });
   }
-  const given = flags.get('params');
-  if (given !== undefined && words.length > 0) {
+  const texts = flags.get('params');
+  if (texts !== undefined && words.length > 0) {
     fail('CONFIG_INVALID', { what: 'Give arguments as words or with --params, not both.' });
   }
-  const parameters = given ?? argumentsText(query, words);
-  const look = (['explain', 'profile'] as const).find((each) => switches.has(each));
-  const asker = await openQueryRunner(config, program, write && look !== 'explain');
+  const parameters = texts ?? argumentsText(query, words);
+  const mode = (['explain', 'profile'] as const).find((each) => switches.has(each));
+  const runner = await openQueryRunner(config, program, write && mode !== 'explain');
   try {
     const question = {
       ...(source === undefined ? { name: query.name } : { source }),
       parameters,
       write,
-      ...(look && { look }),
+      ...(mode && { mode }),
     };
-    await show(asker, question, query.plan, formOf(switches));
+    await show(runner, question, query.plan, formOf(switches));
   } finally {
-    await asker.close();
+    await runner.close();
   }
   return exitCodes.ok;
 }

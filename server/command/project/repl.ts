@@ -22,18 +22,18 @@ async function runShell(line: CommandLine): Promise<number> {
   const config = configFromArguments(line, line.words[0]);
   const { program, sources } = requireProgram(config);
   const write = line.switches.has('write');
-  const asker = await openQueryRunner(config, program, write);
+  const runner = await openQueryRunner(config, program, write);
   const { stdin: input, stdout: output } = process;
   const terminal = input.isTTY === true && output.isTTY === true;
   const { limits, projectDir } = config;
   const history = terminal ? historyIn(projectDir) : [];
   if (terminal) printErrorLine('.help says what there is besides queries.');
-  const shell = { program, sources, limits, asker, write, input, output, terminal, history };
+  const shell = { program, sources, limits, runner, write, input, output, terminal, history };
   try {
     const after = await new Repl(shell).run();
-    if (terminal) keep(projectDir, after);
+    if (terminal) saveHistory(projectDir, after);
   } finally {
-    await asker.close();
+    await runner.close();
   }
   return exitCodes.ok;
 }
@@ -50,7 +50,7 @@ export function historyIn(projectDir: string): string[] {
 }
 
 /** If the folder is not writable, the shell runs without a history. */
-export function keep(projectDir: string, history: readonly string[]): void {
+export function saveHistory(projectDir: string, history: readonly string[]): void {
   const path = historyPath(projectDir);
   const rules = { within: projectDir, mode: 0o600 };
   try {

@@ -19,7 +19,7 @@ import { requireProgram } from '../../project/compiled-project.js';
 import { configFromArguments } from '../support/cli-config.js';
 import {
   against,
-  configuredPlace,
+  configuredTypesTarget,
   type TypesFiles,
   typesFiles,
   typesText,
@@ -66,8 +66,8 @@ async function writeTypes(line: CommandLine): Promise<number> {
   const made = make();
   const path = shownPath(made.files[0].path);
   if (line.switches.has('check')) {
-    const told = `${path} is not up to date: run \`trellis types\`.`;
-    if (!made.isCurrent) printErrorLine(told);
+    const message = `${path} is not up to date: run \`trellis types\`.`;
+    if (!made.isCurrent) printErrorLine(message);
     return made.isCurrent ? exitCodes.ok : exitCodes.diagnostics;
   }
   const force = line.switches.has('force');
@@ -93,9 +93,9 @@ function wishOf(line: CommandLine, config: Config): Wish {
     dates: chosen(line, 'dates', dates) ?? config.types.dates,
     split: line.switches.has('split') || config.types.split,
   };
-  const given = line.flags.get('out');
+  const out = line.flags.get('out');
   const version = packageVersion();
-  if (given === '-') {
+  if (out === '-') {
     if (line.switches.has('split')) fail('CONFIG_INVALID', { what: '--split needs a file.' });
     return {
       prints: () => {
@@ -105,9 +105,9 @@ function wishOf(line: CommandLine, config: Config): Wish {
     };
   }
   // A path in a flag is relative to the working directory, a path in the configuration to the project.
-  const place =
-    given === undefined ? configuredPlace(config) : { out: resolve(given), isGiven: true };
-  return { make: () => typesFiles(config, place, types, { ...read(config), version }) };
+  const target =
+    out === undefined ? configuredTypesTarget(config) : { out: resolve(out), isExplicit: true };
+  return { make: () => typesFiles(config, target, types, { ...read(config), version }) };
 }
 
 function pythonWish({ flags, switches }: CommandLine, config: Config, file: string): Wish {
@@ -160,9 +160,9 @@ function chosen<T extends string>(
   name: string,
   allowed: readonly T[],
 ): T | undefined {
-  const given = flags.get(name);
-  if (given === undefined) return undefined;
-  const found = allowed.find((each) => each === given);
-  const what = `--${name} is one of ${allowed.join(', ')}, not ${excerpt(given)}.`;
+  const value = flags.get(name);
+  if (value === undefined) return undefined;
+  const found = allowed.find((each) => each === value);
+  const what = `--${name} is one of ${allowed.join(', ')}, not ${excerpt(value)}.`;
   return found ?? fail('CONFIG_INVALID', { what });
 }

@@ -17,10 +17,10 @@ import type { Config } from '../../config/config.js';
 import { databaseOptions } from '../../config/database-options.js';
 import { createLog, printErrorLine, printLine } from '../../telemetry/log.js';
 import type { CheckResult } from '../../cluster/membership/consistency-check.js';
-import { forgetLeft } from '../../cluster/membership/membership.js';
+import { removeLeftFile } from '../../cluster/membership/membership.js';
 import { type Settings, packSettings } from '../../cluster/membership/settings.js';
 import { exitCodes } from '../../lifecycle/exit-code.js';
-import { askServer } from '../support/running-server.js';
+import { callServer } from '../support/running-server.js';
 import { configFromArguments } from '../support/cli-config.js';
 import {
   archiveOf,
@@ -63,14 +63,14 @@ export const cluster: Command = {
         await confirm(config, line);
         return found(config, true);
       case 'status':
-        return tell(config, line);
+        return printStatus(config, line);
       case 'step-down': {
         const to = line.flags.get('to');
-        const asked = to === undefined ? '' : `?${new URLSearchParams({ to })}`;
-        const told = (await askServer(config, `cluster-step-down${asked}`, {})) as {
+        const query = to === undefined ? '' : `?${new URLSearchParams({ to })}`;
+        const result = (await callServer(config, `cluster-step-down${query}`, {})) as {
           position: string;
         };
-        printLine(`handed over at ${told.position}`);
+        printLine(`handed over at ${result.position}`);
         return exitCodes.ok;
       }
       case 'check':
@@ -80,7 +80,7 @@ export const cluster: Command = {
       case 'release-backup':
       case 'forget': {
         const backup = line.flags.get('backup') ?? '';
-        await askServer(config, `cluster-forget?${new URLSearchParams({ backup })}`, {});
+        await callServer(config, `cluster-forget?${new URLSearchParams({ backup })}`, {});
         printLine(`the log is no longer kept for the backup ${backup}`);
         return exitCodes.ok;
       }
@@ -95,9 +95,9 @@ export const cluster: Command = {
 
 /** Prints what each node found. Returns exit code 2 if a node differs or does not answer. */
 async function check(config: Config, { switches }: CommandLine): Promise<number> {
-  const told = (await askServer(config, 'cluster-check', {})) as CheckResult;
-  const { equal, nodes, position } = told;
-  if (switches.has('json')) printLine(JSON.stringify(told));
+  const result = (await callServer(config, 'cluster-check', {})) as CheckResult;
+  const { equal, nodes, position } = result;
+  if (switches.has('json')) printLine(JSON.stringify(result));
   else {
     const [same, differing, silent] = (['equal', 'differs', 'silent'] as const).map((result) =>
       nodes.filter((node) => node.result === result),
@@ -113,7 +113,7 @@ async function check(config: Config, { switches }: CommandLine): Promise<number>
 }
 
 async function leave(config: Config, node: string): Promise<number> {
-  await askServer(config, `cluster-leave?${new URLSearchParams({ node })}`, {});
+  await callServer(config, `cluster-leave?${new URLSearchParams({ node })}`, {});
   printLine(`${node} has left: the log is no longer kept for it, and it cannot write`);
   printLine('stop it; to rejoin, empty its data directory and start it');
   return exitCodes.ok;
@@ -135,8 +135,8 @@ async function confirm({ dataDir }: Config, { switches }: CommandLine): Promise<
 }
 
 async function found(config: Config, again: boolean): Promise<number> {
-  const place = clusterOptions(config);
-  if (place === undefined) {
+  const logAddress = clusterOptions(config);
+  if (logAddress === undefined) {
     const hint = 'Such as `log = "nats://a:4222,b:4222,c:4222"` under [cluster].';
     fail('CONFIG_INVALID', { what: '`cluster.log` is not set.' }, { hint });
   }
@@ -148,16 +148,16 @@ async function found(config: Config, again: boolean): Promise<number> {
     return fail('SOURCE_INVALID', { what: `The sources have ${errors}.` });
   }
   const log = createLog({ level: 'warn', format: 'text' });
-  const options = { ...databaseOptions(config, program, log), cluster: place! };
+  const options = { ...databaseOptions(config, program, log), cluster: logAddress! };
   const archive = archiveOf(compiled, programOptions(config));
   const allowLazy = config.cluster.allow_unsynced_log;
   const onWait = (what: string): void => {
-    const address = place!.log.replace(/\/\/[^/@]*@/, '//');
+    const address = logAddress!.log.replace(/\/\/[^/@]*@/, '//');
     printErrorLine(`waiting up to 30 s for the log at ${address} (${what})`);
   };
   const settings = settingsOf(config, again);
   await foundCluster(options, archive, { allowLazy, again, settings, onWait });
-  forgetLeft(config.dataDir);
+  removeLeftFile(config.dataDir);
   printLine(
     'created the log; start `trellis serve` here to lead; nodes without data copy them from the leader',
   );
@@ -170,17 +170,17 @@ function settingsOf({ keysFile, tenant }: Config, again: boolean): Uint8Array | 
   return packSettings({ keys: { keys: readKeyFile(keysFile), revoked: [] } });
 }
 
-type Told = ClusterStatus & {
+type StatusReply = ClusterStatus & {
   name: string;
   log: Awaited<ReturnType<ClusterNode['look']>> | null;
 } & Pick<Settings, 'left' | 'marks'>;
 
-async function tell(config: Config, { switches }: CommandLine): Promise<number> {
-  const told = (await askServer(config, 'cluster-status', {})) as Told;
-  if (switches.has('json')) printLine(JSON.stringify(told));
+async function printStatus(config: Config, { switches }: CommandLine): Promise<number> {
+  const status = (await callServer(config, 'cluster-status', {})) as StatusReply;
+  if (switches.has('json')) printLine(JSON.stringify(status));
   else {
-    const { node, role, position, lag_ms, leader, log, fault, left = [], marks = [] } = told;
-    printLine(`${node} is ${role} of ${told.name} at ${position}, ${lag_ms} ms behind`);
+    const { node, role, position, lag_ms, leader, log, fault, left = [], marks = [] } = status;
+    printLine(`${node} is ${role} of ${status.name} at ${position}, ${lag_ms} ms behind`);
     printLine(
       leader === null ? 'there is no leader' : `${leader.node} leads, at ${leader.address}`,
     );
@@ -190,12 +190,12 @@ async function tell(config: Config, { switches }: CommandLine): Promise<number> 
     for (const { backup, seq } of marks)
       printLine(`the log is kept from ${seq} for the backup ${backup}`);
     printLine(
-      told.signed_by === null
+      status.signed_by === null
         ? 'entries of the log are not signed'
-        : `entries of the log are signed by the key ${told.signed_by}`,
+        : `entries of the log are signed by the key ${status.signed_by}`,
     );
     if (left.length > 0) printLine(`nodes that left: ${left.join(', ')}`);
     if (fault !== undefined) printLine(`${fault.code}: ${fault.error}`);
   }
-  return told.fault === undefined ? exitCodes.ok : exitCodes.diagnostics;
+  return status.fault === undefined ? exitCodes.ok : exitCodes.diagnostics;
 }

@@ -7,7 +7,7 @@ import { configFromArguments } from '../support/cli-config.js';
 import type { Command } from '../../terminal/command.js';
 import { serveFlags } from './serve.js';
 
-const standard = new Map([
+const defaults = new Map([
   ['server.watch', 'true'],
   ['log.format', 'text'],
   ['server.ad_hoc_queries', 'true'],
@@ -19,7 +19,7 @@ export const dev: Command = {
   words: '[PROJECT_DIR]',
   flags: serveFlags,
   run: (line) => {
-    const reread = () => configFromArguments(line, line.words[0], standard);
+    const reread = () => configFromArguments(line, line.words[0], defaults);
     return serve({
       config: reread(),
       environment: processEnvironment,

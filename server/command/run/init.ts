@@ -12,8 +12,8 @@ import { printLine } from '../../telemetry/log.js';
 /** Whether npx finds this package in the folder or above it. */
 function isInstalled(folder: string): boolean {
   const from = resolve(folder);
-  const isHere = existsSync(join(from, 'node_modules/trellisdb/package.json'));
-  return isHere || (dirname(from) !== from && isInstalled(dirname(from)));
+  const isLocal = existsSync(join(from, 'node_modules/trellisdb/package.json'));
+  return isLocal || (dirname(from) !== from && isInstalled(dirname(from)));
 }
 
 export const init: Command = {
@@ -44,8 +44,8 @@ export const init: Command = {
     for (const name of kept) printLine(`kept  ${shownPath(join(folder, name))}`);
     const shown = shownPath(folder);
     // Quotes keep a path with spaces together.
-    const place = /^[\w./~-]+$/.test(shown) ? shown : `"${shown}"`;
-    const go = shown === '.' ? '' : `cd ${place} && `;
+    const shownFolder = /^[\w./~-]+$/.test(shown) ? shown : `"${shown}"`;
+    const go = shown === '.' ? '' : `cd ${shownFolder} && `;
     // npx finds the package only after `npm install`.
     const install = isInstalled(folder) ? '' : 'npm install && ';
     printLine(`\nNext: ${go}${install}npx --no-install trellisdb dev`);

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { excerpt, fail } from '../../../engine/internal.js';
 import { type Config, loadConfig, processEnvironment } from '../../config/config.js';
-import { checkProjectPlaces } from '../../config/project-paths.js';
+import { checkProjectPaths } from '../../config/project-paths.js';
 import { tenantConfig } from '../../config/tenant-config.js';
 import type { CommandLine } from '../../terminal/command.js';
 
@@ -47,7 +47,7 @@ export function configFromArguments(
     environment: processEnvironment,
     ...(instance === undefined ? {} : { instance }),
   });
-  checkProjectPlaces(config);
+  checkProjectPaths(config);
   const tenant = line.flags.get('tenant');
   return tenant === undefined ? config : tenantConfig(config, tenant);
 }

@@ -24,7 +24,7 @@ export async function writeNewFile<T>(
 ): Promise<T> {
   const file = new LargeFile(path, 'wx');
   let length = 0;
-  let isWhole = false;
+  let isComplete = false;
   try {
     const result = await fill((block) => {
       writeBlock(file, block, length, path);
@@ -32,11 +32,11 @@ export async function writeNewFile<T>(
     });
     file.sync();
     syncPath(dirname(path));
-    isWhole = true;
+    isComplete = true;
     return result;
   } finally {
     file.close();
-    if (!isWhole) rmSync(path);
+    if (!isComplete) rmSync(path);
   }
 }
 

@@ -34,7 +34,7 @@ function addressOf(config: Config): ServerAddress {
 }
 
 /** Another program may have taken the port since the server wrote it into the LOCK file. */
-function noneOfOurs({ origin, socketPath }: ServerAddress): ErrorData {
+function notTrellis({ origin, socketPath }: ServerAddress): ErrorData {
   const what = `what answers at ${socketPath ?? origin} is no server of this version`;
   return { code: 'DATA_LOCKED', args: { what } };
 }
@@ -62,8 +62,8 @@ export function findServer(config: Config): ServerAddress | 'starting' | undefin
  * Calls an administrative action of the running server and returns its reply. Fails with the error of the server, or
  * with SERVER_UNREACHABLE.
  */
-export async function askServer(config: Config, action: string, body: object): Promise<unknown> {
-  const reply = await askBytes(config, `_admin/${action}`, JSON.stringify(body));
+export async function callServer(config: Config, action: string, body: object): Promise<unknown> {
+  const reply = await requestBytes(config, `_admin/${action}`, JSON.stringify(body));
   return JSON.parse(reply.toString());
 }
 
@@ -71,7 +71,7 @@ export async function askServer(config: Config, action: string, body: object): P
  * Posts a JSON body and returns the bytes of the reply. `onCancellable` receives a function that ends the request
  * before its reply.
  */
-export async function askBytes(
+export async function requestBytes(
   config: Config,
   path: string,
   body: string,
@@ -99,9 +99,9 @@ export async function askBytes(
   const { status, reply } = answer;
   const named = answer.headers['x-request-id'];
   // A server answers `none` if it refused the request before it read the header.
-  const isOurs = named === requestId || named === 'none';
-  if (status === 200 && isOurs) return reply;
-  const { data } = parseRemoteError(isOurs ? reply : Buffer.alloc(0), noneOfOurs(address));
+  const isTrellis = named === requestId || named === 'none';
+  if (status === 200 && isTrellis) return reply;
+  const { data } = parseRemoteError(isTrellis ? reply : Buffer.alloc(0), notTrellis(address));
   throw new TrellisError(keyCodes.has(data.code) ? { ...data, hint: keyHint } : data);
 }
 
@@ -138,10 +138,10 @@ function post(
     const request = url.startsWith('https:') ? requestTls : requestPlain;
     const sent = request(url, options, async (response) => {
       try {
-        const pieces: Buffer[] = [];
-        for await (const piece of response) pieces.push(piece as Buffer);
+        const chunks: Buffer[] = [];
+        for await (const chunk of response) chunks.push(chunk as Buffer);
         const { statusCode: status, headers } = response;
-        resolve({ status: status!, headers, reply: Buffer.concat(pieces) });
+        resolve({ status: status!, headers, reply: Buffer.concat(chunks) });
       } catch (error) {
         reject(error);
       }

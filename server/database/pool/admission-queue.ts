@@ -1,7 +1,7 @@
 // Decides which databases are open if more are requested than may be open. Waiting databases form a queue.
 // The longest idle database closes first. If all are busy, the one that has been open longest closes after
 // its minimum time: it takes no more calls, finishes the running ones, and closes.
-// Invariant: at most `most` databases hold a slot. A waiting database keeps its position in the queue while
+// Invariant: at most `max` databases hold a slot. A waiting database keeps its position in the queue while
 // requests for it arrive, even if an earlier request has given up.
 import { fail } from '../../../engine/internal.js';
 
@@ -25,19 +25,19 @@ export interface Holder {
 const atWorkMs = 50;
 
 /** Milliseconds for which a busy database keeps its slot. */
-const turnMs = 2_000;
+const minOpenMs = 2_000;
 
 /** Milliseconds that a request waits for the slot of its database. */
-const patienceMs = 1_000;
+const requestTimeoutMs = 1_000;
 
 /** Milliseconds without a request after which a waiting database leaves the queue. */
-const forgetMs = 10_000;
+const waiterTtlMs = 10_000;
 
 const pollIntervalMs = 25;
 
 interface Waiter {
   name: string;
-  askedAt: number;
+  lastRequestAt: number;
   /** Resolves the waiting request. Other requests for the same database wait with it. */
   grant: (() => void) | undefined;
 }
@@ -62,11 +62,11 @@ export class AdmissionQueue {
   readonly #holders = new Set<string>();
   readonly #leaving = new Set<string>();
   #waiting: Waiter[] = [];
-  #stopLooking: (() => void) | undefined;
+  #stopPolling: (() => void) | undefined;
   #isOver = false;
 
   constructor(
-    private readonly most: number,
+    private readonly max: number,
     private readonly holderOf: (name: string) => Holder,
     private readonly clock = machineClock,
   ) {}
@@ -78,13 +78,13 @@ export class AdmissionQueue {
     if (this.#isHolding(name)) return;
     let waiter = this.#waiting.find((one) => one.name === name);
     if (waiter === undefined) {
-      this.#waiting.push((waiter = { name, askedAt: 0, grant: undefined }));
+      this.#waiting.push((waiter = { name, lastRequestAt: 0, grant: undefined }));
     }
     const own = waiter;
-    own.askedAt = this.clock.now();
+    own.lastRequestAt = this.clock.now();
     await new Promise<void>((resolve) => {
       own.grant = resolve;
-      this.clock.after(patienceMs, resolve);
+      this.clock.after(requestTimeoutMs, resolve);
       this.#serve();
     });
     own.grant = undefined;
@@ -100,7 +100,7 @@ export class AdmissionQueue {
   }
 
   /** Makes a database give up its slot. */
-  async send(name: string): Promise<void> {
+  async evict(name: string): Promise<void> {
     if (!this.#isHolding(name)) return;
     this.#leaving.add(name);
     if (await this.holderOf(name).drain()) return;
@@ -114,18 +114,20 @@ export class AdmissionQueue {
 
   close(): void {
     this.#isOver = true;
-    this.#stopLooking?.();
+    this.#stopPolling?.();
     for (const { grant } of this.#waiting.splice(0)) grant?.();
   }
 
   #serve(): void {
-    this.#stopLooking?.();
+    this.#stopPolling?.();
     const now = this.clock.now();
-    this.#waiting = this.#waiting.filter(({ grant, askedAt }) => grant || now - askedAt < forgetMs);
-    while (this.#holders.size < this.most && this.#give());
-    while (this.#leaving.size < this.#waiting.length && this.#sendOne());
+    this.#waiting = this.#waiting.filter(
+      ({ grant, lastRequestAt }) => grant || now - lastRequestAt < waiterTtlMs,
+    );
+    while (this.#holders.size < this.max && this.#give());
+    while (this.#leaving.size < this.#waiting.length && this.#evictOne());
     if (this.#waiting.length > 0)
-      this.#stopLooking = this.clock.after(pollIntervalMs, () => this.#serve());
+      this.#stopPolling = this.clock.after(pollIntervalMs, () => this.#serve());
   }
 
   #give(): boolean {
@@ -152,18 +154,18 @@ export class AdmissionQueue {
    * Makes one database give up its slot: the longest idle one, else the longest open one after its minimum
    * time. Returns false if there is none.
    */
-  #sendOne(): boolean {
+  #evictOne(): boolean {
     const staying = [...this.#holders].filter((name) => !this.#leaving.has(name));
-    const longest = (least: number, of: (holder: Holder) => number): string | undefined =>
+    const longest = (minMs: number, of: (holder: Holder) => number): string | undefined =>
       staying
         .map((name) => ({ name, ms: of(this.holderOf(name)) }))
         .sort((a, b) => b.ms - a.ms)
-        .find(({ ms }) => ms >= least)?.name;
+        .find(({ ms }) => ms >= minMs)?.name;
     const name =
       longest(atWorkMs, ({ idleMs }) => idleMs) ??
-      longest(turnMs, ({ isLoading, openMs }) => (isLoading ? 0 : openMs));
+      longest(minOpenMs, ({ isLoading, openMs }) => (isLoading ? 0 : openMs));
     if (name === undefined) return false;
-    void this.send(name);
+    void this.evict(name);
     return true;
   }
 }

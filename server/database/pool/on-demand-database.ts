@@ -15,7 +15,7 @@ import {
   fail,
 } from '../../../engine/internal.js';
 
-export interface SleeperOptions {
+export interface OnDemandDatabaseOptions {
   tenant: string;
   /** The project's program, which applies until the database is first opened. */
   program: Program;
@@ -23,7 +23,7 @@ export interface SleeperOptions {
   /** Resolves when one more database may be open. Fails OVERLOADED. */
   acquireSlot: () => Promise<void>;
   /** Called when the database is closed, or could not be opened: its slot is free. */
-  left: () => void;
+  onSlotFree: () => void;
   /** Called when the database has another program. */
   onProgram: () => void;
   /** Writes a warning to the log: what failed, and why. */
@@ -44,24 +44,24 @@ export class OnDemandDatabase implements Database {
   #program: Program;
   /** The program with which the database was last open. */
   #proven: Program | undefined;
-  #waking: Promise<void> | undefined;
+  #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #failure: { error: TrellisError; until: number } | undefined;
-  #underway = 0;
+  #running = 0;
   #loads = new Set<BulkLoad>();
   /** Milliseconds of performance.now(). */
   #usedAt = 0;
   #isOpening = false;
   /** Whether the database is about to give up its slot. New calls wait for the next one. */
-  #isResting = false;
+  #isDraining = false;
   #openedAt = 0;
   #isEnding = false;
 
-  constructor(private readonly options: SleeperOptions) {
+  constructor(private readonly options: OnDemandDatabaseOptions) {
     this.#program = options.program;
   }
 
-  get isAwake(): boolean {
+  get isOpen(): boolean {
     return this.#database !== undefined || this.#isOpening;
   }
 
@@ -72,7 +72,7 @@ export class OnDemandDatabase implements Database {
 
   /** Milliseconds since its last use; 0 while it works or is closed. */
   get idleMs(): number {
-    if (this.#database === undefined || this.#underway > 0 || this.isLoading) return 0;
+    if (this.#database === undefined || this.#running > 0 || this.isLoading) return 0;
     return performance.now() - this.#usedAt;
   }
 
@@ -87,14 +87,14 @@ export class OnDemandDatabase implements Database {
    */
   ensureOpen(): Promise<void> | undefined {
     this.#usedAt = performance.now();
-    if (this.#database !== undefined && !this.#isResting) return undefined;
+    if (this.#database !== undefined && !this.#isDraining) return undefined;
     if (this.#isEnding) fail('SHUTTING_DOWN');
     if (this.#failure !== undefined && this.#usedAt < this.#failure.until)
       throw this.#failure.error;
-    this.#waking ??= this.#ensureOpen().finally(() => {
-      this.#waking = undefined;
+    this.#opening ??= this.#ensureOpen().finally(() => {
+      this.#opening = undefined;
     });
-    return this.#waking;
+    return this.#opening;
   }
 
   async #ensureOpen(): Promise<void> {
@@ -112,7 +112,7 @@ export class OnDemandDatabase implements Database {
       const args = { tenant: this.options.tenant, what };
       const error = new TrellisError({ code: 'TENANT_CLOSED', args });
       this.#failure = { error, until: performance.now() + retryMs };
-      this.options.left();
+      this.options.onSlotFree();
       throw error;
     } finally {
       this.#isOpening = false;
@@ -143,30 +143,30 @@ export class OnDemandDatabase implements Database {
     const database = this.#database;
     if (database === undefined) return this.#closing ?? Promise.resolve();
     this.#database = undefined;
-    const falling = database
+    const closing = database
       .close()
       .catch((error: unknown) =>
         this.options.warn('could not close tenant database', reasonOf(error)),
       )
       .finally(() => {
-        if (this.#closing === falling) this.#closing = undefined;
-        this.options.left();
+        if (this.#closing === closing) this.#closing = undefined;
+        this.options.onSlotFree();
       });
-    this.#closing = falling;
-    return falling;
+    this.#closing = closing;
+    return closing;
   }
 
   /**
    * Takes no more calls, and closes when the running ones have ended. Returns false if a load has begun.
    */
   async drain(): Promise<boolean> {
-    this.#isResting = true;
+    this.#isDraining = true;
     try {
-      while (this.#underway > 0 && !this.#isEnding) {
+      while (this.#running > 0 && !this.#isEnding) {
         await new Promise((resolve) => setTimeout(resolve, drainMs));
       }
     } finally {
-      this.#isResting = false;
+      this.#isDraining = false;
     }
     if (this.isLoading) return false;
     await this.closeIdle();
@@ -179,12 +179,12 @@ export class OnDemandDatabase implements Database {
   }
 
   /** Keeps the database open until a promised answer has resolved. */
-  #hold<T>(answer: T): T {
+  #trackUse<T>(answer: T): T {
     this.#usedAt = performance.now();
     if (!(answer instanceof Promise)) return answer;
-    this.#underway++;
+    this.#running++;
     return answer.finally(() => {
-      this.#underway--;
+      this.#running--;
       this.#usedAt = performance.now();
     }) as T;
   }
@@ -198,33 +198,33 @@ export class OnDemandDatabase implements Database {
   }
 
   call(name: string, body: Uint8Array, options?: CallOptions) {
-    return this.#hold(this.#open.call(name, body, options));
+    return this.#trackUse(this.#open.call(name, body, options));
   }
 
-  refusal(...asked: Parameters<Database['refusal']>) {
-    return this.#database?.refusal(...asked);
+  refusal(...args: Parameters<Database['refusal']>) {
+    return this.#database?.refusal(...args);
   }
 
   run(...args: Parameters<Database['run']>) {
-    return this.#hold(this.#open.run(...args));
+    return this.#trackUse(this.#open.run(...args));
   }
 
   embed(...args: Parameters<Database['embed']>) {
-    return this.#hold(this.#open.embed(...args));
+    return this.#trackUse(this.#open.embed(...args));
   }
 
   embedAhead(...args: Parameters<Database['embedAhead']>) {
-    return this.#hold(this.#open.embedAhead(...args));
+    return this.#trackUse(this.#open.embedAhead(...args));
   }
 
-  view: Database['view'] = (look) => this.#hold(this.#open.view(look));
+  view: Database['view'] = (read) => this.#trackUse(this.#open.view(read));
 
   /** Replaces the program. A closed database uses it when it is opened. */
   async reload(program: Program, archive?: SourceArchive): Promise<void> {
     // A database that cannot be opened now will later be opened with the new program.
-    await this.#waking?.catch(() => undefined);
+    await this.#opening?.catch(() => undefined);
     if (this.#database !== undefined) {
-      await this.#hold(this.#database.reload(program, archive));
+      await this.#trackUse(this.#database.reload(program, archive));
       this.#proven = program;
     }
     this.#program = program;
@@ -232,7 +232,7 @@ export class OnDemandDatabase implements Database {
   }
 
   preview(program: Program) {
-    return this.#hold(this.#open.preview(program));
+    return this.#trackUse(this.#open.preview(program));
   }
 
   load(...args: Parameters<Database['load']>): BulkLoad {
@@ -242,11 +242,11 @@ export class OnDemandDatabase implements Database {
   }
 
   backUp(to: string) {
-    return this.#hold(this.#open.backUp(to));
+    return this.#trackUse(this.#open.backUp(to));
   }
 
   snapshot() {
-    return this.#hold(this.#open.snapshot());
+    return this.#trackUse(this.#open.snapshot());
   }
 
   notePort(port: number): void {
@@ -262,7 +262,7 @@ export class OnDemandDatabase implements Database {
   }
 
   recall(...args: Parameters<Database['recall']>) {
-    return this.#hold(this.#open.recall(...args));
+    return this.#trackUse(this.#open.recall(...args));
   }
 
   status(): DatabaseStatus {
@@ -275,7 +275,7 @@ export class OnDemandDatabase implements Database {
 
   async close(options?: { snapshot?: boolean }): Promise<void> {
     this.#isEnding = true;
-    await this.#waking?.catch(() => undefined);
+    await this.#opening?.catch(() => undefined);
     await this.#closing;
     await this.#database?.close(options);
     this.#database = undefined;

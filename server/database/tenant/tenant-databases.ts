@@ -72,34 +72,34 @@ export interface TenantState {
 }
 
 /** Milliseconds between two checks whether another node is better placed to lead. */
-const placeMs = 10_000;
+const placementIntervalMs = 10_000;
 
 interface Tenant {
   /** Whether it stays open as long as the server runs: in a cluster, or as a shard. */
   stays: boolean;
-  house: TenantHouse;
+  service: TenantService;
   nodes: TenantNodes | undefined;
   database: OnDemandDatabase;
 }
 
 /** The service of a database that may be closed. */
-class TenantHouse extends DatabaseService {
+class TenantService extends DatabaseService {
   constructor(
     options: DatabaseServiceOptions,
-    private readonly sleeper: OnDemandDatabase,
+    private readonly onDemand: OnDemandDatabase,
   ) {
     super(options);
   }
 
-  wake(): Promise<void> | undefined {
-    return this.sleeper.ensureOpen();
+  ensureOpen(): Promise<void> | undefined {
+    return this.onDemand.ensureOpen();
   }
 }
 
 export class Tenants {
   readonly #tenants = new Map<string, Tenant>();
   readonly #seconds = new Histogram();
-  readonly #turns: AdmissionQueue;
+  readonly #admission: AdmissionQueue;
   #port = 0;
   #isOver = false;
   readonly #members: Member[];
@@ -117,7 +117,7 @@ export class Tenants {
   ) {
     this.#members = readMembers(options.config.cluster.members);
     const { max_open: max } = options.config.tenants;
-    this.#turns = new AdmissionQueue(max, (name) => this.#tenants.get(name)!.database);
+    this.#admission = new AdmissionQueue(max, (name) => this.#tenants.get(name)!.database);
     this.#databases = new Map(options.config.databases);
     this.#program = options.program;
     for (const name of this.#databases.keys()) this.#tenants.set(name, this.#make(name));
@@ -130,27 +130,27 @@ export class Tenants {
       options.log(level, message, { tenant: name, ...fields });
     const nodes = config.cluster.log === '' ? undefined : options.nodesFor?.(config);
     const isFixed = config.cluster.log !== '' || config.shard !== undefined;
-    const adopt = (): void => house.adoptProgram();
+    const applyProgram = (): void => service.applyProgram();
     const database: OnDemandDatabase = new OnDemandDatabase({
       tenant: name,
       program: programFor(config, this.#program),
       open: async (program) => {
         await nodes?.prepare({ onProgress: () => undefined, isOver: () => this.#isOver });
         const opened = await this.#open({
-          ...databaseOptions(config, this.#program, log, house.metrics.embedding),
+          ...databaseOptions(config, this.#program, log, service.metrics.embedding),
           program,
-          onProgram: adopt,
+          onProgram: applyProgram,
         });
         nodes?.begin(opened);
         return opened;
       },
-      acquireSlot: async () => (isFixed ? undefined : this.#turns.take(name)),
-      left: () => this.#turns.releaseSlot(name),
-      onProgram: adopt,
+      acquireSlot: async () => (isFixed ? undefined : this.#admission.take(name)),
+      onSlotFree: () => this.#admission.releaseSlot(name),
+      onProgram: applyProgram,
       warn: (message, reason) => log('warn', message, { reason }),
     });
     const actions = options.actionsFor(config, () => database, nodes);
-    const house: TenantHouse = new TenantHouse(
+    const service: TenantService = new TenantService(
       {
         ...options,
         config,
@@ -163,7 +163,7 @@ export class Tenants {
       database,
     );
     return {
-      house,
+      service,
       nodes,
       database,
       stays: isFixed,
@@ -183,7 +183,7 @@ export class Tenants {
   }
 
   find(name: string): DatabaseRequestHandler | undefined {
-    return this.#dropping.has(name) ? undefined : this.#tenants.get(name)?.house;
+    return this.#dropping.has(name) ? undefined : this.#tenants.get(name)?.service;
   }
 
   get isEmpty(): boolean {
@@ -194,10 +194,10 @@ export class Tenants {
   list(): TenantState[] {
     const { config } = this.options;
     return this.#all
-      .filter(({ house }) => house.config.shard === undefined)
-      .map(({ house: { tenant }, database }) => ({
+      .filter(({ service }) => service.config.shard === undefined)
+      .map(({ service: { tenant }, database }) => ({
         name: tenant,
-        state: database.isAwake ? 'open' : 'closed',
+        state: database.isOpen ? 'open' : 'closed',
         source: isConfiguredTenant(config, tenant) ? 'configuration' : 'added',
       }));
   }
@@ -209,7 +209,7 @@ export class Tenants {
     this.#databases.set(name, tenantFolder(dataDir, name));
     const tenant = this.#make(name);
     this.#tenants.set(name, tenant);
-    tenant.house.attach(tenant.database);
+    tenant.service.attach(tenant.database);
   }
 
   /**
@@ -219,14 +219,14 @@ export class Tenants {
   async drop(name: string): Promise<void> {
     const { dataDir } = this.options.config;
     checkMayDrop(dataDir, name, this.#databases);
-    const { house, database } = this.#tenants.get(name)!;
+    const { service, database } = this.#tenants.get(name)!;
     if (database.isLoading) fail('OVERLOADED', { queue: `The import into ${name}` });
     this.#dropping.add(name);
     try {
-      house.mcp.endStreams();
+      service.mcp.endStreams();
       if (!(await database.drain())) fail('OVERLOADED', { queue: `The import into ${name}` });
       await database.close({ snapshot: false });
-      this.#turns.releaseSlot(name);
+      this.#admission.releaseSlot(name);
       await dropFromTenantFile(dataDir, name, this.#databases);
       this.#tenants.delete(name);
       this.#databases.delete(name);
@@ -238,21 +238,21 @@ export class Tenants {
   /** Resolves when all databases that must stay open are open. */
   async begin(port: number): Promise<void> {
     this.#port = port;
-    for (const { house, database, stays } of this.#all) {
+    for (const { service, database, stays } of this.#all) {
       // `attach` needs the node of the cluster, which exists when the database is open.
       if (stays) await database.ensureOpen();
-      house.attach(database);
+      service.attach(database);
     }
     if (this.#members.length === 0 || this.options.config.cluster.log === '') return;
-    this.#placing = setInterval(() => void this.place(), placeMs).unref();
+    this.#placing = setInterval(() => void this.runPlacement(), placementIntervalMs).unref();
   }
 
   /** Hands over leadership to nodes that are better placed. */
-  async place(): Promise<void> {
-    for (const { house, database, nodes } of this.#all) {
+  async runPlacement(): Promise<void> {
+    for (const { service, database, nodes } of this.#all) {
       const { cluster: node } = database;
       if (node === undefined || nodes === undefined) continue;
-      await handOver(house.tenant, node, this.#members, nodes.calls);
+      await handOver(service.tenant, node, this.#members, nodes.calls);
     }
   }
 
@@ -265,12 +265,12 @@ export class Tenants {
    * Fails SCHEMA_INCOMPATIBLE.
    */
   async tryShards(program: Program): Promise<void> {
-    for (const { house, database } of this.#follows ? [] : this.#all) {
+    for (const { service, database } of this.#follows ? [] : this.#all) {
       // A closed shard checks the program when it is opened.
-      if (house.config.shard === undefined || !database.isAwake) continue;
-      const { refusal } = await database.preview(programFor(house.config, program));
+      if (service.config.shard === undefined || !database.isOpen) continue;
+      const { refusal } = await database.preview(programFor(service.config, program));
       if (refusal === undefined) continue;
-      const what = `${house.tenant}: ${refusal.message}`;
+      const what = `${service.tenant}: ${refusal.message}`;
       fail(
         'SCHEMA_INCOMPATIBLE',
         { what },
@@ -282,13 +282,13 @@ export class Tenants {
   /** Applies the program. A tenant whose data refuse it keeps its previous one. */
   async reload(program: Program): Promise<void> {
     this.#program = program;
-    for (const { house, database } of this.#follows ? [] : this.#all) {
+    for (const { service, database } of this.#follows ? [] : this.#all) {
       try {
-        await database.reload(programFor(house.config, program));
+        await database.reload(programFor(service.config, program));
       } catch (error) {
         const reason = reasonOf(error);
         this.options.log('warn', 'tenant keeps its previous schema and queries', {
-          tenant: house.tenant,
+          tenant: service.tenant,
           reason,
         });
       }
@@ -304,10 +304,10 @@ export class Tenants {
       const name = shardName(type, at);
       const { database, nodes } = this.#tenants.get(name)!;
       const others = ranked(name, this.#members).filter(({ node }) => node !== cluster.node);
-      const ways = { name, database, others, waitMs: cluster.wait_timeout };
-      const places =
-        nodes === undefined ? [database] : shardReplicas({ ...ways, calls: nodes.calls });
-      shards.set(type, [...(shards.get(type) ?? []), places]);
+      const options = { name, database, others, waitMs: cluster.wait_timeout };
+      const replicas =
+        nodes === undefined ? [database] : shardReplicas({ ...options, calls: nodes.calls });
+      shards.set(type, [...(shards.get(type) ?? []), replicas]);
     }
     const gatherer = new Gatherer({
       shards: (type) => shards.get(type)!,
@@ -321,32 +321,32 @@ export class Tenants {
     return gatheringDatabase(main, gatherer);
   }
 
-  runMaintenance(lapsedKeys: readonly string[]): void {
+  runMaintenance(expiredKeys: readonly string[]): void {
     const { idle_timeout: idleMaxMs } = this.options.config.tenants;
-    for (const { house, database, stays } of this.#all) {
-      house.runMaintenance(lapsedKeys);
-      if (!stays && database.idleMs > idleMaxMs) void this.#turns.send(house.tenant);
+    for (const { service, database, stays } of this.#all) {
+      service.runMaintenance(expiredKeys);
+      if (!stays && database.idleMs > idleMaxMs) void this.#admission.evict(service.tenant);
     }
   }
 
-  adoptPrompts(): void {
-    for (const { house } of this.#all) house.mcp.reload();
+  reloadPrompts(): void {
+    for (const { service } of this.#all) service.mcp.reload();
   }
 
   endStreams(): void {
-    for (const { house } of this.#all) house.mcp.endStreams();
+    for (const { service } of this.#all) service.mcp.endStreams();
   }
 
   get listeners(): number {
-    return this.#all.reduce((sum, { house }) => sum + house.mcp.listeners, 0);
+    return this.#all.reduce((sum, { service }) => sum + service.mcp.listeners, 0);
   }
 
   samples(): ServerSample[] {
     if (this.isEmpty) return [];
-    const awake = this.#all.filter(({ database }) => database.isAwake).length;
-    const closed = this.#tenants.size - awake;
+    const open = this.#all.filter(({ database }) => database.isOpen).length;
+    const closed = this.#tenants.size - open;
     return [
-      { name: 'tenants', labels: { state: 'open' }, value: awake },
+      { name: 'tenants', labels: { state: 'open' }, value: open },
       { name: 'tenants', labels: { state: 'closed' }, value: closed },
       ...this.#seconds.samples('tenant_open_seconds', {}),
     ];
@@ -354,7 +354,7 @@ export class Tenants {
 
   async close(options: { snapshot: boolean }): Promise<void> {
     this.#isOver = true;
-    this.#turns.close();
+    this.#admission.close();
     clearInterval(this.#placing);
     for (const { nodes } of this.#all) nodes?.close();
     await Promise.all(this.#all.map(({ database }) => database.close(options)));

@@ -9,7 +9,7 @@ import {
   TrellisError,
 } from '../../../engine/internal.js';
 import { budgetOf } from '../../pipeline/timeout.js';
-import { type WalkForm, walkForms } from '../../openapi/session-tools.js';
+import { type ToolForm, toolForms } from '../../openapi/session-tools.js';
 import { callerOf } from '../../handlers/query-handler.js';
 import type { SessionService } from '../../handlers/sessions.js';
 import { type Output, outputOf, textOf } from './output.js';
@@ -25,14 +25,14 @@ export interface SessionToolOptions {
 
 /** The tools in the order of their list. */
 export function sessionTools(options: SessionToolOptions): Tool[] {
-  return [...walkForms(options.schema)].map(([name, form]) => ({
+  return [...toolForms(options.schema)].map(([name, form]) => ({
     name,
     entry: lazy(() => JSON.stringify(entryOf(name, form, options.limits))),
     call: (call) => walk(name, form, call, options).catch(failWithoutSession),
   }));
 }
 
-function entryOf(name: string, form: WalkForm, limits: Limits): object {
+function entryOf(name: string, form: ToolForm, limits: Limits): object {
   const { session_idle: idle } = limits;
   const life = idle === 0 ? '' : ` Sessions end after ${timeText(idle)} idle.`;
   const opening = ` Without connection_id a session is opened.${life}`;
@@ -66,7 +66,7 @@ const reads: ReadonlySet<string> = new Set(['collect', 'next', 'group_by', 'aggr
 
 async function walk(
   tool: string,
-  { answer }: WalkForm,
+  { answer }: ToolForm,
   { exchange, args, key, limit }: ToolCall,
   { handler, limits }: SessionToolOptions,
 ): Promise<Output> {

@@ -40,7 +40,7 @@ afterEach(() => cluster.close());
 async function importTo(node: TestNode, end: number): Promise<number> {
   const load = node.db.database.load(name);
   const at = places.findIndex(({ offset }) => offset === load.progress.offset);
-  for (const known of load.pieces) {
+  for (const known of load.chunks) {
     const piece = places.findIndex(({ offset }) => offset === known.from.offset);
     await load.replay(text(piece), known);
   }

@@ -86,7 +86,7 @@ test('K45: a tenant moves: its data are copied to another node, which leads it t
     });
     running.push(second);
     const place = async (): Promise<string> => {
-      await first.app.placeTenants();
+      await first.app.runPlacement();
       return led(second);
     };
     await expect.poll(place, { timeout: 30_000 }).toBe(to);

@@ -158,7 +158,7 @@ async function expectTokens(
     all.some(({ chain }) => chain === one.chain);
   let inCommon = Infinity;
   if (now !== undefined) {
-    words.shareEpochs(await commonEpoch(now.log, epochs));
+    words.publishEpochs(await commonEpoch(now.log, epochs));
     inCommon = epochs.findLast((start) => isIn(now.kept, start))?.epoch ?? -1;
   }
   const said = tokens.map((token) => ({ ...token, sees: words.hasApplied(token) }));

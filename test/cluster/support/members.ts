@@ -88,7 +88,7 @@ export function watch(
     onProgress: (_, isCaughtUp) => {
       if (isCaughtUp) watched.caughtUp.push(member.head.seq);
     },
-    onFault: (fault) => watched.faults.push(fault),
+    onError: (fault) => watched.faults.push(fault),
     log: () => {},
   });
   members.push(member);

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { natsAddress } from '../../../engine/cluster/log/jetstream-connect.js';
 import { driverOf } from '../../../engine/cluster/log/drivers.js';
 import type { Config } from '../../../server/config/config.js';
-import { checkLogGuard, wayOf } from '../../../server/config/log-guard.js';
+import { checkLogGuard, pathOf } from '../../../server/config/log-guard.js';
 import { readManual } from '../../support/page.js';
 import { makeFolder, writeProject } from '../../support/project.js';
 import { runCli } from '../../support/server/server.js';
@@ -70,7 +70,7 @@ describe('a log', () => {
     for (const log of [...far, 'tls://a:1,tls://b:2,nats://c', 'nats://127.0.0.1:1?replicas=1']) {
       const { servers, encrypted } = natsAddress(log);
       const hosts = servers.map((one) => one.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''));
-      expect([log, wayOf(log)]).toEqual([log, { hosts, isTls: encrypted }]);
+      expect([log, pathOf(log)]).toEqual([log, { hosts, isTls: encrypted }]);
     }
   });
 });

@@ -97,7 +97,9 @@ describe('an impostor at the address of a leader that sends', () => {
     expect(await calls.forward(address, { ...call, asNode: true })).toBeUndefined();
     const embeddings = Buffer.from('vectors of what was asked');
     expect(await calls.forward(address, { ...call, embeddings })).toBeUndefined();
-    await expect(calls.ask(address, '/_admin/cluster-claim', { node: 'x' }, 500)).rejects.toThrow();
+    await expect(
+      calls.request(address, '/_admin/cluster-claim', { node: 'x' }, 500),
+    ).rejects.toThrow();
     expect(heard.length).toBeGreaterThanOrEqual(4);
     for (const { path, said, headers } of heard) {
       expect([path, Object.keys(JSON.parse(said)).sort()]).toEqual([
@@ -132,7 +134,7 @@ test('a node is greeted one time per connection, and then receives requests', as
   for (let i = 0; i < 5; i++) expect((await calls.forward(address, call))?.status).toBe(200);
   expect(heard.filter(({ path }) => path === hello)).toHaveLength(1);
   expect(heard.filter(({ headers }) => headers['x-api-key'] === key)).toHaveLength(5);
-  expect((await calls.ask(address, '/x', {}, 500)).status).toBe(200);
+  expect((await calls.request(address, '/x', {}, 500)).status).toBe(200);
   // Many at once share the connections there may be.
   const many = Array.from({ length: 400 }, () => calls.forward(address, call));
   for (const answer of await Promise.all(many)) expect(answer?.status).toBe(200);
@@ -203,8 +205,10 @@ describe('reads no more of a response than it requested', () => {
     const { calls } = callsOf({ answerMax: 65_536 });
     const open = { code: 'OUTCOME_UNKNOWN' };
     await expect(calls.forward(address, call)).rejects.toMatchObject(open);
-    await expect(calls.ask(address, '/x', {}, 5_000, { most: 100 })).rejects.toThrow(/100 bytes/);
-    await expect(calls.ask(address, '/x', {}, 5_000)).rejects.toThrow(/more than/);
+    await expect(calls.request(address, '/x', {}, 5_000, { max: 100 })).rejects.toThrow(
+      /100 bytes/,
+    );
+    await expect(calls.request(address, '/x', {}, 5_000)).rejects.toThrow(/more than/);
   });
 
   test('a response within the limit is complete', async () => {
@@ -212,6 +216,6 @@ describe('reads no more of a response than it requested', () => {
     const { calls } = callsOf({ answerMax: 4 * 65_536 });
     expect((await calls.forward(address, call))?.body.length).toBe(4 * 65_536);
     const most = 4 * 65_536;
-    expect((await calls.ask(address, '/x', {}, 5_000, { most })).body.length).toBe(most);
+    expect((await calls.request(address, '/x', {}, 5_000, { max: most })).body.length).toBe(most);
   });
 });

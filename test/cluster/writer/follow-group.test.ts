@@ -30,7 +30,7 @@ function follower() {
     words: { durable: 0, leaderTime: 0 },
     clusterMetrics: { observe: () => undefined, add: () => undefined },
     pack: () => new Uint8Array(0),
-    tell: ({ seq }: { seq: number }) => told.push(seq),
+    send: ({ seq }: { seq: number }) => told.push(seq),
     reach: (next: typeof position) => {
       log.position = next;
     },
@@ -61,7 +61,7 @@ function follower() {
     },
     writerMetrics: { during: <T>(work: () => T) => work(), set: () => undefined },
     onSources: () => undefined,
-    onFault: (error: unknown) => expect.fail(JSON.stringify(error)),
+    onError: (error: unknown) => expect.fail(JSON.stringify(error)),
     onApplied: () => undefined,
   } as unknown as FollowParts;
   new LogFollower(parts);

@@ -33,7 +33,7 @@ function run(
     for (;;) {
       const waiting = now().length;
       // The model looks again all the time: nobody has to tell it.
-      if (waiting > 0 && !gathering?.holds(waiting, () => undefined)) break;
+      if (waiting > 0 && !gathering?.waits(waiting, () => undefined)) break;
       vi.advanceTimersByTime(0.1);
       if (waiting > 0) held += 0.1;
     }
@@ -84,19 +84,17 @@ test('no wait is longer than a quarter of the group before, or 5 ms', () => {
     const begin = (): void => {
       at = performance.now() - begun;
     };
-    expect([gathering.holds(1, begin), gathering.isWhole(10), gathering.isWhole(11)]).toEqual([
-      true,
-      false,
-      true,
-    ]);
+    expect([gathering.waits(1, begin), gathering.isComplete(10), gathering.isComplete(11)]).toEqual(
+      [true, false, true],
+    );
     vi.advanceTimersByTime(20);
     expect(at).toBeLessThanOrEqual(most + 1);
-    expect(gathering.holds(1, begin)).toBe(false);
+    expect(gathering.waits(1, begin)).toBe(false);
   }
 });
 
 test('callers beyond the size of a group are not waited for', () => {
   const gathering = new CommitDelay();
   gathering.answered(600, 8, 500);
-  expect(gathering.holds(500, () => undefined)).toBe(false);
+  expect(gathering.waits(500, () => undefined)).toBe(false);
 });

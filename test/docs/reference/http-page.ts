@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile } from '../../../engine/lang/compile.js';
 import { adminPaths, graphPaths, openPaths } from '../../../server/openapi/built-in-paths.js';
-import { walkForms } from '../../../server/openapi/session-tools.js';
+import { toolForms } from '../../../server/openapi/session-tools.js';
 import { readSources } from '../../../server/project/project.js';
 import { root } from '../../support/project.js';
 
@@ -103,7 +103,7 @@ function sectionOf([path, methods]: readonly [string, object]): string {
 
 function sessionTable(): string {
   const { program } = compile(readSources(join(root, 'server/demo'), 'db'), { compat: false });
-  const rows = [...walkForms(program!.schema)].map(([name, { properties, required = [] }]) => {
+  const rows = [...toolForms(program!.schema)].map(([name, { properties, required = [] }]) => {
     const members = Object.keys(properties).map((member) =>
       required.includes(member) ? `\`${member}\`` : `\`${member}\` (optional)`,
     );

@@ -8,7 +8,7 @@ import { loadConfig } from '../../../server/config/config.js';
 import { DatabaseService } from '../../../server/database/database-service.js';
 import { databaseActions } from '../../../server/lifecycle/database-actions.js';
 import { NodeClient } from '../../../server/cluster/node-client.js';
-import { CheckDesk } from '../../../server/cluster/membership/consistency-check.js';
+import { ConsistencyChecks } from '../../../server/cluster/membership/consistency-check.js';
 import { Roster } from '../../../server/cluster/membership/known-nodes.js';
 import { ClusterSettings } from '../../../server/cluster/membership/settings.js';
 import { SourceStatus } from '../../../server/project/source-status.js';
@@ -193,7 +193,11 @@ function pathsOf(settings: Record<string, string> = {}): string[] {
     proof: undefined,
     calls: new NodeClient({ secure: false }),
     settings: new ClusterSettings(() => undefined),
-    checks: new CheckDesk({ calls: new NodeClient({ secure: false }), log: () => {}, members: [] }),
+    checks: new ConsistencyChecks({
+      calls: new NodeClient({ secure: false }),
+      log: () => {},
+      members: [],
+    }),
     roster: new Roster({}, new NodeClient({ secure: false })),
   });
   const all = new Map([...known].map(([name]) => [name, () => ({})]));
@@ -229,7 +233,7 @@ describe.each(transports)('doors on %s', (transport) => {
     server = await startApp(transport, settings, actions);
     client = new Client(server.port);
     server.database.addWrites(...names);
-    server.app.adoptProgram();
+    server.app.applyProgram();
     for (const { name, role, queries, expires } of keys) {
       if (role === undefined) continue;
       const made = makeKey(

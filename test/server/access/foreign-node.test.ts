@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ClusterNode, TrellisError } from '../../../engine/internal.js';
 import { NodeProof } from '../../../server/cluster/node-auth.js';
-import { askLeader } from '../../../server/cluster/membership/ask-leader.js';
+import { sendToLeader } from '../../../server/cluster/membership/ask-leader.js';
 import { LeaderPosition } from '../../../server/cluster/read/read-index.js';
 import { NodeClient, goodBody } from '../../../server/cluster/node-client.js';
 import { parseRemoteError, parseRemoteJson } from '../../../server/http/remote-error.js';
@@ -75,9 +75,9 @@ describe.each(foreign)('%s', (_kind, said, text) => {
         waitForLeader: async () => leader,
       } as unknown as ClusterNode;
       const of = new LeaderPosition({ node, calls, waitMs: 1_000 });
-      expect(await codeOf(() => of.ask({}))).toMatch(/^(NO_LEADER|NOT_LEADER)$/);
+      expect(await codeOf(() => of.request({}))).toMatch(/^(NO_LEADER|NOT_LEADER)$/);
       const asked = await codeOf(() =>
-        askLeader({ node, calls }, 'keys', {}, async () => undefined),
+        sendToLeader({ node, calls }, 'keys', {}, async () => undefined),
       );
       expect(asked).toBe(isStrict ? unproved : 'NO_LEADER');
     },
@@ -93,11 +93,15 @@ it('an error of this product is returned unchanged, with its known members', () 
 
 it('a position that no node sends is not that of a leader', async () => {
   const leader = { node: 'b', address: 'b:1' };
-  const node = { role: 'follower', leader, whenLed: async () => leader } as unknown as ClusterNode;
+  const node = {
+    role: 'follower',
+    leader,
+    waitForLeader: async () => leader,
+  } as unknown as ClusterNode;
   const answer = { status: 200, reason: 'OK', header: () => '', body: Buffer.from('') };
   for (const said of ['{"position":"far"}', '{"position":7}', '{}']) {
-    const calls = { ask: async () => ({ ...answer, body: Buffer.from(said) }) };
+    const calls = { request: async () => ({ ...answer, body: Buffer.from(said) }) };
     const of = new LeaderPosition({ node, calls, waitMs: 1_000 });
-    expect(await codeOf(() => of.ask({}))).toBe('NO_LEADER');
+    expect(await codeOf(() => of.request({}))).toBe('NO_LEADER');
   }
 });

@@ -227,6 +227,6 @@ test('what was accepted is known for ten minutes, to all threads, and makes room
   there.renew(there.find(one, 20 * minute), 20 * minute);
   expect(here.find(one, 29 * minute)).toBeGreaterThanOrEqual(0);
   expect(here.find(other, 29 * minute)).toBe(-1);
-  there.forget(one);
+  there.remove(one);
   expect(here.find(one, 29 * minute)).toBe(-1);
 });

@@ -28,15 +28,15 @@ interface Started {
   left: Promise<string[]>;
 }
 
-function start(ask: QueryRunner['ask'], terminal = false): Started {
+function start(ask: QueryRunner['run'], terminal = false): Started {
   const asked: QueryRequest[] = [];
   const printed: string[] = [];
   for (const name of ['log', 'error'] as const)
     vi.spyOn(console, name).mockImplementation(
       (...line: unknown[]) => void printed.push(line.join(' ')),
     );
-  const asker: QueryRunner = {
-    ask: (question, hear) => {
+  const runner: QueryRunner = {
+    run: (question, hear) => {
       asked.push(question);
       return ask(question, hear);
     },
@@ -45,7 +45,7 @@ function start(ask: QueryRunner['ask'], terminal = false): Started {
   const [input, output] = [new PassThrough(), new PassThrough()];
   output.resume();
   const given = { input, output, terminal, history: ['.schema'], write: false };
-  const shell = new Repl({ program, sources, limits: defaultLimits, asker, ...given });
+  const shell = new Repl({ program, sources, limits: defaultLimits, runner, ...given });
   return { asked, printed, input, shell, left: shell.run() };
 }
 afterEach(() => vi.restoreAllMocks());
@@ -111,7 +111,7 @@ test('W05 its own words', async () => {
   );
   expect(printed.join()).not.toContain('SyntaxError');
   expect(printed).toContain('older(than: U8)\nnamed(name: String)');
-  expect(asked.map(({ parameters, look }) => [parameters, look])).toEqual([
+  expect(asked.map(({ parameters, mode: look }) => [parameters, look])).toEqual([
     ['{"than": 5}', undefined],
     ['{"than": 5}', 'explain'],
     ['{"than": 5}', undefined],
@@ -144,7 +144,7 @@ test('a call takes values with spaces', async () => {
 
 test('W05 Ctrl-C ends the query in 200 ms, not the shell', async () => {
   let cancelled = 0;
-  const slow: QueryRunner['ask'] = (_, hear) => {
+  const slow: QueryRunner['run'] = (_, hear) => {
     hear?.(() => cancelled++);
     return setTimeout(30_000, '{"data":[]}', { ref: false });
   };

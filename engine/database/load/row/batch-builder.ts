@@ -144,8 +144,8 @@ export class BatchBuilder {
   }
 
   /** The open row changes the element with its value of the property at `place`. */
-  upsert(index: number, given: readonly number[]): void {
-    this.#upserts.push(this.#count, index, given.length, ...given);
+  upsert(index: number, properties: readonly number[]): void {
+    this.#upserts.push(this.#count, index, properties.length, ...properties);
   }
 
   ownId(uuid: Uint8Array): void {

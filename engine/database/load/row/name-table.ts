@@ -62,10 +62,10 @@ export class NameTable {
     this.#starts[slot + 1] = length;
     this.#starts[slot + 2] = scope;
     this.#words += (length + 3) >>> 2;
-    this.#place(hashOf(scope, bytes, start, end), ordinal);
+    this.#insert(hashOf(scope, bytes, start, end), ordinal);
   }
 
-  #place(hash: number, ordinal: number): void {
+  #insert(hash: number, ordinal: number): void {
     let slot = hash & this.#mask;
     while (this.#slots[2 * slot + 1] !== 0) slot = (slot + 1) & this.#mask;
     this.#slots[2 * slot] = hash;
@@ -77,7 +77,7 @@ export class NameTable {
     this.#mask = 2 * this.#mask + 1;
     this.#slots = new Uint32Array(2 * former.length);
     for (let at = 0; at < former.length; at += 2) {
-      if (former[at + 1] !== 0) this.#place(former[at]!, former[at + 1]!);
+      if (former[at + 1] !== 0) this.#insert(former[at]!, former[at + 1]!);
     }
   }
 }

@@ -72,9 +72,9 @@ export class RecordReader {
   }
 
   #default({ property, index, isText }: FormField): void {
-    const given = property.default;
-    if (given === undefined || this.exact) return;
-    const value = defaultAt(given, property.type, this.now);
+    const defaultValue = property.default;
+    if (defaultValue === undefined || this.exact) return;
+    const value = defaultAt(defaultValue, property.type, this.now);
     if (value === null) return;
     this.#print(property, value);
     if (property.indexId !== 0 || isText) this.#values[index] = value;

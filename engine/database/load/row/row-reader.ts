@@ -73,7 +73,7 @@ export class RowReader {
   }
 
   /** Switches to another schema from the next row on. */
-  adopt(catalog: Catalog): void {
+  setCatalog(catalog: Catalog): void {
     this.catalog = catalog;
     this.#forms.clear();
     this.#patterns = [];
@@ -183,15 +183,15 @@ export class RowReader {
 
   /** Records how to find the element that the row changes. */
   #upsert(by: StoredProperty, { form, fields }: RowParts): void {
-    const given: number[] = [];
+    const present: number[] = [];
     form.fields.forEach((field, slot) => {
-      if (field && fields[slot] !== undefined) given.push(field.index);
+      if (field && fields[slot] !== undefined) present.push(field.index);
     });
     const isMissing = fields[by.slot] === undefined || fields[by.slot]!.kind === 'null';
     if (isMissing) {
       fail('PARAM_MISSING', { owner: form.label.name, param: by.name, type: printType(by.type) });
     }
-    this.batch.upsert(form.label.properties.indexOf(by), given);
+    this.batch.upsert(form.label.properties.indexOf(by), present);
   }
 
   #keysOf(label: Label): RowKeys {
@@ -212,7 +212,7 @@ export class RowReader {
     let known = 1;
     const name = root.member('id');
     let ordinal = 0;
-    if (this.options.isDump) requireWhole(root, label);
+    if (this.options.isDump) requireAll(root, label);
     if (name !== undefined) {
       known++;
       ordinal = this.#nameRow(name, bytes, label);
@@ -394,7 +394,7 @@ function refuseProperty(properties: JsonView, { name: owner, properties: known }
 }
 
 /** Fails unless an element of a dump has its own id and vector. */
-function requireWhole(root: JsonView, { name, kind }: Label): void {
+function requireAll(root: JsonView, { name, kind }: Label): void {
   if (root.member('id') === undefined) {
     fail('PARAM_MISSING', { owner: name, param: 'id', type: 'ID' });
   }

@@ -27,7 +27,7 @@ export interface RowKeys {
 
 export class RowSettings {
   /** Property names by setting, by label. */
-  readonly #given = new Map<number, Map<string, string>>();
+  readonly #renamed = new Map<number, Map<string, string>>();
 
   /** Replaces the earlier settings of the type. Fails UNKNOWN_TYPE, PARAM_VALUE. */
   read(view: JsonView, catalog: Catalog): void {
@@ -41,24 +41,24 @@ export class RowSettings {
     const name = textOf(view.member(kind)!, kind);
     const label = catalog.find(kind, name);
     if (label === undefined) fail('UNKNOWN_TYPE', { kind, name: excerpt(name) });
-    const given = new Map<string, string>();
+    const renamed = new Map<string, string>();
     for (const member of view.names()) {
       if (member === kind) continue;
       if (!namesBy[kind].includes(member)) {
         fail('UNKNOWN_MEMBER', { owner: `settings of a ${kind} type`, member: excerpt(member) });
       }
-      given.set(member, textOf(view.member(member)!, member));
+      renamed.set(member, textOf(view.member(member)!, member));
     }
-    this.#given.set(label.id, given);
+    this.#renamed.set(label.id, renamed);
     this.keysOf(label, catalog);
   }
 
   /** Returns the keys with the current properties of the catalog. Fails PARAM_VALUE. */
   keysOf(label: Label, catalog: Catalog): RowKeys {
-    const given = this.#given.get(label.id);
-    if (given === undefined) return {};
+    const renamed = this.#renamed.get(label.id);
+    if (renamed === undefined) return {};
     const key = (member: string, owner: Label): StoredProperty | undefined => {
-      const name = given.get(member);
+      const name = renamed.get(member);
       return name === undefined ? undefined : uniqueProperty(member, owner, name);
     };
     if (label.kind !== 'edge') return { upsert: key('upsert', label) };
