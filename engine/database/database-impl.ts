@@ -1,5 +1,5 @@
 // Implements `Database`: opens the data directory, the storage and the lanes, and connects them. Owns the
-// phase, and the order in which parts open and close. The main thread never writes LMDB itself.
+// order in which parts open and close; lifecycle.ts holds the state. The main thread never writes LMDB itself.
 import { join } from 'node:path';
 import { type ErrorData, fail } from '../base/errors.js';
 import type { DatabaseSample } from './metrics/definitions.js';
@@ -31,11 +31,13 @@ import type { BulkLoad } from './load/load-run.js';
 import { WriterMetrics, createWriterMetricsBuffer } from './metrics/writer-metrics.js';
 import { databaseMetrics } from './collect-metrics.js';
 import { pack } from './call/serialize-plan.js';
-import { type PackedProgram, packProgram } from './call/serialized-program.js';
+import { packProgram } from './call/serialized-program.js';
+import { Lifecycle } from './lifecycle.js';
 import { type RemainingCheck, BackgroundCheck, probe } from './maintenance/background-check.js';
+import { ProgramVersions } from './program-versions.js';
 import { QueryMetrics } from './metrics/query-metrics.js';
 import { ThreadPool } from './lane/thread-pool.js';
-import { generationsMax, indexOf } from './call/query-table.js';
+import { indexOf } from './call/query-table.js';
 import type { ExecutorServices } from './call/run-request.js';
 import { ClusterCoordinator, detachFromCluster } from './replication/cluster-coordinator.js';
 import { ReloadRetry } from './schema/reload-retry.js';
@@ -45,7 +47,7 @@ import { VectorStatus } from './vectors/vector-status.js';
 import { MemoryWatch } from './maintenance/memory-watch.js';
 import { DiskMonitor } from './maintenance/disk-monitor.js';
 import { hasFailed, reopen } from './reopen-after-failure.js';
-import { isLost, statusOf } from './status.js';
+import { statusOf } from './status.js';
 import { WriterClient, flightMax } from './lane/writer-client.js';
 
 /** Opens everything. Resolves when calls may be made. */
@@ -66,16 +68,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
 class DatabaseImpl implements Database {
   program: Program;
-  /** The current program, packed for lanes. */
-  #packed: PackedProgram;
-  /** Earlier programs, as far back as lanes keep them. */
-  readonly #earlier: NonNullable<ConfigureLane['earlier']>[number][] = [];
-  /** Generation of the current program, and of the last reload that began. */
-  #generation = 0;
-  #lastGeneration = 0;
-  #phase: DatabaseStatus['phase'] = 'opening';
+  readonly #versions: ProgramVersions;
+  readonly #lifecycle = new Lifecycle();
   readonly #check: BackgroundCheck;
-  #progress = 0;
   readonly #control: ControlBlock;
   readonly #storage: Storage;
   readonly #indexes = new AttachedIndexes();
@@ -98,7 +93,6 @@ class DatabaseImpl implements Database {
   /** Running backups of the open store. */
   readonly #copies = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
-  #isClosed = false;
 
   constructor(
     private readonly options: DatabaseOptions,
@@ -115,9 +109,11 @@ class DatabaseImpl implements Database {
     if (cluster === undefined && !options.readOnly) detachFromCluster(this.#storage);
     this.#cluster = cluster && new ClusterCoordinator(cluster, this.#storage, directory, options);
     this.program = this.#cluster?.program ?? options.program;
-    this.#packed = packProgram(this.program);
-    const stopReads = () => this.#control.setProgram(none);
-    this.#check = new BackgroundCheck(this.#storage.env, later, stopReads);
+    this.#versions = new ProgramVersions(this.program);
+    this.#check = new BackgroundCheck(this.#storage.env, later, (damage) => {
+      this.#lifecycle.lose({ damage });
+      this.#control.setProgram(none);
+    });
     this.#guard = new SchemaGuard(this.#control, this.#storage);
     this.#services = {
       limits,
@@ -149,16 +145,12 @@ class DatabaseImpl implements Database {
         if (!this.#disk.noteStop(reason, errno, this.#metrics)) void this.#reopen();
       },
       onProgress: (progress, phase) => {
-        this.#progress = progress;
+        this.#lifecycle.progress = progress;
         options.onProgress?.(progress, phase);
       },
       log: options.log,
     });
-    const onLost = (reason: string): void => {
-      this.#control.setProgram(none);
-      options.log('error', reason);
-    };
-    this.#disk = new DiskMonitor(options, onLost, () => this.#storage.usage());
+    this.#disk = this.#makeDiskMonitor();
     directory.onLost(() => this.#disk.lose(takenReason));
     if (options.readOnly) this.#writer.readOnlyReason = 'the configuration says so';
     this.#admission = this.#makeAdmission();
@@ -170,6 +162,14 @@ class DatabaseImpl implements Database {
     });
   }
 
+  #makeDiskMonitor(): DiskMonitor {
+    const onLost = (reason: string): void => {
+      this.#control.setProgram(none);
+      this.options.log('error', reason);
+    };
+    return new DiskMonitor(this.options, this.#lifecycle, onLost, () => this.#storage.usage());
+  }
+
   #makeDispatcher(slots: SlotPool): Dispatcher {
     const { options } = this;
     const setup = { role: 'reader' as const, control: this.#control.buffer, ...this.#laneSetup() };
@@ -177,7 +177,7 @@ class DatabaseImpl implements Database {
       count: options.workers,
       queueMax: options.limits.read_queue,
       start: (onEnd) => this.#threads.startReader(setup, onEnd),
-      configuration: () => ({ ...this.#configuration(), earlier: this.#earlier }),
+      configuration: () => ({ ...this.#configuration(), earlier: this.#versions.earlier }),
       onSettled: (call, cost) => {
         this.#inline.costs.learn(indexOf(call.query), cost.micros);
         this.#metrics.returned(indexOf(call.query), call, cost);
@@ -200,7 +200,7 @@ class DatabaseImpl implements Database {
       memory: new MemoryWatch(this.options.processBytes),
       queryMetrics: this.#metrics,
       models: this.#models,
-      checkAlive: () => this.#checkAlive(),
+      checkAlive: () => this.#lifecycle.checkServing(),
     });
   }
 
@@ -215,14 +215,14 @@ class DatabaseImpl implements Database {
 
   async start(): Promise<void> {
     const { dataDir, vectors, snapshot, failpoint } = this.options;
-    this.#phase = 'replaying';
+    this.#lifecycle.apply('replay');
     await this.#cluster?.node.begun;
     await this.#writer.start(this.#threads, {
       role: 'writer',
       control: this.#control.buffer,
       writerMetrics: this.#writerMetrics.buffer,
       ...this.#laneSetup(),
-      program: this.#packed,
+      program: this.#versions.packed,
       lock: this.directory.lock,
       readOnlyReason: this.#writer.readOnlyReason,
       vectors: {
@@ -246,45 +246,46 @@ class DatabaseImpl implements Database {
     this.#applyProgram(this.program, this.#control.schema());
     await this.#disk.start();
     this.#dispatcher.broadcast(this.#configuration());
-    this.#phase = 'serving';
+    this.#lifecycle.apply('serve');
   }
 
   #configuration(): ConfigureLane {
-    const identity = { generation: this.#generation, schema: this.#guard.schema };
+    const { generation, packed: program } = this.#versions;
+    const { schema } = this.#guard;
     const indexes = this.#indexes.handles();
-    return { kind: 'configure', program: this.#packed, ...identity, indexes };
+    return { kind: 'configure', program, generation, schema, indexes };
   }
 
   #broadcastBuild(message: Extract<FromWriter, { kind: 'build' }>): void {
-    if (this.#phase === 'stopping') return;
+    if (this.#lifecycle.isStopping) return;
     this.#indexes.take(message);
     this.#dispatcher.growFully(message);
   }
 
   /** After a failed commit, restores reads, if necessary by opening the file again. */
   async #reopen(): Promise<void> {
-    if (this.#phase !== 'serving' || !hasFailed(this.#storage)) return;
-    this.#phase = 'opening';
+    if (!this.#lifecycle.is('serving') || !hasFailed(this.#storage)) return;
+    this.#lifecycle.apply('reopen');
     this.#control.setProgram(none);
     if (!(await reopen(this.#storage, this.#writer, this.#dispatcher, this.#attached)))
       return this.#disk.lose('the data file cannot be read any more');
     this.#guard.configure(this.#guard.schema);
-    if (this.#phase !== 'opening') return;
-    this.#phase = 'serving';
-    this.#control.setProgram(this.#generation);
+    if (!this.#lifecycle.is('reopening')) return;
+    this.#lifecycle.apply('serve');
+    this.#control.setProgram(this.#versions.generation);
   }
 
   /** Makes a program the current one on this thread. */
   #applyProgram(program: Program, schema: number): void {
     this.program = program;
     this.#guard.configure(schema);
-    this.#admission.applyProgram(program, this.#generation);
-    this.#control.setProgram(this.#generation);
+    this.#admission.applyProgram(program, this.#versions.generation);
+    this.#control.setProgram(this.#versions.generation);
   }
 
   /** Stops opening and ends the threads. */
   async abandon(): Promise<void> {
-    this.#phase = 'stopping';
+    this.#lifecycle.apply('stop');
     this.#check.stop();
     this.#dispatcher.close();
     await this.#threads.close();
@@ -301,7 +302,8 @@ class DatabaseImpl implements Database {
   }
 
   refusal(name: string, bytes: number, caller?: CallOptions['caller']): ErrorData | undefined {
-    return this.#phase === 'serving' ? this.#admission.refusal(name, bytes, caller) : undefined;
+    if (!this.#lifecycle.is('serving')) return undefined;
+    return this.#admission.refusal(name, bytes, caller);
   }
 
   run(
@@ -313,22 +315,13 @@ class DatabaseImpl implements Database {
     return this.#reloads.failAcrossReload(() => this.#admission.run(plan, args, items, options));
   }
 
-  #checkAlive(): void {
-    const { lost } = this.#disk;
-    if (this.#phase === 'serving' && lost === undefined && this.#check.damage === undefined) return;
-    if (lost !== undefined) fail('STORAGE_LOST', { what: lost });
-    if (this.#check.damage) throw this.#check.damage;
-    if (this.#phase === 'stopping') fail('SHUTTING_DOWN');
-    fail('NOT_READY', { phase: this.#phase, progress: Math.floor(this.#progress) });
-  }
-
   embed(
     model: string | undefined,
     vectorType: string | undefined,
     texts: readonly string[],
     budgetMs: number,
   ): Promise<Float64Array[]> {
-    this.#checkAlive();
+    this.#lifecycle.checkServing();
     return this.#admission.embed(model, vectorType, texts, budgetMs);
   }
 
@@ -337,19 +330,19 @@ class DatabaseImpl implements Database {
   }
 
   view<T>(read: (view: ReadView) => T): T {
-    this.#checkAlive();
+    this.#lifecycle.checkServing();
     return this.#guard.read(read);
   }
 
   backUp(to: string): Promise<{ bytes: number }> {
-    this.#checkAlive();
+    this.#lifecycle.checkServing();
     const copy = backUp(this.#storage.env, this.options.dataDir, to, this.#threads.backUp);
     this.#copies.add(copy);
     return copy.finally(() => this.#copies.delete(copy));
   }
 
   load(name?: string, options: Omit<LoadName, 'name'> = {}): BulkLoad {
-    this.#checkAlive();
+    this.#lifecycle.checkServing();
     const setup = { role: 'loader' as const, ...this.#laneSetup() };
     const loadOptions = { ...options, name, isExclusive: options.isExclusive && !this.#cluster };
     return this.view((view) =>
@@ -362,7 +355,7 @@ class DatabaseImpl implements Database {
         execute: (command) => this.#writer.execute({ kind: 'load', command }),
         embed: (texts) => embedRows(this.#models, texts, this.options.limits.write_time),
         checkRoom: () => {
-          this.#checkAlive();
+          this.#lifecycle.checkServing();
           const { readOnlyReason: reason } = this.#writer;
           if (reason !== undefined) fail('READ_ONLY', { reason });
           this.#disk.checkRoom();
@@ -376,7 +369,7 @@ class DatabaseImpl implements Database {
   }
 
   async reload(program: Program, archive?: SourceArchive): Promise<void> {
-    this.#checkAlive();
+    this.#lifecycle.checkServing();
     const sources = this.#cluster?.sourcesOf(archive);
     await this.#swap(program, sources);
     if (sources !== undefined) this.#cluster!.use(sources);
@@ -395,41 +388,33 @@ class DatabaseImpl implements Database {
   async #reload(program: Program, sources: Uint8Array | undefined): Promise<void> {
     // Calls made meanwhile still use the old program; lanes know both.
     const packed = packProgram(program);
-    const generation = ++this.#lastGeneration;
+    const generation = this.#versions.begin();
     const reload = { program: packed, generation, sources };
     const schema = await this.#writer.execute({ kind: 'reload', ...reload });
-    this.#retainEarlier();
-    this.#packed = packed;
-    this.#generation = generation;
+    this.#versions.replace(packed, generation, this.#guard.schema);
     this.#applyProgram(program, schema as number);
     this.#dispatcher.broadcast(this.#configuration());
     this.#attached.broadcast(this.#configuration());
   }
 
-  /** Keeps the current program for lanes that start later: they may still get calls of it. */
-  #retainEarlier(): void {
-    const { program, generation, schema } = this.#configuration();
-    if (this.#earlier.push({ program, generation, schema }) > generationsMax) this.#earlier.shift();
-  }
-
   async preview({ schema, olderSchemas, migrations }: Program): Promise<SchemaPreview> {
-    this.#checkAlive();
+    this.#lifecycle.checkServing();
     const program = pack({ schema, olderSchemas, migrations });
     return (await this.#writer.execute({ kind: 'preview', program })) as SchemaPreview;
   }
 
   async snapshot(): Promise<void> {
-    this.#checkAlive();
+    this.#lifecycle.checkServing();
     await this.#writer.execute({ kind: 'snapshot' });
   }
 
   notePort(port: number): void {
-    this.#checkAlive();
+    this.#lifecycle.checkServing();
     this.directory.setPort(port);
   }
 
   attachment(): Attachment {
-    this.#checkAlive();
+    this.#lifecycle.checkServing();
     return this.#attached.attach();
   }
 
@@ -441,22 +426,26 @@ class DatabaseImpl implements Database {
     return this.#vectors.measure(type, request);
   }
 
-  readonly isLost = (): boolean => isLost(this.#disk, this.#check);
+  readonly isLost = (): boolean => this.#lifecycle.isLost;
+
   status(): DatabaseStatus {
-    const state = { phase: this.#phase, progress: this.#progress, disk: this.#disk };
-    const threads = { writer: this.#writer, dispatcher: this.#dispatcher };
-    const checks = { backgroundCheck: this.#check, writerMetrics: this.#writerMetrics };
-    return statusOf({ ...state, ...threads, ...checks });
+    return statusOf({
+      lifecycle: this.#lifecycle,
+      disk: this.#disk,
+      writer: this.#writer,
+      dispatcher: this.#dispatcher,
+      writerMetrics: this.#writerMetrics,
+    });
   }
 
   metrics(): DatabaseSample[] {
-    if (this.#isClosed) fail('SHUTTING_DOWN');
+    if (this.#lifecycle.is('closed')) fail('SHUTTING_DOWN');
     return databaseMetrics({
       storage: this.#storage,
       view: this.#guard.view,
       inlineReads: this.#inline.count,
       workers: this.options.workers,
-      isServing: this.#phase === 'serving',
+      isServing: this.#lifecycle.is('serving'),
       dispatcher: this.#dispatcher,
       writer: this.#writer,
       disk: this.#disk,
@@ -477,18 +466,19 @@ class DatabaseImpl implements Database {
     this.#loads.close();
     this.#control.setProgram(none);
     const closing = this.#writer.execute({ kind: 'close', snapshot });
-    this.#phase = 'stopping';
+    this.#lifecycle.apply('stop');
     let isClean = false;
     try {
       await closing;
-      isClean = this.#disk.lost === undefined && this.#writer.readOnlyReason === undefined;
+      isClean =
+        this.#lifecycle.lostReason === undefined && this.#writer.readOnlyReason === undefined;
     } finally {
       this.#dispatcher.close();
       await this.#attached.close();
       await Promise.allSettled(this.#copies);
       await this.#threads.close();
       await this.#cluster?.node.close();
-      this.#isClosed = true;
+      this.#lifecycle.apply('end');
       this.#storage.close();
       const warn = (text: string, reason: string) => this.options.log('warn', text, { reason });
       this.directory.close({ clean: isClean, log: warn });

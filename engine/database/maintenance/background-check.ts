@@ -52,21 +52,21 @@ export async function probe(
   return async (signal) => judge(await probeData(graph, { sums, meta }, signal));
 }
 
-/** Checks a file while the database serves. A found damage fails every later call. */
+/** Checks a file while the database serves. */
 export class BackgroundCheck {
-  /** Set when pages of the data file are damaged. Then no result can be trusted. */
-  damage: TrellisError | undefined;
   readonly #end = new AbortController();
 
-  /** `env` has just been opened, and nothing was written yet. */
-  constructor(env: Env, run: RemainingCheck | undefined, onDamage: () => void) {
+  /**
+   * `env` has just been opened, and nothing was written yet. `onDamage` is called when pages of the data file
+   * are damaged, because then no result can be trusted.
+   */
+  constructor(env: Env, run: RemainingCheck | undefined, onDamage: (error: TrellisError) => void) {
     if (run === undefined) return;
     const release = env.keep();
     const reading = this.#read(run).catch((error: unknown) => {
       if (!(error instanceof TrellisError)) throw error;
       if (this.#end.signal.aborted) return;
-      this.damage = error;
-      onDamage();
+      onDamage(error);
     });
     void reading.finally(release);
   }

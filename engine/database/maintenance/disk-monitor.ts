@@ -34,9 +34,14 @@ export interface DiskBounds {
   log: DatabaseOptions['log'];
 }
 
+/** The part of lifecycle.ts that records why the data file can no longer be reached. */
+interface LossRecord {
+  readonly lostReason: string | undefined;
+  /** Returns false if the file was lost already. */
+  lose(loss: { reason: string }): boolean;
+}
+
 export class DiskMonitor {
-  /** Why the data are no longer usable, or undefined. */
-  lost: string | undefined;
   #freeBytes = Number.POSITIVE_INFINITY;
   #isSame = (): boolean => true;
   #used = { bytes: 0, at: Number.NEGATIVE_INFINITY };
@@ -49,6 +54,7 @@ export class DiskMonitor {
 
   constructor(
     private readonly bounds: DiskBounds,
+    private readonly lifecycle: LossRecord,
     private readonly onLost: (reason: string) => void,
     private readonly usage: () => Usage,
   ) {
@@ -70,9 +76,9 @@ export class DiskMonitor {
     this.#ballast?.stop();
   }
 
+  /** Records that the data file can no longer be reached. */
   lose(reason: string): void {
-    if (this.lost !== undefined) return;
-    this.lost = reason;
+    if (!this.lifecycle.lose({ reason })) return;
     this.#ballast?.stop();
     this.onLost(reason);
   }
@@ -172,7 +178,7 @@ export class DiskMonitor {
     return [
       { name: 'disk_free_bytes', value: Number.isFinite(this.#freeBytes) ? this.#freeBytes : 0 },
       { name: 'file_bytes', value: this.#size() },
-      { name: 'data_file_ok', value: this.lost === undefined ? 1 : 0 },
+      { name: 'data_file_ok', value: this.lifecycle.lostReason === undefined ? 1 : 0 },
     ];
   }
 }
