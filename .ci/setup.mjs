@@ -167,10 +167,16 @@ await step(
 const runnerOf = ([file, bundle, started, keepAfterMs]) => {
   const name = parse(file).name;
   const mark = `${name}-${fingerprint([at('dist/bin', `${bundle}.cjs`)]).slice(0, 16)}`;
+  const run = `runBundle({ url, mark: '${mark}', keepAfterMs: ${keepAfterMs} })`;
+  // As engine/database/lane/worker.cts does: the process must not end while a thread of a database loads.
+  const isLane = file === 'worker.cjs';
   const contents = `
     import { runBundle } from './compile-cache.js';
+    ${isLane ? "import { beginLoading, endLoading } from '../../engine/database/lane/safe-exit.js';" : ''}
     const url = new URL('./${bundle}.cjs', import.meta.url).href;
-    const bundle = runBundle({ url, mark: '${mark}', keepAfterMs: ${keepAfterMs} });
+    ${isLane ? 'beginLoading();' : ''}
+    const bundle = ${run};
+    ${isLane ? 'endLoading();' : ''}
     export default bundle.${started};`;
   return { contents, resolveDir: at('dist/server/lifecycle') };
 };

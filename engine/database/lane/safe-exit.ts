@@ -55,8 +55,10 @@ export const transactionHold = {
   end: () => leave(writing),
 };
 
-enter(loading);
-export const hasLoaded = (): void => leave(loading);
+/** Protects the loading of this thread's modules. The entry of the thread calls it before it imports them. */
+export const beginLoading = (): void => enter(loading);
+
+export const endLoading = (): void => leave(loading);
 
 let words: Int32Array<SharedArrayBuffer> | undefined;
 /** The threads of one open database. */

@@ -4,13 +4,10 @@ import { type Backup, makeBackup } from '../maintenance/backup.js';
 import { type ErrorData, toErrorData } from '../../base/errors.js';
 import { hashSnapshot } from '../replication/pinned-snapshot.js';
 import type { TableHashes } from '../replication/table-check.js';
-import { hasLoaded } from './safe-exit.js';
 import { type LoaderSetup, serveLoad } from '../load/row-reader-thread.js';
 import { type ReaderSetup, serveReads } from './reader-lane.js';
 import { serveWrites } from './writer-lane.js';
 import type { WriterSetup } from './message.js';
-
-hasLoaded();
 
 /** Reads all tables at a snapshot that the writer takes. */
 export interface HashTask {
