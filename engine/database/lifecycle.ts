@@ -1,5 +1,5 @@
 // Holds the state of one open database and decides which changes of state are possible. Runs on the main
-// thread, without timers, files or threads of its own.
+// thread. It starts no timer and no thread, and opens no file.
 //
 //   opening -> replaying -> serving -> stopping -> closed
 //                           serving <-> reopening

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { errorCodes, errorHint, errorMessage } from '../../engine/base/errors.js';
 import { commands } from '../../server/command/cli.js';
 import { keySchemas } from '../../server/config/config-schema.js';
+import { renamedKeys } from '../../server/config/renamed-keys.js';
 import { adminPaths, graphPaths, openPaths } from '../../server/openapi/built-in-paths.js';
 import { blocksOf, readManual } from '../support/page.js';
 import { readSources } from '../support/source-tree.js';
@@ -14,6 +15,8 @@ const known = {
   keys: new Set(keySchemas.keys()),
   routes: new Set([...openPaths, ...graphPaths, ...adminPaths].map(([path]) => path)),
 };
+/** These name former keys so that a reader finds the present ones. */
+const listsFormer = /renamed-keys\.ts$|CHANGELOG|upgrade|configuration\.md$/i;
 const list = (faults: string[]): void => expect(faults).toEqual([]);
 
 describe('names in pages and texts', () => {
@@ -36,6 +39,17 @@ describe('names in pages and texts', () => {
           (fault) => `${path}: ${fault}`,
         ),
       ),
+    );
+  });
+
+  test('of keys, by their present names in every source and on every page but the list of former names', () => {
+    const former = [...renamedKeys.keys()].map((key) => key.replace('.', '\\.')).join('|');
+    const name = new RegExp(`\`(?:${former})\`|\\[?\\bcluster\\.(?:databases|scatter)\\b`, 'g');
+    const texts = [...readSources('engine'), ...readSources('server'), ...readManual()];
+    list(
+      texts
+        .filter(({ path }) => !listsFormer.test(path))
+        .flatMap(({ path, text }) => (text.match(name) ?? []).map((key) => `${path}: ${key}`)),
     );
   });
 

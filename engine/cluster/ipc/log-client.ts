@@ -2,6 +2,16 @@
 // before LMDB commits them, and waits for the acknowledgement of the log. On other nodes, it refuses every
 // change.
 //
+// What beforeCommit does with the changes of a transaction:
+//
+//   none recorded      nothing, for example when a follower applies an entry with the recorder off
+//   replaying()        stores the position of the intent that is replayed; appends nothing
+//   not leading        fails NOT_LEADER or NO_LEADER
+//   leading            appends one entry. A schema change above `schemaBytes` is appended as its intent.
+//
+// Between the acknowledgement of the log and the commit the entry is ahead of the data (`#ahead`). If the
+// commit fails, setAside() keeps the entry.
+//
 // Invariant: a transaction is committed only when its entry is in the log, directly after everything that
 // this node has applied. The position of that entry is part of the transaction. An entry that is in the log
 // but does not fit on this disk is kept aside. The node then stops leading, and applies this entry as a

@@ -1,6 +1,18 @@
 // Runs the part of one node in its cluster: it follows the log, tries to lead when no node does, and leads
 // until the log refuses one of its entries. Runs on the log thread.
 //
+//   joining -> follower <-> leader      `#role` holds these, and `lost`, which ends every one of them
+//
+//   joining    reads the log. #prove verifies that the log has the entry at the position of the data.
+//   follower   applies entries. #tick calls #try when the lease has expired and everything is applied.
+//              `#electionDelay` is set while the node may try early, because the last leader named it or no node.
+//              `#holdUntil` forbids a try for two leases after this node has handed over.
+//   (trying)   a follower with `#isTrying`: its epoch entry is being appended. `ok` makes it the leader.
+//   leader     appends entries one at a time (#inTurn). A refused or unknown append makes it a follower (#step).
+//   lost       fail() was called: the node reads and appends no more.
+//
+// `#reading` counts the loops that read the log. A loop whose number is no longer current ends without effect.
+//
 // Invariant: a leader has its own epoch entry in the log, directly after everything that it has applied. The
 // first refused append ends its lead. Clocks decide only when a node tries to lead.
 import { randomBytes } from 'node:crypto';
