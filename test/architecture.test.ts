@@ -433,7 +433,7 @@ describe('completeness', () => {
     // The face is for others; benches are found by their name, vitest calls its own, and the entry of a
     // thread (engine/database/lane/worker.cts) imports at run time.
     const exempt =
-      /^bench\/.* run$|^engine\/index\.ts |^test\/.* (setup|teardown)$|safe-exit\.ts (begin|end)Loading$/;
+      /^bench\/.* run$|^engine\/index\.ts |^test\/.* (setup|teardown)$|(begin|end)Loading$/;
     list(unusedExports(all, resolveImport).filter((place) => !exempt.test(place)));
   });
 
