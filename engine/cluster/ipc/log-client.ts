@@ -10,7 +10,7 @@
 //   leading            appends one entry. A schema change above `schemaBytes` is appended as its intent.
 //
 // Between the acknowledgement of the log and the commit the entry is ahead of the data (`#ahead`). If the
-// commit fails, setAside() keeps the entry.
+// commit fails, leaveInLog() keeps the entry.
 //
 // Invariant: a transaction is committed only when its entry is in the log, directly after everything that
 // this node has applied. The position of that entry is part of the transaction. An entry that is in the log
@@ -65,7 +65,7 @@ interface Ahead {
   before: Pick<LogClient, 'position' | 'needsTableCheck'>;
 }
 
-const setAsideHint =
+const leftInLogHint =
   'The disk of this node is full: the write is in the log, and is done here as soon as there is room.';
 
 /**
@@ -183,7 +183,7 @@ export class LogClient implements Replication {
     this.resign();
     this.onSetAside?.({ kind: ahead.kind, body, time: wallMs(), position });
     const args = { ms: Math.round(performance.now() - ahead.startedAt) };
-    return new TrellisError({ code: 'OUTCOME_UNKNOWN', args, hint: setAsideHint });
+    return new TrellisError({ code: 'OUTCOME_UNKNOWN', args, hint: leftInLogHint });
   }
 
   ended(): void {
