@@ -165,7 +165,7 @@ export {
   needsNodeCopy,
 } from './database/replication/base-backup.js';
 export { clusterFamilies } from './cluster/families.js';
-export { isBehind } from './cluster/ipc/epochs.js';
+export { isBefore } from './cluster/ipc/epochs.js';
 export type { ClusterOptions, ReadMode, SourceArchive } from './cluster/options.js';
 export {
   type ClusterLeader,

@@ -9,9 +9,9 @@ import { exitCodes } from './lifecycle/exit-code.js';
 async function main(): Promise<void> {
   watchPrinting();
   const code = await runCommand(process.argv.slice(2));
-  const fault = await printed();
-  if (fault === undefined) process.exit(code);
-  printErrorLine(`What was printed is not whole: ${fault.message}`);
+  const error = await printed();
+  if (error === undefined) process.exit(code);
+  printErrorLine(`What was printed is not whole: ${error.message}`);
   process.exit(code === exitCodes.ok ? exitCodes.output : code);
 }
 

@@ -157,9 +157,9 @@ export interface ClusterNode {
   /** Asks the leader to keep the log from these positions on, for backups, as far as `keepBytes` allows. */
   keepFrom(marks: readonly number[]): void;
   /** Sets an error of this node that does not concern the log, or clears it with undefined. */
-  setFault(fault: ErrorData | undefined): void;
+  setFault(error: ErrorData | undefined): void;
   /** Leaves the cluster because of this fault. Reads continue, and `fault` has the reason. */
-  fail(fault: ErrorData): void;
+  fail(error: ErrorData): void;
   /** Leaves the cluster, after handing over the lead. The fault becomes NODE_LEFT, and reads continue. */
   leave(): Promise<void>;
   /** Deletes the log up to `upTo`, never beyond what the disk of this node has. Fails NOT_LEADER. */

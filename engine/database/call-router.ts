@@ -65,26 +65,26 @@ export class CallRouter {
     const { query, number } = entry;
     const { schema } = this.parts.guard;
     const { plan } = query;
-    const once = idempotencyKeyOf(query, options);
-    if (once?.claim !== undefined)
-      return this.#runInLane(plan, { query: number, schema, body, once }, options);
+    const idempotency = idempotencyKeyOf(query, options);
+    if (idempotency?.claim !== undefined)
+      return this.#runInLane(plan, { query: number, schema, body, idempotency }, options);
     if (options.profile) {
       const args = decodeCall(query, body, this.parts.services);
       return this.#run(
         { ...plan, profile: true },
-        { query: -1, schema, body, args, once },
+        { query: -1, schema, body, args, idempotency },
         options,
       );
     }
     if (plan.embeds.length > 0) {
       const args = decodeCall(query, body, this.parts.services);
-      return this.#embedFirst(plan, { query: number, schema, body, args, once }, options);
+      return this.#embedFirst(plan, { query: number, schema, body, args, idempotency }, options);
     }
     if (!plan.writes && this.parts.inline.allows(number, plan, body.length)) {
       const args = decodeCall(query, body, this.parts.services);
       return this.#runShort(plan, { query: number, schema, body, args }, options);
     }
-    return this.#runInLane(plan, { query: number, schema, body, once }, options);
+    return this.#runInLane(plan, { query: number, schema, body, idempotency }, options);
   }
 
   /** Runs a plan that has no name. */
@@ -219,8 +219,8 @@ export class CallRouter {
 /** Returns what a repetition must have in common with the first write under the same key. */
 function idempotencyKeyOf(
   { name, plan }: Query,
-  { once, profile }: CallOptions,
+  { idempotency, profile }: CallOptions,
 ): IdempotencyKey | undefined {
-  if (once === undefined || !plan.writes) return undefined;
-  return { ...once, query: profile ? `${name}?profile` : name };
+  if (idempotency === undefined || !plan.writes) return undefined;
+  return { ...idempotency, query: profile ? `${name}?profile` : name };
 }

@@ -138,7 +138,7 @@ export async function createCluster(
   if (again) await checkIsLost(cluster, options.dataDir);
   else await checkIsOfNone(options.dataDir);
   const sources = packSources(archive, options.vectors);
-  await reach(cluster, onWait);
+  await probeLog(cluster, onWait);
   const database = await openDatabase(single);
   await database.close();
   const directory = openDataDirectory(options.dataDir);
@@ -189,7 +189,7 @@ async function patiently<T>(
 }
 
 /** Checks that the log responds, before anything is done to the data. Fails LOG_UNAVAILABLE. */
-async function reach(cluster: ClusterOptions, onWait?: (what: string) => void): Promise<void> {
+async function probeLog(cluster: ClusterOptions, onWait?: (what: string) => void): Promise<void> {
   // Any log name will do: the check only tests whether the servers respond.
   const address = logAddressOf(cluster, 'none');
   const driver = await driverOf(address.url);

@@ -12,7 +12,7 @@ const cachedMinutes = 10;
 /** Number of entries; a power of two. */
 const slots = 2 ** 15;
 /** Maximum distance of an entry from its home position in the table. */
-const reach = 8;
+const probeMax = 8;
 /** 32-bit words per entry: 32 bits of the digest, never 0, and the minute of the last use. */
 const words = 2;
 
@@ -44,7 +44,7 @@ export class Accepted {
   note(digest: Buffer, now: number): void {
     const [slot, tag] = [slotOf(digest), tagOf(digest)];
     let chosen = this.#entryOf(digest);
-    for (let step = 0; chosen < 0 && step < reach; step++) {
+    for (let step = 0; chosen < 0 && step < probeMax; step++) {
       const at = ((slot + step) % slots) * words;
       if (this.#words[at] === 0) chosen = at;
     }
@@ -55,7 +55,7 @@ export class Accepted {
 
   #oldest(slot: number): number {
     let oldest = slot * words;
-    for (let step = 1; step < reach; step++) {
+    for (let step = 1; step < probeMax; step++) {
       const at = ((slot + step) % slots) * words;
       if (this.#words[at + 1]! < this.#words[oldest + 1]!) oldest = at;
     }
@@ -80,7 +80,7 @@ export class Accepted {
 
   #entryOf(digest: Buffer): number {
     const [slot, tag] = [slotOf(digest), tagOf(digest)];
-    for (let step = 0; step < reach; step++) {
+    for (let step = 0; step < probeMax; step++) {
       const at = ((slot + step) % slots) * words;
       if (this.#words[at] === tag) return at;
     }

@@ -11,9 +11,9 @@ import type { Caller, Keys } from './keys.js';
 /** Why a request has no caller: it has no credential, an unknown one, or one above the limit of guesses. */
 export type Refusal = 'missing' | 'wrong' | 'throttled';
 
-export type Judged = { caller: Caller } | { refusal: Refusal };
+export type AuthenticationResult = { caller: Caller } | { refusal: Refusal };
 
-export interface KeyJudgeParts {
+export interface KeyAuthenticatorParts {
   keys: Keys;
   accepted: Accepted;
   /**
@@ -24,19 +24,20 @@ export interface KeyJudgeParts {
   sourceOf: (exchange: Exchange) => string;
 }
 
-export class KeyJudge {
-  constructor(private readonly parts: KeyJudgeParts) {}
+export class KeyAuthenticator {
+  constructor(private readonly parts: KeyAuthenticatorParts) {}
 
   /**
    * Returns the caller of a request. The result is kept in the exchange, so that a request is judged once.
    */
-  judge(exchange: Exchange): Judged {
-    const judged = (exchange.authentication as Judged | undefined) ?? this.#judge(exchange);
-    exchange.authentication = judged;
-    return judged;
+  authenticate(exchange: Exchange): AuthenticationResult {
+    const result =
+      (exchange.authentication as AuthenticationResult | undefined) ?? this.#authenticate(exchange);
+    exchange.authentication = result;
+    return result;
   }
 
-  #judge(exchange: Exchange): Judged {
+  #authenticate(exchange: Exchange): AuthenticationResult {
     const text = shownBy(exchange);
     if (text === '') return { refusal: 'missing' };
     const { keys, accepted } = this.parts;
@@ -52,11 +53,11 @@ export class KeyJudge {
       // The key was revoked: from now on its text counts as a guess.
       accepted.remove(digest);
     }
-    return this.#once(exchange, digest, now, () => keys.find({ text, digest }, wallMs()));
+    return this.#countedLookUp(exchange, digest, now, () => keys.find({ text, digest }, wallMs()));
   }
 
   /** Checks whether another node of the cluster sent this request. `isGood` verifies its proof. */
-  judgeNode(exchange: Exchange, isGood: () => boolean): Judged {
+  authenticateNode(exchange: Exchange, isGood: () => boolean): AuthenticationResult {
     const { accepted } = this.parts;
     const now = performance.now();
     // No two proofs are equal, so the table remembers the address of the node.
@@ -66,11 +67,16 @@ export class KeyJudge {
       accepted.renew(known, now);
       return { caller: node };
     }
-    return this.#once(exchange, digest, now, () => (isGood() ? node : undefined));
+    return this.#countedLookUp(exchange, digest, now, () => (isGood() ? node : undefined));
   }
 
   /** Counts the look-up as a guess, and takes the count back if it finds a caller. */
-  #once(exchange: Exchange, digest: Buffer, now: number, find: () => Caller | undefined): Judged {
+  #countedLookUp(
+    exchange: Exchange,
+    digest: Buffer,
+    now: number,
+    find: () => Caller | undefined,
+  ): AuthenticationResult {
     const { accepted, guesses, sourceOf } = this.parts;
     const source = sourceOf(exchange);
     if (!guesses?.begin(source, now)) return { refusal: 'throttled' };

@@ -97,8 +97,8 @@ export function readFullKeyFile(path: string): KeyFile {
   if (!fileSchemas.some((schema) => Check(schema, content))) {
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} is not a key file` });
   }
-  const { crc32: storedCrc, keys, shared, gone } = content as KeyFile & { crc32?: string };
-  const file = { keys, ...(shared && { shared, gone: gone ?? [] }) };
+  const { crc32: storedCrc, keys, shared, gone: revoked } = content as KeyFile & { crc32?: string };
+  const file = { keys, ...(shared && { shared, gone: revoked ?? [] }) };
   if (storedCrc !== undefined && storedCrc !== checksumOf(file)) {
     return fail('CONFIG_INVALID', { what: `auth.keys_file: ${path} fails its checksum` });
   }
@@ -106,8 +106,8 @@ export function readFullKeyFile(path: string): KeyFile {
 }
 
 /** Checksum over the records as they are read: a damaged file must not give a key the rights of another. */
-const checksumOf = ({ keys, shared, gone }: KeyFile): string =>
-  crc32(JSON.stringify(shared === undefined ? keys : [keys, shared, gone]))
+const checksumOf = ({ keys, shared, gone: revoked }: KeyFile): string =>
+  crc32(JSON.stringify(shared === undefined ? keys : [keys, shared, revoked]))
     .toString(16)
     .padStart(8, '0');
 

@@ -47,7 +47,9 @@ interface Entry {
 }
 
 /** Compared with a text whose id is unknown. */
-const nobody: readonly Entry[] = [{ digest: Buffer.alloc(32), until: 0, caller: undefined }];
+const unknownEntries: readonly Entry[] = [
+  { digest: Buffer.alloc(32), until: 0, caller: undefined },
+];
 const none: readonly Entry[] = [];
 
 /**
@@ -74,7 +76,7 @@ export class KeyTable implements Keys {
   /** An unknown id takes as long as a known one, so the duration reveals nothing. */
   find({ text, digest }: Credential, now: number): Caller | undefined {
     const id = idIn(text);
-    const entries = id === undefined ? none : (this.#byId.get(id) ?? nobody);
+    const entries = id === undefined ? none : (this.#byId.get(id) ?? unknownEntries);
     return matching(entries, digest, now) ?? matching(this.#others, digest, now);
   }
 }

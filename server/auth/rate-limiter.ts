@@ -31,11 +31,11 @@ export class OwnRate implements Rate {
 }
 
 /**
- * Number of cells for the sources of one second, a power of two. `reach`: maximum distance of a source from
+ * Number of cells for the sources of one second, a power of two. `probeMax`: maximum distance of a source from
  * its home cell.
  */
 const slots = 2 ** 15;
-const reach = 16;
+const probeMax = 16;
 /** Layout of a cell: 24 bits of the source's hash, 16 bits of the second, 24 bits of the count. */
 const countBits = 24n;
 const secondBits = 16n;
@@ -70,7 +70,7 @@ export class SharedRate implements Rate {
     const head = (BigInt(tag) << secondBits) | second;
     for (let step = 0; ; step++) {
       const at = (slot + step) % slots;
-      const isLast = step === reach;
+      const isLast = step === probeMax;
       for (;;) {
         const cell = BigInt.asUintN(64, Atomics.load(this.#cells, at));
         const known = cell >> countBits;
@@ -91,7 +91,7 @@ export class SharedRate implements Rate {
 export type SharedRates = Record<'rate_per_key' | 'rate_per_address', SharedRate>;
 
 /** Home cell of a source, and a tag that distinguishes it from other sources there. The tag is never 0. */
-function hashOf(source: string, seed: number): [place: number, tag: number] {
+function hashOf(source: string, seed: number): [slot: number, tag: number] {
   let a = seed | 0;
   let b = ~seed;
   for (let i = 0; i < source.length; i++) {

@@ -7,7 +7,7 @@ import type { Exchange } from '../http/exchange.js';
 import type { HeaderList } from '../http/header-list.js';
 import type { Accepted } from './accepted-credentials.js';
 import { Guesses } from './guess-limiter.js';
-import { type Judged, KeyJudge, type Refusal } from './authenticator.js';
+import { type AuthenticationResult, KeyAuthenticator, type Refusal } from './authenticator.js';
 import { shownBy } from './credential.js';
 import { type Role, idIn } from './key-record.js';
 import { type Caller, type Keys, scopeNames } from './keys.js';
@@ -81,7 +81,7 @@ const corsHeaders: HeaderList = [
 export class RequestGuard {
   /** Results for Host values; bounded, because clients choose the values. */
   readonly #hosts = new Map<string, boolean>();
-  readonly #judge: KeyJudge;
+  readonly #authenticator: KeyAuthenticator;
   readonly #keyRate: Rate;
   readonly #addressRate: Rate;
   readonly #sourceOf = (exchange: Exchange): string => this.source(exchange);
@@ -92,7 +92,7 @@ export class RequestGuard {
     const { limits, rateFor = (_, limit) => new OwnRate(limit) } = options;
     const rateOf = (bound: 'rate_per_key' | 'rate_per_address'): Rate =>
       limits[bound] === 0 ? noRate : rateFor(bound, limits[bound]);
-    this.#judge = new KeyJudge({
+    this.#authenticator = new KeyAuthenticator({
       keys: options.keys,
       accepted: options.accepted,
       guesses: options.leavesGuesses ? undefined : new Guesses(limits.auth_failures),
@@ -189,8 +189,8 @@ export class RequestGuard {
 
   /** The caller of a request, before its rights are checked; undefined if it has no valid key. */
   know(exchange: Exchange): Caller | undefined {
-    const judged = this.#judge.judge(exchange);
-    return 'caller' in judged ? judged.caller : undefined;
+    const result = this.#authenticator.authenticate(exchange);
+    return 'caller' in result ? result.caller : undefined;
   }
 
   /**
@@ -208,7 +208,7 @@ export class RequestGuard {
     exchange.sourceOf = this.#sourceOf;
     if (exchange.nodeProof !== '') return this.#authenticateNode(exchange);
     if (!keys.active) return undefined;
-    const caller = this.#callerOf(exchange, this.#judge.judge(exchange));
+    const caller = this.#callerOf(exchange, this.#authenticator.authenticate(exchange));
     if (exchange.rated < 2) {
       if (!this.#keyRate.pass(caller.keyId, now)) failRate('requests');
       exchange.rated = 2;
@@ -222,15 +222,15 @@ export class RequestGuard {
 
   #authenticateNode(exchange: Exchange): Caller {
     const isGood = (): boolean => this.options.isNode?.(exchange) === true;
-    const caller = this.#callerOf(exchange, this.#judge.judgeNode(exchange, isGood));
+    const caller = this.#callerOf(exchange, this.#authenticator.authenticateNode(exchange, isGood));
     // The share counts to the key that the node forwards, because the node has authenticated that key.
     exchange.keyId = idIn(shownBy(exchange)) ?? caller.keyId;
     return caller;
   }
 
-  #callerOf(exchange: Exchange, judged: Judged): Caller {
-    if ('caller' in judged) return judged.caller;
-    const { refusal } = judged;
+  #callerOf(exchange: Exchange, result: AuthenticationResult): Caller {
+    if ('caller' in result) return result.caller;
+    const { refusal } = result;
     this.options.onAuthFailure(refusal, exchange);
     if (refusal === 'throttled') failRate('wrong keys');
     return fail(refusal === 'missing' ? 'API_KEY_REQUIRED' : 'INVALID_API_KEY');

@@ -269,8 +269,8 @@ class HttpConnection implements Connection {
     const writes = input.shape?.writes ?? input.writes ?? true;
     const body = encode(params);
     // With a key, the server runs a write at most one time. Only stored queries support keys.
-    const once = writes && !/^(mcp\/|_)/.test(path) ? freshKey() : undefined;
-    const isDelicate = writes && once === undefined;
+    const idempotencyKey = writes && !/^(mcp\/|_)/.test(path) ? freshKey() : undefined;
+    const isDelicate = writes && idempotencyKey === undefined;
     const late = (cause?: unknown) => new TimeoutError(`${path}: the time is up`, { cause });
     for (let tries = 0; ; tries++) {
       let reason: unknown;
@@ -286,7 +286,7 @@ class HttpConnection implements Connection {
       try {
         const left = end - performance.now();
         if (left <= 0) throw late();
-        const init = this.#init(body, left, once);
+        const init = this.#init(body, left, idempotencyKey);
         ended = giveUpAfter(left, input.signal, init);
         const response = await this.#send(`${base}/${path}`, init);
         const { headers } = response;
@@ -327,11 +327,11 @@ class HttpConnection implements Connection {
     }
   }
 
-  #init(body: string, left: number, once?: string): RequestInit {
+  #init(body: string, left: number, idempotencyKey?: string): RequestInit {
     const { apiKey, headers: more } = this.options;
     const headers: Record<string, string> = { 'Content-Type': 'application/json', ...more };
     if (apiKey) headers['x-api-key'] = apiKey;
-    if (once) headers['Idempotency-Key'] = once;
+    if (idempotencyKey) headers['Idempotency-Key'] = idempotencyKey;
     if (this.#nodes.position) headers['Trellis-After'] = this.#nodes.position;
     // The server stops earlier, so that its own timeout error arrives in time.
     if (left < Number.POSITIVE_INFINITY)

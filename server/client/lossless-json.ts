@@ -33,13 +33,13 @@ const longInteger = /(?<![\w.+-])-?\d{16}/g;
 
 /** Marks such integers outside of strings. */
 function marked(text: string): string {
-  let [result, done, quote, behind] = ['', 0, text.indexOf('"'), 0];
+  let [result, done, quote, stringEnd] = ['', 0, text.indexOf('"'), 0];
   for (const { index } of text.matchAll(longInteger)) {
     while (quote >= 0 && quote < index) {
-      behind = endOfString(text, quote);
-      quote = text.indexOf('"', behind);
+      stringEnd = endOfString(text, quote);
+      quote = text.indexOf('"', stringEnd);
     }
-    if (index < behind) continue;
+    if (index < stringEnd) continue;
     let end = index + 16;
     while (isDigit(text.charCodeAt(end))) end++;
     // A decimal point or an exponent follows: not an integer.
@@ -61,7 +61,7 @@ function endOfString(text: string, quote: number): number {
   }
 }
 
-/** Parses JSON. Integers are exact where `place` marks them as wide. */
+/** Parses JSON. Integers are exact where `path` marks them as wide. */
 export function decode<T = unknown>(text: string, path: DecodePath = 0): T {
   if (path === 0) return JSON.parse(text) as T;
   // Most texts have no long run of digits, so JSON.parse is exact.

@@ -22,10 +22,10 @@ export interface ClusterStatus {
   fault?: { code: string; error: string };
 }
 
-const errorOf = (fault: ErrorData) => ({ code: fault.code, error: errorMessage(fault) });
+const errorOf = (error: ErrorData) => ({ code: error.code, error: errorMessage(error) });
 
 export function clusterStatus(node: ClusterNode): ClusterStatus {
-  const { position, leader, fault, signedBy } = node;
+  const { position, leader, fault: error, signedBy } = node;
   return {
     node: node.node,
     role: node.role,
@@ -35,6 +35,6 @@ export function clusterStatus(node: ClusterNode): ClusterStatus {
     leader: leader === undefined ? null : { node: leader.node, address: leader.address },
     signed_by: signedBy === undefined ? null : printKey(signedBy),
     keys: node.keys.map(printKey),
-    ...(fault && { fault: errorOf(fault) }),
+    ...(error && { fault: errorOf(error) }),
   };
 }

@@ -64,7 +64,7 @@ const nodeAnswerMax = 4 * MiB;
 /** Bytes allowed in addition to the response of a client's call. No error response is longer. */
 const headMax = MiB;
 /** Maximum number of concurrent requests to one address. */
-const atOnce = 256;
+const requestsMax = 256;
 
 /** Errors of a connection that was never made, so that no request was sent. */
 const unreached: ReadonlySet<string> = new Set([
@@ -269,7 +269,8 @@ export class NodeClient {
     }
     const line = this.#lines.get(address) ?? { count: 0, waiting: [] };
     this.#lines.set(address, line);
-    if (++line.count > atOnce) await new Promise<void>((resolve) => line.waiting.push(resolve));
+    if (++line.count > requestsMax)
+      await new Promise<void>((resolve) => line.waiting.push(resolve));
     try {
       return await this.#post(address, sent);
     } finally {

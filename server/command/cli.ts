@@ -15,7 +15,7 @@ import { dump } from './data/dump.js';
 import { explainQuery } from './project/explain.js';
 import { fmt } from './project/fmt.js';
 import { completion, printCompletions } from './completion.js';
-import { helpAmong } from './help.js';
+import { helpCommand } from './help.js';
 import { importFiles } from './data/import.js';
 import { init } from './run/init.js';
 import { mcp } from './run/mcp.js';
@@ -53,7 +53,7 @@ export const commands: Command[] = [
   ],
   ...[keys, tenants, importFiles, recall, verify, backup, restoreBackup, dump, load, compact],
 ];
-commands.push(completion, helpAmong(commands), version);
+commands.push(completion, helpCommand(commands), version);
 
 const aliases: Record<string, string> = {
   '--help': 'help',

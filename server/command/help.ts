@@ -10,7 +10,7 @@ import { printLine } from '../telemetry/log.js';
  * Returns the command `help` for a table of commands. The table is read when the command runs: `help` is
  * added to it.
  */
-export function helpAmong(table: readonly Command[]): Command {
+export function helpCommand(table: readonly Command[]): Command {
   return {
     name: 'help',
     about: 'Show help.',

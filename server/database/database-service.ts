@@ -264,12 +264,12 @@ export class DatabaseService implements DatabaseRequestHandler {
   }
 }
 
-const nobody = new Uint8Array(16);
+const absentId = new Uint8Array(16);
 
 function readsInTime(database: Database): boolean {
   const before = performance.now();
   try {
-    database.view((view) => view.idOf(nobody));
+    database.view((view) => view.idOf(absentId));
   } catch {
     return false;
   }

@@ -7,7 +7,7 @@ const openers: Record<string, [string, ...string[]]> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Opens the page. Never fails: `tell` is called with the reason if no browser was opened. */
+/** Opens the page. Never fails: `print` is called with the reason if no browser was opened. */
 export function openPage(
   url: string,
   print: (what: string) => void,

@@ -15,9 +15,9 @@ function required(parameters: URLSearchParams, owner: string, name: string, type
   return value;
 }
 
-function limitOf(parameters: URLSearchParams, standard: number): number {
+function limitOf(parameters: URLSearchParams, defaultLimit: number): number {
   const text = parameters.get('limit');
-  if (text === null) return standard;
+  if (text === null) return defaultLimit;
   if (!/^[0-9]{1,9}$/.test(text)) {
     const args = { param: 'limit', type: 'an integer', got: excerpt(JSON.stringify(text)) };
     fail('PARAM_TYPE', args, { path: '/limit' });

@@ -20,14 +20,14 @@ import { type Part, RunningImport, offsetOf } from './import-job.js';
 const idleMs = 600_000;
 
 /** Maximum number of stored names of imports that ended between two parts. */
-const goneMax = 1_000;
+const endedMax = 1_000;
 
 export class ImportHandler {
   readonly #running = new Map<string, RunningImport>();
   /**
    * Errors for the next part of such an import, which would otherwise be taken for the first part.
    */
-  readonly #gone = new Map<string, TrellisError>();
+  readonly #ended = new Map<string, TrellisError>();
 
   /** Source files of imports that begin soon, the latest last. */
   readonly #files = new Map<string, readonly LoadedFile[]>();
@@ -44,7 +44,7 @@ export class ImportHandler {
     this.#files.delete(name);
     this.#files.set(name, files);
     const [oldest] = this.#files.keys();
-    if (this.#files.size > goneMax) this.#files.delete(oldest!);
+    if (this.#files.size > endedMax) this.#files.delete(oldest!);
     return {};
   }
 
@@ -77,7 +77,7 @@ export class ImportHandler {
       return reply;
     } catch (error) {
       this.#running.delete(name);
-      if (running.hasParts) this.#noteGone(name);
+      if (running.hasParts) this.#noteEnd(name);
       throw error;
     } finally {
       running.isBusy = false;
@@ -104,9 +104,9 @@ export class ImportHandler {
     if (known?.isBusy) fail('OVERLOADED', { queue: `The import ${excerpt(name)}` });
     if (known && !known.isRestart(part)) return known;
     if (known) await this.#drop(name);
-    const gone = this.#gone.get(name);
-    this.#gone.delete(name);
-    if (gone && part.at !== 0) throw gone;
+    const error = this.#ended.get(name);
+    this.#ended.delete(name);
+    if (error && part.at !== 0) throw error;
     const files = this.#files.get(name);
     this.#files.delete(name);
     const running = new RunningImport(this.database()!.load(name, { ...how, files }));
@@ -127,20 +127,20 @@ export class ImportHandler {
       if (!load.isOver || isBusy) continue;
       clearTimeout(timer);
       this.#running.delete(name);
-      this.#noteGone(name);
+      this.#noteEnd(name);
     }
   }
 
-  #noteGone(name: string): void {
+  #noteEnd(name: string): void {
     const hint = 'Send it again from its beginning: what was loaded is not loaded twice.';
     const args = { kind: 'running import', name: excerpt(name) };
-    this.#gone.set(name, new TrellisError({ code: 'NOT_FOUND', args, hint }));
-    const [oldest] = this.#gone.keys();
-    if (this.#gone.size > goneMax) this.#gone.delete(oldest!);
+    this.#ended.set(name, new TrellisError({ code: 'NOT_FOUND', args, hint }));
+    const [oldest] = this.#ended.keys();
+    if (this.#ended.size > endedMax) this.#ended.delete(oldest!);
   }
 
   #giveUp(name: string): void {
-    this.#noteGone(name);
+    this.#noteEnd(name);
     void this.#drop(name);
   }
 }

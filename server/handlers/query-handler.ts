@@ -64,7 +64,7 @@ export function queryEndpoints(
             },
             ...(flag === 'profile' && { profile: true }),
             ...(query.scatter && scatteredOptions(exchange)),
-            ...(idempotency && { once: idempotency }),
+            ...(idempotency && { idempotency }),
             ...(exchange.embeddings && { embeddings: exchange.embeddings }),
           });
         },

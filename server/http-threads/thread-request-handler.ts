@@ -309,7 +309,7 @@ export class ThreadRequestHandler extends RequestAnswerer implements Receiver, K
   }
 
   disconnected(exchange: Exchange): void {
-    this.options.forwarder.gone(exchange);
+    this.options.forwarder.disconnect(exchange);
   }
 }
 

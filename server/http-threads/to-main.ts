@@ -72,7 +72,7 @@ export class Forwarder {
     this.outbox.add(['refuse', id, error, exchange.bytesIn]);
   }
 
-  gone(exchange: Exchange): void {
+  disconnect(exchange: Exchange): void {
     const context = contextOf(exchange);
     if (context !== undefined) this.#lose(context);
   }

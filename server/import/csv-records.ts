@@ -97,7 +97,7 @@ export class CsvRecords {
     while (!this.#isPassing && scan.start < bytes.length) {
       const from = scan.start;
       const slab = scan.slab();
-      this.#judgeBytes(slab, from, scan.start);
+      this.#checkBytes(slab, from, scan.start);
       if (slab.counts.length > 0) yield slab;
       if (slab.counts.length < slabRecords && slab.starts.length < slabCells) break;
     }
@@ -122,11 +122,11 @@ export class CsvRecords {
     // A carriage return at the end of a block can be the first half of a line end.
     const isHalf = end === bytes.length - 1 && bytes[end] === carriage && !isEnd;
     this.#isPassing = (end < 0 || isHalf) && !isEnd;
-    this.#scan.start = this.#isPassing ? (isHalf ? end : bytes.length) : behind(bytes, end);
+    this.#scan.start = this.#isPassing ? (isHalf ? end : bytes.length) : nextLine(bytes, end);
   }
 
   /** Fails if the bytes contain something that no CSV text contains. */
-  #judgeBytes(slab: Slab, from: number, to: number): void {
+  #checkBytes(slab: Slab, from: number, to: number): void {
     const { bytes, counts, starts, ends, errors: found } = slab;
     const part = bytes.subarray(from, to);
     if (isUtf8(part) && part.indexOf(0) < 0) return;
@@ -230,7 +230,7 @@ class RecordScan {
     });
     slab.counts.push(0);
     slab.lines.push(this.#line++);
-    this.start = behind(this.#bytes, end);
+    this.start = nextLine(this.#bytes, end);
     this.#fresh();
   }
 
@@ -262,7 +262,7 @@ class RecordScan {
       this.#at = at;
       if (!isComplete && !this.#isEnd) return undefined;
       this.#cell(at);
-      this.#take(slab, at < length ? behind(bytes, at) : length);
+      this.#take(slab, at < length ? nextLine(bytes, at) : length);
       return '';
     }
   }
@@ -336,7 +336,7 @@ function lineEnd(bytes: Uint8Array, from: number): number {
 }
 
 /** Returns the offset of the line after the line end at `at`. */
-function behind(bytes: Uint8Array, at: number): number {
+function nextLine(bytes: Uint8Array, at: number): number {
   if (at < 0) return bytes.length;
   return bytes[at] === carriage && bytes[at + 1] === lineFeed ? at + 2 : at + 1;
 }

@@ -117,12 +117,12 @@ export class TrellisVectorStore extends core.VectorStore {
   ): Promise<{ hits: Hit[]; more?: Hit[] }> {
     const only = filter && this.#type.condition(filter);
     const { steps = '', more, declared = '', parameters = {} } = rest;
-    const kept = only ? `::PREFILTER(${only.text})` : '';
+    const prefilter = only ? `::PREFILTER(${only.text})` : '';
     const { key, text, metadata } = this.#type.names;
     const named = `key: ${key}, text: ${text}, metadata: ${metadata}`;
     const lines = [
       `QUERY search(vector: [F64], k: I64${declared}${only?.declared ?? ''}) =>`,
-      `hits <- SearchV<${this.#type.type}>(vector, k)${kept}${steps}`,
+      `hits <- SearchV<${this.#type.type}>(vector, k)${prefilter}${steps}`,
       ...(more === undefined ? [] : [`more <- hits${more}`]),
       `RETURN hits::{${named}, score}${more === undefined ? '' : `, more::{${named}}`}`,
     ];
@@ -198,8 +198,8 @@ export class TrellisGraphRetriever extends core.BaseRetriever {
   _getRelevantDocuments(question: string): Promise<Document[]> {
     const { store, hops, k = 4, filter } = this.#fields;
     const steps = hops.map((hop) => {
-      const [[way, edge]] = Object.entries(hop) as [[string, string]];
-      return `::${{ out: 'Out', in: 'In', both: 'Both' }[way]}<${nameOf(edge)}>`;
+      const [[direction, edge]] = Object.entries(hop) as [[string, string]];
+      return `::${{ out: 'Out', in: 'In', both: 'Both' }[direction]}<${nameOf(edge)}>`;
     });
     return store.searchWithHops(question, k, steps.join(''), filter);
   }

@@ -194,9 +194,9 @@ export class TrellisVector extends core.MastraVector {
       `FOR one IN V<${of.type}>::${which} { one::${change} }`,
       'RETURN "done"',
     ];
-    const given = { ...(id !== undefined && { id }), ...(vector && { vector }) };
+    const inputs = { ...(id !== undefined && { id }), ...(vector && { vector }) };
     const texts = text === undefined ? {} : { text };
-    await of.run(lines, { ...only?.values, ...about?.values, ...given, ...texts }, true);
+    await of.run(lines, { ...only?.values, ...about?.values, ...inputs, ...texts }, true);
   }
 
   async deleteVector({ indexName, id }: OfIndex & { id: string }): Promise<void> {

@@ -109,12 +109,12 @@ export class VectorType {
       `FOR {${loop.join(', ')}} IN rows { AddV<${this.type}>(vector, {${set.join(', ')}}) }`,
       'RETURN "done"',
     ];
-    const given = rows.map(({ metadata: about, ...rest }) => {
+    const rowValues = rows.map(({ metadata: about, ...rest }) => {
       const values = this.#properties.map(([name]) => [`p_${name}`, about[name] ?? null]);
       return { ...rest, metadata: JSON.stringify(about), ...Object.fromEntries(values) };
     });
     const ids = rows.map(({ key: id }) => id);
-    await this.run(lines, { ...drop?.values, rows: given, ids }, true);
+    await this.run(lines, { ...drop?.values, rows: rowValues, ids }, true);
   }
 
   /** Deletes by keys, by a filter, or by both. */

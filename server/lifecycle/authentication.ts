@@ -45,14 +45,14 @@ export class Authentication {
 
   /** Fails CONFIG_INVALID. */
   constructor(private readonly options: AuthenticationOptions) {
-    const { config, log, isNode, hasHttpThreads: hasFronts } = options;
+    const { config, log, isNode, hasHttpThreads } = options;
     this.keys = new Keyring(config.keysFile, config.auth.api_key);
     if (isBareDigest(config.auth.api_key)) log('warn', bareDigest);
     this.#use = new KeyUse(config.keysFile, this.accepted);
     this.audit = openAudit(config, log, this.keys);
     this.rules = rulesOf(options);
     const { rate_per_key, rate_per_address } = config.limits;
-    this.rates = hasFronts
+    this.rates = hasHttpThreads
       ? {
           rate_per_key: new SharedRate(rate_per_key),
           rate_per_address: new SharedRate(rate_per_address),

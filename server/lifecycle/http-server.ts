@@ -232,15 +232,14 @@ export class HttpServer {
   }
 
   /**
-   * Returns true if another node sent this request. `once` consumes the proof, so that it is refused from now
-   * on.
+   * Returns true if another node sent this request. `consume`: the proof is used up, and refused from now on.
    */
-  #isNode(exchange: Exchange, once: boolean): boolean {
+  #isNode(exchange: Exchange, consume: boolean): boolean {
     const { nodeProof, tenant, method } = exchange;
     const { proof } = this.options.nodes ?? {};
     if (proof === undefined || method !== 'POST') return false;
     const head = { path: targetOf(exchange), tenant };
-    return once ? proof.accept(nodeProof, head) : proof.isGood(nodeProof, head);
+    return consume ? proof.accept(nodeProof, head) : proof.isGood(nodeProof, head);
   }
 
   /** Resolves when all configured HTTP threads receive connections. */

@@ -115,9 +115,9 @@ export class McpServer {
    */
   reload(): void {
     const { config, warn } = this.options;
-    const { prompts, errors: faults } = readPrompts(config.projectDir);
+    const { prompts, errors } = readPrompts(config.projectDir);
     this.#prompts = prompts;
-    for (const error of faults) warn(error);
+    for (const error of errors) warn(error);
     if (this.listeners > 0) this.#streams.announce();
   }
 

@@ -32,7 +32,7 @@ function templateOf({ templates, template }: NewProject): string {
 }
 
 /** Writes the files that do not exist. Returns the names of written and of kept files. */
-export function makeProject(project: NewProject): { written: string[]; kept: string[] } {
+export function makeProject(project: NewProject): { written: string[]; existing: string[] } {
   const { folder } = project;
   const template = templateOf(project);
   const files = new Map<string, string | Buffer>();
@@ -43,7 +43,7 @@ export function makeProject(project: NewProject): { written: string[]; kept: str
   files.set('.gitignore', '.trellis/\nnode_modules/\n.env\n');
   files.set('package.json', packageText(project));
   const written: string[] = [];
-  const kept: string[] = [];
+  const existing: string[] = [];
   try {
     mkdirSync(folder, { recursive: true });
     for (const [name, text] of files) {
@@ -51,13 +51,13 @@ export function makeProject(project: NewProject): { written: string[]; kept: str
       // A dangling link counts as existing.
       const isPresent = exists(path);
       if (!isPresent) writeFileSync(path, text, { flag: 'wx' });
-      (isPresent ? kept : written).push(name);
+      (isPresent ? existing : written).push(name);
     }
   } catch (error) {
     const what = `A project cannot be written to ${shownPath(folder)}: ${(error as NodeJS.ErrnoException).code}.`;
     fail('CONFIG_INVALID', { what }, { hint: 'Name a folder that can be written to.' });
   }
-  return { written, kept };
+  return { written, existing };
 }
 
 /** Whether the folder contains sources. Returns false if it cannot be read. */

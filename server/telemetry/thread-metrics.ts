@@ -27,13 +27,13 @@ export class RouteFigures {
   constructor(
     readonly label: string,
     buffer: SharedArrayBuffer,
-    place: number,
+    index: number,
   ) {
-    const at = place * bytesPerQuery;
+    const at = index * bytesPerQuery;
     this.seconds = new Histogram(secondBounds, new Float64Array(buffer, at, secondCells));
     this.#bytes = new Float64Array(buffer, at + secondCells * 8, 2);
-    const behind = at + (secondCells + 2) * 8;
-    this.#statuses = new Float64Array(buffer, behind, queryStatuses.length);
+    const statusesAt = at + (secondCells + 2) * 8;
+    this.#statuses = new Float64Array(buffer, statusesAt, queryStatuses.length);
     this.tally = new Tally(new Uint32Array(buffer, at + numbers * 8, tallyCells));
   }
 
@@ -72,14 +72,14 @@ export class ThreadMetrics {
     readonly names: readonly string[],
     readonly buffer = new SharedArrayBuffer(names.length * bytesPerQuery + errorCodes.length * 8),
   ) {
-    this.#routes = names.map((name, place) => new RouteFigures(name, buffer, place));
-    this.#byName = new Map(names.map((name, place) => [name, this.at(place)]));
+    this.#routes = names.map((name, index) => new RouteFigures(name, buffer, index));
+    this.#byName = new Map(names.map((name, index) => [name, this.at(index)]));
     this.#rejected = new Float64Array(buffer, names.length * bytesPerQuery, errorCodes.length);
   }
 
   /** Returns the figures of the query at this position in the program. */
-  at(place: number): RouteFigures {
-    return this.#routes[place]!;
+  at(index: number): RouteFigures {
+    return this.#routes[index]!;
   }
 
   /** Returns undefined for a query without responses. */

@@ -23,7 +23,7 @@ interface Place {
 function wordsOf({ position, epochs }: Place): ClusterState {
   const stored = packPosition({ ...position, chain: 1n, leader: undefined, epochs }, 'r');
   const words = new ClusterState();
-  words.reach(readPosition(stored, 'r'));
+  words.publishPosition(readPosition(stored, 'r'));
   return words;
 }
 
@@ -139,10 +139,10 @@ test('data of a version that remembered no epochs', () => {
   const stored = { epoch: 5, seq: 90, chain: '00000000000000ff', restoreEpoch: 'r' };
   const position = readPosition(Buffer.from(JSON.stringify(stored)), 'r');
   const words = new ClusterState();
-  words.reach(position);
+  words.publishPosition(position);
   const sees = (epoch: number, seq: number): boolean => words.hasApplied({ epoch, seq });
   expect([sees(5, 90), sees(4, 80), sees(5, 91), sees(6, 1)]).toEqual([true, true, false, false]);
-  words.reach({
+  words.publishPosition({
     epoch: 6,
     seq: 92,
     epochs: withEpoch(position.epochs, { epoch: 6, seq: 91, chain: 1n }),
@@ -160,7 +160,7 @@ test('CT2 a position that moves is never seen with the epoch of another', async 
       // Each entry is of an epoch of its own.
       for (let n = 1; n <= 5e5; n++) {
         const epochs = [{ epoch: n, seq: n, chain: 0n }];
-        words.reach({ epoch: n, seq: n, epochs });
+        words.publishPosition({ epoch: n, seq: n, epochs });
       }
     });`;
   const worker = new Worker(text, { eval: true, workerData: words.buffer });

@@ -61,7 +61,14 @@ function talk(url: string, headers: Record<string, string> = {}): Talk {
   };
   const link = { find: async () => ({ url: self.url }), forget: () => undefined };
   const mostBytes = 1 << 20;
-  const done = runBridge({ input, output, link, headers, limits: defaultLimits, mostBytes });
+  const done = runBridge({
+    input,
+    output,
+    link,
+    headers,
+    limits: defaultLimits,
+    messageBytesMax: mostBytes,
+  });
   return self;
 }
 

@@ -141,7 +141,7 @@ test('a started server that never listens is reported, and waited for no longer'
   const config = loadConfig({ projectDir: folder, flags, environment: {} });
   const told: string[] = [];
   const tell = (text: string): void => void told.push(text);
-  const link = new ServerLink({ config, mayStart: true, dataFlags: [], tell });
+  const link = new ServerLink({ config, mayStart: true, dataFlags: [], report: tell });
   const before = performance.now();
   await link.open(100, 500);
   expectFigure(performance.now() - before, 1_000, 'ms to give up');

@@ -39,9 +39,9 @@ const openAt = (path: string, more: Partial<OpenOptions> = {}) =>
 
 /** The answer, or the code of the refusal. */
 async function call(name: string, args: unknown, key: string, scope = '', profile = false) {
-  const once = { scope, key };
+  const idempotency = { scope, key };
   try {
-    return textOf(await db.database.call(name, bytes(args), { once, profile }));
+    return textOf(await db.database.call(name, bytes(args), { idempotency, profile }));
   } catch (error) {
     if (error instanceof TrellisError) return error.code;
     throw error;

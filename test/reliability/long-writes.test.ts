@@ -15,7 +15,7 @@ import {
   packBatch,
   requestWords,
 } from '../../engine/database/lane/message-batch.js';
-import { leftBehind, takeGroup } from '../../engine/database/lane/commit-delay.js';
+import { notRun, takeGroup } from '../../engine/database/lane/commit-delay.js';
 import type { QueuedWrite } from '../../engine/database/lane/group-commit.js';
 import { longMicros } from '../../engine/database/lane/long-writes.js';
 import type { ToWriter } from '../../engine/database/lane/message.js';
@@ -66,7 +66,7 @@ describe('groups of writes', () => {
     );
     expect(groupsOf(waiting)).toEqual([[0], [2], [1], [3], [5], [4]]);
     const behind = [waitingOf(0, 0, 7, 1), waitingOf(1, 0, 7, 1), waitingOf(2, 0, 8, 1)];
-    const left = leftBehind(behind, [{ ok: false, error: undefined, micros: L }]);
+    const left = notRun(behind, [{ ok: false, error: undefined, micros: L }]);
     expect(groupsOf(left)).toEqual([[1], [2]]);
   });
 
@@ -79,7 +79,7 @@ describe('groups of writes', () => {
 
   it('writes after one that turned out to be long form another group, others first', () => {
     const group = [waitingOf(0, 0, 7), waitingOf(1, 0, 7), waitingOf(2, 0, 8)];
-    const left = leftBehind(group, [{ ok: false, error: undefined, micros: L }]);
+    const left = notRun(group, [{ ok: false, error: undefined, micros: L }]);
     expect(groupsOf([...left, waitingOf(3, 0)])).toEqual([[2, 3], [1]]);
   });
 });

@@ -140,15 +140,17 @@ it('without a secret that nodes share, this node is the only replica', async () 
 it('K47 a write goes to the leader of the shard, and is visible here when it is acknowledged', async () => {
   const header = (name: string): string => (name === 'trellis-position' ? '3.9' : '');
   const { places, asked, waited } = placesOf({ leader: 'c', says: () => ({ header }) });
-  const once = { scope: 'key', key: 'k' };
-  expect(textOf(await places[0]!.call('write', body, { once, budgetMs: 5.5 }))).toBe('"c:1"');
+  const idempotency = { scope: 'key', key: 'k' };
+  expect(textOf(await places[0]!.call('write', body, { idempotency, budgetMs: 5.5 }))).toBe(
+    '"c:1"',
+  );
   expect(waited).toEqual([{ epoch: 3, seq: 9 }]);
   const [[address, { headers }]] = asked as [[string, ForwardedCall]];
   expect([address, headers['X-Request-Timeout-Ms']]).toEqual(['c:1', '6']);
   // Under the name that the leader itself keeps such an answer by.
   const leading = placesOf({ role: 'leader' });
-  expect(textOf(await leading.places[0]!.call('write', body, { once }))).toBe('"here"');
-  expect(leading.local[0]!.once).toEqual({ scope: 'node', key: headers['Idempotency-Key'] });
+  expect(textOf(await leading.places[0]!.call('write', body, { idempotency }))).toBe('"here"');
+  expect(leading.local[0]!.idempotency).toEqual({ scope: 'node', key: headers['Idempotency-Key'] });
   expect(leading.asked).toEqual([]);
 });
 

@@ -95,13 +95,13 @@ export class EntryDecoder {
     if (head.after !== seq - 1) lost(`message ${seq} was made to follow ${head.after}`);
     if (head.crc !== crc32(bodyOf(bytes))) lost(`message ${seq} is damaged`);
     checkWriter(this.keys, bytes, head, { seq, since: this.#position.key });
-    this.#checkPlace(head, bytes, seq);
+    this.#checkPosition(head, bytes, seq);
     this.#end = seq;
     this.#endChain = head.chain;
     return head.part === head.parts - 1 ? this.#complete(head, seq) : undefined;
   }
 
-  #checkPlace(head: Head, bytes: Uint8Array, seq: number): void {
+  #checkPosition(head: Head, bytes: Uint8Array, seq: number): void {
     const first = this.#parts[0];
     if (head.part === 0 && !(first !== undefined && sameEntry(first, bytes))) {
       this.#voided += this.#parts.length;

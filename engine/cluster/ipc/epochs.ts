@@ -10,7 +10,7 @@ import type { ClusterPosition } from '../node.js';
 export const epochsMax = 16;
 
 /** Returns true if `a` is before `b`. A new log of the same data starts at sequence 0 under a later epoch. */
-export const isBehind = (a: ClusterPosition, b: ClusterPosition): boolean =>
+export const isBefore = (a: ClusterPosition, b: ClusterPosition): boolean =>
   a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
 
 /** Start of the current epoch for data without the list: everything before counts as part of this epoch. */

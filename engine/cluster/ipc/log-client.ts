@@ -84,7 +84,7 @@ export class LogClient implements Replication {
   #options: AppendOptions;
   #ahead: Ahead | undefined;
   /** Takes the entry for which this disk had no space. */
-  onSetAside: ((entry: LoggedEntry) => void) | undefined;
+  onDeferred: ((entry: LoggedEntry) => void) | undefined;
   /** Position of the intent that this node is executing. Its changes belong to that position. */
   #replayed: DataPosition | undefined;
   /** True when the last schema change was sent as an intent and no table check has followed yet. */
@@ -109,7 +109,7 @@ export class LogClient implements Replication {
   start(stored: Uint8Array | undefined): void {
     this.position = readPosition(stored, this.setup.restoreEpoch);
     this.words.durable = this.position.seq;
-    this.words.reach(this.position);
+    this.words.publishPosition(this.position);
     this.send({ kind: 'ready', position: this.position });
   }
 
@@ -121,7 +121,7 @@ export class LogClient implements Replication {
   lead(position: NotedPosition): void {
     this.position = { ...position, epochs: withEpoch(this.position.epochs, position) };
     this.#isLeading = true;
-    this.words.reach(this.position);
+    this.words.publishPosition(this.position);
     this.words.role = 'leader';
   }
 
@@ -181,7 +181,7 @@ export class LogClient implements Replication {
     const position = { epoch, seq, chain, ...(key !== undefined && { key }) };
     Object.assign(this, ahead.before);
     this.resign();
-    this.onSetAside?.({ kind: ahead.kind, body, time: wallMs(), position });
+    this.onDeferred?.({ kind: ahead.kind, body, time: wallMs(), position });
     const args = { ms: Math.round(performance.now() - ahead.startedAt) };
     return new TrellisError({ code: 'OUTCOME_UNKNOWN', args, hint: leftInLogHint });
   }
@@ -229,7 +229,7 @@ export class LogClient implements Replication {
   append(kind: number, body: Uint8Array<ArrayBuffer>): void {
     if (!this.#isLeading) throw this.refusal;
     this.withAppendOptions({ kind }, () => this.#append(body));
-    this.reach(this.position, false);
+    this.advanceTo(this.position, false);
   }
 
   #append(body: Uint8Array<ArrayBuffer>): void {
@@ -253,14 +253,14 @@ export class LogClient implements Replication {
 
   /** Publishes the committed position, so that every read sees the commit. */
   publish(): void {
-    this.reach(this.position, true);
+    this.advanceTo(this.position, true);
   }
 
   /** Makes every read see all entries up to `position`. `isNoted` is true when they are also on disk. */
-  reach(position: DataPosition, isNoted: boolean): void {
+  advanceTo(position: DataPosition, isNoted: boolean): void {
     this.position = position;
     if (isNoted) this.words.durable = position.seq;
-    this.words.reach(position);
+    this.words.publishPosition(position);
   }
 }
 

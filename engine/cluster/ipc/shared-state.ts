@@ -156,7 +156,7 @@ export class ClusterState {
   }
 
   /** Publishes the position and the epochs that every read of this node sees from now on. */
-  reach({
+  publishPosition({
     epoch,
     seq,
     epochs,

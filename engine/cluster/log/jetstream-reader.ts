@@ -138,7 +138,7 @@ export class StreamReader {
     const before = this.#received;
     this.#checkTimer = setTimeout(async () => {
       try {
-        if (this.#received === before && !this.#isHanding) await this.#judge();
+        if (this.#received === before && !this.#isHanding) await this.#checkStream();
         else if (this.#received !== before) this.#lossDetector.observe(undefined);
       } catch (error) {
         this.#error = error;
@@ -148,7 +148,7 @@ export class StreamReader {
     }, checkMs);
   }
 
-  async #judge(): Promise<void> {
+  async #checkStream(): Promise<void> {
     const info = await this.#info();
     if (info === undefined) return;
     if (info === 'gone')

@@ -15,7 +15,7 @@ const checksToWait = 2;
 const slackMs = 1_000;
 
 export class LogSigning {
-  #ledSince = Number.POSITIVE_INFINITY;
+  #leaderSince = Number.POSITIVE_INFINITY;
   #reported = '';
 
   constructor(
@@ -25,7 +25,7 @@ export class LogSigning {
 
   /** Starts when this node begins to lead. It has received no reports yet. */
   begin(now: number): void {
-    this.#ledSince = now;
+    this.#leaderSince = now;
   }
 
   /** Begins to sign with a newer key when possible. */
@@ -37,7 +37,7 @@ export class LogSigning {
     const { key: since } = election.head;
     const { newest } = this.keys;
     if (!this.keys.replaces(newest, since)) return;
-    if (now - this.#ledSince < checksToWait * this.retention.everyMs + slackMs) return;
+    if (now - this.#leaderSince < checksToWait * this.retention.everyMs + slackMs) return;
     const unknowing = this.retention.withoutKey(newest, now);
     this.#report(unknowing, log);
     const key = this.keys.ids.findLast((id) => this.retention.withoutKey(id, now).length === 0);

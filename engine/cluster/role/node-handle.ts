@@ -7,7 +7,7 @@ import { unreachable } from '../../base/assert.js';
 import { type ErrorData, TrellisError, errorMessage, fail } from '../../base/errors.js';
 import type { ClusterSample } from '../families.js';
 import { keyIdsOf } from '../entry/entry-keys.js';
-import { isBehind } from '../ipc/epochs.js';
+import { isBefore } from '../ipc/epochs.js';
 import type { LogRequest, LogProbe, LogToServer, ServerToLog } from '../ipc/message.js';
 import { reachable } from '../ipc/leader.js';
 import { ClusterMetrics } from '../ipc/cluster-metrics.js';
@@ -62,7 +62,7 @@ export class NodeHandle implements ClusterNode {
   readonly #waiting = new Map<number, Waiter>();
   #lastId = 0;
   #leader: ClusterLeader | undefined;
-  #fault: ErrorData | undefined;
+  #error: ErrorData | undefined;
   #changes: Record<string, number> = {};
   readonly #openedAt = sharedMs();
   readonly #ended: Promise<unknown>;
@@ -142,24 +142,24 @@ export class NodeHandle implements ClusterNode {
   }
 
   get fault(): ErrorData | undefined {
-    return this.#fault;
+    return this.#error;
   }
 
   /** Sets an error of this node that does not concern the log, or clears it with undefined. */
-  setFault(fault: ErrorData | undefined): void {
-    this.#fault = fault;
-    if (fault) this.log('error', 'this node is not in order', { reason: errorMessage(fault) });
+  setFault(error: ErrorData | undefined): void {
+    this.#error = error;
+    if (error) this.log('error', 'this node is not in order', { reason: errorMessage(error) });
   }
 
   get isReady(): boolean {
     const isPart = this.role === 'leader' || this.role === 'follower';
     const isClose = this.hasCaughtUp && this.lagMs <= this.options.maxLagMs;
-    return isPart && this.#fault === undefined && isClose;
+    return isPart && this.#error === undefined && isClose;
   }
 
   get refusal(): ErrorData | undefined {
     if (this.role === 'leader') return undefined;
-    if (this.#fault !== undefined) return this.#fault;
+    if (this.#error !== undefined) return this.#error;
     if (this.silenceMs > silentLeases * this.options.leaseMs)
       return { code: 'LOG_UNAVAILABLE', args: { what: 'it is silent' } };
     return writeRefusal(this.#leader);
@@ -198,7 +198,7 @@ export class NodeHandle implements ClusterNode {
     this.words.role = 'lost';
     this.words.endAppend(appendState.unknown);
     this.setFault({ code: 'LOG_UNAVAILABLE', args: { what: 'its thread has ended' } });
-    for (const { reject } of this.#waiting.values()) reject(new TrellisError(this.#fault!));
+    for (const { reject } of this.#waiting.values()) reject(new TrellisError(this.#error!));
     this.#waiting.clear();
   }
 
@@ -228,7 +228,7 @@ export class NodeHandle implements ClusterNode {
   #answered: ClusterPosition | undefined;
 
   noteAnswered(position: ClusterPosition): void {
-    if (this.#answered === undefined || isBehind(this.#answered, position))
+    if (this.#answered === undefined || isBefore(this.#answered, position))
       this.#answered = position;
   }
 

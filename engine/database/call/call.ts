@@ -25,7 +25,7 @@ export interface CallInput {
   args?: readonly Argument[];
   items?: ItemList;
   embeddings?: [string, Float64Array][];
-  once?: IdempotencyKey;
+  idempotency?: IdempotencyKey;
 }
 
 export interface Call {
@@ -39,7 +39,7 @@ export interface Call {
   items?: ItemList;
   embeddings?: [string, Float64Array][];
   /** Set for a write with an idempotency key. */
-  once?: IdempotencyKey;
+  idempotency?: IdempotencyKey;
   cost: CostClass;
   /** On the clock performance.now() of the main thread, in milliseconds. */
   deadline: number;
@@ -75,7 +75,7 @@ export const nameOf = (whose: Whose = ''): string =>
 /** Creates a call for a lane. */
 export function callOf(
   plan: Plan,
-  { query, body, embeddings, args, schema, items, once }: CallInput,
+  { query, body, embeddings, args, schema, items, idempotency }: CallInput,
   {
     budgetMs,
     caller,
@@ -94,7 +94,7 @@ export function callOf(
     schema: isNamed ? undefined : schema,
     items: isNamed ? undefined : items,
     embeddings,
-    once,
+    idempotency,
     cost: plan.writes ? 'W' : plan.cost,
     deadline: performance.now() + budgetMs,
     budgetMs,

@@ -117,5 +117,5 @@ export interface CallOptions {
   /**
    * Idempotency key of a write. The write runs once under this key, and a repetition gets the stored reply.
    */
-  once?: { scope: string; key: string; claim?: Claim };
+  idempotency?: { scope: string; key: string; claim?: Claim };
 }

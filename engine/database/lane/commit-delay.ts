@@ -57,7 +57,7 @@ function moveShortFirst(waiting: QueuedWrite[]): boolean {
  * Returns the writes of a group that did not run because a long write ended the group. Marks those of the
  * same query as long.
  */
-export function leftBehind(group: QueuedWrite[], outcomes: readonly Outcome[]): QueuedWrite[] {
+export function notRun(group: QueuedWrite[], outcomes: readonly Outcome[]): QueuedWrite[] {
   const left = group.slice(outcomes.length);
   const last = group[outcomes.length - 1]!;
   if ((outcomes.at(-1)?.micros ?? 0) < longMicros) return left;
@@ -90,7 +90,7 @@ export class CommitDelay {
    * group.
    */
   answered(count: number, ms: number, left: number): void {
-    if (this.#isTried) this.#judge(count);
+    if (this.#isTried) this.#adjustPenalty(count);
     this.#isTried = false;
     const mayWait = count >= minAnswered && left + count <= groupRequests && this.#skip === 0;
     if (this.#skip > 0) this.#skip--;
@@ -100,7 +100,7 @@ export class CommitDelay {
   }
 
   /** After a wait: did at least half of the answered callers call again? */
-  #judge(count: number): void {
+  #adjustPenalty(count: number): void {
     if ((count - this.#left) * 2 >= this.#answered) {
       this.#penalty = 0;
       return;

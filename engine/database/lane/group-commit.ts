@@ -160,7 +160,7 @@ export class GroupCommit {
   }
 
   #runOne(waiting: QueuedWrite, nowMs: number, transaction: WriteGroup): Outcome {
-    const once = waiting.extra?.once;
+    const idempotency = waiting.extra?.idempotency;
     const { limits } = this.parts.services;
     try {
       // The caller already has an error that says that nothing was done.
@@ -168,9 +168,12 @@ export class GroupCommit {
       if (this.#shortage !== undefined) this.#checkRoom(waiting);
       const result = transaction.request(nowMs, (view) => {
         const now = { ms: nowMs, limits };
-        if (once?.claim !== undefined) return reserveKey(view, once, waiting.body, now);
+        if (idempotency?.claim !== undefined)
+          return reserveKey(view, idempotency, waiting.body, now);
         const work = () => this.#execute(waiting, nowMs, view);
-        const answer = once ? runIdempotent(view, once, waiting.body, now, work) : work();
+        const answer = idempotency
+          ? runIdempotent(view, idempotency, waiting.body, now, work)
+          : work();
         this.parts.vectors.reserve(view.pending);
         return answer;
       });
@@ -228,7 +231,7 @@ export class GroupCommit {
   }
 
   #onlyDeletes({ extra, query }: QueuedWrite): boolean {
-    if (extra?.once !== undefined) return false;
+    if (extra?.idempotency !== undefined) return false;
     const plan = query < 0 ? unpack<Plan>(extra!.plan) : this.parts.queries.at(query)?.plan;
     return plan !== undefined && onlyDeletes(plan);
   }

@@ -33,7 +33,7 @@ const singleBytesMax = 32_768;
 const youngRuns = 64;
 const runsOfDropped = 16;
 /** For this many milliseconds after a lane was last seen busy, no caller counts as the only one. */
-const crowdMs = 10;
+const busyMs = 10;
 
 /** State of the lanes. */
 export interface LaneState {
@@ -52,7 +52,7 @@ export class InlinePolicy {
   #lows: number[] = [];
   #runs: number[] = [];
   #spent = 0;
-  #crowdedAt = Number.NEGATIVE_INFINITY;
+  #busyAt = Number.NEGATIVE_INFINITY;
   #armed = false;
   /** Called at the end of a turn. */
   onTurn: (() => void) | undefined;
@@ -71,10 +71,10 @@ export class InlinePolicy {
 
   #isSingle(query: number): boolean {
     const now = performance.now();
-    if (!this.lanes.isIdle()) this.#crowdedAt = now;
+    if (!this.lanes.isIdle()) this.#busyAt = now;
     // A query that was never measured is tried here first, before a thread is started or woken for it.
     if ((this.#lows[query] ?? 0) > singleMicrosMax || this.#spent > 0) return false;
-    return now - this.#crowdedAt > crowdMs;
+    return now - this.#busyAt > busyMs;
   }
 
   #isCheap(cost: CostClass, average: number, bytes: number): boolean {

@@ -109,9 +109,13 @@ export class Lane<To extends ToReader | ToWriter, From extends FromReader | From
       heads[head + 5] = call.budgetMs;
       heads[head + 6] = call.expected;
       heads[head + 7] = call.callerNumber;
-      if (call.plan !== undefined || call.embeddings !== undefined || call.once !== undefined) {
-        const { slot, plan, args, schema, items, embeddings, once } = call;
-        extras.push({ slot, plan, args, schema, items, embeddings, once });
+      if (
+        call.plan !== undefined ||
+        call.embeddings !== undefined ||
+        call.idempotency !== undefined
+      ) {
+        const { slot, plan, args, schema, items, embeddings, idempotency } = call;
+        extras.push({ slot, plan, args, schema, items, embeddings, idempotency });
       }
     }
     const buffer = packBatch(offset, heads);

@@ -30,7 +30,7 @@ export interface RequestExtra {
   items?: ItemList;
   embeddings?: [string, Float64Array][];
   /** For a write with an idempotency key. */
-  once?: IdempotencyKey;
+  idempotency?: IdempotencyKey;
 }
 
 export type ReplyExtra =

@@ -28,7 +28,7 @@ import {
   openBatch,
   requestWords,
 } from './message-batch.js';
-import { CommitDelay, leftBehind, takeGroup } from './commit-delay.js';
+import { CommitDelay, notRun, takeGroup } from './commit-delay.js';
 import { transactionHold } from './safe-exit.js';
 import { GroupCommit, type QueuedWrite, workOf } from './group-commit.js';
 import { type LoadCommand, LoadWriter } from '../load/load-writer.js';
@@ -312,7 +312,7 @@ class WriterLane {
     const started = performance.now();
     const outcomes = this.#commits.run(group);
     const micros = workOf(outcomes, (performance.now() - started) * 1000);
-    this.#waiting.unshift(...leftBehind(group, outcomes));
+    this.#waiting.unshift(...notRun(group, outcomes));
     this.#replies.answer(group, outcomes, micros);
     failpoint('W12');
     this.#replies.flush();

@@ -48,8 +48,8 @@ export function formerOf(
     if (common.length === 0) continue;
     const digest = key.slice(2);
     const progress = readProgress(view, digest);
-    const { pieces, end, nodes, edges, vectors } = progress;
-    if (pieces === 0 || nodes + edges + vectors === 0) continue;
+    const { pieces: chunks, end, nodes, edges, vectors } = progress;
+    if (chunks === 0 || nodes + edges + vectors === 0) continue;
     const like = common.filter((file) => byName.get(file.name)!.some((one) => isLike(file, one)));
     const isComplete = common.length === known.length && known.length === files.length;
     const [{ name }] = common as [LoadedFile];

@@ -14,10 +14,10 @@ import type { Label, PropertyValues } from '../../storage/table/view-types.js';
 import { readChunk } from './load-piece.js';
 
 /** Elements that one transaction removes, together with the edges of nodes. */
-const elementsAtOnce = 20_000;
+const elementBatch = 20_000;
 
 /** Changes that one transaction undoes. */
-const changesAtOnce = 5_000;
+const changeBatch = 5_000;
 
 /** An element before a row changed it. */
 export interface FormerElement {
@@ -45,7 +45,7 @@ export function noteFormer(
   });
 }
 
-/** Rolls back a part of the chunk `place`, which must be the last one. Returns true if more of it is left. */
+/** Rolls back a part of `chunk`, which must be the last one. Returns true if more of it is left. */
 export function takeBackPart(
   view: LoadView,
   { name, chunk }: { name: string; chunk: number },
@@ -55,7 +55,7 @@ export function takeBackPart(
   if (loaded === undefined) return false;
   const { made = 0, firstId } = loaded;
   if (made > 0) {
-    const first = firstId + Math.max(0, made - elementsAtOnce);
+    const first = firstId + Math.max(0, made - elementBatch);
     removeElements(view, first, firstId + made, text);
     rewriteChunk(view, name, chunk, { ...loaded, made: first - firstId, isLeaving: true });
     return true;
@@ -63,13 +63,13 @@ export function takeBackPart(
   const digest = digestOf(name);
   let count = 0;
   // Undo the last change first: an element may have been changed more than once.
-  const changes = [...view.scanDerived(...undoRange(digest, chunk))].slice(-changesAtOnce);
+  const changes = [...view.scanDerived(...undoRange(digest, chunk))].slice(-changeBatch);
   for (const { key, value } of changes.reverse()) {
     restore(view, value, text);
     view.deleteDerived(key);
     count++;
   }
-  if (count === changesAtOnce) {
+  if (count === changeBatch) {
     rewriteChunk(view, name, chunk, { ...loaded, isLeaving: true });
     return true;
   }

@@ -50,7 +50,7 @@ export type LoadCommand =
   | { step: 'drop'; name: string };
 
 /** Undo records that one transaction deletes. */
-const undoAtOnce = 50_000;
+const undoBatch = 50_000;
 
 export class LoadWriter {
   readonly #names = new Map<string, NameIds>();
@@ -101,7 +101,7 @@ export class LoadWriter {
       case 'takeBack':
         return this.#takeBack(command, nowMs);
       case 'dropUndo':
-        return this.storage.load(nowMs, (view) => dropUndo(view, command.name, undoAtOnce)).result;
+        return this.storage.load(nowMs, (view) => dropUndo(view, command.name, undoBatch)).result;
       case 'settle':
         this.storage.flushAdjacency();
         this.events.settle();

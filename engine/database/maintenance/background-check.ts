@@ -36,20 +36,20 @@ export async function probe(
 ): Promise<RemainingCheck | undefined> {
   const graph = join(dataDir, 'graph');
   const sums = directory.takeSums();
-  const judge = (damage: DataErrors): void => {
+  const reportDamage = (damage: DataErrors): void => {
     for (const what of damage.rows) log('error', 'a row fails its checksum', { what });
     for (const what of damage.broken) log('error', 'the data file is damaged', { what });
     failIfDamaged(damage);
   };
   const { size } = statSync(join(graph, 'data.mdb'));
   if (size <= (sums === undefined ? readFirstBytes : summedFirstBytes)) {
-    judge(await probeData(graph, { sums }));
+    reportDamage(await probeData(graph, { sums }));
     return undefined;
   }
   const file = new PageFile(join(graph, 'data.mdb'));
   const meta = newestOf(metasOf(file));
   file.close();
-  return async (signal) => judge(await probeData(graph, { sums, meta }, signal));
+  return async (signal) => reportDamage(await probeData(graph, { sums, meta }, signal));
 }
 
 /** Checks a file while the database serves. */

@@ -103,7 +103,7 @@ export function clear(table: Table<Uint8Array>, start: Uint8Array, end: Uint8Arr
 }
 
 /** Number of documents whose postings are collected before they are written. */
-const documentsAtOnce = 20_000;
+const documentBatch = 20_000;
 
 function addTexts(view: LoadView, label: Label, limits: Limits): number {
   const writer = new TextIndexWriter(limits.document_terms).bulk();
@@ -112,7 +112,7 @@ function addTexts(view: LoadView, label: Label, limits: Limits): number {
     for (const id of ids) {
       const record = view.record(id);
       if (!writer.add(label.id, id, record ? textsOf(label, record) : [])) continue;
-      if (++documents % documentsAtOnce === 0) writer.flush(view);
+      if (++documents % documentBatch === 0) writer.flush(view);
     }
   }
   writer.flush(view);

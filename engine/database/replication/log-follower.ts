@@ -73,7 +73,7 @@ export class LogFollower {
 
   constructor(private readonly parts: FollowParts) {
     parts.port.on('message', (message: LogToWriter) => this.#receive(message));
-    parts.log.onSetAside = (entry) => {
+    parts.log.onDeferred = (entry) => {
       this.#queue(entry);
       this.#postpone();
       parts.log.send({ kind: 'resign' });
@@ -215,7 +215,7 @@ export class LogFollower {
       loads.invalidateNames();
       writerMetrics.set('applied_seq', storage.committedSeq());
       control.publishCommit();
-      log.reach(position, true);
+      log.advanceTo(position, true);
       log.clusterMetrics.observe('cluster_apply_seconds', (performance.now() - started) / 1000);
       log.clusterMetrics.observe('cluster_apply_group_size', changed.length);
     } else this.#pass(entries, position);
@@ -247,7 +247,7 @@ export class LogFollower {
     for (const { kind } of entries) checkKind(kind);
     const isDue = position.seq - log.words.durable >= unnotedMax;
     const isNoted = isDue && storage.env.room.shortage() === undefined && this.#note(position);
-    log.reach(position, isNoted);
+    log.advanceTo(position, isNoted);
   }
 
   /**
@@ -337,7 +337,7 @@ export class LogFollower {
     applyProgram();
     writerMetrics.set('applied_seq', storage.committedSeq());
     control.publishCommit();
-    log.reach(position, true);
+    log.advanceTo(position, true);
     log.send({ kind: 'applied', seq: position.seq });
     this.#schedule();
   }

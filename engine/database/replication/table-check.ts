@@ -10,7 +10,7 @@ import type { Storage } from '../../storage/open-storage.js';
 import type { Env, Table } from '../../storage/table/env.js';
 import { metaKey } from '../../storage/table/meta.js';
 import { type TableName, tableNames } from '../../storage/table/table-name.js';
-import { isReachKey } from '../vectors/snapshot-position.js';
+import { isPositionKey } from '../vectors/snapshot-position.js';
 
 export type TableHashes = Partial<Record<TableName, string>>;
 
@@ -19,7 +19,7 @@ const never = (): boolean => false;
 /** Keys that are local to a node. */
 const localIn: Partial<Record<TableName, (key: Uint8Array) => boolean>> = {
   meta: ([tag]) => tag === metaKey.position[0] || tag === metaKey.trimmed[0],
-  derived: isReachKey,
+  derived: isPositionKey,
 };
 
 const rowsPerRead = 1000;

@@ -76,7 +76,9 @@ export class ScatterGather {
       const at = this.#decodePath(merge.id, body, options, shards.length);
       if (!plan.writes) return this.#callShard(shards[at]!, name, body, options);
       const write = () => this.#callShard(shards[at]!.slice(0, 1), name, body, options);
-      return options.once === undefined ? write() : this.#once(name, body, options, write);
+      return options.idempotency === undefined
+        ? write()
+        : this.#writeIdempotent(name, body, options, write);
     }
     return this.#parts(shards, { name, merge, plan: own }, body, options).then((bodies) =>
       mergeReplies(merge.members, bodies),
@@ -101,16 +103,16 @@ export class ScatterGather {
    * A repetition is answered by the shard that ran the write. The main database ensures that a key is used
    * for one request only, whichever shards and types the bodies refer to.
    */
-  async #once(
+  async #writeIdempotent(
     name: string,
     body: Uint8Array,
     options: CallOptions,
     write: () => Promise<Uint8Array>,
   ): Promise<Uint8Array> {
-    const once = options.once!;
-    const key = `${once.scope} ${once.key}`;
+    const idempotency = options.idempotency!;
+    const key = `${idempotency.scope} ${idempotency.key}`;
     const claim = async (how: Claim): Promise<unknown> =>
-      this.options.claim(name, body, { ...options, once: { ...once, claim: how } });
+      this.options.claim(name, body, { ...options, idempotency: { ...idempotency, claim: how } });
     const result = (this.#keys.get(key) ?? Promise.resolve()).then(async () => {
       await claim('take');
       try {
@@ -170,12 +172,12 @@ export class ScatterGather {
   #decodePath(
     parameter: string | undefined,
     body: Uint8Array,
-    { once }: CallOptions,
+    { idempotency }: CallOptions,
     of: number,
   ): number {
     if (parameter === undefined) {
-      if (once === undefined) return this.#next++ % of;
-      return computeShard(Buffer.from(`${once.scope} ${once.key}`.padEnd(16)), of);
+      if (idempotency === undefined) return this.#next++ % of;
+      return computeShard(Buffer.from(`${idempotency.scope} ${idempotency.key}`.padEnd(16)), of);
     }
     const requests =
       body.length === 0 ? undefined : scanBody(body, this.options.limits).member(parameter);

@@ -53,10 +53,10 @@ export function membersOf(text: Buffer, [start]: Span): Map<string, Span> {
   let at = start + 1;
   while (text[at] !== 125) {
     if (text[at] === comma) at++;
-    const behind = endOfText(text, at);
-    const name = text.toString('latin1', at + 1, behind - 1);
-    const end = endOf(text, behind + 1);
-    members.set(name, [behind + 1, end]);
+    const nameEnd = endOfText(text, at);
+    const name = text.toString('latin1', at + 1, nameEnd - 1);
+    const end = endOf(text, nameEnd + 1);
+    members.set(name, [nameEnd + 1, end]);
     at = end;
   }
   return members;

@@ -14,7 +14,7 @@ import { replayLog } from '../../storage/record/vector-log.js';
 import { holdsVector, idsIn } from '../../vector/index-contents.js';
 import type { SharedIndex } from '../../vector/shared-index.js';
 import { inspectSnapshot } from '../../vector/snapshot.js';
-import { notedReach } from './snapshot-position.js';
+import { storedPosition } from './snapshot-position.js';
 
 /** Number of vectors per type that are compared number by number. */
 const comparedMax = 1_000;
@@ -64,16 +64,17 @@ function checkFile(
     if (!read.isDamaged || !existsSync(join(folder, file))) return [];
     return [{ invariant: 'I13', what: `snapshot ${file}: ${read.reason}` }];
   }
-  const reach = Math.max(seq, notedReach(env, label.id, file));
-  const violations = reach < readTrimmed(env.meta) ? [] : compare(env, label, read.index, reach);
+  const position = Math.max(seq, storedPosition(env, label.id, file));
+  const violations =
+    position < readTrimmed(env.meta) ? [] : compare(env, label, read.index, position);
   read.index.close();
   return violations.map((what) => ({ invariant: 'I10', what: `snapshot ${file} ${what}` }));
 }
 
-function compare(env: Env, label: { id: number }, index: SharedIndex, reach: number): string[] {
+function compare(env: Env, label: { id: number }, index: SharedIndex, position: number): string[] {
   const ids = new Set(idsIn(index));
   const older = new Set(ids);
-  for (const { change } of replayLog(env, reach)) {
+  for (const { change } of replayLog(env, position)) {
     older.delete(change.id);
     if (change.label !== label.id) continue;
     if (change.kind === 'put') ids.add(change.id);

@@ -8,7 +8,7 @@ import type { Env } from '../../storage/table/env.js';
 import type { Storage } from '../../storage/open-storage.js';
 import type { Label } from '../../storage/table/view-types.js';
 
-export interface Reach {
+export interface SnapshotPosition {
   label: Label;
   file: string;
   /** The snapshot contains every change of its type up to this sequence. */
@@ -19,25 +19,25 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** Returns true for a derived key of this kind. */
-export const isReachKey = (key: Uint8Array): boolean => key[0] === 0xff && key[1] === 0x72;
+export const isPositionKey = (key: Uint8Array): boolean => key[0] === 0xff && key[1] === 0x72;
 
 const keyOf = (label: number): Uint8Array => Uint8Array.of(0xff, 0x72, label >> 8, label & 255);
 
 /** Returns the stored position of this snapshot file, or -1 when another file or none is stored. */
-export function readReach(storage: Storage, label: Label, file: string): number {
+export function readPosition(storage: Storage, label: Label, file: string): number {
   storage.env.refresh();
-  return notedReach(storage.env, label.id, file);
+  return storedPosition(storage.env, label.id, file);
 }
 
 /** Returns the same from the snapshot of the data that is already open. */
-export function notedReach({ derived }: Env, label: number, file: string): number {
+export function storedPosition({ derived }: Env, label: number, file: string): number {
   const bytes = derived.get(keyOf(label));
   if (bytes === undefined) return -1;
   const noted = JSON.parse(decoder.decode(bytes)) as { file: string; seq: number };
   return noted.file === file ? noted.seq : -1;
 }
 
-export function writeReach(storage: Storage, list: readonly Reach[]): void {
+export function writePositions(storage: Storage, list: readonly SnapshotPosition[]): void {
   if (list.length === 0) return;
   const { env } = storage;
   env.transactLocally(() => {

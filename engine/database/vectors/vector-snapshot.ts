@@ -13,7 +13,7 @@ import type { Storage } from '../../storage/open-storage.js';
 import type { Label } from '../../storage/table/view-types.js';
 import type { SharedIndex } from '../../vector/shared-index.js';
 import { type SnapshotWritten, writeSnapshot } from '../../vector/snapshot.js';
-import { type Reach, writeReach } from './snapshot-position.js';
+import { type SnapshotPosition, writePositions } from './snapshot-position.js';
 import { type SnapshotReport, snapshotName, startSnapshot } from './snapshot-thread.js';
 import { createLatchBuffer, WriterLatch } from './snapshot-latch.js';
 
@@ -47,7 +47,7 @@ export interface SnapshotEvents {
 }
 
 /** Log entries that one commit deletes: about ten milliseconds of writing. */
-const trimmedAtOnce = 2_000;
+const trimBatch = 2_000;
 /** Number of attempts. A snapshot starts again when its index got a segment meanwhile. */
 const attemptsMax = 3;
 
@@ -190,7 +190,7 @@ export class VectorSnapshots {
     const { needed, old } = this.#settle();
     for (const path of old) await removeLargeFile(path);
     while (!this.#closed && this.storage.oldestLoggedSeq() <= needed) {
-      const last = Math.min(needed, this.storage.oldestLoggedSeq() - 1 + trimmedAtOnce);
+      const last = Math.min(needed, this.storage.oldestLoggedSeq() - 1 + trimBatch);
       this.storage.trimLog(last);
       await nextTick();
     }
@@ -317,7 +317,7 @@ export class VectorSnapshots {
    */
   #settle(): { needed: number; old: string[] } {
     const seq = this.storage.committedSeq();
-    const reaches: Reach[] = [];
+    const positions: SnapshotPosition[] = [];
     const old: string[] = [];
     let needed = seq;
     for (const { label, index } of this.labels()) {
@@ -328,10 +328,10 @@ export class VectorSnapshots {
       // Nothing has changed since, so its file is current.
       if (!this.#isChanged(label)) newest.seq = seq;
       else needed = Math.min(needed, newest.seq);
-      reaches.push({ label, ...newest });
+      positions.push({ label, ...newest });
       needed = Math.min(needed, this.#takeOld(label, old));
     }
-    writeReach(this.storage, reaches);
+    writePositions(this.storage, positions);
     failpoint('W15');
     failpoint('beforeVlogTrim');
     return { needed, old };

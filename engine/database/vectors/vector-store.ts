@@ -19,7 +19,7 @@ import {
 } from '../../vector/shared-index.js';
 import { readSnapshot } from '../../vector/snapshot.js';
 import type { RebuildReason } from '../metrics/writer-metrics.js';
-import { readReach } from './snapshot-position.js';
+import { readPosition } from './snapshot-position.js';
 import { helperThreads } from './snapshot-thread.js';
 import { type BuildEvents, idsOf, progressLog, runOfPuts } from './vector-build.js';
 import { type SnapshotEvents, VectorSnapshots } from './vector-snapshot.js';
@@ -86,7 +86,7 @@ const settleMs = 60_000;
 const settleStepMs = 100;
 
 /** Number of changes that a replay passes on at a time. */
-const replayedAtOnce = 1024;
+const replayBatch = 1024;
 
 class Store implements VectorStore {
   /** Vectors of each label that the requests of the open transaction add. */
@@ -186,12 +186,12 @@ class Store implements VectorStore {
           shareOut: helperThreads,
         });
         if (read.index) {
-          const reach = Math.max(seq, readReach(this.storage, label, file));
-          this.snapshots.setSnapshot(label, file, reach);
+          const position = Math.max(seq, readPosition(this.storage, label, file));
+          this.snapshots.setSnapshot(label, file, position);
           const { bytes } = read.index;
           const ms = Math.round(performance.now() - started);
           this.events.log('info', 'vector snapshot loaded', { type: label.name, seq, bytes, ms });
-          return { index: read.index, seq: reach };
+          return { index: read.index, seq: position };
         }
         this.events.log('warn', 'vector snapshot refused', { file, reason: read.reason });
       }
@@ -242,7 +242,7 @@ class Store implements VectorStore {
     for (const { seq, change } of this.storage.replay(after)) {
       if (seq <= (from.get(change.label) ?? last)) continue;
       done++;
-      if (changes.push(change) < replayedAtOnce) continue;
+      if (changes.push(change) < replayBatch) continue;
       this.publish(changes);
       changes = [];
       const share = (seq - after) / Math.max(1, last - after);

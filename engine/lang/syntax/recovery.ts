@@ -44,7 +44,7 @@ export function guarded<T>(
   }
 }
 
-/** Records the names in the skipped tokens of the part that begins at `index` and has an error at `fault`. */
+/** Records the names in the skipped tokens of the part from `index` whose error is at `failure`. */
 function loseNames(cursor: Cursor, index: number, failure: number): void {
   for (let at = index; at < cursor.index; at++) {
     const { kind, text, start } = cursor.tokens[at]!;

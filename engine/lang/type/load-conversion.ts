@@ -103,8 +103,8 @@ export function single(
 }
 
 /**
- * Returns the expression that yields `term` as a value of `type`; undefined after a report. `place` names the
- * receiver in messages.
+ * Returns the expression that yields `value` as a value of `type`; undefined after a report. Messages name the
+ * `receiver`.
  */
 export function convert(
   context: Context,

@@ -73,8 +73,8 @@ export class ClusterKeys {
       return stored;
     });
     const ids = new Set(stored.keys.map(({ id }) => id));
-    const gone = file.keys.map(({ id }) => id).filter((id) => !ids.has(id));
-    log('info', 'key file updated from the cluster', { gone: gone.join(' ') });
+    const revoked = file.keys.map(({ id }) => id).filter((id) => !ids.has(id));
+    log('info', 'key file updated from the cluster', { gone: revoked.join(' ') });
     onKeys();
     return stored;
   }

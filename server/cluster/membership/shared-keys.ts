@@ -29,10 +29,14 @@ const isSame = (one: unknown, other: unknown): boolean =>
 /**
  * Returns what changed in a file since it was written from the list, or undefined if nothing did.
  */
-export function changeIn({ keys, shared = [], gone = [] }: KeyFile): KeyChange | undefined {
+export function changeIn({
+  keys,
+  shared = [],
+  gone: revoked = [],
+}: KeyFile): KeyChange | undefined {
   const known = new Map(shared.map((key) => [key.id, key]));
   const set = keys.filter((key) => !isSame(known.get(key.id), key));
-  return set.length + gone.length === 0 ? undefined : { set, revoke: gone };
+  return set.length + revoked.length === 0 ? undefined : { set, revoke: revoked };
 }
 
 /** Reads a change that another node sent. Fails PARAM_TYPE. */
@@ -55,10 +59,10 @@ export function readKeyChange(body: Uint8Array): KeyChange {
 export function applyKeyChange(list: SharedKeys, { set, revoke }: KeyChange): SharedKeys {
   const known = new Set(list.revoked);
   const revoked = [...list.revoked, ...revoke.filter((id) => !known.has(id))];
-  const gone = new Set(revoked);
+  const revokedIds = new Set(revoked);
   const keys = new Map(list.keys.map((key) => [key.id, key]));
   for (const key of set) keys.set(key.id, key);
-  const valid = [...keys.values()].filter(({ id }) => !gone.has(id));
+  const valid = [...keys.values()].filter(({ id }) => !revokedIds.has(id));
   const next = { keys: valid, revoked: revoked.slice(-revokedMax) };
   return isSame(next, list) ? list : next;
 }

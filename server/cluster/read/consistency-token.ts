@@ -5,7 +5,7 @@ import {
   type ClusterPosition,
   excerpt,
   fail,
-  isBehind,
+  isBefore,
   printPosition,
 } from '../../../engine/internal.js';
 import type { Exchange } from '../../http/exchange.js';
@@ -22,7 +22,7 @@ interface Positions {
 const form = /^(?:([a-z_][a-z0-9_]{0,50}-\d{1,4})=)?(\d{1,10})\.(\d{1,15})$/;
 
 export const furthest = (a: ClusterPosition | undefined, b: ClusterPosition): ClusterPosition =>
-  a === undefined || isBehind(a, b) ? b : a;
+  a === undefined || isBefore(a, b) ? b : a;
 
 /** Bytes of one part without its name, while sequence numbers have at most 12 digits. */
 const partBytes = 22;

@@ -98,8 +98,8 @@ export class Freshness {
       await wait;
       counts?.waited(mode, 'done');
     } catch (error) {
-      const isBehind = error instanceof TrellisError && error.code === 'REPLICA_BEHIND';
-      counts?.waited(mode, isBehind ? 'behind' : 'failed');
+      const isLagging = error instanceof TrellisError && error.code === 'REPLICA_BEHIND';
+      counts?.waited(mode, isLagging ? 'behind' : 'failed');
       throw error;
     }
   }

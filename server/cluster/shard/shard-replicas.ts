@@ -78,10 +78,10 @@ export function shardReplicas(parts: ShardReplicaOptions): Shard {
  * shard then.
  */
 function sameEverywhere(options: CallOptions): CallOptions {
-  const { once } = options;
-  if (once === undefined) return options;
-  const key = createHash('sha256').update(`${once.scope}\0${once.key}`).digest('hex');
-  return { ...options, once: { scope: 'node', key } };
+  const { idempotency } = options;
+  if (idempotency === undefined) return options;
+  const key = createHash('sha256').update(`${idempotency.scope}\0${idempotency.key}`).digest('hex');
+  return { ...options, idempotency: { scope: 'node', key } };
 }
 
 /** One write. This node runs it if it leads the shard, else the leader does. */
@@ -115,7 +115,7 @@ class ShardWrite {
   async #byLeader(
     name: string,
     body: Uint8Array,
-    { once, budgetMs, shards }: CallOptions,
+    { idempotency, budgetMs, shards }: CallOptions,
     left: number,
   ): Promise<Uint8Array | undefined> {
     const { calls, waitMs } = this.parts;
@@ -124,7 +124,7 @@ class ShardWrite {
     const headers = {
       'Trellis-Passed-On': this.node.program,
       ...timeOf(budgetMs),
-      ...(once && { 'Idempotency-Key': once.key }),
+      ...(idempotency && { 'Idempotency-Key': idempotency.key }),
     };
     const call = { path: `/${name}`, headers, body, asNode: true };
     const started = performance.now();

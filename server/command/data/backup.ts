@@ -28,9 +28,11 @@ export const backup: Command = {
       await withStorage(config, (storage) => backUp(storage.env, config.dataDir, path));
     } catch (error) {
       if (!isLocked(error)) throw error;
-      const { position, kept } = (await callServer(config, 'backup', { name: path })) as Made;
+      const { position, kept: isRetained } = (await callServer(config, 'backup', {
+        name: path,
+      })) as Made;
       printLine(`backup ${shownPath(path)}${position === undefined ? '' : ` at ${position}`}`);
-      if (kept === false) printErrorLine('the log of the cluster is not kept for it');
+      if (isRetained === false) printErrorLine('the log of the cluster is not kept for it');
       return exitCodes.ok;
     }
     printLine(`backup ${shownPath(path)}`);

@@ -179,7 +179,17 @@ async function printStatus(config: Config, { switches }: CommandLine): Promise<n
   const status = (await callServer(config, 'cluster-status', {})) as StatusReply;
   if (switches.has('json')) printLine(JSON.stringify(status));
   else {
-    const { node, role, position, lag_ms, leader, log, fault, left = [], marks = [] } = status;
+    const {
+      node,
+      role,
+      position,
+      lag_ms,
+      leader,
+      log,
+      fault: error,
+      left = [],
+      marks = [],
+    } = status;
     printLine(`${node} is ${role} of ${status.name} at ${position}, ${lag_ms} ms behind`);
     printLine(
       leader === null ? 'there is no leader' : `${leader.node} leads, at ${leader.address}`,
@@ -195,7 +205,7 @@ async function printStatus(config: Config, { switches }: CommandLine): Promise<n
         : `entries of the log are signed by the key ${status.signed_by}`,
     );
     if (left.length > 0) printLine(`nodes that left: ${left.join(', ')}`);
-    if (fault !== undefined) printLine(`${fault.code}: ${fault.error}`);
+    if (error !== undefined) printLine(`${error.code}: ${error.error}`);
   }
   return status.fault === undefined ? exitCodes.ok : exitCodes.diagnostics;
 }

@@ -33,7 +33,7 @@ export const init: Command = {
     }
     const template = flags.get('template') ?? 'start';
     const templates = templateFolder();
-    const { written, kept } = makeProject({
+    const { written, existing } = makeProject({
       folder,
       templates,
       template,
@@ -41,7 +41,7 @@ export const init: Command = {
       hasClient: switches.has('client'),
     });
     for (const name of written) printLine(`wrote ${shownPath(join(folder, name))}`);
-    for (const name of kept) printLine(`kept  ${shownPath(join(folder, name))}`);
+    for (const name of existing) printLine(`kept  ${shownPath(join(folder, name))}`);
     const shown = shownPath(folder);
     // Quotes keep a path with spaces together.
     const shownFolder = /^[\w./~-]+$/.test(shown) ? shown : `"${shown}"`;

@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { fail } from '../../../engine/internal.js';
 import { shownKey } from '../../auth/environment-key.js';
-import { runBridge, patienceMs } from '../../mcp/stdio/bridge.js';
+import { runBridge, serverTimeoutMs } from '../../mcp/stdio/bridge.js';
 import { hostConfig, hosts } from '../../mcp/stdio/host-config.js';
 import { ServerLink } from '../../mcp/stdio/server-link.js';
 import { printErrorLine, printLine } from '../../telemetry/log.js';
@@ -75,11 +75,11 @@ async function attach(line: CommandLine): Promise<number> {
     config,
     mayStart: !line.switches.has('no-start'),
     dataFlags: dataFlags(line),
-    tell: printErrorLine,
+    report: printErrorLine,
     ...(url !== undefined && { url: endpointOf(url) }),
   });
   // If the server cannot start, the command ends before a client sends a request.
-  await link.open(patienceMs);
+  await link.open(serverTimeoutMs);
   if (link.failedCode !== undefined) return link.failedCode;
   const key = shownKey(config.auth.api_key);
   await runBridge({
@@ -91,7 +91,7 @@ async function attach(line: CommandLine): Promise<number> {
       ...(line.switches.has('read-only') && { 'X-Trellis-Access': 'read' }),
     },
     limits: config.limits,
-    mostBytes: config.mcp.body_bytes,
+    messageBytesMax: config.mcp.body_bytes,
   });
   return exitCodes.ok;
 }

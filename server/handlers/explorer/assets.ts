@@ -132,7 +132,7 @@ const policy = (nonce: string): readonly [string, string] => [
 function codingFor(accepted: string): 'br' | 'gzip' | 'identity' {
   const taken = new Set<string>();
   for (const part of accepted.toLowerCase().split(',')) {
-    const [name, ...parameters] = part.split(';').map((piece) => piece.trim());
+    const [name, ...parameters] = part.split(';').map((text) => text.trim());
     const isRefused = parameters.some((one) => /^q=0(\.0*)?$/.test(one));
     if (!isRefused) taken.add(name!);
   }

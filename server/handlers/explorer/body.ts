@@ -44,19 +44,19 @@ export class ExploreBody {
     return this.text(param) ?? this.#missing(param, 'String');
   }
 
-  /** Returns an integer within bounds, or `standard` if it is absent. Fails PARAM_RANGE. */
-  count(param: string, standard: number, max: number, min = 0): number {
+  /** Returns an integer within bounds, or `defaultValue` if it is absent. Fails PARAM_RANGE. */
+  count(param: string, defaultValue: number, max: number, min = 0): number {
     const view = this.#member(param, 'number', 'I32');
-    if (view === undefined) return standard;
+    if (view === undefined) return defaultValue;
     const value = view.integral ? Number(view.token()) : Number.NaN;
     if (value >= min && value <= max) return value;
     const got = excerpt(view.token());
     return fail('PARAM_RANGE', { param, min, max, got }, { path: `/${param}` });
   }
 
-  choice<T extends string>(param: string, standard: T, allowed: readonly T[]): T {
+  choice<T extends string>(param: string, defaultValue: T, allowed: readonly T[]): T {
     const text = this.text(param);
-    if (text === undefined) return standard;
+    if (text === undefined) return defaultValue;
     const found = allowed.find((one) => one === text);
     if (found !== undefined) return found;
     const args = { param, allowed: allowed.join(' or '), got: excerpt(JSON.stringify(text)) };
@@ -95,7 +95,7 @@ export class ExploreBody {
    * Returns the position that a page of neighbours returned as `more`, or undefined if absent. Fails
    * PARAM_VALUE.
    */
-  place(param: string): EdgeCursor | undefined {
+  edgeCursor(param: string): EdgeCursor | undefined {
     const text = this.text(param);
     if (text === undefined) return undefined;
     const [, direction, label, id] = /^(out|in)\/(\w+)\/([0-9a-f-]{36})$/.exec(text) ?? [];

@@ -11,7 +11,7 @@ import { budgetOf } from '../../pipeline/timeout.js';
 import type { Endpoint, Result } from '../../pipeline/router.js';
 import { ExplorerAssets, wantsPage } from './assets.js';
 import { KeyedSemaphore } from './per-key-limit.js';
-import { looks } from './graph-reads.js';
+import { graphReads } from './graph-reads.js';
 import { StatusPage, type StatusOptions } from './status.js';
 
 export interface ExploreOptions extends StatusOptions {
@@ -52,12 +52,12 @@ export function exploreEndpoints(options: ExploreOptions): {
     '/_explore/sources',
     endpoint('admin', () => Buffer.from(JSON.stringify(options.sources()))),
   );
-  const look = lookRunner(options);
-  for (const [name, { access, plan }] of looks) {
+  const runRead = graphReadRunner(options);
+  for (const [name, { access, plan }] of graphReads) {
     actions.set(
       `/_explore/${name}`,
       endpoint(access, (exchange, body, caller) =>
-        look(exchange, caller, plan(body, options.limits)),
+        runRead(exchange, caller, plan(body, options.limits)),
       ),
     );
   }
@@ -72,7 +72,7 @@ function refuseDisabled(): never {
 /**
  * Runs reads, at most two at a time for each key. Skips the read of a client that has disconnected.
  */
-function lookRunner({ database, limits }: { database: () => Database; limits: Limits }) {
+function graphReadRunner({ database, limits }: { database: () => Database; limits: Limits }) {
   const line = new KeyedSemaphore();
   const read = async (exchange: Exchange, plan: Plan): Promise<Result> => {
     const { body } = await database().run(plan, [], undefined, {

@@ -24,68 +24,68 @@ export interface GraphReadRoute {
   plan: (body: Uint8Array, limits: Limits) => Plan;
 }
 
-type ReadLook = (body: Uint8Array, limits: Limits) => Look;
+type ReadParameters = (body: Uint8Array, limits: Limits) => Look;
 
-const forReaders: [string, ReadLook][] = [
+const forReaders: [string, ReadParameters][] = [
   [
     'search',
     (body, limits) => {
-      const asked = new ExploreBody(body, limits, 'search', ['text', 'types', 'limit']);
-      const text = asked.requiredText('text');
-      const types = asked.texts('types', 1_000) ?? null;
-      return { kind: 'search', text, types, count: asked.count('limit', 20, foundMax, 1) };
+      const request = new ExploreBody(body, limits, 'search', ['text', 'types', 'limit']);
+      const text = request.requiredText('text');
+      const types = request.texts('types', 1_000) ?? null;
+      return { kind: 'search', text, types, count: request.count('limit', 20, foundMax, 1) };
     },
   ],
   [
     'neighbours',
     (body, limits) => {
       const members = ['id', 'direction', 'label', 'limit', 'after'];
-      const asked = new ExploreBody(body, limits, 'neighbours', members);
+      const request = new ExploreBody(body, limits, 'neighbours', members);
       return {
         kind: 'neighbours',
-        id: asked.requiredId('id'),
-        direction: asked.choice('direction', 'both', ['in', 'out', 'both']),
-        label: asked.text('label') ?? null,
-        count: asked.count('limit', 25, pageMax),
-        after: asked.place('after') ?? null,
+        id: request.requiredId('id'),
+        direction: request.choice('direction', 'both', ['in', 'out', 'both']),
+        label: request.text('label') ?? null,
+        count: request.count('limit', 25, pageMax),
+        after: request.edgeCursor('after') ?? null,
       };
     },
   ],
   [
     'elements',
     (body, limits) => {
-      const asked = new ExploreBody(body, limits, 'elements', ['type', 'limit', 'after']);
-      const type = asked.requiredText('type');
-      const count = asked.count('limit', 50, pageMax, 1);
-      return { kind: 'elements', type, count, after: asked.id('after') ?? null };
+      const request = new ExploreBody(body, limits, 'elements', ['type', 'limit', 'after']);
+      const type = request.requiredText('type');
+      const count = request.count('limit', 50, pageMax, 1);
+      return { kind: 'elements', type, count, after: request.id('after') ?? null };
     },
   ],
   [
     'graph',
     (body, limits) => {
-      const asked = new ExploreBody(body, limits, 'graph', ['ids', 'limit', 'from', 'to']);
-      const [from, to] = [asked.id('from'), asked.id('to')];
+      const request = new ExploreBody(body, limits, 'graph', ['ids', 'limit', 'from', 'to']);
+      const [from, to] = [request.id('from'), request.id('to')];
       if (from !== undefined && to !== undefined) return { kind: 'path', from, to };
       if (from !== undefined || to !== undefined) {
         const param = from === undefined ? 'from' : 'to';
         fail('PARAM_MISSING', { owner: 'graph', param, type: 'ID' }, { path: `/${param}` });
       }
-      const count = asked.count('limit', 300, canvasMax, 1);
-      return { kind: 'subgraph', ids: asked.ids('ids', canvasMax) ?? null, count };
+      const count = request.count('limit', 300, canvasMax, 1);
+      return { kind: 'subgraph', ids: request.ids('ids', canvasMax) ?? null, count };
     },
   ],
 ];
 
 function readMap(body: Uint8Array, limits: Limits): Look {
   const members = ['type', 'samples', 'neighbours', 'seed', 'ids'];
-  const asked = new ExploreBody(body, limits, 'vector-map', members);
+  const request = new ExploreBody(body, limits, 'vector-map', members);
   return {
     kind: 'map',
-    type: asked.requiredText('type'),
-    samples: asked.count('samples', 2_000, samplesMax, 1),
-    neighbours: asked.count('neighbours', 8, nearMax),
-    seed: asked.count('seed', 0, seedMax),
-    ids: asked.ids('ids', samplesMax) ?? [],
+    type: request.requiredText('type'),
+    samples: request.count('samples', 2_000, samplesMax, 1),
+    neighbours: request.count('neighbours', 8, nearMax),
+    seed: request.count('seed', 0, seedMax),
+    ids: request.ids('ids', samplesMax) ?? [],
   };
 }
 
@@ -94,18 +94,18 @@ function readMap(body: Uint8Array, limits: Limits): Look {
  * type.
  */
 function vectorPlan(body: Uint8Array, limits: Limits): Plan {
-  const asked = new ExploreBody(body, limits, 'vector', ['id', 'text', 'type']);
-  const text = asked.text('text');
-  if (text !== undefined) return embeddingPlan(text, asked.text('type'));
-  return lookPlan({ kind: 'vector', id: asked.requiredId('id') });
+  const request = new ExploreBody(body, limits, 'vector', ['id', 'text', 'type']);
+  const text = request.text('text');
+  if (text !== undefined) return embeddingPlan(text, request.text('type'));
+  return lookPlan({ kind: 'vector', id: request.requiredId('id') });
 }
 
 const planOf =
-  (read: ReadLook): GraphReadRoute['plan'] =>
+  (read: ReadParameters): GraphReadRoute['plan'] =>
   (body, limits) =>
     lookPlan(read(body, limits));
 
-export const looks: ReadonlyMap<string, GraphReadRoute> = new Map<string, GraphReadRoute>([
+export const graphReads: ReadonlyMap<string, GraphReadRoute> = new Map<string, GraphReadRoute>([
   ...forReaders.map(([name, read]): [string, GraphReadRoute] => [
     name,
     { access: 'read', plan: planOf(read) },

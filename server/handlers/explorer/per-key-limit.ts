@@ -1,8 +1,8 @@
 // Limits the explorer's reads of one key: two run, up to 32 wait, further ones are refused. Two tabs of one
-// user are no overload. Invariant: at most `looksAtOnce` reads of one key run.
+// user are no overload. Invariant: at most `runningMax` reads of one key run.
 import { fail } from '../../../engine/internal.js';
 
-const looksAtOnce = 2;
+const runningMax = 2;
 const waitingMax = 32;
 
 interface Line {
@@ -16,7 +16,7 @@ export class KeyedSemaphore {
   /** Runs `work` when a slot of the key is free. Fails OVERLOADED if too many are waiting. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
-    if (line.running < looksAtOnce) {
+    if (line.running < runningMax) {
       this.#lines.set(key, line);
       line.running++;
     } else {

@@ -37,12 +37,12 @@ export function resultOf(
   { members, meta = '', reply }: Pick<Answer, 'members' | 'meta' | 'reply'>,
 ): Uint8Array | Reply {
   if (reply !== undefined) return toolReply(tool[era], id, reply);
-  const said = members === '' ? '' : `${members},`;
+  const leading = members === '' ? '' : `${members},`;
   if (era === 'modern') {
     const more = meta === '' ? '' : `,${meta}`;
-    return resultReply(id, `${completed}${said}"_meta":{${info}${more}}`);
+    return resultReply(id, `${completed}${leading}"_meta":{${info}${more}}`);
   }
-  return resultReply(id, meta === '' ? members : `${said}"_meta":{${meta}}`);
+  return resultReply(id, meta === '' ? members : `${leading}"_meta":{${meta}}`);
 }
 
 /** `first` and `last`: members of every result, as JSON text with its commas. */

@@ -21,8 +21,8 @@ const completionsMax = 100;
 export function promptMethods(options: PromptMethodOptions): Methods {
   return [
     ['prompts/list', { answer: () => list(allOf(options)) }],
-    ['prompts/get', { answer: (asked) => get(asked, options) }],
-    ['completion/complete', { answer: (asked) => complete(asked, options) }],
+    ['prompts/get', { answer: (call) => get(call, options) }],
+    ['completion/complete', { answer: (call) => complete(call, options) }],
   ];
 }
 
@@ -48,10 +48,10 @@ function promptNamed(name: string, options: PromptMethodOptions): Prompt {
 
 function get({ frame, key }: MethodCall, options: PromptMethodOptions): Answer {
   const prompt = promptNamed(textParameter(frame, 'name'), options);
-  const given = frame.params!.member('arguments');
+  const input = frame.params!.member('arguments');
   const values = new Map<string, string>();
   for (const { name, required } of prompt.arguments) {
-    const value = given?.kind === 'object' ? given.member(name) : undefined;
+    const value = input?.kind === 'object' ? input.member(name) : undefined;
     if (value?.kind === 'string') values.set(name, value.text());
     else if (value !== undefined && value.kind !== 'null') failParams(`${name} is no string`);
     else if (required) failParams(`${name} is missing`);

@@ -9,7 +9,7 @@ export function elementBody(view: ReadView, uuid: Uint8Array): string | undefine
   const record = id === 0 ? undefined : view.record(id);
   if (record === undefined) return undefined;
   const label = view.catalog.label(labelOf(record));
-  const at = (place: number): string => JSON.stringify(printUuid(record, place));
+  const at = (offset: number): string => JSON.stringify(printUuid(record, offset));
   const values: [string, string][] = [
     ['id', at(uuidAt.own)],
     ['label', JSON.stringify(label.name)],

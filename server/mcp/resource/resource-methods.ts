@@ -73,7 +73,7 @@ export function resourceMethods(database: GetDatabase): Methods {
   return [
     ['resources/list', { answer: ({ key }) => list(visibleTo(database().program, key)) }],
     ['resources/templates/list', { answer: ({ key }) => templates(database, key) }],
-    ['resources/read', { answer: (asked) => read(asked, database()) }],
+    ['resources/read', { answer: (call) => read(call, database()) }],
   ];
 }
 
@@ -113,21 +113,21 @@ function read({ frame, era, key }: MethodCall, database: Database): Answer {
 function contentOf(uri: string, database: Database, key: Caller | undefined): Content | undefined {
   const { program } = database;
   const seen = visibleTo(program, key);
-  const look = <T>(see: (view: ReadView) => T): T => database.view(see);
+  const inView = <T>(see: (view: ReadView) => T): T => database.view(see);
   if (uri === schemaUri) {
-    return { mimeType: json, text: look((view) => schemaBody(seen, view)) };
+    return { mimeType: json, text: inView((view) => schemaBody(seen, view)) };
   }
   if (uri === schemaPageUri) {
-    return { mimeType: markdown, text: look((view) => schemaPage(seen, view)) };
+    return { mimeType: markdown, text: inView((view) => schemaPage(seen, view)) };
   }
   if (uri.startsWith(queryPrefix)) {
     const query = seen.queries.find(({ name }) => name === uri.slice(queryPrefix.length));
     if (query === undefined) return undefined;
-    const text = look((view) => queryBody(query, program, seen.hasGraph ? view : undefined));
+    const text = inView((view) => queryBody(query, program, seen.hasGraph ? view : undefined));
     return { mimeType: json, text };
   }
   const uuid = uri.startsWith(elementPrefix) && parseUuid(uri.slice(elementPrefix.length));
-  const text = uuid && seen.hasGraph ? look((view) => elementBody(view, uuid)) : undefined;
+  const text = uuid && seen.hasGraph ? inView((view) => elementBody(view, uuid)) : undefined;
   return text === undefined ? undefined : { mimeType: json, text, passing: true };
 }
 

@@ -48,7 +48,7 @@ class GraphPage {
     ];
   }
 
-  #section<T extends ElementType>(title: string, types: readonly T[], say: (type: T) => string) {
+  #section<T extends ElementType>(title: string, types: readonly T[], print: (type: T) => string) {
     if (types.length === 0) return [];
     const lines = types.flatMap((type) => {
       const count = countOf(this.view, type.kind, type.name).toLocaleString('en');
@@ -57,7 +57,7 @@ class GraphPage {
         return `${name}: ${printType(of)}${mark}`;
       });
       const own = properties.length === 0 ? '' : ` {${properties.join(', ')}}`;
-      return [`- ${say(type)} (${count})${own}`, ...this.#examples(type)];
+      return [`- ${print(type)} (${count})${own}`, ...this.#examples(type)];
     });
     return [`## ${title}`, '', ...lines, ''];
   }
@@ -83,8 +83,8 @@ class GraphPage {
   }
 }
 
-function* firstOf(batches: Iterable<Uint32Array>, most: number): Generator<number> {
-  let left = most;
+function* firstOf(batches: Iterable<Uint32Array>, max: number): Generator<number> {
+  let left = max;
   for (const batch of batches) {
     for (const id of batch.subarray(0, left)) yield id;
     left -= batch.length;

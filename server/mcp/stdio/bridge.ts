@@ -20,11 +20,11 @@ export interface BridgeOptions {
   headers: Readonly<Record<string, string>>;
   limits: Limits;
   /** Maximum size of a message in bytes. */
-  mostBytes: number;
+  messageBytesMax: number;
 }
 
 /** Longest wait for a server that has stopped. */
-export const patienceMs = 10_000;
+export const serverTimeoutMs = 10_000;
 const againMs = 100;
 /** Time for running calls after the end of the input. */
 const lastWordsMs = 2_000;
@@ -33,7 +33,7 @@ const lastWordsMs = 2_000;
 export async function runBridge(options: BridgeOptions): Promise<void> {
   const bridge = new Bridge(options);
   const { input, output } = options;
-  const lines = new LineReader(options.mostBytes, (line) => bridge.take(line));
+  const lines = new LineReader(options.messageBytesMax, (line) => bridge.take(line));
   const ended = new Promise<void>((resolve) => {
     input.on('end', resolve);
     input.on('close', resolve);
@@ -56,9 +56,10 @@ class Bridge {
   take(line: Buffer | undefined): void {
     let frame: Frame;
     try {
-      const { limits, mostBytes } = this.options;
-      if (line === undefined) throw new RpcError(rpcCodes.parse, `More than ${mostBytes} bytes`);
-      frame = readFrame(line, limits, mostBytes);
+      const { limits, messageBytesMax } = this.options;
+      if (line === undefined)
+        throw new RpcError(rpcCodes.parse, `More than ${messageBytesMax} bytes`);
+      frame = readFrame(line, limits, messageBytesMax);
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       this.#print(bodyOf(error, error.id));
@@ -100,7 +101,7 @@ class Bridge {
    */
   async #ask(frame: Frame, signal: AbortSignal): Promise<Came> {
     const { link, headers } = this.options;
-    const latest = performance.now() + patienceMs;
+    const latest = performance.now() + serverTimeoutMs;
     link.forget();
     for (;;) {
       const target = await link.find(latest);
@@ -122,7 +123,7 @@ class Bridge {
     });
     try {
       while (!listening.isOver && !signal.aborted && !this.#isEnding) {
-        await this.#hear(frame, signal, listening);
+        await this.#runStream(frame, signal, listening);
       }
     } catch (error) {
       if (!signal.aborted) this.#print(failure(error, frame));
@@ -133,9 +134,9 @@ class Bridge {
    * Runs one stream until it ends. If the stream was open before, it is opened again, without a limit of
    * attempts.
    */
-  async #hear(frame: Frame, signal: AbortSignal, listening: Listening): Promise<void> {
+  async #runStream(frame: Frame, signal: AbortSignal, listening: Listening): Promise<void> {
     const { link, headers } = this.options;
-    const latest = performance.now() + patienceMs;
+    const latest = performance.now() + serverTimeoutMs;
     try {
       // Only the first call can start a server.
       const target: Target = await link.find(latest, listening.isOpen ? false : undefined);
@@ -167,7 +168,7 @@ class Bridge {
   }
 }
 
-const bodyOf = (fault: RpcError, id: string): string => String(errorReply(fault, id, true).body);
+const bodyOf = (error: RpcError, id: string): string => String(errorReply(error, id, true).body);
 
 /** Returns whether the server reports that it is stopping. It has not run the request then. */
 function isLeaving({ status, text }: Came): boolean {
@@ -181,13 +182,13 @@ function isLeaving({ status, text }: Came): boolean {
 function lineOf({ status, text }: Came, id: string): string {
   const line = text.replaceAll('\n', ' ');
   if (line.startsWith('{"jsonrpc"')) return line;
-  let said: { error?: string; code?: string; hint?: string } = {};
+  let body: { error?: string; code?: string; hint?: string } = {};
   try {
-    said = JSON.parse(text) as typeof said;
+    body = JSON.parse(text) as typeof body;
   } catch {
     // Not JSON, for example the page of a proxy.
   }
-  const { error = `The server answered with the status ${status}.`, code, hint } = said;
+  const { error = `The server answered with the status ${status}.`, code, hint } = body;
   const message = hint === undefined ? error : `${error} ${hint}`;
   const data = code === undefined ? undefined : { code };
   return bodyOf(new RpcError(rpcCodes.internal, message, undefined, data), id);

@@ -31,10 +31,10 @@ export interface Came {
  * Milliseconds to keep a connection open. The server could close an older one while a request is on its
  * way.
  */
-const keptMs = 4_000;
+const keepAliveMs = 4_000;
 const agents = {
-  'http:': new PlainAgent({ keepAlive: true, timeout: keptMs }),
-  'https:': new TlsAgent({ keepAlive: true, timeout: keptMs }),
+  'http:': new PlainAgent({ keepAlive: true, timeout: keepAliveMs }),
+  'https:': new TlsAgent({ keepAlive: true, timeout: keepAliveMs }),
 };
 
 /** Fails with the error of the connection. */
@@ -66,9 +66,9 @@ export function forward({ url, socketPath, tls }: Target, sending: Sending): Pro
 }
 
 async function readBody(response: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of response) pieces.push(piece as Buffer);
-  return Buffer.concat(pieces).toString();
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
 }
 
 async function readEvents(
@@ -76,8 +76,8 @@ async function readEvents(
   onEvent: (data: string) => void,
 ): Promise<string> {
   let text = '';
-  for await (const piece of response.setEncoding('utf8')) {
-    text += piece as string;
+  for await (const chunk of response.setEncoding('utf8')) {
+    text += chunk as string;
     for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
       const event = text.slice(0, end);
       text = text.slice(end + 2);
@@ -106,6 +106,6 @@ function mirrored(frame: Frame): Record<string, string> {
 
 function inHead(text: string): string {
   const isPlain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text);
-  const looksCoded = text.startsWith('=?base64?');
-  return isPlain && !looksCoded ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
+  const isCoded = text.startsWith('=?base64?');
+  return isPlain && !isCoded ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
 }

@@ -1,6 +1,6 @@
 // Prints the configuration that common MCP hosts need for a database.
 
-export interface Reach {
+export interface Connection {
   /** Address of a remote server. */
   url?: string;
   /** Command by which the host starts this program. */
@@ -34,8 +34,8 @@ export const hosts: Readonly<Record<string, Host>> = {
 };
 
 /** Returns JSON text to paste. */
-export function hostConfig(host: Host, name: string, reach: Reach): string {
-  const { url, command, args, key } = reach;
+export function hostConfig(host: Host, name: string, connection: Connection): string {
+  const { url, command, args, key } = connection;
   const secret = key === undefined ? undefined : { 'x-api-key': key };
   const env = key === undefined ? {} : { env: { TRELLIS_API_KEY: key } };
   const isTyped = host.servers === 'servers';

@@ -5,11 +5,11 @@
 const newline = 10;
 
 export class LineReader {
-  #pieces: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #size = 0;
 
   constructor(
-    private readonly most: number,
+    private readonly bytesMax: number,
     /** The line without the line feed; undefined if it was too long. */
     private readonly onLine: (line: Buffer | undefined) => void,
   ) {}
@@ -26,15 +26,15 @@ export class LineReader {
 
   /** The rest of the input counts as a line. */
   end(): void {
-    const line = this.#size > this.most ? undefined : Buffer.concat(this.#pieces);
-    this.#pieces = [];
+    const line = this.#size > this.bytesMax ? undefined : Buffer.concat(this.#chunks);
+    this.#chunks = [];
     this.#size = 0;
     if (line === undefined || line.some((byte) => byte > 32)) this.onLine(line);
   }
 
   #keep(bytes: Buffer): void {
     this.#size += bytes.length;
-    if (this.#size > this.most) this.#pieces = [];
-    else if (bytes.length > 0) this.#pieces.push(bytes);
+    if (this.#size > this.bytesMax) this.#chunks = [];
+    else if (bytes.length > 0) this.#chunks.push(bytes);
   }
 }

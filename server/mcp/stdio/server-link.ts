@@ -29,7 +29,7 @@ export interface LinkOptions {
   /** Flags that name the data, passed to the started server. */
   dataFlags: readonly string[];
   /** Prints the output of a server that cannot start. */
-  tell: (text: string) => void;
+  report: (text: string) => void;
 }
 
 const pollIntervalMs = 50;
@@ -51,9 +51,9 @@ export class ServerLink {
     const { url, config } = this.options;
     if (url !== undefined) return { url };
     for (;;) {
-      const place = findServer(config);
-      if (typeof place === 'object') {
-        const { origin, socketPath } = place;
+      const found = findServer(config);
+      if (typeof found === 'object') {
+        const { origin, socketPath } = found;
         return {
           url: `${origin}/mcp`,
           ...(socketPath !== undefined && { socketPath }),
@@ -63,17 +63,17 @@ export class ServerLink {
       if (performance.now() > latest || this.failedCode !== undefined) {
         return fail('NOT_READY', { phase: 'no server is reached', progress: 0 });
       }
-      if (place === undefined && mayStart && this.#child === undefined) this.#start();
+      if (found === undefined && mayStart && this.#child === undefined) this.#start();
       await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
     }
   }
 
   /**
-   * Waits until the server that was started here listens or ends, at most `most` milliseconds. After
+   * Waits until the server that was started here listens or ends, at most `timeoutMs` milliseconds. After
    * that, it prints a message, and calls fail NOT_READY. Never fails.
    */
-  async open(ms: number, most = openingMs): Promise<void> {
-    const latest = performance.now() + most;
+  async open(ms: number, timeoutMs = openingMs): Promise<void> {
+    const latest = performance.now() + timeoutMs;
     do {
       const until = Math.min(performance.now() + ms, latest);
       const isFound = await this.find(until).then(
@@ -84,8 +84,8 @@ export class ServerLink {
     } while (this.#child !== undefined && performance.now() < latest);
     if (this.#child === undefined) return;
     const { server, log } = this.#child;
-    const waited = `${Math.round(most / 1000)} s`;
-    this.options.tell(
+    const waited = `${Math.round(timeoutMs / 1000)} s`;
+    this.options.report(
       `The server that was started (process ${server.pid}) does not listen after ${waited}: calls fail NOT_READY until it does. Its log: ${log}`,
     );
   }
@@ -115,9 +115,9 @@ export class ServerLink {
     if (code === exitCodes.ok || code === lockedCode) return;
     this.failedCode = code;
     try {
-      this.options.tell(readFileSync(log).subarray(from).toString().trimEnd());
+      this.options.report(readFileSync(log).subarray(from).toString().trimEnd());
     } catch {
-      this.options.tell(`The server ended with ${code}.`);
+      this.options.report(`The server ended with ${code}.`);
     }
   }
 

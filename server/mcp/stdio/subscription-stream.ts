@@ -40,12 +40,12 @@ export class Listening {
 
 /** Returns a change notification for everything that the subscription covers. */
 function changesOf({ _meta, notifications = {} }: NonNullable<Message['params']>): string[] {
-  const tell = (method: string, params: object): string =>
+  const notification = (method: string, params: object): string =>
     JSON.stringify({ jsonrpc: '2.0', method, params: { _meta, ...params } });
   return Object.entries(notifications).flatMap(([name, value]) => {
     const list = /^(\w+)ListChanged$/.exec(name)?.[1];
-    if (list !== undefined) return [tell(`notifications/${list}/list_changed`, {})];
+    if (list !== undefined) return [notification(`notifications/${list}/list_changed`, {})];
     const uris = Array.isArray(value) ? (value as string[]) : [];
-    return uris.map((uri) => tell('notifications/resources/updated', { uri }));
+    return uris.map((uri) => notification('notifications/resources/updated', { uri }));
   });
 }

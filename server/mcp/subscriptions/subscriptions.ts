@@ -84,7 +84,7 @@ export class Subscriptions {
   }
 
   methods(): Methods {
-    return [['subscriptions/listen', { era: 'modern', answer: (asked) => this.#listen(asked) }]];
+    return [['subscriptions/listen', { era: 'modern', answer: (call) => this.#listen(call) }]];
   }
 
   #listen({ frame, key, exchange }: MethodCall): StreamReply {
@@ -92,12 +92,12 @@ export class Subscriptions {
     const { holder } = exchange;
     if (this.#open.size >= max) fail('RATE_LIMITED', { what: 'open streams', seconds: 1 });
     streams.check(holder);
-    const asked = filterOf(frame.params);
+    const filter = filterOf(frame.params);
     const seen = digested(worldOf(key));
     const lists = listNames
-      .filter((name) => asked?.member(`${name}ListChanged`)?.kind === 'boolean')
-      .filter((name) => asked!.member(`${name}ListChanged`)!.boolean());
-    const uris = urisOf(asked).filter((uri) => Object.hasOwn(seen.contents, uri));
+      .filter((name) => filter?.member(`${name}ListChanged`)?.kind === 'boolean')
+      .filter((name) => filter!.member(`${name}ListChanged`)!.boolean());
+    const uris = urisOf(filter).filter((uri) => Object.hasOwn(seen.contents, uri));
     const id = frame.id!;
     return {
       status: okStatus,
@@ -117,7 +117,7 @@ export class Subscriptions {
       ...Object.fromEntries(lists.map((name) => [`${name}ListChanged`, true])),
       ...(uris.length > 0 && { resourceSubscriptions: uris }),
     };
-    tell(subscription, 'subscriptions/acknowledged', { notifications });
+    notify(subscription, 'subscriptions/acknowledged', { notifications });
   }
 
   #forget(subscription: Subscription): void {
@@ -142,11 +142,11 @@ export class Subscriptions {
       worlds.set(who, now);
       subscription.seen = now;
       for (const list of lists) {
-        if (now[list] !== seen[list]) tell(subscription, `${list}/list_changed`, {});
+        if (now[list] !== seen[list]) notify(subscription, `${list}/list_changed`, {});
       }
       for (const uri of uris) {
         if (now.contents[uri] === seen.contents[uri]) continue;
-        tell(subscription, 'resources/updated', { uri });
+        notify(subscription, 'resources/updated', { uri });
       }
     }
   }
@@ -166,7 +166,7 @@ export class Subscriptions {
 
 const metaOf = (id: string): string => `"_meta":{"io.modelcontextprotocol/subscriptionId":${id}}`;
 
-function tell({ stream, id }: Subscription, what: string, params: object): void {
+function notify({ stream, id }: Subscription, what: string, params: object): void {
   const members = JSON.stringify(params).slice(1, -1);
   const text = `{${metaOf(id)}${members === '' ? '' : `,${members}`}}`;
   stream.write(`data: {"jsonrpc":"2.0","method":"notifications/${what}","params":${text}}\n\n`);

@@ -11,7 +11,7 @@ export interface ToolArguments {
   limit: number;
 }
 
-/** `most`: default and upper limit for the characters of the result. Fails PARAM_VALUE. */
+/** `charsMax`: default and upper limit for the characters of the result. Fails PARAM_VALUE. */
 export function argumentsOf(
   view: JsonView | undefined,
   body: Uint8Array,

@@ -17,7 +17,7 @@ export interface ListSpan {
 
 export interface Outline {
   lists: ListSpan[];
-  /** Start and end of each integer beyond 53 bits at one of `places`. */
+  /** Start and end of each integer beyond 53 bits at one of the paths. */
   wide: number[];
 }
 

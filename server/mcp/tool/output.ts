@@ -56,7 +56,7 @@ export function outputOf(reply: string, { limit, widePaths, advice }: OutputOpti
     structured = next;
   }
   const texts = [shortened(structured, limit)];
-  if (cuts.length > 0) texts.push(`${cuts.map(toldOf).join(' ')} ${advice}`);
+  if (cuts.length > 0) texts.push(`${cuts.map(truncationNote).join(' ')} ${advice}`);
   const content = texts.map((text) => `{"type":"text","text":${JSON.stringify(text)}}`).join(',');
   // The protocol requires an object here.
   const isObject = structured.startsWith('{');
@@ -136,8 +136,8 @@ function largest(lists: readonly ListSpan[], done: ReadonlySet<string>): ListSpa
   let best: ListSpan | undefined;
   for (const list of lists) {
     const inside = largest(list.inner, done);
-    const isMost = inside !== undefined && sizeOf(inside) * 2 > sizeOf(list);
-    const isOpen = list.items.length > 2 && !done.has(list.path) && !isMost;
+    const isMajority = inside !== undefined && sizeOf(inside) * 2 > sizeOf(list);
+    const isOpen = list.items.length > 2 && !done.has(list.path) && !isMajority;
     const candidate = isOpen ? list : inside;
     if (candidate && (best === undefined || sizeOf(candidate) > sizeOf(best))) best = candidate;
   }
@@ -153,7 +153,7 @@ function shortened(text: string, limit: number): string {
     : `${text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, '')}… (cut)`;
 }
 
-function toldOf({ list, shown, total }: Cut): string {
+function truncationNote({ list, shown, total }: Cut): string {
   const name = list.split('/').findLast((part) => !/^\d*$/.test(part)) ?? 'items';
   return `Shown ${shown.toLocaleString('en')} of ${total.toLocaleString('en')} ${name}.`;
 }

@@ -30,8 +30,8 @@ function listQueries(known: KnownTools, limits: Limits): Tool {
     call: ({ key, args, limit }): Output => {
       const like = scanBody(args, limits).member('like');
       if (like !== undefined && like.kind !== 'string' && like.kind !== 'null') {
-        const asked = { param: 'like', type: 'String', got: like.kind };
-        fail('PARAM_TYPE', asked, { path: '/like' });
+        const errorArgs = { param: 'like', type: 'String', got: like.kind };
+        fail('PARAM_TYPE', errorArgs, { path: '/like' });
       }
       const part = like?.kind === 'string' ? like.text().toLowerCase() : '';
       const found = known(key).filter((tool) => tool.entry().toLowerCase().includes(part));
@@ -59,8 +59,8 @@ function runQuery(known: KnownTools, limits: Limits): Tool {
       const body = scanBody(call.args, limits);
       const named = body.member('name');
       if (named?.kind !== 'string') {
-        const asked = { owner: name, param: 'name', type: 'String' };
-        return fail('PARAM_MISSING', asked, { path: '/name' });
+        const errorArgs = { owner: name, param: 'name', type: 'String' };
+        return fail('PARAM_MISSING', errorArgs, { path: '/name' });
       }
       const tool = known(call.key).find((one) => one.name === named.text());
       if (tool === undefined) {
@@ -69,8 +69,8 @@ function runQuery(known: KnownTools, limits: Limits): Tool {
       }
       const view = body.member('arguments');
       if (view !== undefined && view.kind !== 'object' && view.kind !== 'null') {
-        const asked = { param: 'arguments', type: 'Object', got: describeJson(view) };
-        fail('PARAM_TYPE', asked, { path: '/arguments' });
+        const errorArgs = { param: 'arguments', type: 'Object', got: describeJson(view) };
+        fail('PARAM_TYPE', errorArgs, { path: '/arguments' });
       }
       return tool.call({ ...call, ...argumentsOf(view, call.args, call.limit) });
     },

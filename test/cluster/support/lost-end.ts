@@ -153,7 +153,7 @@ async function expectTokens(
 ): Promise<void> {
   const words = new ClusterState();
   const epochs = epochsOf(held);
-  words.reach({ ...held.at(-1)!, epochs });
+  words.publishPosition({ ...held.at(-1)!, epochs });
   const isIn = (all: readonly Position[], one: Position): boolean =>
     all.some(({ chain }) => chain === one.chain);
   let inCommon = Infinity;

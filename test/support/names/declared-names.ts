@@ -52,6 +52,29 @@ const retiredNames: [RegExp, string][] = [
   [/\b(led|foresee|whoever|nobody)\b/, 'name the actor and the act'],
 ];
 
+/** Names that stay, by `file name`: other programs or stored data have them. */
+const fixedNames: Record<string, string> = {
+  'engine/cluster/node.ts fault': 'ClusterNode is public',
+  'engine/cluster/node.ts setFault': 'ClusterNode is public',
+  'engine/cluster/node.ts look': 'ClusterNode is public',
+  'engine/cluster/role/node-handle.ts fault': 'implements ClusterNode',
+  'engine/cluster/role/node-handle.ts setFault': 'implements ClusterNode',
+  'engine/cluster/role/node-handle.ts look': 'implements ClusterNode',
+  'engine/cluster/log/replicated-log.ts look': 'drivers of operators implement LogDriver',
+  'engine/cluster/log/jetstream.ts look': 'implements LogDriver',
+  'engine/cluster/log/s3.ts look': 'implements LogDriver',
+  'engine/database/load/load-progress.ts pieces': 'stored as JSON',
+  'engine/database/vectors/index-list.ts givenUp': '`given_up` in the reply of /indexes',
+  'server/auth/key-file.ts gone': 'stored in the key file',
+  'server/cluster/cluster-status.ts fault': 'member of /_admin/cluster-status',
+  'server/cluster/placement.ts fault': 'member of /_admin/cluster-status',
+  'server/command/data/backup.ts kept': 'member of the reply of /_admin/backup',
+  'server/explorer/model/status.ts fault': 'member of /_explore/status',
+};
+
+export const isFixedName = ({ path, name }: DeclaredName): boolean =>
+  Object.hasOwn(fixedNames, `${path} ${name}`);
+
 /** `#askedServer`, `H_LOOK_MAX`: the words in lower case. */
 const splitName = (name: string): string =>
   name

@@ -143,7 +143,7 @@ export class BatchBuilder {
     return -keyBase - (this.#keyEnds.push(this.#keys.length) - 1);
   }
 
-  /** The open row changes the element with its value of the property at `place`. */
+  /** The open row changes the element with its value of the property at `index`. */
   upsert(index: number, properties: readonly number[]): void {
     this.#upserts.push(this.#count, index, properties.length, ...properties);
   }
