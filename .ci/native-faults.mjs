@@ -14,10 +14,9 @@ export function nativeFaults(root, own = '') {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   const faults = [];
   const unlisted = [];
-  for (const [place, { version }] of Object.entries(packages)) {
-    const [, build] = /node_modules\/(@uwsjs\/[^/]+)$/.exec(place) ?? [];
+  for (const [place, { name: build, version }] of Object.entries(packages)) {
     const path = join(root, place, 'uws.node');
-    if (build === undefined || !existsSync(path)) continue;
+    if (!build?.startsWith('@uwsjs/') || !existsSync(path)) continue;
     const hash = sha256(path);
     if (hash === own.toLowerCase()) continue;
     const known = listed.get(`${build}@${version}`);

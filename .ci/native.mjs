@@ -14,9 +14,8 @@ const npm = process.platform === 'win32' ? ['npm.cmd', { shell: true }] : ['npm'
 const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
 
 const found = new Map();
-for (const [place, { version, integrity }] of Object.entries(packages)) {
-  const name = /node_modules\/(@uwsjs\/[^/]+)$/.exec(place)?.[1];
-  if (name !== undefined) found.set(`${name}@${version}`, integrity);
+for (const { name, version, integrity } of Object.values(packages)) {
+  if (name?.startsWith('@uwsjs/')) found.set(`${name}@${version}`, integrity);
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'trellis-native-'));

@@ -411,7 +411,9 @@ export class TrellisError extends Error {
    * Recognizes errors of all copies and of the client's class. A subclass recognizes only its own instances.
    */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return this === TrellisError ? brand in Object(value) : super[Symbol.hasInstance](value);
+    return Object.hasOwn(this.prototype, brand)
+      ? brand in Object(value)
+      : super[Symbol.hasInstance](value);
   }
   get [brand](): true {
     return true;

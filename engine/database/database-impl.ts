@@ -1,5 +1,6 @@
 // Implements `Database`: opens the data directory, the storage and the lanes, and connects them. Owns the
-// order in which parts open and close; lifecycle.ts holds the state. The main thread never writes LMDB itself.
+// order in which parts open and close; lifecycle.ts holds the state. The main thread never writes LMDB
+// itself.
 import { join } from 'node:path';
 import { type ErrorData, fail } from '../base/errors.js';
 import type { DatabaseSample } from './metrics/definitions.js';

@@ -21,7 +21,6 @@ const brand: unique symbol = Symbol.for('trellisdb.TrellisError');
  */
 export class TrellisError extends Error {
   override readonly name: string = 'TrellisError';
-  readonly [brand] = true;
   declare readonly code: string;
   declare readonly path?: string;
   declare readonly args: Record<string, unknown>;
@@ -44,11 +43,17 @@ export class TrellisError extends Error {
     if (errors) this.errors = errors;
   }
 
+  get [brand](): true {
+    return true;
+  }
+
   /**
    * Recognizes errors of all copies and of both classes. A subclass recognizes only its own instances.
    */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return this === TrellisError ? brand in Object(value) : super[Symbol.hasInstance](value);
+    return Object.hasOwn(this.prototype, brand)
+      ? brand in Object(value)
+      : super[Symbol.hasInstance](value);
   }
 
   /** The members of an error of the engine. */

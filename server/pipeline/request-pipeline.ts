@@ -65,7 +65,7 @@ export interface DatabaseRequestHandler {
    * Opens a database that is closed while idle. The promise resolves when it is open; undefined if it is open
    * already.
    */
-  wake?(): Promise<void> | undefined;
+  ensureOpen?(): Promise<void> | undefined;
 }
 
 export interface RequestPipelineOptions extends AnswererOptions {
@@ -224,8 +224,8 @@ export class RequestPipeline extends RequestAnswerer implements Receiver {
   ): void {
     const answer = () => endpoint.handle(exchange, body, caller);
     const fresh = () => serving.consistency?.before(exchange, endpoint, body, answer) ?? answer();
-    const waking = endpoint.availableDuringStartup ? undefined : serving.wake?.();
-    const result = waking === undefined ? fresh() : waking.then(fresh);
+    const opening = endpoint.availableDuringStartup ? undefined : serving.ensureOpen?.();
+    const result = opening === undefined ? fresh() : opening.then(fresh);
     if (result instanceof Promise) this.#await(exchange, endpoint, result);
     else this.#answer(exchange, result);
   }

@@ -32,8 +32,8 @@ const nameOf = (place: string): string => place.replace(/^.*node_modules\//, '')
 
 test('the lock file has the integrity of every package, and the list has every native build', () => {
   expect(locked.length).toBeGreaterThan(200);
-  for (const [place, { version, integrity }] of locked) {
-    const known = `${nameOf(place)}@${version}`;
+  for (const [place, { name, version, integrity }] of locked) {
+    const known = `${name ?? nameOf(place)}@${version}`;
     expect(integrity, place).toMatch(/^sha512-[A-Za-z0-9+/]{86}==$/);
     if (known.startsWith('@uwsjs/')) expect(nativeBuilds[known], known).toBeDefined();
   }
@@ -46,7 +46,7 @@ function copied(): { folder: string; from: string; build: string } {
   mkdirSync(modules);
   for (const name of readdirSync(join(root, 'node_modules'))) {
     const [from, to] = [join(root, 'node_modules', name), join(modules, name)];
-    if (name === '@uwsjs') cpSync(from, to, { recursive: true });
+    if (name.startsWith('uWebSockets.js-')) cpSync(from, to, { recursive: true });
     else if (!name.startsWith('.')) symlinkSync(from, to);
   }
   const from = pathToFileURL(join(folder, 'x.js')).href;

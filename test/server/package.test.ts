@@ -57,8 +57,11 @@ function install(folder: string): { unpackedSize: number; paths: string[] } {
   execFileSync('tar', [...unpack, '--strip-components=1']);
   // What it depends on is here already, and the network may not be.
   const manifest = readFileSync(join(modules, 'trellisdb/package.json'), 'utf8');
-  const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> };
-  for (const name of Object.keys(dependencies)) {
+  const { optionalDependencies } = JSON.parse(manifest) as {
+    optionalDependencies: Record<string, string>;
+  };
+  for (const name of Object.keys(optionalDependencies)) {
+    if (!existsSync(join(root, 'node_modules', name))) continue;
     mkdirSync(join(modules, name, '..'), { recursive: true });
     symlinkSync(join(root, 'node_modules', name), join(modules, name), 'junction');
   }

@@ -5,13 +5,14 @@
 //
 //   joining    reads the log. #prove verifies that the log has the entry at the position of the data.
 //   follower   applies entries. #tick calls #try when the lease has expired and everything is applied.
-//              `#electionDelay` is set while the node may try early, because the last leader named it or no node.
+//              `#electionDelay` is set while the node may try early: the last leader named it, or no node.
 //              `#holdUntil` forbids a try for two leases after this node has handed over.
 //   (trying)   a follower with `#isTrying`: its epoch entry is being appended. `ok` makes it the leader.
-//   leader     appends entries one at a time (#inTurn). A refused or unknown append makes it a follower (#step).
+//   leader     appends entries one at a time (#inTurn). A refused or unknown append makes it a follower
+//              (#step).
 //   lost       fail() was called: the node reads and appends no more.
 //
-// `#reading` counts the loops that read the log. A loop whose number is no longer current ends without effect.
+// `#reading` counts the loops that read the log. A loop whose number is no longer current has no effect.
 //
 // Invariant: a leader has its own epoch entry in the log, directly after everything that it has applied. The
 // first refused append ends its lead. Clocks decide only when a node tries to lead.

@@ -1,6 +1,7 @@
-// Shares the calling thread among the callers of short reads. While several callers are active, each gets one
-// small part of an event-loop turn, and its further reads wait for a later turn. Meanwhile its connections are
-// quiet, so a request of another caller waits for few reads, not for one of every connection.
+// Shares the calling thread among the callers of short reads. While several callers are active, each gets
+// one small part of an event-loop turn, and its further reads wait for a later turn. Meanwhile its
+// connections are quiet, so a request of another caller waits for few reads, not for one of every
+// connection.
 //
 // Invariant: the waiting reads of one caller run in the order of arrival. The reads of a single caller never
 // wait, and cost one comparison more.

@@ -1,7 +1,7 @@
 // Builds or drops the keyword index of a whole database: at a start whose configuration differs from that of
 // the index, and for `verify --repair-derived`.
-// Invariant: the record under `rulesKey` exists only together with the postings of every document, and records the rules
-// that made them. Postings without the mark are invalid.
+// Invariant: the record under `rulesKey` exists only together with the postings of every document, and
+// records the rules that made them. Postings without the mark are invalid.
 import type { Limits } from '../../base/limits.js';
 import type { FullCatalog } from '../../storage/catalog/catalog.js';
 import { textsOf } from '../../storage/record/text-document.js';

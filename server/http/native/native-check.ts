@@ -31,8 +31,8 @@ export async function nativeError(
   const folder = folderOf(addOnName, from);
   if (folder === undefined) return undefined;
   const manifest = await readFile(join(folder, 'package.json'), 'utf8');
-  const { version } = JSON.parse(manifest) as { version: string };
-  const known = `${addOnName}@${version}`;
+  const { name, version } = JSON.parse(manifest) as { name: string; version: string };
+  const known = `${name}@${version}`;
   const hash = await sha256(join(folder, 'uws.node'));
   const isOwn = hash === own.toLowerCase();
   const listed = Object.hasOwn(nativeBuilds, known) ? nativeBuilds[known] : undefined;

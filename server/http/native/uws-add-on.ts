@@ -1,12 +1,14 @@
-// Loads the native add-on of uWebSockets.js and declares the part of it that the transport uses. The add-on
-// is a package for one platform and one version of Node. The JavaScript that uWebSockets.js adds to it is
-// not needed here. Invariant: native-check.ts has verified the add-on before the main thread loads it.
+// Loads the native add-on of uWebSockets.js and declares the part of it that the transport uses. The add-
+// on is a package for one platform and one version of Node, under an alias of package.json. The JavaScript
+// that uWebSockets.js adds to it is not needed here.
+// Invariant: native-check.ts has verified the add-on before the main thread loads it.
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** Package with the add-on for this platform and this version of Node. */
-export const addOnName = `@uwsjs/${process.platform}-${process.arch}-${process.versions.node.split('.')[0]}`;
+const nodeVersion = process.versions.node.split('.')[0];
+/** Alias of the package with the add-on for this platform and this version of Node. */
+export const addOnName = `uWebSockets.js-${process.platform}-${process.arch}-${nodeVersion}`;
 
 /** A port or a Unix socket on which an app listens; opaque. */
 export interface ListenSocket {

@@ -16,7 +16,7 @@ test('node:http serves if no add-on loads, and the reasons are logged', async ()
     `const Module = require('node:module');
      const load = Module._load;
      Module._load = function (name, ...rest) {
-       if (name.startsWith('@uwsjs/')) throw new Error("${told}");
+       if (name.startsWith('uWebSockets.js-')) throw new Error("${told}");
        return load.call(this, name, ...rest);
      };`,
   );
