@@ -4,6 +4,8 @@
 
 /** Longer names are compared by their first characters. */
 const lengthMax = 64;
+/** Rows of the table of distances. One comparison at a time uses them. */
+const rows = [0, 1, 2].map(() => new Uint8Array(lengthMax + 1));
 /** Maximum number of known names to compare with. Further names are ignored. */
 const namesMax = 1000;
 
@@ -20,23 +22,26 @@ export function editDistance(
   const a = from.slice(0, lengthMax);
   const b = to.slice(0, lengthMax);
   if (Math.abs(a.length - b.length) >= maxDistance) return maxDistance;
-  let before: number[] = [];
-  let above = Array.from({ length: b.length + 1 }, (_, j) => j);
+  let [before, above, row] = rows as [Uint8Array, Uint8Array, Uint8Array];
+  for (let j = 0; j <= b.length; j++) above[j] = j;
   for (let i = 1; i <= a.length; i++) {
-    const row = [i];
+    row[0] = i;
     let rowMin = i;
+    const letter = a.charCodeAt(i - 1);
+    const formerLetter = i > 1 ? a.charCodeAt(i - 2) : -1;
     for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      let cost = Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+      const other = b.charCodeAt(j - 1);
+      let cost = above[j - 1]! + (letter === other ? 0 : 1);
+      if (above[j]! < cost) cost = above[j]! + 1;
+      if (row[j - 1]! < cost) cost = row[j - 1]! + 1;
+      if (j > 1 && formerLetter === other && letter === b.charCodeAt(j - 2))
         cost = Math.min(cost, before[j - 2]! + 1);
-      row.push(cost);
+      row[j] = cost;
       if (cost < rowMin) rowMin = cost;
     }
     // A swap reads the row before the previous one, but costs 1 more than the entry that it reads.
     if (rowMin >= maxDistance) return maxDistance;
-    before = above;
-    above = row;
+    [before, above, row] = [above, row, before];
   }
   return Math.min(maxDistance, above[b.length]!);
 }

@@ -3,6 +3,7 @@
 // each code.
 
 import { errorStatuses } from './error/error-status.js';
+import { fill } from './error/fill-template.js';
 import { findShortage } from './os/shortage.js';
 import { visible } from './text/visible.js';
 
@@ -335,12 +336,15 @@ export interface ErrorData {
 }
 
 const textMax = 64;
+/** Text of ASCII characters that `visible` leaves as they are. */
+const printable = /^[ -~]*$/;
 
 /**
  * Returns the first 64 characters of a text, with invisible characters escaped, so that input can
  * neither bloat nor forge a line.
  */
 export function excerpt(text: string): string {
+  if (text.length <= textMax && printable.test(text)) return text;
   let result = '';
   let count = 0;
   for (const character of text) {
@@ -348,10 +352,6 @@ export function excerpt(text: string): string {
     result += visible(character);
   }
   return result;
-}
-
-function fill(template: string, args: ErrorArgs): string {
-  return template.replace(/\{(\w+)\}/g, (_, name: string) => String(args[name] ?? `{${name}}`));
 }
 
 /** Message of INTERNAL if there is no HTTP request. */
@@ -483,8 +483,10 @@ export function throwShortage(error: unknown): void {
  */
 export function toErrorData(error: unknown): { error: ErrorData; stack?: string } {
   if (isInCatalogue(error)) {
-    const { data, stack } = error;
-    return data.code === 'INTERNAL' && stack ? { error: data, stack } : { error: data };
+    const { data } = error;
+    // V8 formats the stack when it is read first.
+    const stack = data.code === 'INTERNAL' ? error.stack : undefined;
+    return stack ? { error: data, stack } : { error: data };
   }
   const shortage = toShortageData(error);
   if (shortage !== undefined) return { error: shortage };

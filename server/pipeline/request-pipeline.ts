@@ -54,7 +54,7 @@ export interface RequestPlacement {
 export interface DatabaseRequestHandler {
   /** Name of the database; empty for the main one. */
   readonly tenant: string;
-  readonly routes: Pick<Routes, 'find' | 'endpointFor' | 'failUnknown' | 'failMethod'>;
+  readonly routes: Pick<Routes, 'find' | 'endpointFor' | 'unknownError' | 'failMethod'>;
   readonly metrics: Metrics;
   readonly requestLog: RequestLog;
   /** Forwarding and freshness, on a node of a cluster. */
@@ -155,7 +155,10 @@ export class RequestPipeline extends RequestAnswerer implements Receiver {
     const endpoint = route && routes.endpointFor(route, exchange.method);
     const caller = this.#admit(exchange, endpoint, serving);
     if (exchange.settled) return false;
-    if (route === undefined) return routes.failUnknown(exchange.path, caller);
+    if (route === undefined) {
+      this.answerError(exchange, routes.unknownError(exchange.path, caller), false);
+      return false;
+    }
     if (endpoint === undefined) return routes.failMethod(route, exchange);
     const context = new DatabaseRequestContext(serving, endpoint, caller);
     exchange.context = context;

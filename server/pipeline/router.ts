@@ -73,9 +73,16 @@ export interface ToolRoutes {
   failUnknown(tool: string): never;
 }
 
+/** Maximum number of unknown names whose nearest query is kept. */
+const nearestMax = 256;
+/** Longer names are not kept. */
+const nameMax = 64;
+
 export class Routes {
   #table = new Map<string, Route>();
   #queries: string[] = [];
+  /** Nearest query by unknown name; undefined if no query is similar. Clients choose the names. */
+  readonly #nearest = new Map<string, string | undefined>();
 
   constructor(
     private readonly fixed: ReadonlyMap<string, Endpoint>,
@@ -98,6 +105,7 @@ export class Routes {
     }
     this.#table = table;
     this.#queries = [...queries.keys()];
+    this.#nearest.clear();
   }
 
   /** All paths with an endpoint, except those of tools. */
@@ -133,8 +141,11 @@ export class Routes {
     });
   }
 
-  /** Fails NOT_FOUND for a path without a route. The hint names only queries that the key may call. */
-  failUnknown(rawPath: string, caller: Caller | undefined): never {
+  /**
+   * Returns NOT_FOUND for a path without a route. The hint names only queries that the key may call. Fails
+   * with the error of a path under `/mcp/`. Scanners cause many such errors, so they must be cheap.
+   */
+  unknownError(rawPath: string, caller: Caller | undefined): ErrorData {
     const path = normalPath(rawPath);
     const scope = queriesOf(caller);
     if (path.startsWith('/mcp/')) {
@@ -143,10 +154,25 @@ export class Routes {
       return fail('NOT_FOUND', { name: excerpt(tool), kind: 'MCP' });
     }
     const name = path.slice(1);
-    const known = scope ? this.#queries.filter((query) => scopeNames(scope, query)) : this.#queries;
-    const near = nearestName(name, known);
-    const hint = near === undefined ? {} : { hint: `Did you mean \`${near}\`?` };
-    return fail('NOT_FOUND', { name: excerpt(name), kind: 'Query' }, hint);
+    const near =
+      scope === undefined
+        ? this.#nearestQuery(name)
+        : nearestName(
+            name,
+            this.#queries.filter((query) => scopeNames(scope, query)),
+          );
+    const hint = near === undefined ? undefined : { hint: `Did you mean \`${near}\`?` };
+    return { code: 'NOT_FOUND', args: { name: excerpt(name), kind: 'Query' }, ...hint };
+  }
+
+  #nearestQuery(name: string): string | undefined {
+    if (name.length > nameMax) return nearestName(name, this.#queries);
+    const known = this.#nearest.get(name);
+    if (known !== undefined || this.#nearest.has(name)) return known;
+    const near = nearestName(name, this.#queries);
+    if (this.#nearest.size >= nearestMax) this.#nearest.clear();
+    this.#nearest.set(name, near);
+    return near;
   }
 }
 

@@ -43,7 +43,7 @@ export function tenantOnOtherNode(options: RemoteTenantOptions): DatabaseRequest
     routes: {
       find: () => ({ post, get: post }),
       endpointFor: () => post,
-      failUnknown: () => fail('TENANT_UNKNOWN', { tenant }),
+      unknownError: () => ({ code: 'TENANT_UNKNOWN', args: { tenant } }),
       failMethod: () => fail('TENANT_UNKNOWN', { tenant }),
     },
     metrics: main.metrics,
