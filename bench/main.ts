@@ -7,6 +7,8 @@ import { printedTables } from './support/table.js';
 
 interface Bench {
   run(args: string[]): Promise<void>;
+  /** The result file of a run with these arguments, if it is not that of the bench's name. */
+  resultName?(args: readonly string[]): string;
 }
 
 /** Where each is, below this folder. */
@@ -96,5 +98,5 @@ if (name === undefined || !Object.hasOwn(modules, name)) {
   if (others !== undefined) {
     console.log(`\nOther processes used ${others} % of the processors meanwhile.`);
   }
-  if (isSaved) saveResult(name, machine, day, others);
+  if (isSaved) saveResult(bench.resultName?.(args) ?? name, machine, day, others);
 }

@@ -72,7 +72,8 @@ function numkong(root: string): string | undefined {
   return undefined;
 }
 
-function writeData(set: VectorSet, path: string): void {
+/** Writes the set as the programs of peers read it; peer-loop.hpp describes the file. */
+export function writeData(set: VectorSet, path: string): void {
   const file = openSync(path, 'w');
   const { dimension, base, queries, metric } = set;
   const head = [dimension, base.length, queries.length, metric === 'cosine' ? 1 : 0];

@@ -13,6 +13,8 @@ export interface Contender {
   readonly name: string;
   /** Search widths to try, narrow to wide. */
   readonly widths: readonly number[];
+  /** False if a width is not the size of a candidate list. */
+  readonly isGraph?: boolean;
   add(row: number, vector: Float32Array): void;
   /** Called once all rows are in. */
   finish(): void;
@@ -22,6 +24,8 @@ export interface Contender {
   /** In place of `add` and `search` by one that is no part of this process: seconds of CPU time. */
   addRange?(from: number, to: number): number;
   searchAll?(k: number): { seconds: number; found: ArrayLike<number>[] };
+  /** Searches all queries as `searchAll` does, and returns only the seconds of CPU time. */
+  timeAll?(k: number): number;
   close?(): Promise<void>;
 }
 

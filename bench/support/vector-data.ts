@@ -12,6 +12,8 @@ export interface VectorSet {
   queries: Float32Array[];
   /** Rows of the 10 nearest, nearest first, per query. */
   truth: Uint32Array[];
+  /** Rows of the 100 nearest, nearest first, per query; absent for sets whose truth has 10. */
+  truth100?: Uint32Array[];
 }
 
 /** How vectors lie around the centres of a set that is generated. */
@@ -60,13 +62,16 @@ async function loadStored(name: string, folderName: string): Promise<VectorSet |
   if (!data.hasSet(folderName)) return undefined;
   const loaded = data.loadVectorSet(folderName);
   const queries = rows(loaded.query, 1000);
+  const truth = queries.map((_, i) => Uint32Array.from(loaded.truth.row(i)));
+  const has100 = truth.every((nearest) => nearest.length >= 100);
   return {
     name,
     metric: loaded.metric === 'cosine' ? 'cosine' : 'l2',
     dimension: loaded.d,
     base: rows(loaded.base, Infinity),
     queries,
-    truth: queries.map((_, i) => Uint32Array.from(loaded.truth.row(i)).slice(0, 10)),
+    truth: truth.map((nearest) => nearest.slice(0, 10)),
+    ...(has100 ? { truth100: truth.map((nearest) => nearest.slice(0, 100)) } : {}),
   };
 }
 

@@ -4,6 +4,31 @@ import { median } from '../support/sample-times.js';
 import type { VectorSet } from '../support/vector-data.js';
 import type { Contender } from '../peer/vector-peer.js';
 
+/** One width of a contender. */
+export interface Point {
+  recall: number;
+  perSecond: number;
+}
+
+/**
+ * Searches per second at a recall, between the measured points around it, on logarithmic scales of the speed and of
+ * the share that is missed. Undefined if no point reaches the recall.
+ */
+export function speedAt(points: readonly Point[], target: number): number | undefined {
+  const missed = (recall: number): number => Math.log(Math.max(1e-5, 1 - recall));
+  let best: number | undefined;
+  for (let i = 0; i < points.length; i++) {
+    const b = points[i]!;
+    if (b.recall < target) continue;
+    const a = points[i - 1];
+    if (!a) return b.perSecond;
+    const part = (missed(target) - missed(a.recall)) / (missed(b.recall) - missed(a.recall));
+    best = Math.exp(Math.log(a.perSecond) * (1 - part) + Math.log(b.perSecond) * part);
+    break;
+  }
+  return best;
+}
+
 /** Seconds of CPU time that `work` takes. */
 function cpuSeconds(work: () => void): number {
   const before = process.cpuUsage();
@@ -30,29 +55,33 @@ export function build(set: VectorSet, contenders: readonly Contender[]): number[
   return seconds;
 }
 
-/** The share of `truth`, the nearest rows of every query, that ten found rows hold. */
-export function recallOf(contender: Contender, truth: readonly ArrayLike<number>[]): number {
+/** The share of the rows of `truth`, the nearest of every query, that are among the `k` found rows. */
+export function recallOf(
+  contender: Contender,
+  truth: readonly ArrayLike<number>[],
+  k = 10,
+): number {
   let hits = 0;
   let total = 0;
-  const all = contender.searchAll?.(10).found;
+  const all = contender.searchAll?.(k).found;
   for (const [query, nearest] of truth.entries()) {
-    const found = new Set(Array.from(all?.[query] ?? contender.search(query, 10)));
+    const found = new Set(Array.from(all?.[query] ?? contender.search(query, k)));
     total += nearest.length;
     for (const row of Array.from(nearest)) if (found.has(row)) hits++;
   }
   return hits / total;
 }
 
-/** Searches per second of CPU time: all queries, over and over if that takes little. */
-function perSecond(set: VectorSet, contender: Contender): number {
+/** Searches per second of CPU time. Repeats all queries until they have taken .15 seconds. */
+export function perSecond(set: VectorSet, contender: Contender, k = 10): number {
   const count = set.queries.length;
   let done = 0;
   let spent = 0;
   while (spent < 0.15) {
     const searchAll = (): void => {
-      for (let query = 0; query < count; query++) contender.search(query, 10);
+      for (let query = 0; query < count; query++) contender.search(query, k);
     };
-    spent += contender.searchAll?.(10).seconds ?? cpuSeconds(searchAll);
+    spent += contender.timeAll?.(k) ?? contender.searchAll?.(k).seconds ?? cpuSeconds(searchAll);
     done += count;
   }
   return done / spent;

@@ -1,9 +1,10 @@
-// Figures have one source: bench/results. `-u` writes the tables of README.md and of the page of benchmarks.
+// Figures have one source: bench/results. `-u` writes the tables of README.md, of the page of benchmarks and of
+// bench/vector.md.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { root } from '../../support/project.js';
-import { results, shownOn, withFigures } from './figures.js';
+import { results, shownOn, withBeside, withFigures } from './figures.js';
 
 const pages = ['README.md', 'server/docs/about/benchmarks.md'];
 const oldestDays = 60;
@@ -28,6 +29,10 @@ describe.each(pages)('%s', (page) => {
     const words = withFigures(page).rest.replaceAll(/^(`{3,}).*\n[\s\S]*?^\1$/gm, '');
     expect(words.match(/\b[\d,.]+ ?(?:\/s|us|µs)(?!\w)|\b\d[\d.]*x\b/g) ?? []).toEqual([]);
   });
+});
+
+test('bench/vector.md shows the result of the strongest peers', async () => {
+  await expect(withBeside()).toMatchFileSnapshot(join(root, 'bench/vector.md'));
 });
 
 test('README.md shows no result that is older than 60 days', () => {

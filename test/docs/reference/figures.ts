@@ -4,6 +4,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { printCell } from '../../../bench/support/table.js';
+import { besideTable, rowOf as besideRowOf } from '../../../bench/vector/beside-table.js';
 import { root } from '../../support/project.js';
 
 type Cell = string | number;
@@ -97,7 +98,7 @@ function printValue(figure: Figure): string {
 
 /** Day, machine and load; short on the first page. */
 function runOf({ date, machine, load }: Result, isShort: boolean): string {
-  const text = `${date}, ${machine.replace(', Node 20', '')}; ${load}`;
+  const text = `${date}, ${machine.replace(/, Node [\d.]+$/, '')}; ${load}`;
   if (!isShort) return text;
   return text
     .replace(/ cores of an (?:AMD )?(\w+(?: \w+)?)(?: \(.*?\))?/, ' x $1')
@@ -155,4 +156,23 @@ export function withFigures(page: string): { rest: string; text: string } {
     rest: before + after,
     text: `${before}${begin}\n${tablesOf(page)}\n${end}${after}`,
   };
+}
+
+const besideBegin =
+  '<!-- strongest: generated from bench/results; see test/docs/reference/figures.test.ts -->';
+const besideEnd = '<!-- /strongest -->';
+
+/** The text of bench/vector.md with the tables of the strongest peers as they must be. */
+export function withBeside(): string {
+  const text = readFileSync(join(root, 'bench/vector.md'), 'utf8');
+  const [before, inside] = text.split(`${besideBegin}\n`) as [string, string | undefined];
+  const after = inside?.split(besideEnd)[1];
+  const [times, builds] = results.get('vector-beside')?.tables ?? [];
+  if (after === undefined || times === undefined || builds === undefined)
+    throw new Error('bench/vector.md or bench/results/vector-beside.json lacks its tables');
+  const buildLines = [builds.columns, builds.columns.map((_, i) => (i < 2 ? '---' : '---:'))]
+    .concat(builds.rows.map((row) => row.map(printCell)))
+    .map((cells) => `| ${cells.join(' | ')} |`);
+  const tables = [besideTable(times.rows.map(besideRowOf)), '', ...buildLines].join('\n');
+  return `${before}${besideBegin}\n\n${tables}\n\n${besideEnd}${after}`;
 }
