@@ -397,6 +397,8 @@ const notProvoked: Record<string, string> = {
   STORAGE_LOST: 'a deleted data file: test/conformance/files.test.ts',
   NOT_READY: 'before the ready line: test/conformance/process.test.ts',
   SHUTTING_DOWN: 'after SIGTERM: test/conformance/process.test.ts',
+  DATABASE_CLOSED:
+    'a call in the same process after `close`: test/conformance/embedded-life.test.ts',
   PROTECTED_MODE: 'needs a peer that is not this machine: test/conformance/process.test.ts',
   LOG_UNAVAILABLE: 'no log answers: test/cluster',
   LOG_FULL: 'a log without room: test/cluster',

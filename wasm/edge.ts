@@ -158,7 +158,7 @@ export function closeSketch(slot: u32): void {
   mark(terms, EDGES * 4);
 }
 
-/** As `writeCode`, with the mean as owner. */
+/** Like `writeCode`, with the mean as owner. */
 function writeEntryCode(codes: usize, e: u32, centred: usize): void {
   const terms = codes + Header.edgeCodeBytes() + ((<usize>e) << 2);
   atomic.store<u32>(terms, 0x7f800000);

@@ -142,8 +142,8 @@ function chooseNear(scratch: usize, self: u32): i32 {
 }
 
 /**
- * As `chooseNear`, under dot in both orders. Each order may fill the number of hard edges of one order; both
- * together may fill half as many more.
+ * Like `chooseNear`, under dot in both orders. Each order may fill the number of hard edges of one order;
+ * both together may fill half as many more.
  */
 function chooseBoth(scratch: usize, self: u32): i32 {
   const node = nodeAt(self);
@@ -223,7 +223,7 @@ export function addReverseEdge(
   return wanted;
 }
 
-/** As `addReverseEdge`, while the node's lock is held. */
+/** Like `addReverseEdge`, while the node's lock is held. */
 function acceptReverseEdge(
   scratch: usize, node: usize, slot: u32, distance: f32, force: bool,
 ): bool {

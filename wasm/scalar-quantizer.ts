@@ -164,7 +164,7 @@ export function codeDistance(scratch: usize, node: usize): f32 {
   return codeDistanceBy(scratch, node, Scratch.weight(scratch));
 }
 
-/** As `codeDistance`, where `weight` is the weight of squared lengths for which the query was encoded. */
+/** Like `codeDistance`, where `weight` is the weight of squared lengths for which the query was encoded. */
 // @ts-ignore: decorator
 @inline
 export function codeDistanceBy(scratch: usize, node: usize, weight: f32): f32 {

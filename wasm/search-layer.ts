@@ -283,7 +283,7 @@ export function minUsefulDistance(scratch: usize): f32 {
   return ROUGH * <f32><u32>Header.padded() * step * step;
 }
 
-/** (.29 / 2 / .603)^2: deviations of a rounding, of P / 4 of them, of <q, sign>. */
+/** (0.29 / 2 / 0.603)^2, from the deviations of one rounding, of P / 4 roundings, and of <q, sign>. */
 const ROUGH: f32 = 0.058;
 
 /**

@@ -157,7 +157,7 @@ export function prepare(scratch: usize, unit: bool): void {
   rotate(rotated);
 }
 
-/** As `prepare`, for a vector to store: only cosine normalizes. */
+/** Like `prepare`, for a vector to store: only cosine normalizes. */
 function prepareStored(scratch: usize): void {
   prepare(scratch, Header.metric() == METRIC_COSINE);
 }

@@ -173,6 +173,7 @@ const table = {
   },
   NOT_READY: { message: 'The server is starting: {phase}, {progress} %.', retryable: true },
   SHUTTING_DOWN: { message: 'The server is stopping.', retryable: true },
+  DATABASE_CLOSED: { message: 'The database is closed.', hint: 'Open it again with `open`.' },
   SCHEMA_CHANGED: {
     message: 'The schema changed while the call ran, so the call had no effect.',
     retryable: true,
@@ -187,11 +188,7 @@ const table = {
     hint: 'Free disk space.',
     retryable: true,
   },
-  NO_LEADER: {
-    message: 'The cluster has no leader.',
-    hint: 'Try again shortly.',
-    retryable: true,
-  },
+  NO_LEADER: { message: 'The cluster has no leader.', hint: 'Try again shortly.', retryable: true },
   NOT_LEADER: {
     message: 'This node does not accept writes; the leader is {node} at {address}.',
     retryable: true,

@@ -9,7 +9,7 @@ const mark = `n${Math.random().toString(36).slice(2)}:`;
 /** The first digits of integers beyond the exact range of a number; not digits of a fraction or exponent. */
 const longInteger = /(?<![\w.+-])-?\d{16}/g;
 
-/** Marks such integers outside of strings. */
+/** Marks such integers outside strings. */
 function marked(text: string): string {
   let [result, done, quote, stringEnd] = ['', 0, text.indexOf('"'), 0];
   for (const { index } of text.matchAll(longInteger)) {

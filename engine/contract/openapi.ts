@@ -87,7 +87,7 @@ interface Shaped {
   reply: JsonSchema;
 }
 
-/** Equal plans are one object and share a schema, except for the descriptions of their parameters. */
+/** Queries that share a plan also share a schema, unless their parameters have descriptions. */
 function buildShapes(queries: HasSignatures['queries'], replies: ReplySchemas): Shaped[] {
   const bodies = new Map<object, JsonSchema>();
   return queries.map((query) => {

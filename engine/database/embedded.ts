@@ -79,6 +79,18 @@ const closeAll = (): void => {
   }
 };
 
+/** Databases that the caller has closed. A call then fails DATABASE_CLOSED, which no retry can change. */
+const closed = new WeakSet<Database>();
+
+function checkOpen(database: Database): void {
+  if (closed.has(database)) fail('DATABASE_CLOSED');
+}
+
+function close(database: Database): Promise<void> {
+  closed.add(database);
+  return database.close().finally(() => unregister(database));
+}
+
 function remember(database: Database): void {
   if (opened.size === 0) process.on('beforeExit', closeAll);
   opened.add(database);
@@ -119,8 +131,10 @@ async function openEmbedded(options: OpenOptions): Promise<EmbeddedDatabase> {
   const calls = callsOf({
     int64: options.int64,
     program: () => database.program,
-    send: (name, body) =>
-      name === adHocName ? callAdHoc(database, body, complete) : database.call(name, body),
+    send: (name, body) => {
+      checkOpen(database);
+      return name === adHocName ? callAdHoc(database, body, complete) : database.call(name, body);
+    },
     replyOf: (name) => {
       const { schema, queries } = database.program;
       const query = queries.find((each) => each.name === name);
@@ -133,9 +147,13 @@ async function openEmbedded(options: OpenOptions): Promise<EmbeddedDatabase> {
 function partsOf(database: Database, { compat }: OpenOptions, limits: Limits): EmbeddedParts {
   const parts: EmbeddedParts = {
     database,
-    attachment: () => database.attachment(),
+    attachment() {
+      checkOpen(database);
+      return database.attachment();
+    },
     reload: async (sources) => {
       try {
+        checkOpen(database);
         checkSources(sources);
         const program = compileOrFail({ sources, compat }, limits);
         const archive = database.cluster && { compat: compat === 'helix-2', sources };
@@ -146,16 +164,23 @@ function partsOf(database: Database, { compat }: OpenOptions, limits: Limits): E
     },
     backUp: async (to) => {
       try {
+        checkOpen(database);
         return await database.backUp(to);
       } catch (error) {
         return throwAtCaller(error, parts.backUp);
       }
     },
-    snapshot: () => database.snapshot(),
+    async snapshot() {
+      checkOpen(database);
+      await database.snapshot();
+    },
     status: () => database.status(),
-    metrics: () => database.metrics(),
+    metrics() {
+      checkOpen(database);
+      return database.metrics();
+    },
     cluster: database.cluster,
-    close: () => database.close().finally(() => unregister(database)),
+    close: () => close(database),
   };
   return parts;
 }

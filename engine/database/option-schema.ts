@@ -6,8 +6,11 @@ import { excerpt, fail } from '../base/errors.js';
 /** `name` is the path of the option, such as `snapshot.keep`. */
 export type Checker = (value: unknown, name: string) => void;
 
-const kindOf = (value: unknown): string =>
-  value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
 
 function refuse(param: string, type: string, value: unknown): never {
   return fail('PARAM_TYPE', { param, type, got: kindOf(value) });

@@ -1,7 +1,16 @@
 // Writes files and folders that survive a power cut. Syncing a file makes its content durable. Its
 // name is an entry of its folder, so the folder must be synced too, and so must every new folder
 // above it.
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { LargeFile } from './large-file.js';
 
@@ -42,13 +51,34 @@ function discard(path: string): void {
   }
 }
 
-/** Creates a folder and the missing folders above it, and makes them durable. */
+/**
+ * Creates a folder and the missing folders above it, and makes them durable. The recursive `mkdirSync` of
+ * Node 20 never returns where the kernel creates no folder, as in /proc.
+ */
 export function makeFolder(path: string): void {
-  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  const above = resolve(first).length;
-  for (let made = resolve(path); made.length >= above; made = dirname(made))
-    syncPath(dirname(made));
+  const missing: string[] = [];
+  let folder = resolve(path);
+  for (; !existsSync(folder); folder = dirname(folder)) missing.push(folder);
+  if (!statSync(folder).isDirectory()) throw new NotFolderError(folder);
+  for (const each of missing.reverse()) {
+    try {
+      mkdirSync(each, { mode: 0o700 });
+    } catch (error) {
+      // Another process may have created it meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (!statSync(each).isDirectory()) throw new NotFolderError(each);
+    }
+    syncPath(dirname(each));
+  }
+}
+
+/** A folder cannot be created because `path` is a file. */
+export class NotFolderError extends Error {
+  readonly code = 'ENOTDIR';
+
+  constructor(readonly path: string) {
+    super(`ENOTDIR: not a folder, mkdir '${path}'`);
+  }
 }
 
 /** Makes the content of a file durable, or the entries of a folder. */

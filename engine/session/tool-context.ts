@@ -18,7 +18,7 @@ export type After = 'keep' | 'blank' | 'replace';
 export type Work =
   /** The reply is known without running a plan. */
   | { kind: 'answer'; body: string; after: After }
-  /** Run the plan over the session's items. `embed`: the vector of this text becomes the only argument. */
+  /** Runs the plan over the session's items. With `embed`, the vector of its text is the only argument. */
   | {
       kind: 'run';
       plan: Plan;

@@ -110,7 +110,7 @@ function mix(value: number): number {
   return (b ^ (b >>> 16)) >>> 0;
 }
 
-/** As `readList`, and undefined for bytes that are no list. */
+/** Like `readList`, and undefined for bytes that are no list. */
 function readListOrNothing(
   view: ReadView,
   label: number,

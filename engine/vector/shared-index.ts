@@ -1,6 +1,6 @@
 // A vector index over shared memory, on any thread. The opening thread creates it; others attach with its
-// handle. One thread at a time writes, any number search. A thread that has not yet received a memory
-// (`addMemory`) does not find its vectors, but all others.
+// handle. One thread at a time writes, any number search. Until a thread receives a memory
+// (`addMemory`), its searches miss the vectors in that memory.
 import { HALF_CODES, HAS_EDGE_CODES, HAS_GRAPH, KEEP_VECTORS } from '../../wasm/layout.js';
 import { assert } from '../base/assert.js';
 import { helpLink, linkRows, type Rows } from './bulk.js';

@@ -1,5 +1,5 @@
-// Writes and reads snapshot files of a vector index (operations.md section 3). A snapshot is derived data: in
-// any doubt it is refused and the index rebuilt. It is written while the writer thread works
+// Writes and reads snapshot files of a vector index (operations.md section 3). A snapshot is derived data: if
+// any check of a file fails, the index is rebuilt. It is written while the writer thread works
 // (snapshot-copy.ts), and read directly into shared memory.
 //
 //   header  4,096 B: magic u32, version u32, db uuid 36 B, type u32, dimension u32, metric u32,
@@ -275,7 +275,7 @@ export function readSnapshot(
 }
 
 /**
- * As `readSnapshot`, for callers that do not know the options of the index: uses those of the file.
+ * Like `readSnapshot`, for callers that do not know the options of the index: uses those of the file.
  * `isDamaged`: the file is not as it was written; otherwise it is intact but does not fit the present type.
  */
 export function inspectSnapshot(

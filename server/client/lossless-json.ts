@@ -31,7 +31,7 @@ const mark = `n${Math.random().toString(36).slice(2)}:`;
  */
 const longInteger = /(?<![\w.+-])-?\d{16}/g;
 
-/** Marks such integers outside of strings. */
+/** Marks such integers outside strings. */
 function marked(text: string): string {
   let [result, done, quote, stringEnd] = ['', 0, text.indexOf('"'), 0];
   for (const { index } of text.matchAll(longInteger)) {

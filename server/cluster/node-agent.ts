@@ -32,7 +32,7 @@ export interface ProvedAgentOptions {
   proof?: NodeProof | undefined;
   /** Called with the identity that the other end has just proved. */
   onPeer: (address: string, peer: Peer, takesEmbeddings: boolean) => void;
-  /** Called if the other end proved nothing. It receives no request. */
+  /** Called if the other end did not prove its identity. No request is then sent to it. */
   onUnproved: (address: string, why: string) => void;
 }
 

@@ -18,7 +18,7 @@ export interface NodeAnswer {
   body: Buffer;
 }
 
-/** Another node, as of its last answer to a greeting. */
+/** Another node, as it identified itself at the last challenge. */
 interface KnownPeer {
   peer: Peer;
   /** Whether its version accepts embeddings along with a call. */

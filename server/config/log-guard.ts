@@ -6,7 +6,7 @@ import { isLoopback } from '../http/address.js';
 import type { Config } from './config.js';
 
 export interface LogPath {
-  /** Hosts of all its servers; empty if only its driver has them. */
+  /** Hosts of all servers of the log; empty if only the driver of the log knows them. */
   hosts: string[];
   isTls: boolean;
 }

@@ -2,7 +2,7 @@
 import type { Exchange } from './exchange.js';
 
 const digits = /^[0-9]{1,15}$/;
-/** Form of a method. Other bytes belong to the body of an earlier request. */
+/** A valid method. Any other bytes in its place are the rest of the body of an earlier request. */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /** The error in the framing of a head, or undefined. The answer to a framing error closes the connection. */

@@ -1,5 +1,5 @@
 // One request on uWebSockets.js and its answer; uws-transport.ts creates it. Three rules of the library
-// apply: received chunks are copied, an answer outside of a callback is corked, and no exception leaves a
+// apply: received chunks are copied, an answer outside a callback is corked, and no exception leaves a
 // handler. Invariant: a response object is used only until it has ended or its abort handler has run.
 import { printAddress, socketPeer } from './address.js';
 import { type Holding, longBytes } from './byte-shares.js';
@@ -157,7 +157,7 @@ export class UwsExchange extends Exchange {
   }
 
   /**
-   * Runs the work outside of the parser, unless the connection has ended by then. The parser first reads the
+   * Runs the work outside the parser, unless the connection has ended by then. The parser first reads the
    * bytes that have already arrived. Until this exchange is answered, another head ends the connection. So no
    * request is read after a body whose end is in doubt.
    */

@@ -139,7 +139,7 @@ class Conversation {
   }
 }
 
-/** Converts an error of the engine outside of a tool. Other errors are thrown again and logged. */
+/** Converts an error of the engine outside a tool. Other errors are thrown again and logged. */
 function rpcErrorOf(error: unknown): RpcError {
   if (error instanceof RpcError) return error;
   if (!(error instanceof TrellisError)) throw error;

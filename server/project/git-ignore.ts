@@ -3,7 +3,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** Where data lie that were just made; a data directory elsewhere is its owner's to ignore. */
+/** Makes Git ignore a new `.trellis` folder. For a data directory elsewhere, the owner decides. */
 export function ignoreInGit(dataDir: string): void {
   const folder = dirname(dataDir);
   const path = join(folder, '.gitignore');

@@ -203,14 +203,14 @@ describe('attached threads', () => {
     const [db, [one, two, three]] = (await openWith(3, 1)) as [EmbeddedDatabase, Thread[]];
     await db.call('add', { no: 1, body: 'a' });
     await three!.ask({ kind: 'close' });
-    expect(await three!.call('notes')).toBe('SHUTTING_DOWN');
+    expect(await three!.call('notes')).toBe('DATABASE_CLOSED');
     await two!.worker.terminate();
     expect(await one!.call('notes')).toBe('{"n":1}');
     await db.close();
     for (const name of ['notes', 'add']) {
-      expect(await one!.call(name, { no: 2, body: 'b' })).toBe('SHUTTING_DOWN');
+      expect(await one!.call(name, { no: 2, body: 'b' })).toBe('DATABASE_CLOSED');
     }
-    expect(() => db.attachment()).toThrow(expect.objectContaining({ code: 'SHUTTING_DOWN' }));
+    expect(() => db.attachment()).toThrow(expect.objectContaining({ code: 'DATABASE_CLOSED' }));
   });
 
   it('a thread with no work left ends automatically', async () => {

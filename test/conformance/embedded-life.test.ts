@@ -155,6 +155,10 @@ describe('closing', () => {
     metrics: (db) => db.database.metrics(),
   };
 
+  /** Methods of the package say that the database is closed; those of `database` fail as in a server. */
+  const refusal = (name: string): string =>
+    name.startsWith('call') ? 'DATABASE_CLOSED' : 'SHUTTING_DOWN';
+
   it('finishes earlier calls, refuses later ones, and can be called twice', async () => {
     const folder = makeFolder();
     for (const workers of [0, 1]) {
@@ -165,13 +169,13 @@ describe('closing', () => {
       for (const [name, method] of Object.entries(methods)) {
         const what = await said(() => method(db, folder));
         if (name === 'metrics') expect(['ok', 'SHUTTING_DOWN']).toContain(what);
-        else expect([name, what]).toEqual([name, 'SHUTTING_DOWN']);
+        else expect([name, what]).toEqual([name, refusal(name)]);
       }
       expect(await Promise.all(before)).toHaveLength(20);
       expect((await copy).bytes).toBeGreaterThan(0);
       await Promise.all(closing);
       for (const [name, method] of Object.entries(methods)) {
-        expect([name, await said(() => method(db, folder))]).toEqual([name, 'SHUTTING_DOWN']);
+        expect([name, await said(() => method(db, folder))]).toEqual([name, refusal(name)]);
       }
       expect(db.database.status()).toMatchObject({ phase: 'stopping', writes: false });
       expect(await said(() => db.close())).toBe('ok');
@@ -180,6 +184,48 @@ describe('closing', () => {
     expect(await db.call('notes')).toEqual({ n: 40 });
     await db.close();
   });
+});
+
+it('every method but close and status says that the database is closed', async () => {
+  const folder = makeFolder();
+  const db = await openAt(folder);
+  await db.close();
+  const later: Record<string, () => unknown> = {
+    call: () => db.call('notes'),
+    attachment: () => db.attachment(),
+    reload: () => db.reload(sources),
+    backUp: () => db.backUp(join(folder, 'backup')),
+    snapshot: () => db.snapshot(),
+    metrics: () => db.metrics(),
+  };
+  for (const [name, method] of Object.entries(later)) {
+    expect([name, await said(method)]).toEqual([name, 'DATABASE_CLOSED']);
+  }
+  await expect(db.call('notes')).rejects.toThrow('The database is closed.');
+  expect(db.status().phase).toBe('stopping');
+});
+
+it('a directory that is a file, or that cannot be created, gives one readable line', async () => {
+  const folder = makeFolder();
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  for (const dataDir of [file, join(file, 'below')]) {
+    await expect(openAt(dataDir)).rejects.toMatchObject({
+      code: 'DATA_DIR_BAD',
+      message: `The data directory cannot be used: ${file} is a file, not a folder.`,
+    });
+  }
+  // Node's recursive mkdir does not return there.
+  expect(await said(() => openAt('/proc/trellis/data'))).toBe('DATA_DIR_BAD');
+});
+
+it.each([
+  [undefined, 'undefined'],
+  [null, 'null'],
+  ['data', 'a string'],
+])('open(%o) says what it got', async (options, got) => {
+  await expect(open(options as never)).rejects.toThrow(`must be an object, got ${got}.`);
 });
 
 /** Runs a program to its own end. */

@@ -72,7 +72,7 @@ function isAnyZero(scratch: usize, node: usize): bool {
   return Scratch.norm(scratch) == 0 || Node.norm(node) == 0;
 }
 
-/** As `vectorDistance`, for a node that stores its vector. */
+/** Like `vectorDistance`, for a node that stores its vector. */
 export function exactDistance(scratch: usize, node: usize): f32 {
   return vectorDistance(scratch, node, node + Header.vector());
 }

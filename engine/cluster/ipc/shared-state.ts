@@ -50,7 +50,7 @@ const sliceMs = 250;
 
 declare global {
   interface Atomics {
-    /** From ES2024. Resolves when the word is notified, or after `ms`. */
+    /** Part of ES2024. Resolves when the word is notified, or after `ms`. */
     waitAsync(
       words: Int32Array,
       index: number,

@@ -217,7 +217,7 @@ export class AttachedReader {
   }
 
   #forward(name: string, body: Uint8Array): Promise<Uint8Array> {
-    if (this.#isClosed) fail('SHUTTING_DOWN');
+    if (this.#isClosed) fail('DATABASE_CLOSED');
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId;
       this.#waiting.set(id, { resolve, reject });
@@ -230,7 +230,7 @@ export class AttachedReader {
   async #end(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const error = new TrellisError({ code: 'SHUTTING_DOWN', args: {} });
+    const error = new TrellisError({ code: 'DATABASE_CLOSED', args: {} });
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
     this.#onReady();

@@ -348,7 +348,7 @@ export class FairQueue<T extends Queued> {
     for (const { credit, flying, movedAt, lingerMs: ownMs, waiting } of this.#present) {
       const due = credit + grant;
       if (due <= 0 || waiting.length > 0) continue;
-      // An item that is out uses credit. With one thread, it returns first in any case.
+      // A running call uses up credit. With one thread, it ends before the next one starts.
       const away = isOneThread ? awayMsMax : due / 1000;
       const until = flying > 0 ? away : Math.min(ownMs, max);
       waitMs = Math.max(waitMs, movedAt + until - now);

@@ -19,7 +19,7 @@ import type { LoadCommand } from '../load/load-writer.js';
 export interface ConfigureLane {
   kind: 'configure';
   program: PackedProgram;
-  /** Number of reloads before it. */
+  /** Number of reloads before this program. */
   generation: number;
   /** Schema version of the program: see control-block.ts. */
   schema: number;

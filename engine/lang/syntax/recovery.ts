@@ -49,7 +49,7 @@ function loseNames(cursor: Cursor, index: number, failure: number): void {
   for (let at = index; at < cursor.index; at++) {
     const { kind, text, start } = cursor.tokens[at]!;
     if (kind === 'name') cursor.lost.add(text);
-    // A symbol that is the error itself stays reported.
+    // The symbol at `failure` is the reported error; only later ones are left unreported.
     else if (kind === 'faulty' && at > failure) cursor.unread.add(start);
   }
 }

@@ -1,11 +1,12 @@
 // Chooses the access path of a scan. Looks for conditions that an index, an id or the edges of a
 // known element decide, and for an order that an index already has.
 //
-// A condition may be replaced by a path only if no condition before it can fail, because those
-// would
-// have tested the rows that the path skips. The operand of the comparison may fail. In that case
-// the
-// executor abandons the path, and the first tested item fails, if there is one.
+// A condition may be replaced by a path only if no condition before it can fail, because those would have
+// tested the rows that the path skips. The operand of the comparison may fail. In that case the executor
+// abandons the path, and the first tested item fails, if there is one.
+//
+// If several conditions have a list of ids, the executor takes the shortest one at run time
+// (exec/access/shortest-list.ts).
 import type { Property, TypeRef } from '../../base/schema.js';
 import type {
   Access,

@@ -14,8 +14,8 @@ import type { Planning } from './planner-context.js';
 type Sort = Extract<Step, { kind: 'page' | 'order' }>;
 
 /**
- * Returns the steps after a scan of the type, with the page or order that is first or second
- * reading by position.
+ * Returns the steps after a scan of the type. A page or order that is the first or second of them reads by
+ * position.
  */
 export function seeking(
   planning: Planning,

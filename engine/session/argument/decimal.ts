@@ -4,7 +4,7 @@ import type { SessionOperand } from '../../plan/expression.js';
 
 const decimalText = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Exceeds every integer type: longer numbers compare like one of this length. */
+/** More digits than any integer type has. All longer numbers compare as one of this length. */
 const digitsMax = 60;
 const beyond = 10n ** BigInt(digitsMax);
 

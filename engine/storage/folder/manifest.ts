@@ -19,7 +19,7 @@ import { crc32 } from 'node:zlib';
 import { TrellisError, fail, throwShortage } from '../../base/errors.js';
 import { asDiskError, isFullDisk } from '../lock/disk-error.js';
 import { checkDataFile, dataFormat } from './data-file.js';
-import { makeFolder, replaceFile, syncPath } from '../../fs/durable-file.js';
+import { makeFolder, NotFolderError, replaceFile, syncPath } from '../../fs/durable-file.js';
 import { openEnv } from '../table/env.js';
 import { findShortage } from '../../base/os/shortage.js';
 import {
@@ -217,6 +217,9 @@ function prepareFolder(path: string, { unfinished = false }: OpenOptions): void 
   } catch (error) {
     throwShortage(error);
     if (isFullDisk(error)) throw error;
+    if (error instanceof NotFolderError) {
+      fail('DATA_DIR_BAD', { what: `${error.path} is a file, not a folder` });
+    }
     fail('DATA_DIR_BAD', { what: `${path}: ${(error as Error).message}` });
   }
   const remote = remoteTypes.get(statfsSync(path).type);

@@ -80,7 +80,7 @@ export class EdgeBuffer {
     });
   }
 
-  /** As `write`, for elements whose list may already contain their oldest edges. */
+  /** Like `write`, for elements whose list may already contain their oldest edges. */
   writeMissing(table: Table<AdjacencyKey>, label: number, max: number): boolean {
     const key = { id: 0, label };
     return this.#take(max, (id, pairs, size) => {

@@ -2,9 +2,9 @@
 // reports a failed write. LMDB should not meet a full disk: it formats a failed write into a buffer of 100
 // bytes that can overflow, which can end the process (operations.md L14).
 //
-// A data page that finds no space is written before the commit point: the transaction is undone, and the next
-// one begins where the last commit ended. So it is a passing shortage, and writing need not end. Final are a
-// failed sync, whose losses are unknown, and an error of the disk.
+// LMDB writes data pages before the commit point. If one of them finds no space, the transaction is undone,
+// and the next one begins where the last commit ended. Such a shortage is temporary: writing continues when
+// there is space. A failed sync, whose losses are unknown, and an error of the disk are final.
 //
 // A few pages after the end of the data file are preallocated, so that a transaction that only deletes finds
 // space on a full disk: LMDB writes new copies of pages before it frees the old ones.
@@ -50,7 +50,7 @@ export type RoomListener = (shortage: TrellisError | undefined, errno?: string) 
 
 export class DiskRoom {
   #neededBytes = 0;
-  /** Free bytes at the last reading if they were plenty, else 0; and the time of that reading. */
+  /** Free bytes at the last reading, at `#readAt`. 0 if they were few. */
   #plenty = 0;
   #readAt = Number.NEGATIVE_INFINITY;
   /** Time at which a transaction that only deletes found no space. */
@@ -68,7 +68,7 @@ export class DiskRoom {
     return this.#neededBytes > 0;
   }
 
-  /** Free bytes, up to 20 ms old if they are plenty: no writer fills that much in this time. */
+  /** Free bytes. A large number may be up to 20 ms old: no writer fills that much in this time. */
   get #recentlyFree(): number {
     const now = performance.now();
     if (this.#plenty > 0 && now - this.#readAt < freshMs) return this.#plenty;

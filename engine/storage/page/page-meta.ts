@@ -68,9 +68,9 @@ export function metasOf(file: PageFile, { evenOne = false } = {}): Meta[] {
 }
 
 /**
- * Returns the two meta pages, or none if they are not as LMDB leaves them: LMDB would crash on a bad one, or
- * follow it. Except in a compacted copy, their transactions follow each other. `evenOne`: returns a single
- * valid one too.
+ * Returns the two meta pages, or none if one is invalid: LMDB would crash on it, or read wrong pages. Except
+ * in a compacted copy, the numbers of their transactions differ by at most 1. With `evenOne`, one valid page
+ * is enough.
  */
 export function metasIn(head: Buffer, { evenOne = false } = {}): Meta[] {
   const [even, odd] = [metaAt(head), metaAt(head.subarray(pageSize))];

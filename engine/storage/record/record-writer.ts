@@ -65,7 +65,7 @@ export function encodeRecord(
   return writer.take();
 }
 
-/** As `encodeRecord`, appended to a writer. A refused record may leave bytes in it. */
+/** Like `encodeRecord`, appended to a writer. A refused record may leave bytes in it. */
 export function appendRecord(
   writer: ByteWriter,
   head: RecordHead,

@@ -15,8 +15,8 @@ export function checkFloats(record: Uint8Array, start: number, end: number): voi
 }
 
 /**
- * As `decodeProperty`, for removing index entries. Also returns floats that are not finite, so that they can
- * be replaced and deleted.
+ * Like `decodeProperty`, for removing index entries. Also returns floats that are not finite, so that they
+ * can be replaced and deleted.
  */
 export function decodeFormer(
   record: Uint8Array,

@@ -31,7 +31,7 @@ export function textsOf(label: Label, record: Uint8Array): string[] {
   return collectTexts(label, (property) => decodeProperty(record, property));
 }
 
-/** As `textsOf`, for an element whose values are not in a record. */
+/** Like `textsOf`, for an element whose values are not in a record. */
 export function collectTexts(
   label: Label,
   readValue: (property: StoredProperty) => Scalar | ScalarList | undefined,

@@ -55,7 +55,7 @@ export interface Env {
    * a later transaction may succeed.
    */
   transact(work: () => boolean): void;
-  /** As `transact`, for data that only this node of a cluster has: nothing is recorded for the log. */
+  /** Like `transact`, for data that only this node of a cluster has: nothing is recorded for the log. */
   transactLocally(work: () => boolean): void;
   /**
    * Shows the newest commit to this thread. Call it once per batch: each call leaves a timer until the next

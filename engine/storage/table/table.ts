@@ -242,17 +242,17 @@ export class Table<K> {
     return this.#put(key, withChecksum(value, this.#seed(key)), onlyLast);
   }
 
-  /** As `put`, for a part of `bytes` with space for a checksum after it. */
+  /** Like `put`, for a part of `bytes` with space for a checksum after it. */
   putPart(key: K, bytes: Uint8Array, start: number, end: number): void {
     this.#put(key, partWithChecksum(bytes, start, end, this.#seed(key)));
   }
 
-  /** As `insert`, for a part of `bytes` with space for a checksum after it. */
+  /** Like `insert`, for a part of `bytes` with space for a checksum after it. */
   insertPart(key: K, bytes: Uint8Array, start: number, end: number): boolean {
     return this.#put(key, partWithChecksum(bytes, start, end, this.#seed(key)), onlyNew);
   }
 
-  /** As `append`, for a part of `bytes` with space for a checksum after it. */
+  /** Like `append`, for a part of `bytes` with space for a checksum after it. */
   appendPart(key: K, bytes: Uint8Array, start: number, end: number): boolean {
     return this.#put(key, partWithChecksum(bytes, start, end, this.#seed(key)), onlyLast);
   }
@@ -261,12 +261,12 @@ export class Table<K> {
     this.#put(key, wordWithChecksum(word, this.#seed(key)));
   }
 
-  /** As `append`, for one word. */
+  /** Like `append`, for one word. */
   appendWord(key: K, word: number): boolean {
     return this.#put(key, wordWithChecksum(word, this.#seed(key)), onlyLast);
   }
 
-  /** As `insert`, for one word. */
+  /** Like `insert`, for one word. */
   insertWord(key: K, word: number): boolean {
     return this.#put(key, wordWithChecksum(word, this.#seed(key)), onlyNew);
   }

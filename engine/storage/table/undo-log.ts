@@ -19,10 +19,10 @@ import type { Table } from './env.js';
 /** Words of a change. */
 const changeWords = 4;
 
-/** In place of a table: an undo function for many puts of new keys. */
+/** Stands for a table: the entry is an undo function for many puts of new keys. */
 const made = 255;
 
-/** In place of an end: the key had no value. */
+/** Stands for the end of a value: the key had no value. */
 const nothing = 0;
 
 const empty = new Uint8Array(0);
@@ -156,7 +156,7 @@ export class UndoLog {
     this.#undoing.push(undo);
   }
 
-  /** As `replace`, for a put that was counted. */
+  /** Like `replace`, for a put that was counted. */
   overwrite<K>(table: Table<K>, key: K, former: Uint8Array | undefined, value: Uint8Array): void {
     this.keepFormer(table, key, former);
     table.put(key, value);
@@ -169,7 +169,7 @@ export class UndoLog {
     return true;
   }
 
-  /** As `insertWord`, for a part of `bytes` with space for a checksum after it. */
+  /** Like `insertWord`, for a part of `bytes` with space for a checksum after it. */
   insertPart<K>(table: Table<K>, key: K, bytes: Uint8Array, start: number, end: number): boolean {
     if (!table.insertPart(key, bytes, start, end)) return false;
     this.keepFormer(table, key, undefined);

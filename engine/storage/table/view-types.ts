@@ -55,7 +55,7 @@ export interface ReadView {
   idOf(uuid: Uint8Array): number;
   /** Returns the record, or undefined if the element does not exist. Fails DATA_CORRUPT on a bad CRC. */
   record(id: number): Uint8Array | undefined;
-  /** As `record`, but the bytes are valid only until the next call of any method. */
+  /** Like `record`, but the bytes are valid only until the next call of any method. */
   recordShared(id: number): Uint8Array | undefined;
   /** Further reads of a committed state. Undefined in a write transaction. */
   readonly committed?: CommittedReads | undefined;
@@ -84,7 +84,7 @@ export interface ReadView {
    * type.
    */
   lookup(property: StoredProperty, value: Scalar | ScalarList): Uint32Array;
-  /** As `lookup`, in batches with a small first one, for callers that may stop early. */
+  /** Like `lookup`, in batches with a small first one, for callers that may stop early. */
   lookupBatches(
     property: StoredProperty,
     value: Scalar | ScalarList,
@@ -103,7 +103,7 @@ export interface ReadView {
   ): Iterable<Uint32Array>;
   /** Returns the embedding as it was given, or undefined. */
   vector(id: number): Float64Array | undefined;
-  /** As `vector`, in a buffer that the next call overwrites. */
+  /** Like `vector`, in a buffer that the next call overwrites. */
   vectorShared(id: number): Float64Array | undefined;
   /** Returns the dimension of a vector label; 0 before its first committed vector. */
   dimension(label: number): number;
@@ -151,7 +151,7 @@ export interface CachedLists {
    * far, …], oldest first. 0 if the list is available only through `get`.
    */
   find(id: number): number;
-  /** As `find`, but returns 0 for a list that was not read before. */
+  /** Like `find`, but returns 0 for a list that was not read before. */
   known(id: number): number;
   /** Returns a list, which must not be modified. */
   get(id: number): Uint32Array;
@@ -220,7 +220,7 @@ export interface WriteView extends ReadView, DerivedStore {
   replaceVector(id: number, vector: Float64Array): void;
   /** Starts the removal of many elements. Calls `tick` with numbers of processed elements. */
   removal(tick: (count: number) => void): ElementRemoval;
-  /** As `removal`, for elements that exist. */
+  /** Like `removal`, for elements that exist. */
   removeAll(ids: Uint32Array, tick: (count: number) => void): void;
   /** Removes one element. */
   remove(id: number): void;

@@ -202,7 +202,7 @@ export class Writer {
     this.#trimmedSeq = last;
   }
 
-  /** `keep: false`: a failed request leaves the transaction clean, which is then aborted with its changes. */
+  /** Without `keep`, a failed request is not undone: the whole transaction is aborted. */
   #begin(keep: boolean): void {
     this.context.log.begin({ keep, isLimited: true });
     this.context.totals.begin();

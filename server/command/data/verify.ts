@@ -47,7 +47,7 @@ export const verify: Command = {
   run: (line) => (line.switches.has('in-process') ? verifyForParent(line) : verifyData(line)),
 };
 
-/** Returns the data directory: the word itself, or that of the project it names. */
+/** Returns the data directory: the argument if it has data, else the directory of the project there. */
 function directoryOf(line: CommandLine): string {
   const [word] = line.words;
   if (word === undefined) return configFromArguments(line).dataDir;

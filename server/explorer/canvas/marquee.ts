@@ -62,6 +62,6 @@ function drawRegion(
 function swallowClick(host: HTMLElement): void {
   const swallow = (click: Event): void => click.stopPropagation();
   host.addEventListener('click', swallow, { capture: true, once: true });
-  // A drag that ends outside of the canvas has no click here.
+  // A drag that ends outside the canvas has no click here.
   setTimeout(() => host.removeEventListener('click', swallow, { capture: true }), 0);
 }

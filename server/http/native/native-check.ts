@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { nativeBuilds } from './native-builds.js';
 import { addOnName } from './uws-add-on.js';
 
-/** A build has seven megabytes, so WebCrypto hashes it on a thread of the pool. */
+/** Hashes with WebCrypto, on a thread of the pool, because a build has 7 MB. */
 const sha256 = async (path: string): Promise<string> =>
   Buffer.from(await webcrypto.subtle.digest('SHA-256', await readFile(path))).toString('hex');
 
