@@ -10,9 +10,9 @@ import { Later } from './components/lazy.js';
 import { withStyle } from './components/page-style.js';
 import { Waiting } from './components/loading-or-error.js';
 import { isOffline } from './state/api.js';
-import { forgetKey, hasKey, keyAsked } from './state/key.js';
+import { forgetKey, hasKey, keyRequest } from './state/key.js';
 import { linkTo, route, visits } from './state/router.js';
-import { startFault, status } from './state/server.js';
+import { startError, status } from './state/server.js';
 
 interface Entry {
   id: string;
@@ -144,7 +144,7 @@ export function App() {
     document.title = `${name} · ${status.value?.title ?? 'TrellisDB'}`;
     main.current?.scrollTo(0, 0);
   }, [page, status.value?.title]);
-  if (keyAsked.value !== undefined) return <Login />;
+  if (keyRequest.value !== undefined) return <Login />;
   const isThere = status.value !== undefined;
   return (
     <div class="shell">
@@ -171,10 +171,10 @@ function skip(event: Event, target: HTMLElement | null): void {
 }
 
 function Start() {
-  if (startFault.value === undefined) return <Waiting />;
+  if (startError.value === undefined) return <Waiting />;
   return (
     <div class="empty">
-      <h2>{startFault.value}</h2>
+      <h2>{startError.value}</h2>
       <p>The page continues as soon as the server responds.</p>
     </div>
   );

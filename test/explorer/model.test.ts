@@ -9,9 +9,9 @@ import { printExact, printValue } from '../../server/explorer/model/lossless-jso
 import { GraphModel } from '../../server/explorer/model/graph-model.js';
 import {
   packIds,
-  packPlaces,
+  packPositions,
   unpackIds,
-  unpackPlaces,
+  unpackPositions,
 } from '../../server/explorer/model/packed-ids.js';
 import type { Item } from '../../server/explorer/model/item.js';
 import { beginningOf, shortened } from '../../server/explorer/model/short-text.js';
@@ -125,7 +125,7 @@ test('E17: places in an address: to a tenth, and none of what was not written', 
   fc.assert(
     fc.property(fc.array(fc.record({ x: place, y: place }), { maxLength: 5 }), (places) => {
       const ids = places.map((_, no) => idOf(no));
-      const found = unpackPlaces(ids, packPlaces(places));
+      const found = unpackPositions(ids, packPositions(places));
       expect([...found.keys()]).toEqual(ids);
       for (const [no, { x, y }] of places.entries()) {
         expect(Math.abs(found.get(idOf(no))!.x - x)).toBeLessThan(0.051);
@@ -134,9 +134,9 @@ test('E17: places in an address: to a tenth, and none of what was not written', 
     }),
   );
   for (const text of ['', '1', '_2', '1_', 'a_b', 'NaN_1', 'Infinity_1', '1_2x']) {
-    expect([text, unpackPlaces([idOf(1)], text).size]).toEqual([text, 0]);
+    expect([text, unpackPositions([idOf(1)], text).size]).toEqual([text, 0]);
   }
-  expect([...unpackPlaces([idOf(1), idOf(2)], '1_2_3')]).toEqual([[idOf(1), { x: 1, y: 2 }]]);
+  expect([...unpackPositions([idOf(1), idOf(2)], '1_2_3')]).toEqual([[idOf(1), { x: 1, y: 2 }]]);
 });
 
 test('E17: a parameter with a name that the page reserves is stored separately', () => {

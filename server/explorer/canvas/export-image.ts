@@ -3,7 +3,7 @@
 import { printExact } from '../model/lossless-json.js';
 import { hatching } from '../model/colour.js';
 import type { GraphModel } from '../model/graph-model.js';
-import type { Picture } from './graph-renderer.js';
+import type { GraphRenderer } from './graph-renderer.js';
 
 const margin = 40;
 const side = 1200;
@@ -40,16 +40,16 @@ interface Label {
  */
 function apart(labels: readonly Label[]): Label[] {
   const widthOf = measure();
-  const kept: (Label & { right: number })[] = [];
+  const accepted: (Label & { right: number })[] = [];
   for (const label of labels.toSorted((a, b) => b.size - a.size)) {
     const { x, y, text } = label;
     const right = x + widthOf(text);
-    const isFree = kept.every(
+    const isFree = accepted.every(
       (other) => Math.abs(other.y - y) >= labelHeight || other.x >= right || x >= other.right,
     );
-    if (isFree && text !== '') kept.push({ ...label, right });
+    if (isFree && text !== '') accepted.push({ ...label, right });
   }
-  return kept;
+  return accepted;
 }
 
 interface Line {
@@ -72,16 +72,16 @@ function edgeLine(
   const line = `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${color}"/>`;
   if (isMap || length <= rim + headLength) return line;
   const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
-  const along = (far: number, aside: number): string =>
-    `${(x2 - far * dx - aside * dy).toFixed(1)} ${(y2 - far * dy + aside * dx).toFixed(1)}`;
+  const along = (far: number, across: number): string =>
+    `${(x2 - far * dx - across * dy).toFixed(1)} ${(y2 - far * dy + across * dx).toFixed(1)}`;
   const back = rim + headLength;
   const head = `M${along(rim, 0)}L${along(back, headWidth)}L${along(back, -headWidth)}Z`;
   return `${line}<path d="${head}" fill="${color}"/>`;
 }
 
-export function asSvg({ graph, isMap }: Picture, ground: string, ink: string): string {
-  const places = graph.mapNodes((_, { x, y }) => [x as number, y as number] as const);
-  const [xs, ys] = [places.map(([x]) => x), places.map(([, y]) => y)];
+export function asSvg({ graph, isMap }: GraphRenderer, ground: string, ink: string): string {
+  const positions = graph.mapNodes((_, { x, y }) => [x as number, y as number] as const);
+  const [xs, ys] = [positions.map(([x]) => x), positions.map(([, y]) => y)];
   const [left, right] = [Math.min(...xs), Math.max(...xs)];
   const [low, high] = [Math.min(...ys), Math.max(...ys)];
   const scale = (side - 2 * margin) / Math.max(right - left, high - low, 1e-9);

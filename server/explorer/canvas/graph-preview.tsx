@@ -2,11 +2,11 @@
 // no input, so that scrolling over it does not move it.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../model/format-number.js';
-import { GraphModel, type Piece } from '../model/graph-model.js';
-import { comebacks, look } from '../state/api.js';
+import { GraphModel, type Subgraph } from '../model/graph-model.js';
+import { comebacks, explore } from '../state/api.js';
 import { linkTo } from '../state/router.js';
 import { Legend } from './legend.js';
-import { Picture } from './graph-renderer.js';
+import { GraphRenderer } from './graph-renderer.js';
 import type { CanvasContext } from './canvas-context.js';
 
 const shownMax = 400;
@@ -14,30 +14,30 @@ const nothing = (): void => undefined;
 
 export function GraphPreview() {
   const host = useRef<HTMLDivElement>(null);
-  const hands = useRef<CanvasContext | undefined>(undefined);
+  const context = useRef<CanvasContext | undefined>(undefined);
   const [version, redraw] = useState(0);
   // Requests the sample again when the server is back after an outage.
   useEffect(() => {
     const model = new GraphModel();
     const events = { onClick: nothing, onDouble: nothing, onGround: nothing, onRest: nothing };
-    const picture = new Picture(host.current!, model, events);
-    hands.current = { model, picture, changed: nothing, say: nothing, isInset: true };
+    const renderer = new GraphRenderer(host.current!, model, events);
+    context.current = { model, renderer, changed: nothing, showMessage: nothing, isInset: true };
     let isLeft = false;
-    look<Piece>('graph', { limit: shownMax })
-      .then((piece) => {
+    explore<Subgraph>('graph', { limit: shownMax })
+      .then((subgraph) => {
         if (isLeft) return;
-        model.add(piece, undefined, false);
-        picture.follow();
+        model.add(subgraph, undefined, false);
+        renderer.follow();
         redraw((n) => n + 1);
       })
       // Without a drawing, the numbers on the page have the same content.
       .catch(nothing);
     return () => {
       isLeft = true;
-      picture.close();
+      renderer.close();
     };
   }, [comebacks.value]);
-  const elements = hands.current?.model.nodes.size ?? 0;
+  const elements = context.current?.model.nodes.size ?? 0;
   return (
     <div class="preview">
       <div class="stage">
@@ -47,7 +47,7 @@ export function GraphPreview() {
         <a href={linkTo('graph')} data-nodes={elements}>
           {elements === 0 ? 'Open the graph' : `${counted(elements, 'element')} · open`}
         </a>
-        <Legend hands={hands.current} version={version} />
+        <Legend context={context.current} version={version} />
       </div>
     </div>
   );

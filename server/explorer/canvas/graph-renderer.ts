@@ -4,12 +4,12 @@ import Graph from 'graphology';
 import Sigma from 'sigma';
 import { colourOf, isHatched } from '../model/colour.js';
 import { type ColourGroup, groupsBy } from '../model/colour-groups.js';
-import type { GraphModel, Place } from '../model/graph-model.js';
+import type { GraphModel, Position } from '../model/graph-model.js';
 import { type Item, titleOf } from '../model/item.js';
 import { shortened } from '../model/short-text.js';
-import { typePlaces } from '../state/program.js';
+import { typePaletteIndexes } from '../state/program.js';
 import { discs } from './node-style.js';
-import { testByPlace } from './hit-test.js';
+import { installHitTest } from './hit-test.js';
 import { Layout } from './layout.js';
 
 export interface CanvasEvents {
@@ -31,8 +31,8 @@ export interface Box {
 }
 
 /** A map is drawn as points of one size at fixed positions. Its edges are drawn only on request. */
-export interface MapPlaces {
-  places: ReadonlyMap<string, Place>;
+export interface MapPositions {
+  positions: ReadonlyMap<string, Position>;
 }
 
 const darkness = matchMedia('(prefers-color-scheme: dark)');
@@ -63,7 +63,7 @@ const turn = 2.399963;
 
 const titleMax = 36;
 
-export class Picture {
+export class GraphRenderer {
   readonly graph = new Graph({ multi: true, allowSelfLoops: true });
   readonly sigma: Sigma;
   readonly layout: Layout;
@@ -77,7 +77,7 @@ export class Picture {
   /** Highlighted elements; undefined for none. */
   #lit: ReadonlySet<string> | undefined;
   /** Last positions of removed elements. */
-  readonly #left = new Map<string, Place>();
+  readonly #left = new Map<string, Position>();
   colourBy = '';
   /** Groups of the property that determines the colors, if there is one. */
   groups: ColourGroup[] = [];
@@ -86,7 +86,7 @@ export class Picture {
     readonly host: HTMLElement,
     private readonly model: GraphModel,
     events: CanvasEvents,
-    private readonly map?: MapPlaces,
+    private readonly map?: MapPositions,
   ) {
     this.sigma = new Sigma(this.graph, host, {
       allowInvalidContainer: true,
@@ -106,7 +106,7 @@ export class Picture {
       defaultDrawNodeLabel: (context, data) => this.#drawLabel(context, data),
       defaultDrawNodeHover: (context, data) => this.#drawHover(context, data),
     });
-    testByPlace(this.sigma);
+    installHitTest(this.sigma);
     this.layout = new Layout(this.graph, events.onRest);
     if (map === undefined) this.layout.prepare();
     this.#takeTheme();
@@ -148,8 +148,8 @@ export class Picture {
   within({ left, top, right, bottom }: Box): string[] {
     const { graph, sigma } = this;
     return graph.nodes().filter((id) => {
-      const place = graph.getNodeAttributes(id) as { x: number; y: number };
-      const { x, y } = sigma.graphToViewport(place);
+      const position = graph.getNodeAttributes(id) as { x: number; y: number };
+      const { x, y } = sigma.graphToViewport(position);
       return x >= left && x <= right && y >= top && y <= bottom;
     });
   }
@@ -276,11 +276,11 @@ export class Picture {
     const left = x + size + 3;
     const { host } = this;
     const { left: end, top } = this.#legend ?? { left: host.clientWidth, top: host.clientHeight };
-    const isBeside = y > top - labelHeight && x < end;
-    const most = isBeside ? end : host.clientWidth;
-    if (left + width <= most) return left;
+    const isNextToLegend = y > top - labelHeight && x < end;
+    const rightMax = isNextToLegend ? end : host.clientWidth;
+    if (left + width <= rightMax) return left;
     const before = x - size - 3 - width;
-    return before > 0 ? before : Math.max(0, Math.min(left, most - width - labelMargin));
+    return before > 0 ? before : Math.max(0, Math.min(left, rightMax - width - labelMargin));
   }
 
   #legendBox(): Box | undefined {
@@ -311,14 +311,14 @@ export class Picture {
     context.fillText(label, left, y + 4);
   }
 
-  placeOf(id: string): Place {
+  positionOf(id: string): Position {
     const { x, y } = this.graph.getNodeAttributes(id) as { x: number; y: number };
     return { x, y };
   }
 
   /** Sets where an element will appear that is added later. */
-  keepPlace(id: string, place: Place): void {
-    this.#left.set(id, place);
+  presetPosition(id: string, position: Position): void {
+    this.#left.set(id, position);
   }
 
   /** Updates the drawing from the model. New nodes appear next to `near`. */
@@ -326,14 +326,14 @@ export class Picture {
     const { graph, model } = this;
     for (const id of graph.nodes()) {
       if (model.nodes.has(id)) continue;
-      this.#left.set(id, this.placeOf(id));
+      this.#left.set(id, this.positionOf(id));
       graph.dropNode(id);
     }
     let fresh = 0;
     for (const { id } of model.nodes.values()) {
       if (graph.hasNode(id)) continue;
       // An element that returns gets its former position.
-      graph.addNode(id, this.#left.get(id) ?? this.#placeFor(near, fresh++, id));
+      graph.addNode(id, this.#left.get(id) ?? this.#initialPosition(near, fresh++, id));
     }
     for (const id of graph.edges()) if (!model.edges.has(id)) graph.dropEdge(id);
     for (const edge of model.edges.values()) {
@@ -350,16 +350,19 @@ export class Picture {
     if (fresh > 0) this.layout.start();
   }
 
-  #placeFor(near: string | undefined, at: number, id?: string): { x: number; y: number } {
+  #initialPosition(near: string | undefined, at: number, id?: string): { x: number; y: number } {
     const { graph } = this;
-    const known = id === undefined ? undefined : this.map?.places.get(id);
+    const known = id === undefined ? undefined : this.map?.positions.get(id);
     if (known !== undefined) return { ...known };
     const centre =
       near !== undefined && graph.hasNode(near)
         ? (graph.getNodeAttributes(near) as { x: number; y: number })
         : { x: 0, y: 0 };
-    const reach = (near === undefined ? 10 : 2) * Math.sqrt(at + 1);
-    return { x: centre.x + reach * Math.cos(at * turn), y: centre.y + reach * Math.sin(at * turn) };
+    const radius = (near === undefined ? 10 : 2) * Math.sqrt(at + 1);
+    return {
+      x: centre.x + radius * Math.cos(at * turn),
+      y: centre.y + radius * Math.sin(at * turn),
+    };
   }
 
   #scale(): number {
@@ -371,7 +374,7 @@ export class Picture {
   /** Sets the color, size and label of every element. */
   paint(): void {
     const { graph, model } = this;
-    const placeOf = this.#placesByColour();
+    const paletteIndexOf = this.#groupByColour();
     const scale = graph.order <= fewNodes ? 1 : this.#scale();
     graph.updateEachNodeAttributes((id, attributes) => {
       const item = model.nodes.get(id)!;
@@ -381,13 +384,13 @@ export class Picture {
           : pointSize;
       const isPinned = model.pinned.has(id);
       const label = `${isPinned ? '⚲ ' : ''}${shortened(titleOf(item), titleMax)}`;
-      const place = placeOf(item);
+      const paletteIndex = paletteIndexOf(item);
       return {
         ...attributes,
         size,
         label,
-        color: colourOf(place, this.#isDark),
-        type: isHatched(place) ? 'hatched' : 'circle',
+        color: colourOf(paletteIndex, this.#isDark),
+        type: isHatched(paletteIndex) ? 'hatched' : 'circle',
         fixed: isPinned,
       };
     });
@@ -397,16 +400,16 @@ export class Picture {
     this.sigma.setSetting('enableEdgeEvents', this.map === undefined && graph.size <= fluidEdges);
     // Many edges take a slow machine the longest to draw, so they are drawn when the pointer rests.
     this.sigma.setSetting('hideEdgesOnMove', graph.size > fluidEdges);
-    const least = this.map === undefined ? (labelledSize * scale) / scaleMax : litSize + 1;
-    this.sigma.setSetting('labelRenderedSizeThreshold', isSmall ? 0 : least);
+    const labelThreshold = this.map === undefined ? (labelledSize * scale) / scaleMax : litSize + 1;
+    this.sigma.setSetting('labelRenderedSizeThreshold', isSmall ? 0 : labelThreshold);
   }
 
-  #placesByColour(): (item: Item) => number | undefined {
+  #groupByColour(): (item: Item) => number | undefined {
     this.groups = [];
-    if (this.colourBy === '') return ({ label }) => typePlaces.value.get(label);
-    const { groups, placeOf } = groupsBy([...this.model.nodes.values()], this.colourBy);
+    if (this.colourBy === '') return ({ label }) => typePaletteIndexes.value.get(label);
+    const { groups, paletteIndexOf } = groupsBy([...this.model.nodes.values()], this.colourBy);
     this.groups = groups;
-    return placeOf;
+    return paletteIndexOf;
   }
 
   fit(): void {

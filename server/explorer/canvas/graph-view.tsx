@@ -8,8 +8,14 @@ import { schema } from '../state/program.js';
 import { linkTo, setParams } from '../state/router.js';
 import { HowTypesBegin } from '../components/loading-or-error.js';
 import { listenForMarquee } from './marquee.js';
-import { Picture } from './graph-renderer.js';
-import { type Blank, beginWith, blankOf, colourOfStart, firstPiece } from './initial-elements.js';
+import { GraphRenderer } from './graph-renderer.js';
+import {
+  type Blank,
+  beginWith,
+  blankOf,
+  colourOfStart,
+  readInitialSubgraph,
+} from './initial-elements.js';
 import { chosenKey, expand, type CanvasContext, inAddress } from './canvas-context.js';
 import { Inspector } from './inspector.js';
 import { onCanvasKey } from './keyboard.js';
@@ -27,19 +33,19 @@ function useTries(isMissing: boolean): number {
 
 function useCanvas(start: CanvasStart, isInset: boolean) {
   const host = useRef<HTMLDivElement>(null);
-  const hands = useRef<CanvasContext | undefined>(undefined);
-  const [message, say] = useState('');
+  const context = useRef<CanvasContext | undefined>(undefined);
+  const [message, showMessage] = useState('');
   /** Text of an empty canvas, shown once it is known to be empty. */
   const [blank, setBlank] = useState<Blank | undefined>();
   const [version, redraw] = useState(0);
-  const tries = useTries(blank?.isFault === true);
+  const tries = useTries(blank?.isError === true);
   useEffect(() => {
     const model = new GraphModel();
     // A reply that arrives after the canvas was left is ignored.
     let isLeft = false;
     const draw = (): void => redraw((n) => n + 1);
     const isChanged = (): void => {
-      picture.refresh();
+      renderer.refresh();
       draw();
       noted();
     };
@@ -49,11 +55,11 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
     };
     const noted = (): void => {
       // The graph of a result is a view of the result, so its address is that of the call.
-      if (!isInset) setParams({ ...inAddress(hands.current!), around: undefined });
+      if (!isInset) setParams({ ...inAddress(context.current!), around: undefined });
     };
-    const picture = new Picture(host.current!, model, {
+    const renderer = new GraphRenderer(host.current!, model, {
       onClick: choose,
-      onDouble: (id) => void expand(hands.current!, id, {}),
+      onDouble: (id) => void expand(context.current!, id, {}),
       onEdge: (id) => choose(id, false),
       onGround: () => {
         model.chosen.clear();
@@ -63,64 +69,65 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
       onDrop: noted,
     });
     const unlisten = listenForMarquee(host.current!, (box) => {
-      for (const id of picture.within(box)) model.chosen.add(id);
+      for (const id of renderer.within(box)) model.chosen.add(id);
       isChanged();
     });
     const changed = (near?: string): void => {
       if (isLeft) return;
-      picture.follow(near);
+      renderer.follow(near);
       draw();
-      if (model.left > 0) say(`At most ${nodesMax} nodes are shown; ${model.left} are left out.`);
+      if (model.left > 0)
+        showMessage(`At most ${nodesMax} nodes are shown; ${model.left} are left out.`);
       noted();
     };
-    hands.current = { model, picture, changed, say, isInset };
-    firstPiece(start)
-      .then((piece) => {
+    context.current = { model, renderer, changed, showMessage, isInset };
+    readInitialSubgraph(start)
+      .then((subgraph) => {
         if (isLeft) return;
-        say(beginWith(model, picture, start, piece));
+        showMessage(beginWith(model, renderer, start, subgraph));
         setBlank(model.nodes.size > 0 ? undefined : blankOf(start));
-        picture.colourBy = colourOfStart(start, model);
-        picture.follow();
+        renderer.colourBy = colourOfStart(start, model);
+        renderer.follow();
         if (start.around !== undefined) noted();
         draw();
       })
       .catch((error: unknown) => {
-        if (!isLeft) setBlank({ ...blankOf(start), why: messageOf(error), isFault: true });
+        if (!isLeft) setBlank({ ...blankOf(start), why: messageOf(error), isError: true });
       });
     return () => {
       isLeft = true;
       unlisten();
-      picture.close();
+      renderer.close();
     };
   }, [tries]);
-  return { host, hands: hands.current, version, message, say, blank };
+  return { host, context: context.current, version, message, showMessage, blank };
 }
 
 export function GraphView({ start, isInset = false }: { start: CanvasStart; isInset?: boolean }) {
-  const { host, hands, version, message, say, blank } = useCanvas(start, isInset);
+  const { host, context, version, message, showMessage, blank } = useCanvas(start, isInset);
   useEffect(() => {
     if (message === '') return undefined;
-    const timer = setTimeout(() => say(''), 5000);
+    const timer = setTimeout(() => showMessage(''), 5000);
     return () => clearTimeout(timer);
   }, [message]);
   const onKey = (event: KeyboardEvent): void => {
-    if (hands !== undefined && onCanvasKey(hands, event)) event.preventDefault();
+    if (context !== undefined && onCanvasKey(context, event)) event.preventDefault();
   };
   return (
     <div class={`graph ${isInset ? 'inset' : ''}`} onKeyDown={onKey}>
-      <Tools hands={hands} version={version} />
+      <Tools context={context} version={version} />
       <div class="stage">
         <div
           ref={host}
           class="canvas"
           tabIndex={0}
           role="application"
-          aria-label={`Graph with ${counted(hands?.model.nodes.size ?? 0, 'element')}`}
+          aria-label={`Graph with ${counted(context?.model.nodes.size ?? 0, 'element')}`}
         />
         {blank && (
           <div class="empty over">
             <h2>{blank.head}</h2>
-            {schema.value?.length === 0 && !blank.isFault ? <HowTypesBegin /> : <p>{blank.why}</p>}
+            {schema.value?.length === 0 && !blank.isError ? <HowTypesBegin /> : <p>{blank.why}</p>}
             {blank.isLink && !isInset && (
               <p>
                 <a href={linkTo('graph')}>Show a sample of the graph</a>
@@ -131,10 +138,10 @@ export function GraphView({ start, isInset = false }: { start: CanvasStart; isIn
         <p class="said" role="status">
           {message}
         </p>
-        <Legend hands={hands} version={version} />
+        <Legend context={context} version={version} />
       </div>
-      {hands !== undefined && (
-        <Inspector key={chosenKey(hands.model)} hands={hands} version={version} />
+      {context !== undefined && (
+        <Inspector key={chosenKey(context.model)} context={context} version={version} />
       )}
     </div>
   );

@@ -3,50 +3,50 @@
 // is not used.
 import type Sigma from 'sigma';
 
-interface Place {
+interface Point {
   x: number;
   y: number;
 }
 
 /** Maximum distance in pixels from the pointer to an edge. */
-const lineReach = 4;
+const edgeDistanceMax = 4;
 
 /** A position of the canvas in sigma's coordinates, and the size of a pixel there. */
-function framed(sigma: Sigma, at: Place): Place & { pixel: number } {
+function framed(sigma: Sigma, at: Point): Point & { pixel: number } {
   const here = sigma.viewportToFramedGraph(at);
-  const beside = sigma.viewportToFramedGraph({ x: at.x + 1, y: at.y });
-  return { ...here, pixel: Math.hypot(beside.x - here.x, beside.y - here.y) };
+  const nextPixel = sigma.viewportToFramedGraph({ x: at.x + 1, y: at.y });
+  return { ...here, pixel: Math.hypot(nextPixel.x - here.x, nextPixel.y - here.y) };
 }
 
 /**
  * Returns the node at a point: of overlapping nodes, the one with the nearest center. Null if there is none.
  */
-function nodeAt(sigma: Sigma, at: Place): string | null {
+function nodeAt(sigma: Sigma, at: Point): string | null {
   const { x, y, pixel } = framed(sigma, at);
-  let [found, least]: [string | null, number] = [null, 1];
+  let [found, nearest]: [string | null, number] = [null, 1];
   for (const id of sigma.getGraph().nodes()) {
     const data = sigma.getNodeDisplayData(id);
     if (data === undefined) continue;
     const share = Math.hypot(data.x - x, data.y - y) / (pixel * sigma.scaleSize(data.size));
-    if (share < least) [found, least] = [id, share];
+    if (share < nearest) [found, nearest] = [id, share];
   }
   return found;
 }
 
-function edgeAt(sigma: Sigma, at: Place): string | null {
+function edgeAt(sigma: Sigma, at: Point): string | null {
   const { x, y, pixel } = framed(sigma, at);
-  let [found, least]: [string | null, number] = [null, lineReach * pixel];
+  let [found, nearest]: [string | null, number] = [null, edgeDistanceMax * pixel];
   sigma.getGraph().forEachEdge((id, _attributes, source, target) => {
     const [from, to] = [sigma.getNodeDisplayData(source), sigma.getNodeDisplayData(target)];
     if (from === undefined || to === undefined) return;
     const far = distanceTo({ x, y }, from, to);
-    if (far < least) [found, least] = [id, far];
+    if (far < nearest) [found, nearest] = [id, far];
   });
   return found;
 }
 
 /** Returns the distance from a point to a line segment. */
-function distanceTo({ x, y }: Place, from: Place, to: Place): number {
+function distanceTo({ x, y }: Point, from: Point, to: Point): number {
   const [dx, dy] = [to.x - from.x, to.y - from.y];
   const square = dx * dx + dy * dy;
   const along = square === 0 ? 0 : ((x - from.x) * dx + (y - from.y) * dy) / square;
@@ -55,9 +55,9 @@ function distanceTo({ x, y }: Place, from: Place, to: Place): number {
 }
 
 /** Replaces sigma's own hit test, and what it draws for it. */
-export function testByPlace(sigma: Sigma): void {
+export function installHitTest(sigma: Sigma): void {
   Object.assign(sigma, {
-    getNodeAtPosition: (at: Place) => nodeAt(sigma, at),
+    getNodeAtPosition: (at: Point) => nodeAt(sigma, at),
     getEdgeAtPoint: (x: number, y: number) => edgeAt(sigma, { x, y }),
   });
   (Reflect.get(sigma, 'pickingLayers') as Set<string>).clear();

@@ -1,62 +1,65 @@
 // Loads the initial elements of a canvas: those of an address or a result, or a sample of the graph. Also
 // provides the text of an empty canvas.
 import { counted } from '../model/format-number.js';
-import type { CanvasStart, GraphModel, Piece } from '../model/graph-model.js';
+import type { CanvasStart, GraphModel, Subgraph } from '../model/graph-model.js';
 import { type Item, isEdge } from '../model/item.js';
-import { look } from '../state/api.js';
-import type { Picture } from './graph-renderer.js';
+import { explore } from '../state/api.js';
+import type { GraphRenderer } from './graph-renderer.js';
 
 const startCount = 400;
 
-export async function firstPiece(start: CanvasStart): Promise<Piece> {
+export async function readInitialSubgraph(start: CanvasStart): Promise<Subgraph> {
   const { ids, around } = start;
   if (around !== undefined) {
     const [own, near] = await Promise.all([
-      look<Piece>('graph', { ids: [around] }),
-      look<{ items: { edge: Item; other: Item }[] }>('neighbours', { id: around }),
+      explore<Subgraph>('graph', { ids: [around] }),
+      explore<{ items: { edge: Item; other: Item }[] }>('neighbours', { id: around }),
     ]);
     const [element] = own.nodes;
     const all = [...own.nodes, ...near.items.map(({ other }) => other)];
-    if (element !== undefined && isEdge(element)) return piecesAtEdge(element);
-    const joined = await look<Piece>('graph', { ids: all.map(({ id }) => id) });
+    if (element !== undefined && isEdge(element)) return readEndpoints(element);
+    const joined = await explore<Subgraph>('graph', { ids: all.map(({ id }) => id) });
     return { nodes: all, edges: joined.edges };
   }
-  const piece = await look<Piece>('graph', ids === undefined ? { limit: startCount } : { ids });
-  return withEnds(piece);
+  const subgraph = await explore<Subgraph>(
+    'graph',
+    ids === undefined ? { limit: startCount } : { ids },
+  );
+  return withEnds(subgraph);
 }
 
-const piecesAtEdge = (edge: Item): Promise<Piece> =>
-  look<Piece>('graph', { ids: [edge.from_node, edge.to_node] });
+const readEndpoints = (edge: Item): Promise<Subgraph> =>
+  explore<Subgraph>('graph', { ids: [edge.from_node, edge.to_node] });
 
 /** The edges of a result are added with their endpoints. */
-async function withEnds(piece: Piece): Promise<Piece> {
-  const edges = piece.nodes.filter(isEdge);
-  if (edges.length === 0) return piece;
-  const nodes = piece.nodes.filter((item) => !isEdge(item));
+async function withEnds(subgraph: Subgraph): Promise<Subgraph> {
+  const edges = subgraph.nodes.filter(isEdge);
+  if (edges.length === 0) return subgraph;
+  const nodes = subgraph.nodes.filter((item) => !isEdge(item));
   const ends = edges.flatMap(({ from_node, to_node }) => [from_node!, to_node!]);
   const ids = [...new Set([...nodes.map(({ id }) => id), ...ends])];
-  const whole = await look<Piece>('graph', { ids });
+  const whole = await explore<Subgraph>('graph', { ids });
   return { nodes: whole.nodes, edges: [...edges, ...whole.edges] };
 }
 
 /** Adds the elements to the canvas. Returns those that no longer exist. */
 export function beginWith(
   model: GraphModel,
-  picture: Picture,
+  renderer: GraphRenderer,
   start: CanvasStart,
-  piece: Piece,
+  subgraph: Subgraph,
 ): string {
-  model.add(piece, undefined, false);
+  model.add(subgraph, undefined, false);
   const hasCome = (id: string): boolean => model.nodes.has(id) || model.edges.has(id);
   for (const id of start.chosen?.filter(hasCome) ?? []) model.chosen.add(id);
-  for (const [id, place] of start.pinned ?? []) {
+  for (const [id, position] of start.pinned ?? []) {
     if (!model.nodes.has(id)) continue;
     model.pinned.add(id);
-    picture.keepPlace(id, place);
+    renderer.presetPosition(id, position);
   }
-  const gone = new Set(start.ids?.filter((id) => !hasCome(id))).size;
-  if (model.nodes.size === 0 || gone === 0 || model.left > 0) return '';
-  return `No longer stored, of what this link shows: ${counted(gone, 'element')}.`;
+  const missing = new Set(start.ids?.filter((id) => !hasCome(id))).size;
+  if (model.nodes.size === 0 || missing === 0 || model.left > 0) return '';
+  return `No longer stored, of what this link shows: ${counted(missing, 'element')}.`;
 }
 
 /** Returns the property of the address that determines the colors, if elements have it. */
@@ -69,7 +72,7 @@ export interface Blank {
   /** Other addresses can show more. */
   isLink: boolean;
   /** The server did not report the number. */
-  isFault?: boolean;
+  isError?: boolean;
 }
 
 export function blankOf({ ids, around }: CanvasStart): Blank {

@@ -2,14 +2,14 @@
 // elements: the shortest path between them.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { whole } from '../model/format-number.js';
-import type { Piece } from '../model/graph-model.js';
+import type { Subgraph } from '../model/graph-model.js';
 import { type Item, isEdge, titleOf } from '../model/item.js';
-import { look, messageOf } from '../state/api.js';
+import { explore, messageOf } from '../state/api.js';
 import { useAnswer } from '../components/use-request.js';
 import { Properties } from '../components/properties.js';
 import { Waiting } from '../components/loading-or-error.js';
 import { linkTo } from '../state/router.js';
-import { type CanvasContext, type HandsProps, chosenItems, expand } from './canvas-context.js';
+import { type CanvasContext, type CanvasProps, chosenItems, expand } from './canvas-context.js';
 
 interface Degree {
   label: string;
@@ -20,24 +20,24 @@ interface Degree {
 const textMax = 280;
 const amounts = [25, 100, 500];
 
-export function Inspector({ hands, version }: HandsProps & { hands: CanvasContext }) {
-  const items = chosenItems(hands.model);
+export function Inspector({ context, version }: CanvasProps & { context: CanvasContext }) {
+  const items = chosenItems(context.model);
   if (items.length === 0) return null;
   return (
     <aside class="inspector" aria-label="Selection">
       {items.length === 1 && isEdge(items[0]!) ? (
-        <OneEdge hands={hands} edge={items[0]!} />
+        <OneEdge context={context} edge={items[0]!} />
       ) : items.length === 1 ? (
-        <One hands={hands} version={version} item={items[0]!} />
+        <One context={context} version={version} item={items[0]!} />
       ) : (
-        <Several hands={hands} items={items} />
+        <Several context={context} items={items} />
       )}
     </aside>
   );
 }
 
-function One({ hands, item }: HandsProps & { hands: CanvasContext; item: Item }) {
-  const { model, changed } = hands;
+function One({ context, item }: CanvasProps & { context: CanvasContext; item: Item }) {
+  const { model, changed } = context;
   const isPinned = model.pinned.has(item.id);
   const pin = (): void => {
     if (isPinned) model.pinned.delete(item.id);
@@ -51,7 +51,7 @@ function One({ hands, item }: HandsProps & { hands: CanvasContext; item: Item })
         <bdi>{titleOf(item)}</bdi>
       </h2>
       <Whole item={item} />
-      <Degrees hands={hands} item={item} />
+      <Degrees context={context} item={item} />
       <p class="actions">
         <button type="button" class="small" aria-pressed={isPinned} onClick={pin}>
           {isPinned ? 'unpin' : 'pin'}
@@ -62,7 +62,10 @@ function One({ hands, item }: HandsProps & { hands: CanvasContext; item: Item })
           disabled={model.expansionCount(item.id) === 0}
           onClick={() => {
             if (model.collapse(item.id)) changed();
-            else hands.say('Nothing to collapse: every neighbor is also connected elsewhere.');
+            else
+              context.showMessage(
+                'Nothing to collapse: every neighbor is also connected elsewhere.',
+              );
           }}
         >
           collapse
@@ -77,7 +80,7 @@ function One({ hands, item }: HandsProps & { hands: CanvasContext; item: Item })
         >
           hide
         </button>
-        {hands.isInset && (
+        {context.isInset && (
           <a class="small" href={linkTo('graph', '', { around: item.id })}>
             open in Graph
           </a>
@@ -92,7 +95,7 @@ function One({ hands, item }: HandsProps & { hands: CanvasContext; item: Item })
 }
 
 const Whole = ({ item }: { item: Item }) => (
-  <Properties item={item} most={textMax}>
+  <Properties item={item} lengthMax={textMax}>
     <div>
       <dt>id</dt>
       <dd class="mono">{item.id}</dd>
@@ -101,8 +104,8 @@ const Whole = ({ item }: { item: Item }) => (
 );
 
 /** Shows an edge: its properties and its two endpoints. */
-function OneEdge({ hands, edge }: { hands: CanvasContext; edge: Item }) {
-  const { model, changed } = hands;
+function OneEdge({ context, edge }: { context: CanvasContext; edge: Item }) {
+  const { model, changed } = context;
   const choose = (id: string): void => {
     model.chosen.clear();
     model.chosen.add(id);
@@ -134,27 +137,31 @@ interface Taken {
 }
 
 /** Lists the edge types of an element, with buttons that load some of the edges. */
-function Degrees({ hands, item }: { hands: CanvasContext; item: Item }) {
+function Degrees({ context, item }: { context: CanvasContext; item: Item }) {
   const { id } = item;
-  const ask = () => look<{ degrees: Degree[] }>('neighbours', { id, limit: 0 });
-  const { value, fault } = useAnswer(ask, [id]);
+  const ask = () => explore<{ degrees: Degree[] }>('neighbours', { id, limit: 0 });
+  const { value, error } = useAnswer(ask, [id]);
   const [amount, setAmount] = useState(amounts[0]!);
   const [pages, setPages] = useState(new Map<string, Taken>());
-  const count = hands.model.expansionCount(item.id);
+  const count = context.model.expansionCount(item.id);
   const before = useRef(count);
   // Collapsed neighbors can be loaded again.
   useEffect(() => {
     if (count < before.current) setPages(new Map());
     before.current = count;
   }, [count]);
-  if (value === undefined) return <Waiting fault={fault} />;
+  if (value === undefined) return <Waiting error={error} />;
   const { degrees } = value;
   if (degrees.length === 0) return <p class="hint">It has no edges.</p>;
   const more = async ({ label, direction, count }: Degree): Promise<void> => {
     const key = `${direction} ${label}`;
     const page = pages.get(key);
-    const asked = { label, direction, limit: amount };
-    const next = await expand(hands, item.id, page?.more ? { ...asked, after: page.more } : asked);
+    const options = { label, direction, limit: amount };
+    const next = await expand(
+      context,
+      item.id,
+      page?.more ? { ...options, after: page.more } : options,
+    );
     const taken = Math.min(count, (page?.count ?? 0) + amount);
     setPages(new Map(pages).set(key, { count: taken, more: next }));
   };
@@ -193,7 +200,7 @@ function DegreeRow(props: { degree: Degree; taken: Taken | undefined; more: () =
   const { label, direction, count } = degree;
   const left = taken === undefined ? count : taken.more === null ? 0 : count - taken.count;
   const rest = taken === undefined ? 'show' : `+${whole(left)} left`;
-  const said = left === 0 ? 'all here' : rest;
+  const text = left === 0 ? 'all here' : rest;
   return (
     <li>
       <span>
@@ -203,28 +210,28 @@ function DegreeRow(props: { degree: Degree; taken: Taken | undefined; more: () =
         type="button"
         class="small"
         disabled={left === 0}
-        aria-label={`${said}: ${direction} ${label}`}
+        aria-label={`${text}: ${direction} ${label}`}
         onClick={more}
       >
-        {said}
+        {text}
       </button>
     </li>
   );
 }
 
-function Several({ hands, items }: { hands: CanvasContext; items: Item[] }) {
-  const { model, changed, say } = hands;
+function Several({ context, items }: { context: CanvasContext; items: Item[] }) {
+  const { model, changed, showMessage } = context;
   const path = async (): Promise<void> => {
     const [from, to] = items;
     try {
-      const found = await look<Piece>('graph', { from: from!.id, to: to!.id });
+      const found = await explore<Subgraph>('graph', { from: from!.id, to: to!.id });
       model.add(found);
       model.chosen.clear();
       for (const { id } of found.nodes) model.chosen.add(id);
       changed(from!.id);
-      say(`The shortest path has ${found.edges.length} edges.`);
+      showMessage(`The shortest path has ${found.edges.length} edges.`);
     } catch (error) {
-      say(messageOf(error));
+      showMessage(messageOf(error));
     }
   };
   return (

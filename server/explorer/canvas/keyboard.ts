@@ -10,29 +10,29 @@ const directions: Record<string, [x: number, y: number]> = {
 };
 
 /** Returns whether the canvas handled the key. */
-export function onCanvasKey(hands: CanvasContext, event: KeyboardEvent): boolean {
-  const { model, picture } = hands;
-  const isOnCanvas = event.target === picture.host;
+export function onCanvasKey(context: CanvasContext, event: KeyboardEvent): boolean {
+  const { model, renderer } = context;
+  const isOnCanvas = event.target === renderer.host;
   const direction = isOnCanvas ? directions[event.key] : undefined;
   const [first] = model.chosen;
   if (direction !== undefined) {
-    const next = nearestTowards(hands, first, direction);
+    const next = nearestTowards(context, first, direction);
     if (next === undefined) return true;
     if (!event.shiftKey) model.chosen.clear();
     model.chosen.add(next);
   } else if (event.key === 'e' && isOnCanvas && first !== undefined) {
-    const edge = edgeAfter(hands, first);
+    const edge = edgeAfter(context, first);
     if (edge === undefined) return true;
     model.chosen.clear();
     model.chosen.add(edge);
   } else if (event.key === 'Enter' && isOnCanvas && first !== undefined) {
-    void expand(hands, first, {});
+    void expand(context, first, {});
     return true;
   } else if (event.key === 'Delete' || event.key === 'Backspace') model.hide(model.chosen);
   else if (event.key === 'z' && (event.metaKey || event.ctrlKey)) model.undo();
   else if (event.key === 'Escape') model.chosen.clear();
   else return false;
-  hands.changed();
+  context.changed();
   return true;
 }
 
@@ -56,26 +56,26 @@ function edgeAfter({ model }: CanvasContext, chosen: string): string | undefined
 const sideways = 2;
 
 function nearestTowards(
-  { picture }: CanvasContext,
+  { renderer }: CanvasContext,
   from: string | undefined,
   [dx, dy]: [number, number],
 ): string | undefined {
-  const { graph, sigma, host } = picture;
-  const placeOf = (id: string): { x: number; y: number } =>
+  const { graph, sigma, host } = renderer;
+  const positionOf = (id: string): { x: number; y: number } =>
     sigma.graphToViewport(graph.getNodeAttributes(id) as { x: number; y: number });
   const isThere = from !== undefined && graph.hasNode(from);
-  const start = isThere ? placeOf(from) : { x: host.clientWidth / 2, y: host.clientHeight / 2 };
+  const start = isThere ? positionOf(from) : { x: host.clientWidth / 2, y: host.clientHeight / 2 };
   let best: string | undefined;
-  let least = Number.POSITIVE_INFINITY;
+  let nearest = Number.POSITIVE_INFINITY;
   for (const id of graph.nodes()) {
     if (id === from) continue;
-    const { x, y } = placeOf(id);
+    const { x, y } = positionOf(id);
     const along = (x - start.x) * dx + (y - start.y) * dy;
     const across = Math.abs((x - start.x) * dy) + Math.abs((y - start.y) * dx);
     // Without a selection, start at the element nearest to the middle.
-    const way = isThere ? along + sideways * across : Math.hypot(along, across);
-    if ((isThere && along <= 0) || way >= least) continue;
-    [best, least] = [id, way];
+    const distance = isThere ? along + sideways * across : Math.hypot(along, across);
+    if ((isThere && along <= 0) || distance >= nearest) continue;
+    [best, nearest] = [id, distance];
   }
   return best;
 }

@@ -52,11 +52,11 @@ addEventListener('message', ({ data }: MessageEvent<Job>) => {
  * Returns the average movement of the elements, as a share of their distance from the common center.
  */
 function movement(before: Float32Array, after: Float32Array): number {
-  let [moved, reach] = [0, 0];
+  let [moved, distance] = [0, 0];
   for (let at = 0; at < after.length; at += perNode) {
     const [x, y] = [after[at]!, after[at + 1]!];
     moved += Math.hypot(x - before[at]!, y - before[at + 1]!);
-    reach += Math.hypot(x, y);
+    distance += Math.hypot(x, y);
   }
-  return reach === 0 ? 0 : moved / reach;
+  return distance === 0 ? 0 : moved / distance;
 }

@@ -73,7 +73,7 @@ const settingsFor = (order: number) => ({
 export class Layout {
   #worker: Worker | undefined;
   /** Offset of each node in the matrix of the worker. */
-  #places = new Map<string, number>();
+  #offsets = new Map<string, number>();
   #until = 0;
   #isWaiting = false;
   #version = 0;
@@ -118,7 +118,7 @@ export class Layout {
     const { graph } = this;
     const version = this.#version;
     const { nodes, edges } = matricesOf(graph);
-    this.#places = new Map(graph.nodes().map((id, at) => [id, at * perNode]));
+    this.#offsets = new Map(graph.nodes().map((id, at) => [id, at * perNode]));
     const settings = settingsFor(graph.order);
     this.#isWaiting = true;
     this.#sent = performance.now();
@@ -138,7 +138,7 @@ export class Layout {
     if (isCurrent) {
       this.graph.updateEachNodeAttributes(
         (id, attributes) => {
-          const at = this.#places.get(id);
+          const at = this.#offsets.get(id);
           if (at === undefined || attributes.fixed) return attributes;
           return Object.assign(attributes, { x: nodes[at], y: nodes[at + 1] });
         },

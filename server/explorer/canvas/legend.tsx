@@ -3,32 +3,34 @@
 import { useState } from 'preact/hooks';
 import { colourOf, hatching, isHatched } from '../model/colour.js';
 import type { ColourGroup } from '../model/colour-groups.js';
-import { typePlaces } from '../state/program.js';
-import type { CanvasContext, HandsProps } from './canvas-context.js';
+import { typePaletteIndexes } from '../state/program.js';
+import type { CanvasContext, CanvasProps } from './canvas-context.js';
 
 const shownMax = 12;
 
-function groupsOf({ model, picture }: CanvasContext): ColourGroup[] {
-  if (picture.colourBy !== '') return picture.groups;
-  return model.types().map(([name, count]) => ({ name, count, place: typePlaces.value.get(name) }));
+function groupsOf({ model, renderer }: CanvasContext): ColourGroup[] {
+  if (renderer.colourBy !== '') return renderer.groups;
+  return model
+    .types()
+    .map(([name, count]) => ({ name, count, paletteIndex: typePaletteIndexes.value.get(name) }));
 }
 
-export function Legend({ hands }: HandsProps) {
+export function Legend({ context }: CanvasProps) {
   const [isOpen, setOpen] = useState(false);
-  const groups = hands === undefined ? [] : groupsOf(hands);
+  const groups = context === undefined ? [] : groupsOf(context);
   if (groups.length === 0) return null;
   return (
     <ul class="legend" aria-label="Colors">
-      {groups.slice(0, isOpen ? groups.length : shownMax).map(({ name, count, place }) => (
+      {groups.slice(0, isOpen ? groups.length : shownMax).map(({ name, count, paletteIndex }) => (
         <li key={name}>
           <svg width="10" height="10" aria-hidden="true">
             <circle
               cx="5"
               cy="5"
               r="5"
-              fill={`light-dark(${colourOf(place, false)}, ${colourOf(place, true)})`}
+              fill={`light-dark(${colourOf(paletteIndex, false)}, ${colourOf(paletteIndex, true)})`}
             />
-            {isHatched(place) && (
+            {isHatched(paletteIndex) && (
               <path d={hatching(5, 5, 5)} stroke="var(--card)" stroke-width="1.5" />
             )}
           </svg>

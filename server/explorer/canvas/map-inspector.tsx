@@ -17,7 +17,7 @@ export function MapInspector({ item, near, itemOf, choose }: MapInspectorProps) 
   return (
     <aside class="inspector" aria-label="Selection">
       <p class="kind">{item.label}</p>
-      <Properties item={item} most={textMax} class="tall" />
+      <Properties item={item} lengthMax={textMax} class="tall" />
       <p class="actions">
         <a href={linkTo('graph', '', { around: item.id })}>open in Graph</a>
       </p>

@@ -1,17 +1,17 @@
 // The map of a vector type. Points start on the principal axes, and those that the index finds near are
 // pulled together. A click shows the element and its neighbors with their scores, never the numbers.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { GraphModel, type Piece } from '../model/graph-model.js';
+import { GraphModel, type Subgraph } from '../model/graph-model.js';
 import type { Item } from '../model/item.js';
-import { type VectorMap, neighboursOf, placesOf } from '../model/vector-map.js';
-import { look, messageOf } from '../state/api.js';
+import { type VectorMap, neighboursOf, initialPositions } from '../model/vector-map.js';
+import { explore, messageOf } from '../state/api.js';
 import { setParams } from '../state/router.js';
 import { colourOfStart } from './initial-elements.js';
 import type { CanvasContext } from './canvas-context.js';
 import { asSvg, save } from './export-image.js';
 import { Legend } from './legend.js';
 import { MapInspector } from './map-inspector.js';
-import { Picture } from './graph-renderer.js';
+import { GraphRenderer } from './graph-renderer.js';
 import { ColourChoice } from './tools.js';
 
 export interface MapProps {
@@ -43,9 +43,9 @@ function modelOf(type: string, { points, edges }: VectorMap): GraphModel {
 
 function useMap({ type, map, at, colour }: MapProps) {
   const host = useRef<HTMLDivElement>(null);
-  const hands = useRef<CanvasContext | undefined>(undefined);
+  const context = useRef<CanvasContext | undefined>(undefined);
   const [version, redraw] = useState(0);
-  const [message, say] = useState('');
+  const [message, showMessage] = useState('');
   useEffect(() => {
     const model = modelOf(type, map);
     let isLeft = false;
@@ -53,7 +53,7 @@ function useMap({ type, map, at, colour }: MapProps) {
     const choose = (id: string | undefined): void => {
       model.chosen.clear();
       if (id !== undefined && model.nodes.has(id)) model.chosen.add(id);
-      picture.refresh();
+      renderer.refresh();
       setParams({ at: id });
       draw();
     };
@@ -63,47 +63,49 @@ function useMap({ type, map, at, colour }: MapProps) {
       onGround: () => choose(undefined),
       onRest: draw,
     };
-    const picture = new Picture(host.current!, model, events, { places: placesOf(map) });
-    hands.current = { model, picture, changed: draw, say, isInset: false };
-    picture.follow();
+    const renderer = new GraphRenderer(host.current!, model, events, {
+      positions: initialPositions(map),
+    });
+    context.current = { model, renderer, changed: draw, showMessage, isInset: false };
+    renderer.follow();
     if (at !== undefined) choose(at);
     draw();
-    look<Piece>('graph', { ids: map.points.map(({ id }) => id) })
+    explore<Subgraph>('graph', { ids: map.points.map(({ id }) => id) })
       .then(({ nodes }) => {
         if (isLeft) return;
         for (const item of nodes) if (model.nodes.has(item.id)) model.nodes.set(item.id, item);
-        picture.colourBy = colourOfStart({ colourBy: colour }, model);
-        picture.paint();
+        renderer.colourBy = colourOfStart({ colourBy: colour }, model);
+        renderer.paint();
         draw();
       })
-      .catch((error: unknown) => say(messageOf(error)));
+      .catch((error: unknown) => showMessage(messageOf(error)));
     return () => {
       isLeft = true;
-      picture.close();
+      renderer.close();
     };
   }, [map]);
-  return { host, hands: hands.current, version, message, redraw };
+  return { host, context: context.current, version, message, redraw };
 }
 
 export function MapView(props: MapProps) {
   const { map, hits, at } = props;
-  const { host, hands, version, message, redraw } = useMap(props);
+  const { host, context, version, message, redraw } = useMap(props);
   const near = useMemo(() => neighboursOf(map), [map]);
-  useEffect(() => hands?.picture.light(hits), [hands, hits?.join()]);
-  const chosen = at === undefined ? undefined : hands?.model.nodes.get(at);
+  useEffect(() => context?.renderer.light(hits), [context, hits?.join()]);
+  const chosen = at === undefined ? undefined : context?.model.nodes.get(at);
   const choose = (id: string): void => {
-    hands!.model.chosen.clear();
-    hands!.model.chosen.add(id);
-    hands!.picture.refresh();
+    context!.model.chosen.clear();
+    context!.model.chosen.add(id);
+    context!.renderer.refresh();
     setParams({ at: id });
   };
   const recoloured = (): void => {
     redraw((n) => n + 1);
-    setParams({ by: hands?.picture.colourBy });
+    setParams({ by: context?.renderer.colourBy });
   };
   return (
     <div class="graph" data-points={map.points.length}>
-      <MapTools hands={hands} version={version} changed={recoloured} />
+      <MapTools context={context} version={version} changed={recoloured} />
       <div class="stage">
         <div
           ref={host}
@@ -115,13 +117,13 @@ export function MapView(props: MapProps) {
         <p class="said" role="status">
           {message}
         </p>
-        <Legend hands={hands} version={version} />
+        <Legend context={context} version={version} />
       </div>
-      {hands !== undefined && chosen !== undefined && (
+      {context !== undefined && chosen !== undefined && (
         <MapInspector
           item={chosen}
           near={near.get(chosen.id) ?? []}
-          itemOf={(id) => hands.model.nodes.get(id)}
+          itemOf={(id) => context.model.nodes.get(id)}
           choose={choose}
         />
       )}
@@ -130,40 +132,40 @@ export function MapView(props: MapProps) {
 }
 
 function MapTools(props: {
-  hands: CanvasContext | undefined;
+  context: CanvasContext | undefined;
   version: number;
   changed: () => void;
 }) {
-  const { hands, version, changed } = props;
-  const isRunning = hands?.picture.layout.isRunning === true;
+  const { context, version, changed } = props;
+  const isRunning = context?.renderer.layout.isRunning === true;
   const toggle = (): void => {
-    if (isRunning) hands!.picture.layout.stop();
-    else hands!.picture.layout.start();
+    if (isRunning) context!.renderer.layout.stop();
+    else context!.renderer.layout.start();
     changed();
   };
   return (
     <div class="tools" role="toolbar" aria-label="Map">
       <span class="hint">vectors that the index finds near each other are close together</span>
-      <ColourChoice hands={hands} version={version} changed={changed} />
-      <button type="button" class="small" disabled={hands === undefined} onClick={toggle}>
+      <ColourChoice context={context} version={version} changed={changed} />
+      <button type="button" class="small" disabled={context === undefined} onClick={toggle}>
         {isRunning ? 'pause' : 'layout'}
       </button>
-      <button type="button" class="small" onClick={() => hands?.picture.fit()}>
+      <button type="button" class="small" onClick={() => context?.renderer.fit()}>
         fit
       </button>
-      <SaveMap hands={hands} />
+      <SaveMap context={context} />
     </div>
   );
 }
 
-function SaveMap({ hands }: { hands: CanvasContext | undefined }) {
+function SaveMap({ context }: { context: CanvasContext | undefined }) {
   const paint = (): void => {
-    const style = getComputedStyle(hands!.picture.host);
-    const svg = asSvg(hands!.picture, style.backgroundColor, style.color);
+    const style = getComputedStyle(context!.renderer.host);
+    const svg = asSvg(context!.renderer, style.backgroundColor, style.color);
     save('map.svg', new Blob([svg], { type: 'image/svg+xml' }));
   };
   return (
-    <button type="button" class="small wide-only" disabled={hands === undefined} onClick={paint}>
+    <button type="button" class="small wide-only" disabled={context === undefined} onClick={paint}>
       SVG
     </button>
   );

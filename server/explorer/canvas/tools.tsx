@@ -6,21 +6,21 @@ import { propertiesOf } from '../model/item.js';
 import { CopyButton } from '../components/copy-code.js';
 import { asJson, asPng, asSvg, save } from './export-image.js';
 import { linkTo } from '../state/router.js';
-import { type CanvasContext, type HandsProps, inAddress } from './canvas-context.js';
+import { type CanvasContext, type CanvasProps, inAddress } from './canvas-context.js';
 
-export function Tools({ hands, version }: HandsProps) {
+export function Tools({ context, version }: CanvasProps) {
   const [, redraw] = useState(0);
-  const nodes = hands?.model.nodes.size ?? 0;
-  const edges = hands?.model.edges.size ?? 0;
-  const isRunning = hands?.picture.layout.isRunning === true;
+  const nodes = context?.model.nodes.size ?? 0;
+  const edges = context?.model.edges.size ?? 0;
+  const isRunning = context?.renderer.layout.isRunning === true;
   const toggle = (): void => {
-    if (isRunning) hands!.picture.layout.stop();
-    else hands!.picture.layout.start();
+    if (isRunning) context!.renderer.layout.stop();
+    else context!.renderer.layout.start();
     redraw((n) => n + 1);
   };
   const undo = (): void => {
-    hands!.model.undo();
-    hands!.changed();
+    context!.model.undo();
+    context!.changed();
   };
   return (
     <div class="tools" role="toolbar" aria-label="Canvas">
@@ -28,35 +28,35 @@ export function Tools({ hands, version }: HandsProps) {
         {counted(nodes, 'element')} · {counted(edges, 'edge')}
       </span>
       <ColourChoice
-        hands={hands}
+        context={context}
         version={version}
         changed={() => {
           redraw((n) => n + 1);
-          hands!.changed();
+          context!.changed();
         }}
       />
-      <button type="button" class="small" disabled={hands === undefined} onClick={toggle}>
+      <button type="button" class="small" disabled={context === undefined} onClick={toggle}>
         {isRunning ? 'pause' : 'layout'}
       </button>
-      <button type="button" class="small" onClick={() => hands?.picture.fit()}>
+      <button type="button" class="small" onClick={() => context?.renderer.fit()}>
         fit
       </button>
-      <button type="button" class="small" disabled={!hands?.model.canUndo} onClick={undo}>
+      <button type="button" class="small" disabled={!context?.model.canUndo} onClick={undo}>
         undo
       </button>
-      <SaveButtons hands={hands} />
+      <SaveButtons context={context} />
     </div>
   );
 }
 
-function SaveButtons({ hands }: { hands: CanvasContext | undefined }) {
+function SaveButtons({ context }: { context: CanvasContext | undefined }) {
   const paint = (): string => {
-    const style = getComputedStyle(hands!.picture.host);
-    return asSvg(hands!.picture, style.backgroundColor, style.color);
+    const style = getComputedStyle(context!.renderer.host);
+    return asSvg(context!.renderer, style.backgroundColor, style.color);
   };
   const link = (): string => {
     const { origin, pathname } = location;
-    const params = Object.entries(inAddress(hands!, nodesMax)).filter(([, text]) => text !== '');
+    const params = Object.entries(inAddress(context!, nodesMax)).filter(([, text]) => text !== '');
     return `${origin}${pathname}${linkTo('graph', '', Object.fromEntries(params))}`;
   };
   return (
@@ -79,7 +79,7 @@ function SaveButtons({ hands }: { hands: CanvasContext | undefined }) {
         type="button"
         class="small wide-only"
         onClick={() =>
-          save('graph.json', new Blob([asJson(hands!.model)], { type: 'application/json' }))
+          save('graph.json', new Blob([asJson(context!.model)], { type: 'application/json' }))
         }
       >
         JSON
@@ -90,19 +90,19 @@ function SaveButtons({ hands }: { hands: CanvasContext | undefined }) {
 }
 
 /** Chooses colors by type, or by the values of a property. */
-export function ColourChoice({ hands, changed }: HandsProps & { changed: () => void }) {
+export function ColourChoice({ context, changed }: CanvasProps & { changed: () => void }) {
   const names = new Set<string>();
-  for (const item of [...(hands?.model.nodes.values() ?? [])].slice(0, 200)) {
+  for (const item of [...(context?.model.nodes.values() ?? [])].slice(0, 200)) {
     for (const [name] of propertiesOf(item)) names.add(name);
   }
   return (
     <select
       class="small"
       aria-label="Color by"
-      value={hands?.picture.colourBy ?? ''}
+      value={context?.renderer.colourBy ?? ''}
       onChange={(event) => {
-        hands!.picture.colourBy = event.currentTarget.value;
-        hands!.picture.paint();
+        context!.renderer.colourBy = event.currentTarget.value;
+        context!.renderer.paint();
         changed();
       }}
     >

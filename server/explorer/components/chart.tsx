@@ -14,7 +14,7 @@ interface ChartProps {
 const width = 480;
 const height = 120;
 /** Number of positions on the time axis. */
-const places = 120;
+const positionCount = 120;
 
 function niceTop(value: number): number {
   if (value <= 0) return 1;
@@ -27,7 +27,7 @@ export function Chart({ title, lines, print, note }: ChartProps) {
   const length = lines[0]!.values.length;
   const isBlank = lines.every(({ values }) => values.every((one) => one === null));
   const top = niceTop(Math.max(0, ...lines.flatMap(({ values }) => values.map((one) => one ?? 0))));
-  const x = (at: number): number => width - ((length - 1 - at) * width) / (places - 1);
+  const x = (at: number): number => width - ((length - 1 - at) * width) / (positionCount - 1);
   const y = (value: number): number => height - (value / top) * (height - 4) - 1;
   const pathOf = (values: (number | null)[]): string => {
     let pen = 'M';
@@ -46,7 +46,7 @@ export function Chart({ title, lines, print, note }: ChartProps) {
   const onMove = (event: MouseEvent): void => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
     const share = 1 - (event.clientX - box.left) / box.width;
-    const at = length - 1 - Math.round(share * (places - 1));
+    const at = length - 1 - Math.round(share * (positionCount - 1));
     setUnder(at >= 0 && at < length ? at : undefined);
   };
   return (

@@ -1,10 +1,10 @@
 // Shows the state of this server in its cluster: role, leader, position and lag. It is only drawn for a node
 // of a cluster. Each node shows only itself, because its page connects to no other host.
 import { millis } from '../model/format-number.js';
-import type { ClusterPlace } from '../model/status.js';
+import type { ClusterState } from '../model/status.js';
 
-export function ClusterPanel({ cluster }: { cluster: ClusterPlace }) {
-  const { node, role, epoch, position, lag_ms, leader, fault } = cluster;
+export function ClusterPanel({ cluster }: { cluster: ClusterState }) {
+  const { node, role, epoch, position, lag_ms, leader, fault: error } = cluster;
   return (
     <section aria-labelledby="cluster">
       <h2 id="cluster">Cluster</h2>
@@ -32,9 +32,9 @@ export function ClusterPanel({ cluster }: { cluster: ClusterPlace }) {
             <b>{lag_ms === 0 ? 'none' : millis(lag_ms)}</b>
           </Fact>
         </dl>
-        {fault && (
+        {error && (
           <p class="note bad">
-            {fault.code}: {fault.error}
+            {error.code}: {error.error}
           </p>
         )}
       </div>

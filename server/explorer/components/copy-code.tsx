@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { hereLink } from '../state/router.js';
 import { asCurl, asPython, asTypeScript } from '../model/code-sample.js';
 
-const saidMs = 1_500;
+const feedbackMs = 1_500;
 
 export function CopyCode({ path, body, hasKey }: { path: string; body: string; hasKey: boolean }) {
   const origin = new URL('.', location.href).href.replace(/\/$/, '');
@@ -20,14 +20,14 @@ export function CopyCode({ path, body, hasKey }: { path: string; body: string; h
 }
 
 export function CopyButton({ name, text }: { name: string; text: () => string }) {
-  const [said, setSaid] = useState('');
+  const [feedback, setFeedback] = useState('');
   const copy = async (): Promise<void> => {
-    setSaid((await copyText(text())) ? 'copied' : 'not copied');
-    setTimeout(() => setSaid(''), saidMs);
+    setFeedback((await copyText(text())) ? 'copied' : 'not copied');
+    setTimeout(() => setFeedback(''), feedbackMs);
   };
   return (
     <button type="button" class="small" onClick={() => void copy()}>
-      {said || name}
+      {feedback || name}
     </button>
   );
 }

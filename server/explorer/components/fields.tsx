@@ -9,7 +9,7 @@ export interface FieldProps {
   path: string;
   label: string;
   typed: Typed;
-  faults: ReadonlyMap<string, string>;
+  errors: ReadonlyMap<string, string>;
   change: (typed: Typed) => void;
 }
 
@@ -36,20 +36,20 @@ export function Fields(props: {
   members: Member[];
   path: string;
   typed: { [member: string]: Typed };
-  faults: ReadonlyMap<string, string>;
+  errors: ReadonlyMap<string, string>;
   change: (name: string, typed: Typed) => void;
 }) {
-  const { members, path, typed, faults, change } = props;
+  const { members, path, typed, errors, change } = props;
   return (
     <>
-      {members.map(({ name, field, about, standard }) => (
+      {members.map(({ name, field, about, defaultValue }) => (
         <div class="field" key={name}>
           <FieldInput
             field={field}
             path={`${path}/${name}`}
-            label={standard === undefined ? name : `${name} (else ${standard})`}
+            label={defaultValue === undefined ? name : `${name} (else ${defaultValue})`}
             typed={typed[name]}
-            faults={faults}
+            errors={errors}
             change={(next) => change(name, next)}
           />
           {about && <p class="hint">{about}</p>}
@@ -66,8 +66,8 @@ function FieldInput(props: FieldProps) {
   return <SimpleField {...props} />;
 }
 
-function Fault({ path, faults }: { path: string; faults: ReadonlyMap<string, string> }) {
-  const text = faults.get(path);
+function FieldError({ path, errors }: { path: string; errors: ReadonlyMap<string, string> }) {
+  const text = errors.get(path);
   return text === undefined ? null : (
     <p class="fault" id={`fault${path}`} role="alert">
       {text}
@@ -76,15 +76,15 @@ function Fault({ path, faults }: { path: string; faults: ReadonlyMap<string, str
 }
 
 function SimpleField(props: FieldProps) {
-  const { field, path, label, typed, faults, change } = props;
+  const { field, path, label, typed, errors, change } = props;
   const text = typeof typed === 'string' ? typed : '';
   const isLong = field.kind === 'numbers' || field.kind === 'json' || text.length > 80;
   const shared = {
     id: `field${path}`,
     value: text,
     placeholder: hintOf(field),
-    'aria-invalid': faults.has(path),
-    'aria-describedby': faults.has(path) ? `fault${path}` : undefined,
+    'aria-invalid': errors.has(path),
+    'aria-describedby': errors.has(path) ? `fault${path}` : undefined,
     spellcheck: false,
     autocomplete: 'off' as const,
   };
@@ -113,7 +113,7 @@ function SimpleField(props: FieldProps) {
         </div>
       )}
       {field.kind === 'numbers' && <VectorSource label={label} pick={change} />}
-      <Fault path={path} faults={faults} />
+      <FieldError path={path} errors={errors} />
     </>
   );
 }
@@ -152,7 +152,7 @@ function kindName(field: Field): string {
 }
 
 function ListField(props: FieldProps & { of: Field }) {
-  const { of, path, label, typed, faults, change } = props;
+  const { of, path, label, typed, errors, change } = props;
   const items = Array.isArray(typed) ? typed : [];
   const put = (at: number, next: Typed): void => change(items.with(at, next));
   return (
@@ -167,7 +167,7 @@ function ListField(props: FieldProps & { of: Field }) {
             path={`${path}/${at}`}
             label={String(at)}
             typed={item}
-            faults={faults}
+            errors={errors}
             change={(next) => put(at, next)}
           />
           <button type="button" class="small" onClick={() => change(items.toSpliced(at, 1))}>
@@ -182,13 +182,13 @@ function ListField(props: FieldProps & { of: Field }) {
       >
         add one
       </button>
-      <Fault path={path} faults={faults} />
+      <FieldError path={path} errors={errors} />
     </fieldset>
   );
 }
 
 function ObjectField(props: FieldProps & { members: Member[] }) {
-  const { members, path, label, typed, faults, change } = props;
+  const { members, path, label, typed, errors, change } = props;
   const values = typeof typed === 'object' && !Array.isArray(typed) ? typed : {};
   return (
     <fieldset>
@@ -197,10 +197,10 @@ function ObjectField(props: FieldProps & { members: Member[] }) {
         members={members}
         path={path}
         typed={values}
-        faults={faults}
+        errors={errors}
         change={(name, next) => change({ ...values, [name]: next })}
       />
-      <Fault path={path} faults={faults} />
+      <FieldError path={path} errors={errors} />
     </fieldset>
   );
 }

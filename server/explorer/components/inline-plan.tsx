@@ -5,10 +5,10 @@ import { type Explanation, PlanTree } from './plan-tree.js';
 
 export function PlanHere({ query }: { query: string }) {
   const explain = () => ask<Explanation>(`${query}?explain=1`, { body: '{}' });
-  const { value, fault } = useAnswer(explain, [query]);
+  const { value, error } = useAnswer(explain, [query]);
   return (
     <div class="inline-plan">
-      {fault !== '' && <p class="note bad">{fault}</p>}
+      {error !== '' && <p class="note bad">{error}</p>}
       {value !== undefined && <PlanTree plan={value.value} />}
     </div>
   );

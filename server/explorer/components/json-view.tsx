@@ -11,8 +11,8 @@ const textMax = 400;
  * Number of items at first. Each request for more multiplies it by ten, so that every end is a few clicks
  * away.
  */
-const firstPiece = 20_000;
-const entriesAtOnce = 100;
+const expandedText = 20_000;
+const initialEntries = 100;
 /** Deeper values are closed at first. */
 const openDepth = 3;
 const openEntries = 30;
@@ -34,7 +34,7 @@ function Value({ value, depth }: { value: unknown; depth: number }) {
 }
 
 function Text({ text }: { text: string }) {
-  const [most, setMost] = useState(textMax);
+  const [shownMax, setShownMax] = useState(textMax);
   const isLink: boolean = isId(text);
   if (isLink) {
     return (
@@ -44,16 +44,16 @@ function Text({ text }: { text: string }) {
     );
   }
   // Shown with JSON escapes, so that quotes and line ends inside the text are visible.
-  const shown = JSON.stringify(beginningOf(text, most)).slice(1, -1);
+  const shown = JSON.stringify(beginningOf(text, shownMax)).slice(1, -1);
   return (
     <span class="text">
       <bdi>"{shown}</bdi>
-      {text.length > most ? '…' : '"'}
-      {text.length > most && (
+      {text.length > shownMax ? '…' : '"'}
+      {text.length > shownMax && (
         <button
           type="button"
           class="small"
-          onClick={() => setMost(Math.max(firstPiece, 10 * most))}
+          onClick={() => setShownMax(Math.max(expandedText, 10 * shownMax))}
         >
           more of {whole(text.length)} characters
         </button>
@@ -66,12 +66,12 @@ function Branch({ value, depth }: { value: object; depth: number }) {
   const isList = Array.isArray(value);
   const entries = isList ? value.length : Object.keys(value).length;
   const [isOpen, setOpen] = useState(depth < openDepth && (depth < 2 || entries < openEntries));
-  const [most, setMost] = useState(entriesAtOnce);
+  const [shownMax, setShownMax] = useState(initialEntries);
   const [open, close] = isList ? '[]' : '{}';
   if (entries === 0) return <span class="plain">{`${open}${close}`}</span>;
   const list: [string, unknown][] = isList
-    ? value.slice(0, most).map((item, at) => [String(at), item])
-    : Object.entries(value).slice(0, most);
+    ? value.slice(0, shownMax).map((item, at) => [String(at), item])
+    : Object.entries(value).slice(0, shownMax);
   return (
     <>
       <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -93,10 +93,10 @@ function Branch({ value, depth }: { value: object; depth: number }) {
               <Value value={inner} depth={depth + 1} />
             </li>
           ))}
-          {entries > most && (
+          {entries > shownMax && (
             <li>
-              <button type="button" class="small" onClick={() => setMost(most + 1000)}>
-                {whole(entries - most)} more
+              <button type="button" class="small" onClick={() => setShownMax(shownMax + 1000)}>
+                {whole(entries - shownMax)} more
               </button>
             </li>
           )}

@@ -3,13 +3,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import { schema } from '../state/program.js';
 
-export function Waiting({ text = 'Loading', fault = '' }: { text?: string; fault?: string }) {
+export function Waiting({ text = 'Loading', error = '' }: { text?: string; error?: string }) {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), 250);
     return () => clearTimeout(timer);
   }, []);
-  if (fault !== '') return <p class="note bad">{fault}</p>;
+  if (error !== '') return <p class="note bad">{error}</p>;
   return <p class="waiting">{isLate ? `${text} …` : ''}</p>;
 }
 
@@ -36,13 +36,13 @@ export function NeedsAdmin({ what }: { what: string }) {
 }
 
 /** Explains how to write the first query, for an existing type or for a new one. */
-export function HowQueriesBegin({ typesAreSaid = false }: { typesAreSaid?: boolean }) {
+export function HowQueriesBegin({ hasTypes = false }: { hasTypes?: boolean }) {
   const types = (schema.value ?? []).filter(({ kind }) => kind !== 'edge');
   const type = types.find(({ kind }) => kind === 'node') ?? types[0];
   const source = type?.kind === 'vector' ? `V<${type.name}>` : `N<${type?.name ?? 'Note'}>`;
   return (
     <>
-      {type === undefined && !typesAreSaid && <HowTypesBegin />}
+      {type === undefined && !hasTypes && <HowTypesBegin />}
       <p>
         Write {type === undefined ? 'a query after it' : 'one'} into a <code>.hx</code> file of the
         project and save it: <code>QUERY all() =&gt; all &lt;- {source} RETURN all</code>

@@ -7,19 +7,19 @@ import { shortened } from '../model/short-text.js';
 interface PropertiesProps {
   item: Item;
   /** Maximum number of characters of a value. */
-  most: number;
+  lengthMax: number;
   class?: string;
   /** Content after the properties. */
   children?: ComponentChildren;
 }
 
-export const Properties = ({ item, most, class: look, children }: PropertiesProps) => (
-  <dl class={look}>
+export const Properties = ({ item, lengthMax, class: className, children }: PropertiesProps) => (
+  <dl class={className}>
     {propertiesOf(item).map(([name, value]) => (
       <div key={name}>
         <dt>{name}</dt>
         <dd>
-          <bdi>{shown(value, most)}</bdi>
+          <bdi>{shown(value, lengthMax)}</bdi>
         </dd>
       </div>
     ))}
@@ -27,7 +27,7 @@ export const Properties = ({ item, most, class: look, children }: PropertiesProp
   </dl>
 );
 
-function shown(value: unknown, most: number): string {
+function shown(value: unknown, lengthMax: number): string {
   if (value === null || value === undefined) return '–';
-  return shortened(printValue(value), most);
+  return shortened(printValue(value), lengthMax);
 }

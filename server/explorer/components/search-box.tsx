@@ -2,7 +2,7 @@
 // queries and types by name. The key `/` focuses it.
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { look } from '../state/api.js';
+import { explore } from '../state/api.js';
 import { type Item, titleOf } from '../model/item.js';
 import { goTo, visits } from '../state/router.js';
 import { contract, schema } from '../state/program.js';
@@ -35,7 +35,7 @@ function namedHits(text: string): Hit[] {
 }
 
 async function findHits(text: string): Promise<Hit[]> {
-  const found = await look<{ items: { item: Item }[] }>('search', { text, limit: hitsMax });
+  const found = await explore<{ items: { item: Item }[] }>('search', { text, limit: hitsMax });
   const items = found.items.map(({ item }) => ({
     kind: item.label,
     title: titleOf(item),

@@ -2,7 +2,7 @@
 // below their line.
 import { useState } from 'preact/hooks';
 import type { Diagnostic } from '../state/sources.js';
-import { type Piece, piecesOf } from '../model/source-text.js';
+import { type Token, tokensOf } from '../model/source-text.js';
 import { PlanHere } from './inline-plan.js';
 
 interface SourceLinesProps {
@@ -28,15 +28,15 @@ export function SourceLines(props: SourceLinesProps) {
     <pre class="code lines" tabIndex={0} role="region" aria-label="Source">
       {lines.map((line, at) => {
         const number = first + at;
-        const faults = diagnostics.filter((one) => one.line === number);
+        const ownDiagnostics = diagnostics.filter((one) => one.line === number);
         const [, query = ''] = (costs && /^\s*QUERY\s+(\w+)/.exec(line)) ?? [];
         const toggle = (): void => open(opened === query ? '' : query);
-        const worst = faults.some(({ severity }) => severity === 'error') ? 'bad' : 'amber';
+        const worst = ownDiagnostics.some(({ severity }) => severity === 'error') ? 'bad' : 'amber';
         return (
           <div
             key={number}
             id={`line-${number}`}
-            class={faults.length > 0 ? `faulty ${worst}` : number === here ? 'here' : ''}
+            class={ownDiagnostics.length > 0 ? `faulty ${worst}` : number === here ? 'here' : ''}
           >
             <i data-line={number} />
             {costs && (
@@ -54,12 +54,12 @@ export function SourceLines(props: SourceLinesProps) {
                 )}
               </span>
             )}
-            {piecesOf(line, types).map((piece, i) => (
-              <Word key={i} piece={piece} link={linkOf?.(piece.text)} />
+            {tokensOf(line, types).map((token, i) => (
+              <Word key={i} token={token} link={linkOf?.(token.text)} />
             ))}
             {'\n'}
-            {faults.map((fault, i) => (
-              <Fault key={i} fault={fault} />
+            {ownDiagnostics.map((diagnostic, i) => (
+              <DiagnosticNote key={i} diagnostic={diagnostic} />
             ))}
             {query !== '' && opened === query && <PlanHere query={query} />}
           </div>
@@ -69,21 +69,21 @@ export function SourceLines(props: SourceLinesProps) {
   );
 }
 
-function Word({ piece, link }: { piece: Piece; link: string | undefined }) {
-  if (piece.kind === 'plain') return <>{piece.text}</>;
+function Word({ token, link }: { token: Token; link: string | undefined }) {
+  if (token.kind === 'plain') return <>{token.text}</>;
   // Names of types are recognized by their form. A variable can have the name of a query.
-  if (link !== undefined && (piece.kind === 'type' || piece.kind === 'step')) {
+  if (link !== undefined && (token.kind === 'type' || token.kind === 'step')) {
     return (
-      <a class={`word-${piece.kind}`} href={link}>
-        {piece.text}
+      <a class={`word-${token.kind}`} href={link}>
+        {token.text}
       </a>
     );
   }
-  return <span class={`word-${piece.kind}`}>{piece.text}</span>;
+  return <span class={`word-${token.kind}`}>{token.text}</span>;
 }
 
-function Fault({ fault }: { fault: Diagnostic }) {
-  const { code, column, line, endLine, endColumn, message, hint, severity } = fault;
+function DiagnosticNote({ diagnostic }: { diagnostic: Diagnostic }) {
+  const { code, column, line, endLine, endColumn, message, hint, severity } = diagnostic;
   const length = endLine === line ? Math.max(1, endColumn - column) : 1;
   return (
     <span class={`diagnostic ${severity}`} role="note">

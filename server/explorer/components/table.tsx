@@ -8,9 +8,9 @@ import { isId } from '../model/item.js';
 import { shortened } from '../model/short-text.js';
 import { linkTo } from '../state/router.js';
 
-const rowsAtOnce = 1_000;
+const pageRowsMax = 1_000;
 /** Maximum number of cells drawn at a time. Tables with many columns draw fewer rows. */
-const cellsAtOnce = 8_000;
+const pageCellsMax = 8_000;
 const columnsMax = 40;
 const cellMax = 300;
 const titleMax = 2_000;
@@ -38,9 +38,9 @@ export function Table({ rows }: { rows: Row[] }) {
     for (const name of Object.keys(row)) if (names.size < columnsMax) names.add(name);
   }
   const columns = [...names];
-  const step = Math.min(rowsAtOnce, Math.ceil(cellsAtOnce / Math.max(1, columns.length)));
+  const step = Math.min(pageRowsMax, Math.ceil(pageCellsMax / Math.max(1, columns.length)));
   const [pages, setPages] = useState(1);
-  const most = pages * step;
+  const shownMax = pages * step;
   const numeric = new Set(columns.filter((name) => isNumeric(rows, name)));
   const foot = useRef<HTMLButtonElement>(null);
   useReached(foot, [pages, rows], () => setPages(pages + 1));
@@ -57,7 +57,7 @@ export function Table({ rows }: { rows: Row[] }) {
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, most).map((row, at) => (
+          {rows.slice(0, shownMax).map((row, at) => (
             <tr key={at}>
               {columns.map((name) => (
                 <Cell key={name} value={row[name]} />
@@ -66,9 +66,9 @@ export function Table({ rows }: { rows: Row[] }) {
           ))}
         </tbody>
       </table>
-      {rows.length > most && (
+      {rows.length > shownMax && (
         <button ref={foot} type="button" class="quiet" onClick={() => setPages(pages + 1)}>
-          {whole(rows.length - most)} more rows
+          {whole(rows.length - shownMax)} more rows
         </button>
       )}
     </div>

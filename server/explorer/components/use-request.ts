@@ -5,19 +5,19 @@ import { comebacks, messageOf } from '../state/api.js';
 
 interface Seen<T> {
   value?: T;
-  fault: string;
+  error: string;
 }
 
 /**
  * The reply, or undefined before the first one; and the error of the last request, if it failed.
  */
 export function useAnswer<T>(ask: () => Promise<T>, inputs: readonly unknown[]): Seen<T> {
-  const [seen, setSeen] = useState<Seen<T>>({ fault: '' });
+  const [seen, setSeen] = useState<Seen<T>>({ error: '' });
   useEffect(() => {
     let isCurrent = true;
     ask().then(
-      (value) => isCurrent && setSeen({ value, fault: '' }),
-      (error: unknown) => isCurrent && setSeen((old) => ({ ...old, fault: messageOf(error) })),
+      (value) => isCurrent && setSeen({ value, error: '' }),
+      (error: unknown) => isCurrent && setSeen((old) => ({ ...old, error: messageOf(error) })),
     );
     return () => {
       isCurrent = false;

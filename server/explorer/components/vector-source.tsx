@@ -2,7 +2,7 @@
 // server.
 import { useState } from 'preact/hooks';
 import { isId } from '../model/item.js';
-import { look, messageOf } from '../state/api.js';
+import { explore, messageOf } from '../state/api.js';
 import { isScoped } from '../state/server.js';
 
 interface VectorSourceProps {
@@ -12,19 +12,19 @@ interface VectorSourceProps {
 
 export function VectorSource({ label, pick }: VectorSourceProps) {
   const [text, setText] = useState('');
-  const [said, say] = useState('');
+  const [message, showMessage] = useState('');
   const wanted = text.trim();
   const isElement = isId(wanted);
   if (isScoped.value) return null;
   const fill = async (): Promise<void> => {
     if (wanted === '') return;
     try {
-      const asked = isElement ? { id: wanted } : { text: wanted };
-      const { vector } = await look<{ vector: number[] }>('vector', asked);
+      const request = isElement ? { id: wanted } : { text: wanted };
+      const { vector } = await explore<{ vector: number[] }>('vector', request);
       pick(JSON.stringify(vector));
-      say(`${vector.length} numbers`);
+      showMessage(`${vector.length} numbers`);
     } catch (error) {
-      say(messageOf(error));
+      showMessage(messageOf(error));
     }
   };
   const onKey = (event: KeyboardEvent): void => {
@@ -48,7 +48,7 @@ export function VectorSource({ label, pick }: VectorSourceProps) {
         </button>
       </div>
       <p class="hint" role="status">
-        {said}
+        {message}
       </p>
     </div>
   );

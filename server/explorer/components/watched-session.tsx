@@ -34,7 +34,7 @@ const printSeen = (held: Held, items: readonly unknown[]): string =>
 
 function useWatch(connection: string) {
   const [seen, setSeen] = useState<Seen | undefined>();
-  const [fault, setFault] = useState('');
+  const [error, setError] = useState('');
   useEffect(() => {
     const started = performance.now();
     let last = '';
@@ -44,7 +44,7 @@ function useWatch(connection: string) {
       isBusy = true;
       try {
         const held = await readHeld(connection);
-        setFault('');
+        setError('');
         const items = (await readFirst(connection, itemsShown)) as Record<string, unknown>[];
         const printed = printSeen(held, items);
         if (printed === last) return;
@@ -61,7 +61,7 @@ function useWatch(connection: string) {
           changes: [change, ...(old?.changes ?? [])].slice(0, changesMax),
         }));
       } catch (error) {
-        setFault(messageOf(error));
+        setError(messageOf(error));
         // The session can still exist when the server is back.
         if (!isOffline.value) clearInterval(timer);
       } finally {
@@ -72,11 +72,11 @@ function useWatch(connection: string) {
     void read();
     return () => clearInterval(timer);
   }, [connection]);
-  return { seen, fault };
+  return { seen, error };
 }
 
 export function WatchedSession({ connection }: { connection: string }) {
-  const { seen, fault } = useWatch(connection);
+  const { seen, error } = useWatch(connection);
   const leave = (): void => setParams({ watch: undefined });
   return (
     <div class="stack watched">
@@ -88,8 +88,8 @@ export function WatchedSession({ connection }: { connection: string }) {
           Stop watching
         </button>
       </div>
-      {fault !== '' && <p class="note bad">{fault}</p>}
-      {fault === '' && seen === undefined && <Waiting />}
+      {error !== '' && <p class="note bad">{error}</p>}
+      {error === '' && seen === undefined && <Waiting />}
       {seen !== undefined && (
         <>
           <section>

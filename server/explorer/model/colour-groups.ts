@@ -8,12 +8,12 @@ export interface ColourGroup {
   name: string;
   count: number;
   /** Index in the palette; undefined for all other values, which are gray. */
-  place: number | undefined;
+  paletteIndex: number | undefined;
 }
 
 export interface ColourGroups {
   groups: ColourGroup[];
-  placeOf: (item: Item) => number | undefined;
+  paletteIndexOf: (item: Item) => number | undefined;
 }
 
 /** The last color of the palette is the gray of all other values. */
@@ -36,19 +36,23 @@ export function groupsBy(items: readonly Item[], property: string): ColourGroups
     return byRange(items.length, values.map(Number), property);
   }
   const order = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
-  const named = order.slice(0, groupsMax).map(([name, count], place) => ({ name, count, place }));
-  const places = new Map(named.map(({ name, place }) => [name, place]));
+  const named = order
+    .slice(0, groupsMax)
+    .map(([name, count], paletteIndex) => ({ name, count, paletteIndex }));
+  const paletteIndexes = new Map(named.map(({ name, paletteIndex }) => [name, paletteIndex]));
   return {
     groups: withRest(named, items.length),
-    placeOf: ({ [property]: value }) =>
-      value === undefined || value === null ? undefined : places.get(nameOf(value)),
+    paletteIndexOf: ({ [property]: value }) =>
+      value === undefined || value === null ? undefined : paletteIndexes.get(nameOf(value)),
   };
 }
 
 /** Elements that are in no group. */
 function withRest(groups: ColourGroup[], all: number): ColourGroup[] {
   const rest = all - groups.reduce((sum, { count }) => sum + count, 0);
-  return rest === 0 ? groups : [...groups, { name: 'others', count: rest, place: undefined }];
+  return rest === 0
+    ? groups
+    : [...groups, { name: 'others', count: rest, paletteIndex: undefined }];
 }
 
 function byRange(all: number, values: number[], property: string): ColourGroups {
@@ -58,14 +62,14 @@ function byRange(all: number, values: number[], property: string): ColourGroups 
     (_, at) => sorted[Math.floor((at * sorted.length) / rangesMax)]!,
   );
   const starts = [...new Set(cuts)];
-  const placeOfNumber = (value: number): number => starts.findLastIndex((start) => value >= start);
-  const groups = starts.map((start, place): ColourGroup => {
-    const inside = sorted.filter((value) => placeOfNumber(value) === place);
-    return { name: `${start} – ${inside.at(-1)}`, count: inside.length, place };
+  const rangeIndexOf = (value: number): number => starts.findLastIndex((start) => value >= start);
+  const groups = starts.map((start, paletteIndex): ColourGroup => {
+    const inside = sorted.filter((value) => rangeIndexOf(value) === paletteIndex);
+    return { name: `${start} – ${inside.at(-1)}`, count: inside.length, paletteIndex };
   });
   return {
     groups: withRest(groups, all),
-    placeOf: ({ [property]: value }) =>
-      isNumber(value) ? placeOfNumber(Number(value)) : undefined,
+    paletteIndexOf: ({ [property]: value }) =>
+      isNumber(value) ? rangeIndexOf(Number(value)) : undefined,
   };
 }

@@ -31,13 +31,13 @@ const dark = [
 ];
 
 /** Returns the color for an index in the palette; gray for undefined. */
-export function colourOf(place: number | undefined, isDark: boolean): string {
+export function colourOf(paletteIndex: number | undefined, isDark: boolean): string {
   const colours = isDark ? dark : light;
-  return colours[place === undefined ? colours.length - 1 : place % colours.length]!;
+  return colours[paletteIndex === undefined ? colours.length - 1 : paletteIndex % colours.length]!;
 }
 
-export const isHatched = (place: number | undefined): boolean =>
-  place !== undefined && Math.floor(place / light.length) % 2 === 1;
+export const isHatched = (paletteIndex: number | undefined): boolean =>
+  paletteIndex !== undefined && Math.floor(paletteIndex / light.length) % 2 === 1;
 
 /** Distances of the hatching lines from the center of a disc, as shares of its radius. */
 const chords = [-0.6, 0, 0.6];

@@ -7,7 +7,7 @@ export const nodesMax = 5_000;
 const edgesMax = 20_000;
 
 /** Position in the coordinates of the layout. */
-export interface Place {
+export interface Position {
   x: number;
   y: number;
 }
@@ -20,10 +20,10 @@ export interface CanvasStart {
   /** Property that determines the colors. */
   colourBy?: string;
   /** Pinned elements and their positions. */
-  pinned?: ReadonlyMap<string, Place>;
+  pinned?: ReadonlyMap<string, Position>;
 }
 
-export interface Piece {
+export interface Subgraph {
   nodes: Item[];
   edges: Item[];
 }
@@ -64,7 +64,7 @@ export class GraphModel {
   }
 
   /** Adds new elements as one step. `of`: the element that was expanded. */
-  add({ nodes, edges }: Piece, of?: string, isStep = true): Step | undefined {
+  add({ nodes, edges }: Subgraph, of?: string, isStep = true): Step | undefined {
     const fresh = nodes.filter(({ id }) => !this.nodes.has(id));
     const added = fresh.slice(0, nodesMax - this.nodes.size);
     this.left = fresh.length - added.length;
@@ -95,10 +95,10 @@ export class GraphModel {
 
   /** Hides elements and their edges. The data do not change. */
   hide(ids: Iterable<string>): void {
-    const gone = new Set(ids);
-    const nodes = [...gone].flatMap((id) => this.nodes.get(id) ?? []);
+    const hidden = new Set(ids);
+    const nodes = [...hidden].flatMap((id) => this.nodes.get(id) ?? []);
     if (nodes.length === 0) return;
-    const edges = this.#edgesAt(gone);
+    const edges = this.#edgesAt(hidden);
     const pinned = nodes.flatMap(({ id }) => (this.pinned.has(id) ? [id] : []));
     this.#drop(nodes, edges);
     this.#steps.push({ nodes, edges, isRemoval: true, of: undefined, pinned });
@@ -129,8 +129,8 @@ export class GraphModel {
       for (const expansion of step.collapsed ?? []) expansion.of = step.of;
       return;
     }
-    const gone = new Set(step.nodes.map(({ id }) => id));
-    this.#drop(step.nodes, [...step.edges, ...this.#edgesAt(gone)]);
+    const removed = new Set(step.nodes.map(({ id }) => id));
+    this.#drop(step.nodes, [...step.edges, ...this.#edgesAt(removed)]);
   }
 
   /** Returns the expansions of an element that can be collapsed. */

@@ -23,7 +23,7 @@ export const isItem = (value: unknown): value is Item =>
 export const isEdge = (item: Item): boolean => isId(item.from_node) && isId(item.to_node);
 
 const implicit = new Set(['id', 'label', 'from_node', 'to_node', 'score', 'distance', 'hops']);
-const telling = ['name', 'title', 'label_text', 'text', 'key', 'email', 'slug'];
+const titleProperties = ['name', 'title', 'label_text', 'text', 'key', 'email', 'slug'];
 
 /** Declared properties, in their order. */
 export const propertiesOf = (item: Item): [string, unknown][] =>
@@ -36,18 +36,18 @@ export function titleOf(item: Item): string {
   const texts = propertiesOf(item).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
   );
-  const named = telling.map((name) => texts.find(([key]) => key === name)).find(Boolean);
+  const named = titleProperties.map((name) => texts.find(([key]) => key === name)).find(Boolean);
   const text = (named ?? texts[0])?.[1] ?? `${item.label} ${item.id.slice(-6)}`;
   return shortened(text, titleMax);
 }
 
 const depthMax = 12;
 
-/** Returns every element and every id inside a value, at most `most` of them. */
-export function itemsIn(value: unknown, most: number): Map<string, Item | undefined> {
+/** Returns every element and every id inside a value, at most `max` of them. */
+export function itemsIn(value: unknown, max: number): Map<string, Item | undefined> {
   const found = new Map<string, Item | undefined>();
   const visit = (inner: unknown, depth: number): void => {
-    if (found.size >= most || depth > depthMax) return;
+    if (found.size >= max || depth > depthMax) return;
     if (isItem(inner)) found.set(inner.id, inner);
     else if (isId(inner)) {
       if (!found.has(inner)) found.set(inner, undefined);

@@ -1,18 +1,18 @@
 // Encodes elements in the address in a short form: their ids, and the positions of some. Invalid parts of an
 // address are ignored. Pure.
-import type { Place } from './graph-model.js';
+import type { Position } from './graph-model.js';
 
 /** Decodes positions, in the order of their ids: `12_-40.5_3_0`. */
-export const packPlaces = (places: readonly Place[]): string =>
-  places.flatMap(({ x, y }) => [Number(x.toFixed(1)), Number(y.toFixed(1))]).join('_');
+export const packPositions = (positions: readonly Position[]): string =>
+  positions.flatMap(({ x, y }) => [Number(x.toFixed(1)), Number(y.toFixed(1))]).join('_');
 
 /** Elements without a position in the address are left out. */
-export function unpackPlaces(ids: readonly string[], text: string): Map<string, Place> {
+export function unpackPositions(ids: readonly string[], text: string): Map<string, Position> {
   const numbers = text.split('_').map((one) => (one === '' ? Number.NaN : Number(one)));
-  const places = ids.map((id, at): [string, Place] => {
+  const positions = ids.map((id, at): [string, Position] => {
     return [id, { x: numbers[2 * at]!, y: numbers[2 * at + 1]! }];
   });
-  return new Map(places.filter(([, { x, y }]) => Number.isFinite(x) && Number.isFinite(y)));
+  return new Map(positions.filter(([, { x, y }]) => Number.isFinite(x) && Number.isFinite(y)));
 }
 
 /** Encodes ids in 22 characters each instead of 36. */

@@ -30,10 +30,10 @@ export function marksIn(files: readonly { text: string }[]): Marks {
     for (const match of plain.matchAll(declarationForm)) {
       const marks = new Map<string, string[]>();
       for (const property of bodyAt(plain, match.index + match[0].length).matchAll(propertyForm)) {
-        const [, words = '', name = '', standard] = property;
+        const [, words = '', name = '', defaultValue] = property;
         const list = [
           ...(words.includes('UNIQUE') ? ['unique'] : words.includes('INDEX') ? ['index'] : []),
-          ...(standard === undefined ? [] : [`= ${standard.slice(0, textMax)}`]),
+          ...(defaultValue === undefined ? [] : [`= ${defaultValue.slice(0, textMax)}`]),
         ];
         if (list.length > 0) marks.set(name, list);
       }

@@ -2,9 +2,9 @@
 // Pure.
 import { type Member, type Typed, typedFrom, typedText } from './value-form.js';
 
-const kept = new Set(['view', 'run', 'body', 'part', 'filter']);
+const reserved = new Set(['view', 'run', 'body', 'part', 'filter']);
 
-const nameInAddress = (name: string): string => (kept.has(name) ? `$${name}` : name);
+const nameInAddress = (name: string): string => (reserved.has(name) ? `$${name}` : name);
 
 export function typedOf(members: Member[], params: URLSearchParams): Record<string, Typed> {
   const typed: Record<string, Typed> = {};

@@ -2,7 +2,7 @@
 // key is a variable of the environment and is never copied. Pure.
 import { type Call, argumentsOf, bodyOf } from './session.js';
 
-export interface WalkPlace {
+export interface SessionServer {
   /** Origin of the server, without a trailing slash. */
   origin: string;
   hasKey: boolean;
@@ -11,7 +11,7 @@ export interface WalkPlace {
 const inShell = (text: string): string => text.replaceAll("'", `'\\''`);
 
 /** The first line sets the connection id, so the variable is outside the quotes. */
-export function walkAsCurl(calls: readonly Call[], { origin, hasKey }: WalkPlace): string {
+export function walkAsCurl(calls: readonly Call[], { origin, hasKey }: SessionServer): string {
   const key = hasKey ? ' -H "x-api-key: $TRELLIS_API_KEY"' : '';
   const post = `curl -s -H 'Content-Type: application/json'${key}`;
   const lines = calls.map((call) => {
@@ -22,7 +22,10 @@ export function walkAsCurl(calls: readonly Call[], { origin, hasKey }: WalkPlace
   return [`C=$(${post} -X POST '${origin}/mcp/init')`, ...lines, ''].join('\n');
 }
 
-export function walkAsTypeScript(calls: readonly Call[], { origin, hasKey }: WalkPlace): string {
+export function walkAsTypeScript(
+  calls: readonly Call[],
+  { origin, hasKey }: SessionServer,
+): string {
   const key = hasKey ? "\n      'x-api-key': process.env.TRELLIS_API_KEY ?? ''," : '';
   const lines = calls.map((call) => {
     const { connection_id: _, ...rest } = bodyOf(call, '');

@@ -30,10 +30,10 @@ export function printCall({ tool, data }: Call): string {
   const { filter, ...rest } = data;
   const condition = (filter as { properties?: Condition[][] } | undefined)?.properties?.[0]?.[0];
   const words = Object.values(rest).filter((value) => typeof value !== 'boolean');
-  const said = condition
+  const argumentText = condition
     ? `${condition.key} ${condition.operator} ${String(condition.value)}`
     : words.map(printValue).join(' ');
-  return `${tool} ${said}`.trim();
+  return `${tool} ${argumentText}`.trim();
 }
 
 interface Condition {

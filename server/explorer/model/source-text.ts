@@ -6,7 +6,7 @@ interface File {
   text: string;
 }
 
-export interface Piece {
+export interface Token {
   kind: 'comment' | 'text' | 'number' | 'keyword' | 'type' | 'step' | 'plain';
   text: string;
 }
@@ -19,8 +19,8 @@ const keywords = new Set(
   ),
 );
 
-export function piecesOf(line: string, types: ReadonlySet<string>): Piece[] {
-  return [...line.matchAll(wordForm)].map((match): Piece => {
+export function tokensOf(line: string, types: ReadonlySet<string>): Token[] {
+  return [...line.matchAll(wordForm)].map((match): Token => {
     const { comment, text, number, word } = match.groups!;
     const kind = comment
       ? 'comment'
@@ -58,14 +58,14 @@ export function textOfQuery(
   files: readonly File[],
   name: string,
 ): { path: string; line: number; text: string } | undefined {
-  const place = declarationsIn(files).get(name);
-  const file = files.find(({ path }) => path === place?.path);
-  if (place === undefined || file === undefined) return undefined;
+  const declaration = declarationsIn(files).get(name);
+  const file = files.find(({ path }) => path === declaration?.path);
+  if (declaration === undefined || file === undefined) return undefined;
   const lines = file.text.split('\n');
-  let start = place.line - 1;
+  let start = declaration.line - 1;
   while (start > 0 && /^\s*(\/\/|#\[)/.test(lines[start - 1]!)) start--;
-  let end = place.line;
+  let end = declaration.line;
   while (end < lines.length && !/^\s*(QUERY\s|[NEV]::\w+[^:]*\{|#\[)/.test(lines[end]!)) end++;
-  while (end > place.line && /^\s*(\/\/.*)?$/.test(lines[end - 1]!)) end--;
-  return { path: place.path, line: start + 1, text: lines.slice(start, end).join('\n') };
+  while (end > declaration.line && /^\s*(\/\/.*)?$/.test(lines[end - 1]!)) end--;
+  return { path: declaration.path, line: start + 1, text: lines.slice(start, end).join('\n') };
 }

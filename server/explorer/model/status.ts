@@ -16,7 +16,7 @@ export interface TypeCount {
 }
 
 /** State of the server in its cluster. */
-export interface ClusterPlace {
+export interface ClusterState {
   node: string;
   role: string;
   epoch: number;
@@ -45,7 +45,7 @@ export interface Status {
   writer?: { writes: number; index_lag: number };
   sessions?: number;
   /** Absent without a cluster. */
-  cluster?: ClusterPlace;
+  cluster?: ClusterState;
 }
 
 /** Figures of one second. */

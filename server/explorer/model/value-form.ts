@@ -14,7 +14,7 @@ export interface Member {
   name: string;
   field: Field;
   about?: string;
-  standard?: string;
+  defaultValue?: string;
 }
 
 /** Content of a field: the text of a simple one. */

@@ -29,8 +29,8 @@ export function neighboursOf({ points, edges, scores }: VectorMap): Map<string, 
 }
 
 /** Distance between the farthest points when the layout begins. */
-const reach = 600;
+const extent = 600;
 
 /** Returns the initial position of each point, on the principal axes. */
-export const placesOf = ({ points }: VectorMap): Map<string, { x: number; y: number }> =>
-  new Map(points.map(({ id, x, y }) => [id, { x: x * reach, y: y * reach }]));
+export const initialPositions = ({ points }: VectorMap): Map<string, { x: number; y: number }> =>
+  new Map(points.map(({ id, x, y }) => [id, { x: x * extent, y: y * extent }]));

@@ -1,6 +1,6 @@
 // The page Graph. The address contains the ids of the elements, so that a link shows the same elements.
 import type { CanvasStart } from '../model/graph-model.js';
-import { unpackIds, unpackPlaces } from '../model/packed-ids.js';
+import { unpackIds, unpackPositions } from '../model/packed-ids.js';
 import { Canvas } from '../canvas/lazy-canvas.js';
 import { NeedsWhole } from '../components/loading-or-error.js';
 import { route, visits } from '../state/router.js';
@@ -10,12 +10,12 @@ import { isScoped } from '../state/server.js';
 function startOf(params: URLSearchParams): CanvasStart {
   const [around, packed] = [params.get('around'), params.get('n')];
   if (around !== null) return { around, chosen: [around] };
-  const looks = {
+  const view = {
     chosen: unpackIds(params.get('at') ?? ''),
     colourBy: params.get('by') ?? '',
-    pinned: unpackPlaces(unpackIds(params.get('pin') ?? ''), params.get('place') ?? ''),
+    pinned: unpackPositions(unpackIds(params.get('pin') ?? ''), params.get('place') ?? ''),
   };
-  return packed === null ? looks : { ids: unpackIds(packed), ...looks };
+  return packed === null ? view : { ids: unpackIds(packed), ...view };
 }
 
 export function Graph() {

@@ -1,6 +1,6 @@
 // The login form. The API key is kept in memory, or in the session storage of the tab if the box is checked.
 import { useState } from 'preact/hooks';
-import { keyAsked, useKey } from '../state/key.js';
+import { keyRequest, useKey } from '../state/key.js';
 import { pollNow } from '../state/server.js';
 
 export function Login() {
@@ -33,7 +33,7 @@ export function Login() {
           />
         </label>
         <p id="key-fault" class="fault" role="alert">
-          {keyAsked.value}
+          {keyRequest.value}
         </p>
         <label class="check">
           <input

@@ -182,7 +182,7 @@ function Queries({ now }: { now: Status }) {
     return (
       <div class="empty card">
         <h2>No queries yet</h2>
-        <HowQueriesBegin typesAreSaid />
+        <HowQueriesBegin hasTypes />
       </div>
     );
   }

@@ -6,10 +6,10 @@ import { route, setParams } from '../state/router.js';
 
 export const filterOf = (): string => route.value.params.get('filter') ?? '';
 
-export function QueryFilter({ class: looks }: { class?: string }) {
+export function QueryFilter({ class: className }: { class?: string }) {
   return (
     <input
-      class={looks}
+      class={className}
       type="text"
       placeholder="Filter queries"
       aria-label="Filter queries"

@@ -12,7 +12,7 @@ export function Query() {
   const { name } = route.value;
   const all = contract.value?.queries ?? [];
   const filter = filterOf();
-  const kept: Record<string, string> = filter === '' ? {} : { filter };
+  const filterParams: Record<string, string> = filter === '' ? {} : { filter };
   const query = queryNamed(name);
   const shown = queriesLeft();
   if (all.length === 0 && name === '') {
@@ -31,7 +31,7 @@ export function Query() {
           {shown.map((one) => (
             <li key={one.name}>
               <a
-                href={linkTo('query', one.name, kept)}
+                href={linkTo('query', one.name, filterParams)}
                 aria-current={one.name === name ? 'true' : undefined}
               >
                 {one.name}

@@ -14,7 +14,7 @@ import { Table, tablesIn } from '../components/table.js';
 export interface Run {
   answer?: Answer;
   plan?: Explanation;
-  fault?: unknown;
+  error?: unknown;
 }
 
 const views = ['json', 'table', 'graph', 'plan'] as const;
@@ -28,15 +28,15 @@ const itemsMax = 2_000;
 export function Result({ run }: { run: Run }) {
   const { answer, plan } = run;
   if (answer === undefined && plan === undefined) {
-    return run.fault === undefined ? (
+    return run.error === undefined ? (
       <div class="empty">
         <h2>Run it to see its result</h2>
         <p>Ctrl or ⌘ with Enter also runs it.</p>
       </div>
     ) : null;
   }
-  const asked = views.find((one) => one === route.value.params.get('view'));
-  const view = asked ?? (plan && !answer ? 'plan' : defaultView(answer!.value));
+  const requested = views.find((one) => one === route.value.params.get('view'));
+  const view = requested ?? (plan && !answer ? 'plan' : defaultView(answer!.value));
   return (
     <>
       <div class="tabs" role="tablist" aria-label="View of the result" onKeyDown={onTabKey}>

@@ -19,8 +19,8 @@ import { type Run, Result } from './result.js';
 type Mode = 'run' | 'explain' | 'profile';
 
 /** Errors by the path of their field. */
-function faultsOf(error: ApiError): Map<string, string> {
-  const list = error.fault.errors ?? [error.fault];
+function errorsByField(error: ApiError): Map<string, string> {
+  const list = error.body.errors ?? [error.body];
   return new Map(list.flatMap(({ path, error: text }) => (path ? [[path, text]] : [])));
 }
 
@@ -69,24 +69,24 @@ const answerMs = 300;
 /** Makes calls, one at a time. `isAsking`: a call that writes waits for its confirmation. */
 function useCalls(query: QueryContract, body: string) {
   const [run, setRun] = useState<Run>({});
-  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const [errors, setErrors] = useState<ReadonlyMap<string, string>>(new Map());
   const [running, setRunning] = useState<AbortController | undefined>();
-  const [asked, setAsked] = useState<{ body: string; at: number } | undefined>();
+  const [unconfirmed, setUnconfirmed] = useState<{ body: string; at: number } | undefined>();
   // A changed body needs another confirmation.
-  const isAsking = asked?.body === body;
+  const isAsking = unconfirmed?.body === body;
   const start = async (mode: Mode, isLink = false): Promise<void> => {
     if (query.writes && mode !== 'explain') {
       const now = performance.now();
-      if (!isAsking) setAsked({ body, at: now });
+      if (!isAsking) setUnconfirmed({ body, at: now });
       // The second click of a double click is no confirmation.
-      if (!isAsking || now - asked.at < answerMs) return;
+      if (!isAsking || now - unconfirmed.at < answerMs) return;
     }
-    setAsked(undefined);
+    setUnconfirmed(undefined);
     if (running !== undefined) return;
     const own = new AbortController();
     const visit = visits.value;
     setRunning(own);
-    setFaults(new Map());
+    setErrors(new Map());
     try {
       const done = await carryOut(query, mode, body, own.signal);
       setRun(done);
@@ -96,18 +96,18 @@ function useCalls(query: QueryContract, body: string) {
       if (isHere) noteInAddress(query, mode, done, isLink);
     } catch (error) {
       if (own.signal.aborted) return;
-      setRun({ fault: error });
-      if (error instanceof ApiError) setFaults(faultsOf(error));
+      setRun({ error });
+      if (error instanceof ApiError) setErrors(errorsByField(error));
     } finally {
       setRunning(undefined);
     }
   };
   const forgive = (name: string): void => {
     const isOf = (path: string): boolean => path === `/${name}` || path.startsWith(`/${name}/`);
-    setFaults((old) => new Map([...old].filter(([path]) => !isOf(path))));
+    setErrors((old) => new Map([...old].filter(([path]) => !isOf(path))));
   };
-  const drop = (): void => setAsked(undefined);
-  return { run, faults, forgive, running, isAsking, drop, start };
+  const drop = (): void => setUnconfirmed(undefined);
+  return { run, errors, forgive, running, isAsking, drop, start };
 }
 
 export function Runner({ query }: { query: QueryContract }) {
@@ -116,7 +116,7 @@ export function Runner({ query }: { query: QueryContract }) {
   const [typed, setTyped] = useState<Record<string, Typed>>(() => typedOf(members, params));
   const raw = params.get('body');
   const body = raw ?? printBody(members, typed);
-  const { run, faults, forgive, running, isAsking, drop, start } = useCalls(query, body);
+  const { run, errors, forgive, running, isAsking, drop, start } = useCalls(query, body);
   const change = (name: string, next: Typed): void => {
     const all = { ...typed, [name]: next };
     setTyped(all);
@@ -144,7 +144,7 @@ export function Runner({ query }: { query: QueryContract }) {
       <form class="card" onSubmit={onSubmit}>
         <Head query={query} />
         {raw === null ? (
-          <Fields members={members} path="" typed={typed} faults={faults} change={change} />
+          <Fields members={members} path="" typed={typed} errors={errors} change={change} />
         ) : (
           <RawBody text={raw} />
         )}
@@ -174,7 +174,7 @@ export function Runner({ query }: { query: QueryContract }) {
         ) : (
           <Facts run={run} />
         )}
-        {run.fault !== undefined && <p class="note bad">{messageOf(run.fault)}</p>}
+        {run.error !== undefined && <p class="note bad">{messageOf(run.error)}</p>}
         <Result run={run} />
       </div>
     </section>

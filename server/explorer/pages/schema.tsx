@@ -11,7 +11,7 @@ import { HowTypesBegin, Waiting } from '../components/loading-or-error.js';
 import type { QueryContract } from '../model/contract.js';
 import type { Item } from '../model/item.js';
 import { textOfQuery } from '../model/source-text.js';
-import { comebacks, look, messageOf } from '../state/api.js';
+import { comebacks, explore, messageOf } from '../state/api.js';
 import { contract, schema } from '../state/program.js';
 import { linkTo, route, setParams, visits } from '../state/router.js';
 import { isAdmin, isScoped, status } from '../state/server.js';
@@ -150,33 +150,33 @@ function Browse({ type }: { type: string }) {
   const [rows, setRows] = useState<Item[] | undefined>();
   const [more, setMore] = useState<string | null>(null);
   const [count, setCount] = useState(0);
-  const [fault, setFault] = useState('');
-  const asked = route.value;
+  const [error, setError] = useState('');
+  const startRoute = route.value;
   /** Reads more rows until `wanted` are loaded. */
   const read = async (here: Item[], after: string | undefined, wanted: number): Promise<void> => {
     try {
       const limit = Math.min(wanted - here.length, pageMax);
-      const page = await look<Page>('elements', { type, limit, after });
+      const page = await explore<Page>('elements', { type, limit, after });
       const all = [...here, ...page.items];
       if (page.more !== null && all.length < wanted) return await read(all, page.more, wanted);
-      setFault('');
+      setError('');
       setRows(all);
       setMore(page.more);
       setCount(page.count);
     } catch (error) {
-      setFault(messageOf(error));
+      setError(messageOf(error));
     }
   };
   const readMore = async (here: Item[], after: string): Promise<void> => {
     const wanted = here.length + pageRows;
     await read(here, after, wanted);
-    setParams({ rows: String(Math.min(wanted, linkRows)) }, asked);
+    setParams({ rows: String(Math.min(wanted, linkRows)) }, startRoute);
   };
   useEffect(() => {
-    const wanted = Number(asked.params.get('rows'));
+    const wanted = Number(startRoute.params.get('rows'));
     void read([], undefined, Math.min(Math.max(Math.trunc(wanted) || 0, pageRows), linkRows));
   }, [type, visits.value, comebacks.value]);
-  if (rows === undefined || fault !== '') return <Waiting fault={fault} />;
+  if (rows === undefined || error !== '') return <Waiting error={error} />;
   if (rows.length === 0) return <p class="hint">There are no elements of this type yet.</p>;
   return (
     <div>

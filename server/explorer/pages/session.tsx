@@ -49,7 +49,7 @@ function WholeSession() {
         <WatchForm />
       </div>
       <section class="path" aria-label="Session steps" aria-live="polite">
-        {walking.value.fault !== '' && <p class="note bad">{walking.value.fault}</p>}
+        {walking.value.error !== '' && <p class="note bad">{walking.value.error}</p>}
         {rows.length === 0 ? (
           <div class="empty card">
             <h2>Try the session tools</h2>
@@ -79,8 +79,8 @@ const NoTypes = () => (
 function Head({ held }: { held: Held }) {
   const { connection, rows } = walk.value!;
   const origin = new URL('.', location.href).href.replace(/\/$/, '');
-  const place = { origin, hasKey: hasKey() };
-  const calls = rows.filter(({ fault }) => fault === undefined).map(({ call }) => call);
+  const server = { origin, hasKey: hasKey() };
+  const calls = rows.filter(({ error }) => error === undefined).map(({ call }) => call);
   return (
     <div class="spread">
       <p class="held">
@@ -88,8 +88,8 @@ function Head({ held }: { held: Held }) {
       </p>
       <p class="copies">
         <span class="hint">copy</span>
-        <CopyButton name="curl" text={() => walkAsCurl(calls, place)} />
-        <CopyButton name="TypeScript" text={() => walkAsTypeScript(calls, place)} />
+        <CopyButton name="curl" text={() => walkAsCurl(calls, server)} />
+        <CopyButton name="TypeScript" text={() => walkAsTypeScript(calls, server)} />
         <CopyButton name="MCP" text={() => walkAsMcp(calls, connection)} />
         <CopyButton name="session id" text={() => connection} />
         <button type="button" class="small" onClick={leaveWalk}>
@@ -133,8 +133,8 @@ function Path({ rows }: { rows: WalkRow[] }) {
                     {printCall(one.call)}
                   </button>
                 </th>
-                <td class={one.fault === undefined ? 'first' : 'first bad'}>
-                  <span class="clip">{one.fault ?? firstOf(one.answer)}</span>
+                <td class={one.error === undefined ? 'first' : 'first bad'}>
+                  <span class="clip">{one.error ?? firstOf(one.answer)}</span>
                 </td>
                 <td data-count={countOf(one)}>{countOf(one)}</td>
                 <td>{millis(one.ms)}</td>
@@ -146,7 +146,7 @@ function Path({ rows }: { rows: WalkRow[] }) {
           </tbody>
         </table>
       </div>
-      {row?.fault === undefined && row !== undefined && (
+      {row?.error === undefined && row !== undefined && (
         <div class="card">
           <JsonView value={row.answer} />
         </div>
@@ -156,8 +156,8 @@ function Path({ rows }: { rows: WalkRow[] }) {
 }
 
 /** Returns the length of a list; for a step, which returns its first item, the size of the traversal. */
-function countOf({ answer, held, fault }: WalkRow): string {
-  if (fault !== undefined) return '–';
+function countOf({ answer, held, error }: WalkRow): string {
+  if (error !== undefined) return '–';
   const count = countIn(answer) ?? held.reduce((sum, one) => sum + one.count, 0);
   return whole(count);
 }

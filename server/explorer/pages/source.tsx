@@ -18,8 +18,8 @@ function WholeSource() {
   const refused = status.value?.sources;
   // Requested again whenever the server has accepted or refused sources.
   const changes = [status.value?.reloads, refused?.reason, refused?.errors];
-  const { value: sources, fault } = useAnswer(readSources, changes);
-  if (sources === undefined) return <Waiting fault={fault} />;
+  const { value: sources, error } = useAnswer(readSources, changes);
+  if (sources === undefined) return <Waiting error={error} />;
   const files = sources.refused?.files.length ? sources.refused.files : sources.used;
   return <Files files={files} refusal={sources.refused} />;
 }
@@ -31,7 +31,7 @@ function Files({ files, refusal }: { files: SourceFile[]; refusal: Sources['refu
   );
   const types = files.find(({ text }) => /^\s*[NEV]::\w/m.test(text));
   const file = files.find(({ path }) => path === name) ?? faulty ?? types ?? files[0];
-  const isGone = name !== '' && file?.path !== name;
+  const isMissing = name !== '' && file?.path !== name;
   const line = params.get('line') ?? '';
   useEffect(() => {
     const target = document.getElementById(`line-${line}`);
@@ -50,14 +50,14 @@ function Files({ files, refusal }: { files: SourceFile[]; refusal: Sources['refu
   const costs = new Map(contract.value?.queries.map((query) => [query.name, query.cost]));
   const declared = declarationsIn(files);
   const linkOf = (word: string): string | undefined => {
-    const place = declared.get(word);
-    return place && linkTo('source', place.path, { line: String(place.line) });
+    const declaration = declared.get(word);
+    return declaration && linkTo('source', declaration.path, { line: String(declaration.line) });
   };
   return (
     <div class="columns">
       <FileList files={files} file={file} />
       <section class="source" aria-label={file.path}>
-        {isGone && <p class="note amber">The file {name} no longer exists.</p>}
+        {isMissing && <p class="note amber">The file {name} no longer exists.</p>}
         {refusal && (
           <p class="note amber" role="alert">
             {refusal.reason}: the server refused the sources below and still serves the previous

@@ -9,7 +9,7 @@ import { isId } from '../model/item.js';
 import type { VectorMap } from '../model/vector-map.js';
 import { Later } from '../components/lazy.js';
 import { NeedsAdmin, NeedsWhole, Waiting } from '../components/loading-or-error.js';
-import { comebacks, look, messageOf } from '../state/api.js';
+import { comebacks, explore, messageOf } from '../state/api.js';
 import { findVectors } from '../state/semantic-search.js';
 import { goTo, linkTo, route, setParams } from '../state/router.js';
 import { isAdmin, isScoped, status } from '../state/server.js';
@@ -59,38 +59,38 @@ export function Vectors() {
   return <TypeMap key={type.type} type={type.type} types={filled.map((one) => one.type)} />;
 }
 
-const samplesStandard = '2000';
+const samplesDefault = '2000';
 const sampleSizes = ['500', '2000', '5000'];
 
 /** Requests the map of a type with some vectors that must be in it. */
 function useVectorMap(type: string, samples: string, hits: readonly string[]) {
   const [map, setMap] = useState<VectorMap | undefined>();
-  const [fault, setFault] = useState('');
+  const [error, setError] = useState('');
   const known = new Set(map?.points.map(({ id }) => id));
   const missing = hits.some((id) => !known.has(id));
   useEffect(() => {
     if (map !== undefined && !missing) return undefined;
     let isCurrent = true;
-    look<VectorMap>('vector-map', { type, samples: Number(samples), ids: hits })
+    explore<VectorMap>('vector-map', { type, samples: Number(samples), ids: hits })
       .then((found) => {
         if (!isCurrent) return;
         setMap(found);
-        setFault('');
+        setError('');
       })
-      .catch((error: unknown) => isCurrent && setFault(messageOf(error)));
+      .catch((error: unknown) => isCurrent && setError(messageOf(error)));
     return () => {
       isCurrent = false;
     };
   }, [hits.join(), comebacks.value]);
-  return { map, fault };
+  return { map, error };
 }
 
 function TypeMap({ type, types }: { type: string; types: string[] }) {
   const { params } = route.value;
   const packed = params.get('hits');
   const hits = packed === null ? undefined : unpackIds(packed);
-  const asked = params.get('samples') ?? '';
-  const samples = sampleSizes.includes(asked) ? asked : samplesStandard;
+  const requested = params.get('samples') ?? '';
+  const samples = sampleSizes.includes(requested) ? requested : samplesDefault;
   return <MapOfSize key={samples} type={type} types={types} samples={samples} hits={hits} />;
 }
 
@@ -102,17 +102,17 @@ interface MapOfSizeProps {
 }
 
 function MapOfSize({ type, types, samples, hits }: MapOfSizeProps) {
-  const asked = route.value.params.get('at');
-  const at = isId(asked) ? asked : undefined;
+  const requested = route.value.params.get('at');
+  const at = isId(requested) ? requested : undefined;
   const colour = route.value.params.get('by') ?? '';
-  const { map, fault } = useVectorMap(type, samples, [...(hits ?? []), ...(at ? [at] : [])]);
+  const { map, error } = useVectorMap(type, samples, [...(hits ?? []), ...(at ? [at] : [])]);
   return (
     <div class="vectors">
       <div class="map-head">
         <Facts type={type} types={types} samples={samples} map={map} />
         <Search type={type} found={hits?.length} />
       </div>
-      {(fault !== '' || map === undefined) && <Waiting text="Drawing" fault={fault} />}
+      {(error !== '' || map === undefined) && <Waiting text="Drawing" error={error} />}
       {map !== undefined && <Later load={loadDrawing} props={{ type, map, hits, at, colour }} />}
     </div>
   );
@@ -169,30 +169,30 @@ function Facts({ type, types, samples, map }: FactsProps) {
 function Search({ type, found }: { type: string; found: number | undefined }) {
   const [text, setText] = useState(route.value.params.get('find') ?? '');
   // The scores of a search belong to its own hits. An address with other hits has its own scores.
-  const [said, setSaid] = useState({ text: '', hits: '' });
+  const [message, setMessage] = useState({ text: '', hits: '' });
   const hitsNow = route.value.params.get('hits') ?? '';
-  const say = (text: string, hits = hitsNow): void => setSaid({ text, hits });
+  const showMessage = (text: string, hits = hitsNow): void => setMessage({ text, hits });
   const search = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (text.trim() === '') {
-      say('');
+      showMessage('');
       setParams({ find: undefined, hits: undefined });
       return;
     }
-    const asked = route.value;
+    const startRoute = route.value;
     try {
       const { items, by } = await findVectors(type, text.trim());
       const hits = packIds(items.map(({ id }) => id));
-      say(items.length === 0 ? 'nothing found' : `${items.length} by ${by}`, hits);
-      setParams({ find: text.trim(), hits: hits || undefined }, asked);
+      showMessage(items.length === 0 ? 'nothing found' : `${items.length} by ${by}`, hits);
+      setParams({ find: text.trim(), hits: hits || undefined }, startRoute);
     } catch (error) {
-      say(messageOf(error));
+      showMessage(messageOf(error));
     }
   };
   return (
     <form class="map-search" role="search" onSubmit={(event) => void search(event)}>
       <span class="hint" role="status">
-        {(said.hits === hitsNow && said.text) || (found === undefined ? '' : `${found} lit`)}
+        {(message.hits === hitsNow && message.text) || (found === undefined ? '' : `${found} lit`)}
       </span>
       <input
         type="text"

@@ -4,22 +4,22 @@
 // Invariant: at most two reads of the graph run at a time, the limit of the server.
 import { signal } from '@preact/signals';
 import { parseExact } from '../model/lossless-json.js';
-import { keyAsked, keyHeader } from './key.js';
+import { keyRequest, keyHeader } from './key.js';
 
-export interface Fault {
+export interface ErrorBody {
   error: string;
   code: string;
   path?: string;
   hint?: string;
-  errors?: Fault[];
+  errors?: ErrorBody[];
 }
 
 export class ApiError extends Error {
   constructor(
-    readonly fault: Fault,
+    readonly body: ErrorBody,
     readonly status: number,
   ) {
-    super(fault.error);
+    super(body.error);
   }
 }
 
@@ -61,12 +61,12 @@ interface Options {
 }
 
 export async function ask<T>(path: string, options: Options = {}): Promise<Answer<T>> {
-  const isLook = path.startsWith('_explore/') && options.body !== undefined;
-  if (isLook) await enter();
+  const isGraphRead = path.startsWith('_explore/') && options.body !== undefined;
+  if (isGraphRead) await enter();
   try {
     return await send<T>(path, options);
   } finally {
-    if (isLook) leave();
+    if (isGraphRead) leave();
   }
 }
 
@@ -89,8 +89,8 @@ async function send<T>(path: string, { body, signal }: Options): Promise<Answer<
   } catch (error) {
     if (signal?.aborted === true) throw error;
     isOffline.value = true;
-    const fault = { error: 'The server does not respond.', code: 'UNREACHABLE' };
-    throw new ApiError(fault, 0);
+    const errorBody = { error: 'The server does not respond.', code: 'UNREACHABLE' };
+    throw new ApiError(errorBody, 0);
   }
   if (response.type === 'opaqueredirect') {
     const error = 'The server redirects this request. Redirects are not followed.';
@@ -106,28 +106,28 @@ async function send<T>(path: string, { body, signal }: Options): Promise<Answer<
 
 /** If the page has another key by now, the refusal does not ask for one. */
 function failureOf(text: string, status: number, sent: Record<string, string>): ApiError {
-  let fault: Fault;
+  let errorBody: ErrorBody;
   try {
-    fault = JSON.parse(text) as Fault;
+    errorBody = JSON.parse(text) as ErrorBody;
   } catch {
-    fault = { error: `The server responded with status ${status}.`, code: String(status) };
+    errorBody = { error: `The server responded with status ${status}.`, code: String(status) };
   }
   const isOwn = sent['x-api-key'] === keyHeader()['x-api-key'];
-  if (isOwn && fault.code === 'API_KEY_REQUIRED') keyAsked.value = '';
-  if (isOwn && fault.code === 'INVALID_API_KEY') {
-    keyAsked.value = 'The API key is not valid.';
+  if (isOwn && errorBody.code === 'API_KEY_REQUIRED') keyRequest.value = '';
+  if (isOwn && errorBody.code === 'INVALID_API_KEY') {
+    keyRequest.value = 'The API key is not valid.';
   }
-  return new ApiError(fault, status);
+  return new ApiError(errorBody, status);
 }
 
 /** Calls `POST _explore/<name>`. */
-export const look = async <T>(name: string, body: unknown): Promise<T> =>
+export const explore = async <T>(name: string, body: unknown): Promise<T> =>
   (await ask<T>(`_explore/${name}`, { body: JSON.stringify(body) })).value;
 
 /** Returns the message to show for anything that was thrown. */
 export function messageOf(error: unknown): string {
   if (error instanceof ApiError) {
-    return error.fault.hint === undefined ? error.message : `${error.message} ${error.fault.hint}`;
+    return error.body.hint === undefined ? error.message : `${error.message} ${error.body.hint}`;
   }
   return `Something went wrong on this page: ${String(error)}`;
 }

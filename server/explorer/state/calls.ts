@@ -27,8 +27,8 @@ export const calls = signal<PastCall[]>(readStored());
 /** Returns a text such as `person=newton k=3`. */
 export function argumentsIn({ address }: PastCall): string {
   const params = new URLSearchParams(address.replace(/^[^?]*\??/, ''));
-  const said = [...params].filter(([name]) => name !== 'run' && name !== 'view');
-  return said.map(([name, text]) => `${name}=${text}`).join('  ') || 'no arguments';
+  const shown = [...params].filter(([name]) => name !== 'run' && name !== 'view');
+  return shown.map(([name, text]) => `${name}=${text}`).join('  ') || 'no arguments';
 }
 
 /** Removes all calls, so that the next user does not see them. */

@@ -7,19 +7,19 @@ const stored = 'trellis-key';
 let key = sessionStorage.getItem(stored) ?? '';
 
 /** Why the page asks for a key; undefined if no key is needed. */
-export const keyAsked = signal<string | undefined>(undefined);
+export const keyRequest = signal<string | undefined>(undefined);
 
 export function useKey(text: string, keep: boolean): void {
   key = text;
   if (keep) sessionStorage.setItem(stored, text);
   else sessionStorage.removeItem(stored);
-  keyAsked.value = undefined;
+  keyRequest.value = undefined;
 }
 
 export function forgetKey(): void {
   useKey('', false);
   forgetCalls();
-  keyAsked.value = 'Signed out.';
+  keyRequest.value = 'Signed out.';
 }
 
 export const hasKey = (): boolean => key !== '';

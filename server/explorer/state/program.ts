@@ -8,7 +8,7 @@ export const contract = signal<Contract | undefined>(undefined);
 export const schema = signal<SchemaType[] | undefined>(undefined);
 
 /** Index in the palette of every node and vector type. It is the same on every page. */
-export const typePlaces = computed(() => {
+export const typePaletteIndexes = computed(() => {
   const types = (schema.value ?? []).filter(({ kind }) => kind !== 'edge');
   return new Map(types.map(({ name }, at) => [name, at]));
 });

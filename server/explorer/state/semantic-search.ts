@@ -2,14 +2,14 @@
 // of the search, one for each tab.
 import { effect } from '@preact/signals';
 import type { Item } from '../model/item.js';
-import { ApiError, ask, look } from './api.js';
-import { keyAsked } from './key.js';
+import { ApiError, ask, explore } from './api.js';
+import { keyRequest } from './key.js';
 
 let connection: string | undefined;
 
 // A session belongs to the key that opened it.
 effect(() => {
-  if (keyAsked.value !== undefined) connection = undefined;
+  if (keyRequest.value !== undefined) connection = undefined;
 });
 
 const hitsMax = 20;
@@ -33,8 +33,8 @@ export async function findVectors(type: string, text: string): Promise<Found> {
     if (!(error instanceof ApiError)) throw error;
     // The session may have ended; the next search opens another.
     connection = undefined;
-    const asked = { text, types: [type], limit: hitsMax };
-    const { items } = await look<{ items: { item: Item }[] }>('search', asked);
+    const request = { text, types: [type], limit: hitsMax };
+    const { items } = await explore<{ items: { item: Item }[] }>('search', request);
     return { items: items.map(({ item }) => item), by: 'words' };
   }
 }

@@ -5,7 +5,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { type Moment, type Status, momentOf } from '../model/status.js';
 import { ApiError, ask, isOffline } from './api.js';
-import { keyAsked } from './key.js';
+import { keyRequest } from './key.js';
 import { contract, readProgram, schema } from './program.js';
 
 const momentsMax = 120;
@@ -38,21 +38,21 @@ async function poll(signal: AbortSignal): Promise<void> {
 }
 
 /** Why the page shows nothing yet, if not because of a missing key. */
-export const startFault = signal<string | undefined>(undefined);
+export const startError = signal<string | undefined>(undefined);
 
 async function pollSafely(): Promise<void> {
-  if (document.hidden || keyAsked.value !== undefined) return;
+  if (document.hidden || keyRequest.value !== undefined) return;
   const { signal } = turn;
   try {
     await poll(signal);
-    startFault.value = undefined;
+    startError.value = undefined;
   } catch (error) {
     if (signal.aborted) return;
     const known = error instanceof ApiError && error.status !== 0;
-    startFault.value = known ? error.message : 'The server does not respond. Trying again.';
-    if (known && error.fault.code === 'FEATURE_DISABLED') clearInterval(timer);
+    startError.value = known ? error.message : 'The server does not respond. Trying again.';
+    if (known && error.body.code === 'FEATURE_DISABLED') clearInterval(timer);
     // A key of the role metrics: another key is needed.
-    if (known && error.fault.code === 'FORBIDDEN') keyAsked.value = error.message;
+    if (known && error.body.code === 'FORBIDDEN') keyRequest.value = error.message;
   }
 }
 
@@ -84,7 +84,7 @@ export function startPolling(): void {
   timer = window.setInterval(() => void pollNow(), 1000);
   document.addEventListener('visibilitychange', () => void pollNow());
   effect(() => {
-    if (keyAsked.value === undefined) void pollNow();
+    if (keyRequest.value === undefined) void pollNow();
     else forgetServer();
   });
   effect(() => {

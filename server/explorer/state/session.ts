@@ -3,13 +3,13 @@
 import { effect, signal } from '@preact/signals';
 import { type Call, type Held, bodyOf, packWalk } from '../model/session.js';
 import { ask, messageOf } from './api.js';
-import { keyAsked } from './key.js';
+import { keyRequest } from './key.js';
 import { route, setParams } from './router.js';
 
 export interface WalkRow {
   call: Call;
   answer?: unknown;
-  fault?: string;
+  error?: string;
   ms: number;
   held: Held;
 }
@@ -21,11 +21,11 @@ interface Walk {
 
 export const walk = signal<Walk | undefined>(undefined);
 /** Whether calls are running, and the error if no session could start. */
-export const walking = signal({ isBusy: false, fault: '' });
+export const walking = signal({ isBusy: false, error: '' });
 
 // A session belongs to the key that opened it.
 effect(() => {
-  if (keyAsked.value !== undefined) walk.value = undefined;
+  if (keyRequest.value !== undefined) walk.value = undefined;
 });
 
 async function post<T>(tool: string, body: unknown): Promise<{ value: T; ms: number }> {
@@ -63,30 +63,30 @@ async function carryOut(connection: string, call: Call): Promise<WalkRow> {
     return { call, answer: value, ms, held: await readHeld(connection) };
   } catch (error) {
     const held = await readHeld(connection).catch(() => []);
-    return { call, fault: messageOf(error), ms: 0, held };
+    return { call, error: messageOf(error), ms: 0, held };
   }
 }
 
 /** Returns the successful calls, in the form of the address. */
 export function walkedSoFar(): string {
-  const done = (walk.value?.rows ?? []).filter(({ fault }) => fault === undefined);
+  const done = (walk.value?.rows ?? []).filter(({ error }) => error === undefined);
   return packWalk(done.map(({ call }) => call));
 }
 
 /** Makes calls one after another. The address contains those that succeeded. */
 export async function go(calls: readonly Call[]): Promise<void> {
   if (walking.value.isBusy || calls.length === 0) return;
-  walking.value = { isBusy: true, fault: '' };
-  const asked = route.value;
+  walking.value = { isBusy: true, error: '' };
+  const startRoute = route.value;
   try {
     const { connection } = walk.value ?? (await begin());
     for (const call of calls) {
       const row = await carryOut(connection, call);
       walk.value = { connection, rows: [...walk.value!.rows, row] };
     }
-    setParams({ walk: walkedSoFar() }, asked);
+    setParams({ walk: walkedSoFar() }, startRoute);
   } catch (error) {
-    walking.value = { isBusy: true, fault: messageOf(error) };
+    walking.value = { isBusy: true, error: messageOf(error) };
   } finally {
     walking.value = { ...walking.value, isBusy: false };
   }
