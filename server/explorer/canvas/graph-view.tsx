@@ -31,6 +31,9 @@ function useTries(isMissing: boolean): number {
   return tries;
 }
 
+const leftOutText = ({ left }: GraphModel): string =>
+  `At most ${nodesMax} nodes are shown; ${left} are left out.`;
+
 function useCanvas(start: CanvasStart, isInset: boolean) {
   const host = useRef<HTMLDivElement>(null);
   const context = useRef<CanvasContext | undefined>(undefined);
@@ -76,8 +79,7 @@ function useCanvas(start: CanvasStart, isInset: boolean) {
       if (isLeft) return;
       renderer.follow(near);
       draw();
-      if (model.left > 0)
-        showMessage(`At most ${nodesMax} nodes are shown; ${model.left} are left out.`);
+      if (model.left > 0) showMessage(leftOutText(model));
       noted();
     };
     context.current = { model, renderer, changed, showMessage, isInset };
