@@ -1,6 +1,5 @@
-// The catalogue of run-time errors: for each code the message, the hint and whether a retry may
-// help. Errors cross threads as `{ code, args, ... }` data. `error-status.ts` has the HTTP status of
-// each code.
+// The catalogue of run-time errors: for each code the message, the hint and whether a retry may help. Errors
+// cross threads as `{ code, args, ... }` data. `error-status.ts` has the HTTP status of each code.
 
 import { errorStatuses } from './error/error-status.js';
 import { fill } from './error/fill-template.js';
@@ -394,9 +393,8 @@ const brand: unique symbol = Symbol.for('trellisdb.TrellisError');
 export class TrellisError extends Error {
   override readonly name = 'TrellisError';
   /**
-   * Creates the error without a stack trace unless its code is INTERNAL. An expected error
-   * describes the call, and a trace costs more than everything else in it. `throwAtCaller` makes
-   * the trace where an error leaves the engine.
+   * Creates the error without a stack trace unless its code is INTERNAL. An expected error describes the call,
+   * and a trace costs more than all the rest. `throwAtCaller` makes the trace where an error leaves the engine.
    */
   constructor(readonly data: ErrorData) {
     const depth = Error.stackTraceLimit;
