@@ -4,7 +4,7 @@
 import { errorStatuses } from './error/error-status.js';
 import { fill } from './error/fill-template.js';
 import { findShortage } from './os/shortage.js';
-import { visible } from './text/visible.js';
+import { isPrintable, visible } from './text/visible.js';
 
 export type ErrorArgs = Record<string, string | number | boolean | bigint | null>;
 
@@ -332,15 +332,13 @@ export interface ErrorData {
 }
 
 const textMax = 64;
-/** Text of ASCII characters that `visible` leaves as they are. */
-const printable = /^[ -~]*$/;
 
 /**
  * Returns the first 64 characters of a text, with invisible characters escaped, so that input can
  * neither bloat nor forge a line.
  */
 export function excerpt(text: string): string {
-  if (text.length <= textMax && printable.test(text)) return text;
+  if (text.length <= textMax && isPrintable(text)) return text;
   let result = '';
   let count = 0;
   for (const character of text) {

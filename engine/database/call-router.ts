@@ -80,9 +80,15 @@ export class CallRouter {
       const args = decodeCall(query, body, this.parts.services);
       return this.#embedFirst(plan, { query: number, schema, body, args, idempotency }, options);
     }
-    if (!plan.writes && this.parts.inline.allows(number, plan, body.length)) {
-      const args = decodeCall(query, body, this.parts.services);
-      return this.#runShort(plan, { query: number, schema, body, args }, options);
+    if (!plan.writes) {
+      const { inline, services } = this.parts;
+      const isDeferrable = inline.mayDefer(number, plan, body.length);
+      if (isDeferrable || inline.allows(number, plan, body.length)) {
+        const args = decodeCall(query, body, services);
+        const input = { query: number, schema, body, args };
+        if (isDeferrable) return this.#runDeferrable(plan, input, options);
+        return this.#runShort(plan, input, options);
+      }
     }
     return this.#runInLane(plan, { query: number, schema, body, idempotency }, options);
   }
@@ -125,6 +131,24 @@ export class CallRouter {
     return turns.wait(options.caller, () => this.#runInline(plan, input, options));
   }
 
+  /** Runs a read on this thread: now, if no other read waits and this turn has time left, or in a later turn. */
+  #runDeferrable(
+    plan: Plan,
+    input: CallInput,
+    options: CallOptions,
+  ): ExecutionResult | Promise<ExecutionResult> {
+    const { turns, deferred } = this.parts.inline;
+    const mustWait = turns.mustWait(options.caller) || deferred.count > 0;
+    if (!mustWait && this.parts.inline.allows(input.query, plan, input.body.length))
+      return this.#runInline(plan, input, options);
+    const queued = performance.now();
+    const budgetMs = this.#budgetOf(plan, options);
+    return deferred.add(options.caller, () => {
+      const left = budgetMs - (performance.now() - queued);
+      return this.#runInline(plan, input, { ...options, budgetMs: left });
+    });
+  }
+
   #runInline(
     plan: Plan,
     input: CallInput,
@@ -150,8 +174,11 @@ export class CallRouter {
     if (query.plan.writes) return writer.refusalFor(caller);
     const refusal = isInlineOnly ? undefined : dispatcher.refusalFor(caller);
     if (refusal === undefined) return undefined;
-    const isForLane = query.plan.embeds.length > 0 || !inline.allows(number, query.plan, bytes);
-    return isForLane ? refusal : undefined;
+    const { plan } = query;
+    const isHere =
+      plan.embeds.length === 0 &&
+      (inline.allows(number, plan, bytes) || inline.mayDefer(number, plan, bytes));
+    return isHere ? undefined : refusal;
   }
 
   #runInLane(plan: Plan, input: CallInput, options: CallOptions): Promise<ExecutionResult> {

@@ -21,3 +21,8 @@ const escaped = (character: string): string => {
 
 /** Returns the text with each invisible character escaped, for example `\u202e`. */
 export const visible = (text: string): string => text.replace(hidden, escaped);
+
+const printable = /^[ -~]*$/;
+
+/** Returns true if all characters are ASCII and visible, so that `visible` returns the text as it is. */
+export const isPrintable = (text: string): boolean => printable.test(text);

@@ -19,6 +19,11 @@ const cheapMicrosMax = 20;
  * search) get slower, so they are excluded.
  */
 const fewLanes = 2;
+/**
+ * With few lanes, a read of at least this length that does not fit in the turn waits for a later one. A shorter
+ * read gains nothing: its connection is paused while it waits, which takes as long as the messages of a lane.
+ */
+const deferredMicrosMin = 60;
 /** A query that takes longer on average does not run on the calling thread. */
 const inlineMicrosMax = 100;
 /** Larger bodies are decoded in a lane. */
@@ -67,6 +72,17 @@ export class InlinePolicy {
     if (bytes > singleBytesMax || (cost === 'C' && this.lanes.hasLane())) return false;
     const average = this.#averages[query];
     return this.#isCheap(cost, average ?? 0, bytes) || this.#isSingle(query);
+  }
+
+  /**
+   * Returns true if a read that does not fit in this turn gains nothing in a lane either, so that it may run
+   * in a later turn. Cheap reads never wait behind such reads.
+   */
+  mayDefer(query: number, cost: CostClass, bytes: number): boolean {
+    if (this.max === 0 || this.max > fewLanes) return false;
+    if (cost !== 'A' || bytes > inlineBytesMax) return false;
+    const average = this.#averages[query];
+    return average !== undefined && average >= deferredMicrosMin && average <= singleMicrosMax;
   }
 
   #isSingle(query: number): boolean {

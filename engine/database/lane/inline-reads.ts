@@ -7,6 +7,7 @@ import type { ExecutionResult } from '../../exec/runtime/execute.js';
 import type { Plan } from '../../plan/plan.js';
 import type { RefreshableView } from '../../storage/open-storage.js';
 import { InlinePolicy, type LaneState } from './inline-policy.js';
+import { DeferredReads } from '../call/deferred-reads.js';
 import { InlineTurns } from '../call/inline-turns.js';
 import type { CallInput, Cost } from '../call/call.js';
 import type { CallOptions } from '../call/options.js';
@@ -21,6 +22,7 @@ export class InlineReads {
   count = 0;
   readonly costs: InlinePolicy;
   readonly turns: InlineTurns;
+  readonly deferred: DeferredReads;
   readonly #msMax: number;
 
   /** `workers` is the maximum number of lanes. */
@@ -32,12 +34,21 @@ export class InlineReads {
   ) {
     this.costs = new InlinePolicy(lanes, workers);
     this.turns = new InlineTurns(() => this.costs.arm());
-    this.costs.onTurn = () => this.turns.begin();
+    this.deferred = new DeferredReads(() => this.costs.arm());
+    this.costs.onTurn = () => {
+      this.turns.begin();
+      this.deferred.runSome();
+    };
     this.#msMax = workers === 0 ? Number.POSITIVE_INFINITY : inlineMsMax;
   }
 
   allows(query: number, plan: Plan, bytes: number): boolean {
     return this.workers === 0 || this.costs.mayInline(indexOf(query), plan.cost, bytes);
+  }
+
+  /** Returns true if the read may wait for a later turn of this thread instead of going to a lane. */
+  mayDefer(query: number, plan: Plan, bytes: number): boolean {
+    return !this.deferred.isFull && this.costs.mayDefer(indexOf(query), plan.cost, bytes);
   }
 
   /** Returns the reply, or undefined when the read must run in a lane. */

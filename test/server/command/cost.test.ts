@@ -144,6 +144,25 @@ describe('the choice between main thread and lane', () => {
     ]);
   });
 
+  it('lets a read of moderate length wait for a later turn only where lanes are few', () => {
+    const mayWait = (lanes: number, micros: number, cost: 'A' | 'B' = 'A', bytes = 100) => {
+      book = new InlinePolicy({ isIdle: () => false, hasLane: () => true }, lanes);
+      expect(book.mayDefer(0, cost, bytes)).toBe(false);
+      learn(200, micros);
+      return book.mayDefer(0, cost, bytes);
+    };
+    expect([20, 100, 350, 500].map((micros) => mayWait(2, micros))).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect([0, 4].map((lanes) => mayWait(lanes, 100))).toEqual([false, false]);
+    expect(mayWait(2, 100, 'B')).toBe(false);
+    expect(mayWait(2, 100, 'A', 5_000)).toBe(false);
+    expect(book.mayDefer(-1, 'A', 100)).toBe(false);
+  });
+
   it('spends no more than its budget in a turn', async () => {
     for (let i = 0; runsHere(); i++) {
       expect(i).toBeLessThan(200);
