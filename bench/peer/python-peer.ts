@@ -1,6 +1,7 @@
 // Runs the peers of a vector benchmark that are Python packages. The first run makes a Python environment in
-// bench/peers/python (git-ignored: peers are measured, never shipped). Each peer is a process with one thread that
-// vector-peer.py serves over two named pipes. A peer that is not available here prints one line and is left out.
+// bench/peers/python (git-ignored: peers are measured, never shipped). Each peer is a process with one thread
+// that runs vector-peer.py over two named pipes. A peer that is not available here prints one line and is
+// left out.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -124,8 +125,8 @@ function installPackage({ spec, module, pip }: PythonPackage): string | undefine
 }
 
 /**
- * Starts the peers that `--beside` names, after it installs what is missing. Returns those that are available here,
- * in the order of the names; the others are left out with a printed reason.
+ * Starts the peers that `--beside` names, after it installs what is missing. Returns those that are available
+ * here, in the order of the names; a printed line gives the reason for each of the others.
  */
 export function pythonPeers(set: VectorSet, names: readonly string[]): Contender[] {
   const noEnvironment = makeEnvironment();
@@ -155,8 +156,9 @@ class PeerProcess {
   constructor(python: string, args: readonly string[], folder: string) {
     const [requests, responses] = ['requests', 'responses'].map((name) => join(folder, name));
     spawnSync('mkfifo', [requests!, responses!]);
-    // The shell opens both pipes before Python starts. A Python that is absent or fails closes them, which is an end of
-    // input here. Without the shell, the open of a pipe would wait for a process that never comes.
+    // The shell opens both pipes before Python starts. If Python is absent or fails, the pipes close, and
+    // `read` sees the end. Without the shell, opening a pipe here would wait forever for a process that never
+    // comes.
     const script = 'exec "$0" "$@" <"$PEER_REQUESTS" >"$PEER_RESPONSES"';
     const env = { ...process.env, PEER_REQUESTS: requests, PEER_RESPONSES: responses };
     this.#child = spawn('sh', ['-c', script, python, ...args], {
@@ -204,8 +206,8 @@ class PeerProcess {
 }
 
 /**
- * Starts a peer, which builds its whole index when the last rows are added. Returns undefined, with a printed reason,
- * when the peer does not start. `python` is the program that runs it.
+ * Starts a peer, which builds its whole index when the last rows are added. Returns undefined, with a printed
+ * reason, when the peer does not start. `python` is the program that runs it.
  */
 export function startPythonPeer(
   set: VectorSet,

@@ -1,14 +1,17 @@
-# Holds one peer of `npm run bench -- vector --beside ...` in a process of its own, on one thread. bench/peer/python-peer.ts
-# starts this program and reads the answers.
+# Holds one peer of `npm run bench -- vector --beside ...` in a process of its own, on one thread.
+# bench/peer/python-peer.ts starts this program and reads the responses.
 #   python3 vector-peer.py KIND DATA OPTIONS
-# KIND is a key of `peers`. OPTIONS is a JSON object for the peer. DATA is the file of `writeData` in bench/peer/cpp-peer.ts:
-# u32 dimension, rows, queries, and 1 for cosine; then the numbers of the rows and of the queries as 32-bit floats.
-# Requests are lines on standard input and responses are lines on standard output, each a JSON object:
-#   {"op": "build"}                                         -> {"cpu": seconds, "bytes": of the index}
-#   {"op": "search", "k": 10, "width": 40, "ids": true}     -> {"cpu": seconds for all queries, "ids": [[row, ...], ...]}
-# No graph is searched with a width below k. A request without "ids" gets the time only. A request that fails gets {"error": text}. The first line, before any request,
-# is {"ready": true} or an error. The end of the input ends the program.
-# Invariant: "cpu" is the CPU time of this process for the peer's work alone; reading and printing JSON is not in it.
+# KIND is a key of `peers`. OPTIONS is a JSON object for the peer. DATA is the file of `writeData` in
+# bench/peer/cpp-peer.ts: u32 dimension, rows, queries, and 1 for cosine; then the numbers of the rows and of
+# the queries as 32-bit floats. Requests are lines on standard input and responses are lines on standard
+# output, each a JSON object:
+#   {"op": "build"} -> {"cpu": seconds, "bytes": of the index}
+#   {"op": "search", "k": 10, "width": 40, "ids": true}
+#     -> {"cpu": seconds for all queries, "ids": [[row, ...], ...]}
+# No graph is searched with a width below k. A request without "ids" gets the time only. A request that fails
+# gets {"error": text}. The first line, before any request, is {"ready": true} or an error. The program ends
+# at the end of its input.
+# Invariant: "cpu" is the CPU time of this process for the peer's work alone, without reading and printing JSON.
 import os
 
 for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMEXPR_NUM_THREADS'):
@@ -156,10 +159,13 @@ class FaissLists(Faiss):
     def make(self):
         lists = 1 << max(0, round(math.log2(2 * math.sqrt(self.data.count))))
         lists = max(1, min(lists, self.data.count // 39))
-        # About two numbers per code, at most 128 codes; the number of codes divides the dimension.
+        # A code stands for two numbers or more, and the number of codes, at most 128, divides the dimension.
         size = self.data.dimension
         codes = max(n for n in range(1, min(128, size // 2) + 1) if size % n == 0)
-        return self.faiss.index_factory(size, f'IVF{lists},PQ{codes}x4fs,RFlat')
+        index = self.faiss.index_factory(size, f'IVF{lists},PQ{codes}x4fs,RFlat')
+        # A small set trains with what it has; without this, Faiss prints a warning for each code.
+        self.faiss.downcast_index(index.base_index).pq.cp.min_points_per_centroid = 1
+        return index
 
     def parameters(self, width):
         lists = self.faiss.SearchParametersIVF(nprobe=width)

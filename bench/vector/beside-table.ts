@@ -1,5 +1,5 @@
-// Prints the results of `bench vector --beside` with the strongest peers: one line for each contender, with its CPU time at
-// each recall. bench/vector.md shows the same lines for the saved results.
+// Prints the results of `bench vector --beside` with the strongest peers: one line for each contender, with
+// its CPU time at each recall. bench/vector.md shows the same lines for the saved results.
 
 /** One contender at one recall. */
 export interface BesideRow {
@@ -67,7 +67,10 @@ export const rowOf = ([
 
 const short = (part: number, digits: number): string => part.toFixed(digits).replace(/^0/, '');
 
-/** `<28.1, **0.38x**`: the time, with `<` for an upper bound, and how many times as fast ours is. Bold if ours is slower. */
+/**
+ * `<28.1, **0.38x**`: the time, with `<` for an upper bound, and how many times as fast ours is. Bold if ours
+ * is slower.
+ */
 function textOf({ micros, oursIs, isNarrowest }: BesideRow): string {
   if (micros === undefined) return '–';
   const time = `${isNarrowest ? '<' : ''}${micros.toFixed(micros < 100 ? 1 : 0)}`;
@@ -76,7 +79,7 @@ function textOf({ micros, oursIs, isNarrowest }: BesideRow): string {
   return `${time}, ${oursIs < 1 ? `**${ratio}**` : ratio}`;
 }
 
-/** The lines of a Markdown table. The rows of a contender at one k have the same recalls as those of all others. */
+/** The lines of a Markdown table. All contenders have rows for the same recalls. */
 export function besideTable(rows: readonly BesideRow[]): string {
   const recalls = [...new Set(rows.map(({ recall }) => recall))];
   const groups = new Map<string, BesideRow[]>();

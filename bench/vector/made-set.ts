@@ -1,5 +1,6 @@
-// Makes `made24`, a set of low intrinsic dimension: 60,000 vectors of 256 numbers that differ from their centers in 24
-// directions, like the vectors of `bench scale --intrinsic 24`. Its exact answers are kept between runs.
+// Makes `made24`, a set of low intrinsic dimension: 60,000 vectors of 256 numbers that differ from their
+// centers in 24 directions, like the vectors of `bench scale --intrinsic 24`. Exact results are kept between
+// runs.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { vectorOf } from '../scale/scale-data.js';

@@ -1,7 +1,7 @@
-// The part of the vector bench with the strongest peers. Each contender has one thread, and contenders take turns.
-// One pass finds the recall of each width. Then only the two widths around each target are timed, in rounds.
-// Invariant: times are CPU times, so that other processes of the machine count as little as possible. The tables leave
-// out nothing that ours loses.
+// The part of the vector bench with the strongest peers. Each contender has one thread, and contenders take
+// turns. One pass finds the recall of each width. Then only the two widths around each target are timed, in
+// rounds.
+// Invariant: times are CPU times, so that other processes of the machine count as little as possible.
 import { hnswlibCpp } from '../peer/cpp-peer.js';
 import { pythonPackages, pythonPeers } from '../peer/python-peer.js';
 import { type Contender, ours } from '../peer/vector-peer.js';
@@ -130,7 +130,9 @@ interface Built {
   seconds: number;
 }
 
-/** Builds one peer. Returns undefined, with a printed reason, if it fails: the others are measured without it. */
+/**
+ * Builds one peer. Returns undefined, with a printed reason, if it fails: the others are measured without it.
+ */
 function buildPeer(set: VectorSet, contender: Contender): Built | undefined {
   try {
     return { contender, seconds: build(set, [contender])[0]! };

@@ -11,8 +11,8 @@ export interface Point {
 }
 
 /**
- * Searches per second at a recall, between the measured points around it, on logarithmic scales of the speed and of
- * the share that is missed. Undefined if no point reaches the recall.
+ * Searches per second at a recall, between the measured points around it, on logarithmic scales of the speed
+ * and of the share that is missed. Undefined if no point reaches the recall.
  */
 export function speedAt(points: readonly Point[], target: number): number | undefined {
   const missed = (recall: number): number => Math.log(Math.max(1e-5, 1 - recall));

@@ -1,7 +1,8 @@
 // `npm run bench -- vector [SET ...]`: measures build cost, search speed at equal recall, memory and snapshot
 // loading, compared with hnswlib-node and usearch. All peers run interleaved in one process with one thread.
-// Speed is per second of CPU time, and each speed has its recall. `--beside symqg,glass,faiss,usearch,hnswlib`
-// compares with the strongest indexes instead, which run as Python packages in other processes (vector-beside.ts).
+// Speed is per second of CPU time, and each speed has its recall.
+// `--beside symqg,glass,faiss,usearch,hnswlib` compares with the strongest indexes instead, which run as
+// Python packages in other processes (vector-beside.ts).
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
