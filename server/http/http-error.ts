@@ -71,13 +71,13 @@ function printCore(data: ErrorData): string {
 }
 
 /** Prints an error body with its members in their documented order. */
-export function errorBody(fault: ErrorData, requestId: string): string {
+export function errorBody(error: ErrorData, requestId: string): string {
   // An internal error names the request in its message. The code that threw the error does not know the
   // request.
   const data =
-    fault.code === 'INTERNAL'
-      ? { ...fault, args: { ...fault.args, request_id: requestId } }
-      : fault;
+    error.code === 'INTERNAL'
+      ? { ...error, args: { ...error.args, request_id: requestId } }
+      : error;
   let text = `{${printCore(data)}`;
   const hint = errorHint(data);
   if (hint !== undefined) text += `,"hint":${JSON.stringify(hint)}`;
