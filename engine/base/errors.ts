@@ -391,8 +391,9 @@ const brand: unique symbol = Symbol.for('trellisdb.TrellisError');
 export class TrellisError extends Error {
   override readonly name = 'TrellisError';
   /**
-   * Creates the error without a stack trace unless its code is INTERNAL. An expected error describes the call,
-   * and a trace costs more than all the rest. `throwAtCaller` makes the trace where an error leaves the engine.
+   * Creates the error without a stack trace unless its code is INTERNAL. An expected error describes the
+   * call, and a trace costs more than all the rest. `throwAtCaller` makes the trace where an error leaves
+   * the engine.
    */
   constructor(readonly data: ErrorData) {
     const depth = Error.stackTraceLimit;

@@ -131,7 +131,9 @@ export class CallRouter {
     return turns.wait(options.caller, () => this.#runInline(plan, input, options));
   }
 
-  /** Runs a read on this thread: now, if no other read waits and this turn has time left, or in a later turn. */
+  /**
+   * Runs a read on this thread: now, if no other read waits and this turn has time left, or in a later turn.
+   */
   #runDeferrable(
     plan: Plan,
     input: CallInput,

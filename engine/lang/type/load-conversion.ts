@@ -103,8 +103,8 @@ export function single(
 }
 
 /**
- * Returns the expression that yields `value` as a value of `type`; undefined after a report. Messages name the
- * `receiver`.
+ * Returns the expression that yields `value` as a value of `type`; undefined after a report. Messages name
+ * the `receiver`.
  */
 export function convert(
   context: Context,
