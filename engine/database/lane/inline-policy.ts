@@ -81,8 +81,11 @@ export class InlinePolicy {
   mayDefer(query: number, cost: CostClass, bytes: number): boolean {
     if (this.max === 0 || this.max > fewLanes) return false;
     if (cost !== 'A' || bytes > inlineBytesMax) return false;
+    const low = this.#lows[query];
     const average = this.#averages[query];
-    return average !== undefined && average >= deferredMicrosMin && average <= singleMicrosMax;
+    if (low === undefined || average === undefined) return false;
+    // Interruptions raise the average of a short read, but hardly its low.
+    return low >= deferredMicrosMin && average <= singleMicrosMax;
   }
 
   #isSingle(query: number): boolean {
