@@ -31,7 +31,7 @@ function follower() {
     clusterMetrics: { observe: () => undefined, add: () => undefined },
     pack: () => new Uint8Array(0),
     send: ({ seq }: { seq: number }) => told.push(seq),
-    reach: (next: typeof position) => {
+    advanceTo: (next: typeof position) => {
       log.position = next;
     },
     resign: () => undefined,
