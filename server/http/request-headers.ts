@@ -99,7 +99,7 @@ class HeaderValues {
   hostCount = 0;
   contentLengthCount = 0;
   transferEncodingCount = 0;
-  /** Whether a header other than an address shows that a proxy forwarded this request. */
+  /** True if a proxy forwarded this request, as shown by a header that does not contain the client's address. */
   isProxied = false;
 
   /**

@@ -23,14 +23,15 @@ const quote = 0x22;
 const lineFeed = 10;
 const carriage = 13;
 
-/** What the record should be, as the reason why it is malformed. */
+/** Why a record is malformed. */
 export interface CsvError {
+  /** What the record should be. */
   allowed: string;
-  /** Number of its first line. */
+  /** The first bytes of the record. */
   text: string;
 }
 
-/** Consecutive records of a block. */
+/** The cells of consecutive records of a CSV file. */
 export interface Slab {
   bytes: Uint8Array;
   /** Offsets of the starts of cells, quotes included. */

@@ -3,9 +3,9 @@
 // connections are quiet, so a request of another caller waits for few reads, not for one of every
 // connection.
 //
-// Invariant: the waiting reads of one caller run in the order of arrival. The reads of a single caller never
-// wait, and cost one comparison more.
+// Invariant: the reads of a single caller never wait, and cost one comparison more.
 import { type Whose, nameOf } from './call.js';
+import { WaitingReads } from './waiting-reads.js';
 
 /** Microseconds per turn up to which reads are not counted by caller. */
 const freeMicros = 40;
@@ -23,8 +23,7 @@ export class InlineTurns {
   #micros = 0;
   /** Microseconds of this turn by caller, above `freeMicros`. */
   readonly #byCaller = new Map<string, number>();
-  readonly #waiting = new Map<string, (() => void)[]>();
-  #waitingCount = 0;
+  readonly #waiting = new WaitingReads();
   #lastCaller: string | undefined;
   #severalAt = Number.NEGATIVE_INFINITY;
 
@@ -33,14 +32,14 @@ export class InlineTurns {
 
   /** Returns true if a read of this caller must wait for a later turn. */
   mustWait(whose: Whose | undefined): boolean {
-    if (this.#micros < freeMicros && this.#waitingCount === 0) return false;
+    if (this.#micros < freeMicros && this.#waiting.count === 0) return false;
     const caller = nameOf(whose);
     const now = performance.now();
     if (caller !== this.#lastCaller) {
       if (this.#lastCaller !== undefined) this.#severalAt = now;
       this.#lastCaller = caller;
     }
-    if (this.#waitingCount >= waitingMax) return false;
+    if (this.#waiting.count >= waitingMax) return false;
     if (this.#waiting.has(caller)) return true;
     if (now - this.#severalAt > presentMs) return false;
     return (this.#byCaller.get(caller) ?? 0) >= callerMicros;
@@ -48,26 +47,14 @@ export class InlineTurns {
 
   /** Runs the read of this caller in a later turn. */
   wait<T>(whose: Whose | undefined, read: () => T | Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const caller = nameOf(whose);
-      const run = (): void => {
-        try {
-          resolve(read());
-        } catch (error) {
-          reject(error as Error);
-        }
-      };
-      const waiting = this.#waiting.get(caller);
-      if (waiting === undefined) this.#waiting.set(caller, [run]);
-      else waiting.push(run);
-      this.#waitingCount++;
-      this.later();
-    });
+    const result = this.#waiting.add(whose, read);
+    this.later();
+    return result;
   }
 
   /** Records a read of this caller. */
   spend(whose: Whose | undefined, micros: number): void {
-    const isCounted = this.#micros >= freeMicros || this.#waitingCount > 0;
+    const isCounted = this.#micros >= freeMicros || this.#waiting.count > 0;
     this.#micros += micros + exchangeMicros;
     if (!isCounted) return;
     const caller = nameOf(whose);
@@ -79,19 +66,14 @@ export class InlineTurns {
   begin(): void {
     this.#micros = 0;
     this.#byCaller.clear();
-    if (this.#waitingCount === 0) return;
+    if (this.#waiting.count === 0) return;
     // When the other callers have left, the last one gets the whole turn again.
     const isShared = performance.now() - this.#severalAt <= presentMs;
-    for (const [caller, waiting] of [...this.#waiting]) {
+    for (const caller of this.#waiting.callers) {
       const isOver = (): boolean => isShared && (this.#byCaller.get(caller) ?? 0) >= callerMicros;
-      let next = 0;
-      do {
-        this.#waitingCount--;
-        waiting[next++]!();
-      } while (next < waiting.length && !isOver());
-      if (next === waiting.length) this.#waiting.delete(caller);
-      else waiting.splice(0, next);
+      do this.#waiting.runFirst(caller);
+      while (this.#waiting.has(caller) && !isOver());
     }
-    if (this.#waitingCount > 0) this.later();
+    if (this.#waiting.count > 0) this.later();
   }
 }

@@ -54,10 +54,11 @@ const isTool = (tool: unknown): boolean => typeof tool === 'string' && /^[a-z_]{
 const isObject = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && !Array.isArray(data);
 
-/** Encodes a session in the address, and decodes it. */
+/** Encodes the calls of a session as text for the URL of the page. */
 export const packWalk = (calls: readonly Call[]): string =>
   JSON.stringify(calls.map(({ tool, data }) => [tool, data]));
 
+/** Decodes the calls of a session. Skips calls that are not valid, and returns none for any other text. */
 export function unpackWalk(text: string): Call[] {
   try {
     const list = JSON.parse(text) as [string, Record<string, unknown>][];

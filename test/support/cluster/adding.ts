@@ -1,5 +1,5 @@
 // Clients that add items through the leader while a test changes the nodes, and record each reply. Invariant:
-// a call without a reply counts neither as done nor as not done.
+// the result of a call without a reply is unknown, so it counts neither as executed nor as refused.
 import { expect } from 'vitest';
 import type { ClusterPosition } from '../../../engine/cluster/node.js';
 import { sleep } from './nats-servers.js';

@@ -1,6 +1,6 @@
-// A disk that loses power: a separate file system on a loop device. What was not on the device at the cut is
-// lost, as after a power cut; what was synced is there. Needs root. Invariant: no disk stays mounted after
-// the test.
+// Simulates a disk that loses power, with a separate file system on a loop device. Data that had not reached
+// the device at the power cut is lost; synced data is kept. Needs root. Invariant: no disk stays mounted
+// after the test.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
