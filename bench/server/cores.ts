@@ -196,7 +196,7 @@ async function printSharedParts(): Promise<void> {
     const rounds = 2e6;
     const started = performance.now();
     for (let i = 0; i < rounds; i++) {
-      counts.hear(1, i);
+      counts.markActive(1, i);
       // At its head and with its body; its snapshot, its program, its schema before and after.
       const isSound =
         words.isOpen || words.keysVersion < 0 || words.isOpen || words.keysVersion < 0;

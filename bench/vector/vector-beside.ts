@@ -165,7 +165,7 @@ export async function measureBeside(
     const python = beside.filter((name) => Object.hasOwn(pythonPackages, name));
     const peers = [...pythonPeers(set, python), ...(cpp ? [cpp] : [])];
     const own = ours(set);
-    const built = [{ contender: own, seconds: build(set, [own])[0]! }];
+    const built: Built[] = [{ contender: own, seconds: build(set, [own])[0]! }];
     built.push(...peers.flatMap((peer) => buildPeer(set, peer) ?? []));
     builds.push(...buildRows(set, built));
     const contenders = built.map(({ contender }) => contender);
