@@ -235,7 +235,12 @@ export class NodeClient {
     const { path, headers, body } = sent;
     const head = { path, tenant: headers['Trellis-Tenant'] ?? this.options.tenant ?? '' };
     const proved = async (): Promise<NodeAnswer> => {
-      const more = await this.#identity(address, head, body, pollIntervalMs);
+      // The client's call has not been sent while this node asks for a challenge.
+      const more = await this.#identity(address, head, body, pollIntervalMs).catch(
+        (error: Error) => {
+          throw new UnreachedError(error.message, { cause: error });
+        },
+      );
       return this.#send(address, { ...sent, headers: { ...headers, ...more } });
     };
     const answer = await proved();

@@ -49,7 +49,7 @@ interface Peer {
 }
 
 /** A node that leads, and how often it has heard of the write. */
-async function leaderThat({ hello, call = good }: Peer) {
+async function leaderThat(peer: Peer) {
   const heard = { calls: 0 };
   let address = '';
   const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
@@ -57,8 +57,8 @@ async function leaderThat({ hello, call = good }: Peer) {
     for await (const piece of request) pieces.push(piece as Buffer);
     if (request.url !== helloPath) {
       heard.calls++;
-      call(response, request.socket);
-    } else if (hello !== undefined) hello(response, request.socket);
+      (peer.call ?? good)(response, request.socket);
+    } else if (peer.hello !== undefined) peer.hello(response, request.socket);
     else {
       const proof = new NodeProof(secret, { node: 'a', addresses: [address] }, () => true);
       response.end(JSON.stringify(proof.welcome(Buffer.concat(pieces))));
@@ -199,3 +199,27 @@ it.each([0, 1, 2, 3])(
     expect(waited).toEqual(n > 0 ? [9] : []);
   },
 );
+
+describe('a call of a shard', () => {
+  const send = async ({ options, leader }: Follower): Promise<{ status: string }> => {
+    const call = { path: '/add', headers: {}, body, asNode: true };
+    const answer = await options.calls.forward(leader.address, call);
+    return { status: answer === undefined ? 'nothing was done' : String(answer.status) };
+  };
+
+  it.each(Object.keys(faults))(
+    '%s, while it asks for a new challenge: nothing was done',
+    async (at) => {
+      // The first greeting succeeds. The node then refuses the proof, so the other one asks for a challenge again.
+      const peer: Peer = {
+        call: (response) => {
+          peer.hello = faults[at];
+          response.writeHead(401).end('{}');
+        },
+      };
+      const { address, heard } = await leaderThat(peer);
+      expect(await outcomeOf(() => send(follower(address)))).toBe('nothing was done');
+      expect(heard.calls).toBe(1);
+    },
+  );
+});
