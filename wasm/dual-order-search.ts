@@ -11,8 +11,8 @@ import { BY_INNER } from './candidate-order';
 import { distanceOf, insertKey, keyOf } from './kernel/sorted-keys';
 import { buildTable, buildTableOf, scanEdges } from './kernel/fastscan';
 import {
-  EXPANDED, clearSeen, unvisitedNeighbours, markVisited, selectEntryPoints, minUsefulDistance,
-  estimateCutoff, takeResults,
+  EXPANDED, NONE_AHEAD, clearSeen, unvisitedNeighbours, markVisited, selectEntryPoints,
+  minUsefulDistance, estimateCutoff, isAhead, takeResults, touchAhead,
 } from './search-layer';
 import { Node } from './kernel/node';
 
@@ -100,6 +100,7 @@ function expand(scratch: usize, ef: i32, own: usize, other: usize, square: f32):
   let rest = load<i32>(scratch + otherCount);
   let worst = worstOf(own, count, ef);
   let worstOther = worstOf(other, rest, ef);
+  let ahead = NONE_AHEAD;
   let cursor = 0;
   while (cursor < min(count, expanded)) {
     const at = own + ((<usize>cursor) << 3);
@@ -107,7 +108,9 @@ function expand(scratch: usize, ef: i32, own: usize, other: usize, square: f32):
     cursor++;
     if (key & 1) continue;
     store<u64>(at, key | 1);
-    const owner = nodeAt((<u32>key) >> 1);
+    const slot = (<u32>key) >> 1;
+    const owner = nodeAt(slot);
+    if (codes != 0 && !isAhead(ahead, slot)) ahead = touchAhead(scratch, owner, own, cursor, count);
     const mask = cutoff > 0 && distanceOf(key) > rough
       ? scanEdges(scratch, owner + codes, distanceOf(key), worst * cutoff)
       : Node.used(owner);
