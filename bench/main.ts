@@ -1,8 +1,10 @@
-// `npm run bench -- NAME [ARGS]`: each benchmark is a module below this folder that exports `run(args)`. With `--save`
-// its tables are written to results/NAME.json, the source of the figures in README.md and in the manual.
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+// `npm run bench -- NAME [ARGS]`: each benchmark is a module below this folder that exports `run(args)`. With
+// `--save` its tables are written to results/NAME.json, the source of the figures in README.md and in the manual;
+// with `--save-to FILE` to that file.
+import { existsSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { resultFolder, resultOf, thisMachine, today, writeResult } from './support/result-file.js';
 import { printedTables } from './support/table.js';
 
 interface Bench {
@@ -15,6 +17,7 @@ interface Bench {
 const modules: Record<string, string> = {
   client: 'server/client',
   cluster: 'cluster/cluster',
+  compare: 'compare/compare',
   compile: 'language/compile',
   cores: 'server/cores',
   corpus: 'language/corpus',
@@ -69,34 +72,37 @@ function othersPercent(before: ReturnType<typeof ticks>, seconds: number): strin
   return (Math.max(0, others / seconds / cpus().length) * 100).toFixed(0);
 }
 
-/** Writes results/NAME.json: what was measured, when, on which machine, with which load and commit. */
-function saveResult(bench: string, machine: string, date: string, others?: string): void {
-  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+/** Writes the tables that were printed to a result file. */
+function saveResult(bench: string, path: string, others?: string): void {
   const load = others === undefined ? 'unknown' : `${others} % used by other processes`;
-  const result = { bench, date, machine, load, commit, tables: printedTables };
-  const path = new URL(`../../bench/results/${bench}.json`, import.meta.url);
-  writeFileSync(path, `${JSON.stringify(result, undefined, 2)}\n`);
-  console.log(`Saved in bench/results/${bench}.json.`);
+  writeResult(path, resultOf(bench, load, printedTables));
+  console.log(`Saved in ${path}.`);
+}
+
+/** Removes an option from the arguments. Returns its value: of a flag, its name. */
+function takeOption(args: string[], option: string, hasValue: boolean): string | undefined {
+  const at = args.indexOf(option);
+  return at < 0 ? undefined : args.splice(at, hasValue ? 2 : 1).at(-1);
 }
 
 const given = process.argv.slice(2);
-const isSaved = given.includes('--save');
-const [name, ...args] = given.filter((arg) => arg !== '--save');
+const isSaved = takeOption(given, '--save', false) !== undefined;
+const savedTo = takeOption(given, '--save-to', true);
+const [name, ...args] = given;
 if (name === undefined || !Object.hasOwn(modules, name)) {
   console.error(`Usage: npm run bench -- ${Object.keys(modules).join('|')} [ARGS]`);
   process.exitCode = 1;
 } else {
-  const model = cpus()[0]?.model.trim() ?? 'unknown processor';
-  const machine = `${cpus().length} x ${model}, Node ${process.versions.node}`;
-  const day = new Date().toISOString().slice(0, 10);
-  console.log(`${name}: ${machine}, ${day}\n`);
+  if (name !== 'compare') console.log(`${name}: ${thisMachine()}, ${today()}\n`);
   const bench = (await import(new URL(`./${modules[name]!}.js`, import.meta.url).href)) as Bench;
   const before = ticks();
   const started = performance.now();
   await bench.run(args);
   const others = othersPercent(before, (performance.now() - started) / 1000);
-  if (others !== undefined) {
+  if (others !== undefined && name !== 'compare') {
     console.log(`\nOther processes used ${others} % of the processors meanwhile.`);
   }
-  if (isSaved) saveResult(bench.resultName?.(args) ?? name, machine, day, others);
+  const result = bench.resultName?.(args) ?? name;
+  if (isSaved) saveResult(result, join(resultFolder, `${result}.json`), others);
+  if (savedTo !== undefined) saveResult(result, savedTo, others);
 }

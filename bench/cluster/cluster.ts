@@ -2,91 +2,24 @@
 // machine with a single process. Measures durable writes in alternation, forwarded writes, and the time until
 // another node can read a write. Also measures how fast a node catches up, reads of one node and of all, and
 // the time without a leader after a hand-over and after a kill. Needs `nats-server`
-// (server/deploy/cluster).
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// (server/deploy/cluster). `--against CHECKOUT` measures only durable writes, in turns with the leader of another
+// build (cluster-builds.ts).
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { numberOption } from '../support/bench-option.js';
+import { listOption, numberOption } from '../support/bench-option.js';
 import { requestBytes, sendHttp } from '../support/http-client.js';
-import { type BenchServer, cpuSeconds, endProcess, startBenchServer } from '../support/load.js';
+import { type BenchServer, cpuSeconds, startBenchServer } from '../support/load.js';
 import { median, percentile } from '../support/sample-times.js';
 import { type Cell, printTable } from '../support/table.js';
-
-const source = `
-N::P { age: I64 }
-QUERY add(age: I64) => p <- AddN<P>({ age: age }) RETURN p
-QUERY count() => p <- N<P>::RANGE(0, 1) RETURN p::COUNT
-`;
-const script = fileURLToPath(new URL('../../../server/deploy/cluster/start.mjs', import.meta.url));
-const settings = '[storage]\nmin_free = 0\nballast = 0\n';
-const port = 26_971;
-
-interface Cluster {
-  urls: string[];
-  /** Process of a node. */
-  pidOf: (url: string) => number;
-  /** Processes of the log servers. */
-  logPids: number[];
-  stop: () => Promise<void>;
-}
-
-async function startCluster(): Promise<Cluster> {
-  const folder = mkdtempSync(join(tmpdir(), 'trellis-bench-cluster-'));
-  writeFileSync(join(folder, 'main.hx'), source);
-  writeFileSync(join(folder, 'trellis.toml'), settings);
-  const env = { ...process.env, PORT: String(port), NATS_PORT: String(port + 1000) };
-  const child = spawn(process.execPath, [script, folder], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await ready(child);
-  const urls = [0, 1, 2].map((i) => `http://127.0.0.1:${port + i}`);
-  const lockOf = (url: string): string =>
-    join(folder, '.trellis/cluster', `node${urls.indexOf(url) + 1}`, 'LOCK');
-  return {
-    urls,
-    pidOf: (url) => (JSON.parse(readFileSync(lockOf(url), 'utf8')) as { pid: number }).pid,
-    logPids: childrenOf(child.pid!).filter((pid) => nameOf(pid).startsWith('nats-server')),
-    stop: async () => {
-      await endProcess(child);
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-/**
- * Linux only, as all CPU figures here. Finds children by the parent that each process names, because some
- * sandboxes list no children.
- */
-const childrenOf = (pid: number): number[] =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
-    .map(Number);
-
-/** None where it has ended meanwhile. */
-function parentOf(pid: string): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name before it is in parentheses and may hold anything.
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-  } catch {
-    return undefined;
-  }
-}
-
-const nameOf = (pid: number): string => readFileSync(`/proc/${pid}/comm`, 'utf8');
-
-function ready(child: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    child.stdout!.on('data', (text: Buffer) => {
-      if (text.toString().includes('cluster ready')) resolve();
-    });
-    child.once('exit', () => reject(new RangeError('the cluster did not start')));
-  });
-}
+import {
+  type Cluster,
+  rolesOf,
+  seqOf,
+  settings,
+  source,
+  startCluster,
+  writeRun,
+} from './bench-cluster.js';
+import { compareBuilds } from './cluster-builds.js';
 
 async function post(url: string, path: string, body = '{}', more = {}): Promise<Response> {
   const headers = { 'Content-Type': 'application/json', ...more };
@@ -95,40 +28,8 @@ async function post(url: string, path: string, body = '{}', more = {}): Promise<
   return reply;
 }
 
-interface Readiness {
-  cluster?: { role: string; position: string };
-}
-
-/** One that is dead says nothing. */
-const readiness = (url: string): Promise<Readiness> =>
-  fetch(`${url}/readyz`).then(
-    (reply) => reply.json() as Promise<Readiness>,
-    () => ({}),
-  );
-
-const seqOf = async (url: string): Promise<number> =>
-  Number((await readiness(url)).cluster?.position.split('.')[1] ?? 0);
-
-/** The node that leads, and the others. */
-async function rolesOf({ urls }: Cluster): Promise<{ leader: string; others: string[] }> {
-  for (;;) {
-    for (const leader of urls) {
-      const { cluster } = await readiness(leader);
-      if (cluster?.role === 'leader')
-        return { leader, others: urls.filter((url) => url !== leader) };
-    }
-    await pause(50);
-  }
-}
-
 async function writes(url: string, connections: number, seconds: number): Promise<number> {
   return (await writeRun(url, connections, seconds)).perSecond;
-}
-
-async function writeRun(url: string, connections: number, seconds: number) {
-  const run = await sendHttp(url, [requestBytes('add', '{"age":1}')], { connections, seconds });
-  if (run.failed > 0) throw new RangeError(`${run.failed} of ${run.count} failed`);
-  return run;
 }
 
 /** Microseconds of CPU that each of these processes took a write. */
@@ -248,6 +149,8 @@ async function death(cluster: Cluster): Promise<number> {
 export async function run(args: readonly string[]): Promise<void> {
   const seconds = numberOption(args, 'seconds', 4);
   const rounds = numberOption(args, 'rounds', 3);
+  const [against] = listOption(args, 'against', []);
+  if (against !== undefined) return compareBuilds(against, { seconds, rounds });
   const single = await startBenchServer(source, [], settings);
   const cluster = await startCluster();
   try {

@@ -1,5 +1,6 @@
 // Measures times for benchmarks: medians of rounds, percentiles of calls, closed loops of a given width, and
 // the CPU time of this process.
+import type { Rounds } from './table.js';
 
 /** The value below which `part` (0..1) of the values lie. Sorts a copy. */
 export function percentile(values: ArrayLike<number>, part: number): number {
@@ -73,10 +74,29 @@ function timingOf(times: number[], elapsedMs: number, used: NodeJS.CpuUsage): Ti
   };
 }
 
-/** Field by field the median of several timings. */
-function medianTiming(rounds: readonly Timing[]): Timing {
-  const of = (field: keyof Timing): number => median(rounds.map((round) => round[field]));
-  return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99'), cpu: of('cpu') };
+/** The median of several rounds, and how far they lie apart. */
+export function roundsOf(values: readonly number[]): Rounds {
+  const middle = median(values);
+  const spread = (Math.max(...values) - Math.min(...values)) / 2 / Math.abs(middle);
+  return { median: middle, spread: Number.isFinite(spread) ? spread : 0 };
+}
+
+/** A timing of several rounds: each field is the median, and `rounds` has the spread of each. */
+export interface RoundsTiming extends Timing {
+  rounds: Record<keyof Timing, Rounds>;
+}
+
+function timingOfRounds(timings: readonly Timing[]): RoundsTiming {
+  const of = (field: keyof Timing): Rounds => roundsOf(timings.map((timing) => timing[field]));
+  const rounds = { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99'), cpu: of('cpu') };
+  const { perSecond, p50, p99, cpu } = rounds;
+  return {
+    perSecond: perSecond.median,
+    p50: p50.median,
+    p99: p99.median,
+    cpu: cpu.median,
+    rounds,
+  };
 }
 
 /**
@@ -87,10 +107,10 @@ export async function interleave<C>(
   contenders: readonly C[],
   rounds: number,
   time: (contender: C) => Promise<Timing>,
-): Promise<Timing[]> {
+): Promise<RoundsTiming[]> {
   const all = contenders.map((): Timing[] => []);
   for (let round = 0; round < rounds; round++) {
     for (const [i, contender] of contenders.entries()) all[i]!.push(await time(contender));
   }
-  return all.map(medianTiming);
+  return all.map(timingOfRounds);
 }

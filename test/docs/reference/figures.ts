@@ -1,24 +1,15 @@
 // The tables of figures in README.md and in the page of benchmarks, generated from bench/results. Which cells they
 // show is in bench/figures.json. Invariant: a ratio divides two cells of one result file, or is a cell of it,
 // so it is never a ratio of two runs.
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Result, readResults } from '../../../bench/support/result-file.js';
 import { printCell } from '../../../bench/support/table.js';
 import { besideTable, rowOf as besideRowOf } from '../../../bench/vector/beside-table.js';
 import { root } from '../../support/project.js';
 
 type Cell = string | number;
 type Where = Record<string, Cell>;
-
-export interface Result {
-  bench: string;
-  date: string;
-  machine: string;
-  load: string;
-  commit: string;
-  note?: string;
-  tables: { title: string; columns: string[]; rows: Cell[][] }[];
-}
 
 interface Peer {
   name: string;
@@ -47,12 +38,7 @@ interface Figure {
 const read = <T>(path: string): T => JSON.parse(readFileSync(join(root, path), 'utf8')) as T;
 
 /** By name of the file. */
-export const results: ReadonlyMap<string, Result> = new Map(
-  readdirSync(join(root, 'bench/results')).map((file) => [
-    file.replace('.json', ''),
-    read<Result>(`bench/results/${file}`),
-  ]),
-);
+export const results: ReadonlyMap<string, Result> = readResults(join(root, 'bench/results'));
 
 const figures = read<Record<string, Figure[]>>('bench/figures.json');
 
