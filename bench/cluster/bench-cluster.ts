@@ -95,7 +95,7 @@ interface Readiness {
 }
 
 /** One that is dead says nothing. */
-export const readiness = (url: string): Promise<Readiness> =>
+const readiness = (url: string): Promise<Readiness> =>
   fetch(`${url}/readyz`).then(
     (reply) => reply.json() as Promise<Readiness>,
     () => ({}),

@@ -4,12 +4,21 @@
 /** `ignored`: ratios and counts that follow from other columns. `unknown`: the heading has no unit. */
 export type ColumnKind = 'key' | 'lower' | 'higher' | 'ignored' | 'unknown';
 
-const ignored =
-  /\b(ratio|ours is|of plain|of one process|of the plain|to the first|share|wrong|failed|wanted|at most|ten times|above the first|narrowest|same top|mean rows|runs|count)\b/i;
-const keys =
-  /^(call|read|query|workload|contender|operation|search|data|database|index|rows|clients|connections|parallel|fronts|k|recall|terms|degree|edges to|writes to|nodes|layout|share that passes|meanwhile|bench|load|product|statement)$/i;
-const higher = /\/s\b|a second\b|\bQPS\b|\bnDCG\b|\brecall\b|\/CPU s\b/i;
-const lower = /\b(us|µs|ms|s|seconds|MB|KB|B|bytes|CPU)\b/i;
+const words = (list: string): RegExp =>
+  new RegExp(`(?<!\\w)(?:${list.split(', ').join('|')})(?!\\w)`, 'i');
+const whole = (list: string): RegExp => new RegExp(`^(?:${list.split(', ').join('|')})$`, 'i');
+
+const ignored = words(
+  'ratio, ours is, of plain, of one process, of the plain, to the first, share, wrong, failed, wanted, ' +
+    'at most, ten times, above the first, narrowest, same top, mean rows, runs, count',
+);
+const keys = whole(
+  'call, read, query, workload, contender, operation, search, data, database, index, rows, clients, ' +
+    'connections, parallel, fronts, k, recall, terms, degree, edges to, writes to, nodes, layout, ' +
+    'share that passes, meanwhile, bench, load, product, statement',
+);
+const higher = words('\\S*/s, a second, QPS, nDCG@\\d+, recall, \\S*/CPU s');
+const lower = words('us, µs, ms, s, seconds, MB, KB, B, B/\\w+, bytes, CPU');
 
 export function columnKind(heading: string): ColumnKind {
   if (heading === '' || keys.test(heading)) return 'key';

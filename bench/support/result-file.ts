@@ -25,18 +25,6 @@ export function thisMachine(): string {
   return `${cpus().length} x ${model}, Node ${process.versions.node}`;
 }
 
-/**
- * The name of the kind of a machine: its processors and the major version of Node, which decide what a call
- * costs. `2 x AMD EPYC, Node 20.20.2` -> `2-amd-epyc-node-20`.
- */
-export const machineKind = (machine: string): string =>
-  machine
-    .replace(/(Node \d+)\S*/, '$1')
-    .toLowerCase()
-    .replace(/ x /, ' ')
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '');
-
 /** Today as 2026-11-29. */
 export const today = (): string => new Date().toISOString().slice(0, 10);
 
@@ -50,8 +38,7 @@ export function writeResult(path: string, result: Result): void {
   writeFileSync(path, `${JSON.stringify(result, undefined, 2)}\n`);
 }
 
-export const readResult = (path: string): Result =>
-  JSON.parse(readFileSync(path, 'utf8')) as Result;
+const parse = (path: string): Result => JSON.parse(readFileSync(path, 'utf8')) as Result;
 
 /** The result files below a folder, or the file itself, by their names without `.json`. */
 export function readResults(path: string): Map<string, Result> {
@@ -60,5 +47,5 @@ export function readResults(path: string): Map<string, Result> {
     ? [path, readdirSync(path, { recursive: true, encoding: 'utf8' })]
     : [dirname(path), [basename(path)]];
   const files = paths.filter((name) => name.endsWith('.json')).sort();
-  return new Map(files.map((name) => [basename(name, '.json'), readResult(join(folder, name))]));
+  return new Map(files.map((name) => [basename(name, '.json'), parse(join(folder, name))]));
 }

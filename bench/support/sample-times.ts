@@ -82,7 +82,7 @@ export function roundsOf(values: readonly number[]): Rounds {
 }
 
 /** A timing of several rounds: each field is the median, and `rounds` has the spread of each. */
-export interface RoundsTiming extends Timing {
+interface RoundsTiming extends Timing {
   rounds: Record<keyof Timing, Rounds>;
 }
 

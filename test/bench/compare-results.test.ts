@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { type ColumnKind, columnKind, isCpuTime } from '../../bench/compare/column-kind.js';
 import { compareResults } from '../../bench/compare/compare-results.js';
-import { type Result, machineKind, readResults } from '../../bench/support/result-file.js';
+import { type Result, readResults } from '../../bench/support/result-file.js';
 import { roundsOf } from '../../bench/support/sample-times.js';
 import type { ResultTable } from '../../bench/support/table.js';
 import { root } from '../support/project.js';
@@ -177,13 +177,6 @@ test('the spread is half of the distance between the extreme rounds, as a share 
   expect(roundsOf([100, 90, 130])).toEqual({ median: 100, spread: 0.2 });
   expect(roundsOf([7])).toEqual({ median: 7, spread: 0 });
   expect(roundsOf([0, 0])).toEqual({ median: 0, spread: 0 });
-});
-
-test('the kind of a machine is its processors and the major version of Node', () => {
-  expect(machineKind('2 x AMD EPYC, Node 20.20.2')).toBe('2-amd-epyc-node-20');
-  expect(machineKind('16 x Intel(R) Xeon(R) Processor @ 2.60GHz, Node 22.1.0')).toBe(
-    '16-intel-r-xeon-r-processor-2-60ghz-node-22',
-  );
 });
 
 test('every committed result has numbers that are compared, and none moved against itself', () => {
