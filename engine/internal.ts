@@ -1,6 +1,6 @@
-// What the server uses of the engine, grouped by purpose. The server and the benchmarks import the engine
-// through this file only (test/architecture.test.ts), and the package does not export it: users of the
-// package have engine/public.ts.
+// Exports the parts of the engine that the server uses, grouped by purpose. The server and the benchmarks
+// import the engine through this file only (test/architecture.test.ts), and the package does not export it:
+// users of the package have engine/public.ts.
 
 // Errors, limits, time, metrics
 export {

@@ -7,9 +7,8 @@
 export const wallMs = (): number => Date.now();
 
 /**
- * Milliseconds to add to `performance.now()` of this thread to get the clock that all threads of
- * the process share. `performance.timeOrigin` does not serve: it is the wall clock at the start of
- * the thread.
+ * Milliseconds to add to `performance.now()` of this thread to get the clock that all threads of the process
+ * share. `performance.timeOrigin` cannot replace it: that is the wall clock at the start of the thread.
  */
 export const sharedOriginMs: number = Math.max(...Array.from({ length: 5 }, lacking));
 

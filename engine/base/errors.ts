@@ -373,12 +373,12 @@ export function errorStatus(code: ErrorCode): ErrorStatus {
   return statuses[code] ?? 400;
 }
 
-/** What all classes of TrellisDB's errors have: that of the engine, that of the client, copies of both. */
+/** Marks every error class of TrellisDB: that of the engine, that of the client, and copies of both. */
 const brand: unique symbol = Symbol.for('trellisdb.TrellisError');
 
 /**
  * The error that every failed call throws. `code` says what happened, `hint` what to do, `status` is the HTTP
- * status, which web frameworks send. The `instanceof` of this class knows errors of `trellisdb/client` too.
+ * status, which web frameworks send. `instanceof` of this class also accepts errors of `trellisdb/client`.
  *
  * @example
  * try {
@@ -426,7 +426,7 @@ export class TrellisError extends Error {
   get path(): string | undefined {
     return this.data.path;
   }
-  /** All faults of one call, where it has several; at most 8. */
+  /** All errors of one call, if it has several; at most 8. */
   get errors(): readonly ErrorData[] | undefined {
     return this.data.errors;
   }
@@ -478,7 +478,7 @@ export function throwShortage(error: unknown): void {
 export function toErrorData(error: unknown): { error: ErrorData; stack?: string } {
   if (isInCatalogue(error)) {
     const { data } = error;
-    // V8 formats the stack when it is read first.
+    // V8 formats the stack at the first read.
     const stack = data.code === 'INTERNAL' ? error.stack : undefined;
     return stack ? { error: data, stack } : { error: data };
   }

@@ -134,7 +134,7 @@ export interface ClusterNode {
   onCompared(listener: (result: Compared) => void): () => void;
   /** Settings of the cluster, as far as this node has received them. Undefined when there are none yet. */
   settings(): Uint8Array | undefined;
-  /** Replaces the settings on all nodes. Fails NOT_LEADER, and as writes fail. */
+  /** Replaces the settings on all nodes. Fails NOT_LEADER, or with the error of a write. */
   setSettings(settings: Uint8Array): Promise<ClusterPosition>;
   /**
    * Position that the disk of this node has reached at least. Every copy of its data is at or after this

@@ -4,7 +4,7 @@
 // is one file without imports and contains its own copy.
 import type { DecodePath } from './decode-path.js';
 
-/** Random, so that no stored text can be mistaken for a marked number. */
+/** A random mark, so that no stored text can be mistaken for a marked number. */
 const mark = `n${Math.random().toString(36).slice(2)}:`;
 /** The first digits of integers beyond the exact range of a number; not digits of a fraction or exponent. */
 const longInteger = /(?<![\w.+-])-?\d{16}/g;

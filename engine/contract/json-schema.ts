@@ -92,7 +92,7 @@ function boundScalar(name: ScalarName, bound: Bound, searchMax?: number): JsonSc
 function digitsUpTo(max: number): string {
   const all = String(max);
   const shorter = all.length > 1 ? [`[1-9][0-9]{0,${all.length - 2}}`] : [];
-  // Numbers with as many digits, of which the first different digit is smaller.
+  // Numbers with the same number of digits, in which the first different digit is smaller.
   const less = [...all].flatMap((digit, at) => {
     const first = at === 0 ? 1 : 0;
     const rest = all.length - at - 1;

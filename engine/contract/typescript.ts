@@ -102,7 +102,7 @@ function partNames(files: readonly string[]): Map<string, string> {
   );
 }
 
-/** `declare`: how the shapes, which the module itself needs, are declared. */
+/** Prints the parts of a module. `declare` is the line that declares the shapes. */
 function printBody(parts: readonly Part[], declare: string): string[] {
   return [
     ...parts.map(({ interfaces }) => interfaces).filter((text) => text !== ''),

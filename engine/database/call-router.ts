@@ -128,7 +128,7 @@ export class CallRouter {
   ): ExecutionResult | Promise<ExecutionResult> {
     const { turns } = this.parts.inline;
     if (!turns.mustWait(options.caller)) return this.#runInline(plan, input, options);
-    return turns.wait(options.caller, () => this.#runInline(plan, input, options));
+    return turns.wait(options.caller, this.#later(plan, input, options));
   }
 
   /**
@@ -143,12 +143,22 @@ export class CallRouter {
     const mustWait = turns.mustWait(options.caller) || deferred.count > 0;
     if (!mustWait && this.parts.inline.allows(input.query, plan, input.body.length))
       return this.#runInline(plan, input, options);
-    const queued = performance.now();
+    return deferred.add(options.caller, this.#later(plan, input, options));
+  }
+
+  /** Returns the read as a function for a later turn. The time until then counts against its time limit. */
+  #later(
+    plan: Plan,
+    input: CallInput,
+    options: CallOptions,
+  ): () => ExecutionResult | Promise<ExecutionResult> {
     const budgetMs = this.#budgetOf(plan, options);
-    return deferred.add(options.caller, () => {
-      const left = budgetMs - (performance.now() - queued);
+    const deadline = performance.now() + budgetMs;
+    return () => {
+      const left = deadline - performance.now();
+      if (left <= 0) fail('QUERY_TIMEOUT', { ms: budgetMs });
       return this.#runInline(plan, input, { ...options, budgetMs: left });
-    });
+    };
   }
 
   #runInline(

@@ -27,7 +27,7 @@ export interface Observed {
 
 export function databaseMetrics(of: Observed): DatabaseSample[] {
   const { dispatcher, writer } = of;
-  // First, because it lets this thread see the newest commit before the data are read.
+  // This comes first: it lets this thread see the newest commit before the data are read.
   const usage = of.storage.usage();
   return [
     { name: 'workers', value: of.workers },

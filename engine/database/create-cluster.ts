@@ -207,7 +207,7 @@ async function begin(
     // A try without a response may have created the log; then the next try finds it.
     await patiently(() => driver.create(address));
   } catch (error) {
-    // Perhaps an earlier try of ours created it. The genesis entry at the start decides.
+    // An earlier try of this process may have created it. The genesis entry at the start decides.
     if (!isCode(error, 'CONFIG_INVALID')) throw error;
   }
   const log = await patiently(() => driver.open(address));

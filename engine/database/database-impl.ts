@@ -387,7 +387,7 @@ class DatabaseImpl implements Database {
   }
 
   async #reload(program: Program, sources: Uint8Array | undefined): Promise<void> {
-    // Calls made meanwhile still use the old program; lanes know both.
+    // Calls made meanwhile still use the old program; lanes keep both.
     const packed = packProgram(program);
     const generation = this.#versions.begin();
     const reload = { program: packed, generation, sources };

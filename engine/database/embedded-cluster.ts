@@ -1,25 +1,25 @@
-// Makes the replicated log of a database for programs that embed the engine: the options of `open` instead
-// of a compiled program.
+// Creates the replicated log of a database for programs that embed the engine. It takes the options of `open`
+// instead of a compiled program.
 import { throwAtCaller } from './attach/throw-at-caller.js';
 import type { ClusterPosition } from '../cluster/node.js';
 import { createCluster as createLog } from './create-cluster.js';
 import { compileOrFail } from './embedded.js';
 import { type OpenOptions, completeOptions } from './embedded-options.js';
 
-/** `cluster` is needed here. */
+/** `cluster` is required here. */
 type ClusterOpenOptions = OpenOptions & { cluster: NonNullable<OpenOptions['cluster']> };
 
 interface CreateClusterOptions {
-  /** Accepts a log that may lose what it has acknowledged. */
+  /** Accepts a log that may lose entries that it has acknowledged. */
   allowLazy?: boolean;
-  /** Makes another log for data whose log is lost. */
+  /** Creates another log for data whose log is lost. */
   again?: boolean;
 }
 
 /**
- * Makes the replicated log of a database, once, and resolves with its first position. `dataDir` must not be
- * open. Every other node begins with a copy of `dataDir`, as `backUp` makes it. Fails CONFIG_INVALID where
- * the data are part of a cluster already, LOG_UNSAFE, LOG_UNAVAILABLE.
+ * Creates the replicated log of a database, once, and resolves with its first position. `dataDir` must not be
+ * open. Every other node begins with a copy of `dataDir`, as `backUp` makes it. Fails CONFIG_INVALID if the
+ * data already belong to a cluster, LOG_UNSAFE, LOG_UNAVAILABLE.
  *
  * @example
  * const cluster = { log: 'nats://a:4222', node: 'a', advertise: 'http://a:6969' };

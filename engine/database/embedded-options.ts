@@ -14,7 +14,7 @@ type ClusterAddress = Pick<ClusterOptions, 'log' | 'node' | 'advertise'>;
 type Nested = 'program' | 'limits' | 'vectors' | 'snapshot' | 'cluster';
 
 /**
- * What `open` takes. `dataDir` and `sources` are needed; everything else has a default.
+ * Options of `open`. `dataDir` and `sources` are required; all others have a default.
  *
  * @example
  * const options: OpenOptions = {

@@ -20,8 +20,8 @@ import { type OpenOptions, checkSources, completeOptions } from './embedded-opti
 import { openDatabase } from './database-impl.js';
 
 /**
- * A database that is open inside this process, as `open` gives it: `call` and `callBytes` run the queries
- * of its program, the other methods look after it.
+ * A database that is open inside this process, as `open` returns it. `call` and `callBytes` run the queries
+ * of its program; the other methods manage the database.
  *
  * @example
  * const db: EmbeddedDatabase = await open({ dataDir: './data', sources });
@@ -50,9 +50,9 @@ interface EmbeddedParts {
   backUp(to: string): Promise<{ bytes: number }>;
   /** Writes snapshots of the vector indexes now, which shortens the next start. */
   snapshot(): Promise<void>;
-  /** Whether the database serves, and why it takes no writes where it takes none. */
+  /** State of the database, and the reason if it accepts no writes. */
   status(): DatabaseStatus;
-  /** Counters and gauges, those that a server prints at /metrics. */
+  /** The counters and gauges that a server prints at /metrics. */
   metrics(): DatabaseSample[];
   /** This node of a cluster: its role, position and lag; undefined for a database of one process. */
   readonly cluster: ClusterNode | undefined;
@@ -102,8 +102,8 @@ function unregister(database: Database): void {
 }
 
 /**
- * Opens a database inside this process, and creates `dataDir` where it is missing. A wrong source fails
- * SOURCE_INVALID with a picture of every fault. A wrong option fails PARAM_MISSING, PARAM_TYPE,
+ * Opens a database inside this process, and creates `dataDir` if it is missing. An invalid source fails
+ * SOURCE_INVALID with the location of every error. An invalid option fails PARAM_MISSING, PARAM_TYPE,
  * PARAM_RANGE, PARAM_VALUE or UNKNOWN_MEMBER. Data that another process has open fail DATA_LOCKED.
  *
  * @example
@@ -114,7 +114,7 @@ function unregister(database: Database): void {
  */
 export async function open<Q = AnyQueries>(options: OpenOptions): Promise<EmbeddedDatabase<Q>> {
   try {
-    // The types are those of the generated file, which nothing compares with the program here.
+    // The types come from the generated file. Nothing compares them with the program here.
     return (await openEmbedded(options)) as EmbeddedDatabase<Q>;
   } catch (error) {
     return throwAtCaller(error, open);
@@ -185,7 +185,7 @@ function partsOf(database: Database, { compat }: OpenOptions, limits: Limits): E
   return parts;
 }
 
-/** Runs a query that the caller brings: the program that opened the database may run any query. */
+/** Runs a query that the caller passes: a program that opened the database may run any query. */
 function callAdHoc(
   database: Database,
   body: Uint8Array,

@@ -118,7 +118,7 @@ export async function embedRows(
   return vectors;
 }
 
-/** After this many refused texts and no accepted one, the texts are not the reason. */
+/** If the model refused this many texts and accepted none, the cause is not the texts. */
 const refusedMax = 8;
 
 type Embed = (texts: readonly string[]) => Promise<Float64Array[]>;

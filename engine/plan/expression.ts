@@ -400,7 +400,7 @@ export type Step =
   | { kind: 'update'; slot: number; set: Assignment[] }
   | { kind: 'upsertNode'; type: string; slot: number; set: Assignment[] }
   | { kind: 'upsertVector'; type: string; slot: number; vector: Expression; set: Assignment[] }
-  /** One edge per row; the row is the endpoint that is absent. */
+  /** Adds one edge for each row. The row is the endpoint that the step does not name. */
   | {
       kind: 'addEdge';
       type: string;
@@ -476,8 +476,8 @@ export type AccessPath =
   /** The shortest of several paths, each of which alone leads to all wanted elements. */
   | { kind: 'shortest'; of: AccessPath[] }
   /**
-   * If the condition, which reads no item, is true: the path `of`, or all elements without `of`. Otherwise
-   * nothing.
+   * Depends on a condition that reads no item. If it is true: the path `of`, or all elements without `of`.
+   * Otherwise no elements.
    */
   | { kind: 'conditional'; condition: Expression; of?: AccessPath }
   /** The elements that any of several paths leads to, in creation order. */

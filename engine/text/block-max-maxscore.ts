@@ -2,12 +2,11 @@
 // Chakrabarti, S. Chaudhuri, V. Ganti, "Interval-based pruning for top-k processing over compressed lists",
 // ICDE 2011).
 //
-// The ids are cut into spans in which no term changes its block. The search skips a span unread if the
-// sum of its upper bounds cannot beat the k-th best score so far. In any other span, the terms with the
-// lowest bounds are non-essential if their sum cannot beat that score. Only the essential terms propose
-// documents; the non-essential ones are looked up for these documents. (WAND, which picks a pivot for
-// each document, took three times as long: it compares bounds for every document, this algorithm once a
-// span.)
+// The ids are cut into spans in which no term changes its block. The search skips a span unread if the sum of
+// its upper bounds cannot beat the k-th best score so far. In any other span, the terms with the lowest
+// bounds are non-essential if their sum cannot beat that score. Only the essential terms propose documents;
+// the non-essential ones are looked up for these documents. (WAND, which picks a pivot for each document,
+// took three times as long: it compares bounds for every document, this algorithm once per span.)
 //
 // Invariant: the result is exact. Documents come by ascending id, so the oldest of equal documents stays.
 import { END, type TermCursor } from './term-cursor.js';

@@ -1,5 +1,5 @@
 // Chooses how many candidates to request from an index for k results. An index compares sums of 32-bit
-// floats, or codes of 16 bits a number (compact) or 4 (not resident); the caller then scores the candidates
+// floats, or codes of 16 bits per number (compact) or 4 (not resident); the caller then scores the candidates
 // by the stored vectors. Among near-duplicates, more than k candidates can share the last position, and all
 // of them must be scored. This is frequent under dot, where a common part dominates every sum.
 // Invariant: data that the index can distinguish cost one search.

@@ -11,7 +11,7 @@ import { instantiate, type Kernel } from './wasm.js';
 /** Pages per chunk: small enough for the cache. */
 const chunkPages = 256;
 
-/** Consecutive pages, in a memory and in the file. */
+/** A run of consecutive pages: its positions in a memory and in the file. */
 export interface PageRun {
   memory: WebAssembly.Memory;
   /** Offset of the first page in the file. */

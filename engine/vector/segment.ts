@@ -245,7 +245,7 @@ export class Segment {
     }
   }
 
-  /** Factor for the numbers of vectors (l2, dot); 0 while all of them are zero. */
+  /** Factor by which the components of vectors are scaled (l2, dot); 0 while all components are zero. */
   get scale(): number {
     return new Float64Array(this.memory.buffer, H_INPUT_SCALE, 1)[0]!;
   }

@@ -17,7 +17,7 @@ export interface KeyAuthenticatorParts {
   keys: Keys;
   accepted: Accepted;
   /**
-   * Undefined: this thread judges only recently accepted credentials and leaves all others to another thread.
+   * Undefined: this thread checks only recently accepted credentials and leaves all others to another thread.
    */
   guesses: Guesses | undefined;
   /** Returns the source under which a request is counted. */
@@ -28,7 +28,7 @@ export class KeyAuthenticator {
   constructor(private readonly parts: KeyAuthenticatorParts) {}
 
   /**
-   * Returns the caller of a request. The result is kept in the exchange, so that a request is judged once.
+   * Returns the caller of a request. The result is kept in the exchange, so that a request is checked once.
    */
   authenticate(exchange: Exchange): AuthenticationResult {
     const result =

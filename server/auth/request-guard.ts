@@ -36,7 +36,7 @@ export interface SecurityOptions extends SecurityRules {
   keys: Keys;
   /** Recently accepted credentials, shared by all threads. */
   accepted: Accepted;
-  /** Another thread judges unknown keys. This thread refuses them as wrong ones. */
+  /** Another thread checks unknown keys. This thread refuses them as wrong ones. */
   leavesGuesses?: boolean;
   /** Creates the counter of a configured limit. Absent: the counter of this thread alone. */
   rateFor?: (bound: 'rate_per_key' | 'rate_per_address', limit: number) => Rate;

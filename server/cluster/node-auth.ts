@@ -1,4 +1,4 @@
-// Proves between the nodes of a cluster that they have its secret, which itself never travels. The client
+// Proves between the nodes of a cluster that they have its secret, without sending it. The client
 // node greets with a nonce, its name and the dialled address. The server node answers with a challenge, and
 // signs both names, the nonce, the challenge and the address. It signs only its own address, so that no third
 // party can forward a greeting and present the answer as its own. The client node then signs each request

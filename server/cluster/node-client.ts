@@ -137,7 +137,7 @@ export class NodeClient {
 
   /**
    * Sends a request as this node, with a proof if the node has one and with the headers in `more`. The
-   * response has at most `max` bytes. Fails as connections do.
+   * response has at most `max` bytes. Fails with the error of the connection.
    */
   async request(
     address: string,
@@ -184,14 +184,14 @@ export class NodeClient {
     return made;
   }
 
-  /** Whether this node can vouch for what it adds to a client's call. */
-  get vouches(): boolean {
+  /** Whether this node can prove that it added the embeddings to a client's call. */
+  get hasProof(): boolean {
     return this.options.proof !== undefined;
   }
 
   /**
-   * Returns the call with the embeddings appended to its body and vouched for, if the other node accepts
-   * them.
+   * Returns the call with the embeddings appended to its body, and a proof of this node, if the other node
+   * accepts them.
    */
   async #withEmbeddings(address: string, call: ForwardedCall): Promise<ForwardedCall> {
     const { proof, tenant } = this.options;
@@ -201,8 +201,8 @@ export class NodeClient {
     if (known?.takesEmbeddings !== true) return call;
     const payload = Buffer.concat([body, embeddings]);
     const head = { path, tenant: headers['Trellis-Tenant'] ?? tenant ?? '' };
-    const vouched = `${embeddings.length} ${proof.answer(known.peer, head, payload)}`;
-    return { path, headers: { ...headers, 'Trellis-Embeddings': vouched }, body: payload };
+    const signed = `${embeddings.length} ${proof.answer(known.peer, head, payload)}`;
+    return { path, headers: { ...headers, 'Trellis-Embeddings': signed }, body: payload };
   }
 
   /**

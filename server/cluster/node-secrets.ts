@@ -1,4 +1,4 @@
-// Reads the file of the secrets that only the nodes of a cluster have: one secret a line, the newest last.
+// Reads the file of the secrets that only the nodes of a cluster have: one secret per line, the newest last.
 // Nodes sign log entries with the newest secret that all of them have. A node proves itself to another with
 // the newest secret that both have. Invariant: the file is used only if no other user can read it.
 import { readFileSync, statSync } from 'node:fs';

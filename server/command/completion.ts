@@ -51,7 +51,7 @@ export const completion: Command = {
   },
 };
 
-/** Prints the possible values of the last word, one a line. Never fails. */
+/** Prints the possible values of the last word, one per line. Never fails. */
 export function printCompletions(words: readonly string[], commands: readonly Command[]): number {
   const found = completeWords(words, commands, () => programIn(words));
   if (found.length > 0) printLine(found.join('\n'));

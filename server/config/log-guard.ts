@@ -45,7 +45,7 @@ export function checkLogGuard({ cluster }: Config): void {
   if (isTls && tls_ca === '') {
     const what = 'TLS to the log needs `cluster.tls_ca`.';
     const hint =
-      'The file of who vouches for its servers, or "system": any authority that Node knows.';
+      'Set the CA file that verifies its servers, or "system" for the authorities that Node trusts.';
     fail('CONFIG_INVALID', { what }, { hint });
   }
   const far = path.hosts.find((host) => !isLoopback(host));

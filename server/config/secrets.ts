@@ -17,7 +17,7 @@ export function secretsOf({ settings }: Config): string[] {
   });
 }
 
-/** Prints one line a key, `key = value  # source`, with secrets as `***`. */
+/** Prints one line per key, `key = value  # source`, with secrets as `***`. */
 export function printConfig(config: Config): string {
   const lines = [...config.settings].map(([key, { value, source }]) => {
     const secret = secretName.test(key) || (isSecret(key) && value !== '');

@@ -1,4 +1,4 @@
-// Lists what a new version of the sources changes for data and for clients, one line a change.
+// Lists what a new version of the sources changes for data and for clients, one line per change.
 import type { ElementType, ParameterType, Program, Query } from '../../engine/internal.js';
 import { printType } from '../../engine/internal.js';
 

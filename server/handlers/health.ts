@@ -1,4 +1,4 @@
-// Responses of the health routes: whether the process lives, and whether it is ready for work.
+// Responses of the health routes: whether the process runs, and whether it is ready for work.
 import {
   type DatabaseStatus,
   type ErrorData,

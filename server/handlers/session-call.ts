@@ -56,7 +56,7 @@ export type OnCancellable = ((cancel: () => void) => void) | undefined;
 const encoder = new TextEncoder();
 
 /**
- * Continues with a value or a promise. A value that is already there takes no detour through the event loop.
+ * Continues with a value or a promise. A value that is available already does not wait for the event loop.
  */
 function then<T, U>(value: T | Promise<T>, next: (value: T) => U | Promise<U>): U | Promise<U> {
   return value instanceof Promise ? value.then(next) : next(value);

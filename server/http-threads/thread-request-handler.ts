@@ -194,7 +194,7 @@ export class ThreadRequestHandler extends RequestAnswerer implements Receiver, K
     try {
       guard.checkSender(exchange);
       const caller = guard.authenticate(exchange);
-      // Permission for a tool is checked when the body has named it.
+      // The permission for a tool is checked later, when the body has named the tool.
       guard.checkAccess(exchange, caller, query === undefined ? anyAccess : readOf(query));
       exchange.context = new ThreadRequestContext(route, caller);
       return true;

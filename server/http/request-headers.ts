@@ -69,7 +69,7 @@ const keyRow = rowOf('idempotency-key');
 const forwardedForRow = rowOf('x-forwarded-for');
 const noValues: Values = rows.map((_, row) => (row === keyRow ? undefined : ''));
 
-/** Further fields by which a proxy shows that it forwards a request, or for whom. */
+/** Other headers that proxies add to the requests that they forward. */
 const fromProxies = [
   'forwarded',
   'via',

@@ -1,5 +1,5 @@
 // The mapping of `trellis import --mapping FILE`: which files hold rows of which type, and what their
-// columns are. TOML; what stands outside [[files]] holds for all of them.
+// columns are. The file is TOML. Keys outside of [[files]] apply to all files.
 //
 //   date_format = "YYYYMMDDhhmmssSSS"
 //   [[files]]

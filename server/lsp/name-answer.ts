@@ -98,7 +98,10 @@ export function prepareRename(document: DocumentFile, position: Position): Json 
   };
 }
 
-/** `{name}` in an object is a variable and a member. The one that keeps its name is written out. */
+/**
+ * Renames a symbol. `{name}` in an object stands for a variable and a member; if one of them is renamed, the
+ * edit writes `member: variable`.
+ */
 export function rename(document: DocumentFile, position: Position, newName: string): Json {
   const name = nameAt(document, position);
   if (name === undefined || name.targets.length === 0) return null;

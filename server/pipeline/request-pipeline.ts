@@ -80,7 +80,9 @@ export interface RequestPipelineOptions extends AnswererOptions {
 
 /** A refused body up to this size is read and discarded. A larger one ends the connection. */
 const forgottenBodyMax = 64 * 1024;
-/** The engine stops calls itself. If it does not, the client gets its answer this many milliseconds later. */
+/**
+ * The engine stops calls at their deadline. If it does not, the server responds this many milliseconds later.
+ */
 const lateAnswerMs = 10;
 const sweepMs = 10;
 /**

@@ -1,4 +1,4 @@
-// From a project's files to a program while a server of it runs.
+// Compiles the files of a project on another thread, while a server runs.
 import { programCompiler } from '../../engine/internal.js';
 import { rulesOf } from './compile-options.js';
 import type { Compiled, ProgramOptions } from './program.js';

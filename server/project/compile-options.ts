@@ -1,4 +1,5 @@
-// What decides how the sources of a project are compiled, wherever they come from: its files, or a request.
+// The options that decide how the sources of a project are compiled. The sources come from its files, or from
+// a request.
 import type { Limits } from '../../engine/internal.js';
 
 interface CompileRules {

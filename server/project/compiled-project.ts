@@ -1,11 +1,11 @@
-// A project that has to compile: for commands that say what its queries are.
+// Compiles a project for commands that need its queries.
 import { type Program, type Source, fail } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import { printErrorLine } from '../telemetry/log.js';
 import { counted } from '../terminal/format.js';
 import { countErrors, loadProgram, codeFrameOf, programOptions } from './program.js';
 
-/** Prints the errors and fails SOURCE_INVALID where there are any. */
+/** Returns the program. If there are errors, prints them and fails SOURCE_INVALID. */
 export function requireProgram(config: Config): { program: Program; sources: Source[] } {
   const compiled = loadProgram(programOptions(config));
   const { program, diagnostics, sources } = compiled;

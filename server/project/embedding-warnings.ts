@@ -1,10 +1,10 @@
-// Whether the queries of a project can embed what they want to, and which hosts get which credentials: said when
-// the server starts, not by the first call.
+// Checks at the start of the server whether the queries of a project can embed their texts, and which host
+// gets which credential. Without this check, the first call would report the problem.
 import { type Program, modelDestination, checkModel } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
 import { counted } from '../terminal/format.js';
 
-/** One line for each reason why queries cannot embed. */
+/** Returns one line for each reason why queries cannot embed. */
 export function modelWarnings(config: Config, { queries }: Program): string[] {
   const byReason = new Map<string, Set<string>>();
   for (const { name, model } of modelsOf(config, queries)) {
@@ -19,7 +19,7 @@ export function modelWarnings(config: Config, { queries }: Program): string[] {
   });
 }
 
-/** The model of each text that a query embeds. */
+/** Returns the model of each text that a query embeds. */
 function modelsOf(config: Config, queries: Program['queries']) {
   return queries.flatMap(({ name, plan }) =>
     plan.embeds.map(({ type }) => {
@@ -29,7 +29,10 @@ function modelsOf(config: Config, queries: Program['queries']) {
   );
 }
 
-/** One line: which host gets which credential, by the name of that and where it stands; undefined for none. */
+/**
+ * Returns one line with the name and the source of each credential, and the host that gets it. Returns
+ * undefined without credentials.
+ */
 export function credentialLine(config: Config, { queries }: Program): string | undefined {
   const { settings, cluster } = config;
   const lines = new Set<string>();
@@ -45,7 +48,7 @@ export function credentialLine(config: Config, { queries }: Program): string | u
   return lines.size === 0 ? undefined : `credentials: ${[...lines].join('; ')}`;
 }
 
-/** The servers of a log, or the store. */
+/** Returns the servers of a log, or the host of its object store. */
 function logHost(url: string): string {
   const [host = '', query] = url.replace(/^\w+:\/\//, '').split('?', 2);
   const endpoint = new URLSearchParams(query).get('endpoint');

@@ -1,5 +1,5 @@
-// Keeps data out of version control, and so out of packages made from a checkout: every `.trellis`
-// folder holds a `.gitignore` that ignores all of it.
+// Keeps data out of version control, and thus out of packages made from a checkout: every `.trellis` folder
+// has a `.gitignore` that ignores the whole folder.
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
@@ -11,6 +11,6 @@ export function ignoreInGit(dataDir: string): void {
   try {
     writeFileSync(path, '*\n', { flag: 'wx' });
   } catch {
-    // A folder that cannot be written holds data all the same.
+    // Ignore the error: the data do not depend on this file.
   }
 }

@@ -1,5 +1,4 @@
-// From a project's files to a program: reading, compiling, and the printing of diagnostics for
-// people.
+// Reads the files of a project, compiles them to a program, and prints diagnostics for people.
 import { join } from 'node:path';
 import {
   type Diagnostic,
@@ -38,15 +37,15 @@ export interface ProgramOptions {
 export function programOptions(config: Config): ProgramOptions {
   const { projectDir, queriesDir, compat, limits, scatter, shard, tenant } = config;
   const shared = { projectDir, queriesDir, compat: compat === 'helix-2', limits };
-  // The database of a tenant has its types whole.
+  // In the database of a tenant, no type is divided.
   if (scatter.size === 0 || (tenant !== '' && shard === undefined)) return shared;
   const scattered = new Set(scatter.keys());
   return { ...shared, scattered, ...(shard && { shard: shard.type }) };
 }
 
 /**
- * Reads and compiles. Fails SOURCE_INVALID when a file cannot be read; faults inside files are
- * diagnostics. `slow`: so is what is read as a whole without need.
+ * Reads and compiles a project. Fails SOURCE_INVALID if a file cannot be read; errors inside files are
+ * diagnostics. With `slow`, avoidable full scans are diagnostics, too.
  */
 export function loadProgram(options: ProgramOptions, slow = false): Compiled {
   const { projectDir, queriesDir } = options;
@@ -54,7 +53,7 @@ export function loadProgram(options: ProgramOptions, slow = false): Compiled {
   return { ...compile(sources, { ...rulesOf(options), slow }), sources, projectDir };
 }
 
-/** The sources as they travel to the other nodes of a cluster. */
+/** Returns the sources in the form in which the nodes of a cluster exchange them. */
 export function archiveOf(
   { sources }: Pick<Compiled, 'sources'>,
   { compat, scattered, shard }: ProgramOptions,

@@ -1,6 +1,6 @@
-// The sources as the server knows them: the set in use, and the last set that was refused, until one is
-// accepted again. For the page Source; nothing here decides anything. Invariant: what is in use is what
-// the running program was compiled from.
+// Holds two sets of sources for the page Source: the set in use, and the last refused set, until another set
+// is accepted. Nothing here decides anything. Invariant: the running program was compiled from the set in
+// use.
 import type { Diagnostic, Source } from '../../engine/internal.js';
 import type { Compiled } from './program.js';
 
@@ -13,7 +13,7 @@ interface SourceFile {
 export class SourceStatus {
   #used: SourceFile[] = [];
   #refused: SourceFile[] | undefined;
-  /** Why the set on disk is not the one in use; undefined while it is. */
+  /** Why the set on disk is not in use; undefined while it is in use. */
   refusal: { errors: number; reason: string } | undefined;
 
   use(compiled: Compiled): void {
@@ -22,7 +22,7 @@ export class SourceStatus {
     this.refusal = undefined;
   }
 
-  /** `compiled`: undefined when the set could not even be read. */
+  /** `compiled` is undefined if the set could not be read. */
   refuse(compiled: Compiled | undefined, errors: number, reason: string): void {
     this.#refused = compiled === undefined ? [] : filesOf(compiled);
     this.refusal = { errors, reason };

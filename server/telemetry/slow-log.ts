@@ -22,8 +22,8 @@ export interface SlowRequest {
 
 const entriesMax = 128;
 /**
- * Maximum log lines a second. Under overload every response is late, and a log line costs as much as the
- * refusal of a request.
+ * Maximum number of log lines per second. Under overload every response is late, and a log line costs as much
+ * as the refusal of a request.
  */
 const linesMax = 20;
 

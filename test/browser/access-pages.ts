@@ -187,3 +187,27 @@ test.each(
     await server.dispose();
   }
 });
+
+test('a page calls nothing empty before the schema has come', async () => {
+  const server = await startServer({ sources: { 'main.hx': 'N::Doc { text: String }' } });
+  const { page, close } = await openPage(`http://127.0.0.1:${server.port}`, '');
+  for (const view of ['overview', 'query', 'api', 'schema']) {
+    let load = (): void => undefined;
+    const held = new Promise<void>((resolve) => (load = resolve));
+    await page.route('**/introspect', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await goToView(page, `#/${view}`);
+    const asked = page.waitForRequest('**/introspect');
+    await page.reload();
+    await asked;
+    await page.waitForSelector('main .waiting:has-text("Loading")');
+    expect([view, await page.locator('main .empty').count()]).toEqual([view, 0]);
+    load();
+    await page.waitForSelector(view === 'schema' ? 'main .schema' : '.empty :text("N<Doc>")');
+    await page.unroute('**/introspect');
+  }
+  await close();
+  await server.dispose();
+});

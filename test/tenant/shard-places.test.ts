@@ -15,7 +15,7 @@ import type { NodeAnswer, NodeClient, ForwardedCall } from '../../server/cluster
 interface Given {
   role?: string;
   leader?: string;
-  vouches?: boolean;
+  hasProof?: boolean;
   /** What that address answers: undefined where it cannot be reached. */
   says?: (address: string, asked: ForwardedCall) => Partial<NodeAnswer> | undefined;
   here?: () => Uint8Array | Promise<Uint8Array>;
@@ -27,7 +27,7 @@ interface Given {
 }
 
 function placesOf(given: Given) {
-  const { role = 'follower', leader, vouches = true, says, here, waitMs = 50, seq = 7 } = given;
+  const { role = 'follower', leader, hasProof = true, says, here, waitMs = 50, seq = 7 } = given;
   const asked: [address: string, ForwardedCall][] = [];
   const local: CallOptions[] = [];
   const waited: unknown[] = [];
@@ -63,7 +63,7 @@ function placesOf(given: Given) {
     },
   };
   const calls = {
-    vouches,
+    hasProof,
     request: async () => ({ status: 200, body: Buffer.from('{"position":"2.30"}') }),
     forward: async (address: string, one: ForwardedCall) => {
       asked.push([address, one]);
@@ -131,7 +131,7 @@ it('K48 an unreachable member, or one with another program, is one replica less'
 });
 
 it('without a secret that nodes share, this node is the only replica', async () => {
-  const { places, asked } = placesOf({ vouches: false, leader: 'b' });
+  const { places, asked } = placesOf({ hasProof: false, leader: 'b' });
   expect(places.length).toBe(1);
   expect(textOf(await places[0]!.call('write', body, {}))).toBe('"here"');
   expect(asked).toEqual([]);

@@ -1,4 +1,4 @@
-// Keeps the positions at which the epochs of a log began, as far as a node remembers them. An epoch begins at
+// Keeps the positions at which the epochs of a log began, as far as a node stores them. An epoch begins at
 // the entry that named the leader, or at the first entry of the log. When a log loses its end, the two
 // histories can use the same epoch number for different epochs. Entries of the lost history are not in the
 // current one.

@@ -4,7 +4,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { LogStatus } from './replicated-log.js';
 
-/** The fields that both kinds of response have and the check reads. */
+/** Fields of both kinds of response that the check reads. */
 interface ServerReport {
   server?: { name?: string };
   data?: { config?: { sync_always?: boolean } };

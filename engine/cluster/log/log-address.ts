@@ -11,7 +11,7 @@ import type { LogAddress } from './replicated-log.js';
 export function rootsOf({ tls }: Pick<LogAddress, 'tls'>): string | undefined {
   if (tls?.ca === undefined)
     return fail('CONFIG_INVALID', {
-      what: 'TLS to the log needs a file of who vouches for its servers, or "system"',
+      what: 'TLS to the log needs a CA file that verifies its servers, or "system"',
     });
   return tls.ca === 'system' ? undefined : tls.ca;
 }

@@ -44,7 +44,7 @@ export async function hasEntry(
 interface AppendOptions {
   timeoutMs: number;
   clusterMetrics: ClusterMetrics;
-  /** Called with the error when the log can no longer be appended to. */
+  /** Called with the error when the log accepts no more entries. */
   onError: (error: unknown) => void;
 }
 

@@ -48,7 +48,7 @@ const waitingMax = 64 * 1024 * 1024;
 const ticksPerLease = 20;
 const beatsPerLease = 3;
 
-/** Maximum delay before a node tries to lead early, as a share of the lease, by the reason why it may. */
+/** Maximum delay before a node tries to lead early, as a share of the lease, for each reason. */
 const electionDelay = {
   /** The last leader named this node, so no other node competes. */
   named: 0,
@@ -133,7 +133,7 @@ export class ElectionState {
     clearTimeout(this.#soon);
   }
 
-  /** Takes note that the writer has applied everything up to `seq`. */
+  /** Records that the writer has applied everything up to `seq`. */
   applied(seq: number): void {
     this.#applied = Math.max(seq, this.#applied);
     while (this.#waiting.length > 0 && this.#waiting[0]!.seq <= seq) {
@@ -193,7 +193,7 @@ export class ElectionState {
       for await (const message of this.log.read(assembler.end + 1, onContact)) {
         if (!isCurrent()) return;
         const entry = assembler.push(message);
-        // A complete entry continues the one before it, which the log may have trimmed.
+        // A complete entry proves that no entry is missing before it, even if the log has trimmed those.
         this.#isProven ||= entry !== undefined;
         this.#provenAt = sharedMs();
         onContact(true);
@@ -390,8 +390,8 @@ export class ElectionState {
   }
 
   /**
-   * Stops leading. The node follows after its last entry, and reads there what became of the entries in
-   * doubt.
+   * Stops leading. The node follows after its last entry, and reads the outcome of its unconfirmed entries
+   * there.
    */
   #step(reason: RoleChange['reason']): void {
     if (this.#role !== 'leader') return;

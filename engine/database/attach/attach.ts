@@ -31,7 +31,7 @@ export type AttachedDatabase<Q = AnyQueries> = Calls<Q> & {
  */
 export async function attach<Q = AnyQueries>(attachment: Attachment): Promise<AttachedDatabase<Q>> {
   try {
-    // As with `open`, the types are what the caller says they are.
+    // The caller chooses the types, as with `open`. Nothing checks them here.
     return (await attachTo(attachment)) as AttachedDatabase<Q>;
   } catch (error) {
     return throwAtCaller(error, attach);

@@ -63,7 +63,7 @@ interface TypedCalls<Q> {
 }
 
 interface ByteCalls {
-  /** For generated functions. Checks once that the types they were generated from still match the program. */
+  /** Generated functions call it: checks once that their types still match the program. */
   checkTypes(changes: Changes): void;
   /** The former name of `checkTypes`, which the client calls for generated modules. */
   relies(changes: Changes): void;
@@ -72,8 +72,8 @@ interface ByteCalls {
 }
 
 /**
- * What runs queries by name, typed by the interface `Queries` that `trellis types` writes: a database that
- * is open here, or one that is attached.
+ * Runs queries by name: a database that is open here, or one that is attached. Its types come from the
+ * interface `Queries` that `trellis types` writes.
  *
  * @example
  * const addAda = (db: QueryCaller) => db.call('add', { name: 'Ada' });

@@ -372,7 +372,7 @@ export class FairQueue<T extends Queued> {
 
   #hasCommands = false;
 
-  /** Allows items with `isOrder`. */
+  /** Allows items with `isCommand`. */
   allowCommands(): void {
     this.#hasCommands = true;
   }

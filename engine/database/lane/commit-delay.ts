@@ -99,7 +99,9 @@ export class CommitDelay {
     this.#endsAt = performance.now() + Math.min(maxMs, ms * waitShare);
   }
 
-  /** After a wait: did at least half of the answered callers call again? */
+  /**
+   * Doubles the number of skipped waits if less than half of the answered callers called again after a wait.
+   */
   #adjustPenalty(count: number): void {
     if ((count - this.#left) * 2 >= this.#answered) {
       this.#penalty = 0;

@@ -89,7 +89,7 @@ export class GroupCommit {
       if (isRefusal(error)) return failAll(group, error);
       if (isShortage(error) && this.parts.fence.closedBecause === undefined)
         return this.#runDeletes(group, error);
-      // The commit failed before its commit point, for lack of something that the next commit may find.
+      // The commit failed before its commit point, for lack of a resource that the next commit may get.
       const isOpen = this.parts.fence.closedBecause === undefined;
       if (isOpen && findShortage(error) !== undefined) return failAll(group, error);
       if (!isOfSome(error)) {
@@ -163,7 +163,7 @@ export class GroupCommit {
     const idempotency = waiting.extra?.idempotency;
     const { limits } = this.parts.services;
     try {
-      // The caller already has an error that says that nothing was done.
+      // The caller already has the error QUERY_TIMEOUT, so the write must not run.
       if (!this.parts.control.begin(waiting.slot)) fail('QUERY_TIMEOUT', { ms: waiting.budgetMs });
       if (this.#shortage !== undefined) this.#checkRoom(waiting);
       const result = transaction.request(nowMs, (view) => {

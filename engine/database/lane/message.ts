@@ -102,7 +102,7 @@ export type FromWriter =
   | { kind: 'room'; shortage?: ErrorData | undefined; errno?: string | undefined }
   /** A log entry waits for the program of these sources. */
   | { kind: 'sources'; sources: Uint8Array }
-  /** The log has such a mark at this position. */
+  /** The log has this mark of a comparison at this position. */
   | { kind: 'mark'; mark: CheckMark; position: ClusterPosition }
   /** The log can no longer be applied. */
   | { kind: 'clusterFault'; error: ErrorData }

@@ -41,7 +41,7 @@ export interface WriterEvents {
   onSettled: (call: Call, cost: Cost) => void;
   /** Cluster only. Called when a log entry needs a program compiled from these sources. */
   onSources: (sources: Uint8Array) => void;
-  /** Cluster only. Called when the log has such a mark at this position. */
+  /** Cluster only. Called when the log has this mark of a comparison at this position. */
   onMark: (mark: CheckMark, position: ClusterPosition) => void;
   /** Cluster only. Called when the log can no longer be applied. */
   onClusterError: (error: ErrorData) => void;

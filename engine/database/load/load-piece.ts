@@ -15,7 +15,7 @@ export interface LoadedChunk {
   firstId: number;
   /** Number of its elements that exist, from `firstId` on. Absent in records of earlier versions. */
   made?: number;
-  /** What the chunk added to the counts of the load. Absent as `made` is. */
+  /** What the chunk added to the counts of the load. Absent in the same records as `made`. */
   counts?: LoadCounts;
   /** True while the chunk is being rolled back: only a part of its elements is left. */
   isLeaving?: boolean;

@@ -164,7 +164,7 @@ export class LoadRegistry {
     }
   }
 
-  /** Ends every load where it stands. The loads may continue when the database is opened again. */
+  /** Ends every load at its current position. The loads may continue when the database is opened again. */
   close(): void {
     this.#isClosed = true;
     for (const run of [...this.#open.values()]) run.abandon({ code: 'SHUTTING_DOWN', args: {} });

@@ -68,7 +68,7 @@ export interface BulkLoad {
   finish(end?: LoadEnd): Promise<void>;
   /** Fails when nothing can be written, so that the caller need not collect rows for a chunk first. */
   checkRoom(): void;
-  /** Ends the load where it stands. It may continue under the same name. */
+  /** Ends the load at its current position. It may continue under the same name. */
   close(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export interface LoadHooks {
   leave: () => void;
   /** Called when the load is over. */
   over: () => void;
-  /** Fails when nothing can be written. */
+  /** Fails if the disk is too full for a write. */
   checkRoom: () => void;
 }
 

@@ -23,7 +23,7 @@ export type ClusterCommand =
   /** Follower only: continues after the mark at which it waits, with a snapshot or without. */
   | { kind: 'pass'; words?: SharedArrayBuffer | undefined };
 
-/** Leader only: appends a mark and returns its position. Fails as writes do. */
+/** Leader only: appends a mark and returns its position. Fails with the error of a write. */
 export function appendMark(log: LogClient, mark: CheckMark): ClusterPosition {
   log.append(entryKind.mark, new TextEncoder().encode(JSON.stringify(mark)));
   const { epoch, seq } = log.position;

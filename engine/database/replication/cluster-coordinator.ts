@@ -78,7 +78,7 @@ export class ClusterCoordinator {
     this.node.data = { sendSettings, check, settings };
   }
 
-  /** Called when the log has such a mark at this position. */
+  /** Called when the log has this mark of a comparison at this position. */
   onMark(mark: CheckMark, position: ClusterPosition): void {
     this.#comparison?.onMark(mark, position).catch((error: unknown) => {
       const reason = errorMessage(toErrorData(error).error);

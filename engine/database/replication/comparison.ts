@@ -42,8 +42,8 @@ export class Comparison {
   constructor(private readonly options: ComparisonOptions) {}
 
   /**
-   * Leader only: runs a comparison, one after another. Resolves when the second mark is in the log. Fails as
-   * writes do.
+   * Leader only: runs a comparison, one after another. Resolves when the second mark is in the log. Fails
+   * with the error of a write.
    */
   lead(): Promise<Omit<Compared, 'other'>> {
     const result = this.#last.then(() => this.#lead());

@@ -41,7 +41,8 @@ export interface FollowParts {
   /** Called when an entry waits for the program of these packed sources. */
   onSources: (sources: Uint8Array) => void;
   /**
-   * Called when the log has such a mark. At a mark without tables, the follower waits for the command `pass`.
+   * Called when the log has this mark of a comparison. At a mark without tables, the follower waits for the
+   * command `pass`.
    */
   onMark: (mark: CheckMark, position: ClusterPosition) => void;
   /** Called when this node must leave the cluster. */
@@ -197,7 +198,7 @@ export class LogFollower {
   #apply(entries: readonly LoggedEntry[]): void {
     const { storage, log, loads, writerMetrics, vectors, control } = this.parts;
     const started = performance.now();
-    // A check stands alone, after everything that it covers. Its position is published only after the
+    // A check is applied alone, after every entry that it covers. Its position is published only after the
     // comparison.
     for (const { kind, body } of entries) if (kind === entryKind.check) this.#compare(body);
     const position = this.#positionAfter(entries);

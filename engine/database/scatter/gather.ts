@@ -94,7 +94,7 @@ export class ScatterGather {
     const gathered = await this.#withMade(merge, body, options);
     checkAgreed(shards, name, plan);
     const bodies = await this.#all(shards, name, gathered, options);
-    // Another program may have reached one of them meanwhile.
+    // One of them may have received another program meanwhile.
     checkAgreed(shards, name, plan);
     return bodies;
   }

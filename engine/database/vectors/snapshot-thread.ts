@@ -40,7 +40,7 @@ function startHelpers(share: PageShare): void {
   for (let i = 0; i < helpers; i++) {
     try {
       const worker = startThread(entry, { workerData: share });
-      // The waiting thread sees failures. A helper that never started is not missed.
+      // The waiting thread sees failures. A helper that never started needs no handling.
       worker.on('error', () => undefined);
       worker.unref();
     } catch {

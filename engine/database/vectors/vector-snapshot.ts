@@ -321,7 +321,7 @@ export class VectorSnapshots {
     const old: string[] = [];
     let needed = seq;
     for (const { label, index } of this.labels()) {
-      // An empty index has no snapshot, and its old files must not hold the log back.
+      // An empty index has no snapshot, and its old files must not prevent the trimming of the log.
       if (index.count === 0) this.#takeAll(label, old);
       const newest = this.#newest.get(label.id);
       if (newest === undefined) continue;

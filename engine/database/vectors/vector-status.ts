@@ -1,4 +1,4 @@
-// Keeps what the main thread knows of the vector indexes besides searching: their state, their snapshots as
+// Stores for the main thread what it reports about the vector indexes: their state, their snapshots as
 // the writer reports them, and their last measured recall.
 import { wallMs } from '../../base/clock.js';
 import { excerpt, fail } from '../../base/errors.js';

@@ -8,7 +8,7 @@ export const costModel = {
   minPathVisits: 256,
   /** Visits of the scan of the beginning of a type, at least, that estimates the share of matching rows. */
   minSampleVisits: 256,
-  /** Estimated visits per element on one access path, multiplied by those on the other. */
+  /** Product of the estimated visits per element on the access path and on the full scan. */
   visitsPerElementSquared: 32,
   /** An ordered scan ends after this many times the expected number of elements. */
   orderedScanFactor: 8,

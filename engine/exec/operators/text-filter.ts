@@ -46,7 +46,7 @@ export function textFilter(
 
 const backslash = 0x5c;
 
-/** Like `where` with the condition, which is equivalent to `filter`. */
+/** Keeps the items that pass `filter`, which is equivalent to `where` with the condition. */
 export function whereText(
   input: Flow,
   slot: number,

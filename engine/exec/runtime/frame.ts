@@ -199,7 +199,7 @@ export class Frame {
   tryWithin<T>(visits: number, run: () => T): T | undefined {
     const before = this.#allowance;
     const max = this.visits + visits;
-    // Within another attempt with a smaller budget, that one ends both.
+    // If an outer attempt has a smaller budget, it ends both attempts.
     if (max >= before) return run();
     const memory = this.#memory;
     this.#allow(max);

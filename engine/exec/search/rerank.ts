@@ -69,8 +69,8 @@ function* rerankMMRRows(
 }
 
 /**
- * Returns what is weighed against similarity. A fused hit uses its share of the maximum, because fused scores
- * are all small.
+ * Returns the relevance that is weighed against similarity. A fused hit uses its share of the maximum,
+ * because fused scores are all small.
  */
 function relevanceOf({ hit: { score, share } }: Element): number {
   if (!Number.isNaN(share)) return share;

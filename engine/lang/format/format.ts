@@ -155,7 +155,7 @@ class Formatter {
     this.#lines.push(...commentLines(lead, indent + indentStep, true), pad(indent) + brace);
   }
 
-  /** Writes the comments above a token; `isTold`: those of an item have been written already. */
+  /** Writes the comments above a token. `isWritten`: those of an item have been written already. */
   #lead(at: number, indent: number, isWritten: boolean): void {
     const entry = this.entries[at]!;
     if (isWritten && indent === 0) return;

@@ -78,7 +78,7 @@ function checkBinding(
 
 function checkLoop(context: Context, loop: For, scope: Scope): PlanStatement {
   const written = context.check(loop.in, scope);
-  // A loop over values reads them bare; destructuring may need the elements instead.
+  // A loop over values reads the values themselves; destructuring may need the elements.
   const isValue = !loop.destructured && singleMember(written.shape) !== undefined;
   const looped = toRows(isValue ? bare(context, written) : written);
   const { typed: list, keep } = captureExpr(context, looped);

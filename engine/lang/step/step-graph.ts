@@ -72,7 +72,7 @@ export function reachedTypes(
 }
 
 /**
- * Reports a step that never matches. Where this is only a warning, returns the far ends that its edges have.
+ * Reports a step that never matches. If that is only a warning, returns the endpoint types of its edges.
  */
 function reportEnds(
   context: Context,

@@ -206,7 +206,7 @@ function memberTerm(
   if (value.kind === 'nested') return nestedMember(context, item, value, scope);
   const path = barePath(value);
   if (path === undefined || path.names.length > 1) return context.check(value, scope);
-  // Only here a name is a member of the item first, and a variable second.
+  // In this position, a name refers first to a member of the item, then to a variable.
   const [only] = path.names;
   const member = findMember(context, item, only.text);
   const isHidden = isHiddenMember(item, only.text) && findName(scope, only.text) !== undefined;

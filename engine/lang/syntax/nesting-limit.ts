@@ -16,7 +16,7 @@ const plain = new Set(
 /** Functions whose value contains their arguments. */
 const passing = new Set(['IF', 'COALESCE', 'UNION', 'EXCEPT', 'INTERSECT']);
 
-/** Steps that make records of lists of their input. */
+/** Steps that make records which contain lists of their input. */
 const wrapping = new Set(['GROUP_BY', 'AGGREGATE_BY']);
 const wrappedLevels = 2;
 

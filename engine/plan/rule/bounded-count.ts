@@ -6,7 +6,7 @@ import { pipelineCannotThrow, type Parameters } from '../can-throw.js';
 
 type Compare = Extract<Expression, { kind: 'compare' }>;
 
-/** How many rows more than the compared number decide the comparison, by operator. */
+/** Number of rows beyond the compared number that decide the comparison, by operator. */
 const isDecidedBy = new Map<string, number>([
   ['GTE', 0],
   ['LT', 0],

@@ -1,6 +1,6 @@
 // Applies the planner's rules to plans. Every rule preserves the result exactly: same rows, same
 // order, same
-// failures. An exception are failures of rows that an early stop may or may not read. In order:
+// failures. The exceptions are failures of rows that an early stop may or may not read. In order:
 //
 //   variables that are read once move into their reader             inline-binding.ts
 //   OutE then ToN becomes Out, InE then FromN becomes In            fuse-edge-steps.ts

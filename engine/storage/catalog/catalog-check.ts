@@ -1,4 +1,4 @@
-// Validates a catalog that a dump brings, before anything is built from it.
+// Validates the catalog of a dump, before anything is built from it.
 // Invariant: a catalog that passes is one that a sequence of programs could have left, so every row either
 // fits it or is refused.
 import { ByteWriter } from '../../base/bytes.js';

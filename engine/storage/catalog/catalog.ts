@@ -23,7 +23,7 @@ function unpackDefault({ type, default: packed }: CatalogField): Default | undef
   return { kind: 'literal', value: readFragment(bytes, 0, bytes.length, type) as Scalar };
 }
 
-/** The catalog, with what only the storage layer needs. */
+/** The catalog, with the parts that only the storage layer needs. */
 export interface FullCatalog extends Catalog {
   /**
    * Returns the ids of the edge labels, hidden ones included, that start (`out`) or end (`in`) at elements of

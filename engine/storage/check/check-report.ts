@@ -1,4 +1,4 @@
-// What the parts of `check` share: the report, the summary of the records, and a reader that skips damaged
+// Shared by the parts of `check`: the report, the summary of the records, and a reader that skips damaged
 // entries.
 import { TrellisError } from '../../base/errors.js';
 import type { Table } from '../table/env.js';

@@ -57,7 +57,7 @@ function printShortage(error: unknown): void {
 const threadsFor = (bytes: number): number =>
   Math.min(availableParallelism(), threadsMax, Math.ceil(bytes / threadBytes));
 
-/** Reads the file in shares; this thread reads one of them. */
+/** Reads the file in equal parts, one on this thread and the others on threads of their own. */
 async function readInShares(path: string, of: number): Promise<ReturnType<typeof joinParts>> {
   const others = Array.from({ length: of - 1 }, (_, i) => {
     const work: Work = { path, share: { index: i + 1, of } };

@@ -148,8 +148,8 @@ export function insertEdges(
 }
 
 /**
- * Appends the first `size` words of `pairs`, which ascend and are above all others of the list. Records the
- * undo steps in `log`, if given.
+ * Appends the first `size` words of `pairs`, which are in ascending order and greater than all others of the
+ * list. Records the undo steps in `log`, if given.
  */
 export function appendEdges(
   table: Table<AdjacencyKey>,

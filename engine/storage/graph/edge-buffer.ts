@@ -1,5 +1,5 @@
 // Buffers the edges that a load or a request adds, for one direction and one label, in order of arrival. They
-// are grouped by element when they are written. Sorting (radix-sort.ts) takes 0.1 us an edge; lists or maps
+// are grouped by element when they are written. Sorting (radix-sort.ts) takes 0.1 us per edge; lists or maps
 // by element take 2 us.
 import { assert } from '../../base/assert.js';
 import { doubled } from '../../base/u32-array.js';
@@ -63,7 +63,7 @@ export class EdgeBuffer {
   }
 
   /**
-   * Appends the edges of the next `max` elements to their lists, one write an element, by ascending element.
+   * Appends the edges of the next `max` elements to their lists, one write per element, by ascending element.
    * Returns false, and clears the buffer, when no edge is left. Records the undo steps in `log`, if given.
    */
   write(

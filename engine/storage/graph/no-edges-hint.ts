@@ -1,6 +1,6 @@
-// Hints, one bit an element, which elements had no edges when a load last checked. A load writes the first
-// edges of such an element without looking for older ones. Only elements that were created since the store
-// was opened have a hint.
+// Hints, one bit per element, that tell which elements had no edges when a load last checked. A load writes
+// the first edges of such an element without looking for older ones. Only elements that were created since
+// the store was opened have a hint.
 //
 // A hint may be wrong after other writes or an undone transaction: it selects which way is tried first, never
 // what is written.

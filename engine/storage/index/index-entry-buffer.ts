@@ -36,7 +36,7 @@ export class EntryGroups {
     this.#addLast(prefix.length, id);
   }
 
-  /** As `add`; returns the size of the prefix in bytes. */
+  /** Like `add`; returns the size of the prefix in bytes. */
   addValue(property: StoredProperty, value: Scalar | ScalarList, id: number): number {
     const start = this.#keys.length;
     appendValueKey(this.#keys, property, value);
@@ -173,7 +173,7 @@ export class IndexEntryBuffer {
     this.#of(indexId).add(prefix, id);
   }
 
-  /** As `add`; returns the size of the prefix in bytes. */
+  /** Like `add`; returns the size of the prefix in bytes. */
   addValue(property: StoredProperty, value: Scalar | ScalarList, id: number): number {
     return this.#of(property.indexId).addValue(property, value, id);
   }

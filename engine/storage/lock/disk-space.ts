@@ -45,7 +45,7 @@ const inputOutput = 5;
 /** LMDB reports this for a write that failed as a whole, and for nothing else. */
 const ofWrite = /Attempting to write page/;
 
-/** `errno`: of the commit that failed. */
+/** `errno` of the commit that failed. */
 export type RoomListener = (shortage: TrellisError | undefined, errno?: string) => void;
 
 export class DiskRoom {

@@ -11,10 +11,10 @@
 // In addition, and on systems without that program, the process binds a name that only one process can have.
 // It is a listening socket in the abstract name space, or a named pipe.
 //
-// The kernel cannot vouch for a former holder if another kernel shares the file system, or if there is no
-// `flock` and the holder is in another pid namespace. LOCK is then watched: a holder changes its counter
-// every second. Time is monotonic and local to this process, so changes of the clock do not matter. A holder
-// that was only suspended finds another nonce in LOCK and commits nothing more (write-fence.ts).
+// The kernel cannot check a former holder if another kernel shares the file system. Without `flock`, it
+// cannot check one in another pid namespace either. LOCK is then watched: a holder changes its counter every
+// second. Time is monotonic and local to this process, so changes of the clock do not matter. A holder that
+// was only suspended finds another nonce in LOCK and commits nothing more (write-fence.ts).
 //
 // Invariant: after `takeLock` returns in one process, it returns in no other until `release`.
 import { spawnSync } from 'node:child_process';

@@ -19,10 +19,10 @@ import type { Table } from './env.js';
 /** Words of a change. */
 const changeWords = 4;
 
-/** Stands for a table: the entry is an undo function for many puts of new keys. */
+/** In place of the number of a table: the entry is an undo function for many puts of new keys. */
 const made = 255;
 
-/** Stands for the end of a value: the key had no value. */
+/** In place of the end of a value: the key had no value. */
 const nothing = 0;
 
 const empty = new Uint8Array(0);

@@ -1,5 +1,5 @@
-// What the upper layers see of storage: a read view of one LMDB snapshot, and the write view of the writer
-// thread's transaction. Inside, dense ids name elements: u32, one space for nodes, edges and vectors,
+// The interface of storage for the upper layers: a read view of one LMDB snapshot, and the write view of the
+// writer thread's transaction. Inside, dense ids name elements: u32, one space for nodes, edges and vectors,
 // ascending with creation, never reused. Outside, UUIDs name them. Id 0 is never assigned and means "none".
 import type { ElementKind, ElementType, Property } from '../../base/schema.js';
 import type { Scalar, ScalarList } from '../../base/value.js';

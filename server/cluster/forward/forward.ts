@@ -108,7 +108,7 @@ export async function forwardToLeader(
 ): Promise<Reply> {
   const { counts, calls, bodyMax } = options;
   if (hasPaused()) await checkConnected(exchange);
-  const made = calls.vouches ? await embedLocally(embed, exchange, budgetMs) : undefined;
+  const made = calls.hasProof ? await embedLocally(embed, exchange, budgetMs) : undefined;
   const embeddings = made && body.length + made.length <= bodyMax ? made : undefined;
   try {
     const reply = await callLeader(options, { exchange, body, target, embeddings });

@@ -1,7 +1,7 @@
 // Carries embeddings along with a call to the leader of a cluster. The node that received the call checks key
 // and arguments by its own tables, embeds the texts, and appends the vectors to the body. Invariant: only
-// vectors that a node of the cluster vouches for are used, and only for the same model and text. In every
-// other case the leader embeds, so the vectors are never more than a saving.
+// vectors from a node with a valid proof are used, and only for the same model and text. In every other case
+// the leader embeds, so the vectors only save work.
 import { type Database, TrellisError } from '../../../engine/internal.js';
 import { NodeProof } from '../node-auth.js';
 import type { Exchange } from '../../http/exchange.js';
@@ -63,11 +63,11 @@ export function withoutEmbeddings(
 ): Uint8Array {
   const { embeddedBy, tenant } = exchange;
   if (embeddedBy === '') return body;
-  const [length = '', vouched = ''] = embeddedBy.split(' ');
+  const [length = '', signature = ''] = embeddedBy.split(' ');
   const at = body.length - Number(length);
   if (!/^\d{1,10}$/.test(length) || at < 0) return body;
   const head = { path: targetOf(exchange), tenant };
-  if (proof?.accept(vouched, head) && NodeProof.isOf(vouched, body))
+  if (proof?.accept(signature, head) && NodeProof.isOf(signature, body))
     exchange.embeddings = body.subarray(at);
   return body.subarray(0, at);
 }

@@ -127,7 +127,7 @@ export class Membership {
     if (!(error instanceof TrellisError)) return;
     const { code, data } = error;
     if (code === 'NODE_LEFT') this.leave();
-    // Two processes of one name would be taken for one. The other process was first.
+    // The cluster would treat two processes of one name as one. The other process was first.
     else if (code === 'NODE_NAME_TAKEN') this.#node!.fail(data);
     else if (code === 'NODE_DIFFERS') this.#differ(data);
   }

@@ -48,7 +48,7 @@ export class ClusterSettings {
 
   constructor(private readonly node: () => ClusterNode | undefined) {}
 
-  /** Changes the API keys; runs on the leader. Fails NOT_LEADER, and as writes do. */
+  /** Changes the API keys; runs on the leader. Fails NOT_LEADER, or with the error of a write. */
   changeKeys(change: KeyChange): Promise<void> {
     return this.#change((settings) => {
       // An empty cluster list stays absent until the first key is created.

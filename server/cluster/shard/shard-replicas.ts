@@ -65,7 +65,7 @@ export function shardReplicas(parts: ShardReplicaOptions): Shard {
       return reading.readLocal(cluster, name, body, options);
     },
   };
-  if (!calls.vouches) return [local];
+  if (!calls.hasProof) return [local];
   const remote = others.map(({ address }) => ({
     call: (name: string, body: Uint8Array, options: CallOptions) =>
       reading.readRemote(address, name, body, options),
@@ -96,7 +96,7 @@ class ShardWrite {
     for (const end = performance.now() + waitMs; ; await pause(betweenMs)) {
       const left = end - performance.now();
       try {
-        if (this.node.role === 'leader' || !calls.vouches) {
+        if (this.node.role === 'leader' || !calls.hasProof) {
           const done = await this.parts.database.call(name, body, options);
           options.shards?.answered(this.parts.name, this.node.position);
           return done;
@@ -105,7 +105,7 @@ class ShardWrite {
         if (done !== undefined) return done;
         if (left <= betweenMs) fail('NO_LEADER');
       } catch (error) {
-        const isOver = left <= betweenMs || !calls.vouches || !(error instanceof TrellisError);
+        const isOver = left <= betweenMs || !calls.hasProof || !(error instanceof TrellisError);
         if (isOver || !hasNoLeader(error.code)) throw error;
       }
     }

@@ -2,6 +2,7 @@
 // moment, so that fast replies do not flicker.
 import { useEffect, useState } from 'preact/hooks';
 import { schema } from '../state/program.js';
+import { startError } from '../state/server.js';
 
 export function Waiting({ text = 'Loading', error = '' }: { text?: string; error?: string }) {
   const [isLate, setLate] = useState(false);
@@ -12,6 +13,9 @@ export function Waiting({ text = 'Loading', error = '' }: { text?: string; error
   if (error !== '') return <p class="note bad">{error}</p>;
   return <p class="waiting">{isLate ? `${text} …` : ''}</p>;
 }
+
+/** Replaces a page until the schema and the queries are loaded: until then, nothing is known to be empty. */
+export const WaitingForProgram = () => <Waiting error={startError.value ?? ''} />;
 
 /** Replaces a page of all data for a key that is limited to some queries. */
 export function NeedsWhole({ what }: { what: string }) {

@@ -1,9 +1,9 @@
 // The page API: every query with its parameters and the type of its result.
 import { printType } from '../model/type-text.js';
-import { contract } from '../state/program.js';
+import { contract, schema } from '../state/program.js';
 import { linkTo } from '../state/router.js';
 import { status } from '../state/server.js';
-import { HowQueriesBegin } from '../components/loading-or-error.js';
+import { HowQueriesBegin, WaitingForProgram } from '../components/loading-or-error.js';
 import type { QueryContract } from '../model/contract.js';
 import { NothingLeft, QueryFilter, queriesLeft } from './query-filter.js';
 
@@ -11,6 +11,7 @@ export function Api() {
   // A link sends no key.
   const hasKeys = status.value?.keys === true;
   const shown = queriesLeft();
+  if (schema.value === undefined) return <WaitingForProgram />;
   if ((contract.value?.queries ?? []).length === 0) {
     return (
       <div class="empty">

@@ -5,7 +5,7 @@ import { Preview } from '../canvas/lazy-canvas.js';
 import { ask, messageOf } from '../state/api.js';
 import { bytes, counted, micros, rate, since, whole } from '../model/format-number.js';
 import { useAnswer } from '../components/use-request.js';
-import { HowQueriesBegin } from '../components/loading-or-error.js';
+import { HowQueriesBegin, WaitingForProgram } from '../components/loading-or-error.js';
 import { Chart } from '../components/chart.js';
 import { ClusterPanel } from '../components/cluster-panel.js';
 import { linkTo } from '../state/router.js';
@@ -179,6 +179,7 @@ function Queries({ now }: { now: Status }) {
     (totals.get(name) ?? 0) > 0 ? 0 : queryNamed(name)?.writes === true ? 2 : 1;
   const order = now.queries.toSorted((a, b) => rank(a) - rank(b));
   if (order.length === 0) {
+    if (schema.value === undefined) return <WaitingForProgram />;
     return (
       <div class="empty card">
         <h2>No queries yet</h2>

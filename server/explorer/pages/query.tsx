@@ -2,9 +2,9 @@
 // code. A query that writes needs one confirmation.
 import { millis } from '../model/format-number.js';
 import { calls, argumentsIn } from '../state/calls.js';
-import { contract, queryNamed } from '../state/program.js';
+import { contract, queryNamed, schema } from '../state/program.js';
 import { linkTo, route, visits } from '../state/router.js';
-import { HowQueriesBegin } from '../components/loading-or-error.js';
+import { HowQueriesBegin, WaitingForProgram } from '../components/loading-or-error.js';
 import { NothingLeft, QueryFilter, filterOf, queriesLeft } from './query-filter.js';
 import { Runner } from './runner.js';
 
@@ -15,6 +15,7 @@ export function Query() {
   const filterParams: Record<string, string> = filter === '' ? {} : { filter };
   const query = queryNamed(name);
   const shown = queriesLeft();
+  if (schema.value === undefined) return <WaitingForProgram />;
   if (all.length === 0 && name === '') {
     return (
       <div class="empty">

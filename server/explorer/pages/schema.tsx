@@ -7,7 +7,7 @@ import type { SchemaType } from '../model/status.js';
 import { Diagram } from '../canvas/diagram.js';
 import { useAnswer } from '../components/use-request.js';
 import { Table } from '../components/table.js';
-import { HowTypesBegin, Waiting } from '../components/loading-or-error.js';
+import { HowTypesBegin, Waiting, WaitingForProgram } from '../components/loading-or-error.js';
 import type { QueryContract } from '../model/contract.js';
 import type { Item } from '../model/item.js';
 import { textOfQuery } from '../model/source-text.js';
@@ -28,6 +28,7 @@ export function Schema() {
   );
   const files = useFiles();
   const marks = useMemo(() => marksIn(files), [files]);
+  if (schema.value === undefined) return <WaitingForProgram />;
   if (types.length === 0) {
     return (
       <div class="empty">

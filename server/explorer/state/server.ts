@@ -51,7 +51,7 @@ async function pollSafely(): Promise<void> {
     const known = error instanceof ApiError && error.status !== 0;
     startError.value = known ? error.message : 'The server does not respond. Trying again.';
     if (known && error.body.code === 'FEATURE_DISABLED') clearInterval(timer);
-    // A key of the role metrics: another key is needed.
+    // A key with the role `metrics` cannot open the explorer, so ask for another one.
     if (known && error.body.code === 'FORBIDDEN') keyRequest.value = error.message;
   }
 }

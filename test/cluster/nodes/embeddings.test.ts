@@ -151,9 +151,9 @@ test('K22 precomputed vectors are accepted from nodes only, and one time', async
   ]);
   const { client } = servers.get('a');
   const head = { path: '/note', tenant: '' };
-  const send = async (vouched: string, body: Buffer, told = text) => {
+  const send = async (signature: string, body: Buffer, told = text) => {
     stub.requests.length = 0;
-    const headers = { ...key, 'Trellis-Embeddings': vouched, 'Trellis-Passed-On': 'x' };
+    const headers = { ...key, 'Trellis-Embeddings': signature, 'Trellis-Passed-On': 'x' };
     const whole = { path: 'note', body, headers };
     const { status, text: answer } = await client.request(whole);
     return [status, JSON.parse(answer).v?.data, asked(), told];
@@ -236,7 +236,7 @@ test('K22 the leader gets the remaining time, and a body within its limit', asyn
     expect([bytes, left <= budget - 200, left > 0]).toEqual([102, true, true]);
   }
   expect((await pass({ secret, bodyMax: 101 })).bytes).toBe(2);
-  // Nobody vouches: the leader does it all, and has all the time.
+  // Without a proof, the leader embeds, with the whole time limit.
   expect(await pass({})).toEqual({ left: Number.NaN, bytes: 2 });
   takes = false;
   expect((await pass({ secret })).bytes).toBe(2);

@@ -1,6 +1,6 @@
 // Reads that wait for a later turn of the event loop: their order, the time of a turn, and failures.
 import { describe, expect, it } from 'vitest';
-import { DeferredReads } from '../../engine/database/call/deferred-reads.js';
+import { DeferredReads } from '../../../engine/database/call/deferred-reads.js';
 
 const busy = (ms: number): void => {
   for (const end = performance.now() + ms; performance.now() < end; );

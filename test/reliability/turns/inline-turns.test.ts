@@ -2,7 +2,7 @@
 // its next read after the response to the last one.
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { InlineTurns } from '../../engine/database/call/inline-turns.js';
+import { InlineTurns } from '../../../engine/database/call/inline-turns.js';
 
 /** An event loop: in each turn, the requests that arrived since the last one, then what was arranged. */
 class Loop {
