@@ -225,7 +225,8 @@ export type Source =
       access?: Access;
       /** Planner only: number of the filter, if other searches of a fusion have an equal filter. */
       shared?: number;
-      /** Sessions only: drops hits below this score. */ scoreMin?: Expression;
+      /** Drops hits below this score. */ scoreMin?: Expression;
+      /** Width of this search; otherwise that of the index. */ ef?: Expression;
     }
   | {
       kind: 'searchText';
@@ -236,6 +237,7 @@ export type Source =
       /** Planner only, with `shared`: access path of the filter, as for a vector search. */
       access?: Access;
       shared?: number;
+      scoreMin?: Expression;
     }
   /** Sessions, blank search: searches every vector type of the query's dimension and merges the hits. */
   | { kind: 'searchAnyVector'; vector: Expression; k: Expression; scoreMin?: Expression }

@@ -274,11 +274,11 @@ function printSource(printer: Printer, source: Source): string {
     }
     case 'searchVector': {
       const type = `V<${source.type}>`;
-      return `search ${type} near ${of(source.vector)} k ${of(source.k)}${filter(printer, source)}`;
+      return `search ${type} near ${of(source.vector)}${options(printer, source)}`;
     }
     case 'searchText': {
       const type = printRef(source.type);
-      return `search ${type} text ${of(source.text)} k ${of(source.k)}${filter(printer, source)}`;
+      return `search ${type} text ${of(source.text)}${options(printer, source)}`;
     }
     case 'searchAnyVector':
       return `search any vector near ${of(source.vector)} k ${of(source.k)}`;
@@ -305,6 +305,16 @@ function printSource(printer: Printer, source: Source): string {
 const missing = (miss: 'error' | 'none') => (miss === 'none' ? ' or nothing' : '');
 
 type Search = Extract<Source, { kind: 'searchVector' | 'searchText' }>;
+
+/** Prints what a search takes besides its type and query. */
+function options(printer: Printer, search: Search): string {
+  const of = (value: Expression) => inline(printer, value);
+  const { k, scoreMin } = search;
+  const lowest = scoreMin === undefined ? '' : ` from score ${of(scoreMin)}`;
+  const width =
+    search.kind === 'searchText' || search.ef === undefined ? '' : ` ef ${of(search.ef)}`;
+  return ` k ${of(k)}${lowest}${width}${filter(printer, search)}`;
+}
 
 function filter(printer: Printer, search: Search): string {
   const { prefilter } = search;
@@ -371,8 +381,10 @@ function printStep(printer: Printer, step: Step): string {
       const distance = step.distance === null ? '' : ` distance ${of(step.distance)}`;
       return `rerank mmr lambda ${of(step.lambda)}${distance}`;
     }
-    case 'searchWithin':
-      return `search within V<${step.type ?? 'any'}> near ${of(step.vector)} k ${of(step.k)}`;
+    case 'searchWithin': {
+      const lowest = step.scoreMin === undefined ? '' : ` from score ${of(step.scoreMin)}`;
+      return `search within V<${step.type ?? 'any'}> near ${of(step.vector)} k ${of(step.k)}${lowest}`;
+    }
     default:
       return printWriteStep(printer, step);
   }

@@ -327,9 +327,15 @@ class Division {
     const prefiltered = prefilter && {
       prefilter: { ...prefilter, value: this.#alone(prefilter.value, 'its PREFILTER') },
     };
-    return source.kind === 'searchVector'
-      ? { ...source, ...prefiltered, k, vector: this.#alone(source.vector, 'its vector') }
-      : { ...source, ...prefiltered, k, text: this.#alone(source.text, 'its text') };
+    const lowest = source.scoreMin && {
+      scoreMin: this.#alone(source.scoreMin, 'its lowest score'),
+    };
+    const options = { ...prefiltered, ...lowest, k };
+    if (source.kind === 'searchText')
+      return { ...source, ...options, text: this.#alone(source.text, 'its text') };
+    const width = source.ef && { ef: this.#alone(source.ef, 'its width') };
+    const vector = this.#alone(source.vector, 'its vector');
+    return { ...source, ...options, ...width, vector };
   }
 
   #shown(member: Member, from: number, to: number): Member {

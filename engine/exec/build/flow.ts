@@ -202,6 +202,7 @@ function buildSearch(builder: Builder, source: SearchSource): Flow {
           condition: builder.value(prefilter.value),
         },
         allowed: source.shared === undefined ? undefined : buildAllowed(builder, source),
+        scoreMin: optional(builder, source.scoreMin),
       });
     }
     default:
@@ -229,12 +230,13 @@ function buildAllowed(
 
 function vectorSearch(
   builder: Builder,
-  search: { vector: Expression; k: Expression; scoreMin?: Expression },
+  search: { vector: Expression; k: Expression; scoreMin?: Expression; ef?: Expression },
 ) {
   return {
     vector: builder.value(search.vector),
     k: builder.value(search.k),
     scoreMin: optional(builder, search.scoreMin),
+    ef: optional(builder, search.ef),
   };
 }
 

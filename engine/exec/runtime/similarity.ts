@@ -62,10 +62,25 @@ function narrowAngle(a: Float64Array, b: Float64Array): number {
   return sum / 2 < parallel ? 0 : sum / 2;
 }
 
-const turned = (score: number, a: Float64Array, b: Float64Array) => ({
-  score,
-  distance: score > nearly ? narrowAngle(a, b) : 1 - score,
-});
+/**
+ * Largest 1 - cosine of one vector and a copy of it when both were rounded to 32 bits. Each rounding turns a
+ * vector by at most 2^-24 radians, and 1 - cos(x) is at most x^2 / 2.
+ */
+const rounded = 2 ** -47;
+
+/** Returns true if two vectors are the same vector in 32 bits, also where these lose digits. */
+function isSame(a: Float64Array, b: Float64Array): boolean {
+  for (let i = 0; i < a.length; i++) if (Math.fround(a[i]!) !== Math.fround(b[i]!)) return false;
+  return true;
+}
+
+/** A stored vector finds itself with score 1, although the sums of its cosine are rounded. */
+function turned(score: number, a: Float64Array, b: Float64Array) {
+  if (score <= nearly) return { score, distance: 1 - score };
+  const distance = narrowAngle(a, b);
+  if (distance <= rounded) return { score: 1, distance };
+  return isSame(a, b) ? { score: 1, distance: 0 } : { score, distance };
+}
 
 /** Like `cosine`, for scaled vectors. Only the zero vector is too small now, and it has no direction. */
 function angle(a: Float64Array, b: Float64Array): { score: number; distance: number } {

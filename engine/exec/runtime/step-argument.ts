@@ -40,6 +40,25 @@ export function readNumber(
   return Number(value);
 }
 
+/** Reads the lowest score of a search's hits; negative infinity without one. */
+export function readScoreMin(frame: Frame, evaluate: Evaluate | undefined): number {
+  const value = evaluate?.(frame) ?? null;
+  if (value === null) return Number.NEGATIVE_INFINITY;
+  return readNumber('min_score', value, -Number.MAX_VALUE, Number.MAX_VALUE, false);
+}
+
+/** Greatest width of a vector search; a greater `ef` counts as this. */
+const efMax = 4096;
+
+/** Reads the width of a vector search; undefined without one. */
+export function readWidth(frame: Frame, evaluate: Evaluate | undefined): number | undefined {
+  const value = evaluate?.(frame) ?? null;
+  if (value === null) return undefined;
+  const ef = readNumber('ef', value, 1, efMax, true);
+  if (!Number.isInteger(ef)) fail('PARAM_TYPE', { param: 'ef', type: 'an integer', got: ef });
+  return ef;
+}
+
 /** Reads a search text. */
 export function readText(frame: Frame, evaluate: Evaluate, owner: string): string {
   const value = evaluate(frame);

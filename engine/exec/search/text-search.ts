@@ -1,7 +1,7 @@
 // Keyword search: BM25 hits of one type from the text index, best first, each with its score.
 import { fail } from '../../base/errors.js';
 import type { Label } from '../../storage/table/view-types.js';
-import { readK, readText } from '../runtime/step-argument.js';
+import { readK, readScoreMin, readText } from '../runtime/step-argument.js';
 import type { RowFlow } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
 import { type Allowed, allowedIds, allowListOf, isAllowed } from './allow-list.js';
@@ -15,6 +15,8 @@ export interface TextSearch {
   prefilter: { slot: number; condition: Evaluate } | undefined;
   /** The elements that pass, if another search needs to compute them anyway. */
   allowed: Allowed | undefined;
+  /** Hits with a lower score are dropped. */
+  scoreMin: Evaluate | undefined;
 }
 
 export function searchText(label: Label, search: TextSearch): RowFlow {
@@ -24,17 +26,20 @@ export function searchText(label: Label, search: TextSearch): RowFlow {
 function* searchTextRows(
   frame: Frame,
   label: Label,
-  { text, k, prefilter, allowed }: TextSearch,
+  { text, k, prefilter, allowed, scoreMin }: TextSearch,
 ): Iterable<readonly Value[]> {
   const index = frame.context.text;
   if (index === undefined) fail('FEATURE_DISABLED', { feature: 'Keyword search' });
   const query = readText(frame, text, 'SearchBM25');
   const count = readK(frame, k, 'SearchBM25');
   const allow = allowed ? idFilter(frame, allowed) : prefilter && passing(frame, prefilter);
-  const hits = index.search(frame.view, label.id, query, count, allow).map((hit) => {
-    const element = new Element(hit.id);
-    element.hit = searchHit(hit.score, Number.NaN);
-    return element;
+  const lowest = readScoreMin(frame, scoreMin);
+  const found = index.search(frame.view, label.id, query, count, allow);
+  const hits = found.flatMap(({ id, score }) => {
+    if (score < lowest) return [];
+    const element = new Element(id);
+    element.hit = searchHit(score, Number.NaN);
+    return [element];
   });
   if (hits.length > 0) yield hits;
 }

@@ -5,7 +5,7 @@ import { fail } from '../../base/errors.js';
 import type { Label, WriteView } from '../../storage/table/view-types.js';
 import type { AllowList, Metric, VectorIndex } from '../../vector/index.js';
 import { numCandidates, nextCandidateCount } from '../../vector/oversampling.js';
-import { readK, readNumber, readVector } from '../runtime/step-argument.js';
+import { readK, readScoreMin, readVector, readWidth } from '../runtime/step-argument.js';
 import { proposedLabel, storedLabel } from '../runtime/element.js';
 import { asRows, type Flow, type RowFlow } from '../runtime/flow.js';
 import type { Frame } from '../runtime/frame.js';
@@ -19,14 +19,17 @@ import { type Allowed, allowedIds, allowListOf, isAllowed } from './allow-list.j
 export interface VectorSearch {
   vector: Evaluate;
   k: Evaluate;
-  /** Sessions only: hits with a lower score are dropped. */
+  /** Hits with a lower score are dropped. */
   scoreMin: Evaluate | undefined;
+  /** Width of a search in the graph; absent: that of the index. */
+  ef?: Evaluate | undefined;
 }
 
 interface Query {
   vector: Float64Array;
   k: number;
   scoreMin: number;
+  ef: number | undefined;
 }
 
 /** Up to this many allowed vectors, an exact scan is cheaper than the graph. */
@@ -35,12 +38,8 @@ const exactCount = 1_000;
 function readQuery(frame: Frame, search: VectorSearch): Query {
   const vector = readVector(frame, search.vector, 'SearchV');
   const k = readK(frame, search.k, 'SearchV');
-  const value = search.scoreMin?.(frame) ?? null;
-  const scoreMin =
-    value === null
-      ? Number.NEGATIVE_INFINITY
-      : readNumber('min_score', value, -Number.MAX_VALUE, Number.MAX_VALUE, false);
-  return { vector, k, scoreMin };
+  const scoreMin = readScoreMin(frame, search.scoreMin);
+  return { vector, k, scoreMin, ef: readWidth(frame, search.ef) };
 }
 
 /** Returns the index of a label. Fails VECTORS_SKIPPED. */
@@ -144,7 +143,7 @@ function searchIndex(
   const known = new Set<number>();
   let want = numCandidates(index.options, index.dimension, query.k);
   while (want > 0) {
-    const found = index.search(query.vector, want, { allow });
+    const found = index.search(query.vector, want, { allow, ef: query.ef });
     for (let i = 0; i < found.count; i++) {
       const id = found.ids[i]!;
       // Count known candidates too, because every further round costs more than the last.

@@ -1,7 +1,7 @@
 // Checks arithmetic, aggregates and `Embed`.
 import type { AggregateFunction, Expression } from '../../plan/expression.js';
 import type { MathFunction } from '../../plan/function-name.js';
-import { argument, printCount } from '../step/call-argument.js';
+import { argument, printCount } from '../argument/call-argument.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import { single } from '../type/load-conversion.js';

@@ -1,6 +1,6 @@
 // Checks chains: the head, then one step after another. Contains the tables of all heads and steps.
 import { isShown } from '../type/visible-member.js';
-import { argument } from '../step/call-argument.js';
+import { argument } from '../argument/call-argument.js';
 import { checkArithmetic, checkEmbed, isArithmetic } from './arithmetic.js';
 import { checkFusion } from './fusion.js';
 import { checkSet } from './set-head.js';

@@ -11,11 +11,11 @@ import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isNumber, unify } from '../type/type-relation.js';
 import { isUnknownOrNull, type ItemType, unknownType } from '../type/type.js';
-import { numberArgument } from '../step/argument-kind.js';
-import { namedArguments } from '../step/step-search.js';
+import { numberArgument } from '../argument/argument-kind.js';
+import { namedArguments } from '../argument/named-argument.js';
 import { checkReadOnly } from '../step/read-only.js';
 
-const form = 'a, b, k: 60, weights: [1, 1]';
+const form = 'RerankRRF(a, b, k: 60, weights: [1, 1])';
 
 export function checkFusion(context: Context, call: Call, scope: Scope): TypedExpr {
   const args = call.args ?? [];
@@ -23,11 +23,11 @@ export function checkFusion(context: Context, call: Call, scope: Scope): TypedEx
   const count = firstNamed < 0 ? args.length : firstNamed;
   if (count === 0 || call.types !== undefined) {
     const message = '`RerankRRF` fuses one or more lists here.';
-    context.report('E305', call.span, message, `Write \`RerankRRF(${form})\`.`);
+    context.report('E305', call.span, message, `Write \`${form}\`.`);
     return unknownExpr();
   }
   const lists = args.slice(0, count).map(({ value }) => rankedList(context, value, scope, call));
-  const known = namedArguments(context, call, args.slice(count), ['k', 'weights'], form);
+  const known = namedArguments(context, args.slice(count), ['k', 'weights'], form);
   const constant = known.get('k');
   const k = constant && numberArgument(context, constant.value, scope, '`k`');
   const weights = checkWeights(context, known.get('weights'), count, scope);

@@ -1,6 +1,6 @@
 // Checks IF and COALESCE: the value of one of several branches, which must share a type.
 import type { Expression } from '../../plan/expression.js';
-import { printCount } from '../step/call-argument.js';
+import { printCount } from '../argument/call-argument.js';
 import { checkReadOnly } from '../step/read-only.js';
 import { toBoolean } from '../step/step-condition.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';

@@ -1,5 +1,5 @@
 // Checks calls of functions whose arguments are single values of a declared type: texts, dates, integers.
-import { printCount } from '../step/call-argument.js';
+import { printCount } from '../argument/call-argument.js';
 import { checkReadOnly } from '../step/read-only.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';

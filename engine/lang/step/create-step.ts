@@ -1,14 +1,14 @@
 // Checks creations: AddN, AddV, BatchAddV and AddE as heads of chains, and AddE as a step.
 import type { EdgeType, PropertyType, TypeRef } from '../../base/schema.js';
 import type { Assignment, End } from '../../plan/expression.js';
-import { argument, asObject, objectArgument, typeArgument } from './call-argument.js';
+import { argument, asObject, objectArgument, typeArgument } from '../argument/call-argument.js';
 import { checkAssignments } from './assignment.js';
 import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { ChainPosition, Context, StepChecker } from '../type/context.js';
 import { convert } from '../type/load-conversion.js';
 import { edgeEnds, type TypedEnd, reportMissingEnds, warnEnd } from './edge-end.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';
-import { vectorArgument } from './argument-kind.js';
+import { vectorArgument } from '../argument/argument-kind.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { dropShape } from '../type/drop-shape.js';
 import { elements } from './source-step.js';

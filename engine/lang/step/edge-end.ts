@@ -3,7 +3,7 @@ import type { EdgeType, TypeRef } from '../../base/schema.js';
 import type { Expression } from '../../plan/expression.js';
 import type { Call, Step } from '../syntax/ast-expression.js';
 import { type ChainPosition, type Context, takeEnds } from '../type/context.js';
-import { endArgument } from './argument-kind.js';
+import { endArgument } from '../argument/argument-kind.js';
 import type { Scope } from '../type/scope.js';
 import type { TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';

@@ -14,9 +14,9 @@ import { printItemType } from '../type/type-print.js';
 import { comparable } from '../type/type-relation.js';
 import { typeOfParameter } from '../type/parameter-type.js';
 import { type ItemType, scalarType } from '../type/type.js';
-import { expectArguments, isDeclared, typeArgument } from './call-argument.js';
+import { expectArguments, isDeclared, typeArgument } from '../argument/call-argument.js';
 import { readAs } from './step-compare.js';
-import { identityArgument } from './argument-kind.js';
+import { identityArgument } from '../argument/argument-kind.js';
 import { reportWrites } from './read-only.js';
 import { checkLookup, elements, reportProperty } from './source-step.js';
 

@@ -1,14 +1,20 @@
 // Checks sources: scans, selections by id and by property, vector and keyword searches.
 import type { ElementType, TypeRef } from '../../base/schema.js';
 import type { Expression, Source } from '../../plan/expression.js';
-import { expectArguments, typeArgument } from './call-argument.js';
+import { typeArgument } from '../argument/call-argument.js';
+import { searchArguments } from '../argument/named-argument.js';
 import type { Call, ObjectLiteral } from '../syntax/ast-expression.js';
 import type { Name } from '../syntax/ast-literal.js';
 import { readAs, warnConstant } from './step-compare.js';
 import type { ChainPosition, Context } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import { unknownExpr } from '../type/make-typed.js';
-import { resultCount, vectorArgument } from './argument-kind.js';
+import {
+  resultCount,
+  scoreArgument,
+  vectorArgument,
+  widthArgument,
+} from '../argument/argument-kind.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { sourceExpr } from '../type/stream.js';
@@ -93,23 +99,29 @@ function upserts(position: ChainPosition): boolean {
   );
 }
 
-/** Checks `SearchV<T>(vector, k)`. */
+/** Checks `SearchV<T>(vector, k, min_score: s, ef: n)`. */
 export function checkVectorSearch(context: Context, call: Call, scope: Scope): TypedExpr {
   const type = typeArgument(context, call, 'vector');
-  const args = expectArguments(context, call, 2, 'SearchV<Type>(vector, k)');
-  const [written, count] = args ?? [];
+  const known = ['min_score', 'ef'];
+  const { positional, named } = searchArguments(context, call, known, 'SearchV<Type>(vector, k)');
+  const [written, count] = positional ?? [];
   const vector = written && vectorArgument(context, written, scope, type?.text ?? '');
   const k = count && resultCount(context, count, scope);
+  const options = {
+    ...scoreArgument(context, named, scope),
+    ...widthArgument(context, named, scope),
+  };
   if (type === undefined) return unknownExpr();
   const ref: TypeRef = { kind: 'vector', name: type.text };
   const items = elements([ref], 'vector');
   if (vector === undefined || k === undefined) {
     return sourceExpr({ kind: 'scan', types: [ref] }, items, 'many');
   }
-  return sourceExpr({ kind: 'searchVector', type: type.text, vector, k }, items, 'many');
+  const source: Source = { kind: 'searchVector', type: type.text, vector, k, ...options };
+  return sourceExpr(source, items, 'many');
 }
 
-/** Checks `SearchBM25<T>(text, k)`, where T is a node type, otherwise a vector type. */
+/** Checks `SearchBM25<T>(text, k, min_score: s)`, where T is a node type, otherwise a vector type. */
 export function checkTextSearch(context: Context, call: Call, scope: Scope): TypedExpr {
   const name = call.types?.[0];
   const isVector =
@@ -118,17 +130,23 @@ export function checkTextSearch(context: Context, call: Call, scope: Scope): Typ
     context.schema.find('vector', name.text) !== undefined;
   const kind: ElementType['kind'] = isVector ? 'vector' : 'node';
   const type = typeArgument(context, call, kind);
-  const args = expectArguments(context, call, 2, 'SearchBM25<Type>(text, k)');
-  const [written, count] = args ?? [];
+  const { positional, named } = searchArguments(
+    context,
+    call,
+    ['min_score'],
+    'SearchBM25<Type>(text, k)',
+  );
+  const [written, count] = positional ?? [];
   const k = count && resultCount(context, count, scope);
   const text = written && textArgument(context, written, scope);
+  const options = scoreArgument(context, named, scope);
   if (type === undefined) return unknownExpr();
   const ref: TypeRef = { kind, name: type.text };
   const items = elements([ref], 'text');
   if (text === undefined || k === undefined) {
     return sourceExpr({ kind: 'scan', types: [ref] }, items, 'many');
   }
-  return sourceExpr({ kind: 'searchText', type: ref, text, k }, items, 'many');
+  return sourceExpr({ kind: 'searchText', type: ref, text, k, ...options }, items, 'many');
 }
 
 function textArgument(

@@ -1,13 +1,13 @@
 // Checks changes: UPDATE and the three upserts.
 import type { EdgeType, ElementKind, TypeRef } from '../../base/schema.js';
 import type { End } from '../../plan/expression.js';
-import { argument, asObject, objectArgument } from './call-argument.js';
+import { argument, asObject, objectArgument } from '../argument/call-argument.js';
 import { checkAssignments } from './assignment.js';
 import type { Call, Expr } from '../syntax/ast-expression.js';
 import type { ChainPosition, Context, StepChecker } from '../type/context.js';
 import { edgeEnds, reportMissingEnds, warnEnd } from './edge-end.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';
-import { vectorArgument } from './argument-kind.js';
+import { vectorArgument } from '../argument/argument-kind.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { dropShape } from '../type/drop-shape.js';
 import { elements } from './source-step.js';

@@ -6,7 +6,7 @@
 // of elements, or with `any` the list of a stream of strings or arrays.
 import { integerFits } from '../../base/integer.js';
 import type { CompareOperator, Expression } from '../../plan/expression.js';
-import { argument } from './call-argument.js';
+import { argument } from '../argument/call-argument.js';
 import { checkReadOnly } from './read-only.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { ChainPosition, Context } from '../type/context.js';

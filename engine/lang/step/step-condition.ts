@@ -1,6 +1,6 @@
 // Checks conditions: WHERE, PREFILTER, and which values count as a Boolean.
 import type { Expression, ItemExpression, Source } from '../../plan/expression.js';
-import { argument } from './call-argument.js';
+import { argument } from '../argument/call-argument.js';
 import type { Expr } from '../syntax/ast-expression.js';
 import type { Context, StepChecker } from '../type/context.js';
 import { slotExpr } from '../type/make-typed.js';

@@ -1,7 +1,7 @@
 // Checks graph steps and INTERSECT: from elements to their edges and neighbors, from edges to endpoints.
 import type { TypeRef } from '../../base/schema.js';
 import { type GraphStep, inferTypes } from '../../plan/infer-types.js';
-import { argument, isDeclared } from './call-argument.js';
+import { argument, isDeclared } from '../argument/call-argument.js';
 import type { Call } from '../syntax/ast-expression.js';
 import type { Context, StepChecker } from '../type/context.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';

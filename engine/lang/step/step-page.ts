@@ -12,7 +12,7 @@ import { type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isInteger } from '../type/type-relation.js';
 import { isBasic, isUnknownOrNull, type ItemType, scalarType } from '../type/type.js';
-import { expectArguments } from './call-argument.js';
+import { expectArguments } from '../argument/call-argument.js';
 import { checkReadOnly } from './read-only.js';
 import { toItem } from './step-condition.js';
 

@@ -1,12 +1,12 @@
 // Checks shortest paths: the four steps, their endpoints, weights, estimates and conditions.
 import type { TypeRef } from '../../base/schema.js';
 import type { Step } from '../../plan/expression.js';
-import { printCount, isDeclared } from './call-argument.js';
+import { printCount, isDeclared } from '../argument/call-argument.js';
 import type { Call } from '../syntax/ast-expression.js';
 import { type ChainPosition, type Context, type StepChecker, takeEnds } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
 import { slotExpr, unknownExpr } from '../type/make-typed.js';
-import { endArgument } from './argument-kind.js';
+import { endArgument } from '../argument/argument-kind.js';
 import { innerScope, type Scope } from '../type/scope.js';
 import { dropShape } from '../type/drop-shape.js';
 import { bare } from '../type/shape.js';

@@ -1,9 +1,15 @@
 // Checks searches within a stream, and rerankers.
-import { expectArguments, typeArgument } from './call-argument.js';
+import { typeArgument } from '../argument/call-argument.js';
+import { namedArguments, searchArguments } from '../argument/named-argument.js';
 import type { Argument, Call } from '../syntax/ast-expression.js';
 import type { Context, StepChecker } from '../type/context.js';
 import { single } from '../type/load-conversion.js';
-import { numberArgument, resultCount, vectorArgument } from './argument-kind.js';
+import {
+  numberArgument,
+  resultCount,
+  scoreArgument,
+  vectorArgument,
+} from '../argument/argument-kind.js';
 import type { Scope } from '../type/scope.js';
 import { bare } from '../type/shape.js';
 import { elements } from './source-step.js';
@@ -36,44 +42,34 @@ function findVectors(
 export const checkSearchWithin: StepChecker = (context, input, call, scope) => {
   const from = toRows(input);
   const type = typeArgument(context, call, 'vector');
-  const [written, count] = expectArguments(context, call, 2, 'SearchV<Type>(vector, k)') ?? [];
+  const { positional, named } = searchArguments(
+    context,
+    call,
+    ['min_score'],
+    'SearchV<Type>(vector, k)',
+  );
+  const [written, count] = positional ?? [];
   const vector = written && vectorArgument(context, written, scope, type?.text ?? '');
   const k = count && resultCount(context, count, scope);
+  const scoreMin = scoreArgument(context, named, scope);
   const found = type && findVectors(context, from, call, type.text);
   if (found === undefined || vector === undefined || k === undefined) {
     return { ...from, cardinality: 'many' };
   }
   const { shape } = from;
   const hits: ItemType = found.kind === 'element' ? { ...found, hit: 'vector' } : found;
-  const step = { kind: 'searchWithin', type: type!.text, vector, k } as const;
+  const step = { kind: 'searchWithin', type: type!.text, vector, k, ...scoreMin } as const;
   return append(from, step, { type: hits, cardinality: 'many', ...(shape && { shape }) });
 };
 
 /** Returns the named arguments; reports unknown and repeated names. */
-function named(context: Context, call: Call, known: readonly string[]): Map<string, Argument> {
-  const form = known.map((name) => `${name}: …`).join(', ');
-  return namedArguments(context, call, call.args ?? [], known, form);
-}
-
-/** Returns the named arguments among some of the arguments; `form` shows the whole call in messages. */
-export function namedArguments(
+function stepArguments(
   context: Context,
   call: Call,
-  args: readonly Argument[],
   known: readonly string[],
-  form: string,
 ): Map<string, Argument> {
-  const found = new Map<string, Argument>();
-  for (const arg of args) {
-    const name = arg.name?.text ?? '';
-    if (known.includes(name) && !found.has(name)) {
-      found.set(name, arg);
-    } else {
-      const hint = `Write \`${call.name.text}(${form})\`.`;
-      context.report('E206', arg.name?.span ?? arg.value.span, 'This argument is unknown.', hint);
-    }
-  }
-  return found;
+  const form = known.map((name) => `${name}: …`).join(', ');
+  return namedArguments(context, call.args ?? [], known, `${call.name.text}(${form})`);
 }
 
 const reranked = (from: TypedExpr): TypedExpr['type'] =>
@@ -81,7 +77,7 @@ const reranked = (from: TypedExpr): TypedExpr['type'] =>
 
 export const checkRerankRRF: StepChecker = (context, input, call, scope) => {
   const from = toRows(input);
-  const k = named(context, call, ['k']).get('k');
+  const k = stepArguments(context, call, ['k']).get('k');
   const typed = k && numberArgument(context, k.value, scope, '`k`');
   const { shape } = from;
   const step = { kind: 'rerankRRF', k: typed?.expression ?? null } as const;
@@ -95,7 +91,7 @@ export const checkRerankRRF: StepChecker = (context, input, call, scope) => {
 export const checkRerankMMR: StepChecker = (context, input, call, scope) => {
   const from = toRows(input);
   findVectors(context, from, call);
-  const args = named(context, call, ['lambda', 'distance']);
+  const args = stepArguments(context, call, ['lambda', 'distance']);
   const lambda = args.get('lambda');
   if (lambda === undefined) {
     const hint = 'Write `RerankMMR(lambda: 0.5)`.';

@@ -9,7 +9,7 @@ import { append, toRows } from '../type/stream.js';
 import { isList, type TypedExpr } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isUnknownOrNull } from '../type/type.js';
-import { expectArguments } from './call-argument.js';
+import { expectArguments } from '../argument/call-argument.js';
 import { refuseWrites } from './read-only.js';
 import { toItem } from './step-condition.js';
 import { many } from './step-order.js';

@@ -16,7 +16,7 @@ import { isList, type TypedExpr, wholeType } from '../type/typed-expression.js';
 import { printItemType } from '../type/type-print.js';
 import { isInteger } from '../type/type-relation.js';
 import { isUnknownOrNull, type ItemType } from '../type/type.js';
-import { isDeclared } from './call-argument.js';
+import { isDeclared } from '../argument/call-argument.js';
 import { refuseWrites } from './read-only.js';
 import { elements } from './source-step.js';
 import { toBoolean } from './step-condition.js';

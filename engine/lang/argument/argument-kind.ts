@@ -3,7 +3,7 @@ import { singleMember } from '../type/visible-member.js';
 import type { PropertyType } from '../../base/schema.js';
 import type { Expression } from '../../plan/expression.js';
 import { argument } from './call-argument.js';
-import type { Call, Expr } from '../syntax/ast-expression.js';
+import type { Argument, Call, Expr } from '../syntax/ast-expression.js';
 import type { Context } from '../type/context.js';
 import { convert, idLiteral, single } from '../type/load-conversion.js';
 import { innerScope, type Scope } from '../type/scope.js';
@@ -32,12 +32,44 @@ export function numberArgument(
 
 /** Returns the number of results of a search, which must be an integer. */
 export function resultCount(context: Context, value: Expr, scope: Scope): Expression | undefined {
-  const typed = numberArgument(context, value, scope, '`k`');
+  return integerArgument(context, value, scope, '`k`');
+}
+
+/** Returns a number that is no fraction, as far as the source says; undefined after a report. */
+function integerArgument(
+  context: Context,
+  value: Expr,
+  scope: Scope,
+  what: string,
+): Expression | undefined {
+  const typed = numberArgument(context, value, scope, what);
   if (typed?.literal?.kind !== 'float' || Number.isInteger(typed.literal.value)) {
     return typed?.expression;
   }
-  context.report('E205', value.span, '`k` is an integral number.');
+  context.report('E205', value.span, `${what} is an integral number.`);
   return undefined;
+}
+
+/** Returns the lowest score of a search's hits, as a member of its plan. */
+export function scoreArgument(
+  context: Context,
+  named: ReadonlyMap<string, Argument>,
+  scope: Scope,
+): { scoreMin?: Expression } {
+  const arg = named.get('min_score');
+  const typed = arg && numberArgument(context, arg.value, scope, '`min_score`');
+  return typed ? { scoreMin: typed.expression } : {};
+}
+
+/** Returns the width of a vector search, as a member of its plan. */
+export function widthArgument(
+  context: Context,
+  named: ReadonlyMap<string, Argument>,
+  scope: Scope,
+): { ef?: Expression } {
+  const arg = named.get('ef');
+  const width = arg && integerArgument(context, arg.value, scope, '`ef`');
+  return width ? { ef: width } : {};
 }
 
 /** Returns a vector for `type`: `[F64]`, an array of numbers, or `Embed(text)`. Undefined after a report. */
