@@ -1,5 +1,5 @@
 // The names of files, and the comments that mention them: no name occurs twice in `engine` or in `server`, a mentioned
-// file exists, and a comment line has at most 110 columns.
+// file exists, and a comment line has at most 110 columns. Also the time limits of tests.
 import { basename, dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { readSources, trackedFiles } from './support/source-tree.js';
@@ -126,4 +126,21 @@ test.each(['engine', 'server'])('no file name occurs twice in %s', (folder) => {
   );
   const names = new Set(twins.map(([name]) => name));
   list(Object.keys(namedTwice[folder]!).filter((name) => !names.has(name)));
+});
+
+test('no test sets a shorter time limit than the runner: a slow machine would fail it', () => {
+  const limits = [
+    /^\s*\}, (\d[\d_]{3,})\);/,
+    /(?:\b(?:it|test|describe)\b.*|^ *)\{?\s*timeout: (\d[\d_]{3,})[ ,]*\}?, (?:async )?\(/,
+  ];
+  const short = readSources('test')
+    .filter(({ path }) => path.endsWith('.test.ts'))
+    .flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, i) => {
+        const found = limits.map((limit) => limit.exec(line)?.[1]).find((one) => one !== undefined);
+        const ms = Number(found?.replaceAll('_', ''));
+        return ms < 180_000 ? [`${path}:${i + 1} ${ms} ms`] : [];
+      }),
+    );
+  list(short);
 });

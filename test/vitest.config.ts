@@ -67,9 +67,9 @@ export default defineConfig({
       forks: { maxForks: forks, minForks: forks, singleFork: part === 'figures', isolate: false },
     },
     sequence: { sequencer: filesFirst(first) },
-    // Long, since a machine may do other work: what never comes fails all the same.
-    testTimeout: long ? 3_600_000 : 90_000,
-    hookTimeout: 120_000,
+    // Long, because the machine may do other work. No test sets a shorter limit (test/file-names.test.ts).
+    testTimeout: long ? 3_600_000 : 180_000,
+    hookTimeout: 180_000,
     expect: { poll: { timeout: 40_000 } },
     reporters: ['default'],
   },

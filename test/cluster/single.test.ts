@@ -50,7 +50,7 @@ await db.close();`;
   const told = [metaKey.state, metaKey.position].map((key) => env.meta.get(key) !== undefined);
   await env.close();
   expect(told).toEqual([true, false]);
-}, 30_000);
+});
 
 test('K51 the watch sees what is loaded, also on another thread', () => {
   const folder = makeFolder();
@@ -62,4 +62,4 @@ new Worker(${JSON.stringify(thread)});`;
   const loaded = loadedBy(program, folder).join(' ');
   expect(loaded).toMatch(/@nats-io\/(jetstream|transport-node)/);
   expect(loaded).toContain('drivers.js');
-}, 30_000);
+});

@@ -109,4 +109,4 @@ test('server and embedded engine answer with the same bytes on the same data', a
   } finally {
     await server.dispose();
   }
-}, 60_000);
+});

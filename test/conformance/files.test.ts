@@ -56,7 +56,7 @@ beforeAll(async () => {
   await server.stop();
   original = join(makeFolder(), 'data');
   cpSync(server.data, original, { recursive: true });
-}, 60_000);
+});
 
 afterAll(() => server?.dispose());
 
@@ -212,7 +212,7 @@ describe('lock.mdb', () => {
     await server.kill();
     chmodSync(path, 0o400);
     await expectIdentical();
-  }, 60_000);
+  });
 });
 
 describe('snapshots', () => {
@@ -236,7 +236,7 @@ describe('snapshots', () => {
     await server.kill();
     for (const name of names()) unlinkSync(file('vec', name));
     await expectIdentical();
-  }, 60_000);
+  });
 });
 
 describe('manifest', () => {

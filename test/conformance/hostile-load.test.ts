@@ -110,7 +110,7 @@ describe.concurrent('senders', () => {
     expect([status, JSON.parse(text).code]).toEqual([413, 'BODY_TOO_LARGE']);
     expect(await connection.closed(20_000)).toBe(true);
     connection.close();
-  }, 60_000);
+  });
 
   test.skipIf(!hasUws)(
     'a body of 1 byte per second [XH41]',
@@ -130,7 +130,7 @@ describe.concurrent('senders', () => {
     await withServer({ 'server.transport': 'node' }, async ({ port }) => {
       await pipelineWrites(port, 1000);
     });
-  }, 90_000);
+  });
 
   test('1,000 pipelined requests that are answered immediately', async () => {
     const connection = await Connection.open(server.port);
@@ -141,7 +141,7 @@ describe.concurrent('senders', () => {
       expect([i, reply.status, reply.text.length]).toEqual([i, 200, 38]);
     }
     connection.close();
-  }, 90_000);
+  });
 
   test('a connection that never sends a byte is no error [H01]', async () => {
     const connection = await Connection.open(server.port);
@@ -169,7 +169,7 @@ describe.concurrent('senders', () => {
     client.close();
     const closed = await Promise.all(idle.map((connection) => connection.closed(30_000)));
     expect(closed.filter((each) => !each)).toEqual([]);
-  }, 90_000);
+  });
 
   test('a pooled connection that was idle is seen closed or still works [H23]', async () => {
     const waits = long ? [5_000, 15_000, 60_000, 85_000] : [5_000, 15_000];
@@ -184,7 +184,7 @@ describe.concurrent('senders', () => {
         next.close();
       }),
     );
-  }, 120_000);
+  });
 
   test('800 connections with a request each in flight: no 503 [H36]', async () => {
     const connections = await Promise.all(
@@ -200,7 +200,7 @@ describe.concurrent('senders', () => {
       );
     }
     for (const connection of connections) connection.close();
-  }, 120_000);
+  });
 });
 
 test.concurrent('900 KB at 20 KB/s against limits.receive_time [XH43]', async () => {
@@ -212,7 +212,7 @@ test.concurrent('900 KB at 20 KB/s against limits.receive_time [XH43]', async ()
     expect(slow.seconds).toBeGreaterThan(9.95);
     expectFigure(slow.seconds, 16, 's of a receive time of 10');
   });
-}, 60_000);
+});
 
 describe('on one server', () => {
   let server: Server;
@@ -318,13 +318,13 @@ describe('queries that want too much', () => {
     expectFigure(Date.now() - next, 500, 'ms behind it');
     expect(await metric(server, 'trellis_worker_restarts_total')).toBe(restarts);
     other.close();
-  }, 60_000);
+  });
 
   test('memory: 413 QUERY_MEMORY, and the next is served [XR03]', async () => {
     const reply = await server.client.request({ path: 'greedy' }, 60_000);
     expect([reply.status, JSON.parse(reply.text).code]).toEqual([413, 'QUERY_MEMORY']);
     expect(await server.client.post('countPeople')).toEqual({ n: people });
-  }, 60_000);
+  });
 });
 
 test('clients that do not read are closed, others are served [XR05]', async () => {
@@ -346,7 +346,7 @@ test('clients that do not read are closed, others are served [XR05]', async () =
     for (const connection of greedy) connection.close();
     expect((await server.client.post('texts')).x).toHaveLength(24);
   });
-}, 120_000);
+});
 
 test('wrong keys: other length, prefix, empty, 10 KB [XA02]', async () => {
   const key = 'tk_right_0123456789abcdef0123456789abcdef';
@@ -363,7 +363,7 @@ test('wrong keys: other length, prefix, empty, 10 KB [XA02]', async () => {
   } finally {
     await server.dispose();
   }
-}, 60_000);
+});
 
 test('roles and query scopes [XA04]', async () => {
   const server = await start();
@@ -402,4 +402,4 @@ test('roles and query scopes [XA04]', async () => {
   } finally {
     await server.dispose();
   }
-}, 60_000);
+});

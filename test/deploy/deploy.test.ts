@@ -92,9 +92,7 @@ const instructions = (): Instruction[] =>
 const textOf = (name: string): string =>
   instructions().findLast((each) => each.name === name)!.text;
 
-test('W12 W13 the image: it runs as the user nobody, writes only its data, exits with 0', {
-  timeout: 60_000,
-}, async () => {
+test('W12 W13 the image: it runs as the user nobody, writes only its data, exits with 0', async () => {
   expect(instructions().filter(({ name }) => name === 'FROM')).toHaveLength(2);
   expect([textOf('USER'), textOf('STOPSIGNAL'), textOf('EXPOSE')]).toEqual([
     '10001:10001',

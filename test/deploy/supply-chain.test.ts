@@ -108,7 +108,7 @@ describe.skipIf(!hasUws)('the native transport', () => {
     let said = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
     const ended = new Promise((resolve) => child.once('close', resolve));
-    await expect.poll(() => said, { timeout: 30_000 }).toContain('trellis ready');
+    await expect.poll(() => said).toContain('trellis ready');
     const answer = await fetch(`${/http:\S+/.exec(said)![0]}/one`, { method: 'POST' });
     expect(await answer.text()).toContain('1');
     child.kill();

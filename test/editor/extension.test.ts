@@ -88,7 +88,7 @@ async function activated(vscode: unknown, work: () => Promise<void>): Promise<vo
   }
 }
 
-test('W08 the extension for VS Code', { timeout: 30_000 }, async () => {
+test('W08 the extension for VS Code', async () => {
   const workspace = mkdtempSync(join(tmpdir(), 'trellis-vscode-'));
   writeFileSync(join(workspace, 'trellis.toml'), '');
   writeFileSync(join(workspace, 'schema.hx'), 'N::Person { name: String }\n');

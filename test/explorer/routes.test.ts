@@ -17,7 +17,7 @@ const browser = 'text/html,application/xhtml+xml,*/*;q=0.8';
 let server: Server;
 beforeAll(async () => {
   server = await startServer({ sources });
-}, 60_000);
+});
 afterAll(() => server?.dispose());
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
@@ -163,7 +163,7 @@ test('E05, E09: what each role sees, with keys and with the explorer off', async
     });
     writeKeyFile(join(guarded.data, 'keys.json'), records);
     const known = async () => (await as('_explore/status', keys.get('reader'))).status;
-    await expect.poll(known, { timeout: 30_000 }).toBe(200);
+    await expect.poll(known).toBe(200);
     for (const { name } of callers) {
       const allowed: string[] = [];
       for (const [path, body] of doors) {
@@ -188,7 +188,7 @@ test('E05, E09: what each role sees, with keys and with the explorer off', async
   } finally {
     await off.dispose();
   }
-}, 60_000);
+});
 
 /** Seconds of processor time of a process, all its threads. */
 function cpuSeconds(pid: number): number {

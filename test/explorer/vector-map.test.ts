@@ -60,7 +60,7 @@ beforeAll(async () => {
     const { body } = await db.database.run(plan, [], undefined);
     return JSON.parse(Buffer.from(body).toString()) as VectorMap;
   };
-}, 120_000);
+});
 afterAll(() => db?.close());
 
 test('E13: the same seed gives the same picture, within 1e-6', async () => {

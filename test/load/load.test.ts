@@ -200,7 +200,7 @@ describe('bulk load', () => {
     const text = inspect(data);
     expect(text.split('\n').filter((line) => line.startsWith('{"edge"'))).toHaveLength(600);
     expect(text.split('\n').filter((line) => line.startsWith('{"node"'))).toHaveLength(4_680);
-  }, 120_000);
+  });
 
   const cuts = ['loadPiece@2', 'listEdges@2'];
   if (isLong) cuts.push('loadPiece@1', 'listEdges@1', 'listEdges@3');

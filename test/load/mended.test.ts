@@ -275,7 +275,7 @@ describe('an import that is killed', () => {
 });
 
 describe('an import of files that were loaded in part', () => {
-  it('says so, and does what its flag says', { timeout: 120_000 }, async () => {
+  it('says so, and does what its flag says', async () => {
     const made = make('csv', (line) => line, 0, many, 500);
     await killedAt(made, 'loadPiece@1');
     // One of its files alone.

@@ -77,7 +77,7 @@ describe('import through a server', () => {
     expect(await ask('friends', { name: `P${count - 2}` })).toEqual({
       p: [{ name: `P${count - 1}` }],
     });
-  }, 120_000);
+  });
 
   it('says what is wrong with the server or with the key', async () => {
     const server = await start();
@@ -101,7 +101,7 @@ describe('import through a server', () => {
     const good = await run(urlOf(server), '--key', key);
     expect(good.stdout).toContain('imported 3 nodes, 2 edges');
     expect(good.code).toBe(0);
-  }, 60_000);
+  });
 });
 
 describe('progress bar', () => {

@@ -128,7 +128,7 @@ test('the start says in one line which host gets which credential', async () => 
   const change = async (text: string, reloads: number): Promise<string> => {
     writeFileSync(join(server.project, 'a.hx'), text);
     const reloaded = () => server.stderr.split('sources reloaded').length - 1;
-    await expect.poll(reloaded, { timeout: 20_000 }).toBe(reloads);
+    await expect.poll(reloaded).toBe(reloads);
     return server.stderr.split('sources reloaded').at(-2)!;
   };
   await change(`${schema}QUERY one() => RETURN 1\n`, 1);

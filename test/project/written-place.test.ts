@@ -193,7 +193,7 @@ test('trellis dev overwrites no file of others while it serves, nor after a chan
   expect(server.stderr).toMatch(/\.bashrc is not written: it lies outside the project/);
   writeFileSync(join(server.project, 'trellis.toml'), toml('../outside.ts'));
   writeFileSync(join(server.project, 'a.hx'), `${queries}QUERY two() => RETURN 2\n`);
-  await expect.poll(() => server.stderr, { timeout: 20_000 }).toContain('sources reloaded');
+  await expect.poll(() => server.stderr).toContain('sources reloaded');
   expect(readFileSync(join(home, '.bashrc'), 'utf8')).toBe(mine);
   expect(existsSync(join(server.project, '../outside.ts'))).toBe(false);
   await server.dispose();

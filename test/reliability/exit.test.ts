@@ -64,7 +64,7 @@ function script(folder: string, task: keyof typeof work, end: keyof typeof ends,
 
 function run(text: string) {
   const command = ['--input-type=module', '-e', text];
-  const child = spawnSync(process.execPath, command, { encoding: 'utf8', timeout: 30_000 });
+  const child = spawnSync(process.execPath, command, { encoding: 'utf8', timeout: 150_000 });
   const told = child.stdout.split('\n').map(Number);
   return { ...child, acknowledged: told.filter((rows) => rows > 0).reduce((a, b) => a + b, 0) };
 }

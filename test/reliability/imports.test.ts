@@ -343,7 +343,7 @@ describe('a database that takes no writes', () => {
   });
 });
 
-it('a thread that reads and does not end is ended', { timeout: 20_000 }, async () => {
+it('a thread that reads and does not end is ended', async () => {
   const pool = join(root, 'dist/engine/database/lane/thread-pool.js');
   const { ThreadPool } = (await import(
     pathToFileURL(pool).href

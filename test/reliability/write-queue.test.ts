@@ -180,7 +180,8 @@ describe('T14 the write queue', () => {
       'N::Thing { name: String }\nQUERY add(name: String) =>\n t <- AddN<Thing>({name})\n RETURN NONE\nQUERY count() =>\n n <- N<Thing>::COUNT\n RETURN n\n';
     const { db, dispose } = await openEmbedded({
       sources: { 'main.hx': text },
-      config: { 'limits.write_queue': 100_000 },
+      // Some of the calls wait for all the others, however long these take here.
+      config: { 'limits.write_queue': 100_000, 'limits.query_time': '10m' },
     });
     try {
       const count = long ? 60_000 : 9_000;

@@ -26,7 +26,7 @@ beforeAll(async () => {
   await server.client.post('fill', { rows });
   ids = (await server.client.post('ids')).i;
   await server.client.post('link', { from: ids[0], to: ids });
-}, 60_000);
+});
 afterAll(() => server?.dispose());
 
 async function counter(name: string): Promise<number> {

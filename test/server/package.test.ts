@@ -188,7 +188,7 @@ describe('the package', () => {
     try {
       // No terminal: the ready line comes first, alone and without colour.
       await expect
-        .poll(() => out, { timeout: 20_000, interval: 10 })
+        .poll(() => out, { interval: 10 })
         .toMatch(/^trellis ready http:\/\/127\.0\.0\.1:\d+\n$/);
       // Of the processors, not of the clock: other tests share them.
       expect(cpuSeconds(child.pid!) ?? 0).toBeLessThan(2);

@@ -66,4 +66,4 @@ it.each(cases)('a reload while it is %s (fault: %s) is not forgotten', async (mo
   expect([opened.at(-1), database.program.schema.version]).toEqual([2, 2]);
   await database.close();
 });
-const wait = { timeout: 3000, interval: 100 };
+const wait = { interval: 100 };

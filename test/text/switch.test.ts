@@ -44,4 +44,4 @@ it('rebuilds the keyword index when keyword search is turned on again', async ()
   expect(await found('heron')).toEqual(['d']);
   await server.stop();
   expect(await verify()).toMatch(/^0 .*clean/s);
-}, 60_000);
+});

@@ -47,10 +47,10 @@ beforeAll(async () => {
   await fill(server, vectors);
   await fill(server, vectors.slice(0, others), { query: 'fillOther' });
   // The first graph is made between writes.
-  await vi.waitUntil(async () => (await indexOf('Doc')).graph, { timeout: 20_000 });
+  await vi.waitUntil(async () => (await indexOf('Doc')).graph, { timeout: 120_000 });
   // And then it is measured how wide it must be walked.
-  await vi.waitUntil(async () => (await indexOf('Doc')).ef_measured >= 128, { timeout: 20_000 });
-}, 60_000);
+  await vi.waitUntil(async () => (await indexOf('Doc')).ef_measured >= 128, { timeout: 120_000 });
+});
 afterAll(() => server?.dispose());
 
 describe('the list of indexes', () => {
@@ -168,7 +168,7 @@ describe('a changed configuration takes effect', () => {
     const low = await httpRecall(server, model, queries);
     await restartWith('layout = "fast"\nef_search = 400');
     expect(await httpRecall(server, model, queries)).toBeGreaterThan(low);
-  }, 60_000);
+  });
 
   test('m and ef_construction shape what is built', async () => {
     const weak = 'ef_search = 10\nm = 2\nef_construction = 4\nmetric = "l2"';
@@ -178,7 +178,7 @@ describe('a changed configuration takes effect', () => {
     const low = await recallOfDoc();
     await restartWith('ef_search = 10\nmetric = "cosine"');
     expect(await recallOfDoc()).toBeGreaterThan(low);
-  }, 60_000);
+  });
 });
 
 const recallOfDoc = async (): Promise<number> =>

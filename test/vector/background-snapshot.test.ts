@@ -46,7 +46,7 @@ beforeAll(async () => {
   server = await startVectorServer({ workers: 1, config: { 'vectors.metric': 'l2' } });
   await fill(server, vectors.slice(0, first));
   for (let no = 0; no < first; no++) model.set(no, vectors[no]!);
-}, 60_000);
+});
 afterAll(() => server?.dispose());
 
 const delay = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
@@ -162,7 +162,7 @@ test('every added vector is its own nearest, every dropped one is deleted', asyn
     const { v } = await server.client.post('like', { vec: [...vectors[no]!], k: 1 });
     expect(v[0].no).not.toBe(no);
   }
-}, 60_000);
+});
 
 /** A copy of a snapshot, read as a start reads it. */
 function readCopy(path: string): SharedIndex {

@@ -19,7 +19,7 @@ let server: Server;
 beforeAll(async () => {
   server = await startVectorServer({ workers: 2 });
   await fill(server, vectors);
-}, 60_000);
+});
 afterAll(() => server?.dispose());
 
 test('vectors of large requests are found after the response', async () => {

@@ -27,7 +27,7 @@ describe('churn over HTTP', () => {
     server = await startVectorServer({ workers: 3 });
     await fill(server, vectors.slice(0, base));
     for (let no = 0; no < base; no++) model.set(no, vectors[no]!);
-  }, 60_000);
+  });
   afterAll(() => server?.dispose());
 
   test('each added vector is found on every worker after the response, each dropped one is not', async () => {
@@ -71,7 +71,7 @@ describe('churn over HTTP', () => {
     expect(await tombstones()).toBeLessThanOrEqual(model.size / 32);
     const queries = [...model.values()].slice(0, 40);
     expect(await httpRecall(server, model, queries)).toBeGreaterThanOrEqual(0.95);
-  }, 90_000);
+  });
 });
 
 const face = new URL('../../dist/engine/internal.js', import.meta.url);
@@ -135,5 +135,5 @@ describe.skipIf(!existsSync(face))('several segments', () => {
     expect(docIndex(db).segments).toBe(segments);
     await expectAll(db, 3001);
     await db.close();
-  }, 60_000);
+  });
 });

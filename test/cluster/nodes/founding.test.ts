@@ -68,7 +68,7 @@ test('K33 restored data neither follow nor append to the log they left, and foun
   expect(r.cluster.position.epoch).toBeGreaterThan(epoch + 1000);
   await add(4);
   expect(await count(r)).toBe('{"p":2}');
-}, 120_000);
+});
 
 test('data that went on without their cluster are of it no more', async () => {
   cluster = await TestCluster.found(['a', 'b'], source);
@@ -89,7 +89,7 @@ test('data that went on without their cluster are of it no more', async () => {
   const b = await cluster.open('b');
   await cluster.leader();
   expect(b.cluster.position.epoch).toBeGreaterThan(epoch + 1000);
-}, 120_000);
+});
 
 test('K41 metric, dimensions and store of vectors are those that the cluster was founded with', async () => {
   const vectors = (form: object, metric = 'cosine') => ({
@@ -117,7 +117,7 @@ test('K41 metric, dimensions and store of vectors are those that the cluster was
   await add(1);
   await cluster.settle();
   expect([await count(a), await count(b)]).toEqual(['{"p":1}', '{"p":1}']);
-}, 120_000);
+});
 
 test('settings that the leader has all nodes know survive changes of leader and a start', async () => {
   cluster = await TestCluster.found(['a', 'b'], source);
@@ -148,4 +148,4 @@ test('settings that the leader has all nodes know survive changes of leader and 
   await cluster.settle();
   for (const name of ['a', 'b']) await cluster.stop(name);
   expect(cluster.hashesOf('a')).toEqual(cluster.hashesOf('b'));
-}, 120_000);
+});

@@ -103,7 +103,7 @@ describe('a follower', () => {
       await b.cluster.waitFor(position, 40_000);
       // The writer has applied the entry; the main thread adopts its program a moment later.
       await expect
-        .poll(() => b.db.call('sheds', {}).catch(String), { timeout: 40_000 })
+        .poll(() => b.db.call('sheds', {}).catch(String))
         .toEqual({ all: [{ at: 'the wall' }] });
       await expectSame(['before', 'while full']);
       expect(b.db.database.status()).toMatchObject({ writes: true });

@@ -138,4 +138,4 @@ test('K47 shards led by two nodes take writes and answer through each of them', 
         return body.data?.map((hit: { name: string }) => hit.name).sort() ?? body;
       }, patient)
       .toEqual(names.sort());
-}, 120_000);
+});

@@ -423,4 +423,4 @@ test('K32 a key that is made or revoked on one node is so on all', async () => {
   await says('a', one.text, 403);
   await e.start();
   await says('e', one.text, 403);
-}, 180_000);
+});

@@ -73,7 +73,7 @@ test('K45: a tenant moves: its data are copied to another node, which leads it t
       },
     });
     running.push(first);
-    await expect.poll(() => led(first), { timeout: 20_000 }).toBe(from);
+    await expect.poll(() => led(first)).toBe(from);
     for (let i = 0; i < 5; i++) expect(await add(first, `p${i}`)).toBe(200);
     // The main database comes as a copy, that of the tenant by itself.
     const second = await startTenants(source, openDatabase, settings(to!, ports[1]!), [], {
@@ -89,8 +89,8 @@ test('K45: a tenant moves: its data are copied to another node, which leads it t
       await first.app.runPlacement();
       return led(second);
     };
-    await expect.poll(place, { timeout: 30_000 }).toBe(to);
-    await expect.poll(() => led(first), { timeout: 20_000 }).toBe(to);
+    await expect.poll(place).toBe(to);
+    await expect.poll(() => led(first)).toBe(to);
     expect(await add(second, 'there')).toBe(200);
     expect(await add(first, 'passed on')).toBe(200);
     for (const node of running) {
@@ -103,4 +103,4 @@ test('K45: a tenant moves: its data are copied to another node, which leads it t
     for (const node of running.reverse()) await node.close();
     await log.close();
   }
-}, 60_000);
+});

@@ -131,7 +131,7 @@ describe('T2 kill', () => {
         }
         before = `${point}@${pass}`;
         expect(died, `the server never passed ${point}: ${server.stderr.slice(-500)}`).toBe(true);
-      }, 60_000);
+      });
 
   test('the last start is whole, and so is the store', async () => {
     await server.start({ env: {} });
@@ -143,7 +143,7 @@ describe('T2 kill', () => {
     await server.stop();
     const verify = await commandHere(['verify', server.data, '--deep']);
     expect(verify.code, verify.stdout).toBe(0);
-  }, 60_000);
+  });
 });
 
 test('a throwing failpoint is an INTERNAL answer and rolls back', async () => {

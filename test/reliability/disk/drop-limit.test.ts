@@ -195,5 +195,5 @@ describe('T15 a DROP of many edges', () => {
     } finally {
       await server.dispose();
     }
-  }, 120_000);
+  });
 });

@@ -241,7 +241,7 @@ describe('T15 a DROP of many elements', () => {
     } finally {
       await dispose();
     }
-  }, 60_000);
+  });
 
   it('of small hubs is bounded by the transaction, and by no count of edges below it', async () => {
     const { db, dispose } = await openEmbedded({ sources: { 'main.hx': source } });
@@ -253,5 +253,5 @@ describe('T15 a DROP of many elements', () => {
     } finally {
       await dispose();
     }
-  }, 120_000);
+  });
 });

@@ -269,5 +269,5 @@ describe.skipIf(missing !== undefined)('a full disk', () => {
         expect({ line, ...again }).toMatchObject({ line, code: 0 });
       }
     });
-  }, 120_000);
+  });
 });

@@ -320,5 +320,5 @@ describe('T15 hubs of any degree', () => {
     } finally {
       await server.dispose();
     }
-  }, 120_000);
+  });
 });

@@ -40,7 +40,7 @@ beforeAll(async () => {
   const server = await new Server(original, {}).start();
   await known.load(server, 2, acknowledged(known, 20));
   await server.stop();
-}, 60_000);
+});
 /** Resolves when that many writes more are answered, or can no longer be. */
 async function acknowledged(oracle: Oracle, count: number, server?: Server): Promise<void> {
   const answered = (): number => oracle.acknowledged + oracle.refused.length;

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const config = { 'limits.session_idle': `${idleSeconds}s`, 'limits.sessions': count };
   server = await startServer({ sources, config });
   await server.client.post('sow', { nos: Array.from({ length: people }, (_, i) => i) });
-}, 60_000);
+});
 afterAll(() => server?.dispose());
 
 const url = (path: string): string => `http://127.0.0.1:${server.port}/${path}`;

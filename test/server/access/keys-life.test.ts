@@ -30,7 +30,7 @@ test('A23: a rotated key has two valid texts for the overlap, one id, one sessio
     const first = textIn((await keys('add', 'svc', server.project, '--role', 'write')).stdout);
     const path = join(server.data, 'keys.json');
     const { id } = readKeyFile(path)[0]!;
-    await expect.poll(() => statusOf(server, 'ping', first), { timeout: 5_000 }).toBe(200);
+    await expect.poll(() => statusOf(server, 'ping', first)).toBe(200);
     const opened = await server.client.request({
       path: 'mcp/init',
       headers: { 'x-api-key': first },
@@ -41,7 +41,7 @@ test('A23: a rotated key has two valid texts for the overlap, one id, one sessio
     const second = textIn(rotated.stdout);
     expect([second.startsWith(`tk_${id}_`), second === first]).toEqual([true, false]);
     expect(JSON.parse(readFileSync(path, 'utf8')).version).toBe(4);
-    await expect.poll(() => statusOf(server, 'ping', second), { timeout: 5_000 }).toBe(200);
+    await expect.poll(() => statusOf(server, 'ping', second)).toBe(200);
     expect(await statusOf(server, 'ping', first)).toBe(200);
     // The session is the key's, whatever its text.
     const session = JSON.stringify({ connection_id: JSON.parse(opened.text), node_type: 'P' });
@@ -57,7 +57,7 @@ test('A23: a rotated key has two valid texts for the overlap, one id, one sessio
     }
     // No overlap: the former texts go at once, the older one stays for its own time.
     const third = textIn((await keys('rotate', id, server.project, '--overlap', '0s')).stdout);
-    await expect.poll(() => statusOf(server, 'ping', third), { timeout: 5_000 }).toBe(200);
+    await expect.poll(() => statusOf(server, 'ping', third)).toBe(200);
     expect([await statusOf(server, 'ping', second), await statusOf(server, 'ping', first)]).toEqual(
       [403, 200],
     );
@@ -134,7 +134,7 @@ test('A34: every use of the right to administer and every wrong key is one line,
         server.data,
       ]);
       const texts = { root, reader: textIn(stdout), wrong: `tk_${planted}_wrong` };
-      await expect.poll(() => statusOf(server, 'ping', texts.reader), { timeout: 5_000 }).toBe(200);
+      await expect.poll(() => statusOf(server, 'ping', texts.reader)).toBe(200);
       // Until it was known, the reader's key counted as guesses of this second.
       await new Promise((resolve) => setTimeout(resolve, 1100));
       const before = linesOf(server, file).length;

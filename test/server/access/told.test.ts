@@ -47,7 +47,7 @@ beforeAll(async () => {
   changeKeyFile(join(server.data, 'keys.json'), () => made);
   server.child.kill('SIGHUP');
   while ((await ask('all', 'GET', '/version')).status !== 200) await pause(20);
-}, 60_000);
+});
 afterAll(() => server.dispose());
 
 async function ask(key: string, method: string, path: string, body = '') {

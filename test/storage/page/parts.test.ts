@@ -83,7 +83,7 @@ describe('a file that several threads check in shares', () => {
     expect(damaged).toBeGreaterThan(0);
   });
 
-  it('is checked in shares by the child process of a start', { timeout: 60_000 }, async () => {
+  it('is checked in shares by the child process of a start', async () => {
     // Worth several threads by its size, of which nearly all is a hole that takes no room.
     truncateSync(path, 2 ** 27);
     expect(await probeData(graph)).toEqual(checkData(path));
