@@ -1,4 +1,5 @@
 // Checks every option of `open` and completes it with the defaults, at every depth.
+import { TrellisError } from '../base/errors.js';
 import { defaultLimits, limitTable } from '../base/limits.js';
 import type { ClusterOptions } from '../cluster/options.js';
 import { withValidation } from '../embed/provider-response.js';
@@ -170,9 +171,25 @@ function over<T extends object>(base: T, overrides: object | undefined): T {
   return { ...base, ...Object.fromEntries(present) };
 }
 
+const needed = ['options', 'dataDir', 'sources'];
+
+/** Runs `check`. Adds an example to the error if a required option is missing or wrong. */
+function withExample(check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof TrellisError)) throw error;
+    const { code, args } = error.data;
+    const isMissing = /^PARAM_(MISSING|TYPE)$/.test(code) && needed.includes(String(args.param));
+    if (!isMissing) throw error;
+    const hint = "Example: open({ dataDir: './data', sources: [{ path: 'app.hx', text }] }).";
+    throw new TrellisError({ code, args, hint });
+  }
+}
+
 /** Fails PARAM_MISSING, PARAM_TYPE, PARAM_RANGE, PARAM_VALUE, UNKNOWN_MEMBER. */
 export function completeOptions(options: OpenOptions): Omit<DatabaseOptions, 'program'> {
-  check(options, 'options');
+  withExample(() => check(options, 'options'));
   const { sources: _, compat: __, int64: ___, environment, vectors, cluster, ...rest } = options;
   const { dataDir } = options;
   const embedder =

@@ -1,6 +1,6 @@
 // Watches trellis.toml and prints which values a restart would change. The server reads the file only at its
 // start.
-import { unwatchFile, watchFile } from 'node:fs';
+import { type Stats, unwatchFile, watchFile } from 'node:fs';
 import { join } from 'node:path';
 import { TrellisError, errorMessage } from '../../engine/internal.js';
 import type { Config } from '../config/config.js';
@@ -19,10 +19,12 @@ export function watchConfig(
 ): () => void {
   const path = join(config.projectDir, 'trellis.toml');
   const inForce = new Set(linesOf(config));
-  const check = (): void => {
+  const check = (now: Stats, before: Stats): void => {
+    // Node also reports once that the file does not exist.
+    if (now.mtimeMs === 0 && before.mtimeMs === 0) return;
     try {
       const changed = linesOf(reread()).filter((line) => !inForce.has(line));
-      if (changed.length === 0) print('trellis.toml: as it is in force');
+      if (changed.length === 0) print('trellis.toml: no value has changed');
       for (const line of changed) print(`trellis.toml: ${line}: takes effect after a restart`);
     } catch (error) {
       if (!(error instanceof TrellisError)) throw error;

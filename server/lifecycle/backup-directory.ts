@@ -7,7 +7,7 @@ import type { Config } from '../config/config.js';
 import { liesInside } from '../folder/contained-path.js';
 
 /** Returns the folder of all backups. The default is `backups` in the data directory. */
-function backupDir(config: Config): string {
+export function backupDir(config: Config): string {
   const { backup, dataDir, projectDir } = config;
   return backup.dir === '' ? join(dataDir, 'backups') : resolve(projectDir, backup.dir);
 }

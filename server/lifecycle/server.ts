@@ -69,7 +69,11 @@ function compileSources(config: Config, log: Log, book: SourceStatus) {
     const errors = counted(countErrors(diagnostics), 'error');
     return fail('SOURCE_INVALID', { what: `The sources have ${errors}.` });
   }
-  if (program.queries.length === 0) log('warn', 'the project has no queries');
+  if (compiled.sources.length === 0)
+    log('warn', 'the project has no .hx files; `trellis init` creates a project', {
+      folder: config.projectDir,
+    });
+  else if (program.queries.length === 0) log('warn', 'the project has no queries');
   book.use(compiled);
   return program;
 }

@@ -24,6 +24,8 @@ export interface Command {
   about: string;
   /** Usage such as `FILE... [TYPE]`: brackets mark optional words, `|` separates alternatives. */
   words?: string;
+  /** Command lines that help shows, with names of the template `start`. */
+  examples?: readonly string[];
   flags: Flags;
   run: (line: CommandLine) => number | Promise<number>;
 }

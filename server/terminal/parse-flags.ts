@@ -89,7 +89,9 @@ export function helpOf(command: Command): string {
       about,
     ],
   );
-  return `${command.about}\n\nUsage: ${usageOf(command)}\n\n${columns(rows)}`;
+  const examples = command.examples?.map((each) => `\n  ${each}`).join('') ?? '';
+  const shown = examples === '' ? '' : `Examples:${examples}\n\n`;
+  return `${command.about}\n\nUsage: ${usageOf(command)}\n\n${shown}${columns(rows)}`;
 }
 
 /** Returns lines of two columns: names, then texts. */

@@ -54,6 +54,7 @@ describe('options', () => {
   const whole = { dataDir, sources };
   const cases: [options: unknown, code: string, mention: RegExp][] = [
     [undefined, 'PARAM_TYPE', /options/],
+    [{}, 'PARAM_MISSING', /dataDir/],
     [null, 'PARAM_TYPE', /options/],
     ['data', 'PARAM_TYPE', /options/],
     [{ sources }, 'PARAM_MISSING', /dataDir/],
@@ -94,6 +95,11 @@ describe('options', () => {
       expect(error).toMatchObject({ code, message: expect.stringMatching(mention) });
     },
   );
+
+  it.each([[undefined], [{}], [{ dataDir }]])('%j: the error shows an example', async (options) => {
+    const error = await open(options as never).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ hint: expect.stringContaining("open({ dataDir: './data', ") });
+  });
 
   it('left out at any depth, or undefined, have their defaults', async () => {
     const db = await openAt(makeFolder(), {

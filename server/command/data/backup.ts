@@ -20,6 +20,7 @@ export const backup: Command = {
   name: 'backup',
   about: 'Back up the database. The server can keep running.',
   words: '[NAME]',
+  examples: ['trellis backup', 'trellis backup before-upgrade'],
   flags: { ...projectFlags, ...keyFlag },
   run: async (line) => {
     const config = configFromArguments(line);

@@ -27,6 +27,7 @@ export const explainQuery: Command = {
   name: 'explain',
   about: 'Show the plan of a query: what it reads, in which order, and by which index.',
   words: '[PROJECT_DIR] QUERY',
+  examples: ['trellis explain booksOf'],
   flags: { ...projectFlags, json: { about: 'Print JSON.' } },
   run: (line) => {
     const query = line.words.at(-1)!;

@@ -8,7 +8,7 @@ import { refuseFolder } from '../../project/new-project.js';
 import { requireProgram } from '../../project/compiled-project.js';
 import { configFromArguments } from '../support/cli-config.js';
 import type { ResultFormat } from '../../repl/result-format.js';
-import { argumentsText, isArgument } from '../../repl/parse-arguments.js';
+import { argumentsText, isArgument, splitWords } from '../../repl/parse-arguments.js';
 import { openQueryRunner } from '../../repl/query-runner.js';
 import { show } from '../../repl/run-and-print.js';
 import { type ResolvedQuery, resolveQuery } from '../../repl/resolve-query.js';
@@ -18,6 +18,11 @@ export const query: Command = {
   name: 'query',
   about: 'Run a stored query, or one written on the command line.',
   words: '[PROJECT_DIR] QUERY [NAME=VALUE...]',
+  examples: [
+    'trellis query people',
+    'trellis query booksOf name="Mary Shelley"',
+    "trellis query 'N<Person>::COUNT'",
+  ],
   flags: {
     ...projectFlags,
     ...keyFlag,
@@ -32,11 +37,19 @@ export const query: Command = {
   run: runQuery,
 };
 
+/** Words of the command line: the query and its arguments. */
+interface Given {
+  project?: string;
+  text: string;
+  words: string[];
+}
+
 async function runQuery(line: CommandLine): Promise<number> {
   try {
-    const { project, text, words } = wordsOf(line.words);
-    const config = configFromArguments(line, project);
+    const given = wordsOf(line.words);
+    const config = configFromArguments(line, given.project);
     const { program } = requireProgram(config);
+    const { text, words } = callInOneWord(given) ?? given;
     const resolved = resolveQuery(text, program, config.limits);
     if (resolved === undefined) return exitCodes.source;
     return await answer(line, config, program, { ...resolved, words });
@@ -50,7 +63,7 @@ async function runQuery(line: CommandLine): Promise<number> {
 }
 
 /** Splits the words: a folder as the first word is the project, and `-` reads the query from stdin. */
-function wordsOf(texts: readonly string[]): { project?: string; text: string; words: string[] } {
+function wordsOf(texts: readonly string[]): Given {
   const [first, ...rest] = texts as [string, ...string[]];
   if (rest.length === 0) refuseFolder(query, first);
   const hasProject =
@@ -61,6 +74,16 @@ function wordsOf(texts: readonly string[]): { project?: string; text: string; wo
   const [text, ...words] = (hasProject ? rest : [first, ...rest]) as [string, ...string[]];
   const read = text === '-' ? readFileSync(0, 'utf8') : text;
   return { ...(hasProject && { project: first }), text: read, words };
+}
+
+/**
+ * Returns the name and the arguments of a call that is one word, because the user has quoted all of it:
+ * `'booksOf name="Mary Shelley"'`. Returns undefined for any other text.
+ */
+function callInOneWord(given: Given): Given | undefined {
+  const [name = '', ...words] = splitWords(given.text) ?? [];
+  const isCall = /^\w+$/.test(name) && words.length > 0 && words.every(isArgument);
+  return isCall && given.words.length === 0 ? { ...given, text: name, words } : undefined;
 }
 
 async function answer(

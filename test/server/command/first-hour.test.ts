@@ -144,16 +144,39 @@ describe('backup NAME, then restore NAME', () => {
       run('restore', from, '--project', folder, '--data', data);
       expect(run('query', folder, 'people', '--data', data, '--json')).toContain('Mary Shelley');
     }
-    const lost = await commandHere([
-      'restore',
-      'live2',
-      '--project',
-      folder,
-      '--data',
-      `${folder}/x`,
-    ]);
-    expect(lost.code).not.toBe(0);
   });
+
+  it('names `backup.dir` if there is no such backup', async () => {
+    const lost = await commandHere(['restore', 'live2', '--project', project()]);
+    expect([lost.code, lost.stderr]).toEqual([
+      78,
+      expect.stringMatching(/There is no backup .*live2\. .* to .*backups \(`backup\.dir`\)\.\n$/),
+    ]);
+  });
+
+  it('says what to do if the data directory has data', async () => {
+    const folder = project();
+    const add = ['query', folder, 'addPerson', 'name=Ada', '--write'];
+    expect((await commandHere(add)).code).toBe(0);
+    expect((await commandHere(['backup', 'live1', '--project', folder])).code).toBe(0);
+    const full = await commandHere(['restore', 'live1', '--project', folder]);
+    expect([full.code, full.stderr]).toEqual([
+      74,
+      expect.stringMatching(/data already has data\. .*move the directory away.*--data DIR\.\n$/),
+    ]);
+  });
+});
+
+it('dev in a folder without sources names `trellis init`', async () => {
+  const server = await startServer({ sources: {}, env: { TRELLIS_LOG_LEVEL: 'warn' } });
+  const log = server.stderr;
+  await server.dispose();
+  expect(log).toContain('the project has no .hx files; `trellis init` creates a project');
+});
+
+it('help of a command shows examples', async () => {
+  const { stdout } = await commandHere(['query', '--help']);
+  expect(stdout).toContain('Examples:\n  trellis query people\n');
 });
 
 it('a former name of a flag is accepted, with one line that says the new one', async () => {

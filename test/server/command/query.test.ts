@@ -88,6 +88,20 @@ describe('W04 trellis query', () => {
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('PARAM_MISSING: ')]);
   });
 
+  it('takes a call that is quoted as one word', async () => {
+    const [call, object, unknown] = [
+      await query('older than=35', '--ndjson'),
+      await query('older {"than": 35}', '--ndjson'),
+      await query('oldr than=35'),
+    ];
+    expect([call.code, call.stdout]).toEqual([0, `{"name":"Bo \\"B\\"","age":40,"big":${big}}\n`]);
+    expect(object).toEqual(call);
+    expect([unknown.code, unknown.stderr]).toEqual([
+      65,
+      'QUERY_INVALID: There is no query oldr. Did you mean `older`?\n',
+    ]);
+  });
+
   it('says of a name that no query has which one is like it', async () => {
     const said = [await query('oldr', 'than=0'), await query('nothing_like_it')];
     expect(said.map(({ code, stderr }) => [code, stderr])).toEqual([
